@@ -1,0 +1,62 @@
+# What a developer runs. CI runs .ci/run, which calls these same targets.
+
+MODULES  := engine harness
+PACKAGES := $(MODULES:%=./%/...)
+
+# The dev tools are pinned in ci/tools/go.mod and built by the go command at first use. -modfile needs a
+# main module to stand in, so each tool is called from a module's folder.
+TOOL := GOWORK=off go tool -modfile='$(CURDIR)/ci/tools/go.mod'
+
+# The binaries carry their commit, and whether the tree was changed, in debug.BuildInfo. Where git can't
+# say, they are built without it.
+BUILDVCS := $(shell git rev-parse --git-dir >/dev/null 2>&1 && echo auto || echo false)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help build test race lint fmt generate proto pages perf-smoke vuln clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## Build bin/prony and bin/queued
+	@mkdir -p bin
+	go build -buildvcs=$(BUILDVCS) -o bin/ ./engine/cmd/queued ./harness/cmd/prony
+
+test: ## Run all tests of all modules
+	go test -timeout 5m $(PACKAGES)
+
+race: ## Run all tests under the race detector
+	go test -race -timeout 15m $(PACKAGES)
+
+lint: ## Check formatting, go vet, golangci-lint and the schema; changes nothing
+	@cd engine && unformatted=$$($(TOOL) gofumpt -l $(MODULES:%=../%)) && \
+		{ [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt':"; echo "$$unformatted"; exit 1; }; }
+	go vet $(PACKAGES)
+	@set -e; for module in $(MODULES); do echo "golangci-lint: $$module"; (cd $$module && $(TOOL) golangci-lint run ./...); done
+	cd engine/proto && $(TOOL) buf lint
+	cd engine/proto && $(TOOL) buf format --diff --exit-code
+
+fmt: ## Write the formatting of Go files and the schema
+	cd engine && $(TOOL) gofumpt -w $(MODULES:%=../%)
+	cd engine/proto && $(TOOL) buf format --write
+
+generate: proto pages ## Regenerate all that is generated: protobuf code and report pages
+
+proto: ## Regenerate engine/queuepb from engine/proto
+	cd engine/proto && $(TOOL) buf generate
+
+pages: ## Render the pages under reports/ again from reports/data
+	@set -e; for data in reports/data/*/; do \
+		[ -d "$$data" ] || continue; \
+		[ -n "$$built" ] || { $(MAKE) --no-print-directory build; built=yes; }; \
+		bin/prony report "$${data%/}" --out reports; \
+	done
+
+perf-smoke: build ## Measure scenarios/smoke.hcl, judge it by baselines/, write its page
+	ci/perf-smoke
+
+vuln: ## Look for known vulnerabilities with govulncheck
+	ci/vuln $(MODULES)
+
+clean: ## Remove bin/; runs/ holds measurements and is left alone
+	rm -rf bin

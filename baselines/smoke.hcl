@@ -1,0 +1,44 @@
+# Limits of scenarios/smoke.hcl, which runs in CI on shared machines. They are tripwires: each is far from what a
+# working build does, so that a neighbour's load does not trip it and a break does.
+
+baseline "smoke" {
+  floor "cycles_per_s" {
+    min     = 20000
+    because = "far below what two shared cores do: trips on a break, not on a neighbour"
+  }
+
+  ceiling "server_cpu_us_per_cycle" {
+    max     = 100
+    because = "work per cycle depends little on how busy the machine is: several times as much is a change of the code"
+  }
+
+  ceiling "client_cpu_us_per_cycle" {
+    max     = 100
+    because = "a load generator that costs more than this starves the server it shares two cores with"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 250
+    because = "a quarter of a second is a stall, or a backlog that the workers no longer keep down"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,60 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// What a refusal is; test for them with errors.Is.
+var (
+	ErrInvalidArgument = errors.New("invalid argument")
+	ErrNotFound        = errors.New("not found")
+	ErrStaleToken      = errors.New("stale token")
+	ErrOverloaded      = errors.New("overloaded")
+	ErrUnavailable     = errors.New("unavailable")
+	// ErrClosed says that the session was closed.
+	ErrClosed = errors.New("the session is closed")
+	// ErrUnknownOutcome says that the session broke before the server answered: the call may or may
+	// not have taken effect.
+	ErrUnknownOutcome = errors.New("the outcome is unknown")
+)
+
+// Error is the server's refusal of one item.
+type Error struct {
+	Code    queuepb.ErrorCode
+	Field   string // at fault, where there is one
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Is makes errors.Is match the code.
+func (e *Error) Is(target error) bool {
+	switch e.Code {
+	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:
+		return target == ErrInvalidArgument
+	case queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:
+		return target == ErrNotFound
+	case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:
+		return target == ErrStaleToken
+	case queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED:
+		return target == ErrOverloaded
+	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:
+		return target == ErrUnavailable
+	case queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:
+	}
+	return false
+}
+
+func itemError(e *queuepb.ItemError) error {
+	return &Error{Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage()}
+}
+
+func unknownOutcome(cause error) error {
+	if cause == nil {
+		return ErrUnknownOutcome
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownOutcome, cause)
+}

@@ -1,0 +1,120 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// patience bounds every wait of these tests; none of them needs it unless something is broken.
+const patience = 30 * time.Second
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func dial(t *testing.T, address string) *client.Client {
+	t.Helper()
+	c, err := client.Dial(address)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	return c
+}
+
+// realServer returns a client of a node, and a function that stops the node, which may be called once more.
+func realServer(t *testing.T) (*client.Client, func()) {
+	t.Helper()
+	n, err := node.Open(node.Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
+	require.NoError(t, err)
+	stop := sync.OnceFunc(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		require.NoError(t, n.Shutdown(ctx))
+	})
+	t.Cleanup(stop)
+	return dial(t, n.Addresses()[0]), stop
+}
+
+type (
+	produceServer = grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
+	workServer    = grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
+)
+
+// fake is a server whose streams a test plays.
+type fake struct {
+	queuepb.UnimplementedQueueServiceServer
+
+	produce func(produceServer) error
+	work    func(workServer) error
+	grpc    *grpc.Server
+}
+
+func (f *fake) Produce(s produceServer) error { return f.produce(s) }
+func (f *fake) Work(s workServer) error       { return f.work(s) }
+
+func (f *fake) serve(t *testing.T) *client.Client {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	f.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))
+	queuepb.RegisterQueueServiceServer(f.grpc, f)
+	served := make(chan error, 1)
+	go func() { served <- f.grpc.Serve(l) }()
+	t.Cleanup(func() {
+		f.grpc.Stop()
+		if err := <-served; !errors.Is(err, grpc.ErrServerStopped) {
+			require.NoError(t, err)
+		}
+	})
+	return dial(t, l.Addr().String())
+}
+
+// gated plays a Produce stream that answers a frame only when the gate lets it.
+type gated struct {
+	frames chan *queuepb.ProduceRequest // what came, in order
+	gate   chan struct{}                // an element lets one answer out; closed, it lets all out
+}
+
+func newGated() *gated {
+	return &gated{frames: make(chan *queuepb.ProduceRequest, 10_000), gate: make(chan struct{})}
+}
+
+func (g *gated) play(s produceServer) error {
+	for {
+		in, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		g.frames <- in
+		select {
+		case <-g.gate:
+		case <-s.Context().Done():
+			return s.Context().Err()
+		}
+		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
+		for i, t := range in.GetTasks() {
+			a.Ids[i] = string(t.GetPayload())
+		}
+		if err := s.Send(&queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{a}}); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// binary is the real program, built once.
+var binary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "queued-test-")
+	if err == nil {
+		binary = filepath.Join(dir, "queued")
+		build := exec.Command("go", "build", "-o", binary, ".")
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build queued:", errors.Join(err, os.RemoveAll(dir)))
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
+	}))
+}
+
+// patience bounds every wait of these tests; none of them needs it unless something is broken.
+const patience = 30 * time.Second
+
+// addresses is what the address file holds.
+type addresses struct {
+	PID    int      `json:"pid"`
+	Listen []string `json:"listen"`
+	Admin  string   `json:"admin"`
+}
+
+// process is a queued that serves.
+type process struct {
+	*testing.T
+	addresses
+
+	command *exec.Cmd
+	log     *syncBuffer
+	exited  chan struct{}
+}
+
+// syncBuffer collects what a process logs while a test reads it.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// start runs "queued serve" and waits until it serves.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "addresses.json")
+	p := &process{T: t, log: &syncBuffer{}, exited: make(chan struct{})}
+	p.command = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--address-file", file}, args...)...)
+	p.command.Stderr = p.log
+	require.NoError(t, p.command.Start())
+	go func() {
+		defer close(p.exited)
+		_ = p.command.Wait()
+	}()
+	t.Cleanup(func() { p.kill() })
+	require.Eventually(t, func() bool {
+		select {
+		case <-p.exited:
+			require.Fail(t, "queued ended", p.log.String())
+		default:
+		}
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &p.addresses), "the file is written whole or not at all")
+		return true
+	}, patience, time.Millisecond)
+	return p
+}
+
+// kill ends the process as a crash would.
+func (p *process) kill() {
+	_ = p.command.Process.Kill()
+	<-p.exited
+}
+
+// terminate asks the process to stop, and returns its exit code.
+func (p *process) terminate(signal os.Signal) int {
+	p.Helper()
+	require.NoError(p, p.command.Process.Signal(signal))
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		require.Fail(p, "queued does not stop", p.log.String())
+	}
+	return p.command.ProcessState.ExitCode()
+}
+
+func (p *process) dial() *client.Client {
+	p.Helper()
+	c, err := client.Dial(p.Listen[0])
+	require.NoError(p, err)
+	return c
+}
+
+func (p *process) get(path string) string {
+	p.Helper()
+	defer http.DefaultClient.CloseIdleConnections()
+	answer, err := http.Get("http://" + p.Admin + path)
+	require.NoError(p, err)
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(p, errors.Join(err, answer.Body.Close()))
+	require.Equal(p, http.StatusOK, answer.StatusCode, "%s", body)
+	return string(body)
+}
+
+// run runs the program to its end.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	c := exec.CommandContext(ctx, binary, args...)
+	var out, log bytes.Buffer
+	c.Stdout, c.Stderr = &out, &log
+	var exit *exec.ExitError
+	if err := c.Run(); err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return c.ProcessState.ExitCode(), out.String(), log.String()
+}
+
+func TestServeWritesItsAddressesAndServes(t *testing.T) {
+	socket := "unix:" + filepath.Join(t.TempDir(), "s")
+	p := start(t, "--data", t.TempDir(), "--listen", socket)
+	assert.Equal(t, p.command.Process.Pid, p.PID)
+	require.Len(t, p.Listen, 2)
+	assert.Equal(t, socket, p.Listen[1])
+	for _, address := range append(p.Listen[:1:1], p.Admin) {
+		_, port, err := net.SplitHostPort(address)
+		require.NoError(t, err)
+		assert.NotEqual(t, "0", port)
+	}
+	assert.Equal(t, "ok\n", p.get("/readyz"))
+	for _, address := range p.Listen {
+		c, err := client.Dial(address)
+		require.NoError(t, err)
+		_, err = c.API().Enqueue(context.Background(), &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+	}
+	assert.Equal(t, 0, p.terminate(syscall.SIGTERM))
+}
+
+// TestASignalEndsItInOrder stops servers whose clients hold streams, waiting claims and profiles open.
+func TestASignalEndsItInOrder(t *testing.T) {
+	for _, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		data := t.TempDir()
+		p := start(t, "--data", data, "--durability", "none")
+		c := p.dial()
+		producer, err := c.Producer(ctx, "")
+		require.NoError(t, err)
+		_, err = producer.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("kept")})
+		require.NoError(t, err)
+		worker, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q", "other"}, Slots: 10, Lease: time.Hour})
+		require.NoError(t, err)
+		task, err := worker.Receive(ctx)
+		require.NoError(t, err)
+		claimed := make(chan error, 1)
+		go func() {
+			_, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"third"}, WaitMs: 60_000})
+			claimed <- err
+		}()
+		require.Eventually(t, func() bool { return bytes.Contains([]byte(p.get("/audit")), []byte(`"third"`)) }, patience, time.Millisecond)
+
+		assert.Equal(t, 0, p.terminate(signal))
+		assert.NotContains(t, p.log.String(), "cutting connections", "all ended by itself")
+		assert.Contains(t, p.log.String(), "stopped")
+		require.NoError(t, <-claimed)
+		_, err = worker.Receive(ctx)
+		require.Error(t, err)
+		require.NoError(t, worker.Close(ctx))
+		require.NoError(t, producer.Close(ctx))
+		require.NoError(t, c.Close())
+
+		// Another server goes on from there.
+		p = start(t, "--data", data, "--durability", "sync")
+		c = p.dial()
+		out, err := c.API().Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: task.GetId(), Token: task.GetToken()}}})
+		require.NoError(t, err)
+		assert.Nil(t, out.GetResults()[0].GetError())
+		require.NoError(t, c.Close())
+		assert.Equal(t, 0, p.terminate(signal))
+		cancel()
+	}
+}
+
+func TestStartupFailuresEndWithOneAndAMessage(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close() //nolint:errcheck // the test's own
+	locked := t.TempDir()
+	start(t, "--data", locked)
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"taken port":         {[]string{"serve", "--listen", taken.Addr().String()}, []string{taken.Addr().String(), "address already in use", "choose another address"}},
+		"taken admin port":   {[]string{"serve", "--listen", "127.0.0.1:0", "--admin", taken.Addr().String()}, []string{"admin: ", taken.Addr().String()}},
+		"unknown flag":       {[]string{"serve", "--nonsense"}, []string{"unknown flag: --nonsense"}},
+		"unknown command":    {[]string{"nonsense"}, []string{`unknown command "nonsense"`}},
+		"an argument":        {[]string{"serve", "extra"}, []string{"extra"}},
+		"bad durability":     {[]string{"serve", "--durability", "maybe"}, []string{"--durability", `"maybe"`, `"sync", "interval", "none"`}},
+		"bad sync interval":  {[]string{"serve", "--sync-interval", "10"}, []string{"--sync-interval"}},
+		"long sync interval": {[]string{"serve", "--sync-interval", "2m"}, []string{"sync interval"}},
+		"bad log level":      {[]string{"serve", "--log-level", "loud"}, []string{"--log-level", `"loud"`}},
+		"not loopback":       {[]string{"serve", "--listen", "0.0.0.0:0"}, []string{"not a loopback address"}},
+		"no address":         {[]string{"serve", "--listen", "7070"}, []string{`"7070"`, "host:port"}},
+		"locked data folder": {[]string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--data", locked}, []string{locked, "lock"}},
+		"bad address file": {
+			[]string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--address-file", filepath.Join(t.TempDir(), "missing", "a")},
+			[]string{"address file", "missing"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := c.args
+			if name != "locked data folder" && args[0] == "serve" {
+				args = append(args, "--data", t.TempDir())
+			}
+			code, stdout, stderr := run(t, args...)
+			assert.Equal(t, 1, code)
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, "queued: ")
+			for _, want := range c.want {
+				assert.Contains(t, stderr, want)
+			}
+			assert.NotContains(t, stderr, "panic")
+		})
+	}
+}
+
+func TestAnOldAddressFileDoesNotOutliveTheStart(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close() //nolint:errcheck // the test's own
+	file := filepath.Join(t.TempDir(), "a")
+	require.NoError(t, os.WriteFile(file, []byte(`{"pid":1}`), 0o600))
+	code, _, _ := run(t, "serve", "--data", t.TempDir(), "--listen", taken.Addr().String(), "--address-file", file)
+	assert.Equal(t, 1, code)
+	assert.NoFileExists(t, file, "who waits for this server must not find another one's address")
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"serve", "--help"}} {
+		code, stdout, stderr := run(t, args...)
+		assert.Equal(t, 0, code)
+		assert.Contains(t, stdout, "serve")
+		assert.Empty(t, stderr)
+	}
+}

@@ -1,0 +1,77 @@
+// Package node is a whole server: the shard, its store, the listeners and their lifecycle.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Config says how a node runs.
+type Config struct {
+	DataDir string
+	// Listen is where clients connect: "host:port" or "unix:/path"; port 0 lets the system choose.
+	Listen []string
+	// Admin is the admin listener, "host:port"; empty means none.
+	Admin        string
+	Durability   storage.Durability
+	SyncInterval time.Duration // with storage.Interval
+	Limits       queue.Limits  // the zero value means queue.DefaultLimits
+	Queue        queue.Config
+	Log          *slog.Logger
+}
+
+// unixPrefix marks the address of a Unix socket.
+const unixPrefix = "unix:"
+
+// check reports every problem of the configuration at once.
+func (c *Config) check() error {
+	var errs []error
+	if c.DataDir == "" {
+		errs = append(errs, errors.New("data folder is empty: name one"))
+	}
+	if len(c.Listen) == 0 {
+		errs = append(errs, errors.New("listen addresses are missing: name at least one"))
+	}
+	for _, address := range c.Listen {
+		if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+			if path == "" {
+				errs = append(errs, fmt.Errorf("listen address %q has no path: write unix:/path", address))
+			}
+			continue
+		}
+		errs = append(errs, checkLoopback("listen address", address))
+	}
+	if c.Admin != "" {
+		errs = append(errs, checkLoopback("admin address", c.Admin))
+	}
+	if _, err := storage.ParseDurability(string(c.Durability)); err != nil {
+		errs = append(errs, err)
+	}
+	if c.SyncInterval < 0 || c.SyncInterval > time.Minute {
+		errs = append(errs, fmt.Errorf("sync interval %v is not above 0 and at most 1m", c.SyncInterval))
+	}
+	return errors.Join(errs...)
+}
+
+// checkLoopback refuses what other hosts could reach: the listeners ask nobody for a password and
+// encrypt nothing.
+func checkLoopback(what, address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w: write host:port", what, address, err)
+	}
+	if host == "localhost" {
+		return nil
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("%s %q is not a loopback address, and this server has no authentication or TLS: use 127.0.0.1, [::1] or localhost", what, address)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package node_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+func task(queue, payload string) *queuepb.NewTask {
+	return &queuepb.NewTask{Queue: queue, Payload: []byte(payload)}
+}
+
+func enqueue(ctx context.Context, t *testing.T, c *client.Client, tasks ...*queuepb.NewTask) []string {
+	t.Helper()
+	out, err := c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: tasks})
+	require.NoError(t, err)
+	ids := make([]string, len(tasks))
+	for i, r := range out.GetResults() {
+		require.Nil(t, r.GetError())
+		ids[i] = r.GetId()
+	}
+	return ids
+}
+
+func claim(ctx context.Context, t *testing.T, c *client.Client, queue string, n uint32) []*queuepb.Task {
+	t.Helper()
+	out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{queue}, MaxTasks: n, LeaseMs: 3600_000})
+	require.NoError(t, err)
+	return out.GetTasks()
+}
+
+// TestANodeGoesOnWhereItStopped restarts a node between a task's life's steps, under each durability.
+func TestANodeGoesOnWhereItStopped(t *testing.T) {
+	for _, durability := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
+		t.Run(string(durability), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			dir := t.TempDir()
+			run := func(use func(*client.Client)) {
+				n, err := node.Open(node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: durability})
+				require.NoError(t, err)
+				c, err := client.Dial(n.Addresses()[0])
+				require.NoError(t, err)
+				use(c)
+				require.NoError(t, c.Close())
+				require.NoError(t, n.Shutdown(ctx))
+			}
+			state := func(c *client.Client, id string) *queuepb.Task {
+				out, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Id: id})
+				require.NoError(t, err)
+				return out.GetTask()
+			}
+			var ready, special []string
+			var leased, short *queuepb.Task
+			run(func(c *client.Client) {
+				ready = enqueue(ctx, t, c, task("ready", "0"), task("ready", "1"), task("ready", "2"))
+				special = enqueue(ctx, t, c, task("leased", "body"), &queuepb.NewTask{Queue: "delayed", DelayMs: 3600_000},
+					&queuepb.NewTask{Queue: "dead", MaxAttempts: 1}, task("done", ""), &queuepb.NewTask{Queue: "short", DelayMs: 1})
+				leased = claim(ctx, t, c, "leased", 1)[0]
+				dead := claim(ctx, t, c, "dead", 1)[0]
+				_, err := c.API().Fail(ctx, &queuepb.FailRequest{Failures: []*queuepb.Failure{{Id: dead.GetId(), Token: dead.GetToken(), Error: "why"}}})
+				require.NoError(t, err)
+				done := claim(ctx, t, c, "done", 1)[0]
+				_, err = c.API().Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: done.GetId(), Token: done.GetToken()}}})
+				require.NoError(t, err)
+				out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"short"}, LeaseMs: 1, WaitMs: 10_000})
+				require.NoError(t, err)
+				require.Len(t, out.GetTasks(), 1)
+				short = out.GetTasks()[0]
+			})
+			run(func(c *client.Client) {
+				got := claim(ctx, t, c, "ready", 10)
+				require.Len(t, got, 3)
+				for i := range got {
+					assert.Equal(t, ready[i], got[i].GetId())
+					assert.Equal(t, string(rune('0'+i)), string(got[i].GetPayload()))
+				}
+				assert.Empty(t, claim(ctx, t, c, "leased", 10), "a lease holds across the restart")
+				assert.Empty(t, claim(ctx, t, c, "delayed", 10))
+				assert.Empty(t, claim(ctx, t, c, "dead", 10))
+				assert.Empty(t, claim(ctx, t, c, "done", 10))
+				assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, state(c, special[0]).GetState())
+				assert.Equal(t, queuepb.TaskState_TASK_STATE_DELAYED, state(c, special[1]).GetState())
+				assert.Equal(t, queuepb.TaskState_TASK_STATE_DEAD, state(c, special[2]).GetState())
+				assert.Equal(t, "why", state(c, special[2]).GetLastError())
+
+				// The lease that ran out while the node was down has ended, and later tokens are greater.
+				out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"short"}, WaitMs: 10_000})
+				require.NoError(t, err)
+				require.Len(t, out.GetTasks(), 1)
+				assert.EqualValues(t, 2, out.GetTasks()[0].GetAttempt())
+				assert.Greater(t, out.GetTasks()[0].GetToken(), short.GetToken())
+
+				// A token from before the restart settles.
+				done, err := c.API().Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: leased.GetId(), Token: leased.GetToken()}}})
+				require.NoError(t, err)
+				assert.Nil(t, done.GetResults()[0].GetError())
+			})
+			run(func(c *client.Client) {
+				_, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Id: special[0]})
+				require.Error(t, err, "completed before the restart")
+				enqueue(ctx, t, c, task("ready", "3"))
+				got := claim(ctx, t, c, "ready", 10)
+				require.Len(t, got, 1)
+				assert.Equal(t, "3", string(got[0].GetPayload()))
+				assert.NotContains(t, ready, got[0].GetId())
+			})
+		})
+	}
+}
+
+func TestAFailedOpenCanBeTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		_, err := node.Open(node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0", "127.0.0.1:99999"}, Durability: storage.None})
+		require.Error(t, err)
+	}
+	start(t, func(c *node.Config) { c.DataDir = dir })
+}

@@ -1,0 +1,250 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// fixture is a state on a journal in memory, for tests that say each step.
+type fixture struct {
+	t       *testing.T
+	now     int64
+	journal *mapJournal
+	*State
+}
+
+func newFixture(t *testing.T, cfg Config) *fixture {
+	t.Helper()
+	j := newMapJournal(t.Fatalf)
+	s, err := New(cfg, j, Recovered{})
+	require.NoError(t, err)
+	return &fixture{t: t, now: 1_000, journal: j, State: s}
+}
+
+// fill enqueues n tasks of the tenant "t".
+func (f *fixture) fill(queue string, n int, change ...func(*NewTask)) []Ref {
+	f.t.Helper()
+	tasks, out := make([]NewTask, n), make([]Enqueued, n)
+	for i := range tasks {
+		tasks[i] = NewTask{Queue: queue, Payload: []byte(queue)}
+		for _, c := range change {
+			c(&tasks[i])
+		}
+	}
+	f.Enqueue(f.now, "t", tasks, out)
+	refs := make([]Ref, n)
+	for i := range out {
+		require.NoError(f.t, out[i].Err)
+		refs[i] = out[i].Ref
+	}
+	return refs
+}
+
+func (f *fixture) wait(credit int, queues ...string) *Waiter {
+	f.t.Helper()
+	w, err := f.Subscribe(Claim{Tenant: "t", Queues: queues, Credit: credit}, nil)
+	require.NoError(f.t, err)
+	return w
+}
+
+// dispatch hands out all that can be, as a shard does, and says who got what.
+func (f *fixture) dispatch() map[*Waiter][]Delivery {
+	f.t.Helper()
+	got := map[*Waiter][]Delivery{}
+	for range 1_000 {
+		for _, g := range f.Dispatch(f.now, nil) {
+			got[g.Waiter] = append(got[g.Waiter], g.Deliveries...)
+		}
+		refills := f.Refills()
+		for _, r := range refills {
+			f.journal.answer(f.State, r, f.now)
+		}
+		if len(refills) == 0 && !f.Unfinished() {
+			return got
+		}
+	}
+	f.t.Fatal("the dispatch does not come to an end")
+	return nil
+}
+
+func byQueue(ds []Delivery) map[string]int {
+	n := map[string]int{}
+	for _, d := range ds {
+		n[d.Queue.Name()]++
+	}
+	return n
+}
+
+func TestWaiterOfSeveralQueuesGetsFromEach(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.fill("a", 1_000)
+	f.fill("b", 1_000)
+	f.fill("c", 1_000)
+	w := f.wait(3*quantum, "a", "b", "c")
+	assert.Equal(t, map[string]int{"a": quantum, "b": quantum, "c": quantum}, byQueue(f.dispatch()[w]))
+}
+
+func TestWaitersOfOneQueueShareIt(t *testing.T) {
+	f := newFixture(t, Config{})
+	var ws []*Waiter
+	for range 4 {
+		ws = append(ws, f.wait(1_000, "a"))
+	}
+	f.fill("a", 40)
+	got := f.dispatch()
+	for i, w := range ws {
+		assert.GreaterOrEqual(t, len(got[w]), 5, "waiter %d of 4", i)
+	}
+}
+
+func TestBusyQueueDoesNotStarveAnotherWaitersQueue(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.fill("busy", 5_000)
+	f.fill("quiet", 1)
+	both, quiet := f.wait(2, "busy", "quiet"), f.wait(1, "quiet")
+	got := f.dispatch()
+	assert.Len(t, got[both], 2)
+	assert.Equal(t, 1, byQueue(got[both])["quiet"]+byQueue(got[quiet])["quiet"])
+}
+
+func TestOnceWaiterGetsOneGrant(t *testing.T) {
+	f := newFixture(t, Config{})
+	w, err := f.Subscribe(Claim{Tenant: "t", Queues: []string{"a"}, Credit: 10, Once: true}, nil)
+	require.NoError(t, err)
+	f.fill("a", 3)
+	assert.Len(t, f.dispatch()[w], 3)
+	f.fill("a", 3)
+	assert.Empty(t, f.dispatch(), "the first grant is the only one")
+}
+
+// A token has room for maxBatch tasks of a batch: more credit than that takes several batches.
+func TestMoreTasksThanABatchHoldsComeInSeveral(t *testing.T) {
+	f := newFixture(t, Config{WindowTasks: 1 << 14})
+	n := 2*maxBatch + 10
+	f.fill("a", n)
+	w := f.wait(n, "a")
+	ds := f.dispatch()[w]
+	require.Len(t, ds, n)
+	tokens := map[uint64]bool{}
+	for i, d := range ds {
+		assert.Equal(t, uint64(i), d.Seq)
+		tokens[d.Token] = true
+	}
+	assert.Len(t, tokens, n)
+	assert.Len(t, f.journal.leases, 3)
+
+	out := make([]error, n)
+	settlements := make([]Settlement, n)
+	for i, d := range ds {
+		settlements[i] = Settlement{Ref: d.Ref, Token: d.Token, Action: Complete}
+	}
+	f.Settle(f.now, "t", settlements, out)
+	for _, err := range out {
+		require.NoError(t, err)
+	}
+	assert.Empty(t, f.journal.leases)
+	assert.Empty(t, f.journal.tasks)
+}
+
+// The windows of many queues stay within their common bound, for fresh and for returned tasks,
+// though each queue was worked on and has a backlog.
+func TestWindowsOfManyQueuesStayWithinTheirBound(t *testing.T) {
+	const queues, most = 30, 40
+	cfg := Config{WindowTasks: 16, WindowsTasks: most}
+	for name, delayMs := range map[string]uint64{"fresh": 0, "returned": 5} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, cfg)
+			for i := range queues {
+				f.fill(fmt.Sprint(i), 20, func(n *NewTask) { n.DelayMs = delayMs })
+			}
+			f.now += 5
+			f.Tick(f.now)
+			for i := range queues {
+				w := f.wait(2, fmt.Sprint(i))
+				require.Len(t, f.dispatch()[w], 2)
+				floor := queues * f.cfg.windowFloor()
+				require.LessOrEqual(t, f.windowsTasks, most+floor)
+				require.LessOrEqual(t, f.returnedTasks, most+floor)
+			}
+		})
+	}
+}
+
+// A stored lease of a queue that is not stored is damage, and is said to be.
+func TestRecoveryRefusesALeaseOfAnUnknownQueue(t *testing.T) {
+	_, err := New(Config{}, newMapJournal(t.Fatalf), Recovered{Leases: []RecoveredLease{
+		{Batch: 7, Refs: []LeaseRef{{Ref: Ref{Queue: 3}, Attempt: 1, ExpiresAtMs: 5}}},
+	}})
+	require.ErrorContains(t, err, "lease batch 7 names queue 3")
+}
+
+// A queue that was recovered has empty windows: a claim that does not wait still gets its tasks.
+func TestClaimAfterRecoveryReadsTheStore(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.fill("a", 2)
+	f.fill("a", 1, func(n *NewTask) { n.DelayMs = 10 })
+	f.Flush()
+	s, err := New(Config{}, f.journal, f.journal.recovered())
+	require.NoError(t, err)
+	f.State, f.now = s, f.now+10
+	w := f.wait(10, "a")
+	ds := f.dispatch()[w]
+	require.Len(t, ds, 3)
+	assert.Equal(t, uint64(2), ds[0].Seq, "the delayed one is due and goes first")
+	assert.Equal(t, f.now+int64(DefaultConfig().LeaseMs), f.NextDeadlineMs())
+}
+
+// A refill that is answered after another one took its place would bring back tasks that are leased.
+func TestLateAnswerToARefillIsIgnored(t *testing.T) {
+	for name, delayMs := range map[string]uint64{"fresh": 0, "returned": 5} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, Config{WindowTasks: 2})
+			f.fill("a", 6, func(n *NewTask) { n.DelayMs = delayMs })
+			f.now += 5
+			f.Flush()
+			s, err := New(f.cfg, f.journal, f.journal.recovered())
+			require.NoError(t, err)
+			f.State = s
+			w := f.wait(2, "a")
+			require.Empty(t, f.Dispatch(f.now, nil))
+			late := f.Refills()
+			require.Len(t, late, 1)
+			require.Len(t, f.dispatch()[w], 2)
+			tasks, due := f.journal.fresh(Refill{Queue: late[0].Queue, Limit: 2}), []SeqDue{{Seq: 0, Due: Due{MaxAttempts: 9}}}
+			if late[0].Returned {
+				f.RefillReturned(late[0], due, f.now)
+			} else {
+				f.RefillFresh(late[0], tasks)
+			}
+			f.Credit(w, 1)
+			ds := f.dispatch()[w]
+			require.Len(t, ds, 1)
+			assert.Equal(t, uint64(2), ds[0].Seq)
+		})
+	}
+}
+
+func TestQueueIsFoundByItsID(t *testing.T) {
+	f := newFixture(t, Config{})
+	ref := f.fill("a", 1)[0]
+	q, ok := f.Queue(ref.Queue)
+	require.True(t, ok)
+	assert.Equal(t, "a", q.Name())
+	assert.Equal(t, "t", q.Tenant())
+	_, ok = f.Queue(ref.Queue + 1)
+	assert.False(t, ok)
+}
+
+// Flush writes nothing when nothing was decided: an idle shard commits nothing.
+func TestFlushSaysWhetherThereIsSomethingToCommit(t *testing.T) {
+	f := newFixture(t, Config{})
+	assert.False(t, f.Flush())
+	f.fill("a", 1)
+	assert.True(t, f.Flush())
+	f.Tick(f.now)
+	assert.Empty(t, f.dispatch())
+	assert.False(t, f.Flush())
+}

@@ -1,0 +1,181 @@
+package queue
+
+import (
+	"math"
+
+	"github.com/google/btree"
+)
+
+// A lane holds the tasks of one queue and priority that are not leased. They come in two streams,
+// each in the store under its own order, each with a window in memory over its beginning:
+//
+//	fresh     never claimed, by seq:            window │ stored only, from freshEnd │ newest
+//	returned  delayed or back, by due and seq:  window │ stored only, from returnedEnd
+//
+// "all" says that a window reaches the end of its stream: nothing is stored only.
+type lane struct {
+	queue    *Queue
+	priority uint8
+
+	fresh    ring[freshTask]
+	cursor   uint64 // every seq below it was claimed at least once
+	freshEnd uint64
+	freshAll bool
+
+	returned    *btree.BTreeG[returnedTask]
+	returnedEnd returnedKey
+	returnedAll bool
+
+	dueMs int64 // deadline in State.due
+	index int   // place in State.due
+}
+
+type freshTask struct {
+	seq    uint64
+	task   Task
+	cached bool // the payload is in task
+}
+
+type returnedKey struct {
+	dueAtMs int64
+	seq     uint64
+}
+
+type returnedTask struct {
+	returnedKey
+	due Due
+}
+
+func (k returnedKey) less(o returnedKey) bool {
+	return k.dueAtMs < o.dueAtMs || k.dueAtMs == o.dueAtMs && k.seq < o.seq
+}
+
+func newLane(q *Queue, priority uint8) *lane {
+	return &lane{
+		queue: q, priority: priority, index: -1,
+		freshAll: true, returnedAll: true,
+		returned: btree.NewG(32, func(a, b returnedTask) bool { return a.less(b.returnedKey) }),
+	}
+}
+
+func (l *lane) deadlineMs() int64 { return l.dueMs }
+func (l *lane) place() *int       { return &l.index }
+
+func (l *lane) ref(seq uint64) Ref {
+	return Ref{Queue: l.queue.record.ID, Priority: l.priority, Seq: seq}
+}
+
+// pushFresh takes a task that was just enqueued into the window, if the window reaches the end of
+// the stream and there is room.
+func (s *State) pushFresh(l *lane, seq uint64, t Task) {
+	if !l.freshAll {
+		return
+	}
+	if l.fresh.len() >= s.cfg.WindowTasks || s.windowsTasks >= s.cfg.WindowsTasks {
+		l.freshAll, l.freshEnd = false, seq
+		return
+	}
+	s.appendFresh(l, seq, t)
+}
+
+func (s *State) appendFresh(l *lane, seq uint64, t Task) {
+	f := freshTask{seq: seq, task: t}
+	if n := int64(len(t.Payload)); s.cacheBytes+n <= s.cfg.CacheBytesMax {
+		f.cached = true
+		s.cacheBytes += n
+	} else {
+		f.task.Payload = nil
+	}
+	s.windowsTasks++
+	l.fresh.push(f)
+}
+
+func (s *State) popFresh(l *lane) freshTask {
+	f := l.fresh.pop()
+	l.cursor = f.seq + 1
+	s.windowsTasks--
+	if f.cached {
+		s.cacheBytes -= int64(len(f.task.Payload))
+	}
+	return f
+}
+
+// pushReturned takes a task that got a Due record into the window if it belongs there: a task
+// beyond the window's end is stored only. A full window gives up its last task for an earlier one.
+func (s *State) pushReturned(l *lane, seq uint64, due Due, now int64) {
+	t := returnedTask{returnedKey{due.DueAtMs, seq}, due}
+	if !l.returnedAll && !t.less(l.returnedEnd) {
+		return
+	}
+	l.returned.ReplaceOrInsert(t)
+	s.returnedTasks++
+	n := l.returned.Len()
+	if n > s.cfg.WindowTasks || n > s.cfg.windowFloor() && s.returnedTasks > s.cfg.WindowsTasks {
+		if last, ok := l.returned.DeleteMax(); ok {
+			s.returnedTasks--
+			l.returnedAll, l.returnedEnd = false, last.returnedKey
+		}
+	}
+	s.schedule(l, now)
+}
+
+// nextDueMs is when the lane's first returned task is, or may be, due.
+func (l *lane) nextDueMs() int64 {
+	if t, ok := l.returned.Min(); ok {
+		return t.dueAtMs
+	}
+	if !l.returnedAll {
+		return l.returnedEnd.dueAtMs
+	}
+	return math.MaxInt64
+}
+
+// schedule keeps the lane's deadline. A lane whose first returned task is due already needs none:
+// its queue is hot, or becomes so when a waiter comes.
+func (s *State) schedule(l *lane, now int64) {
+	l.dueMs = l.nextDueMs()
+	if l.dueMs == math.MaxInt64 || l.dueMs <= now {
+		s.due.remove(l)
+		if l.dueMs <= now {
+			s.heat(l.queue)
+		}
+		return
+	}
+	s.due.set(l)
+}
+
+// take claims the lane's next ready task: a returned one that is due goes before fresh ones, since
+// it was enqueued earlier. blocked says that the store must be read first: a Refill was asked for.
+func (s *State) take(l *lane, now int64) (ref LeaseRef, d Delivery, ok, blocked bool) {
+	if l.nextDueMs() <= now {
+		t, found := l.returned.DeleteMin()
+		if !found {
+			s.askRefill(Refill{
+				Queue: l.queue.record.ID, Priority: l.priority, Returned: true,
+				FromDueMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: s.cfg.WindowTasks,
+			})
+			return ref, d, false, true
+		}
+		s.returnedTasks--
+		s.schedule(l, now)
+		ref = LeaseRef{
+			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
+			LeaseMs: t.due.LeaseMs, HasProgress: true,
+		}
+		s.journal.DropDue(ref.Ref, t.dueAtMs)
+		l.queue.record.Counts.Returned--
+		return ref, d, true, false
+	}
+	if l.fresh.len() == 0 {
+		if l.freshAll {
+			return ref, d, false, false
+		}
+		s.askRefill(Refill{Queue: l.queue.record.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: s.cfg.WindowTasks})
+		return ref, d, false, true
+	}
+	f := s.popFresh(l)
+	ref = LeaseRef{Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs}
+	d = Delivery{EnqueuedAtMs: f.task.EnqueuedAtMs, Payload: f.task.Payload, Cached: f.cached}
+	l.queue.record.Counts.Fresh--
+	return ref, d, true, false
+}

@@ -1,0 +1,46 @@
+package queue
+
+// ring is a first-in, first-out buffer that grows as needed and reuses its space.
+type ring[T any] struct {
+	buf  []T // len is 0 or a power of two
+	head int
+	n    int
+}
+
+func (r *ring[T]) len() int { return r.n }
+
+func (r *ring[T]) push(v T) {
+	if r.n == len(r.buf) {
+		r.grow()
+	}
+	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
+	r.n++
+}
+
+func (r *ring[T]) front() *T { return &r.buf[r.head] }
+
+func (r *ring[T]) pop() T {
+	v := r.buf[r.head]
+	var zero T
+	r.buf[r.head] = zero // frees what v points at once the caller is done
+	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.n--
+	return v
+}
+
+func (r *ring[T]) grow() {
+	buf := make([]T, max(8, 2*len(r.buf)))
+	for i := range r.n {
+		buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
+	}
+	r.buf, r.head = buf, 0
+}
+
+// remove takes out the elements for which match holds, keeping the order of the others.
+func (r *ring[T]) remove(match func(T) bool) {
+	for range r.n {
+		if v := r.pop(); !match(v) {
+			r.push(v)
+		}
+	}
+}

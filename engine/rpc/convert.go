@@ -1,0 +1,183 @@
+package rpc
+
+import (
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// DefaultTenant is the tenant of calls that name none.
+const DefaultTenant = "default"
+
+func tenantOf(name string) (string, error) {
+	if name == "" {
+		return DefaultTenant, nil
+	}
+	return name, fieldErr(queue.CheckName("tenant", name))
+}
+
+// newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each;
+// places[i] is the place in the call of the i-th task that is left, and nil if all are.
+func (s *Service) newTasks(in []*queuepb.NewTask) (tasks []queue.NewTask, places []int, errs []*queuepb.ItemError) {
+	tasks = make([]queue.NewTask, 0, len(in))
+	for i, t := range in {
+		n := queue.NewTask{
+			Queue: t.GetQueue(), Priority: uint8(min(t.GetPriority(), 255)), Payload: t.GetPayload(),
+			DelayMs: t.GetDelayMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
+		}
+		if err := s.limits.CheckTask(&n, t.GetPriority()); err != nil {
+			if errs == nil {
+				places = firstPlaces(i)
+			}
+			errs = append(errs, itemError(i, err))
+			continue
+		}
+		tasks = append(tasks, n)
+		if errs != nil {
+			places = append(places, i)
+		}
+	}
+	return tasks, places, errs
+}
+
+func firstPlaces(n int) []int {
+	places := make([]int, n, n+8)
+	for i := range places {
+		places[i] = i
+	}
+	return places
+}
+
+func place(places []int, i int) int {
+	if places == nil {
+		return i
+	}
+	return places[i]
+}
+
+// ids writes the ids of accepted tasks into out, all in one piece of memory.
+func (s *Service) ids(results []queue.Enqueued, places []int, out []string) {
+	text := make([]byte, 0, len(results)*queue.IDLen)
+	for i := range results {
+		text = queue.ID{Shard: s.shardID, Ref: results[i].Ref}.AppendText(text)
+	}
+	all := string(text)
+	for i := range results {
+		if results[i].Err == nil {
+			out[place(places, i)] = all[i*queue.IDLen : (i+1)*queue.IDLen]
+		}
+	}
+}
+
+// tasks converts what was leased.
+func (s *Service) tasks(deliveries []queue.Delivery) []*queuepb.Task {
+	messages := make([]queuepb.Task, len(deliveries))
+	out := make([]*queuepb.Task, len(deliveries))
+	text := make([]byte, 0, len(deliveries)*queue.IDLen)
+	for i := range deliveries {
+		text = queue.ID{Shard: s.shardID, Ref: deliveries[i].Ref}.AppendText(text)
+	}
+	all := string(text)
+	for i := range deliveries {
+		d, m := &deliveries[i], &messages[i]
+		m.Id = all[i*queue.IDLen : (i+1)*queue.IDLen]
+		m.Tenant = d.Queue.Tenant()
+		m.Queue = d.Queue.Name()
+		m.Priority = uint32(d.Priority)
+		m.Payload = d.Payload
+		m.Attempt = d.Attempt
+		m.MaxAttempts = d.MaxAttempts
+		m.Token = d.Token
+		m.LeaseExpiresAtMs = d.ExpiresAtMs
+		m.EnqueuedAtMs = d.EnqueuedAtMs
+		m.State = queuepb.TaskState_TASK_STATE_LEASED
+		m.LastError = d.LastError
+		out[i] = m
+	}
+	return out
+}
+
+func (s *Service) foundTask(tenant string, f shard.Found) *queuepb.Task {
+	t := &queuepb.Task{
+		Id:           queue.ID{Shard: s.shardID, Ref: f.Ref}.String(),
+		Tenant:       tenant,
+		Queue:        f.Queue,
+		Priority:     uint32(f.Ref.Priority),
+		Payload:      f.Task.Payload,
+		Attempt:      f.Progress.Attempts,
+		MaxAttempts:  f.Task.MaxAttempts,
+		EnqueuedAtMs: f.Task.EnqueuedAtMs,
+		LastError:    f.Progress.LastError,
+		State:        queuepb.TaskState_TASK_STATE_READY,
+	}
+	switch {
+	case f.Lease.Attempt > 0:
+		t.State, t.Attempt, t.LeaseExpiresAtMs = queuepb.TaskState_TASK_STATE_LEASED, f.Lease.Attempt, f.Lease.ExpiresAtMs
+	case f.Dead:
+		t.State = queuepb.TaskState_TASK_STATE_DEAD
+	case f.Progress.DueAtMs > f.AtMs:
+		t.State, t.DueAtMs = queuepb.TaskState_TASK_STATE_DELAYED, f.Progress.DueAtMs
+	}
+	return t
+}
+
+// item is what the settling messages have in common.
+type item interface {
+	GetId() string
+	GetToken() uint64
+}
+
+// settlement checks one item and fills in its task and token.
+func (s *Service) settlement(in item, t *queue.Settlement) error {
+	id, err := queue.ParseID(in.GetId())
+	if err != nil {
+		return idError(err)
+	}
+	if id.Shard != s.shardID {
+		return shard.ErrNotFound
+	}
+	t.Ref, t.Token = id.Ref, in.GetToken()
+	return fieldErr(s.limits.CheckSettlement(t))
+}
+
+// settlements converts and checks the items of one call, as newTasks does.
+func settlements[T item](s *Service, in []T, fill func(T, *queue.Settlement) error) (
+	out []queue.Settlement, places []int, errs []*queuepb.ItemError,
+) {
+	out = make([]queue.Settlement, 0, len(in))
+	for i, m := range in {
+		var t queue.Settlement
+		err := fill(m, &t)
+		if err == nil {
+			err = s.settlement(m, &t)
+		}
+		if err != nil {
+			if errs == nil {
+				places = firstPlaces(i)
+			}
+			errs = append(errs, itemError(i, err))
+			continue
+		}
+		out = append(out, t)
+		if errs != nil {
+			places = append(places, i)
+		}
+	}
+	return out, places, errs
+}
+
+func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
+	switch m.GetAction() {
+	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
+		t.Action = queue.Complete
+	case queuepb.SettleAction_SETTLE_ACTION_FAIL:
+		t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
+	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
+		t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
+	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
+		t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
+	default:
+		return &queue.FieldError{Field: "action", Problem: "is not set to a known action: use COMPLETE, FAIL, RELEASE or EXTEND"}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package rpc_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+func TestEnqueueStoresAllFields(t *testing.T) {
+	s := serve(t, nil)
+	before := time.Now().UnixMilli() - 1 // both clocks cut fractions off
+	ids := s.enqueue(
+		&queuepb.NewTask{Queue: "jobs/mail", Priority: 7, Payload: []byte{0, 1, 0xff}, MaxAttempts: 3, LeaseMs: 60_000},
+		&queuepb.NewTask{Queue: "jobs/mail"},
+	)
+	require.NotEqual(t, ids[0], ids[1])
+
+	task := s.claim("jobs/mail")
+	assert.Equal(t, ids[0], task.GetId(), "the higher priority goes first")
+	assert.Equal(t, "default", task.GetTenant())
+	assert.Equal(t, "jobs/mail", task.GetQueue())
+	assert.EqualValues(t, 7, task.GetPriority())
+	assert.Equal(t, []byte{0, 1, 0xff}, task.GetPayload())
+	assert.EqualValues(t, 1, task.GetAttempt())
+	assert.EqualValues(t, 3, task.GetMaxAttempts())
+	assert.NotZero(t, task.GetToken())
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, task.GetState())
+	assert.GreaterOrEqual(t, task.GetEnqueuedAtMs(), before)
+	assert.GreaterOrEqual(t, task.GetLeaseExpiresAtMs(), task.GetEnqueuedAtMs()+60_000, "the task's own lease")
+
+	task = s.claim("jobs/mail")
+	assert.Equal(t, ids[1], task.GetId())
+	assert.EqualValues(t, 20, task.GetMaxAttempts(), "the server's default")
+	assert.Empty(t, task.GetPayload())
+}
+
+func TestEnqueueKeepsOrderWithinAPriority(t *testing.T) {
+	s := serve(t, nil)
+	s.enqueue(newTasks("q", 100)...)
+	got := payloads(s.claimNow(1_000, "q"))
+	require.Len(t, got, 100)
+	for i, task := range newTasks("q", 100) {
+		require.Equal(t, string(task.GetPayload()), got[i])
+	}
+}
+
+func TestABadTaskIsRefusedAlone(t *testing.T) {
+	bad := map[string]*queuepb.NewTask{
+		"queue empty":     {},
+		"queue long":      {Queue: strings.Repeat("q", 129)},
+		"queue character": {Queue: "a b"},
+		"queue letter":    {Queue: "ä"},
+		"priority":        {Queue: "q", Priority: 10},
+		"priority wraps":  {Queue: "q", Priority: 256 + 3},
+		"payload":         {Queue: "q", Payload: bytes.Repeat([]byte("x"), 1<<20+1)},
+		"delay_ms":        {Queue: "q", DelayMs: 367 * 24 * 3600_000},
+		"delay_ms huge":   {Queue: "q", DelayMs: 1<<64 - 1},
+		"max_attempts":    {Queue: "q", MaxAttempts: 1_001},
+		"lease_ms":        {Queue: "q", LeaseMs: 24*3600_000 + 1},
+		"lease_ms huge":   {Queue: "q", LeaseMs: 1<<64 - 1},
+	}
+	s := serve(t, nil)
+	for name, task := range bad {
+		t.Run(name, func(t *testing.T) {
+			out, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{
+				{Queue: "good", Payload: []byte("first")}, task, {Queue: "good", Payload: []byte("last")},
+			}})
+			require.NoError(t, err)
+			require.Len(t, out.GetResults(), 3)
+			requireItemError(t, out.GetResults()[1].GetError(), codeInvalid, strings.Fields(name)[0])
+			assert.EqualValues(t, 1, out.GetResults()[1].GetError().GetIndex())
+			assert.Empty(t, out.GetResults()[1].GetId())
+			tasks := s.claimNow(10, "good")
+			require.Equal(t, []string{"first", "last"}, payloads(tasks))
+			for i, place := range []int{0, 2} {
+				assert.Nil(t, out.GetResults()[place].GetError())
+				assert.Equal(t, tasks[i].GetId(), out.GetResults()[place].GetId())
+				require.Nil(t, s.complete(tasks[i]))
+			}
+		})
+	}
+}
+
+func TestEnqueueOfOnlyBadTasksAnswersEach(t *testing.T) {
+	s := serve(t, nil)
+	out, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{}, {Queue: "q", Priority: 11}}})
+	require.NoError(t, err)
+	requireItemError(t, out.GetResults()[0].GetError(), codeInvalid, "queue")
+	requireItemError(t, out.GetResults()[1].GetError(), codeInvalid, "priority")
+}
+
+func TestTheLargestAcceptedValuesAreAccepted(t *testing.T) {
+	s := serve(t, nil)
+	s.enqueue(&queuepb.NewTask{
+		Queue: strings.Repeat("q", 128), Priority: 9, Payload: bytes.Repeat([]byte("x"), 1<<20),
+		DelayMs: 366 * 24 * 3600_000, MaxAttempts: 1_000, LeaseMs: 24 * 3600_000,
+	})
+	s.enqueue(newTasks("abc.DEF_0-9/x:y", 1_000)...)
+}
+
+func TestBadEnqueueCalls(t *testing.T) {
+	s := serve(t, nil)
+	for field, in := range map[string]*queuepb.EnqueueRequest{
+		"tenant": {Tenant: "no spaces", Tasks: newTasks("q", 1)},
+		"tasks":  {},
+	} {
+		_, err := s.Enqueue(s.ctx, in)
+		requireField(t, field, err)
+	}
+	_, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1_001)})
+	requireField(t, "tasks", err)
+	assert.Empty(t, s.claimNow(1, "q"), "a refused call stores nothing")
+}
+
+func TestTooManyQueuesIsOverloadNotABadField(t *testing.T) {
+	s := serve(t, func(c *node.Config) { c.Queue.Queues = 2 })
+	out, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "a"}, {Queue: "b"}, {Queue: "c"}, {Queue: "a"}}})
+	require.NoError(t, err)
+	for i, r := range out.GetResults() {
+		if i == 2 {
+			requireItemError(t, r.GetError(), queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, "")
+			assert.EqualValues(t, 2, r.GetError().GetIndex())
+			assert.Empty(t, r.GetId())
+			continue
+		}
+		assert.Nil(t, r.GetError())
+		assert.NotEmpty(t, r.GetId())
+	}
+	_, err = s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"d"}, WaitMs: 60_000})
+	requireCode(t, codes.ResourceExhausted, err)
+	var retry *errdetails.RetryInfo
+	for _, d := range status.Convert(err).Details() {
+		if r, ok := d.(*errdetails.RetryInfo); ok {
+			retry = r
+		}
+	}
+	require.NotNil(t, retry, "an overloaded server says when to try again")
+	assert.Positive(t, retry.GetRetryDelay().AsDuration())
+}

@@ -1,0 +1,143 @@
+package rpc
+
+import (
+	"errors"
+	"io"
+	"runtime"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// framesMax is how many frames of one stream may be unanswered; then the server stops reading, and
+// flow control stops the client.
+const framesMax = 256
+
+// Produce implements the stream. The handler's goroutine sends; a second one receives.
+func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
+	p := &produceStream{
+		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
+		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1),
+	}
+	go func() { p.received <- p.receive() }()
+	return p.send()
+}
+
+type produceStream struct {
+	service    *Service
+	stream     grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
+	out        *outbox[*queuepb.EnqueueAnswer]
+	unanswered chan struct{} // an element for each frame that was read and not answered
+	received   chan error    // why receive ended
+}
+
+// receive reads frames until the client has no more (nil), or an error.
+func (p *produceStream) receive() error {
+	var tenant string
+	for {
+		in, err := p.stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.service.holdWhenStopping(p.stream.Context()); err != nil {
+			return err
+		}
+		if tenant == "" {
+			if tenant, err = tenantOf(in.GetTenant()); err != nil {
+				return statusOf(err)
+			}
+		}
+		if err := p.service.limits.CheckBatch("tasks", len(in.GetTasks())); err != nil {
+			return statusOf(err)
+		}
+		select {
+		case p.unanswered <- struct{}{}:
+		case <-p.stream.Context().Done():
+			return p.stream.Context().Err()
+		}
+		p.enqueue(tenant, in)
+	}
+}
+
+func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
+	tasks, places, errs := p.service.newTasks(in.GetTasks())
+	a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks())), Errors: errs}
+	if len(tasks) == 0 {
+		p.out.put(a)
+		return
+	}
+	refuse := func(err error) {
+		for i := range tasks {
+			a.Errors = append(a.Errors, itemError(place(places, i), err))
+		}
+		p.out.put(a)
+	}
+	err := p.service.shard.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
+		if err != nil {
+			refuse(shard.ErrClosed)
+			return
+		}
+		p.service.ids(results, places, a.Ids)
+		a.Errors = appendEnqueueErrors(a.Errors, results, places)
+		p.out.put(a)
+	})
+	if err != nil {
+		refuse(err)
+	}
+}
+
+// send sends answers until the client has no more frames and all are answered, or the server stops.
+func (p *produceStream) send() error {
+	var answers []*queuepb.EnqueueAnswer
+	received, stopping := p.received, p.service.stopping
+	var ended error
+	for {
+		if (received == nil || stopping == nil) && len(p.unanswered) == 0 {
+			return ended
+		}
+		select {
+		case <-p.out.wake:
+			runtime.Gosched() // let answers that are about to come go out in the same message
+			answers = p.out.take(answers[:0])
+			if len(answers) == 0 {
+				continue
+			}
+			if err := p.sendAnswers(answers); err != nil {
+				return err
+			}
+			clear(answers)
+		case err := <-received:
+			if err != nil {
+				return err
+			}
+			received = nil
+		case <-stopping:
+			stopping, ended = nil, statusOf(shard.ErrClosed)
+		}
+	}
+}
+
+// sendAnswers sends answers in as few messages as their size allows.
+func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
+	first, bytes := 0, 0
+	for i, a := range answers {
+		bytes += itemBytes + len(a.GetIds())*(queue.IDLen+2) + errorBytes(a.GetErrors())
+		if bytes < messageBytesMax && i < len(answers)-1 {
+			continue
+		}
+		if err := p.stream.Send(&queuepb.ProduceResponse{Answers: answers[first : i+1]}); err != nil {
+			return err
+		}
+		for range answers[first : i+1] {
+			<-p.unanswered
+		}
+		first, bytes = i+1, 0
+	}
+	return nil
+}

@@ -1,0 +1,72 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// Limits of a gRPC server: its own defaults are unbounded or meant for small messages.
+const (
+	streamsMax        = 1_024    // per connection
+	messageInBytesMax = 16 << 20 // a call of many large payloads is refused as a whole
+	streamWindowBytes = 1 << 20  // also turns off the bandwidth estimator's pings
+	connWindowBytes   = 4 << 20
+	bufferBytes       = 64 << 10
+	keepaliveAfter    = time.Minute
+	keepaliveTimeout  = 20 * time.Second
+	keepaliveMin      = 10 * time.Second
+)
+
+// NewServer returns a gRPC server with the queue service, health and reflection on it.
+func NewServer(s *Service, h *health.Server) *grpc.Server {
+	g := grpc.NewServer(
+		grpc.StreamInterceptor(s.endWatches),
+		grpc.MaxConcurrentStreams(streamsMax),
+		grpc.MaxRecvMsgSize(messageInBytesMax),
+		grpc.InitialWindowSize(streamWindowBytes),
+		grpc.InitialConnWindowSize(connWindowBytes),
+		grpc.ReadBufferSize(bufferBytes),
+		grpc.WriteBufferSize(bufferBytes),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveAfter, Timeout: keepaliveTimeout}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
+	)
+	queuepb.RegisterQueueServiceServer(g, s)
+	healthpb.RegisterHealthServer(g, h)
+	reflection.Register(g)
+	return g
+}
+
+// endWatches ends health watches when the service stops: they have no end of their own, and would
+// hold up a graceful stop.
+func (s *Service) endWatches(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if info.FullMethod != healthpb.Health_Watch_FullMethodName {
+		return next(srv, stream)
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-s.stopping:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return next(srv, watchStream{stream, ctx})
+}
+
+// watchStream is a stream with a context that ends earlier.
+type watchStream struct {
+	grpc.ServerStream
+
+	ctx context.Context
+}
+
+func (w watchStream) Context() context.Context { return w.ctx }

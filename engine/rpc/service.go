@@ -1,0 +1,285 @@
+// Package rpc is the wire: the gRPC service on top of a shard. It checks what comes in, converts,
+// and answers; it decides nothing.
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// Service implements prony.queue.v1.QueueService. It is safe for concurrent use.
+type Service struct {
+	queuepb.UnimplementedQueueServiceServer
+
+	shard   *shard.Shard
+	shardID uint16
+	limits  queue.Limits
+
+	stopping chan struct{}
+	stopOnce sync.Once
+}
+
+// NewService serves one shard.
+func NewService(s *shard.Shard, shardID uint16, limits queue.Limits) *Service {
+	return &Service{shard: s, shardID: shardID, limits: limits, stopping: make(chan struct{})}
+}
+
+// Stop ends all streams, after the answers they owe, and all waiting claims.
+func (s *Service) Stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
+
+// holdWhenStopping keeps a stream from reading further frames once the server stops: what was read is
+// answered, and then the stream ends. A busy client would keep it open otherwise.
+func (s *Service) holdWhenStopping(stream context.Context) error {
+	select {
+	case <-s.stopping:
+		<-stream.Done()
+		return stream.Err()
+	default:
+		return nil
+	}
+}
+
+// answer is what a shard's reply carries to a waiting call.
+type answer[T any] struct {
+	value T
+	err   error
+}
+
+// await returns what ask's reply was called with. The reply never blocks: its channel has room.
+func await[T any](ctx context.Context, ask func(reply func(T, error)) error) (T, error) {
+	done := make(chan answer[T], 1)
+	var none T
+	if err := ask(func(v T, err error) { done <- answer[T]{v, err} }); err != nil {
+		return none, err
+	}
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
+
+// Enqueue implements the call.
+func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+	tenant, err := tenantOf(in.GetTenant())
+	if err == nil {
+		err = fieldErr(s.limits.CheckBatch("tasks", len(in.GetTasks())))
+	}
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	tasks, places, errs := s.newTasks(in.GetTasks())
+	ids := make([]string, len(in.GetTasks()))
+	if len(tasks) > 0 {
+		results, err := await(ctx, func(reply func([]queue.Enqueued, error)) error {
+			return s.shard.Enqueue(tenant, tasks, reply)
+		})
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		s.ids(results, places, ids)
+		errs = appendEnqueueErrors(errs, results, places)
+	}
+	out := &queuepb.EnqueueResponse{Results: make([]*queuepb.EnqueueResult, len(ids))}
+	for i, id := range ids {
+		out.Results[i] = &queuepb.EnqueueResult{Id: id}
+	}
+	for _, e := range errs {
+		out.Results[e.GetIndex()].Error = e
+	}
+	return out, nil
+}
+
+func appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, places []int) []*queuepb.ItemError {
+	for i := range results {
+		if results[i].Err != nil {
+			errs = append(errs, itemError(place(places, i), results[i].Err))
+		}
+	}
+	return errs
+}
+
+// Claim implements the call.
+func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+	claim, err := s.claim(in.GetTenant(), in.GetQueues(), in.GetLeaseMs())
+	claim.Credit, claim.Once = max(1, int(in.GetMaxTasks())), true
+	switch {
+	case err != nil:
+	case claim.Credit > s.limits.BatchMax:
+		err = &queue.FieldError{Field: "max_tasks", Problem: fmt.Sprintf("%d is above %d", in.GetMaxTasks(), s.limits.BatchMax)}
+	case in.GetWaitMs() > s.limits.WaitMsMax:
+		err = &queue.FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is above %d", in.GetWaitMs(), s.limits.WaitMsMax)}
+	}
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	delivered := make(chan []queue.Delivery, 1) // a claim is granted once
+	failed := make(chan error, 1)
+	sub, err := s.shard.Subscribe(claim,
+		func(d []queue.Delivery) { delivered <- d }, func(err error) { failed <- err })
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	wait := time.NewTimer(time.Duration(in.GetWaitMs()) * time.Millisecond)
+	defer wait.Stop()
+	select {
+	case d := <-delivered:
+		sub.Close(func() {})
+		return s.claimed(claim.Tenant, d), nil
+	case err := <-failed:
+		return nil, statusOf(err)
+	case <-wait.C:
+	case <-s.stopping:
+	case <-ctx.Done():
+	}
+	// What was granted before the subscription ended must still be handed out.
+	closed := make(chan struct{})
+	sub.Close(func() { close(closed) })
+	<-closed
+	select {
+	case d := <-delivered:
+		return s.claimed(claim.Tenant, d), nil
+	case err := <-failed:
+		return nil, statusOf(err)
+	default:
+		return &queuepb.ClaimResponse{}, statusOf(ctx.Err())
+	}
+}
+
+// claimBytesMax is about how large the answer to a claim becomes: below the 4 MiB that a gRPC client takes
+// unless told otherwise. One task always fits.
+const claimBytesMax = 3 << 20
+
+// claimed answers a claim with as many tasks as an answer carries, and gives the others back at once.
+func (s *Service) claimed(tenant string, d []queue.Delivery) *queuepb.ClaimResponse {
+	n, bytes := 0, 0
+	for n < len(d) {
+		bytes += itemBytes + len(d[n].Payload) + len(d[n].LastError)
+		if n > 0 && bytes > claimBytesMax {
+			break
+		}
+		n++
+	}
+	if n < len(d) {
+		back := make([]queue.Settlement, len(d)-n)
+		for i := range back {
+			back[i] = queue.Settlement{Ref: d[n+i].Ref, Token: d[n+i].Token, Action: queue.Release}
+		}
+		// A server that is stopping refuses: then the leases expire in their time.
+		_ = s.shard.Settle(tenant, back, func([]error, error) {})
+	}
+	return &queuepb.ClaimResponse{Tasks: s.tasks(d[:n])}
+}
+
+func (s *Service) claim(tenant string, queues []string, leaseMs uint64) (queue.Claim, error) {
+	tenant, err := tenantOf(tenant)
+	if err == nil {
+		err = fieldErr(s.limits.CheckClaim(queues, leaseMs))
+	}
+	return queue.Claim{Tenant: tenant, Queues: queues, LeaseMs: leaseMs}, err
+}
+
+// Complete implements the call.
+func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
+		func(_ *queuepb.Completion, t *queue.Settlement) error {
+			t.Action = queue.Complete
+			return nil
+		})
+	return &queuepb.CompleteResponse{Results: results}, err
+}
+
+// Fail implements the call.
+func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
+		func(m *queuepb.Failure, t *queue.Settlement) error {
+			t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
+			return nil
+		})
+	return &queuepb.FailResponse{Results: results}, err
+}
+
+// Extend implements the call.
+func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
+		func(m *queuepb.Extension, t *queue.Settlement) error {
+			t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
+			return nil
+		})
+	return &queuepb.ExtendResponse{Results: results}, err
+}
+
+// Release implements the call.
+func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "releases", in.GetReleases(),
+		func(m *queuepb.Releasing, t *queue.Settlement) error {
+			t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
+			return nil
+		})
+	return &queuepb.ReleaseResponse{Results: results}, err
+}
+
+// settle carries out one settling call.
+func settle[T item](ctx context.Context, s *Service, tenant, field string, in []T,
+	fill func(T, *queue.Settlement) error,
+) ([]*queuepb.SettleResult, error) {
+	tenant, err := tenantOf(tenant)
+	if err == nil {
+		err = fieldErr(s.limits.CheckBatch(field, len(in)))
+	}
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	ts, places, errs := settlements(s, in, fill)
+	if len(ts) > 0 {
+		outcomes, err := await(ctx, func(reply func([]error, error)) error { return s.shard.Settle(tenant, ts, reply) })
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		errs = appendSettleErrors(errs, outcomes, places)
+	}
+	results := make([]*queuepb.SettleResult, len(in))
+	for i := range results {
+		results[i] = &queuepb.SettleResult{}
+	}
+	for _, e := range errs {
+		results[e.GetIndex()].Error = e
+	}
+	return results, nil
+}
+
+func appendSettleErrors(errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
+	for i, err := range outcomes {
+		if err != nil {
+			errs = append(errs, itemError(place(places, i), err))
+		}
+	}
+	return errs
+}
+
+// GetTask implements the call.
+func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+	tenant, err := tenantOf(in.GetTenant())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	id, err := queue.ParseID(in.GetId())
+	if err != nil {
+		return nil, statusOf(idError(err))
+	}
+	if id.Shard != s.shardID {
+		return nil, statusOf(shard.ErrNotFound)
+	}
+	found, err := await(ctx, func(reply func(shard.Found, error)) error { return s.shard.Lookup(tenant, id.Ref, reply) })
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &queuepb.GetTaskResponse{Task: s.foundTask(tenant, found)}, nil
+}

@@ -1,0 +1,177 @@
+package rpc_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// stopping shuts the node down in the background; the function it returns waits for the end, which must
+// come without connections being cut.
+func (s *server) stopping() (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.stop()
+	}()
+	return func() {
+		s.Helper()
+		select {
+		case <-done:
+		case <-s.ctx.Done():
+			s.Fatal("the shutdown does not end")
+		}
+	}
+}
+
+func TestStopLetsWaitingClaimsReturnEmpty(t *testing.T) {
+	s := serve(t, nil)
+	got := make(chan error, 1)
+	go func() {
+		out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 60_000})
+		assert.Empty(t, out.GetTasks())
+		got <- err
+	}()
+	s.waitForQueue("q")
+	wait := s.stopping()
+	require.NoError(t, <-got)
+	wait()
+}
+
+func TestStopEndsIdleStreams(t *testing.T) {
+	s := serve(t, nil)
+	p := s.produce()
+	p.send(&queuepb.ProduceRequest{Tasks: newTasks("q", 1)})
+	p.answers(1)
+	w := s.work(10, "q")
+	task := w.take(1)[0]
+	w.send(&queuepb.WorkRequest{Settlements: []*queuepb.Settlement{completion(task)}})
+	w.answer()
+	wait := s.stopping()
+	requireCode(t, codes.Unavailable, p.end())
+	requireCode(t, codes.Unavailable, w.end())
+	wait()
+}
+
+// TestStopAnswersWhatItReadAndEndsBusyStreams keeps the frames of several streams coming while the server
+// stops. What took effect was answered, and the streams end although their clients do not stop.
+func TestStopAnswersWhatItReadAndEndsBusyStreams(t *testing.T) {
+	const streams = 6
+	dir := t.TempDir()
+	s := serve(t, func(c *node.Config) { c.DataDir, c.Durability = dir, storage.Sync }) // answers lag behind frames
+	var frames atomic.Int64
+	ended := make(chan error, streams)
+	for range streams {
+		p := s.produce()
+		go func() {
+			for {
+				in, err := p.Recv()
+				if err != nil {
+					ended <- err
+					return
+				}
+				for _, a := range in.GetAnswers() {
+					assert.Empty(t, a.GetErrors())
+				}
+				frames.Add(int64(len(in.GetAnswers())))
+			}
+		}()
+		go func() {
+			in := &queuepb.ProduceRequest{Tasks: newTasks("q", 1)}
+			for p.Send(in) == nil {
+			}
+		}()
+	}
+	require.Eventually(t, func() bool { return frames.Load() > 1_000 }, patience, time.Millisecond)
+	wait := s.stopping()
+	require.Eventually(t, func() bool {
+		defer http.DefaultClient.CloseIdleConnections()
+		answer, err := http.Get("http://" + s.node.Admin() + "/readyz")
+		return err != nil || answer.Body.Close() == nil && answer.StatusCode != http.StatusOK // stopped, or stopping
+	}, patience, time.Millisecond)
+	atStop := int(frames.Load())
+	for range streams {
+		requireCode(t, codes.Unavailable, <-ended)
+	}
+	wait()
+
+	s = serve(t, func(c *node.Config) { c.DataDir = dir })
+	stored := 0
+	for {
+		tasks := s.claimNow(1_000, "q")
+		if len(tasks) == 0 {
+			break
+		}
+		stored += len(tasks)
+	}
+	answered := int(frames.Load())
+	// What was read and not answered at the stop, and the answers in the client's window.
+	assert.LessOrEqual(t, answered-atStop, streams*(256+4_000), "nothing more is read")
+	assert.GreaterOrEqual(t, stored, answered, "what was answered is stored")
+	assert.LessOrEqual(t, stored, answered+streams, "what was read is answered, but for a frame of each stream that raced with the stop")
+}
+
+func TestStopAnswersTheSettlementsItRead(t *testing.T) {
+	const n = 1_000
+	dir := t.TempDir()
+	s := serve(t, func(c *node.Config) { c.DataDir, c.Durability = dir, storage.Sync })
+	s.enqueue(newTasks("q", n)...)
+	w := s.work(n, "q")
+	tasks := w.take(n)
+	go func() {
+		for _, task := range tasks {
+			if w.Send(&queuepb.WorkRequest{Settlements: []*queuepb.Settlement{completion(task)}}) != nil {
+				return
+			}
+		}
+	}()
+	w.until(func() bool { return len(w.answers) > n/10 })
+	wait := s.stopping()
+	requireCode(t, codes.Unavailable, w.end())
+	wait()
+
+	s = serve(t, func(c *node.Config) { c.DataDir = dir })
+	left := 0
+	for _, task := range tasks {
+		if _, err := s.GetTask(s.ctx, &queuepb.GetTaskRequest{Id: task.GetId()}); err == nil {
+			left++
+		}
+	}
+	assert.GreaterOrEqual(t, n-left, len(w.answers), "what was answered is done")
+	assert.LessOrEqual(t, n-left, len(w.answers)+1, "what was read is answered, but for one frame that raced with the stop")
+}
+
+func TestStopEndsHealthWatches(t *testing.T) {
+	s := serve(t, nil)
+	watch, err := healthpb.NewHealthClient(s.conn).Watch(s.ctx, &healthpb.HealthCheckRequest{})
+	require.NoError(t, err)
+	in, err := watch.Recv()
+	require.NoError(t, err)
+	assert.Equal(t, healthpb.HealthCheckResponse_SERVING, in.GetStatus())
+	wait := s.stopping()
+	for err == nil {
+		_, err = watch.Recv()
+	}
+	assert.NotErrorIs(t, err, io.EOF)
+	wait()
+}
+
+func TestAStoppedServerRefusesNewCalls(t *testing.T) {
+	s := serve(t, nil)
+	s.enqueue(newTasks("q", 1)...)
+	s.stop()
+	_, err := s.Enqueue(context.Background(), &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+	requireCode(t, codes.Unavailable, err)
+}

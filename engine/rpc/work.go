@@ -1,0 +1,232 @@
+package rpc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// creditsMax is how many tasks a work stream may have granted credits for that were not sent yet. It
+// bounds the outbox of a stream whose client does not read.
+const creditsMax = 1 << 16
+
+// messageBytesMax is about how large a message becomes before the next item goes into another one:
+// well under the 4 MiB that a gRPC client takes unless told otherwise.
+const messageBytesMax = 1 << 20
+
+// itemBytes is about how large the message of a task is, beside its payload and texts.
+const itemBytes = 128
+
+// Work implements the stream. The handler's goroutine sends; a second one receives.
+func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
+	w := &workStream{
+		service: s, stream: stream, out: newOutbox[workItem](),
+		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
+	}
+	go func() { w.received <- w.receive() }()
+	err := w.send()
+	w.ended.Store(true)
+	return err
+}
+
+type workStream struct {
+	service    *Service
+	stream     grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
+	out        *outbox[workItem]
+	unanswered chan struct{} // an element for each frame of settlements that was read and not answered
+	received   chan error    // why receive ended
+	failed     chan error    // why the subscription ended
+	credits    atomic.Int64  // granted, and not used by a task that was sent
+	ended      atomic.Bool
+}
+
+// workItem is a pushed task, or an answer to settlements.
+type workItem struct {
+	task   *queuepb.Task
+	answer *queuepb.SettleAnswer
+}
+
+// bytes is about how large the item is as a message.
+func (it *workItem) bytes() int {
+	if it.answer != nil {
+		return itemBytes + errorBytes(it.answer.GetErrors())
+	}
+	return itemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
+}
+
+func errorBytes(errs []*queuepb.ItemError) (n int) {
+	for _, e := range errs {
+		n += itemBytes + len(e.GetMessage())
+	}
+	return n
+}
+
+func (w *workStream) receive() error {
+	in, err := w.stream.Recv()
+	if err != nil {
+		return endOfStream(err)
+	}
+	open := in.GetOpen()
+	if open == nil {
+		return statusOf(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
+	}
+	claim, err := w.service.claim(open.GetTenant(), open.GetQueues(), open.GetLeaseMs())
+	if err != nil {
+		return statusOf(err)
+	}
+	sub, err := w.service.shard.Subscribe(claim, w.deliver, func(err error) { w.failed <- err })
+	if err != nil {
+		return statusOf(err)
+	}
+	defer func() { // what is granted until then is delivered before received says that the client ended
+		closed := make(chan struct{})
+		sub.Close(func() { close(closed) })
+		<-closed
+	}()
+	for {
+		if err := w.frame(claim.Tenant, sub, in); err != nil {
+			return err
+		}
+		if in, err = w.stream.Recv(); err != nil {
+			return endOfStream(err)
+		}
+		if err := w.service.holdWhenStopping(w.stream.Context()); err != nil {
+			return err
+		}
+	}
+}
+
+func endOfStream(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+func (w *workStream) frame(tenant string, sub *shard.Subscription, in *queuepb.WorkRequest) error {
+	if n := int64(in.GetCredits()); n > 0 {
+		if w.credits.Add(n) > creditsMax {
+			return statusOf(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
+		}
+		if err := sub.Credit(int(n)); err != nil {
+			return statusOf(err)
+		}
+	}
+	if len(in.GetSettlements()) == 0 {
+		return nil
+	}
+	if err := w.service.limits.CheckBatch("settlements", len(in.GetSettlements())); err != nil {
+		return statusOf(err)
+	}
+	select {
+	case w.unanswered <- struct{}{}:
+	case <-w.stream.Context().Done():
+		return w.stream.Context().Err()
+	}
+	w.settle(tenant, in)
+	return nil
+}
+
+func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
+	ts, places, errs := settlements(w.service, in.GetSettlements(), streamSettlement)
+	a := &queuepb.SettleAnswer{Frame: in.GetFrame(), Errors: errs}
+	if len(ts) == 0 {
+		w.out.put(workItem{answer: a})
+		return
+	}
+	refuse := func(err error) {
+		for i := range ts {
+			a.Errors = append(a.Errors, itemError(place(places, i), err))
+		}
+		w.out.put(workItem{answer: a})
+	}
+	err := w.service.shard.Settle(tenant, ts, func(outcomes []error, err error) {
+		if err != nil {
+			refuse(shard.ErrClosed)
+			return
+		}
+		a.Errors = appendSettleErrors(a.Errors, outcomes, places)
+		w.out.put(workItem{answer: a})
+	})
+	if err != nil {
+		refuse(err)
+	}
+}
+
+// deliver is called by the shard.
+func (w *workStream) deliver(deliveries []queue.Delivery) {
+	if w.ended.Load() {
+		return // the leases expire in their time
+	}
+	items := make([]workItem, len(deliveries))
+	for i, t := range w.service.tasks(deliveries) {
+		items[i].task = t
+	}
+	w.out.put(items...)
+}
+
+// send sends until the client ended its side and all is answered and delivered, or the server stops and all is answered.
+func (w *workStream) send() error {
+	var items []workItem
+	received, stopping := w.received, w.service.stopping
+	var ended error
+	for {
+		if len(w.unanswered) == 0 && (stopping == nil || received == nil && w.out.empty()) {
+			return ended
+		}
+		select {
+		case <-w.out.wake:
+			runtime.Gosched() // let what is about to come go out in the same message
+			items = w.out.take(items[:0])
+			if err := w.sendItems(items); err != nil {
+				return err
+			}
+			clear(items)
+		case err := <-received:
+			if err != nil {
+				return err
+			}
+			received = nil
+		case err := <-w.failed:
+			return statusOf(err)
+		case <-stopping:
+			stopping, ended = nil, statusOf(shard.ErrClosed)
+		}
+	}
+}
+
+// sendItems sends items in as few messages as their size allows.
+func (w *workStream) sendItems(items []workItem) error {
+	out := &queuepb.WorkResponse{}
+	bytes := 0
+	for i, it := range items {
+		if it.answer != nil {
+			out.Answers = append(out.Answers, it.answer)
+		} else {
+			if out.Tasks == nil {
+				out.Tasks = make([]*queuepb.Task, 0, len(items)-i)
+			}
+			out.Tasks = append(out.Tasks, it.task)
+		}
+		bytes += it.bytes()
+		if bytes >= messageBytesMax || i == len(items)-1 {
+			w.credits.Add(-int64(len(out.GetTasks())))
+			if err := w.stream.Send(out); err != nil {
+				return err
+			}
+			for range out.GetAnswers() {
+				<-w.unanswered
+			}
+			out, bytes = &queuepb.WorkResponse{}, 0
+		}
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// command is something to decide. The deciding goroutine calls decide; once the decision is
+// committed, the releasing goroutine calls release, with the error of the commit. release must not block.
+type command interface {
+	decide(s *Shard, nowMs int64)
+	release(s *Shard, err error)
+}
+
+type enqueue struct {
+	tenant string
+	tasks  []queue.NewTask
+	reply  func([]queue.Enqueued, error)
+	out    []queue.Enqueued
+}
+
+// Enqueue stores tasks of one tenant. reply is called once, from the shard's releasing goroutine,
+// when the tasks are durable; it must not block. Enqueue returns ErrOverloaded or ErrClosed, and then
+// reply is not called.
+func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
+	l := load{tasks: len(tasks)}
+	for i := range tasks {
+		l.bytes += len(tasks[i].Payload)
+	}
+	return s.inbox.put(&enqueue{tenant: tenant, tasks: tasks, reply: reply}, l)
+}
+
+func (c *enqueue) decide(s *Shard, nowMs int64) {
+	c.out = make([]queue.Enqueued, len(c.tasks))
+	s.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
+}
+
+func (c *enqueue) release(_ *Shard, err error) { c.reply(c.out, err) }
+
+type settle struct {
+	tenant      string
+	settlements []queue.Settlement
+	reply       func([]error, error)
+	out         []error
+}
+
+// Settle ends or extends leases of one tenant; reply is called as for Enqueue, with nil or
+// queue.ErrStaleToken for each settlement.
+func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func([]error, error)) error {
+	return s.inbox.put(&settle{tenant: tenant, settlements: settlements, reply: reply}, load{})
+}
+
+func (c *settle) decide(s *Shard, nowMs int64) {
+	c.out = make([]error, len(c.settlements))
+	s.state.Settle(nowMs, c.tenant, c.settlements, c.out)
+}
+
+func (c *settle) release(_ *Shard, err error) { c.reply(c.out, err) }
+
+// Subscription is a waiter at a shard. Its methods are safe for concurrent use.
+type Subscription struct {
+	shard   *Shard
+	claim   queue.Claim
+	deliver func([]queue.Delivery)
+	failed  func(error)
+	once    sync.Once     // guards failed
+	waiter  *queue.Waiter // the deciding goroutine's
+}
+
+func (sub *Subscription) fail(err error) { sub.once.Do(func() { sub.failed(err) }) }
+
+// Subscribe makes a waiter. deliver is called from the releasing goroutine with leased tasks, once
+// their leases are durable; failed is called at most once, if the subscription can't be served. Neither may block.
+func (s *Shard) Subscribe(c queue.Claim, deliver func([]queue.Delivery), failed func(error)) (*Subscription, error) {
+	sub := &Subscription{shard: s, claim: c, deliver: deliver, failed: failed}
+	return sub, s.inbox.put(&subscribe{sub: sub}, load{})
+}
+
+type subscribe struct {
+	sub *Subscription
+	err error
+}
+
+func (c *subscribe) decide(s *Shard, _ int64) {
+	c.sub.waiter, c.err = s.state.Subscribe(c.sub.claim, c.sub)
+}
+
+func (c *subscribe) release(_ *Shard, err error) {
+	if err = errors.Join(c.err, err); err != nil {
+		c.sub.fail(err)
+	}
+}
+
+// Credit lets the subscription have n more tasks.
+func (sub *Subscription) Credit(n int) error {
+	return sub.shard.inbox.put(&credit{sub: sub, n: n}, load{})
+}
+
+type credit struct {
+	sub *Subscription
+	n   int
+}
+
+func (c *credit) decide(s *Shard, _ int64) {
+	if c.sub.waiter != nil {
+		s.state.Credit(c.sub.waiter, c.n)
+	}
+}
+
+func (*credit) release(*Shard, error) {}
+
+// Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
+// were delivered stay leased until they are settled or their leases expire.
+func (sub *Subscription) Close(closed func()) {
+	if sub.shard.inbox.put(&unsubscribe{sub: sub, closed: closed}, load{}) != nil {
+		closed() // the shard is stopping
+	}
+}
+
+type unsubscribe struct {
+	sub    *Subscription
+	closed func()
+}
+
+func (c *unsubscribe) decide(s *Shard, _ int64) {
+	if c.sub.waiter != nil {
+		s.leaving = append(s.leaving, c.sub)
+	}
+}
+
+func (c *unsubscribe) release(*Shard, error) { c.closed() }
+
+// Found is a task that was looked up.
+type Found struct {
+	Ref      queue.Ref
+	Queue    string
+	Task     queue.Task
+	Progress queue.Progress // zero if no attempt was settled
+	Lease    queue.LeaseRef // its Attempt is 0 if the task is not leased
+	Dead     bool
+	AtMs     int64 // when it was looked up
+}
+
+// ErrNotFound says that the tenant has no such task, or that it is done.
+var ErrNotFound = errors.New("no such task, or it is done")
+
+// Lookup finds one task of a tenant; reply is called as for Enqueue, with ErrNotFound if need be.
+func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) error {
+	return s.inbox.put(&lookup{tenant: tenant, found: Found{Ref: ref}, reply: reply}, load{tasks: 1})
+}
+
+type lookup struct {
+	tenant string
+	found  Found
+	reply  func(Found, error)
+	err    error
+}
+
+func (c *lookup) decide(s *Shard, nowMs int64) {
+	c.found.AtMs = nowMs
+	q, ok := s.state.Queue(c.found.Ref.Queue)
+	if !ok || q.Tenant() != c.tenant {
+		c.err = ErrNotFound
+		return
+	}
+	c.found.Queue = q.Name()
+	c.found.Lease, _ = s.state.FindLease(c.found.Ref)
+}
+
+func (c *lookup) release(s *Shard, err error) {
+	if c.err == nil && err == nil {
+		c.err = c.found.read(s.store)
+	}
+	c.reply(c.found, errors.Join(c.err, err))
+}
+
+func (f *Found) read(store *storage.Store) error {
+	task, found, err := store.Task(f.Ref)
+	if err != nil {
+		return fmt.Errorf("look up a task: %w", err)
+	}
+	if !found {
+		return ErrNotFound
+	}
+	f.Task = task
+	if f.Progress, _, err = store.Progress(f.Ref); err != nil {
+		return fmt.Errorf("look up a task: %w", err)
+	}
+	if _, f.Dead, err = store.Dead(f.Ref); err != nil {
+		return fmt.Errorf("look up a task: %w", err)
+	}
+	return nil
+}
+
+// Stats asks for the figures of all queues; reply is called as for Enqueue.
+func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
+	return s.inbox.put(&stats{reply: reply}, load{})
+}
+
+type stats struct {
+	reply func([]queue.Stats, error)
+	out   []queue.Stats
+}
+
+func (c *stats) decide(s *Shard, nowMs int64) { c.out = s.state.Stats(nowMs) }
+func (c *stats) release(_ *Shard, err error)  { c.reply(c.out, err) }

@@ -1,0 +1,187 @@
+package shard
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	waitMost = 20 * time.Second
+	waitStep = time.Millisecond
+	tenant   = "t"
+)
+
+// fixture is a shard on a store in memory, with a clock that the test moves.
+type fixture struct {
+	t     *testing.T
+	store *storage.Store
+	nowMs atomic.Int64
+	*Shard
+}
+
+// start opens a store on fs and a shard on it. The test ends it with stop, or by crashing.
+func start(t *testing.T, fs vfs.FS, o Options) *fixture {
+	t.Helper()
+	f := &fixture{t: t}
+	f.nowMs.Store(1_000)
+	if o.NowMs == nil {
+		o.NowMs = f.nowMs.Load
+	}
+	var err error
+	f.store, err = storage.Open("shard", storage.Options{
+		FS: fs, Durability: storage.Sync,
+		Fatal: func(problem string) { t.Errorf("the store failed: %s", problem) },
+	})
+	require.NoError(t, err)
+	f.Shard, err = New(f.store, o)
+	require.NoError(t, err)
+	return f
+}
+
+func (f *fixture) stop() {
+	f.t.Helper()
+	f.Close()
+	require.NoError(f.t, f.store.Close())
+}
+
+// pass moves the clock on and wakes the shard, whose timer runs on real time.
+func (f *fixture) pass(ms int64) {
+	f.t.Helper()
+	f.nowMs.Add(ms)
+	f.stats()
+}
+
+// reply is what a command was answered with.
+type reply[T any] struct {
+	value T
+	err   error
+}
+
+// receive returns what comes from a channel, in time.
+func receive[T any](t *testing.T, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(waitMost):
+		t.Fatal("nothing came")
+		panic("unreachable")
+	}
+}
+
+// ask sends a command and returns where its answer comes.
+func ask[T any](t *testing.T, send func(reply func(T, error)) error) <-chan reply[T] {
+	t.Helper()
+	c := make(chan reply[T], 2) // a second answer is seen by the test, not blocked
+	require.NoError(t, send(func(v T, err error) { c <- reply[T]{v, err} }))
+	return c
+}
+
+func newTasks(q string, n int) []queue.NewTask {
+	out := make([]queue.NewTask, n)
+	for i := range out {
+		out[i] = queue.NewTask{Queue: q, Payload: []byte{byte(i)}}
+	}
+	return out
+}
+
+func (f *fixture) enqueueLater(tasks ...queue.NewTask) <-chan reply[[]queue.Enqueued] {
+	f.t.Helper()
+	return ask(f.t, func(r func([]queue.Enqueued, error)) error { return f.Enqueue(tenant, tasks, r) })
+}
+
+func (f *fixture) enqueue(tasks ...queue.NewTask) []queue.Ref {
+	f.t.Helper()
+	got := receive(f.t, f.enqueueLater(tasks...))
+	require.NoError(f.t, got.err)
+	refs := make([]queue.Ref, len(got.value))
+	for i, e := range got.value {
+		require.NoError(f.t, e.Err)
+		refs[i] = e.Ref
+	}
+	return refs
+}
+
+func (f *fixture) settle(tenant string, settlements ...queue.Settlement) []error {
+	f.t.Helper()
+	got := receive(f.t, ask(f.t, func(r func([]error, error)) error { return f.Settle(tenant, settlements, r) }))
+	require.NoError(f.t, got.err)
+	return got.value
+}
+
+func (f *fixture) end(d queue.Delivery, a queue.Action) {
+	f.t.Helper()
+	require.Equal(f.t, []error{nil}, f.settle(tenant, queue.Settlement{Ref: d.Ref, Token: d.Token, Action: a, Error: "oops"}))
+}
+
+func (f *fixture) lookup(tenant string, ref queue.Ref) (Found, error) {
+	f.t.Helper()
+	got := receive(f.t, ask(f.t, func(r func(Found, error)) error { return f.Lookup(tenant, ref, r) }))
+	return got.value, got.err
+}
+
+func (f *fixture) stats() []queue.Stats {
+	f.t.Helper()
+	got := receive(f.t, ask(f.t, f.Stats))
+	require.NoError(f.t, got.err)
+	return got.value
+}
+
+// worker is a subscription whose deliveries come through a channel, one at a time.
+type worker struct {
+	*Subscription
+	tasks  chan queue.Delivery
+	failed chan error
+}
+
+func (f *fixture) work(c queue.Claim) *worker {
+	f.t.Helper()
+	w := &worker{tasks: make(chan queue.Delivery, 10_000), failed: make(chan error, 2)}
+	if c.Tenant == "" {
+		c.Tenant = tenant
+	}
+	sub, err := f.Subscribe(c, func(ds []queue.Delivery) {
+		for _, d := range ds {
+			w.tasks <- d
+		}
+	}, func(err error) { w.failed <- err })
+	require.NoError(f.t, err)
+	w.Subscription = sub
+	return w
+}
+
+// claim takes up to n tasks that are ready now, without waiting.
+func (f *fixture) claim(n int, queues ...string) []queue.Delivery {
+	f.t.Helper()
+	w := f.work(queue.Claim{Queues: queues, Credit: n, Once: true})
+	closed := make(chan struct{})
+	w.Close(func() { close(closed) })
+	receive(f.t, closed)
+	var out []queue.Delivery
+	for len(w.tasks) > 0 {
+		out = append(out, <-w.tasks)
+	}
+	return out
+}
+
+func (f *fixture) audit() []storage.AuditedQueue {
+	f.t.Helper()
+	audited, err := f.store.Audit()
+	require.NoError(f.t, err)
+	for _, a := range audited {
+		c := a.Counts
+		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: the counters and the stored tasks", a.Name)
+		require.Equal(f.t, c.Enqueued, c.Completed+a.Stored, "%s: the counters", a.Name)
+	}
+	return audited
+}

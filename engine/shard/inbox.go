@@ -1,0 +1,83 @@
+package shard
+
+import (
+	"errors"
+	"sync"
+)
+
+// ErrOverloaded says that a shard has as much waiting as it may; the caller should try again later.
+var ErrOverloaded = errors.New("the shard has too much waiting: try again later")
+
+// ErrClosed says that the shard is stopping, or stopped.
+var ErrClosed = errors.New("the shard is stopping")
+
+// inbox is what waits to be decided: any number of goroutines put commands in, the deciding one
+// takes all of them at once. Its lock is held for an append or a swap only.
+type inbox struct {
+	wake chan struct{} // has an element when there may be something to take
+
+	mu      sync.Mutex
+	waiting []command
+	load    load // of waiting
+	closed  bool
+	loadMax load
+}
+
+// load is what commands carry.
+type load struct {
+	tasks int
+	bytes int // of payloads
+}
+
+func newInbox(loadMax load) *inbox {
+	return &inbox{wake: make(chan struct{}, 1), loadMax: loadMax}
+}
+
+// put adds a command. One without load is always taken: how many there can be is bounded by the streams and
+// calls that send them. One with more than the bound is taken when nothing else waits.
+func (b *inbox) put(c command, l load) error {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return ErrClosed
+	}
+	if b.load.tasks > 0 && l.tasks > 0 && (b.load.tasks+l.tasks > b.loadMax.tasks || b.load.bytes+l.bytes > b.loadMax.bytes) {
+		b.mu.Unlock()
+		return ErrOverloaded
+	}
+	b.waiting = append(b.waiting, c)
+	b.load.tasks += l.tasks
+	b.load.bytes += l.bytes
+	first := len(b.waiting) == 1
+	b.mu.Unlock()
+	if first {
+		b.signal()
+	}
+	return nil
+}
+
+func (b *inbox) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default: // a signal is pending: the taker will see this command too
+	}
+}
+
+// take moves everything that waits to the end of into.
+func (b *inbox) take(into []command) (all []command, closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	into = append(into, b.waiting...)
+	clear(b.waiting)
+	b.waiting = b.waiting[:0]
+	b.load = load{}
+	return into, b.closed
+}
+
+// close refuses further commands; those already in can still be taken.
+func (b *inbox) close() {
+	b.mu.Lock()
+	b.closed = true
+	b.mu.Unlock()
+	b.signal()
+}

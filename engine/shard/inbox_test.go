@@ -1,0 +1,131 @@
+package shard
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+func TestInboxIsBounded(t *testing.T) {
+	b := newInbox(load{tasks: 10, bytes: 1000})
+	require.NoError(t, b.put(&stats{}, load{tasks: 6}))
+	require.NoError(t, b.put(&stats{}, load{tasks: 4}))
+	require.ErrorIs(t, b.put(&stats{}, load{tasks: 1}), ErrOverloaded)
+	require.NoError(t, b.put(&settle{}, load{}), "what lightens the load is always taken")
+	all, closed := b.take(nil)
+	assert.Len(t, all, 3)
+	assert.False(t, closed)
+	require.NoError(t, b.put(&stats{}, load{tasks: 11}), "a command above the bound is taken when nothing waits")
+	require.ErrorIs(t, b.put(&stats{}, load{tasks: 1}), ErrOverloaded)
+	b.close()
+	require.ErrorIs(t, b.put(&stats{}, load{tasks: 1}), ErrClosed)
+	require.ErrorIs(t, b.put(&settle{}, load{}), ErrClosed)
+	all, closed = b.take(all[:0])
+	assert.Len(t, all, 1, "what was in can still be taken")
+	assert.True(t, closed)
+}
+
+func TestInboxWakesItsTaker(t *testing.T) {
+	b := newInbox(load{tasks: 10, bytes: 1000})
+	require.NoError(t, b.put(&stats{}, load{tasks: 1}))
+	require.NoError(t, b.put(&stats{}, load{tasks: 1}))
+	receive(t, b.wake)
+	assert.Empty(t, b.wake, "one signal is enough for all that waits")
+	b.take(nil)
+	b.close()
+	receive(t, b.wake)
+}
+
+// stuckClock is a clock that holds up who asks it, the deciding goroutine, until it is let go.
+type stuckClock struct {
+	entered chan struct{} // has an element once someone asked
+	gate    chan struct{}
+	letGo   func()
+}
+
+func newStuckClock() *stuckClock {
+	c := &stuckClock{entered: make(chan struct{}, 1), gate: make(chan struct{})}
+	c.letGo = sync.OnceFunc(func() { close(c.gate) })
+	return c
+}
+
+func (c *stuckClock) nowMs() int64 {
+	select {
+	case c.entered <- struct{}{}:
+	default:
+	}
+	<-c.gate
+	return 1_000
+}
+
+func TestOverloadIsRefusedEarly(t *testing.T) {
+	clock := newStuckClock()
+	f := start(t, vfs.NewMem(), Options{NowMs: clock.nowMs, InboxTasksMax: 10})
+	defer f.stop()
+	defer clock.letGo()
+	receive(t, clock.entered) // from here on it takes nothing
+	first := f.enqueueLater(newTasks("q", 8)...)
+	require.ErrorIs(t, f.Enqueue(tenant, newTasks("q", 8), func([]queue.Enqueued, error) { t.Error("answered though refused") }), ErrOverloaded)
+	settled := ask(t, func(r func([]error, error)) error { return f.Settle(tenant, nil, r) })
+	clock.letGo()
+	assert.NoError(t, receive(t, first).err)
+	assert.NoError(t, receive(t, settled).err)
+	f.enqueue(newTasks("q", 8)...) // once the rest is decided, there is room again
+}
+
+func TestCloseAnswersEverything(t *testing.T) {
+	clock := newStuckClock()
+	defer clock.letGo()
+	f := start(t, vfs.NewMem(), Options{NowMs: clock.nowMs})
+	receive(t, clock.entered)
+	enqueued := f.enqueueLater(newTasks("q", 2)...)
+	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1})
+	settled := ask(t, func(r func([]error, error)) error {
+		return f.Settle(tenant, []queue.Settlement{{Token: 1, Action: queue.Complete}}, r)
+	})
+	found := ask(t, func(r func(Found, error)) error { return f.Lookup(tenant, queue.Ref{}, r) })
+	figures := ask(t, f.Stats)
+	unsubscribed := make(chan struct{})
+	w.Close(func() { close(unsubscribed) })
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f.stop()
+	}()
+	require.Eventually(t, func() bool { return f.Stats(func([]queue.Stats, error) {}) != nil }, waitMost, waitStep)
+	clock.letGo()
+	receive(t, ended)
+
+	assert.NoError(t, receive(t, enqueued).err)
+	assert.Equal(t, reply[[]error]{value: []error{queue.ErrStaleToken}}, receive(t, settled))
+	assert.NoError(t, receive(t, found).err)
+	assert.NoError(t, receive(t, figures).err)
+	receive(t, unsubscribed)
+	assert.Len(t, w.tasks, 1, "it was given a task before it ended")
+
+	require.ErrorIs(t, f.Enqueue(tenant, newTasks("q", 1), nil), ErrClosed)
+	require.ErrorIs(t, f.Settle(tenant, nil, nil), ErrClosed)
+	require.ErrorIs(t, f.Lookup(tenant, queue.Ref{}, nil), ErrClosed)
+	require.ErrorIs(t, f.Stats(nil), ErrClosed)
+	require.ErrorIs(t, w.Credit(1), ErrClosed)
+	_, err := f.Subscribe(queue.Claim{}, nil, nil)
+	require.ErrorIs(t, err, ErrClosed)
+	again := make(chan struct{})
+	w.Close(func() { close(again) })
+	receive(t, again)
+}
+
+func TestInboxBoundsTheBytesThatWait(t *testing.T) {
+	b := newInbox(load{tasks: 10, bytes: 1000})
+	require.NoError(t, b.put(&enqueue{}, load{tasks: 1, bytes: 2000}), "a command above the bound is taken when nothing waits")
+	require.ErrorIs(t, b.put(&enqueue{}, load{tasks: 1, bytes: 1}), ErrOverloaded)
+	b.take(nil)
+	require.NoError(t, b.put(&enqueue{}, load{tasks: 1, bytes: 999}))
+	require.NoError(t, b.put(&enqueue{}, load{tasks: 1, bytes: 1}))
+	require.ErrorIs(t, b.put(&enqueue{}, load{tasks: 1, bytes: 1}), ErrOverloaded)
+}

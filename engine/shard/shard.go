@@ -1,0 +1,319 @@
+// Package shard puts one shard to work: inbox → queue (decide) → commit → replies.
+//
+// Two goroutines carry it. The deciding one takes everything that waits in the inbox, decides it in
+// the state machine, submits one batch and goes on with what came meanwhile; it alone touches the state. The
+// releasing one waits, in the order of the decisions, until a batch is durable and then lets its
+// answers out. A batch is what waited: one command when idle, hundreds when busy, with no timer.
+package shard
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Options say how a shard works. Zero fields mean the defaults.
+type Options struct {
+	Queue queue.Config
+	Log   *slog.Logger
+	// NowMs is the shard's clock: Unix milliseconds that never go back; nil means Clock().
+	NowMs func() int64
+	// Failed, if not nil, is called once, when the shard can't go on: the store failed, or holds what
+	// can't be read. The shard then answers everything with the error.
+	Failed func(error)
+	// Observe, if not nil, is told of each commit, by the releasing goroutine.
+	Observe func(CommitStats)
+	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
+	InboxTasksMax int
+}
+
+// CommitStats describes one commit.
+type CommitStats struct {
+	Commands int
+	Wait     time.Duration // from its submission until it was durable
+}
+
+const (
+	defaultInboxTasksMax = 1 << 16
+	// inboxBytesMax is how many bytes of payloads may wait before ErrOverloaded. A commit carries no more either.
+	inboxBytesMax = 64 << 20
+	// commitsMax is how many commits may be under way: enough to keep the log busy while answers go out.
+	commitsMax = 64
+)
+
+// Shard is one shard at work. Its methods are safe for concurrent use.
+type Shard struct {
+	store *storage.Store
+	state *queue.State // the deciding goroutine's
+	batch *storage.Batch
+	inbox *inbox
+	opts  Options
+
+	leaving []*Subscription // closed; the deciding goroutine's
+	failure error           // the deciding goroutine's; set once
+	failed  sync.Once
+
+	pipe    chan decided
+	recycle chan []command // command slices that were released
+	done    chan struct{}
+}
+
+// decided is a batch of decisions on its way to be durable, and what to let out after that.
+type decided struct {
+	commit    storage.Commit
+	committed bool // there was something to commit
+	err       error
+	at        time.Time
+	commands  []command
+	grants    []queue.Grant
+}
+
+// Clock returns a clock of Unix milliseconds that steps of the wall clock do not touch: a jump
+// forward must not expire every lease at once.
+func Clock() func() int64 {
+	start := time.Now()
+	return func() int64 { return start.UnixMilli() + time.Since(start).Milliseconds() }
+}
+
+// New recovers a shard from its store and starts it. The shard does not own the store: close it after the shard.
+func New(store *storage.Store, o Options) (*Shard, error) {
+	if o.NowMs == nil {
+		o.NowMs = Clock()
+	}
+	if o.InboxTasksMax == 0 {
+		o.InboxTasksMax = defaultInboxTasksMax
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	from, err := store.Recover()
+	if err != nil {
+		return nil, fmt.Errorf("recover the shard: %w", err)
+	}
+	batch := store.NewBatch()
+	state, err := queue.New(o.Queue, batch, from)
+	if err != nil {
+		return nil, fmt.Errorf("recover the shard: %w", err)
+	}
+	s := &Shard{
+		store: store, state: state, batch: batch, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: inboxBytesMax}), opts: o,
+		pipe: make(chan decided, commitsMax), recycle: make(chan []command, commitsMax), done: make(chan struct{}),
+	}
+	go s.decide()
+	go s.release()
+	return s, nil
+}
+
+// Close refuses further commands, carries out those that wait, and returns when their answers are out.
+func (s *Shard) Close() {
+	s.inbox.close()
+	<-s.done
+}
+
+// decide is the deciding goroutine.
+func (s *Shard) decide() {
+	defer close(s.pipe)
+	timer := time.NewTimer(math.MaxInt64)
+	defer timer.Stop()
+	for {
+		commands, closed := s.inbox.take(s.spare())
+		if len(commands) == 0 && (s.failure != nil || !s.state.Unfinished() && !s.due()) {
+			if closed {
+				return
+			}
+			s.keep(commands)
+			s.wait(timer)
+			continue
+		}
+		// Let those who are about to send something do so: it goes into the same batch.
+		runtime.Gosched()
+		commands, _ = s.inbox.take(commands)
+		d := s.decideAll(commands)
+		if d.err != nil {
+			s.fail(d.err)
+		}
+		s.pipe <- d
+	}
+}
+
+// fail stops the shard: the state is ahead of what could be stored, so nothing more may be decided from it.
+func (s *Shard) fail(err error) {
+	s.inbox.close()
+	s.failed.Do(func() {
+		s.opts.Log.Error("the shard failed and stops", "error", err)
+		if s.opts.Failed != nil {
+			s.opts.Failed(err)
+		}
+	})
+}
+
+func (s *Shard) due() bool { return s.state.NextDeadlineMs() <= s.opts.NowMs() }
+
+// wait returns when there may be a command to take or a deadline has passed.
+func (s *Shard) wait(timer *time.Timer) {
+	if next := s.state.NextDeadlineMs(); next != math.MaxInt64 {
+		timer.Reset(time.Duration(next-s.opts.NowMs()) * time.Millisecond)
+	}
+	select {
+	case <-s.inbox.wake:
+	case <-timer.C:
+	}
+}
+
+func (s *Shard) decideAll(commands []command) decided {
+	if s.failure != nil {
+		return decided{commands: commands, err: s.failure}
+	}
+	now := s.opts.NowMs()
+	s.state.Tick(now)
+	for _, c := range commands {
+		c.decide(s, now)
+	}
+	d := decided{commands: commands}
+	d.grants, d.err = s.dispatch(now)
+	if d.err == nil && (s.state.Flush() || !s.batch.Empty()) {
+		d.committed, d.at = true, time.Now()
+		d.commit, d.err = s.batch.Submit()
+	}
+	s.failure = d.err
+	return d
+}
+
+// dispatch hands out what is ready, and ends the subscriptions that were closed: a claim that does
+// not wait gets what is ready now.
+func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
+	for {
+		grants = s.state.Dispatch(now, grants)
+		refills := s.state.Refills()
+		if len(refills) == 0 {
+			break
+		}
+		if err := s.refill(refills, now); err != nil {
+			return grants, err
+		}
+	}
+	for i, sub := range s.leaving {
+		if sub.waiter != nil { // it may have been closed twice
+			s.state.Unsubscribe(sub.waiter)
+		}
+		sub.waiter = nil
+		s.leaving[i] = nil
+	}
+	s.leaving = s.leaving[:0]
+	return grants, nil
+}
+
+// refill answers the state's refills from the store. What was decided so far is submitted first,
+// since a refill must see it; nothing is let out before the whole decision is durable.
+func (s *Shard) refill(refills []queue.Refill, now int64) error {
+	s.state.Flush()
+	commit, err := s.batch.Submit()
+	if err != nil {
+		return err
+	}
+	if err := commit.Wait(); err != nil {
+		return err
+	}
+	for _, r := range refills {
+		if r.Returned {
+			due, err := s.store.Returned(r)
+			if err != nil {
+				return err
+			}
+			s.state.RefillReturned(r, due, now)
+			continue
+		}
+		tasks, err := s.store.Fresh(r)
+		if err != nil {
+			return err
+		}
+		s.state.RefillFresh(r, tasks)
+	}
+	return nil
+}
+
+// release is the releasing goroutine.
+func (s *Shard) release() {
+	defer close(s.done)
+	for d := range s.pipe {
+		if d.committed && d.err == nil {
+			d.err = d.commit.Wait()
+			if s.opts.Observe != nil {
+				s.opts.Observe(CommitStats{Commands: len(d.commands), Wait: time.Since(d.at)})
+			}
+		}
+		if d.err != nil {
+			s.fail(d.err)
+		}
+		for _, g := range d.grants { // before commands: a closing subscription gets its last tasks first
+			s.deliver(g, d.err)
+		}
+		for _, c := range d.commands {
+			c.release(s, d.err)
+		}
+		s.keep(d.commands)
+	}
+}
+
+func (s *Shard) deliver(g queue.Grant, err error) {
+	sub := g.Waiter.Owner.(*Subscription) // only Subscribe makes waiters
+	if err != nil {
+		sub.fail(err)
+		return
+	}
+	deliveries := g.Deliveries[:0]
+	for _, d := range g.Deliveries {
+		if !d.Cached {
+			if err := s.read(&d); err != nil {
+				// The lease stands and expires in its time: nothing is lost.
+				s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
+				continue
+			}
+		}
+		deliveries = append(deliveries, d)
+	}
+	sub.deliver(deliveries)
+}
+
+func (s *Shard) read(d *queue.Delivery) error {
+	t, found, err := s.store.Task(d.Ref)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return ErrNotFound
+	}
+	d.EnqueuedAtMs, d.Payload = t.EnqueuedAtMs, t.Payload
+	if d.HasProgress {
+		p, _, err := s.store.Progress(d.Ref)
+		if err != nil {
+			return err
+		}
+		d.LastError = p.LastError
+	}
+	return nil
+}
+
+// spare returns an empty command slice, one that was used before if there is one.
+func (s *Shard) spare() []command {
+	select {
+	case c := <-s.recycle:
+		return c
+	default:
+		return nil
+	}
+}
+
+func (s *Shard) keep(c []command) {
+	clear(c)
+	select {
+	case s.recycle <- c[:0]:
+	default:
+	}
+}

@@ -1,0 +1,266 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// format is the first byte of every record. A record of a newer format is refused.
+const format = 1
+
+var errTruncated = errors.New("record is cut short")
+
+// encoder appends the fields of a record to b.
+type encoder struct{ b []byte }
+
+func (e *encoder) uint(v uint64) { e.b = binary.AppendUvarint(e.b, v) }
+func (e *encoder) int(v int64)   { e.b = binary.AppendVarint(e.b, v) }
+func (e *encoder) text(s string) { e.uint(uint64(len(s))); e.b = append(e.b, s...) }
+func (e *encoder) start()        { e.b = append(e.b[:0], format) }
+
+// decoder takes fields off the front of b. The first problem sticks and later reads give zeros.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func decode(b []byte) *decoder {
+	d := &decoder{b: b}
+	if len(b) == 0 {
+		d.err = errTruncated
+	} else if b[0] != format {
+		d.err = fmt.Errorf("record has format %d, this server reads format %d: use a newer server", b[0], format)
+	} else {
+		d.b = b[1:]
+	}
+	return d
+}
+
+func (d *decoder) uint() uint64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.b)
+	d.skip(n)
+	return v
+}
+
+func (d *decoder) int() int64 {
+	if d.err != nil {
+		return 0
+	}
+	v, n := binary.Varint(d.b)
+	d.skip(n)
+	return v
+}
+
+func (d *decoder) skip(n int) {
+	if n <= 0 {
+		d.err, d.b = errTruncated, nil
+		return
+	}
+	d.b = d.b[n:]
+}
+
+func (d *decoder) text() string {
+	n := d.uint()
+	if d.err == nil && n > uint64(len(d.b)) {
+		d.err = errTruncated
+	}
+	if d.err != nil {
+		return ""
+	}
+	s := string(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
+
+func (d *decoder) uint32() uint32 {
+	v := d.uint()
+	if v > 1<<32-1 && d.err == nil {
+		d.err = fmt.Errorf("number %d is out of range", v)
+	}
+	return uint32(v)
+}
+
+func (d *decoder) end() error {
+	if d.err == nil && len(d.b) > 0 {
+		d.err = fmt.Errorf("record has %d bytes too many", len(d.b))
+	}
+	return d.err
+}
+
+// format | enqueued | attempts max | lease | delayed | payload
+func encodeTask(e *encoder, t queue.Task) {
+	e.start()
+	e.int(t.EnqueuedAtMs)
+	e.uint(uint64(t.MaxAttempts))
+	e.uint(t.LeaseMs)
+	var delayed uint64
+	if t.Delayed {
+		delayed = 1
+	}
+	e.uint(delayed)
+	e.b = append(e.b, t.Payload...)
+}
+
+// decodeTask copies the payload: b may belong to an iterator.
+func decodeTask(b []byte) (queue.Task, error) {
+	d := decode(b)
+	t := queue.Task{EnqueuedAtMs: d.int(), MaxAttempts: d.uint32(), LeaseMs: d.uint(), Delayed: d.uint() != 0}
+	if d.err == nil && len(d.b) > 0 {
+		t.Payload = append([]byte(nil), d.b...)
+	}
+	return t, d.err
+}
+
+func encodeDue(e *encoder, due queue.Due) {
+	e.start()
+	e.uint(uint64(due.Attempts))
+	e.uint(uint64(due.MaxAttempts))
+	e.uint(due.LeaseMs)
+}
+
+func decodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
+	d := decode(b)
+	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.uint32(), MaxAttempts: d.uint32(), LeaseMs: d.uint()}
+	return due, d.end()
+}
+
+func encodeProgress(e *encoder, p queue.Progress) {
+	e.start()
+	e.int(p.DueAtMs)
+	e.uint(uint64(p.Attempts))
+	e.uint(p.Token)
+	e.text(p.LastError)
+}
+
+func decodeProgress(b []byte) (queue.Progress, error) {
+	d := decode(b)
+	p := queue.Progress{DueAtMs: d.int(), Attempts: d.uint32(), Token: d.uint(), LastError: d.text()}
+	return p, d.end()
+}
+
+func encodeDead(e *encoder, x queue.Dead) {
+	e.start()
+	e.int(x.DiedAtMs)
+	e.uint(uint64(x.Attempts))
+	e.text(x.LastError)
+}
+
+func decodeDead(b []byte) (queue.Dead, error) {
+	d := decode(b)
+	x := queue.Dead{DiedAtMs: d.int(), Attempts: d.uint32(), LastError: d.text()}
+	return x, d.end()
+}
+
+func encodeLease(e *encoder, refs []queue.LeaseRef) {
+	e.start()
+	e.uint(uint64(len(refs)))
+	var queueID uint32
+	var seq uint64
+	var expires int64
+	for i := range refs { // neighbours differ little: differences keep the record small
+		r := &refs[i]
+		e.int(int64(r.Queue) - int64(queueID))
+		e.uint(uint64(r.Priority))
+		e.int(int64(r.Seq - seq))
+		e.uint(uint64(r.Attempt))
+		e.uint(uint64(r.MaxAttempts))
+		e.uint(r.LeaseMs)
+		e.int(r.ExpiresAtMs - expires)
+		var progress uint64
+		if r.HasProgress {
+			progress = 1
+		}
+		e.uint(progress)
+		queueID, seq, expires = r.Queue, r.Seq, r.ExpiresAtMs
+	}
+}
+
+func decodeLease(b []byte) ([]queue.LeaseRef, error) {
+	d := decode(b)
+	n := d.uint()
+	if d.err == nil && n > uint64(len(d.b)) { // a ref takes more than one byte
+		return nil, errTruncated
+	}
+	refs := make([]queue.LeaseRef, 0, n)
+	var last queue.LeaseRef
+	for range n {
+		var r queue.LeaseRef
+		id := int64(last.Queue) + d.int()
+		if uint64(id) > 1<<32-1 && d.err == nil {
+			d.err = fmt.Errorf("queue %d is out of range", id)
+		}
+		r.Queue = uint32(id)
+		priority := d.uint()
+		if priority > queue.MaxPriority && d.err == nil {
+			d.err = fmt.Errorf("priority %d is out of range", priority)
+		}
+		r.Priority = uint8(priority)
+		r.Seq = last.Seq + uint64(d.int())
+		r.Attempt = d.uint32()
+		r.MaxAttempts = d.uint32()
+		r.LeaseMs = d.uint()
+		r.ExpiresAtMs = last.ExpiresAtMs + d.int()
+		r.HasProgress = d.uint() != 0
+		if d.err != nil {
+			return nil, d.err
+		}
+		refs = append(refs, r)
+		last = r
+	}
+	return refs, d.end()
+}
+
+func encodeQueue(e *encoder, r *queue.Record) {
+	e.start()
+	e.text(r.Tenant)
+	e.text(r.Name)
+	e.uint(r.NextSeq)
+	c := &r.Counts
+	for _, v := range [...]uint64{c.Enqueued, c.Completed, c.Fresh, c.Returned, c.Leased, c.Dead} {
+		e.uint(v)
+	}
+	e.uint(uint64(r.Lanes))
+	for p, cursor := range r.Cursors {
+		if r.Lanes&(1<<p) != 0 {
+			e.uint(cursor)
+		}
+	}
+}
+
+func decodeQueue(id uint32, b []byte) (queue.Record, error) {
+	d := decode(b)
+	r := queue.Record{ID: id, Tenant: d.text(), Name: d.text(), NextSeq: d.uint()}
+	c := &r.Counts
+	for _, v := range [...]*uint64{&c.Enqueued, &c.Completed, &c.Fresh, &c.Returned, &c.Leased, &c.Dead} {
+		*v = d.uint()
+	}
+	lanes := d.uint()
+	if lanes >= 1<<(queue.MaxPriority+1) && d.err == nil {
+		d.err = fmt.Errorf("lanes %b are out of range", lanes)
+	}
+	r.Lanes = uint16(lanes)
+	for p := range r.Cursors {
+		if r.Lanes&(1<<p) != 0 {
+			r.Cursors[p] = d.uint()
+		}
+	}
+	return r, d.end()
+}
+
+func encodeMeta(e *encoder, m queue.Meta) {
+	e.start()
+	e.uint(m.NextBatch)
+	e.uint(uint64(m.NextQueue))
+}
+
+func decodeMeta(b []byte) (queue.Meta, error) {
+	d := decode(b)
+	m := queue.Meta{NextBatch: d.uint(), NextQueue: d.uint32()}
+	return m, d.end()
+}

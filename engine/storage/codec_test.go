@@ -1,0 +1,284 @@
+package storage
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+var (
+	drawMs   = rapid.Int64()
+	drawText = rapid.StringN(0, 40, 80)
+)
+
+func drawRef(t *rapid.T) queue.Ref {
+	return queue.Ref{
+		Queue:    rapid.Uint32().Draw(t, "queue"),
+		Priority: rapid.Uint8Range(0, queue.MaxPriority).Draw(t, "priority"),
+		Seq:      rapid.Uint64().Draw(t, "seq"),
+	}
+}
+
+// record is one kind of record: how to draw one, and to read it back.
+type record struct {
+	name string
+	// draw encodes a drawn value and returns what it must be read back as.
+	draw func(t *rapid.T, e *encoder) any
+	read func(b []byte) (any, error)
+	open bool // ends with bytes of any number: a cut is not always seen, nor is an excess
+}
+
+var records = []record{
+	{
+		name: "task",
+		draw: func(t *rapid.T, e *encoder) any {
+			task := queue.Task{
+				EnqueuedAtMs: drawMs.Draw(t, "enqueued"), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
+				LeaseMs: rapid.Uint64().Draw(t, "lease"), Delayed: rapid.Bool().Draw(t, "delayed"),
+			}
+			if p := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload"); len(p) > 0 {
+				task.Payload = p
+			}
+			encodeTask(e, task)
+			return task
+		},
+		read: func(b []byte) (any, error) { return decodeTask(b) },
+		open: true,
+	},
+	{
+		name: "due",
+		draw: func(t *rapid.T, e *encoder) any {
+			due := queue.Due{
+				DueAtMs: 77, Attempts: rapid.Uint32().Draw(t, "attempts"),
+				MaxAttempts: rapid.Uint32().Draw(t, "most"), LeaseMs: rapid.Uint64().Draw(t, "lease"),
+			}
+			encodeDue(e, due)
+			return due
+		},
+		read: func(b []byte) (any, error) { return decodeDue(b, 77) },
+	},
+	{
+		name: "progress",
+		draw: func(t *rapid.T, e *encoder) any {
+			p := queue.Progress{
+				DueAtMs: drawMs.Draw(t, "due"), Attempts: rapid.Uint32().Draw(t, "attempts"),
+				Token: rapid.Uint64().Draw(t, "token"), LastError: drawText.Draw(t, "error"),
+			}
+			encodeProgress(e, p)
+			return p
+		},
+		read: func(b []byte) (any, error) { return decodeProgress(b) },
+	},
+	{
+		name: "dead",
+		draw: func(t *rapid.T, e *encoder) any {
+			d := queue.Dead{
+				DiedAtMs: drawMs.Draw(t, "died"), Attempts: rapid.Uint32().Draw(t, "attempts"),
+				LastError: drawText.Draw(t, "error"),
+			}
+			encodeDead(e, d)
+			return d
+		},
+		read: func(b []byte) (any, error) { return decodeDead(b) },
+	},
+	{
+		name: "lease",
+		draw: func(t *rapid.T, e *encoder) any {
+			refs := make([]queue.LeaseRef, rapid.IntRange(0, 6).Draw(t, "n"))
+			for i := range refs {
+				refs[i] = queue.LeaseRef{
+					Ref: drawRef(t), Attempt: rapid.Uint32().Draw(t, "attempt"), MaxAttempts: rapid.Uint32().Draw(t, "most"),
+					LeaseMs: rapid.Uint64().Draw(t, "lease"), ExpiresAtMs: drawMs.Draw(t, "expires"),
+					HasProgress: rapid.Bool().Draw(t, "progress"),
+				}
+			}
+			encodeLease(e, refs)
+			return refs
+		},
+		read: func(b []byte) (any, error) { return decodeLease(b) },
+	},
+	{
+		name: "queue",
+		draw: func(t *rapid.T, e *encoder) any {
+			n := func(name string) uint64 { return rapid.Uint64().Draw(t, name) }
+			r := queue.Record{
+				ID: 9, Tenant: drawText.Draw(t, "tenant"), Name: drawText.Draw(t, "name"), NextSeq: n("next"),
+				Counts: queue.Counts{
+					Enqueued: n("enqueued"), Completed: n("completed"), Fresh: n("fresh"),
+					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"),
+				},
+				Lanes: rapid.Uint16Range(0, 1<<(queue.MaxPriority+1)-1).Draw(t, "lanes"),
+			}
+			for p := range r.Cursors {
+				if r.Lanes&(1<<p) != 0 {
+					r.Cursors[p] = n("cursor")
+				}
+			}
+			encodeQueue(e, &r)
+			return r
+		},
+		read: func(b []byte) (any, error) { return decodeQueue(9, b) },
+	},
+	{
+		name: "meta",
+		draw: func(t *rapid.T, e *encoder) any {
+			m := queue.Meta{NextBatch: rapid.Uint64().Draw(t, "batch"), NextQueue: rapid.Uint32().Draw(t, "queue")}
+			encodeMeta(e, m)
+			return m
+		},
+		read: func(b []byte) (any, error) { return decodeMeta(b) },
+	},
+}
+
+// headerLen is where the payload of a task's record begins.
+func headerLen(t *rapid.T, b []byte) int {
+	task, err := decodeTask(b)
+	require.NoError(t, err)
+	return len(b) - len(task.Payload)
+}
+
+func TestRecordsComeBackFromTheirBytes(t *testing.T) {
+	for _, r := range records {
+		t.Run(r.name, func(t *testing.T) {
+			e := encoder{b: []byte("left over from the record before")}
+			rapid.Check(t, func(t *rapid.T) {
+				want := r.draw(t, &e)
+				got, err := r.read(e.b)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			})
+		})
+	}
+}
+
+func TestDamagedRecordsAreRefused(t *testing.T) {
+	for _, r := range records {
+		t.Run(r.name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				var e encoder
+				r.draw(t, &e)
+				whole := len(e.b)
+				if r.open {
+					whole = headerLen(t, e.b)
+				}
+				cut := rapid.IntRange(0, whole-1).Draw(t, "cut")
+				_, err := r.read(e.b[:cut])
+				require.Error(t, err, "cut to %d of %d bytes", cut, whole)
+				if !r.open {
+					_, err = r.read(append(e.b, 0))
+					require.ErrorContains(t, err, "1 bytes too many")
+				}
+				newer := append([]byte(nil), e.b...)
+				newer[0] = format + 1
+				_, err = r.read(newer)
+				require.ErrorContains(t, err, "record has format 2, this server reads format 1: use a newer server")
+			})
+		})
+	}
+}
+
+func TestNumbersOutOfRangeAreRefused(t *testing.T) {
+	long := func(fields ...uint64) []byte {
+		var e encoder
+		e.start()
+		for _, f := range fields {
+			e.uint(f)
+		}
+		return e.b
+	}
+	_, err := decodeDue(long(1<<32, 1, 1), 0)
+	require.ErrorContains(t, err, "number 4294967296 is out of range")
+	_, err = decodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
+	require.ErrorContains(t, err, "lanes 10000000000 are out of range")
+	_, err = decodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
+	require.ErrorContains(t, err, "priority 10 is out of range")
+	_, err = decodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // 1 is -1 as a signed number
+	require.ErrorContains(t, err, "queue -1 is out of range")
+	_, err = decodeLease(long(math.MaxUint64))
+	require.Error(t, err, "a count beyond the record must not be allocated")
+	_, err = decodeProgress(long(0, 0, 0, math.MaxUint64))
+	require.ErrorIs(t, err, errTruncated)
+}
+
+// The task's payload is a copy: the bytes it was read from belong to an iterator.
+func TestTaskPayloadIsACopy(t *testing.T) {
+	var e encoder
+	encodeTask(&e, queue.Task{Payload: []byte("abc")})
+	task, err := decodeTask(e.b)
+	require.NoError(t, err)
+	clear(e.b)
+	assert.Equal(t, "abc", string(task.Payload))
+}
+
+// The fuzz targets say that no bytes make a decoder panic, and that what it accepts is a value
+// that comes back from its own bytes.
+
+func fuzzSeeds(f *testing.F, encode func(e *encoder)) {
+	var e encoder
+	encode(&e)
+	f.Add(e.b)
+	f.Add(e.b[:len(e.b)-1])
+	f.Add([]byte{})
+	f.Add([]byte{format + 1, 0, 0})
+	f.Add([]byte("\xa7\xa7\xa7\xa7\xa7\x01")) // another format, then what reads as a huge count
+	f.Add([]byte{format, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
+}
+
+func fuzz[T any](f *testing.F, read func([]byte) (T, error), write func(*encoder, T)) {
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, err := read(b)
+		if err != nil {
+			return
+		}
+		var e encoder
+		write(&e, v)
+		again, err := read(e.b)
+		require.NoError(t, err)
+		require.Equal(t, v, again)
+	})
+}
+
+func FuzzDecodeTask(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeTask(e, queue.Task{EnqueuedAtMs: 5, MaxAttempts: 2, Payload: []byte("p")}) })
+	fuzz(f, decodeTask, encodeTask)
+}
+
+func FuzzDecodeDue(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeDue(e, queue.Due{Attempts: 1, MaxAttempts: 300, LeaseMs: 9}) })
+	fuzz(f, func(b []byte) (queue.Due, error) { return decodeDue(b, 3) }, encodeDue)
+}
+
+func FuzzDecodeProgress(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeProgress(e, queue.Progress{Attempts: 1, Token: 4_097, LastError: "oops"}) })
+	fuzz(f, decodeProgress, encodeProgress)
+}
+
+func FuzzDecodeDead(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeDead(e, queue.Dead{DiedAtMs: 1, Attempts: 2, LastError: "oops"}) })
+	fuzz(f, decodeDead, encodeDead)
+}
+
+func FuzzDecodeLease(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) {
+		encodeLease(e, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 2}, Attempt: 1}, {Ref: queue.Ref{Queue: 3, Seq: 1}}})
+	})
+	fuzz(f, decodeLease, encodeLease)
+}
+
+func FuzzDecodeQueue(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) {
+		encodeQueue(e, &queue.Record{Tenant: "t", Name: "q", Lanes: 5, Cursors: [queue.MaxPriority + 1]uint64{2: 7}})
+	})
+	fuzz(f, func(b []byte) (queue.Record, error) { return decodeQueue(3, b) },
+		func(e *encoder, r queue.Record) { encodeQueue(e, &r) })
+}
+
+func FuzzDecodeMeta(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeMeta(e, queue.Meta{NextBatch: 300, NextQueue: 2}) })
+	fuzz(f, decodeMeta, encodeMeta)
+}

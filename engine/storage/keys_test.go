@@ -1,0 +1,74 @@
+package storage
+
+import (
+	"bytes"
+	"cmp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+func compareRefs(a, b queue.Ref) int {
+	return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
+}
+
+func TestRefKeysSortAsTheirFieldsDo(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawRef(t), drawRef(t)
+		ka, kb := refKey(prefixTask, a), refKey(prefixTask, b)
+		require.Equal(t, compareRefs(a, b), bytes.Compare(ka, kb))
+		back, err := parseRefKey(ka)
+		require.NoError(t, err)
+		require.Equal(t, a, back)
+	})
+}
+
+func TestDueKeysSortByTimeWithinALane(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawRef(t), drawRef(t)
+		if rapid.Bool().Draw(t, "one lane") {
+			b.Queue, b.Priority = a.Queue, a.Priority
+		}
+		dueA, dueB := drawMs.Draw(t, "due"), drawMs.Draw(t, "due")
+		ka, kb := dueKey(a, dueA), dueKey(b, dueB)
+		want := cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Priority, b.Priority), cmp.Compare(dueA, dueB), cmp.Compare(a.Seq, b.Seq))
+		require.Equal(t, want, bytes.Compare(ka, kb))
+		back, due, err := parseDueKey(ka)
+		require.NoError(t, err)
+		require.Equal(t, a, back)
+		require.Equal(t, dueA, due)
+	})
+}
+
+func TestKeysOfAWrongLengthAreRefused(t *testing.T) {
+	ref := queue.Ref{Queue: 1, Seq: 2}
+	_, err := parseRefKey(refKey(prefixTask, ref)[1:])
+	require.ErrorContains(t, err, "has 13 bytes, not 14")
+	_, _, err = parseDueKey(append(dueKey(ref, 3), 0))
+	require.ErrorContains(t, err, "has 23 bytes, not 22")
+}
+
+// A key is between a prefix and its end exactly when it has the prefix.
+func TestPrefixEndBoundsThePrefix(t *testing.T) {
+	few := rapid.SampledFrom([]byte{0, 1, 0xfe, 0xff})
+	rapid.Check(t, func(t *rapid.T) {
+		prefix := rapid.SliceOfN(few, 1, 4).Draw(t, "prefix")
+		key := rapid.SliceOfN(few, 0, 6).Draw(t, "key")
+		before := bytes.Clone(prefix)
+		end := prefixEnd(prefix)
+		require.Equal(t, before, prefix, "the prefix itself must stay")
+		within := bytes.Compare(key, prefix) >= 0 && (end == nil || bytes.Compare(key, end) < 0)
+		require.Equal(t, bytes.HasPrefix(key, prefix), within, "prefix %x, end %x, key %x", prefix, end, key)
+	})
+}
+
+func TestKindsOfKeysDoNotMeet(t *testing.T) {
+	seen := map[byte]bool{}
+	for _, p := range []byte{prefixTask, prefixProgress, prefixDue, prefixDead, prefixLease, prefixQueue, prefixMeta} {
+		require.False(t, seen[p], "prefix %c is used twice", p)
+		seen[p] = true
+	}
+}

@@ -1,0 +1,184 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options say how a store is opened.
+type Options struct {
+	Durability   Durability
+	SyncInterval time.Duration // with Interval; 0 means DefaultSyncInterval
+	FS           vfs.FS        // nil: the operating system's
+	Log          *slog.Logger
+	// Fatal is called, with what happened, when the store can't go on: a write or fsync of the log
+	// failed. It must not return to the caller in a server; nil means log and exit with status 1.
+	Fatal func(problem string)
+}
+
+// DefaultSyncInterval is how often the log is fsynced under Interval.
+const DefaultSyncInterval = 10 * time.Millisecond
+
+const (
+	// A large memtable lets a task's set and its single delete meet in memory, so that most of what
+	// is completed quickly never reaches a table.
+	memTableBytes   = 64 << 20
+	memTablesStop   = 4
+	blockCacheBytes = 32 << 20
+	// walBytesPerSync is how much of the log the system may put off writing.
+	walBytesPerSync = 1 << 20
+)
+
+// Store is one shard's keyspace. It is safe for concurrent use; each Batch is not.
+type Store struct {
+	db       *pebble.DB
+	deferred *deferredSync
+	count    counters
+}
+
+type counters struct {
+	sets, setBytes, deletes, gets atomic.Uint64
+}
+
+// Counters are operations on the keyspace since it was opened.
+type Counters struct {
+	Sets     uint64
+	SetBytes uint64
+	Deletes  uint64
+	Gets     uint64
+}
+
+// Counters returns the operations so far.
+func (s *Store) Counters() Counters {
+	return Counters{
+		Sets: s.count.sets.Load(), SetBytes: s.count.setBytes.Load(),
+		Deletes: s.count.deletes.Load(), Gets: s.count.gets.Load(),
+	}
+}
+
+// Open opens the store in a folder, which it makes if need be. One process at a time may hold it.
+func Open(dir string, o Options) (*Store, error) {
+	s := &Store{}
+	fs := o.FS
+	if fs == nil {
+		fs = vfs.Default
+	}
+	switch o.Durability {
+	case Sync:
+	case Interval:
+		if o.SyncInterval == 0 {
+			o.SyncInterval = DefaultSyncInterval
+		}
+		s.deferred = newDeferredSync(o.SyncInterval)
+		fs = &walFS{FS: fs, deferred: s.deferred}
+	case None:
+		fs = &walFS{FS: fs}
+	default:
+		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", o.Durability, Sync, Interval, None)
+	}
+	logger := pebbleLog{log: o.Log, fatal: o.Fatal}
+	if logger.log == nil {
+		logger.log = slog.New(slog.DiscardHandler)
+	}
+	cache := pebble.NewCache(blockCacheBytes)
+	defer cache.Unref()
+	db, err := pebble.Open(dir, &pebble.Options{
+		FS: fs,
+		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
+		// a log of Interval or None that lost its end with the power would be taken for corrupt.
+		FormatMajorVersion:          pebble.FormatColumnarBlocks,
+		Cache:                       cache,
+		MemTableSize:                memTableBytes,
+		MemTableStopWritesThreshold: memTablesStop,
+		WALBytesPerSync:             walBytesPerSync,
+		LoggerAndTracer:             logger,
+	})
+	if err != nil {
+		if errors.Is(err, syscall.EAGAIN) {
+			err = fmt.Errorf("another server holds its lock, stop that first: %w", err)
+		}
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.closeDeferred())
+	}
+	s.db = db
+	return s, nil
+}
+
+// NewBatch returns an empty batch.
+func (s *Store) NewBatch() *Batch {
+	return &Batch{store: s, b: s.db.NewBatch()}
+}
+
+// Close flushes what is under way and closes the store. No batch may be in use.
+func (s *Store) Close() error {
+	err := s.db.Close()
+	return errors.Join(err, s.closeDeferred())
+}
+
+func (s *Store) closeDeferred() error {
+	if s.deferred == nil {
+		return nil
+	}
+	return s.deferred.close()
+}
+
+// get returns a copy of a key's value, or false.
+func (s *Store) get(key []byte) ([]byte, bool, error) {
+	s.count.gets.Add(1)
+	return get(s.db, key)
+}
+
+func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
+	v, closer, err := r.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read key %x: %w", key, err)
+	}
+	value = append([]byte(nil), v...)
+	return value, true, closer.Close()
+}
+
+// pebbleLog passes Pebble's log on. Pebble calls Fatalf when it can't keep its word.
+type pebbleLog struct {
+	log   *slog.Logger
+	fatal func(string)
+}
+
+var _ pebble.LoggerAndTracer = pebbleLog{}
+
+func (l pebbleLog) Infof(format string, args ...any) {
+	if l.log.Enabled(context.Background(), slog.LevelDebug) {
+		l.log.Debug("pebble: " + fmt.Sprintf(format, args...))
+	}
+}
+
+func (l pebbleLog) Errorf(format string, args ...any) {
+	l.log.Error("pebble: " + fmt.Sprintf(format, args...))
+}
+
+func (l pebbleLog) Fatalf(format string, args ...any) {
+	problem := fmt.Sprintf(format, args...)
+	l.log.Error("the store failed, stopping at once: nothing is acknowledged that is not stored", "problem", problem)
+	if l.fatal != nil {
+		l.fatal(problem)
+		return
+	}
+	os.Exit(1)
+}
+
+func (pebbleLog) Eventf(context.Context, string, ...any) {}
+
+func (pebbleLog) IsTracingEnabled(context.Context) bool { return false }
+
+func closeAfter(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

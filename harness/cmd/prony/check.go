@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+)
+
+func checkCommand() *cobra.Command {
+	var baselines string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "check [RUN...]",
+		Short: "Judge runs by the floors and ceilings of baselines",
+		Long: `Compares the metrics of stored runs with the checked-in limits, and says which are broken and where
+to look. A metric that is missing, zero or no number breaks its limit. Without RUN it judges the newest run.`,
+		Example: `  prony check
+  prony check --json runs/20261121T171500.123Z-smoke`,
+		RunE: func(c *cobra.Command, runs []string) error {
+			document, err := check(c, baselines, runs)
+			return finish(c, asJSON, document, err)
+		},
+	}
+	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	return c
+}
+
+func check(c *cobra.Command, baselines string, runs []string) (*result.Document, error) {
+	limits, err := gate.LoadBaselines(baselines)
+	if err != nil {
+		return nil, err
+	}
+	if runs, err = orLatest(runs); err != nil {
+		return nil, err
+	}
+	var outcomes []result.Outcome
+	for _, folder := range runs {
+		r, _, err := result.Read(folder)
+		if err != nil {
+			return nil, err
+		}
+		judged := gate.Check(limits, r)
+		say(c.ErrOrStderr(), "%s", judged.Text())
+		r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
+		outcomes = append(outcomes, result.NewOutcome(r, folder))
+	}
+	return result.NewDocument(outcomes...), nil
+}
+
+// orLatest is the runs given, or the newest one. The link to that is followed, since it will point to another
+// run when somebody reads what was printed.
+func orLatest(runs []string) ([]string, error) {
+	if len(runs) > 0 {
+		return runs, nil
+	}
+	link := filepath.Join(defaultOut, result.LatestLink)
+	newest, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return nil, fmt.Errorf("find the newest run: run a scenario first, or name the folder of a run: %w", err)
+	}
+	return []string{newest}, nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// The exit code says what was found, and stdout the same.
+func TestCheckExitCodes(t *testing.T) {
+	inFolder(t)
+	write(t, "limits/tiny.hcl", baseline)
+	for _, c := range []struct {
+		name   string
+		change func(*result.Result)
+		code   int
+		says   string // on stderr
+	}{
+		{"pass", nil, 0, "ok    cycles_per_s 1,000 is not below the floor 500"},
+		{"below a floor", func(r *result.Result) {
+			r.Metrics[result.CyclesPerS] = result.Metric{Median: 400, Low: 400, High: 400, N: 2}
+		}, 1, "FAIL  cycles_per_s 400 is below the floor 500: half of what it does"},
+		{"a metric is missing", func(r *result.Result) { delete(r.Metrics, result.CyclesPerS) }, 1, "cycles_per_s is missing from the result"},
+		{"a metric is zero", func(r *result.Result) { r.Metrics[result.CyclesPerS] = result.Metric{N: 2} }, 1, "cycles_per_s is 0, which is not a measurement"},
+		{"no baseline", func(r *result.Result) { r.Scenario = "other" }, 2, `scenario "other" has no baseline in limits`},
+		{"the run could not be measured", func(r *result.Result) { r.Verdict, r.Reasons = result.Invalid, []string{"the host slept"} }, 3, "the host slept"},
+		{"the run cannot tell", func(r *result.Result) { r.Verdict = result.Inconclusive }, 4, "the run's own verdict is inconclusive"},
+		{"tasks were lost", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 3 }, 5, "FAIL  lost 3 is above the ceiling 0"},
+		{"the run is incorrect", func(r *result.Result) {
+			r.Verdict, r.Reasons = result.Incorrect, []string{"round 1: lost"}
+		}, 5, "cycles_per_s is not judged"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := stored(t, t.TempDir(), "run", c.change)
+			got := prony(t, "check", "--baselines", "limits", "--json", run)
+			assert.Equal(t, c.code, got.code, got.stderr)
+			assert.Contains(t, got.stderr, c.says)
+			document := got.document(t)
+			assert.Equal(t, c.code, document.Verdict.ExitCode())
+			require.Len(t, document.Scenarios, 1)
+			assert.Equal(t, document.Verdict, document.Scenarios[0].Verdict)
+			assert.Equal(t, run, document.Scenarios[0].Run)
+			if c.code != 0 {
+				assert.NotEmpty(t, document.Scenarios[0].Reasons)
+			}
+			if document.Verdict == result.Incorrect {
+				assert.NotContains(t, document.Scenarios[0].Metrics, result.CyclesPerS, "no figure is published")
+			}
+			plain := prony(t, "check", "--baselines", "limits", run)
+			assert.Equal(t, c.code, plain.code)
+			assert.Empty(t, plain.stdout)
+			assert.Equal(t, got.stderr, plain.stderr)
+		})
+	}
+}
+
+// JSON has no NaN: a result that holds one, or text in a number's place, can't be read and does not pass.
+func TestCheckOfANumberThatIsNone(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", baseline)
+	for _, value := range []string{"NaN", `"NaN"`, "Infinity", "1e999"} {
+		run := stored(t, t.TempDir(), "run", nil)
+		path := filepath.Join(run, result.ResultFile)
+		var r map[string]any
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(text, &r))
+		r["metrics"].(map[string]any)[result.CyclesPerS].(map[string]any)["median"] = "PLACE"
+		text, err = json.Marshal(r)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(path, []byte(replaceOnce(t, string(text), `"PLACE"`, value)), 0o600))
+		got := prony(t, "check", "--json", run)
+		assert.Equal(t, 2, got.code, value)
+		assert.Contains(t, got.stderr, "corrupt", value)
+		assert.Equal(t, result.Misconfigured, got.document(t).Verdict, value)
+	}
+}
+
+func TestCheckTakesTheNewestRun(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", baseline)
+	stored(t, defaultOut, "1-tiny", nil)
+	newest := stored(t, defaultOut, "2-tiny", nil)
+	got := prony(t, "check", "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Equal(t, newest, got.document(t).Scenarios[0].Run)
+
+	require.NoError(t, os.RemoveAll(newest))
+	got = prony(t, "check", "--json")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "prony: find the newest run: run a scenario first, or name the folder of a run: ")
+	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+}
+
+func TestCheckSeveralRuns(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", baseline)
+	good := stored(t, "a", "good", nil)
+	slow := stored(t, "a", "slow", func(r *result.Result) {
+		r.Metrics[result.CyclesPerS] = result.Metric{Median: 1, Low: 1, High: 1, N: 2}
+	})
+	got := prony(t, "check", "--json", good, slow)
+	assert.Equal(t, 1, got.code)
+	document := got.document(t)
+	assert.Equal(t, result.Regressed, document.Verdict)
+	require.Len(t, document.Scenarios, 2)
+	assert.Equal(t, result.Pass, document.Scenarios[0].Verdict)
+	assert.Equal(t, result.Regressed, document.Scenarios[1].Verdict)
+}
+
+func TestBaselineWithErrors(t *testing.T) {
+	inFolder(t)
+	write(t, "baselines/tiny.hcl", "baseline \"tiny\" {\n  flor \"cycles_per_s\" {}\n}\n")
+	got := prony(t, "check", "--json", stored(t, "a", "run", nil))
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "flor")
+	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+}

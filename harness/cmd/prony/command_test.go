@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+func TestCommandLine(t *testing.T) {
+	inFolder(t)
+	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
+	for _, c := range []struct {
+		name   string
+		args   []string
+		code   int
+		stdout string // a part; "" means that nothing is printed
+		stderr string // likewise
+	}{
+		{"no argument shows what there is", nil, 0, "prony run scenarios/smoke.hcl", ""},
+		{"help", []string{"--help"}, 0, "Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 incorrect.", ""},
+		{"unknown command", []string{"rnu"}, 2, "", `prony: unknown command "rnu" for "prony"`},
+		{"unknown flag", []string{"run", "--round", "3", "sound.hcl"}, 2, "", "prony: unknown flag: --round"},
+		{"no file", []string{"run"}, 2, "", "prony: requires at least 1 arg"},
+		{"missing file", []string{"run", "none.hcl"}, 2, "", "none.hcl"},
+		{"rounds that are no number", []string{"run", "--rounds", "many", "sound.hcl"}, 2, "", `invalid argument "many" for "--rounds"`},
+		{"no rounds", []string{"run", "--rounds", "0", "sound.hcl"}, 2, "", "prony: --rounds 0 is not 1 to 1000"},
+		{"negative rounds", []string{"run", "--rounds", "-1", "sound.hcl"}, 2, "", "prony: --rounds -1 is not 1 to 1000"},
+		{"too many rounds", []string{"run", "--rounds", "1001", "sound.hcl"}, 2, "", "prony: --rounds 1001 is not 1 to 1000"},
+		{"check without a run", []string{"check", "--baselines", "."}, 2, "", ".hcl"},
+		{"check without baselines", []string{"check"}, 2, "", "baselines"},
+		{"report without a run", []string{"report"}, 2, "", "prony: find the newest run: run a scenario first"},
+		{"report to two places", []string{"report", "--out", "a", "--publish", "b"}, 2, "", "[out publish]"},
+		{"report of no run", []string{"report", "none"}, 2, "", "there is no such file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := prony(t, c.args...)
+			assert.Equal(t, c.code, got.code, got.stderr)
+			for _, out := range []struct{ want, got string }{{c.stdout, got.stdout}, {c.stderr, got.stderr}} {
+				if out.want == "" {
+					assert.Empty(t, out.got)
+				} else {
+					assert.Contains(t, out.got, out.want)
+				}
+			}
+		})
+	}
+	assert.NoDirExists(t, defaultOut, "none of these made a run folder")
+}
+
+// Help says what each command and each flag is for.
+func TestHelpMentionsEverything(t *testing.T) {
+	root := newRoot(nil)
+	rootHelp := prony(t, "--help").stdout
+	commands := 0
+	for _, c := range root.Commands() {
+		if c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		commands++
+		assert.Contains(t, rootHelp, "  "+c.Name()+" ")
+		assert.Contains(t, rootHelp, c.Short)
+		help := prony(t, c.Name(), "--help")
+		assert.Equal(t, 0, help.code)
+		assert.Empty(t, help.stderr)
+		assert.Contains(t, help.stdout, c.Example)
+		flags := 0
+		c.Flags().VisitAll(func(f *pflag.Flag) {
+			flags++
+			assert.NotEmpty(t, f.Usage, f.Name)
+			assert.Contains(t, help.stdout, "--"+f.Name)
+			assert.Contains(t, help.stdout, f.Usage)
+		})
+		assert.GreaterOrEqual(t, flags, 2, c.Name())
+	}
+	assert.Equal(t, 3, commands)
+}
+
+// All that is wrong with a scenario is said at once, and nothing is started.
+func TestScenarioWithErrors(t *testing.T) {
+	dir := inFolder(t)
+	pids := noting(t, "exit 1")
+	write(t, "wrong.hcl", `
+scenario "wrong" {
+  topology "single" { durabilty = "none" }
+  workload "main" {
+    driver    = "stream"
+    producers = 2
+    workers   = 4
+    payload   = fixed(64)
+  }
+  phases { window = "3 parsecs" }
+  exporter "x" {}
+}
+`)
+	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
+	for _, asJSON := range []bool{false, true} {
+		args := []string{"run", "--out", "results", "sound.hcl", "wrong.hcl"}
+		if asJSON {
+			args = append(args, "--json")
+		}
+		got := prony(t, args...)
+		assert.Equal(t, 2, got.code)
+		for _, says := range []string{
+			"wrong.hcl:3", "durabilty", `"durability"`, "wrong.hcl:10", "3 parsecs", "wrong.hcl:11", "exporter",
+		} {
+			assert.Contains(t, got.stderr, says)
+		}
+		if asJSON {
+			document := got.document(t)
+			assert.Equal(t, result.Misconfigured, document.Verdict)
+			assert.NotNil(t, document.Scenarios)
+			assert.Empty(t, document.Scenarios)
+		} else {
+			assert.Empty(t, got.stdout)
+		}
+	}
+	assert.NoFileExists(t, pids, "no server was started")
+	assert.NoDirExists(t, "results", dir)
+	assert.NoDirExists(t, defaultOut)
+}
+
+func TestServerIsNotFound(t *testing.T) {
+	inFolder(t)
+	t.Setenv("PRONY_QUEUED", "nowhere/queued")
+	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
+	got := prony(t, "run", "--json", "sound.hcl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "prony: find the server: PRONY_QUEUED: ")
+	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+	assert.NoDirExists(t, defaultOut)
+}
+
+func TestInterruptedCommand(t *testing.T) {
+	inFolder(t)
+	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
+	var stdout, stderr bytes.Buffer
+	code := execute(cancelled(t), []string{"prony", "run", "--json", "sound.hcl"}, &stdout, &stderr)
+	assert.Equal(t, exitInterrupted, code)
+	assert.Empty(t, stdout.String(), "there is no verdict")
+	require.Contains(t, stderr.String(), "prony: interrupted in round 1 of 2: context canceled\n")
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// The real binaries, built once for all tests.
+var queuedBinary, pronyBinary string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "prony-test-")
+	if err == nil {
+		queuedBinary, pronyBinary = filepath.Join(dir, "bin", "queued"), filepath.Join(dir, "prony")
+		err = build(queuedBinary, filepath.Join("..", "..", "..", "engine"), "./cmd/queued")
+	}
+	if err == nil {
+		err = build(pronyBinary, ".", ".")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build:", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	}))
+}
+
+// build builds a program from its module's folder.
+func build(to, from, what string) error {
+	command := exec.Command("go", "build", "-buildvcs=false", "-o", to, what)
+	command.Dir, command.Stderr = from, os.Stderr
+	return command.Run()
+}
+
+// command is a command line carried out.
+type command struct {
+	code           int
+	stdout, stderr string
+}
+
+func prony(t *testing.T, args ...string) command {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := execute(t.Context(), append([]string{"prony"}, args...), &stdout, &stderr)
+	return command{code, stdout.String(), stderr.String()}
+}
+
+// document decodes stdout, which must be one JSON document and nothing else.
+func (c command) document(t *testing.T) result.Document {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(c.stdout))
+	decoder.DisallowUnknownFields()
+	var d result.Document
+	require.NoError(t, decoder.Decode(&d), c.stdout)
+	assert.False(t, decoder.More(), "stdout has more than one document:\n%s", c.stdout)
+	return d
+}
+
+// inFolder makes a folder of its own the working directory, with the real server to be found.
+func inFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Chdir(dir)
+	t.Setenv("PRONY_QUEUED", queuedBinary)
+	return dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// tiny is a scenario of short rounds.
+func tiny(name, window, more string) string {
+	return fmt.Sprintf(`
+scenario %q {
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver    = "stream"
+    producers = 2
+    workers   = 4
+    payload   = fixed(64)
+  }
+  phases {
+    warmup = "10ms"
+    window = %q
+  }
+  rounds = 2
+  invariant "conserved" {}
+  %s
+}
+`, name, window, more)
+}
+
+// noting makes a server that notes its process id in the file returned, and then carries the line out.
+func noting(t *testing.T, line string) (pids string) {
+	t.Helper()
+	dir := t.TempDir()
+	pids = filepath.Join(dir, "pids")
+	path := filepath.Join(dir, "queued")
+	require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\necho $$ >>'%s'\n%s\n", pids, line), 0o700))
+	t.Setenv("PRONY_QUEUED", path)
+	return pids
+}
+
+// nothingLeft checks that no server of a run folder below out is left, and no data.
+func nothingLeft(t *testing.T, pids, out string) {
+	t.Helper()
+	text, err := os.ReadFile(pids)
+	require.NoError(t, err)
+	require.NotEmpty(t, text)
+	for field := range strings.FieldsSeq(string(text)) {
+		_, err := strconv.Atoi(field)
+		require.NoError(t, err)
+		assert.NoDirExists(t, filepath.Join("/proc", field))
+	}
+	data, err := filepath.Glob(filepath.Join(out, "*", "data"))
+	require.NoError(t, err)
+	assert.Empty(t, data)
+}
+
+// stored stores a sound result of two rounds, changed as asked for, and returns its folder.
+func stored(t *testing.T, out, id string, change func(*result.Result)) string {
+	t.Helper()
+	r := &result.Result{
+		Version: result.Version, Run: id, Scenario: "tiny", Title: "Tiny", Verdict: result.Pass,
+		Manifest: result.Manifest{
+			Command:  []string{"prony", "run", "tiny.hcl"},
+			Scenario: map[string]any{"name": "tiny", "topology": map[string]any{"kind": "single", "durability": "none"}},
+		},
+		Metrics: map[string]result.Metric{
+			result.CyclesPerS: {Median: 1000, Low: 900, High: 1100, N: 2, Unit: "1/s"},
+			result.Lost:       {N: 2, Unit: "tasks"},
+		},
+	}
+	var histograms []result.RoundHistograms
+	for number := 1; number <= 2; number++ {
+		round := result.Round{Number: number, Verdict: result.Pass, Cycles: 1000, WindowSeconds: 1}
+		h := result.NewHistograms()
+		for _, kind := range h.Kinds() {
+			require.NoError(t, kind.Histogram.RecordValue(1_000_000))
+		}
+		round.Derive(h)
+		r.Rounds = append(r.Rounds, round)
+		histograms = append(histograms, result.RoundHistograms{Round: number, Histograms: h})
+	}
+	if change != nil {
+		change(r)
+	}
+	folder, err := result.Create(out, id)
+	require.NoError(t, err)
+	require.NoError(t, folder.Store(r, histograms))
+	return folder.Path()
+}
+
+const baseline = `
+baseline "tiny" {
+  floor "cycles_per_s" {
+    min     = 500
+    because = "half of what it does"
+  }
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+}
+`
+
+// cancelled is a context that is done.
+func cancelled(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

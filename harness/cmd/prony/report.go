@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/report"
+)
+
+func reportCommand() *cobra.Command {
+	var out, publish string
+	c := &cobra.Command{
+		Use:   "report [RUN...]",
+		Short: "Write the Markdown pages of runs, with plots",
+		Long: `Writes a run's page, with its plots as SVG, into the run's folder, or into --out. --publish DIR also
+copies the data that the page is made from to DIR/data, so that the page can be rendered again from there, byte for
+byte. Without RUN it takes the newest run. It prints the path of each page.`,
+		Example: `  prony report
+  prony report --publish reports runs/20261121T171500.123Z-full-cycle`,
+		RunE: func(c *cobra.Command, runs []string) error {
+			runs, err := orLatest(runs)
+			if err != nil {
+				return err
+			}
+			for _, run := range runs {
+				files, err := writePage(run, out, publish)
+				if err != nil {
+					return err
+				}
+				if _, err := fmt.Fprintln(c.OutOrStdout(), files[0]); err != nil {
+					return fmt.Errorf("print the page's path: %w", err)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "folder for the pages, instead of the run's own")
+	c.Flags().StringVar(&publish, "publish", "", "folder of published pages, to which the data goes too")
+	c.MarkFlagsMutuallyExclusive("out", "publish")
+	return c
+}
+
+func writePage(run, out, publish string) ([]string, error) {
+	run = filepath.Clean(run)
+	switch {
+	case publish != "":
+		return report.Publish(run, publish)
+	case out != "":
+		return report.Render(run, out)
+	}
+	return report.Render(run, run)
+}

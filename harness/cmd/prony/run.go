@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// defaultOut is where run folders are made.
+const defaultOut = "runs"
+
+type runFlags struct {
+	out    string
+	rounds int
+	// override is whether rounds was given: 0 is a mistake then.
+	override bool
+	json     bool
+}
+
+func runCommand(args []string) *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "run FILE...",
+		Short: "Run the scenarios of files, one after the other",
+		Long: `Runs every scenario of the files given: each round on a server started afresh, first the timed
+rounds, then, if the scenario captures profiles, a profiled one. The result goes to a folder of its own
+under --out, with the symbolic link "latest" beside it: manifest.json, result.json, rounds.json, histograms.json,
+bench.txt (for benchstat), profiles/ and logs/.
+
+A cycle counts when the server acknowledged its completion. If the ledger does not balance, the verdict is
+incorrect and no figure is published.`,
+		Example: `  prony run scenarios/smoke.hcl
+  prony run --rounds 3 --json scenarios/full-cycle.hcl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			f.override = c.Flags().Changed("rounds")
+			document, err := f.run(c.Context(), args, files, c.ErrOrStderr())
+			return finish(c, f.json, document, err)
+		},
+	}
+	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
+	c.Flags().IntVar(&f.rounds, "rounds", 0, "timed rounds, instead of the file's")
+	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document on stdout")
+	return c
+}
+
+// finish prints the document where it is asked for, and turns its verdict into the command's end.
+func finish(c *cobra.Command, asJSON bool, document *result.Document, err error) error {
+	if document == nil {
+		document = &result.Document{Verdict: result.Misconfigured, Scenarios: []result.Outcome{}}
+	}
+	if asJSON && c.Context().Err() == nil {
+		if writeErr := document.WriteJSON(c.OutOrStdout()); writeErr != nil {
+			return writeErr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if document.Verdict != result.Pass {
+		return verdictError{document.Verdict}
+	}
+	return nil
+}
+
+func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
+	scenarios, err := scenario.Load(files...)
+	if err != nil {
+		return nil, err
+	}
+	if f.override && (f.rounds < 1 || f.rounds > scenario.RoundsMax) {
+		return nil, fmt.Errorf("--rounds %d is not 1 to %d", f.rounds, scenario.RoundsMax)
+	}
+	server, err := topology.FindServer()
+	if err != nil {
+		return nil, err
+	}
+	var outcomes []result.Outcome
+	for _, s := range scenarios {
+		if f.override {
+			s.Rounds = f.rounds
+		}
+		r, folder, err := run.Execute(ctx, s, run.Options{
+			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr),
+		})
+		if err != nil {
+			return nil, err
+		}
+		outcomes = append(outcomes, result.NewOutcome(r, folder))
+	}
+	return result.NewDocument(outcomes...), nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,52 @@
+// Package driver is how load reaches a target. Each folder below it is one way there.
+package driver
+
+import "context"
+
+// Target is where a topology listens.
+type Target struct {
+	Address string // "127.0.0.1:port" or "unix:/path"
+}
+
+// Task is a task to enqueue.
+type Task struct {
+	Tenant  string
+	Queue   string
+	Payload []byte
+}
+
+// Delivery is a claimed task. Handle is the driver's own: it identifies the lease.
+type Delivery struct {
+	Tenant  string
+	Queue   string
+	Payload []byte
+	Handle  any
+}
+
+// Conn is one client connection.
+type Conn interface {
+	// Producer returns the way to enqueue over this connection. It serves any number of goroutines.
+	Producer(ctx context.Context, tenant string) (Producer, error)
+	// Worker returns the way to claim from queues with at most slots tasks leased and not settled.
+	// It serves any number of goroutines.
+	Worker(ctx context.Context, tenant string, queues []string, slots int) (Worker, error)
+	// Close ends all of the connection's sessions and frees everything it holds.
+	Close() error
+}
+
+// Producer enqueues tasks.
+type Producer interface {
+	// Enqueue returns when each task was acknowledged or refused. outcomes has one element for each
+	// task, nil where acknowledged. A non-nil error means that the outcome of all of them is unknown.
+	// The payloads may be reused as soon as it has returned, whatever it returned.
+	Enqueue(ctx context.Context, tasks []Task, outcomes []error) error
+}
+
+// Worker claims and completes tasks.
+type Worker interface {
+	// Claim waits for at least one task and fills up to len(into); it returns how many, and no error
+	// with them. The payloads stay as they are until Complete is called.
+	Claim(ctx context.Context, into []Delivery) (int, error)
+	// Complete returns when each completion was acknowledged or refused, as for Producer.Enqueue.
+	Complete(ctx context.Context, deliveries []Delivery, outcomes []error) error
+}

@@ -1,0 +1,133 @@
+// Package stream drives the engine through its client's streaming sessions.
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// closeMax bounds how long a session may take to end in order.
+const closeMax = 5 * time.Second
+
+// Dial opens a connection to a target. lease is what claims ask for.
+func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
+	c, err := client.Dial(target.Address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{client: c, lease: lease}, nil
+}
+
+type conn struct {
+	client   *client.Client
+	lease    time.Duration
+	sessions []interface{ Close(context.Context) error }
+}
+
+func (c *conn) Producer(ctx context.Context, tenant string) (driver.Producer, error) {
+	p, err := c.client.Producer(ctx, tenant)
+	if err != nil {
+		return nil, err
+	}
+	c.sessions = append(c.sessions, p)
+	return producer{p}, nil
+}
+
+func (c *conn) Worker(ctx context.Context, tenant string, queues []string, slots int) (driver.Worker, error) {
+	w, err := c.client.Worker(ctx, client.WorkerConfig{Tenant: tenant, Queues: queues, Slots: slots, Lease: c.lease})
+	if err != nil {
+		return nil, err
+	}
+	c.sessions = append(c.sessions, w)
+	return worker{w}, nil
+}
+
+func (c *conn) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeMax)
+	defer cancel()
+	var errs []error
+	for _, s := range c.sessions {
+		errs = append(errs, s.Close(ctx))
+	}
+	return errors.Join(append(errs, c.client.Close())...)
+}
+
+type producer struct{ p *client.Producer }
+
+func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
+	if len(tasks) == 1 {
+		t := &tasks[0]
+		_, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Payload: t.Payload})
+		return single(err, outcomes)
+	}
+	batch := make([]client.Task, len(tasks))
+	for i := range tasks {
+		batch[i] = client.Task{Queue: tasks[i].Queue, Payload: tasks[i].Payload}
+	}
+	_, errs, err := p.p.EnqueueBatch(ctx, batch)
+	return batched(errs, err, outcomes)
+}
+
+// single tells a refusal of one item from an unknown outcome.
+func single(err error, outcomes []error) error {
+	outcomes[0] = nil
+	var refused *client.Error
+	if errors.As(err, &refused) {
+		outcomes[0] = err
+		return nil
+	}
+	return err
+}
+
+func batched(errs []error, err error, outcomes []error) error {
+	clear(outcomes)
+	copy(outcomes, errs)
+	return err
+}
+
+type worker struct{ w *client.Worker }
+
+func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
+	t, err := w.w.Receive(ctx)
+	if err != nil {
+		return 0, err
+	}
+	into[0] = delivery(t)
+	n := 1
+	for n < len(into) {
+		t, ok := w.w.TryReceive()
+		if !ok {
+			break
+		}
+		into[n] = delivery(t)
+		n++
+	}
+	return n, nil
+}
+
+func delivery(t *queuepb.Task) driver.Delivery {
+	return driver.Delivery{Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t}
+}
+
+func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	tasks := make([]*queuepb.Task, len(deliveries))
+	for i, d := range deliveries {
+		t, ok := d.Handle.(*queuepb.Task)
+		if !ok {
+			return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
+		}
+		tasks[i] = t
+	}
+	if len(tasks) == 1 {
+		return single(w.w.Complete(ctx, tasks[0]), outcomes)
+	}
+	errs, err := w.w.CompleteBatch(ctx, tasks)
+	return batched(errs, err, outcomes)
+}

@@ -1,0 +1,151 @@
+package gate
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// Kind says which side of a limit is allowed.
+type Kind string
+
+const (
+	// Floor says that the metric must be at least the limit.
+	Floor Kind = "floor"
+	// Ceiling says that the metric must be at most the limit.
+	Ceiling Kind = "ceiling"
+)
+
+// Limit is one floor or ceiling of a baseline.
+type Limit struct {
+	Metric  string
+	Kind    Kind
+	Value   float64 // positive and finite; 0 only in a ceiling on a count of tasks at fault
+	Because string  // why the limit is what it is, never empty
+	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
+	Observed float64
+	On       string
+}
+
+// Baseline holds the limits of one scenario: its floors, then its ceilings, at least one in all.
+type Baseline struct {
+	Scenario string
+	Limits   []Limit
+	File     string // the path it was read from
+}
+
+// Baselines are the baselines of a folder. They do not change after loading, so they are safe for concurrent use.
+type Baselines struct {
+	dir       string
+	scenarios map[string]Baseline
+}
+
+// For returns the baseline of a scenario.
+func (b *Baselines) For(scenario string) (Baseline, bool) {
+	if b == nil {
+		return Baseline{}, false
+	}
+	baseline, ok := b.scenarios[scenario]
+	return baseline, ok
+}
+
+// LoadBaselines reads every .hcl file directly in dir. When anything is wrong with any of them the error is a
+// *hclfile.Diagnostics that holds everything that is.
+func LoadBaselines(dir string) (*Baselines, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder of baselines: %w", err)
+	}
+	l := baselineLoader{
+		loaded: &Baselines{dir: dir, scenarios: map[string]Baseline{}},
+		where:  map[string]string{},
+	}
+	files := 0
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".hcl") {
+			files++
+			path := filepath.Join(dir, e.Name())
+			l.file(path, l.reader.File(path, baselineFileNames))
+		}
+	}
+	if files == 0 {
+		return nil, fmt.Errorf("the folder of baselines %s holds no .hcl file", dir)
+	}
+	if err := l.reader.Err(); err != nil {
+		return nil, err
+	}
+	return l.loaded, nil
+}
+
+type baselineLoader struct {
+	reader hclfile.Reader
+	loaded *Baselines
+	where  map[string]string // scenario → the place of its baseline
+}
+
+var (
+	baselineFileNames = hclfile.Names{Blocks: []string{"baseline"}}
+	baselineBlock     = hclfile.Inner{
+		Names: hclfile.Names{Blocks: []string{"floor", "ceiling"}},
+		Label: "scenario", Example: `baseline "SCENARIO" { ... }`, Required: true,
+	}
+)
+
+func (l *baselineLoader) file(path string, root *hclfile.Block) {
+	if root == nil {
+		return
+	}
+	for _, b := range root.Blocks("baseline", baselineBlock) {
+		name := b.Label(0)
+		if !hclfile.IsName(name) {
+			b.LabelProblem(0, fmt.Sprintf("%q is not the name of a scenario", name), hclfile.NameRule)
+		}
+		if first, taken := l.where[name]; taken {
+			b.LabelProblem(0, fmt.Sprintf("scenario %q has two baselines", name), "the first is at "+first+"; keep one of the two")
+		}
+		l.where[name] = b.Where()
+		l.loaded.scenarios[name] = Baseline{Scenario: name, Limits: readLimits(b), File: path}
+	}
+}
+
+// readLimits reads the floors and ceilings of baseline "SCENARIO" { ... }.
+func readLimits(b *hclfile.Block) []Limit {
+	floors, ceilings := b.Blocks("floor", floorBlock), b.Blocks("ceiling", ceilingBlock)
+	if len(floors)+len(ceilings) == 0 {
+		b.Problem(fmt.Sprintf("%s has no limit", b), "a baseline that limits nothing judges nothing; add a floor or a ceiling")
+	}
+	var limits []Limit
+	// No metric has both kinds: a floor is for one that should be high, a ceiling for one that should be low.
+	seen := map[string]string{}
+	read := func(block *hclfile.Block, kind Kind) {
+		limit, ok := readLimit(block, kind)
+		if !ok {
+			return
+		}
+		if first, twice := seen[limit.Metric]; twice {
+			block.LabelProblem(0, fmt.Sprintf("%s has two limits", limit.Metric), "the first is at "+first+"; keep one of the two")
+		}
+		seen[limit.Metric] = block.Where()
+		limits = append(limits, limit)
+	}
+	for _, block := range floors {
+		read(block, Floor)
+	}
+	for _, block := range ceilings {
+		read(block, Ceiling)
+	}
+	return limits
+}
+
+// metricNames are the metrics that a limit may be set on.
+func metricNames() []string {
+	var names []string
+	for _, spec := range result.Specs() {
+		names = append(names, spec.Name)
+	}
+	return names
+}

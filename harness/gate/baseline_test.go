@@ -1,0 +1,120 @@
+package gate
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
+
+// golden compares got with a file, or rewrites the file with -rewrite.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "run with -rewrite and read the difference")
+}
+
+// baselines loads a folder with one file of that text.
+func baselines(t *testing.T, src string) (*Baselines, error) {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "one.hcl"), []byte(src), 0o644))
+	return LoadBaselines(dir)
+}
+
+func TestLoadBaselines(t *testing.T) {
+	b, err := baselines(t, `
+baseline "full-cycle" {
+  ceiling "cycle_latency_ms_p99" { max = 250.5  because = "a stall" }
+  ceiling "lost" { max = 0  because = "nothing acknowledged is lost" }
+  floor "cycles_per_s" {
+    min      = 20000
+    observed = 180000
+    on       = "2 cores, shared"
+    because  = "a tenth"
+  }
+}
+baseline "other" {
+  floor "cycles_per_s" { min = 0.5  because = "slow" }
+}
+`)
+	require.NoError(t, err)
+	full, ok := b.For("full-cycle")
+	require.True(t, ok)
+	assert.Equal(t, "one.hcl", filepath.Base(full.File))
+	assert.Equal(t, []Limit{
+		{Metric: "cycles_per_s", Kind: Floor, Value: 20000, Observed: 180000, On: "2 cores, shared", Because: "a tenth"},
+		{Metric: "cycle_latency_ms_p99", Kind: Ceiling, Value: 250.5, Because: "a stall"},
+		{Metric: "lost", Kind: Ceiling, Value: 0, Because: "nothing acknowledged is lost"},
+	}, full.Limits)
+	_, ok = b.For("other")
+	assert.True(t, ok)
+	_, ok = b.For("unknown")
+	assert.False(t, ok)
+}
+
+// All that is wrong with a folder of baselines is in one error.
+func TestLoadBaselinesDiagnostics(t *testing.T) {
+	b, err := LoadBaselines("testdata/bad")
+	require.Nil(t, b)
+	var d *hclfile.Diagnostics
+	require.ErrorAs(t, err, &d)
+	golden(t, "testdata/limits.golden", filepath.ToSlash(err.Error())+"\n")
+}
+
+func TestLoadBaselinesAcrossFiles(t *testing.T) {
+	dir := t.TempDir()
+	src := []byte("baseline \"smoke\" {\n  floor \"cycles_per_s\" { min = 1  because = \"x\" }\n}\n")
+	for _, name := range []string{"a.hcl", "b.hcl", "README.md"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), src, 0o644))
+	}
+	_, err := LoadBaselines(dir)
+	require.ErrorContains(t, err, `scenario "smoke" has two baselines`)
+	require.ErrorContains(t, err, "the first is at "+filepath.Join(dir, "a.hcl")+":1:1")
+	assert.NotContains(t, err.Error(), "README.md")
+}
+
+func TestLoadBaselinesNeedsAFolderWithBaselines(t *testing.T) {
+	_, err := LoadBaselines(filepath.Join(t.TempDir(), "absent"))
+	require.ErrorContains(t, err, "read the folder of baselines")
+	_, err = LoadBaselines(t.TempDir())
+	require.ErrorContains(t, err, "holds no .hcl file")
+}
+
+// The baselines of the repository load, and each names a scenario that is there and limits what must be limited.
+func TestRepositoryBaselines(t *testing.T) {
+	b, err := LoadBaselines("../../baselines")
+	require.NoError(t, err)
+	require.NotEmpty(t, b.scenarios)
+	for name, baseline := range b.scenarios {
+		assert.FileExists(t, filepath.Join("../../scenarios", name+".hcl"))
+		assert.Equal(t, name+".hcl", filepath.Base(baseline.File))
+		limits := map[string]Limit{}
+		for _, l := range baseline.Limits {
+			limits[l.Metric] = l
+		}
+		for _, metric := range []string{
+			result.CyclesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.CycleLatencyMs + "_p99",
+			result.ServerRSSMBMax, result.Lost, result.Duplicated, result.Corrupted,
+		} {
+			assert.Contains(t, limits, metric, name)
+		}
+		for _, metric := range []string{result.Lost, result.Duplicated, result.Corrupted} {
+			assert.Zero(t, limits[metric].Value, "%s: %s", name, metric)
+		}
+	}
+	_, ok := b.For("smoke")
+	assert.True(t, ok)
+}

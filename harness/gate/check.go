@@ -1,0 +1,181 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Report is what the gate says of one result.
+type Report struct {
+	Scenario string         `json:"scenario"`
+	Run      string         `json:"run"`
+	Verdict  result.Verdict `json:"verdict"`
+	// Reasons says, one sentence each, why the verdict is not pass.
+	Reasons []string `json:"reasons,omitempty"`
+	// Findings has one entry for each limit of the baseline, in its order.
+	Findings []Finding `json:"findings"`
+	// Where says where the time went, from the result's profiles. It is filled in when the verdict is regressed.
+	Where []string `json:"where,omitempty"`
+}
+
+// Finding is the judgement of one limit.
+type Finding struct {
+	Metric string  `json:"metric"`
+	Kind   Kind    `json:"kind"`
+	Limit  float64 `json:"limit"`
+	// Value is the median over rounds, or for a count of tasks at fault the sum; nil where there is none that
+	// is a finite number.
+	Value    *float64 `json:"value"`
+	Observed float64  `json:"observed,omitempty"`
+	On       string   `json:"on,omitempty"`
+	Because  string   `json:"because"`
+	// Judged is false where the ledger does not balance, so that the figure means nothing.
+	Judged   bool   `json:"judged"`
+	OK       bool   `json:"ok"`
+	Sentence string `json:"sentence"`
+}
+
+// Check judges r by the baseline of its scenario.
+//
+// A limit is broken by a value beyond it and by a metric that is missing, zero, negative, infinite, not a number
+// or measured in no round; 0 is what a count of tasks at fault should be. A broken limit makes the verdict
+// regressed, and tasks at fault make it incorrect. A result whose own verdict is not pass keeps it, with the
+// findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
+// mean nothing then. A result of another version, of an unknown verdict or of a scenario without a baseline is
+// misconfigured.
+func Check(b *Baselines, r *result.Result) Report {
+	if r == nil {
+		return Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}, Findings: []Finding{}}
+	}
+	report := Report{Scenario: r.Scenario, Run: r.Run, Findings: []Finding{}}
+	refuse := func(format string, args ...any) Report {
+		report.Verdict = result.Worst(result.Misconfigured, r.Verdict)
+		report.Reasons = append(report.Reasons, fmt.Sprintf(format, args...))
+		return report
+	}
+	if r.Version != result.Version {
+		return refuse("the result has version %d and this program judges version %d: run the scenario again", r.Version, result.Version)
+	}
+	if !r.Verdict.Known() {
+		return refuse("the result's own verdict is %q, which is none: run the scenario again", r.Verdict)
+	}
+	report.Reasons = append(report.Reasons, r.Reasons...)
+	baseline, found := b.For(r.Scenario)
+	if !found {
+		return refuse("scenario %q has no baseline%s, so nothing was judged: add one", r.Scenario, b.place())
+	}
+	if r.Verdict != result.Pass && len(r.Reasons) == 0 {
+		report.Reasons = append(report.Reasons, fmt.Sprintf("the run's own verdict is %s", r.Verdict))
+	}
+	report.Verdict = r.Verdict
+	for _, l := range baseline.Limits {
+		f := judge(l, r)
+		report.Findings = append(report.Findings, f)
+		if f.OK || !f.Judged {
+			continue
+		}
+		report.Reasons = append(report.Reasons, f.Sentence)
+		if report.Verdict == result.Pass {
+			report.Verdict = result.Regressed
+		}
+		if ofLedger(l.Metric) && f.Value != nil && *f.Value > 0 {
+			report.Verdict = result.Incorrect
+		}
+	}
+	if report.Verdict == result.Regressed {
+		report.Where = append(commits(r.Rounds), where(r.Profiles)...)
+	}
+	return report
+}
+
+// place names the folder of baselines for a message.
+func (b *Baselines) place() string {
+	if b == nil {
+		return ""
+	}
+	return " in " + b.dir
+}
+
+func ofLedger(metric string) bool {
+	spec, known := result.Lookup(metric)
+	return known && spec.OfLedger()
+}
+
+// judged says whether a limit's metric means anything: not where the ledger does not balance.
+func judged(l Limit, r *result.Result) bool {
+	return r.Verdict != result.Incorrect || ofLedger(l.Metric)
+}
+
+// judge compares one metric with its limit.
+func judge(l Limit, r *result.Result) Finding {
+	f := Finding{
+		Metric: l.Metric, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
+		Judged: judged(l, r),
+	}
+	if !f.Judged {
+		f.Sentence = l.Metric + " is not judged: the ledger does not balance, so it means nothing"
+		return f
+	}
+	m, found := r.Metrics[l.Metric]
+	value := m.Median
+	if ofLedger(l.Metric) {
+		value = atFault(l.Metric, m, r.Rounds)
+	}
+	if found && !math.IsNaN(value) && !math.IsInf(value, 0) {
+		f.Value = &value
+	}
+	var fault string
+	switch shown, limit := pair(value, l.Value); {
+	case !found:
+		fault = l.Metric + " is missing from the result, where " + bound(l) + " is set"
+	case math.IsNaN(value):
+		fault = l.Metric + " is not a number, where " + bound(l) + " is set"
+	case math.IsInf(value, 0):
+		fault = l.Metric + " is infinite, where " + bound(l) + " is set"
+	case value < 0:
+		fault = fmt.Sprintf("%s is %s, which no measurement yields, where %s is set", l.Metric, shown, bound(l))
+	case m.N <= 0:
+		fault = l.Metric + " was measured in no round, where " + bound(l) + " is set"
+	case value == 0 && !ofLedger(l.Metric):
+		fault = l.Metric + " is 0, which is not a measurement, where " + bound(l) + " is set"
+	case l.Kind == Floor && value < l.Value:
+		fault = fmt.Sprintf("%s %s is below the floor %s", l.Metric, shown, limit)
+	case l.Kind == Ceiling && value > l.Value:
+		fault = fmt.Sprintf("%s %s is above the ceiling %s", l.Metric, shown, limit)
+	case l.Kind == Floor:
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", l.Metric, shown, limit)
+		return f
+	default:
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", l.Metric, shown, limit)
+		return f
+	}
+	if l.On != "" {
+		fault += fmt.Sprintf(" (observed %s on %s)", number(l.Observed), l.On)
+	}
+	f.Sentence = fault + ": " + l.Because
+	return f
+}
+
+func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, number(l.Value)) }
+
+// atFault is the largest of what a result says of a count of tasks at fault: its summary, the highest round, and
+// the sum over the rounds' ledgers. Were they to differ, the worst would be true.
+func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
+	sum := 0.0
+	for _, r := range rounds {
+		switch metric {
+		case result.Lost:
+			sum += float64(r.Ledger.Lost)
+		case result.Duplicated:
+			sum += float64(r.Ledger.Duplicated)
+		case result.Corrupted:
+			sum += float64(r.Ledger.Corrupted)
+		}
+	}
+	if m.Median < 0 {
+		return m.Median
+	}
+	return max(m.Median, m.High, sum) // NaN when one of them is
+}

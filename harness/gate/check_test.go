@@ -1,0 +1,255 @@
+package gate
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const testBaseline = `
+baseline "smoke" {
+  floor "cycles_per_s" {
+    min      = 20000
+    observed = 180000
+    on       = "2 cores, shared"
+    because  = "a tenth of what shared cores do: trips on a break, not on a neighbour"
+  }
+  ceiling "server_cpu_us_per_cycle" { max = 60  because = "a change of the code" }
+  ceiling "cycle_latency_ms_p99"    { max = 250 because = "a stall" }
+  ceiling "server_rss_mb_max"       { max = 512 because = "caches are bounded" }
+  ceiling "lost"                    { max = 0   because = "nothing acknowledged is lost" }
+  ceiling "duplicated"              { max = 0   because = "a task is completed once" }
+  ceiling "corrupted"               { max = 0   because = "a payload stays as it was" }
+}
+`
+
+func loaded(t *testing.T) *Baselines {
+	t.Helper()
+	b, err := baselines(t, testBaseline)
+	require.NoError(t, err)
+	return b
+}
+
+// good is a result that keeps every limit of testBaseline.
+func good() *result.Result {
+	metric := func(v float64, unit string) result.Metric {
+		return result.Metric{Median: v, Low: v * 0.9, High: v * 1.1, N: 3, Unit: unit}
+	}
+	return &result.Result{
+		Version: result.Version, Run: "20260102-smoke", Scenario: "smoke", Verdict: result.Pass,
+		Rounds: []result.Round{{Number: 1}, {Number: 2}, {Number: 3}},
+		Metrics: map[string]result.Metric{
+			"cycles_per_s":            metric(180_000, "1/s"),
+			"server_cpu_us_per_cycle": metric(5.5, "us"),
+			"cycle_latency_ms_p99":    metric(1.25, "ms"),
+			"server_rss_mb_max":       metric(90, "MB"),
+			"lost":                    metric(0, "tasks"),
+			"duplicated":              metric(0, "tasks"),
+			"corrupted":               metric(0, "tasks"),
+		},
+	}
+}
+
+// set replaces the median of a metric and leaves the rest.
+func set(metric string, v float64) func(*result.Result) {
+	return func(r *result.Result) {
+		m := r.Metrics[metric]
+		m.Median, m.Low, m.High = v, v, v
+		r.Metrics[metric] = m
+	}
+}
+
+func TestCheckPasses(t *testing.T) {
+	report := Check(loaded(t), good())
+	assert.Equal(t, result.Pass, report.Verdict)
+	assert.Equal(t, "smoke", report.Scenario)
+	assert.Equal(t, "20260102-smoke", report.Run)
+	assert.Empty(t, report.Reasons)
+	assert.Empty(t, report.Where)
+	require.Len(t, report.Findings, 7)
+	for _, f := range report.Findings {
+		assert.True(t, f.OK, f.Sentence)
+		require.NotNil(t, f.Value)
+	}
+	first := report.Findings[0]
+	assert.Equal(t, "cycles_per_s 180,000 is not below the floor 20,000", first.Sentence)
+	assert.Equal(t, []any{"cycles_per_s", Floor, 20_000.0, 180_000.0, "2 cores, shared"},
+		[]any{first.Metric, first.Kind, first.Limit, first.Observed, first.On})
+}
+
+// A value at its limit keeps it.
+func TestCheckLimitsAreInclusive(t *testing.T) {
+	r := good()
+	set("cycles_per_s", 20_000)(r)
+	set("server_cpu_us_per_cycle", 60)(r)
+	assert.Equal(t, result.Pass, Check(loaded(t), r).Verdict)
+}
+
+func TestCheckVerdicts(t *testing.T) {
+	const because = " (observed 180,000 on 2 cores, shared): a tenth of what shared cores do: trips on a break, not on a neighbour"
+	own := func(v result.Verdict) func(*result.Result) {
+		return func(r *result.Result) { r.Verdict = v }
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*result.Result)
+		want   result.Verdict
+		reason string
+	}{
+		{"below a floor", set("cycles_per_s", 5912.4), result.Regressed, "cycles_per_s 5,912 is below the floor 20,000" + because},
+		{"just below a floor", set("cycles_per_s", 19_999.6), result.Regressed, "cycles_per_s 19,999.6 is below the floor 20,000" + because},
+		{"above a ceiling", set("cycle_latency_ms_p99", 300), result.Regressed, "cycle_latency_ms_p99 300 is above the ceiling 250: a stall"},
+		{"negative", set("cycle_latency_ms_p99", -3), result.Regressed, "cycle_latency_ms_p99 is -3, which no measurement yields, where a ceiling of 250 is set: a stall"},
+		{"measured in no round", func(r *result.Result) { r.Metrics["cycle_latency_ms_p99"] = result.Metric{Median: 1} }, result.Regressed, "cycle_latency_ms_p99 was measured in no round, where a ceiling of 250 is set: a stall"},
+		{"tasks lost", set("lost", 3), result.Incorrect, "lost 3 is above the ceiling 0: nothing acknowledged is lost"},
+		{"tasks lost in one round only", func(r *result.Result) {
+			r.Metrics["lost"] = result.Metric{High: 1, N: 3}
+		}, result.Incorrect, "lost 1 is above the ceiling 0: nothing acknowledged is lost"},
+		{"tasks lost in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Lost = 2 }, result.Incorrect, "lost 2 is above the ceiling 0: nothing acknowledged is lost"},
+		{"tasks duplicated in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Duplicated = 2 }, result.Incorrect, "duplicated 2 is above the ceiling 0: a task is completed once"},
+		{"tasks corrupted in a ledger only", func(r *result.Result) { r.Rounds[1].Ledger.Corrupted = 2 }, result.Incorrect, "corrupted 2 is above the ceiling 0: a payload stays as it was"},
+		{"own verdict incorrect", own(result.Incorrect), result.Incorrect, "the run's own verdict is incorrect"},
+		{"own verdict invalid", own(result.Invalid), result.Invalid, "the run's own verdict is invalid"},
+		{"own verdict inconclusive", own(result.Inconclusive), result.Inconclusive, "the run's own verdict is inconclusive"},
+		{"own verdict misconfigured", own(result.Misconfigured), result.Misconfigured, "the run's own verdict is misconfigured"},
+		{"own verdict with its reason", func(r *result.Result) {
+			r.Verdict, r.Reasons = result.Invalid, []string{"round 2: the server ended"}
+		}, result.Invalid, "round 2: the server ended"},
+		{"own verdict wins over a broken limit", func(r *result.Result) {
+			r.Verdict = result.Invalid
+			set("cycles_per_s", 1)(r)
+		}, result.Invalid, "cycles_per_s 1 is below the floor 20,000" + because},
+		{"tasks lost win over an own verdict", func(r *result.Result) {
+			r.Verdict = result.Invalid
+			set("lost", 1)(r)
+		}, result.Incorrect, "lost 1 is above the ceiling 0: nothing acknowledged is lost"},
+		{"no own verdict", own(""), result.Misconfigured, `the result's own verdict is "", which is none: run the scenario again`},
+		{"unknown own verdict", own("fine"), result.Misconfigured, `the result's own verdict is "fine", which is none: run the scenario again`},
+		{"another version", func(r *result.Result) { r.Version++ }, result.Misconfigured, "the result has version 2 and this program judges version 1: run the scenario again"},
+		{"no version", func(r *result.Result) { r.Version = 0 }, result.Misconfigured, "the result has version 0 and this program judges version 1: run the scenario again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := good()
+			c.change(r)
+			report := Check(loaded(t), r)
+			assert.Equal(t, c.want, report.Verdict)
+			assert.Contains(t, report.Reasons, c.reason)
+			_, err := json.Marshal(report)
+			assert.NoError(t, err)
+		})
+	}
+}
+
+// Whatever its own verdict, a result without a baseline is not passed.
+func TestCheckWithoutBaseline(t *testing.T) {
+	for own, want := range map[result.Verdict]result.Verdict{
+		result.Pass: result.Misconfigured, result.Regressed: result.Misconfigured, result.Incorrect: result.Incorrect,
+	} {
+		r := good()
+		r.Scenario, r.Verdict = "unjudged", own
+		report := Check(loaded(t), r)
+		assert.Equal(t, want, report.Verdict)
+		require.NotEmpty(t, report.Reasons)
+		assert.Contains(t, report.Reasons[0], `scenario "unjudged" has no baseline in `)
+	}
+	assert.Equal(t, result.Misconfigured, Check(nil, good()).Verdict)
+	assert.Equal(t, result.Misconfigured, Check(loaded(t), nil).Verdict)
+}
+
+// A metric that was not measured breaks its limit, for each metric of the baseline and each way not to be there.
+func TestCheckFailsOnEachMetricThatIsNotThere(t *testing.T) {
+	b := loaded(t)
+	baseline, _ := b.For("smoke")
+	for _, l := range baseline.Limits {
+		for how, change := range map[string]func(*result.Result){
+			"is missing from the result": func(r *result.Result) { delete(r.Metrics, l.Metric) },
+			"is not a number":            set(l.Metric, math.NaN()),
+			"is infinite":                set(l.Metric, math.Inf(1)),
+			"is -1, which":               set(l.Metric, -1),
+			"is 0, which":                set(l.Metric, 0),
+		} {
+			r := good()
+			change(r)
+			report := Check(b, r)
+			if how == "is 0, which" && ofLedger(l.Metric) {
+				assert.Equal(t, result.Pass, report.Verdict, "no %s is good", l.Metric)
+				continue
+			}
+			assert.Equal(t, result.Regressed, report.Verdict, "%s %s", l.Metric, how)
+			require.Len(t, report.Reasons, 1)
+			assert.Contains(t, report.Reasons[0], l.Metric+" "+how)
+			broken := 0
+			for _, f := range report.Findings {
+				if !f.OK {
+					broken++
+					assert.Equal(t, l.Metric, f.Metric)
+				}
+			}
+			assert.Equal(t, 1, broken)
+			_, err := json.Marshal(report)
+			assert.NoError(t, err, "NaN has no place in JSON")
+		}
+	}
+}
+
+// No figure is judged where the ledger does not balance, except the counts that say so.
+func TestCheckJudgesNoFigureOfAnIncorrectRun(t *testing.T) {
+	r := good()
+	r.Verdict, r.Reasons = result.Incorrect, []string{"2 tasks were lost"}
+	set("lost", 2)(r)
+	set("cycles_per_s", 1)(r)
+	golden(t, "testdata/incorrect.golden", Check(loaded(t), r).Text())
+}
+
+func TestReportText(t *testing.T) {
+	r := good()
+	set("cycles_per_s", 5912.4)(r)
+	set("server_cpu_us_per_cycle", 61.25)(r)
+	delete(r.Metrics, "server_rss_mb_max")
+	entry := func(function string, flat, total float64) result.ProfileEntry {
+		return result.ProfileEntry{Function: function, Flat: flat, Cum: flat, Share: flat / total}
+	}
+	r.Profiles = []result.Profile{
+		{Kind: "cpu", Unit: "nanoseconds", Total: 5.5e9, Top: []result.ProfileEntry{
+			entry("internal/runtime/syscall.Syscall6", 2e9, 5.5e9),
+			entry("runtime.futex", 1e9, 5.5e9),
+			entry("google.golang.org/protobuf/proto.Marshal", 5e8, 5.5e9),
+			entry(module+"engine/queue.(*State).Claim", 3e8, 5.5e9),
+		}},
+		{Kind: "allocs", Unit: "bytes", Total: 1e9, Top: []result.ProfileEntry{entry("bytes.Clone", 1e9, 1e9)}},
+		{Kind: "mutex", Unit: "nanoseconds", Total: 43e6, Top: []result.ProfileEntry{entry("runtime.unlock", 40e6, 43e6)}},
+		{Kind: "block", Unit: "nanoseconds", Total: 12.3e9, Top: []result.ProfileEntry{
+			entry("runtime.selectgo", 1e9, 12.3e9),
+			entry(module+"engine/shard.(*committer).run", 8.733e9, 12.3e9),
+		}},
+	}
+	golden(t, "testdata/regressed.golden", Check(loaded(t), r).Text())
+}
+
+// Empty and useless profiles are passed over.
+func TestWhereNeedsSomethingToSay(t *testing.T) {
+	assert.Empty(t, where([]result.Profile{
+		{Kind: "block", Unit: "nanoseconds"},
+		{Kind: "mutex", Unit: "nanoseconds", Total: 5},
+		{Kind: "cpu", Unit: "nanoseconds", Total: 1e9, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1e6, Share: 0.001}}},
+		{Kind: "heap", Unit: "bytes", Total: 1, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1, Share: 1}}},
+	}))
+}
+
+func TestNumber(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0", 5912.4: "5,912", 180_000: "180,000", 1_234_567: "1,234,567", 12.3456: "12.35", 0.15: "0.15",
+		250: "250", 999.96: "1,000", -3: "-3", 0.00012: "1.200e-04", 2e20: "2.000e+20", 100: "100",
+	} {
+		assert.Equal(t, want, number(v))
+	}
+	a, b := pair(19_999.6, 20_000)
+	assert.Equal(t, []string{"19,999.6", "20,000"}, []string{a, b})
+	a, b = pair(math.Nextafter(60, 61), 60)
+	assert.NotEqual(t, a, b)
+}

@@ -1,0 +1,31 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Counters of the server that tell how it committed.
+const (
+	commitSeconds = "prony_commit_seconds_sum"
+	commitCount   = "prony_commit_seconds_count"
+)
+
+// commits says how long the server's commits took and how much one carried, over the timed rounds: every cycle
+// waits for two of them, so a slow commit explains a slow server whatever the profiles show.
+func commits(rounds []result.Round) []string {
+	var seconds, count, completed float64
+	for i := range rounds {
+		if r := &rounds[i]; !r.Profiled {
+			seconds += r.Server[commitSeconds]
+			count += r.Server[commitCount]
+			completed += float64(r.Ledger.Completed)
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("commits: %s ms each on average, carrying %s cycles each",
+		digits(1e3*seconds/count, 3), digits(completed/count, 3))}
+}

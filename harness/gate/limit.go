@@ -1,0 +1,83 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+var (
+	floorBlock = hclfile.Inner{
+		Names: hclfile.Names{Attributes: []string{"min", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
+	}
+	ceilingBlock = hclfile.Inner{
+		Names: hclfile.Names{Attributes: []string{"max", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
+	}
+)
+
+// readLimit reads floor "METRIC" { min observed on because } or ceiling "METRIC" { max observed on because }.
+// ok is false where the metric is not known, or a limit of that kind cannot be set on it.
+func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
+	spec, ok := readMetric(b, kind)
+	l = Limit{Metric: spec.Name, Kind: kind}
+	bound, example := "min", "20000"
+	if kind == Ceiling {
+		bound, example = "max", "250"
+	}
+	value, given := b.Number(bound, hclfile.NumberSpec{
+		Required: true, Example: example, AllowZero: l.Kind == Ceiling && spec.OfLedger(),
+	})
+	l.Value, l.Because = value, readBecause(b)
+	l.Observed, l.On = readObserved(b, l, given)
+	return l, ok
+}
+
+// readMetric returns the metric that a block limits, after noting what forbids a limit of that kind on it.
+func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
+	name := b.Label(0)
+	spec, known := result.Lookup(name)
+	switch {
+	case !known:
+		remedy := "the metrics are: " + hclfile.List(metricNames())
+		if meant := hclfile.Nearest(name, metricNames()); meant != "" {
+			remedy = fmt.Sprintf("did you mean %q?", meant)
+		}
+		b.LabelProblem(0, fmt.Sprintf("unknown metric %q", name), remedy)
+	case spec.Family != "" && strings.HasSuffix(name, "_max"):
+		b.LabelProblem(0, fmt.Sprintf("%s is a single sample, which no limit can judge", name), "limit "+spec.Family+"_p99 or another percentile")
+	case kind == Floor && spec.Better == result.Lower:
+		b.LabelProblem(0, fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), fmt.Sprintf("write ceiling %q", name))
+	case kind == Ceiling && spec.Better == result.Higher:
+		b.LabelProblem(0, fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), fmt.Sprintf("write floor %q", name))
+	default:
+		return spec, true
+	}
+	return spec, false
+}
+
+func readBecause(b *hclfile.Block) string {
+	return b.Text("because", hclfile.TextSpec{
+		MaxBytes: 500, Required: true, Example: "why the limit is what it is",
+	})
+}
+
+// readObserved reads observed and on, which stand together. bounded says whether the limit's value is known.
+func readObserved(b *hclfile.Block, l Limit, bounded bool) (observed float64, on string) {
+	observed, given := b.Number("observed", hclfile.NumberSpec{Example: "180000"})
+	on = b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"})
+	switch {
+	case b.Has("observed") && !b.Has("on"):
+		b.AttrProblem("observed", "observed has no on beside it", `say on which machine: on = "2 cores, shared"`)
+	case b.Has("on") && !b.Has("observed"):
+		b.AttrProblem("on", "on has no observed beside it", "say what was measured there: observed = 180000")
+	case given && bounded && l.Kind == Floor && observed < l.Value:
+		b.AttrProblem("observed", "observed is below the floor, so the floor never held", "lower min, or correct observed")
+	case given && bounded && l.Kind == Ceiling && observed > l.Value:
+		b.AttrProblem("observed", "observed is above the ceiling, so the ceiling never held", "raise max, or correct observed")
+	}
+	return observed, on
+}

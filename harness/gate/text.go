@@ -1,0 +1,43 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Text renders the report as plain text for a terminal or a log: the verdict, the reasons that are no finding,
+// one line for each limit, and where to look. It ends with a newline.
+func (r Report) Text() string {
+	var b strings.Builder
+	name := r.Scenario
+	if name == "" {
+		name = "unknown scenario"
+	}
+	fmt.Fprintf(&b, "%s: %s\n", name, r.Verdict)
+	found := map[string]bool{}
+	for _, f := range r.Findings {
+		found[f.Sentence] = true
+	}
+	for _, reason := range r.Reasons {
+		if !found[reason] {
+			fmt.Fprintf(&b, "  %s\n", reason)
+		}
+	}
+	for _, f := range r.Findings {
+		mark := "FAIL"
+		switch {
+		case !f.Judged:
+			mark = "-   "
+		case f.OK:
+			mark = "ok  "
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", mark, f.Sentence)
+	}
+	if len(r.Where) > 0 {
+		b.WriteString("  where to look, in the profiled round:\n")
+		for _, line := range r.Where {
+			fmt.Fprintf(&b, "    %s\n", line)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,88 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// module is the path that the functions of this project's own code begin with.
+const module = "github.com/pronybench/prony/"
+
+// shareMin is the share of a profile below which a function explains nothing.
+const shareMin = 0.01
+
+// where points at the functions that the profiles charge most to: for each of block, mutex and cpu the first
+// outside the runtime, and the first of our own code if that is another one.
+func where(profiles []result.Profile) []string {
+	var lines []string
+	for _, kind := range []struct{ name, verb string }{
+		{"block", "waited in"},
+		{"mutex", "held others up in"},
+		{"cpu", "spent in"},
+	} {
+		for _, p := range profiles {
+			if p.Kind != kind.name || p.Total <= 0 {
+				continue
+			}
+			for _, e := range pick(p.Top) {
+				lines = append(lines, fmt.Sprintf("%s: %.0f %% of %s %s %s",
+					p.Kind, 100*e.Share, amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
+			}
+		}
+	}
+	return lines
+}
+
+// pick returns at most two entries: the largest by flat value outside the runtime, or if all are inside it the
+// largest, and then the largest of our own code.
+func pick(top []result.ProfileEntry) []result.ProfileEntry {
+	sorted := slices.DeleteFunc(slices.Clone(top), func(e result.ProfileEntry) bool { return e.Share < shareMin })
+	slices.SortStableFunc(sorted, func(a, b result.ProfileEntry) int {
+		switch {
+		case a.Flat > b.Flat:
+			return -1
+		case a.Flat < b.Flat:
+			return 1
+		}
+		return 0
+	})
+	if len(sorted) == 0 {
+		return nil
+	}
+	first := max(0, slices.IndexFunc(sorted, func(e result.ProfileEntry) bool { return !ofRuntime(e.Function) }))
+	picked := []result.ProfileEntry{sorted[first]}
+	own := slices.IndexFunc(sorted, func(e result.ProfileEntry) bool { return strings.HasPrefix(e.Function, module) })
+	if own >= 0 && own != first {
+		picked = append(picked, sorted[own])
+	}
+	return picked
+}
+
+// ofRuntime says whether a function is one that all programs run or wait in on behalf of their own.
+func ofRuntime(function string) bool {
+	for _, prefix := range []string{"runtime.", "runtime/", "internal/", "sync.", "sync/", "syscall."} {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// amount writes a profile's total.
+func amount(total float64, unit string) string {
+	if unit != "nanoseconds" {
+		return number(total) + " " + unit
+	}
+	for _, step := range []struct {
+		from   float64
+		symbol string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
+		if total >= step.from {
+			return digits(total/step.from, 3) + " " + step.symbol
+		}
+	}
+	return digits(total, 3) + " ns"
+}

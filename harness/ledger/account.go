@@ -1,0 +1,206 @@
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+)
+
+// pageTasks is the number of consecutive tasks of one producer that a page holds.
+const pageTasks = 256
+
+// What is known of a task, one bit each.
+const (
+	acknowledged      uint8 = 1 << iota // its enqueue was acknowledged
+	refused                             // its enqueue was refused
+	unknown                             // its enqueue will never be answered
+	completed                           // a completion was acknowledged
+	completionRefused                   // a completion was refused, at least once
+	completionInDoubt                   // a completion will never be answered, at least once
+	answered          = acknowledged | refused | unknown
+)
+
+// settled reports whether nothing that can still happen to a task is allowed, so that it need not be
+// remembered.
+func settled(task uint8) bool {
+	return task&refused != 0 || task&completed != 0 && task&answered != 0
+}
+
+// page is what is known of pageTasks consecutive tasks.
+type page struct {
+	index   uint64 // of its first task, divided by pageTasks
+	settled int    // how many of its tasks are settled
+	tasks   [pageTasks]uint8
+}
+
+// update adds a flag to what is known of a task.
+func (p *page) update(i uint64, flag uint8) {
+	was := p.tasks[i]
+	p.tasks[i] = was | flag
+	if !settled(was) && settled(was|flag) {
+		p.settled++
+	}
+}
+
+// account is what is known of one producer's tasks. Pages are made in order as tasks are sent, and
+// released when all of their tasks are settled; so a task below sent that has no page is settled.
+type account struct {
+	mu   sync.Mutex
+	sent uint64 // sequence number of the next task
+	// Of the tasks sent:
+	acknowledged       uint64
+	refused            uint64
+	completed          uint64 // at least once, and not refused
+	completionsRefused uint64
+
+	live  []*page // by index, ascending
+	spare []*page // released, at most maxSpare, to be used again
+	made  int     // pages allocated so far
+
+	_ [24]byte // fills up two cache lines: accounts lie side by side and are written by different goroutines
+}
+
+// maxSpare bounds the pages that an account keeps for reuse.
+const maxSpare = 4
+
+// find returns the place in live of the page that holds a task, or -1 when it was released.
+func (a *account) find(sequence uint64) int {
+	n := len(a.live)
+	if n == 0 {
+		return -1
+	}
+	index := sequence / pageTasks
+	// The place if no page between this one and the newest was released, which is the rule.
+	if back := a.live[n-1].index - index; back < uint64(n) && a.live[n-1-int(back)].index == index {
+		return n - 1 - int(back)
+	}
+	at := sort.Search(n, func(i int) bool { return a.live[i].index >= index })
+	if at < n && a.live[at].index == index {
+		return at
+	}
+	return -1
+}
+
+// send opens the pages for the next n tasks and returns the first one's number.
+func (a *account) send(n uint64) uint64 {
+	first := a.sent
+	for index := (first + pageTasks - 1) / pageTasks; index*pageTasks < first+n; index++ {
+		var p *page
+		if last := len(a.spare) - 1; last >= 0 {
+			p, a.spare[last] = a.spare[last], nil
+			a.spare = a.spare[:last]
+			*p = page{}
+		} else {
+			p = new(page)
+			a.made++
+		}
+		p.index = index
+		a.live = append(a.live, p)
+	}
+	a.sent += n
+	return first
+}
+
+// release gives a page up when all of its tasks are settled.
+func (a *account) release(at int) {
+	p := a.live[at]
+	if p.settled < pageTasks {
+		return
+	}
+	a.live = slices.Delete(a.live, at, at+1)
+	if len(a.spare) < maxSpare {
+		a.spare = append(a.spare, p)
+	}
+}
+
+// answer notes how the enqueue of n tasks was answered, and returns how many of them were refused
+// though they had been completed. The first answer of a task stands.
+func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64) {
+	if first+n > a.sent {
+		panic(fmt.Sprintf("ledger: answer for tasks %d to %d, but only %d were sent", first, first+n-1, a.sent))
+	}
+	for next := first; next < first+n; {
+		end := min((next/pageTasks+1)*pageTasks, first+n)
+		at := a.find(next)
+		if at < 0 { // settled, and so answered, all of them
+			next = end
+			continue
+		}
+		p := a.live[at]
+		for ; next < end; next++ {
+			task := p.tasks[next%pageTasks]
+			if task&answered != 0 {
+				continue
+			}
+			p.update(next%pageTasks, flag)
+			switch flag {
+			case acknowledged:
+				a.acknowledged++
+			case refused:
+				a.refused++
+				if task&completed != 0 {
+					a.completed--
+					contradicted++
+				}
+			}
+		}
+		a.release(at)
+	}
+	return contradicted
+}
+
+// finding is what a completion's acknowledgement amounts to.
+type finding uint8
+
+const (
+	expected      finding = iota // the task's first
+	repeated                     // the task was completed, or was refused long ago
+	neverSent                    // there is no such task
+	refusedBefore                // the task's enqueue had been refused
+)
+
+// complete notes that a completion of a task was acknowledged.
+func (a *account) complete(sequence uint64) finding {
+	if sequence >= a.sent {
+		return neverSent
+	}
+	at := a.find(sequence)
+	if at < 0 {
+		return repeated
+	}
+	p := a.live[at]
+	task := p.tasks[sequence%pageTasks]
+	if task&completed != 0 {
+		return repeated
+	}
+	p.update(sequence%pageTasks, completed)
+	if task&refused != 0 {
+		return refusedBefore
+	}
+	a.completed++
+	a.release(at)
+	return expected
+}
+
+// mark adds a flag that settles nothing to a task, if it is not settled.
+func (a *account) mark(sequence uint64, flag uint8) {
+	if sequence >= a.sent {
+		return
+	}
+	if at := a.find(sequence); at >= 0 {
+		a.live[at].update(sequence%pageTasks, flag)
+	}
+}
+
+// lost calls visit for each task that was acknowledged and never completed, in order. A task with a
+// completion in doubt may have been completed and is not lost.
+func (a *account) lost(visit func(sequence uint64, task uint8)) {
+	for _, p := range a.live {
+		for i, task := range p.tasks {
+			if task&(acknowledged|completed|completionInDoubt) == acknowledged {
+				visit(p.index*pageTasks+uint64(i), task)
+			}
+		}
+	}
+}

@@ -1,0 +1,278 @@
+// Package ledger is the account of every task of a round. It proves that each task completed exactly
+// once with its payload intact, or says which did not.
+//
+// A task is known by the identity in its payload. Each producer has an account of its own, with one
+// page per 256 consecutive tasks, which is dropped once nothing that may still happen to any of them
+// is allowed: memory follows the tasks under way, not the tasks sent.
+package ledger
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Route is a queue of a tenant.
+type Route struct {
+	Tenant string
+	Queue  string
+}
+
+// Ledger is the account of one round. All methods are safe for concurrent use; calls about different
+// producers do not wait for each other.
+type Ledger struct {
+	round    uint64
+	accounts []account
+	routes   map[uint64]Route // by routeHash; never written after New
+
+	// Locked after an account's mutex, never before.
+	faults faults
+}
+
+// New returns the ledger of the round with the given id, whose producers are numbered from 0 and send
+// to the given routes. It panics when producers is not in 1..MaxProducers.
+func New(round uint64, producers int, routes []Route) *Ledger {
+	if producers < 1 || producers > MaxProducers {
+		panic(fmt.Sprintf("ledger: %d producers, must be in 1..%d", producers, MaxProducers))
+	}
+	l := &Ledger{
+		round:    round,
+		accounts: make([]account, producers),
+		routes:   make(map[uint64]Route, len(routes)),
+	}
+	for _, r := range routes {
+		l.routes[routeHash(r.Tenant, r.Queue)] = r
+	}
+	return l
+}
+
+// Round returns the id of the round.
+func (l *Ledger) Round() uint64 { return l.round }
+
+// Producers returns the number of producers.
+func (l *Ledger) Producers() int { return len(l.accounts) }
+
+// Sent says that a producer is about to send n tasks, and returns the sequence number of the first;
+// the others follow. Each must be answered by Enqueued, Refused or Unknown later. It panics when the
+// producer has used all of its MaxSequences numbers.
+func (l *Ledger) Sent(producer, n int) (first uint64) {
+	a := &l.accounts[producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sent+uint64(n) > MaxSequences {
+		panic(fmt.Sprintf("ledger: producer %d has sent %d tasks, as many as there are numbers", producer, a.sent))
+	}
+	return a.send(uint64(n))
+}
+
+// Enqueued says that the enqueue of n tasks from first on was acknowledged. Their completion may have
+// been acknowledged before. The first answer about a task stands: later ones are ignored. It panics
+// when they were not sent; so do Refused and Unknown.
+func (l *Ledger) Enqueued(producer int, first uint64, n int) {
+	l.answer(producer, first, n, acknowledged)
+}
+
+// Refused says that the server refused to enqueue n tasks from first on: they must never be seen.
+func (l *Ledger) Refused(producer int, first uint64, n int) {
+	l.answer(producer, first, n, refused)
+}
+
+// Unknown says that it will never be known whether n tasks from first on were enqueued. They may be
+// completed or not.
+func (l *Ledger) Unknown(producer int, first uint64, n int) {
+	l.answer(producer, first, n, unknown)
+}
+
+func (l *Ledger) answer(producer int, first uint64, n int, flag uint8) {
+	if n <= 0 {
+		return
+	}
+	a := &l.accounts[producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if contradicted := a.answer(first, uint64(n), flag); contradicted > 0 {
+		l.faults.add(&l.faults.corrupted, contradicted,
+			fmt.Sprintf("refused: producer %d tasks %d to %d: %d completed although their enqueue was refused",
+				producer, first, first+uint64(n)-1, contradicted))
+	}
+}
+
+// Verdict says what a claimed payload is good for.
+type Verdict uint8
+
+const (
+	// Sound is the payload of a task of this round, intact and in its place.
+	Sound Verdict = iota
+	// Misplaced is an intact payload of a task of this round, claimed from a tenant or queue other
+	// than the one it was sent to.
+	Misplaced
+	// Unreadable is a payload that cannot be taken for that of any task of this round.
+	Unreadable
+)
+
+// Claimed checks a payload claimed from the queue of the tenant, and counts it as corrupted unless it
+// is sound. The identity is good unless the payload is unreadable. It is called once per delivery.
+// Whatever the verdict, the task should be completed, and Completed or CompletedUnreadable called.
+func (l *Ledger) Claimed(payload []byte, tenant, queue string) (Identity, Verdict) {
+	id, route, err := open(payload)
+	if err == nil && route == routeHash(tenant, queue) && l.knows(id) {
+		return id, Sound
+	}
+	verdict := Unreadable
+	var sample string
+	sentTo, named := l.routes[route]
+	switch {
+	case err != nil:
+		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %v", tenant, queue, err)
+	case route != routeHash(tenant, queue) && !named:
+		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %d bytes that do not match their checksum", tenant, queue, len(payload))
+	case !l.knows(id):
+		sample = fmt.Sprintf("foreign: %s of round %016x, claimed from %s/%s: this is round %016x with %d producers",
+			id, id.Round, tenant, queue, l.round, len(l.accounts))
+	default:
+		verdict = Misplaced
+		sample = fmt.Sprintf("misrouted: %s was sent to %s/%s and claimed from %s/%s", id, sentTo.Tenant, sentTo.Queue, tenant, queue)
+	}
+	l.Corrupted(sample)
+	return id, verdict
+}
+
+func (l *Ledger) knows(id Identity) bool {
+	return id.Round == l.round && uint64(id.Producer) < uint64(len(l.accounts))
+}
+
+// Completed says that a completion of a task was acknowledged. A task that was completed before
+// counts as duplicated; one that was never sent, or refused, as corrupted. (A task that was refused
+// so long ago that its page is gone counts as duplicated.)
+func (l *Ledger) Completed(id Identity) {
+	if !l.knows(id) {
+		l.Corrupted(fmt.Sprintf("foreign: %s of round %016x was completed in round %016x", id, id.Round, l.round))
+		return
+	}
+	a := &l.accounts[id.Producer]
+	a.mu.Lock()
+	found := a.complete(id.Sequence)
+	a.mu.Unlock()
+	if found == expected {
+		return
+	}
+	switch found {
+	case repeated:
+		l.faults.add(&l.faults.duplicated, 1, fmt.Sprintf("duplicated: %s: a completion was acknowledged again", id))
+	case refusedBefore:
+		l.Corrupted(fmt.Sprintf("refused: %s: completed although its enqueue was refused", id))
+	case neverSent:
+		l.Corrupted(fmt.Sprintf("foreign: %s: completed although it was never sent", id))
+	}
+}
+
+// CompletionRefused says that a completion of a task was refused. This is no fault in itself: the
+// task may be delivered and completed again.
+func (l *Ledger) CompletionRefused(id Identity) {
+	if !l.knows(id) {
+		return
+	}
+	a := &l.accounts[id.Producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.completionsRefused++
+	a.mark(id.Sequence, completionRefused)
+}
+
+// CompletionUnknown says that it will never be known whether a completion of a task took effect. The
+// task may be completed again or not; it is not lost if it is not.
+func (l *Ledger) CompletionUnknown(id Identity) {
+	if !l.knows(id) {
+		return
+	}
+	a := &l.accounts[id.Producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.mark(id.Sequence, completionInDoubt)
+}
+
+// CompletedUnreadable says that the completion of a delivery with an unreadable payload was
+// acknowledged. Some task will not come back for it: there is one fewer outstanding. The task itself
+// stays lost, because which one it was cannot be proved.
+func (l *Ledger) CompletedUnreadable() { l.faults.unreadableCompleted.Add(1) }
+
+// Corrupted counts one delivery with a payload other than the one enqueued, and keeps the sample if
+// there is room.
+func (l *Ledger) Corrupted(sample string) {
+	l.faults.add(&l.faults.corrupted, 1, sample)
+}
+
+// Totals are counts of a round's tasks so far.
+type Totals struct {
+	Sent               uint64
+	Enqueued           uint64 // acknowledged
+	Refused            uint64
+	Completed          uint64 // tasks, each counted once
+	CompletionsRefused uint64
+	// Outstanding counts the tasks sent that may still be delivered: neither refused nor completed.
+	Outstanding uint64
+}
+
+// Totals returns the counts so far. It locks each account in turn: meant for a few hundred calls a
+// second, not for each task.
+func (l *Ledger) Totals() Totals {
+	var t Totals
+	for i := range l.accounts {
+		a := &l.accounts[i]
+		a.mu.Lock()
+		t.Sent += a.sent
+		t.Enqueued += a.acknowledged
+		t.Refused += a.refused
+		t.Completed += a.completed
+		t.CompletionsRefused += a.completionsRefused
+		a.mu.Unlock()
+	}
+	t.Outstanding = t.Sent - t.Refused - t.Completed
+	t.Outstanding -= min(t.Outstanding, l.faults.unreadableCompleted.Load())
+	return t
+}
+
+// Outstanding returns the number of tasks that may still be delivered, as in Totals.
+func (l *Ledger) Outstanding() uint64 { return l.Totals().Outstanding }
+
+// Balance returns the account as it stands. Lost counts the tasks whose enqueue was acknowledged and
+// whose completion was not, so it means what it says only once nothing is under way any more.
+// Completed counts tasks, Duplicated the completions acknowledged beyond each task's first.
+func (l *Ledger) Balance() result.Ledger {
+	totals := l.Totals()
+	var lost uint64
+	var samples []string
+	for i := range l.accounts {
+		l.lost(i, func(sequence uint64, task uint8) {
+			lost++
+			if len(samples) < samplesPerKind {
+				samples = append(samples, lostSample(i, sequence, task))
+			}
+		})
+	}
+	duplicated, corrupted, more := l.faults.read()
+	return result.Ledger{
+		Enqueued:   totals.Enqueued,
+		Unknown:    totals.Sent - totals.Enqueued - totals.Refused,
+		Completed:  totals.Completed,
+		Lost:       lost,
+		Duplicated: duplicated,
+		Corrupted:  corrupted,
+		Samples:    append(samples, more...),
+	}
+}
+
+func (l *Ledger) lost(producer int, visit func(sequence uint64, task uint8)) {
+	a := &l.accounts[producer]
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lost(visit)
+}
+
+func lostSample(producer int, sequence uint64, task uint8) string {
+	id := Identity{Producer: uint32(producer), Sequence: sequence}
+	if task&completionRefused != 0 {
+		return fmt.Sprintf("lost: %s: enqueue acknowledged, completion refused", id)
+	}
+	return fmt.Sprintf("lost: %s: enqueue acknowledged, never completed", id)
+}

@@ -1,0 +1,121 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// stream sends n tasks of producer 0, each completed when `behind` further ones were sent; those for
+// which keep says so are never completed.
+func stream(l *Ledger, n, behind uint64, keep func(sequence uint64) bool) {
+	complete := func(sequence uint64) {
+		if !keep(sequence) {
+			l.Completed(task(0, sequence))
+		}
+	}
+	for range n {
+		sequence := l.Sent(0, 1)
+		if sequence%2 == 0 {
+			l.Enqueued(0, sequence, 1)
+		}
+		if sequence >= behind {
+			complete(sequence - behind)
+		}
+		if sequence%2 == 1 {
+			l.Enqueued(0, sequence, 1)
+		}
+	}
+	for sequence := n - min(n, behind); sequence < n; sequence++ {
+		complete(sequence)
+	}
+}
+
+func TestMemoryDoesNotGrowWithTheTasksSent(t *testing.T) {
+	for name, behind := range map[string]uint64{"at once": 0, "a few behind": 100, "a backlog": 5000} {
+		t.Run(name, func(t *testing.T) {
+			l := newLedger(1)
+			stream(l, 300_000, behind, func(uint64) bool { return false })
+			assert.LessOrEqual(t, l.accounts[0].made, int(behind)/pageTasks+3)
+			assert.LessOrEqual(t, len(l.accounts[0].live), 1)
+			assert.LessOrEqual(t, len(l.accounts[0].spare), maxSpare)
+			assert.Zero(t, l.Balance().Lost)
+		})
+	}
+}
+
+// Each lost task holds one page, however many tasks follow it.
+func TestLostTasksHoldOnePageEach(t *testing.T) {
+	l := newLedger(1)
+	stream(l, 2_000_000, 100, func(sequence uint64) bool { return sequence%500_000 == 0 })
+	assert.LessOrEqual(t, len(l.accounts[0].live), 4+1)
+	assert.LessOrEqual(t, l.accounts[0].made, 4+3)
+	require.Equal(t, uint64(4), l.Balance().Lost)
+
+	// They are still found, and can still be completed once.
+	for sequence := uint64(0); sequence < 2_000_000; sequence += 500_000 {
+		l.Completed(task(0, sequence))
+	}
+	balance := l.Balance()
+	assert.Zero(t, balance.Lost+balance.Duplicated)
+	assert.LessOrEqual(t, len(l.accounts[0].live), 1)
+}
+
+// A page between two live ones is gone: what happens to its tasks is not charged to the others'.
+func TestPageReleasedBetweenOthers(t *testing.T) {
+	l := newLedger(1)
+	l.Sent(0, 4*pageTasks)
+	for sequence := range uint64(pageTasks) {
+		l.Completed(task(0, 2*pageTasks+sequence))
+	}
+	l.Enqueued(0, 2*pageTasks, pageTasks)
+	require.Len(t, l.accounts[0].live, 3)
+
+	l.Completed(task(0, 2*pageTasks+5))
+	assert.Equal(t, uint64(1), l.Balance().Duplicated)
+	l.CompletionUnknown(task(0, 2*pageTasks+6))
+	l.Enqueued(0, 0, 4*pageTasks)
+	for sequence := range uint64(pageTasks) {
+		l.Completed(task(0, sequence))
+		l.Completed(task(0, pageTasks+sequence))
+		l.Completed(task(0, 3*pageTasks+sequence))
+	}
+	balance := l.Balance()
+	assert.Equal(t, uint64(4*pageTasks), balance.Enqueued)
+	assert.Equal(t, uint64(4*pageTasks), balance.Completed)
+	assert.Equal(t, uint64(1), balance.Duplicated)
+	assert.Zero(t, balance.Lost)
+	assert.Empty(t, l.accounts[0].live)
+}
+
+func TestRefusedAndUnknownTasksAreForgottenOnceSettled(t *testing.T) {
+	l := newLedger(1)
+	for range 1000 {
+		first := l.Sent(0, 2*pageTasks)
+		l.Refused(0, first, pageTasks)
+		l.Unknown(0, first+pageTasks, pageTasks)
+		for sequence := range uint64(pageTasks) {
+			l.Completed(task(0, first+pageTasks+sequence))
+		}
+	}
+	assert.Empty(t, l.accounts[0].live)
+	assert.Equal(t, 2, l.accounts[0].made)
+}
+
+func TestNoAllocationPerTask(t *testing.T) {
+	l := newLedger(1)
+	payload := make([]byte, 64)
+	stream(l, 10*pageTasks, 0, func(uint64) bool { return false })
+	allocations := testing.AllocsPerRun(20*pageTasks, func() {
+		sequence := l.Sent(0, 1)
+		Seal(payload, task(0, sequence), "t0", "q0")
+		l.Enqueued(0, sequence, 1)
+		id, verdict := l.Claimed(payload, "t0", "q0")
+		if verdict == Sound {
+			l.Completed(id)
+		}
+	})
+	assert.Zero(t, allocations)
+	assert.Zero(t, l.Balance().Corrupted)
+}

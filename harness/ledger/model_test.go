@@ -1,0 +1,180 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// modelTask is all that happened to a task.
+type modelTask struct {
+	answer      uint8 // 0 or one of acknowledged, refused, unknown
+	completions int
+	inDoubt     bool
+}
+
+// model is the ledger as one would write it without a bound on memory.
+type model struct {
+	tasks   [][]modelTask // by producer, sequence
+	foreign uint64
+}
+
+type expectation struct {
+	sent, enqueued, refused, completed, lost, unknown, outstanding uint64
+	duplicated, corrupted                                          uint64
+}
+
+func (m *model) expect() expectation {
+	e := expectation{corrupted: m.foreign}
+	for _, tasks := range m.tasks {
+		e.sent += uint64(len(tasks))
+		for _, t := range tasks {
+			if t.answer == refused {
+				e.refused++
+				if t.completions > 0 {
+					e.corrupted++
+				}
+			} else if t.completions > 0 {
+				e.completed++
+			} else {
+				e.outstanding++
+			}
+			if t.completions > 1 {
+				e.duplicated += uint64(t.completions - 1)
+			}
+			switch t.answer {
+			case acknowledged:
+				e.enqueued++
+				if t.completions == 0 && !t.inDoubt {
+					e.lost++
+				}
+			case unknown, 0:
+				e.unknown++
+			}
+		}
+	}
+	return e
+}
+
+func TestLedgerAgreesWithModel(t *testing.T) {
+	const producers = 2
+	rapid.Check(t, func(t *rapid.T) {
+		l := newLedger(producers)
+		m := &model{tasks: make([][]modelTask, producers)}
+		refusedCompleted := false // then a completion may count as duplicated for corrupted
+
+		// drawRange picks consecutive tasks of a producer that has sent some.
+		drawRange := func(t *rapid.T) (p int, first, n uint64) {
+			p = rapid.IntRange(0, producers-1).Draw(t, "producer")
+			sent := uint64(len(m.tasks[p]))
+			if sent == 0 {
+				t.Skip("nothing sent")
+			}
+			first = rapid.Uint64Range(0, sent-1).Draw(t, "first")
+			n = rapid.Uint64Range(1, sent-first).Draw(t, "n")
+			return p, first, n
+		}
+		answer := func(flag uint8, call func(int, uint64, int)) func(*rapid.T) {
+			return func(t *rapid.T) {
+				p, first, n := drawRange(t)
+				call(p, first, int(n))
+				for s := first; s < first+n; s++ {
+					if task := &m.tasks[p][s]; task.answer == 0 {
+						task.answer = flag
+						refusedCompleted = refusedCompleted || flag == refused && task.completions > 0
+					}
+				}
+			}
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"send": func(t *rapid.T) {
+				p := rapid.IntRange(0, producers-1).Draw(t, "producer")
+				n := rapid.OneOf(rapid.IntRange(1, 3), rapid.IntRange(1, 3*pageTasks)).Draw(t, "n")
+				require.Equal(t, uint64(len(m.tasks[p])), l.Sent(p, n))
+				m.tasks[p] = append(m.tasks[p], make([]modelTask, n)...)
+			},
+			"enqueued": answer(acknowledged, l.Enqueued),
+			"refused":  answer(refused, l.Refused),
+			"unknown":  answer(unknown, l.Unknown),
+			"complete": func(t *rapid.T) {
+				p, first, n := drawRange(t)
+				again := rapid.Bool().Draw(t, "also those completed before")
+				for s := first; s < first+n; s++ {
+					task := &m.tasks[p][s]
+					if task.answer == refused || task.completions > 0 {
+						if !again {
+							continue
+						}
+						refusedCompleted = refusedCompleted || task.answer == refused
+					}
+					l.Completed(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+					task.completions++
+				}
+			},
+			"settle a page": func(t *rapid.T) {
+				p, first, _ := drawRange(t)
+				first -= first % pageTasks
+				n := min(pageTasks, uint64(len(m.tasks[p]))-first)
+				l.Enqueued(p, first, int(n))
+				for s := first; s < first+n; s++ {
+					task := &m.tasks[p][s]
+					if task.answer == 0 {
+						task.answer = acknowledged
+					}
+					if task.answer != refused && task.completions == 0 {
+						l.Completed(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+						task.completions++
+					}
+				}
+			},
+			"completion in doubt": func(t *rapid.T) {
+				p, first, n := drawRange(t)
+				for s := first; s < first+n; s++ {
+					l.CompletionUnknown(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+					m.tasks[p][s].inDoubt = true
+				}
+			},
+			"completion refused": func(t *rapid.T) {
+				p, first, n := drawRange(t)
+				for s := first; s < first+n; s++ {
+					l.CompletionRefused(Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+				}
+			},
+			"foreign": func(t *rapid.T) {
+				p := rapid.IntRange(0, producers-1).Draw(t, "producer")
+				beyond := uint64(len(m.tasks[p])) + rapid.Uint64Range(0, 1000).Draw(t, "beyond")
+				l.Completed(Identity{Round: testRound, Producer: uint32(p), Sequence: beyond})
+				m.foreign++
+			},
+			"": func(t *rapid.T) {
+				want, got, totals := m.expect(), l.Balance(), l.Totals()
+				require.Equal(t, want.sent, totals.Sent)
+				require.Equal(t, want.refused, totals.Refused)
+				require.Equal(t, want.outstanding, totals.Outstanding)
+				require.Equal(t, want.enqueued, got.Enqueued)
+				require.Equal(t, want.unknown, got.Unknown)
+				require.Equal(t, want.completed, got.Completed)
+				require.Equal(t, want.lost, got.Lost)
+				require.Equal(t, want.duplicated+want.corrupted, got.Duplicated+got.Corrupted)
+				if !refusedCompleted {
+					require.Equal(t, want.duplicated, got.Duplicated)
+				}
+				requirePagesInOrder(t, l)
+			},
+		})
+	})
+}
+
+// requirePagesInOrder checks what find relies on.
+func requirePagesInOrder(t *rapid.T, l *Ledger) {
+	for i := range l.accounts {
+		a := &l.accounts[i]
+		for j, p := range a.live {
+			require.Less(t, p.settled, pageTasks, "a settled page was kept")
+			if j > 0 {
+				require.Greater(t, p.index, a.live[j-1].index)
+			}
+		}
+	}
+}

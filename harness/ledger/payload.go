@@ -1,0 +1,197 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+)
+
+// HeaderSize is the size in bytes of the identity that every payload begins with, and so the
+// smallest payload.
+const HeaderSize = 32
+
+// The header, all words little-endian:
+//
+//	0           8                        16             24         32
+//	| round id  | producer 24 | seq 40 b | intended ns  | checksum | filler …
+//
+// The filler follows from the identity. The checksum covers the header before it, the filler, the
+// payload's length and the tenant and queue that the task was sent to.
+const (
+	roundAt    = 0
+	sequenceAt = 8
+	intendedAt = 16
+	checksumAt = 24
+
+	sequenceBits = 40
+	producerBits = 24
+)
+
+// Bounds of an Identity. MaxSequences tasks last one producer for twelve days at a million a second.
+const (
+	MaxProducers = 1 << producerBits
+	MaxSequences = 1 << sequenceBits
+)
+
+// Identity says which task a payload belongs to.
+type Identity struct {
+	Round      uint64 // id of the round that sent it
+	Producer   uint32 // number of the producer, below MaxProducers
+	Sequence   uint64 // the producer's count of tasks before this one, below MaxSequences
+	IntendedNS int64  // when the task was meant to be sent, in nanoseconds since the round's epoch
+}
+
+// String names the task as samples and messages do.
+func (id Identity) String() string {
+	return fmt.Sprintf("producer %d task %d", id.Producer, id.Sequence)
+}
+
+// Errors of Open, to be used with errors.Is.
+var (
+	// ErrDamaged is returned for bytes that are not what Seal wrote.
+	ErrDamaged = errors.New("payload is damaged")
+	// ErrMisrouted is returned for a payload that is not sealed for the tenant and queue it was
+	// claimed from. Without a list of the round's routes it cannot be told from damage to the
+	// checksum itself; Ledger.Claimed has that list.
+	ErrMisrouted = errors.New("payload is not sealed for this tenant and queue")
+)
+
+// Seal fills payload, which must hold at least HeaderSize bytes, for the task id sent to the queue
+// of the tenant. It overwrites all of payload and keeps no reference to it.
+func Seal(payload []byte, id Identity, tenant, queue string) {
+	_ = payload[HeaderSize-1]
+	word := uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
+	binary.LittleEndian.PutUint64(payload[roundAt:], id.Round)
+	binary.LittleEndian.PutUint64(payload[sequenceAt:], word)
+	binary.LittleEndian.PutUint64(payload[intendedAt:], uint64(id.IntendedNS))
+	fill(payload[HeaderSize:], fillerSeed(id.Round, word))
+	binary.LittleEndian.PutUint64(payload[checksumAt:], contentHash(payload)^routeHash(tenant, queue))
+}
+
+// Open returns the identity in a payload claimed from the queue of the tenant. The identity is that
+// of a task only when the error is nil.
+func Open(payload []byte, tenant, queue string) (Identity, error) {
+	id, route, err := open(payload)
+	if err != nil {
+		return id, err
+	}
+	if route != routeHash(tenant, queue) {
+		return id, ErrMisrouted
+	}
+	return id, nil
+}
+
+// open returns the identity that a payload bears and the hash of the route that it would be sealed
+// for if nothing else in it changed.
+func open(payload []byte) (id Identity, route uint64, err error) {
+	if len(payload) < HeaderSize {
+		return id, 0, fmt.Errorf("%w: %d bytes, less than the header of %d", ErrDamaged, len(payload), HeaderSize)
+	}
+	word := binary.LittleEndian.Uint64(payload[sequenceAt:])
+	id = Identity{
+		Round:      binary.LittleEndian.Uint64(payload[roundAt:]),
+		Producer:   uint32(word >> sequenceBits),
+		Sequence:   word & (MaxSequences - 1),
+		IntendedNS: int64(binary.LittleEndian.Uint64(payload[intendedAt:])),
+	}
+	return id, binary.LittleEndian.Uint64(payload[checksumAt:]) ^ contentHash(payload), nil
+}
+
+// Odd constants with their bits well spread: from splitmix64 and xxHash.
+const (
+	golden = 0x9e3779b97f4a7c15
+	mulA   = 0xbf58476d1ce4e5b9
+	mulB   = 0x94d049bb133111eb
+	mulC   = 0xc2b2ae3d27d4eb4f
+)
+
+// finish spreads each bit of h over all of it. It is one to one.
+func finish(h uint64) uint64 {
+	h = (h ^ h>>30) * mulA
+	h = (h ^ h>>27) * mulB
+	return h ^ h>>31
+}
+
+// absorb adds the word w to the state h. For a given w it is one to one in h and the reverse, so two
+// payloads that differ in a single word never have the same hash.
+func absorb(h, w uint64) uint64 {
+	return bits.RotateLeft64((h^w)*mulC, 31)
+}
+
+// contentHash hashes all of a payload but its checksum. Four independent states take turns over long
+// payloads, because a single one would wait for each multiplication.
+func contentHash(payload []byte) uint64 {
+	h := uint64(len(payload)) * golden
+	h = absorb(h, binary.LittleEndian.Uint64(payload[roundAt:]))
+	h = absorb(h, binary.LittleEndian.Uint64(payload[sequenceAt:]))
+	h = absorb(h, binary.LittleEndian.Uint64(payload[intendedAt:]))
+	rest := payload[HeaderSize:]
+	if len(rest) >= 32 {
+		a, b, c, d := h, h^mulA, h^mulB, h^mulC
+		for ; len(rest) >= 32; rest = rest[32:] {
+			a = absorb(a, binary.LittleEndian.Uint64(rest))
+			b = absorb(b, binary.LittleEndian.Uint64(rest[8:]))
+			c = absorb(c, binary.LittleEndian.Uint64(rest[16:]))
+			d = absorb(d, binary.LittleEndian.Uint64(rest[24:]))
+		}
+		h = absorb(absorb(absorb(a, b), c), d)
+	}
+	for ; len(rest) >= 8; rest = rest[8:] {
+		h = absorb(h, binary.LittleEndian.Uint64(rest))
+	}
+	if len(rest) > 0 {
+		h = absorb(h, tail(rest))
+	}
+	return finish(h)
+}
+
+// routeHash hashes the name of a queue of a tenant. The lengths go in, so that ("t1", "0") and
+// ("t", "10") differ.
+func routeHash(tenant, queue string) uint64 {
+	h := absorb(golden, uint64(len(tenant))<<32|uint64(len(queue)))
+	return finish(absorbString(absorbString(h, tenant), queue))
+}
+
+func absorbString(h uint64, s string) uint64 {
+	for ; len(s) > 8; s = s[8:] {
+		h = absorb(h, stringWord(s[:8]))
+	}
+	return absorb(h, stringWord(s))
+}
+
+// stringWord packs up to eight bytes.
+func stringWord(s string) uint64 {
+	var w uint64
+	for i := 0; i < len(s); i++ {
+		w = w<<8 | uint64(s[i])
+	}
+	return w
+}
+
+// tail packs fewer than eight bytes. The payload's length is hashed already.
+func tail(b []byte) uint64 {
+	var w uint64
+	for i, x := range b {
+		w |= uint64(x) << (8 * i)
+	}
+	return w
+}
+
+func fillerSeed(round, word uint64) uint64 {
+	return finish(round*golden ^ word)
+}
+
+// fill writes the filler that follows from seed: splitmix64, so each word depends on its place alone.
+func fill(b []byte, seed uint64) {
+	for ; len(b) >= 8; b = b[8:] {
+		seed += golden
+		binary.LittleEndian.PutUint64(b, finish(seed))
+	}
+	if len(b) > 0 {
+		w := finish(seed + golden)
+		for i := range b {
+			b[i] = byte(w >> (8 * i))
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// failure is the reason why a round ends early, if it does. The first one wins.
+type failure struct {
+	cancel context.CancelFunc // stops everything
+	failed chan struct{}      // closed at the first failure
+
+	mu     sync.Mutex
+	first  error
+	others int
+}
+
+// set ends the round with an error.
+func (f *failure) set(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first != nil {
+		f.others++
+		return
+	}
+	f.first = err
+	close(f.failed)
+	f.cancel()
+}
+
+// call ends the round with the error of a call made under ctx, and reports whether the error is the
+// driver's own. A call that fails once ctx is done was most likely cancelled: its error ends nothing.
+// It is still counted where the round has failed already and it does not say that it was cancelled,
+// because a connection that breaks fails many calls at once.
+func (f *failure) call(ctx context.Context, err error) bool {
+	if ctx.Err() == nil {
+		f.set(err)
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first == nil || errors.Is(err, ctx.Err()) {
+		return false
+	}
+	f.others++
+	return true
+}
+
+// err returns the first failure, with the number of the others.
+func (f *failure) err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.first != nil && f.others > 0 {
+		return fmt.Errorf("%w (and %d more failed)", f.first, f.others)
+	}
+	return f.first
+}

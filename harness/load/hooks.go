@@ -1,0 +1,97 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Hooks are called at points of a round. Any of them may be nil.
+type Hooks struct {
+	// WindowStart and WindowEnd are called at the window's edges, one after the other, by a goroutine
+	// of their own: while one takes its time the load goes on, and WindowEnd waits for WindowStart. An
+	// error ends the round. ctx is done when the round fails. Run waits for them up to 5 s beyond the
+	// drain's greatest length.
+	WindowStart func(ctx context.Context) error
+	WindowEnd   func(ctx context.Context) error
+	// Progress is called at most four times a second, by a goroutine of its own, and must not block.
+	Progress func(Progress)
+}
+
+// HookTimes says when a hook was at work. Both are zero where there is none.
+type HookTimes struct {
+	Called   time.Time
+	Returned time.Time
+}
+
+// progressEvery is the time between reports.
+const progressEvery = 250 * time.Millisecond
+
+// Progress says how far a round's load is.
+type Progress struct {
+	Phase     string        // "warmup", "window" or "drain"
+	Elapsed   time.Duration // since the launch
+	Sent      uint64        // tasks
+	Completed uint64
+	// Outstanding are the tasks sent and neither refused nor completed.
+	Outstanding uint64
+}
+
+// callHooks calls the window's hooks, each at its edge.
+func (r *round) callHooks(ctx context.Context) {
+	edges := []struct {
+		name  string
+		at    int64
+		hook  func(context.Context) error
+		times *HookTimes
+	}{
+		{"window start", r.window.start, r.cfg.Hooks.WindowStart, &r.startHook},
+		{"window end", r.window.end, r.cfg.Hooks.WindowEnd, &r.endHook},
+	}
+	for _, edge := range edges {
+		if edge.hook == nil {
+			continue
+		}
+		timer := time.NewTimer(r.clock.until(edge.at))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		edge.times.Called = time.Now()
+		err := edge.hook(ctx)
+		edge.times.Returned = time.Now()
+		if err != nil {
+			r.failure.call(ctx, fmt.Errorf("load: hook at the %s: %w", edge.name, err))
+			return
+		}
+	}
+}
+
+// reportProgress calls the progress hook until ctx is done.
+func (r *round) reportProgress(ctx context.Context) {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		now, totals := r.clock.now(), r.cfg.Ledger.Totals()
+		p := Progress{
+			Phase:       "window",
+			Elapsed:     time.Duration(now),
+			Sent:        totals.Sent,
+			Completed:   totals.Completed,
+			Outstanding: totals.Outstanding,
+		}
+		if now < r.window.start {
+			p.Phase = "warmup"
+		} else if now >= r.window.end {
+			p.Phase = "drain"
+		}
+		r.cfg.Hooks.Progress(p)
+	}
+}

@@ -1,0 +1,256 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// round is the load of one round under way.
+type round struct {
+	cfg     Config
+	caller  context.Context // Run's
+	failure failure
+
+	// calls is what sessions, enqueues and completions go by; claims, which ends with it or before,
+	// what claims go by. Hooks and reports go by aside.
+	calls, claims, aside                   context.Context
+	cancelCalls, cancelClaims, cancelAside context.CancelFunc
+
+	producers []*producer
+	slots     []*slot
+
+	// Set at launch.
+	clock         clock
+	window        span
+	startHook     HookTimes
+	endHook       HookTimes
+	producersDone <-chan struct{}
+	slotsDone     <-chan struct{}
+	hooksDone     <-chan struct{}
+	progressDone  <-chan struct{}
+}
+
+func newRound(ctx context.Context, cfg Config) *round {
+	r := &round{cfg: cfg, caller: ctx}
+	r.calls, r.cancelCalls = context.WithCancel(ctx)
+	r.claims, r.cancelClaims = context.WithCancel(r.calls)
+	r.aside, r.cancelAside = context.WithCancel(ctx)
+	r.failure.failed = make(chan struct{})
+	r.failure.cancel = r.cancel
+	return r
+}
+
+// cancel stops everything.
+func (r *round) cancel() {
+	r.cancelClaims()
+	r.cancelCalls()
+	r.cancelAside()
+}
+
+// open opens all sessions and makes the producers and slots that use them.
+func (r *round) open() error {
+	opened := make(chan error, 1)
+	go func() { opened <- r.openSessions() }()
+	timeout := time.NewTimer(openTimeout)
+	defer timeout.Stop()
+	select {
+	case err := <-opened:
+		return r.orCause(err)
+	case <-r.caller.Done():
+	case <-timeout.C:
+	}
+	late := fmt.Errorf("load: the sessions were not open after %v", openTimeout)
+	r.cancel()
+	margin := time.NewTimer(r.cfg.margin)
+	defer margin.Stop()
+	select {
+	case err := <-opened:
+		return r.orCause(errors.Join(late, err))
+	case <-margin.C:
+		return r.orCause(late)
+	}
+}
+
+// orCause returns the caller's own reason for stopping where there is one, and else err.
+func (r *round) orCause(err error) error {
+	if r.caller.Err() != nil {
+		return fmt.Errorf("load: stopped: %w", context.Cause(r.caller))
+	}
+	return err
+}
+
+// place is where a session belongs: sessions are shared by all who need one there.
+type place struct{ conn, tenant int }
+
+func (r *round) openSessions() error {
+	w := r.cfg.Workload
+	tenants, queues := names(TenantName, w.Tenants), names(QueueName, w.Queues)
+
+	producing := make(map[place]driver.Producer)
+	for i := range w.Producers {
+		conn, routes := producerPlace(i, w.Producers, w.Tenants, w.Queues, len(r.cfg.Conns))
+		var destinations []destination
+		for _, to := range routes {
+			at := place{conn, to.tenant}
+			if producing[at] == nil {
+				session, err := r.cfg.Conns[conn].Producer(r.calls, tenants[to.tenant])
+				if err != nil {
+					return fmt.Errorf("load: open a producer session for %s on connection %d: %w", tenants[to.tenant], conn, err)
+				}
+				producing[at] = session
+			}
+			destinations = append(destinations, destination{tenants[to.tenant], queues[to.queue], producing[at]})
+		}
+		r.producers = append(r.producers, newProducer(r, i, destinations))
+	}
+
+	slots := make(map[place]int)
+	for i := range w.Workers {
+		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
+		slots[place{conn, tenant}]++
+	}
+	working := make(map[place]driver.Worker)
+	for i := range w.Workers {
+		conn, tenant := slotPlace(i, w.Tenants, len(r.cfg.Conns))
+		at := place{conn, tenant}
+		if working[at] == nil {
+			session, err := r.cfg.Conns[conn].Worker(r.calls, tenants[tenant], queues, slots[at]*w.Batch)
+			if err != nil {
+				return fmt.Errorf("load: open a worker session for %s on connection %d: %w", tenants[tenant], conn, err)
+			}
+			working[at] = session
+		}
+		r.slots = append(r.slots, newSlot(r, i, tenants[tenant], working[at]))
+	}
+	return nil
+}
+
+// launch fixes the window and starts all goroutines.
+func (r *round) launch() {
+	r.clock = clock{epoch: time.Now()}
+	start := int64(r.cfg.Phases.Warmup)
+	r.window = span{start: start, end: start + int64(r.cfg.Phases.Window)}
+
+	var hooks, progress, slots, producers sync.WaitGroup
+	hooks.Go(func() { r.callHooks(r.aside) })
+	if r.cfg.Hooks.Progress != nil {
+		progress.Go(func() { r.reportProgress(r.aside) })
+	}
+	for _, s := range r.slots {
+		slots.Go(func() { s.run(r.claims, r.calls) })
+	}
+	for _, p := range r.producers {
+		producers.Go(func() { p.run(r.calls) })
+	}
+	r.hooksDone, r.progressDone = finished(&hooks), finished(&progress)
+	r.slotsDone, r.producersDone = finished(&slots), finished(&producers)
+}
+
+func finished(group *sync.WaitGroup) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	return done
+}
+
+// conduct waits for the window's end and the drain, and returns whether nothing was outstanding then.
+func (r *round) conduct() (drained bool) {
+	deadline := r.window.end + int64(r.cfg.Phases.Drain)
+	if !r.wait(r.producersDone, deadline) {
+		return false
+	}
+	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(deadline))
+	defer poll.Stop()
+	defer up.Stop()
+	for r.cfg.Ledger.Outstanding() > 0 {
+		select {
+		case <-poll.C:
+		case <-up.C:
+			return r.cfg.Ledger.Outstanding() == 0
+		case <-r.failure.failed:
+			return false
+		case <-r.caller.Done():
+			r.failure.set(r.orCause(nil))
+			return false
+		}
+	}
+	return true
+}
+
+// ending reports whether the round has failed or its caller wants it to end.
+func (r *round) ending() bool { return r.failure.err() != nil || r.caller.Err() != nil }
+
+// wait waits for done, and returns false if it was not done before the deadline or the round failed.
+func (r *round) wait(done <-chan struct{}, deadline int64) bool {
+	timer := time.NewTimer(r.clock.until(deadline))
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-r.failure.failed:
+	case <-r.caller.Done():
+		r.failure.set(r.orCause(nil))
+	case <-timer.C:
+	}
+	return false
+}
+
+// stop ends what is still at work, and returns whether all of it ended.
+func (r *round) stop(drained bool) bool {
+	r.cancelClaims()
+	if drained {
+		// A completion still under way is of a task that was completed already: hear its answer, because
+		// if it is acknowledged too the task is duplicated.
+		r.wait(r.slotsDone, r.clock.now()+int64(r.cfg.margin))
+	}
+	r.cancelCalls()
+	last := r.window.end + int64(r.cfg.Phases.Drain) + int64(r.cfg.margin)
+	if !r.wait(r.hooksDone, last) && !r.ending() {
+		r.failure.set(fmt.Errorf("load: a hook had not returned %v after the drain's time was up", r.cfg.margin))
+	}
+	r.cancelAside()
+
+	timer := time.NewTimer(r.cfg.margin)
+	defer timer.Stop()
+	for _, done := range []<-chan struct{}{r.producersDone, r.slotsDone, r.hooksDone, r.progressDone} {
+		select {
+		case <-done:
+		case <-timer.C:
+			return false
+		}
+	}
+	return true
+}
+
+// merge puts together what producers and slots recorded. None of them may be at work.
+func (r *round) merge() *Outcome {
+	o := &Outcome{
+		Launched:       r.clock.epoch,
+		WindowStart:    r.clock.at(r.window.start),
+		WindowEnd:      r.clock.at(r.window.end),
+		Window:         r.cfg.Phases.Window,
+		StartHook:      r.startHook,
+		EndHook:        r.endHook,
+		EnqueueLatency: NewHistogram(),
+		SettleLatency:  NewHistogram(),
+		CycleLatency:   NewHistogram(),
+	}
+	for _, p := range r.producers {
+		o.Enqueued += p.enqueued
+		o.RefusedEnqueues.add(p.refused)
+		o.Clamped += p.enqueue.mergeInto(o.EnqueueLatency)
+	}
+	for _, s := range r.slots {
+		o.Cycles += s.cycles
+		o.RefusedCompletions.add(s.refused)
+		o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
+	}
+	return o
+}

@@ -1,0 +1,129 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+)
+
+// slot is one goroutine that claims and completes, a batch at a time. What it records is read only
+// after it has returned.
+type slot struct {
+	*round
+	number  int
+	tenant  string
+	session driver.Worker
+
+	deliveries []driver.Delivery
+	claimed    []claimed // what was found in each delivery
+	outcomes   []error
+
+	settle  latencies
+	cycle   latencies
+	cycles  uint64
+	refused Refusals
+
+	_ [64]byte // keeps the counters of two goroutines off one cache line
+}
+
+type claimed struct {
+	id      ledger.Identity
+	verdict ledger.Verdict
+}
+
+func newSlot(r *round, number int, tenant string, session driver.Worker) *slot {
+	batch := r.cfg.Workload.Batch
+	return &slot{
+		round:      r,
+		number:     number,
+		tenant:     tenant,
+		session:    session,
+		deliveries: make([]driver.Delivery, batch),
+		claimed:    make([]claimed, batch),
+		outcomes:   make([]error, batch),
+		settle:     newLatencies(),
+		cycle:      newLatencies(),
+	}
+}
+
+var errClaimedNone = errors.New("the driver returned no task and no error")
+
+// run claims until claims is done, and completes all it has claimed unless calls is done too.
+func (s *slot) run(claims, calls context.Context) {
+	for claims.Err() == nil {
+		n, err := s.session.Claim(claims, s.deliveries)
+		if err == nil && (n < 1 || n > len(s.deliveries)) {
+			err = errClaimedNone
+			if n != 0 {
+				err = fmt.Errorf("the driver returned %d tasks for room for %d", n, len(s.deliveries))
+			}
+		}
+		if err != nil {
+			s.failure.call(claims, fmt.Errorf("load: worker slot %d: claim for %s: %w", s.number, s.tenant, err))
+			return
+		}
+		at := s.clock.now()
+		s.check(n)
+		err = s.session.Complete(calls, s.deliveries[:n], s.outcomes[:n])
+		now := s.clock.now()
+		if err != nil {
+			own := s.failure.call(calls, fmt.Errorf("load: worker slot %d: complete for %s: %w", s.number, s.tenant, err))
+			// Otherwise the drain's time was up: what was not acknowledged by then is lost.
+			if own || s.ending() {
+				s.doubt(n)
+			}
+			return
+		}
+		s.account(n, at, now)
+	}
+}
+
+// check verifies the payloads of n deliveries. They are checked against the tenant that the session
+// belongs to, whatever the delivery says, so that another tenant's task is found.
+func (s *slot) check(n int) {
+	for i := range n {
+		d := &s.deliveries[i]
+		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.tenant, d.Queue)
+		s.outcomes[i] = nil
+	}
+}
+
+// account enters the outcomes of n completions, claimed and answered at the given times.
+func (s *slot) account(n int, at, now int64) {
+	inside := s.window.contains(now)
+	cycles := 0
+	for i := range n {
+		c := &s.claimed[i]
+		switch {
+		case s.outcomes[i] != nil:
+			s.refused.note(1, s.outcomes[i])
+			if c.verdict != ledger.Unreadable {
+				s.cfg.Ledger.CompletionRefused(c.id)
+			}
+		case c.verdict == ledger.Unreadable:
+			s.cfg.Ledger.CompletedUnreadable()
+		default:
+			s.cfg.Ledger.Completed(c.id)
+			if inside && c.verdict == ledger.Sound {
+				cycles++
+				s.cycle.record(now-c.id.IntendedNS, 1)
+			}
+		}
+	}
+	if cycles > 0 {
+		s.cycles += uint64(cycles)
+		s.settle.record(now-at, cycles)
+	}
+}
+
+// doubt says of n deliveries that it is not known whether they were completed.
+func (s *slot) doubt(n int) {
+	for _, c := range s.claimed[:n] {
+		if c.verdict != ledger.Unreadable {
+			s.cfg.Ledger.CompletionUnknown(c.id)
+		}
+	}
+}

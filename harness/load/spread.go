@@ -1,0 +1,56 @@
+package load
+
+import "strconv"
+
+// TenantName returns the name of tenant i of a workload, counted from 0.
+func TenantName(i int) string { return "t" + strconv.Itoa(i) }
+
+// QueueName returns the name of queue i of any tenant of a workload, counted from 0.
+func QueueName(i int) string { return "q" + strconv.Itoa(i) }
+
+func names(name func(int) string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = name(i)
+	}
+	return all
+}
+
+// route is a queue of a tenant, by number.
+type route struct{ tenant, queue int }
+
+// producerPlace returns the connection that a producer uses and the routes that it sends to, a call to
+// each in turn. Routes are numbered with the tenant changing fastest. Where there are at least as many
+// producers as routes, each keeps to one and they go round; else each takes every producers-th route.
+// So all routes are covered, no route has two producers more than another, and a queue's tasks of one
+// producer take one way.
+func producerPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
+	all := tenants * queues
+	for r := producer % all; r < all; r += producers {
+		routes = append(routes, route{tenant: r % tenants, queue: r / tenants})
+		if producers >= all {
+			break
+		}
+	}
+	return connOf(producer, all, conns), routes
+}
+
+// slotPlace returns the connection and the tenant of a worker slot. Tenants go round.
+func slotPlace(slot, tenants, conns int) (conn, tenant int) {
+	return connOf(slot, tenants, conns), slot % tenants
+}
+
+// connOf returns the connection of user i, where users go round a number of groups. Connections go
+// round too, moved on by one each time that both rounds end together: the users of each group then
+// take all connections.
+func connOf(i, groups, conns int) int {
+	return (i + i/leastCommonMultiple(groups, conns)) % conns
+}
+
+func leastCommonMultiple(a, b int) int {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}

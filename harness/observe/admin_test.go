@@ -1,0 +1,120 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// admin serves body at path and returns the address.
+func admin(t *testing.T, path, body string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path || r.Method != http.MethodGet {
+			http.Error(w, "no such page: "+r.URL.Path, http.StatusNotFound)
+			return
+		}
+		_, _ = fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}
+
+func TestScrapeSumsLabelsAndKeepsState(t *testing.T) {
+	address := admin(t, "/metrics", `# HELP tasks Tasks held.
+# TYPE tasks gauge
+tasks{state="ready",queue="a"} 3
+tasks{state="ready",queue="b"} 4
+tasks{state="leased",queue="a"} 5
+# TYPE commits_total counter
+commits_total{shard="0"} 10
+commits_total{shard="1"} 11
+# TYPE commit_seconds histogram
+commit_seconds_bucket{shard="0",le="0.1"} 2
+commit_seconds_bucket{shard="0",le="+Inf"} 3
+commit_seconds_sum{shard="0"} 0.5
+commit_seconds_count{shard="0"} 3
+# TYPE pause summary
+pause{quantile="0.5"} NaN
+pause_sum 1.5
+pause_count 7
+# TYPE broken gauge
+broken NaN
+plain 42
+`)
+	metrics, err := Scrape(t.Context(), address)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{
+		`tasks{state="ready"}`:  7,
+		`tasks{state="leased"}`: 5,
+		"commits_total":         21,
+		"commit_seconds_sum":    0.5,
+		"commit_seconds_count":  3,
+		"pause_sum":             1.5,
+		"pause_count":           7,
+		"plain":                 42,
+	}, metrics)
+}
+
+func TestScrapeFailures(t *testing.T) {
+	_, err := Scrape(t.Context(), admin(t, "/metrics", "tasks{ 3\n"))
+	require.ErrorContains(t, err, "scrape metrics of 127.0.0.1")
+	_, err = Scrape(t.Context(), admin(t, "/elsewhere", ""))
+	require.ErrorContains(t, err, "404")
+	require.ErrorContains(t, err, "no such page: /metrics")
+	_, err = Scrape(t.Context(), admin(t, "/metrics", "# "+strings.Repeat("x", scrapeBytesMax)))
+	require.ErrorContains(t, err, "larger than")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Scrape(ctx, admin(t, "/metrics", ""))
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestGetGivesUpOnASilentServer(t *testing.T) {
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer server.Close()
+	defer close(release)
+	_, err := get(t.Context(), strings.TrimPrefix(server.URL, "http://"), "/x", time.Millisecond, 1)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
+func TestAuditTotals(t *testing.T) {
+	address := admin(t, "/audit", `{"queues":[
+		{"tenant":"t0","queue":"q0","enqueued":10,"completed":4,"ready":3,"leased":2,"delayed":1,"dead":0,"stored":6},
+		{"tenant":"t1","queue":"q0","enqueued":1,"completed":0,"ready":0,"leased":0,"delayed":0,"dead":1,"stored":1}]}`)
+	audit, err := ReadAudit(t.Context(), address)
+	require.NoError(t, err)
+	require.Len(t, audit.Queues, 2)
+	assert.Equal(t, QueueAudit{
+		Tenant: "t0", Queue: "q0",
+		Counts: Counts{Enqueued: 10, Completed: 4, Ready: 3, Leased: 2, Delayed: 1, Stored: 6},
+	}, audit.Queues[0])
+	assert.Equal(t, Counts{Enqueued: 11, Completed: 4, Ready: 3, Leased: 2, Delayed: 1, Dead: 1, Stored: 7}, audit.Totals())
+
+	empty, err := ReadAudit(t.Context(), admin(t, "/audit", `{"queues":[]}`))
+	require.NoError(t, err)
+	assert.Equal(t, Counts{}, empty.Totals())
+}
+
+func TestAuditRefusesWhatIsNotThere(t *testing.T) {
+	for body, want := range map[string]string{
+		`{}`:                         `no "queues"`,
+		`{"queues":null}`:            `no "queues"`,
+		`{"queues":[{"queue":"q"}]}`: `queues[0] has no "tenant"`,
+		`{"queues":[{"tenant":"t","queue":"q","enqueued":1,"completed":1,"ready":0,"leased":0,"delayed":0,"dead":0}]}`: `has no "stored"`,
+		`{"queues":[{"tenant":"t","queue":"q","enqueued":-1}]}`:                                                        "cannot unmarshal",
+		`not json`: "invalid character",
+	} {
+		_, err := ReadAudit(t.Context(), admin(t, "/audit", body))
+		require.ErrorContains(t, err, want, body)
+		require.ErrorContains(t, err, "read audit of 127.0.0.1", body)
+	}
+}

@@ -1,0 +1,103 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// gitTimeout bounds each git command.
+const gitTimeout = 5 * time.Second
+
+// Build says which code is measured: the Go version that built serverBinary, the commit, and the
+// SHA-256 of serverBinary. The commit is the one stamped into serverBinary, else into this program,
+// else the one checked out in the working directory; "unknown" where none of these tells. Dirty is
+// true unless the tree of a known commit was proven to be clean. It takes at most about ten seconds.
+func Build(serverBinary string) result.Build {
+	build := result.Build{GoVersion: runtime.Version(), Commit: unknown, Server: unknown}
+	if sum, err := fileSHA256(serverBinary); err == nil {
+		build.Server = sum
+	}
+	var stamps []*debug.BuildInfo
+	if info, err := buildinfo.ReadFile(serverBinary); err == nil {
+		build.GoVersion = info.GoVersion
+		stamps = append(stamps, info)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		stamps = append(stamps, info)
+	}
+	for _, info := range stamps {
+		if commit, dirty, ok := stampedCommit(info); ok {
+			build.Commit, build.Dirty = commit, dirty
+			return build
+		}
+	}
+	if commit, dirty, ok := checkedOutCommit("."); ok {
+		build.Commit, build.Dirty = commit, dirty
+	}
+	return build
+}
+
+// stampedCommit returns what the go command recorded of the version control when it built a binary.
+func stampedCommit(info *debug.BuildInfo) (commit string, dirty, ok bool) {
+	dirty = true
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			commit = setting.Value
+		case "vcs.modified":
+			dirty = setting.Value != "false"
+		}
+	}
+	return commit, dirty, commit != ""
+}
+
+// checkedOutCommit asks git for the commit of dir's checkout, and whether anything differs from it.
+func checkedOutCommit(dir string) (commit string, dirty, ok bool) {
+	commit, err := git(dir, "rev-parse", "--verify", "HEAD")
+	if err != nil || commit == "" {
+		return "", false, false
+	}
+	status, err := git(dir, "status", "--porcelain")
+	return commit, err != nil || status != "", true
+}
+
+func git(dir string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), gitTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_OPTIONAL_LOCKS=0") // looking must not write to the index
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func fileSHA256(path string) (string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }() // only read
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}

@@ -1,0 +1,196 @@
+package observe
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// unlimited is how a cgroup without a limit is reported, in cgroup v2's words.
+const unlimited = "max"
+
+// cgroups is a process's place in the control group hierarchies, and where those are mounted.
+type cgroups struct {
+	groups []procfs.Cgroup
+	mounts []*procfs.MountInfo
+}
+
+// readCgroups returns this process's control groups; the result is empty when they cannot be read,
+// and its limits are then unknown.
+func readCgroups() cgroups {
+	self, err := procfs.Self()
+	if err != nil {
+		return cgroups{}
+	}
+	groups, err := self.Cgroups()
+	if err != nil {
+		return cgroups{}
+	}
+	mounts, err := self.MountInfo()
+	if err != nil {
+		return cgroups{}
+	}
+	return cgroups{groups: groups, mounts: mounts}
+}
+
+// cpuMax returns the tightest CPU limit between the process's group and the topmost group that can
+// be seen, in cgroup v2's form "QUOTA PERIOD" (both in microseconds), "max" where there is none.
+func (c cgroups) cpuMax() string {
+	return c.tightest("cpu", func(version int, dir string) (limit float64, text string, err error) {
+		var quota, period string
+		if version == 1 {
+			if quota, err = readLine(dir, "cpu.cfs_quota_us"); err != nil {
+				return 0, "", err
+			}
+			if quota == "-1" {
+				return math.Inf(1), unlimited, nil
+			}
+			if period, err = readLine(dir, "cpu.cfs_period_us"); err != nil {
+				return 0, "", err
+			}
+			text = quota + " " + period
+		} else if text, err = readLine(dir, "cpu.max"); err != nil {
+			return 0, "", err
+		}
+		if strings.HasPrefix(text, unlimited) {
+			return math.Inf(1), unlimited, nil
+		}
+		cpus, ok := cpuLimit(text)
+		if !ok {
+			return 0, "", errors.New("malformed CPU limit " + strconv.Quote(text))
+		}
+		return cpus, text, nil
+	})
+}
+
+// memoryMax returns the tightest memory limit in bytes, as for cpuMax.
+func (c cgroups) memoryMax() string {
+	return c.tightest("memory", func(version int, dir string) (float64, string, error) {
+		file := "memory.max"
+		if version == 1 {
+			file = "memory.limit_in_bytes"
+		}
+		text, err := readLine(dir, file)
+		if err != nil {
+			return 0, "", err
+		}
+		if text == unlimited {
+			return math.Inf(1), unlimited, nil
+		}
+		limit, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return 0, "", err
+		}
+		// Version 1 has no word for "no limit": it reports the largest number of whole pages.
+		if version == 1 && limit >= math.MaxInt64-(1<<20) {
+			return math.Inf(1), unlimited, nil
+		}
+		return float64(limit), text, nil
+	})
+}
+
+// tightest walks from the process's group to the top of what is mounted and returns the text of the
+// smallest limit. It is "unknown" when no level told.
+func (c cgroups) tightest(controller string, read func(version int, dir string) (float64, string, error)) string {
+	version, mount, dir, ok := c.locate(controller)
+	if !ok {
+		return unknown
+	}
+	lowest, answer := math.Inf(1), unknown
+	for {
+		limit, text, err := read(version, dir)
+		switch {
+		case err == nil:
+			if answer == unknown || limit < lowest {
+				lowest, answer = limit, text
+			}
+		case !errors.Is(err, fs.ErrNotExist):
+			return unknown
+		case answer == unknown && version == 2 && isRootGroup(dir):
+			answer = unlimited // the root group of version 2 has no limit files: it cannot be limited
+		}
+		if dir == mount {
+			return answer
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// locate returns the mount point of the hierarchy that governs controller and the folder of the
+// process's group in it. A controller belongs to one hierarchy: a version 1 one if a line of
+// /proc/self/cgroup names it, else that of version 2.
+func (c cgroups) locate(controller string) (version int, mount, dir string, ok bool) {
+	var group *procfs.Cgroup
+	for i := range c.groups {
+		g := &c.groups[i]
+		if slices.Contains(g.Controllers, controller) {
+			group, version = g, 1
+			break
+		}
+		if g.HierarchyID == 0 {
+			group, version = g, 2
+		}
+	}
+	if group == nil {
+		return 0, "", "", false
+	}
+	for _, m := range c.mounts {
+		if version == 1 {
+			if _, has := m.SuperOptions[controller]; m.FSType != "cgroup" || !has {
+				continue
+			}
+		} else if m.FSType != "cgroup2" {
+			continue
+		}
+		mount = filepath.Clean(m.MountPoint)
+		// A container may see only a part of the hierarchy: the mount's root is then not "/", and a
+		// path outside of it means that the mount shows the process's own group.
+		inside, err := filepath.Rel(m.Root, group.Path)
+		if err != nil || inside == ".." || strings.HasPrefix(inside, "../") {
+			inside = "."
+		}
+		return version, mount, filepath.Join(mount, inside), true
+	}
+	return 0, "", "", false
+}
+
+// isRootGroup tells whether dir is the root of the version 2 hierarchy: the one group without a type.
+func isRootGroup(dir string) bool {
+	if _, err := os.Stat(filepath.Join(dir, "cgroup.controllers")); err != nil {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// cpuLimit returns how many CPUs a limit "QUOTA PERIOD" allows; ok is false for anything else.
+func cpuLimit(cpuMax string) (cpus float64, ok bool) {
+	quotaText, periodText, found := strings.Cut(cpuMax, " ")
+	if !found {
+		return 0, false
+	}
+	quota, err := strconv.ParseFloat(quotaText, 64)
+	if err != nil || quota <= 0 {
+		return 0, false
+	}
+	period, err := strconv.ParseFloat(periodText, 64)
+	if err != nil || period <= 0 {
+		return 0, false
+	}
+	return quota / period, true
+}
+
+func readLine(dir, file string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, file))
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(string(data)), nil
+}

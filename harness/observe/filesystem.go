@@ -1,0 +1,61 @@
+package observe
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// filesystemNames holds the filesystems whose statfs type belongs to one name only.
+var filesystemNames = map[int64]string{
+	unix.BTRFS_SUPER_MAGIC:     "btrfs",
+	unix.F2FS_SUPER_MAGIC:      "f2fs",
+	unix.NFS_SUPER_MAGIC:       "nfs",
+	unix.OVERLAYFS_SUPER_MAGIC: "overlay",
+	unix.RAMFS_MAGIC:           "ramfs",
+	unix.TMPFS_MAGIC:           "tmpfs",
+	unix.XFS_SUPER_MAGIC:       "xfs",
+}
+
+// filesystem returns the name of the filesystem that dir is on, such as "ext4", "tmpfs" or
+// "overlay". ext2, ext3 and ext4 share one statfs type, and many filesystems have none in the
+// table above; for these the kernel's table of mounts tells.
+func filesystem(dir string) string {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(dir, &stat); err != nil {
+		return unknown
+	}
+	if name, ok := filesystemNames[int64(stat.Type)]; ok { //nolint:unconvert // the field's type differs between architectures
+		return name
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return unknown
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return unknown
+	}
+	mounts, err := procfs.GetMounts()
+	if err != nil {
+		return unknown
+	}
+	return mountedType(path, mounts)
+}
+
+// mountedType returns the filesystem type of the mount that path, absolute and without symbolic
+// links, lies on: the one with the longest mount point, and of equals the last, which hides the others.
+func mountedType(path string, mounts []*procfs.MountInfo) string {
+	longest, name := -1, unknown
+	for _, m := range mounts {
+		if len(m.MountPoint) >= longest && contains(m.MountPoint, path) {
+			longest, name = len(m.MountPoint), known(m.FSType)
+		}
+	}
+	return name
+}
+
+func contains(folder, path string) bool {
+	return folder == "/" || path == folder || strings.HasPrefix(path, folder+"/")
+}

@@ -1,0 +1,69 @@
+package observe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	fsyncsMax  = 64                     // samples taken at most
+	fsyncsFor  = 500 * time.Millisecond // no further sample is begun after this
+	fsyncBytes = 512                    // appended before each fdatasync
+)
+
+// fsyncLatency summarises the time of one small append and its fdatasync, in milliseconds.
+type fsyncLatency struct {
+	p50, max float64
+	n        int
+}
+
+// measureFsync appends to a new file in dir and syncs it, up to count times and for about limit
+// (a single fdatasync cannot be interrupted), then removes the file. At least one sample is taken.
+func measureFsync(dir string, count int, limit time.Duration) (latency fsyncLatency, err error) {
+	file, err := os.CreateTemp(dir, ".prony-fsync-*")
+	if err != nil {
+		return fsyncLatency{}, fmt.Errorf("measure fsync: %w", err)
+	}
+	defer func() {
+		err = errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}()
+
+	block := make([]byte, fsyncBytes)
+	samples := make([]time.Duration, 0, count)
+	for begun := time.Now(); len(samples) < count; {
+		start := time.Now()
+		if _, err := file.Write(block); err != nil {
+			return fsyncLatency{}, fmt.Errorf("measure fsync: %w", err)
+		}
+		if err := fdatasync(int(file.Fd())); err != nil {
+			return fsyncLatency{}, fmt.Errorf("measure fsync: fdatasync %s: %w", file.Name(), err)
+		}
+		samples = append(samples, time.Since(start))
+		if time.Since(begun) >= limit {
+			break
+		}
+	}
+	slices.Sort(samples)
+	return fsyncLatency{
+		p50: milliseconds(samples[(len(samples)-1)/2]),
+		max: milliseconds(samples[len(samples)-1]),
+		n:   len(samples),
+	}, nil
+}
+
+func fdatasync(fd int) error {
+	for {
+		if err := unix.Fdatasync(fd); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d) / float64(time.Millisecond)
+}

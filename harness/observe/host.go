@@ -1,0 +1,103 @@
+package observe
+
+import (
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// unknown stands for every text that could not be read.
+const unknown = "unknown"
+
+// Host describes the machine that this process runs on. Filesystem and fsync latency are those of
+// dataDir, which must exist; the measurement writes a small file there for at most about half a
+// second and removes it. CPUs counts the CPUs that this process may use, and GOMAXPROCS is this
+// process's. What could not be read is "unknown" or 0, so there is no error.
+func Host(dataDir string) result.Host {
+	host := result.Host{
+		OS:              runtime.GOOS,
+		Kernel:          kernelRelease(),
+		Arch:            runtime.GOARCH,
+		CPUModel:        unknown,
+		CPUs:            runtime.NumCPU(),
+		GOMAXPROCS:      runtime.GOMAXPROCS(0),
+		CgroupCPUMax:    unknown,
+		CgroupMemoryMax: unknown,
+		Filesystem:      filesystem(dataDir),
+	}
+	if fs, err := procfs.NewDefaultFS(); err == nil {
+		host.CPUModel = cpuModel(fs)
+		host.MemoryMB = memoryMB(fs)
+	}
+	limits := readCgroups()
+	host.CgroupCPUMax = limits.cpuMax()
+	host.CgroupMemoryMax = limits.memoryMax()
+	host.GOMAXPROCSSource = gomaxprocsSource(os.Getenv("GOMAXPROCS"), host.GOMAXPROCS, host.CPUs, host.CgroupCPUMax)
+	if latency, err := measureFsync(dataDir, fsyncsMax, fsyncsFor); err == nil {
+		host.FsyncMsP50 = latency.p50
+		host.FsyncMsMax = latency.max
+	}
+	return host
+}
+
+func kernelRelease() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return unknown
+	}
+	return known(unix.ByteSliceToString(name.Release[:]))
+}
+
+// cpuModel returns the model of the first CPU. Some architectures do not state one.
+func cpuModel(fs procfs.FS) string {
+	cpus, err := fs.CPUInfo()
+	if err != nil || len(cpus) == 0 {
+		return unknown
+	}
+	return known(cpus[0].ModelName)
+}
+
+// memoryMB returns the machine's memory in units of 2^20 bytes, 0 when unknown.
+func memoryMB(fs procfs.FS) float64 {
+	info, err := fs.Meminfo()
+	if err != nil || info.MemTotalBytes == nil {
+		return 0
+	}
+	return float64(*info.MemTotalBytes) / (1 << 20)
+}
+
+// gomaxprocsSource says where a GOMAXPROCS of procs came from, following the rules of Go's runtime:
+// the environment variable where it is a positive number, else the cgroup's CPU limit rounded up
+// (but at least 2) where that is below the number of CPUs, else the number of CPUs. A value that
+// none of these explains was set by the program or came about in another way: "unknown".
+func gomaxprocsSource(env string, procs, cpus int, cpuMax string) string {
+	if n, err := strconv.Atoi(env); err == nil && n > 0 {
+		if n == procs {
+			return "env"
+		}
+		return unknown
+	}
+	if limit, ok := cpuLimit(cpuMax); ok {
+		allowed := max(2, int(math.Ceil(limit)))
+		if allowed < cpus && allowed == procs {
+			return "cgroup"
+		}
+	}
+	if procs == cpus {
+		return "cpus"
+	}
+	return unknown
+}
+
+func known(text string) string {
+	if text == "" {
+		return unknown
+	}
+	return text
+}

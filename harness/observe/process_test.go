@@ -1,0 +1,136 @@
+package observe
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// child is the helper process of TestMain.
+type child struct {
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	lines *bufio.Scanner
+}
+
+func startChild(t *testing.T) *child {
+	t.Helper()
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(executable)
+	cmd.Env = append(os.Environ(), helperEnv+"=1")
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	c := &child{cmd: cmd, stdin: stdin, lines: bufio.NewScanner(stdout)}
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	c.expect(t, "ready")
+	return c
+}
+
+func (c *child) expect(t *testing.T, line string) {
+	t.Helper()
+	require.True(t, c.lines.Scan(), "the helper ended: %v", c.lines.Err())
+	require.Equal(t, line, c.lines.Text())
+}
+
+func (c *child) burn(t *testing.T) {
+	t.Helper()
+	_, err := c.stdin.Write([]byte{1})
+	require.NoError(t, err)
+	c.expect(t, "burnt")
+}
+
+func (c *child) end(t *testing.T) time.Duration {
+	t.Helper()
+	require.NoError(t, c.stdin.Close())
+	require.NoError(t, c.cmd.Wait())
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+}
+
+func TestProcessCPUOfAChildRisesByWhatItBurns(t *testing.T) {
+	c := startChild(t)
+	before, err := Sample(c.cmd.Process.Pid)
+	require.NoError(t, err)
+	fallbackBefore, err := statCPU(c.cmd.Process.Pid)
+	require.NoError(t, err)
+	c.burn(t)
+	after, err := Sample(c.cmd.Process.Pid)
+	require.NoError(t, err)
+	fallbackAfter, err := statCPU(c.cmd.Process.Pid)
+	require.NoError(t, err)
+
+	spent := after.Since(before)
+	assert.GreaterOrEqual(t, spent.CPU, burnFor*9/10)
+	assert.Positive(t, spent.Wall)
+	assert.NotZero(t, after.CPU%time.Millisecond, "a round number of milliseconds is what /proc would say")
+	// /proc counts hundredths of a second, so it may lag by one of user and one of system time.
+	assert.GreaterOrEqual(t, fallbackAfter-fallbackBefore, burnFor*9/10-20*time.Millisecond)
+
+	rusage := c.end(t)
+	assert.GreaterOrEqual(t, rusage+20*time.Millisecond, after.CPU, "the clock of the process cannot be ahead of what it used in all")
+	assert.InDelta(t, rusage.Seconds(), after.CPU.Seconds(), 0.5*rusage.Seconds())
+}
+
+func TestProcessCPUCountsNanosecondsOfThisProcess(t *testing.T) {
+	before, err := ProcessCPU(os.Getpid())
+	require.NoError(t, err)
+	burn(20 * time.Millisecond)
+	after, err := ProcessCPU(os.Getpid())
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, after-before, 15*time.Millisecond)
+	assert.NotZero(t, after%time.Millisecond, "a round number of milliseconds is what /proc would say")
+}
+
+func TestProcessOfAnEndedChildIsAnError(t *testing.T) {
+	c := startChild(t)
+	pid := c.cmd.Process.Pid
+	c.end(t)
+	_, err := ProcessCPU(pid)
+	require.ErrorContains(t, err, "CPU time of process")
+	_, err = PeakRSS(pid)
+	require.ErrorContains(t, err, "peak memory of process")
+	require.ErrorContains(t, ResetPeak(pid), "reset peak memory")
+	for _, pid := range []int{0, -1} {
+		_, err = ProcessCPU(pid)
+		require.ErrorContains(t, err, "positive")
+	}
+}
+
+func TestPeakRSSRemembersReleasedMemoryUntilReset(t *testing.T) {
+	c := startChild(t)
+	peak, err := PeakRSS(c.cmd.Process.Pid)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, peak, uint64(helperBytes))
+
+	require.NoError(t, ResetPeak(c.cmd.Process.Pid))
+	reset, err := PeakRSS(c.cmd.Process.Pid)
+	require.NoError(t, err)
+	assert.Less(t, reset, peak-helperBytes/2)
+	c.end(t)
+}
+
+func TestCPUMicrosecondsPerCycle(t *testing.T) {
+	at := time.Now()
+	spent := Usage{CPU: 3 * time.Second, At: at.Add(2 * time.Second)}.Since(Usage{CPU: time.Second, At: at})
+	assert.Equal(t, Spent{CPU: 2 * time.Second, Wall: 2 * time.Second}, spent)
+	perCycle, err := spent.CPUMicrosecondsPer(80000)
+	require.NoError(t, err)
+	assert.InDelta(t, 25, perCycle, 1e-9)
+	_, err = spent.CPUMicrosecondsPer(0)
+	require.ErrorContains(t, err, "no cycle")
+}

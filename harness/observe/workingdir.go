@@ -1,0 +1,20 @@
+package observe
+
+import "os"
+
+// WorkingDir returns the working directory: relative to the repository's root where it is inside one
+// ("." at the root itself), since that is what someone else can go to; absolute otherwise, and "unknown" where neither can be told.
+func WorkingDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return unknown
+	}
+	prefix, err := git(dir, "rev-parse", "--show-prefix")
+	switch {
+	case err != nil:
+		return dir
+	case prefix == "":
+		return "."
+	}
+	return prefix
+}

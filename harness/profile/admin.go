@@ -1,0 +1,134 @@
+package profile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+const (
+	ratesTimeout    = 5 * time.Second
+	ratesBytesMax   = 4 << 10
+	snapshotTimeout = 30 * time.Second
+	// A profile larger than this, as sent or unpacked, is an error: it would not be a profile of a
+	// server with a bounded number of call sites.
+	profileBytesMax  = 64 << 20
+	unpackedBytesMax = 512 << 20
+)
+
+// request asks the admin listener and returns the body of an answer with status 200. It takes at
+// most timeout, and a body above bytesMax is an error. No connection outlives the call.
+func request(ctx context.Context, method, target string, timeout time.Duration, bytesMax int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, target, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(req)
+	if err != nil {
+		return nil, err // a *url.Error: it names the method and the URL
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	body, err := io.ReadAll(io.LimitReader(response.Body, bytesMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, target, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %s: %.200s", method, target, response.Status, body)
+	}
+	if int64(len(body)) > bytesMax {
+		return nil, fmt.Errorf("%s %s: the answer is larger than %d bytes", method, target, bytesMax)
+	}
+	return body, nil
+}
+
+// rates are the profiling rates of a process; a nil one is not touched.
+type rates struct {
+	mutex *int64 // runtime.SetMutexProfileFraction
+	block *int64 // runtime.SetBlockProfileRate, nanoseconds
+}
+
+func (r rates) any() bool { return r.mutex != nil || r.block != nil }
+
+// setRates puts rates in force and makes sure that they are.
+func setRates(ctx context.Context, admin string, wanted rates) error {
+	query := url.Values{}
+	if wanted.mutex != nil {
+		query.Set("mutex", strconv.FormatInt(*wanted.mutex, 10))
+	}
+	if wanted.block != nil {
+		query.Set("block", strconv.FormatInt(*wanted.block, 10))
+	}
+	target := "http://" + admin + "/debug/rates?" + query.Encode()
+	body, err := request(ctx, http.MethodPut, target, ratesTimeout, ratesBytesMax)
+	if err != nil {
+		return fmt.Errorf("set profiling rates: %w", err)
+	}
+	var answer struct {
+		Mutex *int64 `json:"mutex"`
+		Block *int64 `json:"block"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return fmt.Errorf("set profiling rates: PUT %s: %w", target, err)
+	}
+	if differs(wanted.mutex, answer.Mutex) || differs(wanted.block, answer.Block) {
+		return fmt.Errorf("set profiling rates: PUT %s: the process answers that other rates are in force: %.200s", target, body)
+	}
+	return nil
+}
+
+func differs(wanted, inForce *int64) bool {
+	return wanted != nil && (inForce == nil || *inForce != *wanted)
+}
+
+// fetchSnapshot takes the profile at path as it stands.
+func fetchSnapshot(ctx context.Context, admin, path string) (snapshot, error) {
+	body, err := request(ctx, http.MethodGet, "http://"+admin+path, snapshotTimeout, profileBytesMax)
+	if err != nil {
+		return snapshot{}, err
+	}
+	taken := time.Now()
+	p, err := parse(body, unpackedBytesMax)
+	if err != nil {
+		return snapshot{}, fmt.Errorf("GET http://%s%s: %w", admin, path, err)
+	}
+	return snapshot{profile: p, taken: taken}, nil
+}
+
+// parse reads a gzipped profile of at most bytesMax bytes unpacked.
+func parse(packed []byte, bytesMax int64) (*profile.Profile, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, fmt.Errorf("not a gzipped profile: %w", err)
+	}
+	data, err := io.ReadAll(io.LimitReader(reader, bytesMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("unpack profile: %w", err)
+	}
+	if int64(len(data)) > bytesMax {
+		return nil, fmt.Errorf("the profile is larger than %d bytes", bytesMax)
+	}
+	if len(data) == 0 {
+		return nil, errors.New("the profile is empty")
+	}
+	p, err := profile.ParseUncompressed(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.CheckValid(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}

@@ -1,0 +1,81 @@
+package profile
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/google/pprof/profile"
+)
+
+// subtract returns what happened between two snapshots of a cumulative profile. Samples whose
+// summarised value did not grow are dropped; other values of a sample are at least 0. Only the
+// sample types that k keeps remain. The snapshots are not changed.
+func subtract(before, after snapshot, k kind) (*profile.Profile, error) {
+	first, last := before.profile.Copy(), after.profile.Copy()
+	for _, p := range []*profile.Profile{first, last} {
+		if err := keepTypes(p, k.keep); err != nil {
+			return nil, err
+		}
+	}
+	first.Scale(-1)
+	difference, err := profile.Merge([]*profile.Profile{last, first})
+	if err != nil {
+		return nil, fmt.Errorf("subtract the first snapshot from the last: %w", err)
+	}
+	index, err := valueIndex(difference, k.value)
+	if err != nil {
+		return nil, err
+	}
+	difference.Sample = slices.DeleteFunc(difference.Sample, func(s *profile.Sample) bool {
+		return s.Value[index] <= 0
+	})
+	for _, s := range difference.Sample {
+		for i := range s.Value {
+			s.Value[i] = max(s.Value[i], 0)
+		}
+	}
+	difference = difference.Compact() // the dropped samples' frames go too
+	difference.DefaultSampleType = k.value
+	difference.TimeNanos = before.taken.UnixNano()
+	difference.DurationNanos = after.taken.Sub(before.taken).Nanoseconds()
+	return difference, nil
+}
+
+// keepTypes removes all sample types but those named; none named keeps all.
+func keepTypes(p *profile.Profile, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	indexes := make([]int, len(names))
+	for i, name := range names {
+		index, err := valueIndex(p, name)
+		if err != nil {
+			return err
+		}
+		indexes[i] = index
+	}
+	types := make([]*profile.ValueType, len(indexes))
+	for i, index := range indexes {
+		types[i] = p.SampleType[index]
+	}
+	p.SampleType = types
+	p.DefaultSampleType = ""
+	for _, s := range p.Sample {
+		values := make([]int64, len(indexes))
+		for i, index := range indexes {
+			values[i] = s.Value[index]
+		}
+		s.Value = values
+	}
+	return nil
+}
+
+// valueIndex returns which of each sample's values has the type name.
+func valueIndex(p *profile.Profile, name string) (int, error) {
+	for i, t := range p.SampleType {
+		if t.Type == name {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the profile has no values of type %q", name)
+}

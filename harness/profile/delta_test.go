@@ -1,0 +1,146 @@
+package profile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"hash/crc32"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// stack is one sample: its functions, innermost first, and its values.
+type stack struct {
+	functions []string
+	values    []int64
+}
+
+// build makes a profile. A function has the same address in each, as snapshots of one process have.
+func build(types []*profile.ValueType, stacks ...stack) *profile.Profile {
+	p := &profile.Profile{SampleType: types, PeriodType: &profile.ValueType{Type: "contentions", Unit: "count"}, Period: 1}
+	locations := map[string]*profile.Location{}
+	for _, s := range stacks {
+		sample := &profile.Sample{Value: s.values}
+		for _, name := range s.functions {
+			l := locations[name]
+			if l == nil {
+				id := uint64(len(locations) + 1)
+				f := &profile.Function{ID: id, Name: name}
+				l = &profile.Location{ID: id, Address: uint64(crc32.ChecksumIEEE([]byte(name))), Line: []profile.Line{{Function: f, Line: 1}}}
+				locations[name] = l
+				p.Function = append(p.Function, f)
+				p.Location = append(p.Location, l)
+			}
+			sample.Location = append(sample.Location, l)
+		}
+		p.Sample = append(p.Sample, sample)
+	}
+	return p
+}
+
+func delayTypes() []*profile.ValueType {
+	return []*profile.ValueType{{Type: "contentions", Unit: "count"}, {Type: "delay", Unit: "nanoseconds"}}
+}
+
+func kindOf(t *testing.T, name string) kind {
+	t.Helper()
+	for _, k := range kinds {
+		if k.name == name {
+			return k
+		}
+	}
+	t.Fatalf("no kind %q", name)
+	return kind{}
+}
+
+func TestSubtractKeepsWhatGrew(t *testing.T) {
+	at := time.Unix(100, 0)
+	before := snapshot{taken: at, profile: build(
+		delayTypes(),
+		stack{[]string{"same", "main"}, []int64{1, 100}},
+		stack{[]string{"grown", "main"}, []int64{2, 200}},
+		stack{[]string{"shrunk", "main"}, []int64{5, 500}},
+		stack{[]string{"fewer", "main"}, []int64{5, 100}},
+		stack{[]string{"gone", "main"}, []int64{1, 10}},
+	)}
+	after := snapshot{taken: at.Add(3 * time.Second), profile: build(
+		delayTypes(),
+		stack{[]string{"fresh", "main"}, []int64{1, 7}},
+		stack{[]string{"shrunk", "main"}, []int64{6, 400}},
+		stack{[]string{"fewer", "main"}, []int64{4, 101}},
+		stack{[]string{"grown", "main"}, []int64{3, 250}},
+		stack{[]string{"same", "main"}, []int64{1, 100}},
+	)}
+	difference, err := subtract(before, after, kindOf(t, "mutex"))
+	require.NoError(t, err)
+	got := map[string][]int64{}
+	for _, s := range difference.Sample {
+		got[frames(s)[0]] = s.Value
+	}
+	assert.Equal(t, map[string][]int64{"fresh": {1, 7}, "grown": {1, 50}, "fewer": {0, 1}}, got)
+	assert.Len(t, difference.Function, 4, "functions of dropped samples are dropped")
+	assert.Equal(t, at.UnixNano(), difference.TimeNanos)
+	assert.Equal(t, (3 * time.Second).Nanoseconds(), difference.DurationNanos)
+	assert.Equal(t, int64(200), before.profile.Sample[1].Value[1], "the snapshots are not changed")
+}
+
+func TestSubtractOfEmptyProfiles(t *testing.T) {
+	empty := snapshot{profile: build(delayTypes())}
+	difference, err := subtract(empty, empty, kindOf(t, "block"))
+	require.NoError(t, err)
+	assert.Empty(t, difference.Sample)
+	summary, err := summarise(difference, kindOf(t, "block"))
+	require.NoError(t, err)
+	assert.Zero(t, summary.Total)
+	assert.Empty(t, summary.Top)
+	assert.NotNil(t, summary.Top, "an empty list in JSON, not null")
+}
+
+func TestSubtractNeedsTheValue(t *testing.T) {
+	p := snapshot{profile: build(delayTypes())}
+	_, err := subtract(p, p, kindOf(t, "allocs"))
+	require.ErrorContains(t, err, `no values of type "alloc_objects"`)
+}
+
+func pack(t *testing.T, data []byte) []byte {
+	t.Helper()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return packed.Bytes()
+}
+
+func TestParseRefusesWhatIsNotAProfile(t *testing.T) {
+	for want, body := range map[string][]byte{
+		"not a gzipped profile": []byte("<html>"),
+		"is empty":              pack(t, nil),
+		"larger than 10 bytes":  pack(t, make([]byte, 1000)),
+	} {
+		_, err := parse(body, 10)
+		require.ErrorContains(t, err, want)
+	}
+	_, err := parse(pack(t, []byte("text, not a protocol buffer")), 1000)
+	require.Error(t, err)
+}
+
+func TestRequestBoundsBodyAndTime(t *testing.T) {
+	p := newProcess(t)
+	p.answer("/big", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 11)) })
+	_, err := request(t.Context(), http.MethodGet, "http://"+p.admin+"/big", wait, 10)
+	require.ErrorContains(t, err, "larger than 10 bytes")
+	body, err := request(t.Context(), http.MethodGet, "http://"+p.admin+"/big", wait, 11)
+	require.NoError(t, err)
+	assert.Len(t, body, 11)
+
+	release := make(chan struct{})
+	p.answer("/silent", func(http.ResponseWriter, *http.Request) { <-release })
+	_, err = request(t.Context(), http.MethodGet, "http://"+p.admin+"/silent", tick, 10)
+	close(release)
+	require.ErrorContains(t, err, "deadline exceeded")
+}

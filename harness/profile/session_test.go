@@ -1,0 +1,379 @@
+package profile
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const (
+	wait = 30 * time.Second
+	tick = time.Millisecond
+)
+
+var (
+	mutexCapture = scenario.Capture{Kind: "mutex", MutexFraction: 1}
+	blockCapture = scenario.Capture{Kind: "block", BlockRate: 1}
+)
+
+// contend makes wanter wait for a lock that holder then gives up, once.
+func contend(t *testing.T, holder func(*sync.Mutex)) {
+	t.Helper()
+	var mu sync.Mutex
+	var done sync.WaitGroup
+	mu.Lock()
+	done.Go(func() { wanter(&mu) })
+	waitUntilWaiting(t, "wanter", "sync.Mutex.Lock")
+	holder(&mu)
+	done.Wait()
+}
+
+//go:noinline
+func wanter(mu *sync.Mutex) {
+	mu.Lock()
+	defer mu.Unlock()
+}
+
+//go:noinline
+func holderBefore(mu *sync.Mutex) { mu.Unlock() }
+
+//go:noinline
+func holderInWindow(mu *sync.Mutex) { mu.Unlock() }
+
+//go:noinline
+func holderAlways(mu *sync.Mutex) { mu.Unlock() }
+
+//go:noinline
+func holderAfter(mu *sync.Mutex) { mu.Unlock() }
+
+// block makes receiver, which is called name, wait for a channel, once.
+func block(t *testing.T, name string, receiver func(chan int)) {
+	t.Helper()
+	ch := make(chan int)
+	var done sync.WaitGroup
+	done.Go(func() { receiver(ch) })
+	waitUntilWaiting(t, name, "chan receive")
+	ch <- 1
+	done.Wait()
+}
+
+//go:noinline
+func receiverBefore(ch chan int) { <-ch }
+
+//go:noinline
+func receiverInWindow(ch chan int) { <-ch }
+
+var kept []byte
+
+//go:noinline
+func allocateBefore() { kept = make([]byte, 1<<20) }
+
+//go:noinline
+func allocateInWindow(bytes int) { kept = make([]byte, bytes) }
+
+func read(t *testing.T, runDir, file string) *profile.Profile {
+	t.Helper()
+	f, err := os.Open(filepath.Join(runDir, filepath.FromSlash(file)))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, f.Close()) }()
+	p, err := profile.Parse(f)
+	require.NoError(t, err)
+	require.NoError(t, p.CheckValid())
+	return p
+}
+
+// sum adds up a sample type over the samples in whose stack function appears.
+func sum(t *testing.T, p *profile.Profile, sampleType, function string) int64 {
+	t.Helper()
+	index, err := valueIndex(p, sampleType)
+	require.NoError(t, err)
+	var total int64
+	for _, s := range p.Sample {
+		for _, name := range frames(s) {
+			if strings.HasSuffix(name, "profile."+function) {
+				total += s.Value[index]
+				break
+			}
+		}
+	}
+	return total
+}
+
+func find(top []result.ProfileEntry, function string) *result.ProfileEntry {
+	for i := range top {
+		if strings.HasSuffix(top[i].Function, "profile."+function) {
+			return &top[i]
+		}
+	}
+	return nil
+}
+
+func TestMutexProfileCoversOnlyTheWindow(t *testing.T) {
+	p := newProcess(t)
+	p.setRate("mutex", 1) // what came before the window is in the process's profile
+	contend(t, holderBefore)
+	for range 3 {
+		contend(t, holderAlways)
+	}
+
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture}, time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, int64(1), p.rate("mutex"))
+	contend(t, holderInWindow)
+	for range 2 {
+		contend(t, holderAlways)
+	}
+	require.NoError(t, s.Stop(t.Context()))
+	assert.Zero(t, p.rate("mutex"))
+	p.setRate("mutex", 1)
+	contend(t, holderAfter)
+
+	dir := t.TempDir()
+	profiles, err := s.Write(dir, "profiles")
+	require.NoError(t, err)
+	require.Len(t, profiles, 1)
+	assert.Equal(t, "mutex", profiles[0].Kind)
+	assert.Equal(t, "profiles/mutex.pb.gz", profiles[0].File)
+	assert.Equal(t, "nanoseconds", profiles[0].Unit)
+	stored := read(t, dir, profiles[0].File)
+	assert.Equal(t, int64(0), sum(t, stored, "contentions", "holderBefore"))
+	assert.Equal(t, int64(1), sum(t, stored, "contentions", "holderInWindow"))
+	assert.Equal(t, int64(2), sum(t, stored, "contentions", "holderAlways"))
+	assert.Equal(t, int64(0), sum(t, stored, "contentions", "holderAfter"))
+	assert.Equal(t, "delay", stored.DefaultSampleType)
+	assert.Positive(t, stored.DurationNanos)
+
+	entry := find(profiles[0].Top, "holderInWindow")
+	require.NotNil(t, entry, "%+v", profiles[0].Top)
+	assert.InDelta(t, float64(sum(t, stored, "delay", "holderInWindow")), entry.Flat, 0)
+	assert.InDelta(t, entry.Flat, entry.Cum, 0)
+	assert.InDelta(t, entry.Flat/profiles[0].Total, entry.Share, 1e-9)
+	assert.Nil(t, find(profiles[0].Top, "holderBefore"))
+}
+
+func TestBlockProfileCoversOnlyTheWindow(t *testing.T) {
+	p := newProcess(t)
+	p.setRate("block", 1)
+	block(t, "receiverBefore", receiverBefore)
+
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{blockCapture}, time.Second)
+	require.NoError(t, err)
+	assert.Equal(t, int64(1), p.rate("block"))
+	assert.Zero(t, p.rate("mutex"), "a rate that no capture wants is left alone")
+	block(t, "receiverInWindow", receiverInWindow)
+	require.NoError(t, s.Stop(t.Context()))
+	assert.Zero(t, p.rate("block"))
+
+	dir := t.TempDir()
+	profiles, err := s.Write(dir, "profiles")
+	require.NoError(t, err)
+	stored := read(t, dir, profiles[0].File)
+	assert.Zero(t, sum(t, stored, "contentions", "receiverBefore"))
+	assert.Equal(t, int64(1), sum(t, stored, "contentions", "receiverInWindow"))
+	assert.NotNil(t, find(profiles[0].Top, "receiverInWindow"), "%+v", profiles[0].Top)
+	for _, e := range profiles[0].Top {
+		assert.False(t, e.Flat > 0 && packageOf(e.Function) == "runtime", "charged to %s", e.Function)
+	}
+}
+
+func TestAllocationsCoverOnlyTheWindow(t *testing.T) {
+	p := newProcess(t)
+	allocateBefore()
+	allocateInWindow(1 << 20)
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{{Kind: "allocs"}}, time.Second)
+	require.NoError(t, err)
+	allocateInWindow(64 << 20)
+	require.NoError(t, s.Stop(t.Context()))
+	allocateInWindow(1 << 20)
+
+	dir := t.TempDir()
+	profiles, err := s.Write(dir, "p")
+	require.NoError(t, err)
+	stored := read(t, dir, "p/allocs.pb.gz")
+	assert.Zero(t, sum(t, stored, "alloc_space", "allocateBefore"))
+	assert.Equal(t, int64(64<<20), sum(t, stored, "alloc_space", "allocateInWindow"))
+	assert.Equal(t, int64(1), sum(t, stored, "alloc_objects", "allocateInWindow"))
+	require.Len(t, stored.SampleType, 2, "memory in use has no difference that means anything")
+	assert.Equal(t, "bytes", profiles[0].Unit)
+	assert.NotNil(t, find(profiles[0].Top, "allocateInWindow"), "%+v", profiles[0].Top)
+}
+
+func TestCPUAndGoroutinesOfTheWindow(t *testing.T) {
+	p := newProcess(t)
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{{Kind: "goroutine"}, {Kind: "cpu"}}, time.Second)
+	require.NoError(t, err)
+	ch := make(chan int)
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() { receiverInWindow(ch) })
+	done.Go(func() { burnInWindow(stop) })
+	waitUntilWaiting(t, "receiverInWindow", "chan receive")
+	require.NoError(t, s.Stop(t.Context()))
+	require.NoError(t, s.Stop(t.Context()), "a second Stop does nothing")
+	close(stop)
+	ch <- 1
+	done.Wait()
+
+	dir := t.TempDir()
+	profiles, err := s.Write(dir, "profiles")
+	require.NoError(t, err)
+	require.Len(t, profiles, 2)
+	assert.Equal(t, "cpu", profiles[0].Kind)
+	assert.Equal(t, "nanoseconds", profiles[0].Unit)
+	assert.Positive(t, profiles[0].Total)
+	assert.NotNil(t, find(profiles[0].Top, "burnInWindow"), "%+v", profiles[0].Top)
+	assert.Positive(t, sum(t, read(t, dir, "profiles/cpu.pb.gz"), "cpu", "burnInWindow"))
+	assert.Equal(t, "goroutine", profiles[1].Kind)
+	assert.Equal(t, "count", profiles[1].Unit)
+	entry := find(profiles[1].Top, "receiverInWindow")
+	require.NotNil(t, entry, "%+v", profiles[1].Top)
+	assert.InDelta(t, 1, entry.Flat, 0)
+	assert.False(t, p.askedFor("/debug/rates"), "no capture needs a rate")
+}
+
+var sink uint64
+
+//go:noinline
+func burnInWindow(stop chan struct{}) {
+	for x := uint64(1); ; {
+		select {
+		case <-stop:
+			sink = x
+			return
+		default:
+		}
+		for range 100000 {
+			x = x*6364136223846793005 + 1
+		}
+	}
+}
+
+func TestStartRefusesWhatItCannotCapture(t *testing.T) {
+	p := newProcess(t)
+	for want, captures := range map[string][]scenario.Capture{
+		`"heap" is unknown`:               {{Kind: "heap"}},
+		`"cpu" is given twice`:            {{Kind: "cpu"}, {Kind: "cpu"}},
+		"mutex fraction 0":                {{Kind: "mutex"}},
+		"block rate 0s":                   {{Kind: "block"}},
+		"a CPU profile needs at least 1s": {{Kind: "cpu"}},
+	} {
+		_, err := Start(t.Context(), p.admin, captures, 999*time.Millisecond)
+		require.ErrorContains(t, err, want)
+	}
+	assert.Empty(t, p.asked)
+}
+
+func TestNoCapturesAskNothing(t *testing.T) {
+	p := newProcess(t)
+	s, err := Start(t.Context(), p.admin, nil, time.Second)
+	require.NoError(t, err)
+	require.NoError(t, s.Stop(t.Context()))
+	profiles, err := s.Write(t.TempDir(), "profiles")
+	require.NoError(t, err)
+	assert.Empty(t, profiles)
+	assert.Empty(t, p.asked)
+}
+
+func TestStartFailsWhenRatesCannotBeSet(t *testing.T) {
+	p := newProcess(t)
+	p.answer("/debug/rates", refuse)
+	_, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture}, time.Second)
+	require.ErrorContains(t, err, "set profiling rates")
+	require.ErrorContains(t, err, "out of order")
+	assert.False(t, p.askedFor("/debug/pprof/mutex"))
+
+	for _, body := range []string{`{"mutex":5,"block":0}`, `{"block":0}`} {
+		p.answer("/debug/rates", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
+		_, err = Start(t.Context(), p.admin, []scenario.Capture{mutexCapture}, time.Second)
+		require.ErrorContains(t, err, "other rates are in force", body)
+	}
+}
+
+func TestStartThatFailsSwitchesRatesOff(t *testing.T) {
+	p := newProcess(t)
+	p.answer("/debug/pprof/block", refuse)
+	_, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, blockCapture}, time.Second)
+	require.ErrorContains(t, err, "first block snapshot")
+	assert.Zero(t, p.rate("mutex"))
+	assert.Zero(t, p.rate("block"))
+}
+
+func TestStopThatFailsSwitchesRatesOff(t *testing.T) {
+	p := newProcess(t)
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, blockCapture}, time.Second)
+	require.NoError(t, err)
+	p.answer("/debug/pprof/mutex", refuse)
+	err = s.Stop(t.Context())
+	require.ErrorContains(t, err, "last mutex snapshot")
+	assert.Equal(t, err, s.Stop(t.Context()), "the same answer again")
+	assert.Zero(t, p.rate("mutex"))
+	assert.Zero(t, p.rate("block"))
+	_, err = s.Write(t.TempDir(), "profiles")
+	require.ErrorContains(t, err, "not stopped")
+}
+
+func TestStopWithCancelledContextGivesUpAtOnceAndSwitchesRatesOff(t *testing.T) {
+	p := newProcess(t)
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, {Kind: "cpu"}}, time.Hour)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.Stop(ctx), context.Canceled)
+	assert.Zero(t, p.rate("mutex"))
+	select {
+	case <-s.cpu.done:
+	default:
+		t.Error("Stop returned while the CPU profile's goroutine was running")
+	}
+}
+
+func TestCPUProfileThatFailsIsReported(t *testing.T) {
+	p := newProcess(t)
+	p.answer("/debug/pprof/profile", refuse)
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{{Kind: "cpu"}}, time.Second)
+	require.NoError(t, err)
+	err = s.Stop(t.Context())
+	require.ErrorContains(t, err, "CPU profile")
+	require.ErrorContains(t, err, "out of order")
+}
+
+func TestStartFailsWhenNothingListens(t *testing.T) {
+	for _, captures := range [][]scenario.Capture{{{Kind: "cpu"}}, {mutexCapture}, {{Kind: "allocs"}}} {
+		_, err := Start(t.Context(), "127.0.0.1:1", captures, time.Second)
+		require.ErrorContains(t, err, "connection refused", captures)
+	}
+}
+
+func TestProfilingItselfIsLeftOut(t *testing.T) {
+	p := newProcess(t)
+	captures := []scenario.Capture{blockCapture, {Kind: "allocs"}, {Kind: "goroutine"}, {Kind: "cpu"}}
+	s, err := Start(t.Context(), p.admin, captures, time.Second)
+	require.NoError(t, err)
+	block(t, "receiverInWindow", receiverInWindow)
+	<-s.cpu.done // its wait is in the block profile once it is over
+	require.NoError(t, s.Stop(t.Context()))
+	dir := t.TempDir()
+	profiles, err := s.Write(dir, "profiles")
+	require.NoError(t, err)
+	require.Len(t, profiles, 4)
+	for _, summary := range profiles {
+		for _, sample := range read(t, dir, summary.File).Sample {
+			for _, function := range frames(sample) {
+				assert.NotEqual(t, "net/http/pprof", packageOf(function), "%s in the %s profile", function, summary.Kind)
+			}
+		}
+	}
+	assert.Positive(t, sum(t, read(t, dir, "profiles/block.pb.gz"), "contentions", "receiverInWindow"), "the rest is kept")
+}

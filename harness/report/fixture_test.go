@@ -1,0 +1,148 @@
+package report_test
+
+import (
+	"encoding/json"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+var update = flag.Bool("update", false, "rewrite the fixture run and the golden pages under testdata")
+
+const fixtureRun = "testdata/run"
+
+var fixtureStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// fixture invents a run. Its values are plausible and nothing more: no machine measured them.
+func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundHistograms) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 11))
+	r := &result.Result{
+		Version: result.Version, Run: result.NewID(fixtureStart, "fixture"), Scenario: "fixture",
+		Title:   "Fixture: invented values | for the tests of pages",
+		Started: fixtureStart, Finished: fixtureStart.Add(2 * time.Minute), Verdict: result.Pass,
+		Manifest: result.Manifest{
+			Command: []string{"bin/prony", "run", "scenarios/fixture.hcl", "--out", "my runs"},
+			Dir:     ".",
+			Scenario: expanded(t, &scenario.Scenario{
+				Name:     "fixture",
+				Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+				Workload: scenario.Workload{
+					Name: "main", Driver: "stream", Connections: 2, Tenants: 1, Queues: 1, Producers: 32, Workers: 128, Batch: 1,
+					Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
+					Lease: 30 * time.Second,
+				},
+				Phases: scenario.Phases{Warmup: 2 * time.Second, Window: 10 * time.Second, Drain: 30 * time.Second},
+				Rounds: timed,
+				Captures: []scenario.Capture{
+					{Kind: "mutex", MutexFraction: 1}, {Kind: "block", BlockRate: time.Microsecond},
+				},
+			}),
+			Host: result.Host{
+				OS: "linux", Kernel: "6.1.0-fixture", Arch: "amd64", CPUModel: "Invented CPU @ 2.0 GHz", CPUs: 2, GOMAXPROCS: 2,
+				GOMAXPROCSSource: "cpus", MemoryMB: 8192, CgroupCPUMax: "max", CgroupMemoryMax: "max", Filesystem: "ext4",
+				FsyncMsP50: 1.25, FsyncMsMax: 7.5,
+			},
+			Build: result.Build{GoVersion: "go1.26.0", Commit: "0123456789abcdef0123456789abcdef01234567", Server: "00ff00ff"},
+		},
+	}
+	var hists []result.RoundHistograms
+	for number := 1; number <= timed+profiled; number++ {
+		isProfiled := number > timed
+		rate := 152_000 + 4_000*random.NormFloat64()
+		if isProfiled {
+			rate *= 0.93
+		}
+		round := result.Round{
+			Number: number, Profiled: isProfiled, Verdict: result.Pass,
+			Started:       fixtureStart.Add(time.Duration(number) * 13 * time.Second),
+			WindowSeconds: 10, Cycles: uint64(rate * 10),
+			Metrics: map[string]float64{
+				result.ServerCPUUsPerCycle: 7.4 + 0.1*random.NormFloat64(),
+				result.ClientCPUUsPerCycle: 5.3 + 0.1*random.NormFloat64(),
+				result.ServerRSSMBMax:      184 + random.NormFloat64(),
+			},
+			Ledger: result.Ledger{Enqueued: uint64(rate * 12.1), Completed: uint64(rate * 12.1)},
+		}
+		h := result.NewHistograms()
+		for range 20_000 {
+			enqueue := 90e3 * math.Exp(0.45*random.NormFloat64())
+			settle := 70e3 * math.Exp(0.4*random.NormFloat64())
+			if random.Float64() < 0.004 {
+				enqueue += 2e6 * random.ExpFloat64()
+			}
+			require.NoError(t, h.Enqueue.RecordValue(int64(enqueue)))
+			require.NoError(t, h.Settle.RecordValue(int64(settle)))
+			require.NoError(t, h.Cycle.RecordValue(int64(enqueue+settle+40e3*random.ExpFloat64())))
+		}
+		round.Derive(h)
+		r.Rounds = append(r.Rounds, round)
+		hists = append(hists, result.RoundHistograms{Round: number, Histograms: h})
+	}
+	if timed > 0 {
+		metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate)
+		require.NoError(t, err)
+		r.Metrics = metrics
+	}
+	if profiled > 0 {
+		r.Profiles = []result.Profile{
+			{Kind: "mutex", File: "profiles/mutex.pb.gz", Unit: "nanoseconds", Total: 3.4e9, Top: []result.ProfileEntry{
+				{Function: "example.org/engine/shard.(*Inbox).Put", Flat: 2.1e9, Cum: 2.2e9, Share: 2.1 / 3.4},
+				{Function: "example.org/lib.Pool[go.shape.int|uint].Get", Flat: 0.9e9, Cum: 1e9, Share: 0.9 / 3.4},
+			}},
+			{Kind: "block", File: "profiles/block.pb.gz", Unit: "nanoseconds", Total: 512e9, Top: []result.ProfileEntry{
+				{Function: "example.org/engine/shard.(*Shard).run", Flat: 300e9, Cum: 300e9, Share: 300.0 / 512},
+			}},
+			{Kind: "allocs", File: "profiles/allocs.pb.gz", Unit: "bytes", Total: 2.8e9, Top: []result.ProfileEntry{
+				{Function: "example.org/engine/rpc.decode", Flat: 1.4e9, Cum: 1.9e9, Share: 0.5},
+			}},
+			{Kind: "goroutine", File: "profiles/goroutine.pb.gz", Unit: "count", Total: 1_234, Top: []result.ProfileEntry{
+				{Function: "example.org/engine/rpc.serve", Flat: 1_000, Cum: 1_100, Share: 1000.0 / 1234},
+			}},
+			{Kind: "cpu", File: "profiles/cpu.pb.gz", Unit: "nanoseconds"},
+		}
+	}
+	return r, hists
+}
+
+// expanded is a scenario as a stored manifest has it.
+func expanded(t testing.TB, s *scenario.Scenario) map[string]any {
+	t.Helper()
+	data, err := json.Marshal(scenario.Expand(s))
+	require.NoError(t, err)
+	var m map[string]any
+	require.NoError(t, json.Unmarshal(data, &m))
+	return m
+}
+
+// stored stores a run in a fresh folder and returns it.
+func stored(t testing.TB, r *result.Result, hists []result.RoundHistograms) string {
+	t.Helper()
+	f, err := result.Create(t.TempDir(), r.Run)
+	require.NoError(t, err)
+	require.NoError(t, f.Store(r, hists))
+	return f.Path()
+}
+
+// updateFixture stores the fixture as the tests read it.
+func updateFixture(t *testing.T) {
+	t.Helper()
+	r, hists := fixture(t, 7, 1)
+	dir := stored(t, r, hists)
+	require.NoError(t, os.MkdirAll(fixtureRun, 0o755))
+	for _, name := range []string{result.ResultFile, result.HistogramsFile} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.NoError(t, result.WriteFile(filepath.Join(fixtureRun, name), data))
+	}
+}

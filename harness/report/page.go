@@ -1,0 +1,240 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// markdown writes the page of r.
+func markdown(r *result.Result, plots []figure) string {
+	p := &page{}
+	title := r.Title
+	if title == "" {
+		title = r.Scenario
+	}
+	p.heading(1, "%s", text(title))
+	opening(p, r)
+	if r.Verdict == result.Incorrect {
+		p.paragraph("The ledger of this run does not balance, so no figure of it is published: a cycle rate that counts" +
+			" lost, duplicated or corrupted tasks is not a rate of completed work. The account of the tasks follows.")
+		summarySection(p, r)
+		ledgerSection(p, r)
+	} else {
+		summarySection(p, r)
+		plotSection(p, r, plots)
+		roundsSection(p, r)
+		ledgerSection(p, r)
+		profileSection(p, r)
+	}
+	scenarioSection(p, r)
+	provenanceSection(p, r)
+	p.heading(2, "What this page does not measure")
+	p.list(limits(r))
+	return strings.TrimRight(p.b.String(), "\n") + "\n"
+}
+
+// split returns the timed and the profiled rounds.
+func split(rounds []result.Round) (timed, profiled []result.Round) {
+	for _, round := range rounds {
+		if round.Profiled {
+			profiled = append(profiled, round)
+		} else {
+			timed = append(timed, round)
+		}
+	}
+	return timed, profiled
+}
+
+func opening(p *page, r *result.Result) {
+	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.",
+		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), plan(r.Rounds))
+	var reasons []string
+	for _, reason := range r.Reasons {
+		reasons = append(reasons, text(reason))
+	}
+	if len(reasons) > 0 {
+		p.paragraph("Reasons for the verdict:")
+		p.list(reasons)
+	}
+	var warnings []string
+	for _, warning := range r.Warnings {
+		warnings = append(warnings, text(warning))
+	}
+	if len(warnings) > 0 {
+		p.paragraph("Warnings:")
+		p.list(warnings)
+	}
+}
+
+// plan says how many rounds there were, and how long their windows.
+func plan(rounds []result.Round) string {
+	timed, profiled := split(rounds)
+	text := plural(len(timed), "timed round")
+	if window := windows(timed); window != "" {
+		text += " with a window of " + window
+	}
+	if len(profiled) > 0 {
+		text += ", " + plural(len(profiled), "profiled round")
+		if window := windows(profiled); window != "" {
+			text += " with a window of " + window
+		}
+	}
+	return text
+}
+
+// windows says how long the windows of rounds were: one length, or from the shortest to the longest.
+func windows(rounds []result.Round) string {
+	if len(rounds) == 0 {
+		return ""
+	}
+	low, high := rounds[0].WindowSeconds, rounds[0].WindowSeconds
+	for _, round := range rounds {
+		low, high = min(low, round.WindowSeconds), max(high, round.WindowSeconds)
+	}
+	if number(low) == number(high) {
+		return short(low) + " s"
+	}
+	return short(low) + " to " + short(high) + " s"
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func summarySection(p *page, r *result.Result) {
+	p.heading(2, "Summary, durability %s", code(r.Manifest.Durability()))
+	var rows [][]string
+	metrics := result.Published(r)
+	for _, spec := range result.Specs() {
+		m, found := metrics[spec.Name]
+		if !found || spec.Unit == "samples" {
+			continue
+		}
+		format := number
+		if spec.OfLedger() {
+			format = integral
+		}
+		rows = append(rows, []string{
+			code(spec.Name), format(m.Median), format(m.Low), format(m.High), fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics),
+		})
+	}
+	if len(rows) == 0 {
+		p.paragraph("No metric could be summarised.")
+		return
+	}
+	p.table([]string{"metric", ">value", ">low", ">high", ">n", "unit", "what value, low and high are"}, rows)
+	p.paragraph("n is the number of rounds. All values: durability %s, revision %s, %s.",
+		code(r.Manifest.Durability()), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
+}
+
+// meaning says how the three numbers of a metric came about.
+func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) string {
+	switch {
+	case spec.OfLedger():
+		return "sum over all rounds, profiled ones too; lowest and highest round"
+	case spec.Family != "" && strings.HasSuffix(spec.Name, "_max"):
+		return fmt.Sprintf("largest of %s samples, all timed rounds; lowest and highest round", integral(all[spec.Family+"_n"].Median))
+	case spec.Family != "":
+		return "percentile of all timed rounds merged; lowest and highest round"
+	case m.N >= stat.MinIntervalN:
+		return "median of the timed rounds and its 95 % interval"
+	default:
+		return "median of the timed rounds and their range"
+	}
+}
+
+func unit(u string) string {
+	if u == "us" {
+		return "µs"
+	}
+	return text(u)
+}
+
+func plotSection(p *page, r *result.Result, plots []figure) {
+	for _, plot := range plots {
+		if plot.svg == nil {
+			continue
+		}
+		p.paragraph("![%s, durability %s](%s)", text(plot.caption), text(r.Manifest.Durability()), plot.file)
+		p.paragraph("*%s. Durability %s, run %s, revision %s, %s.*", plot.caption, code(r.Manifest.Durability()),
+			code(r.Run), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
+	}
+}
+
+func roundsSection(p *page, r *result.Result) {
+	if len(r.Rounds) == 0 {
+		return
+	}
+	p.heading(2, "Rounds, durability %s", code(r.Manifest.Durability()))
+	columns := []struct{ header, metric string }{
+		{">cycles/s", result.CyclesPerS},
+		{">server CPU, µs/cycle", result.ServerCPUUsPerCycle},
+		{">client CPU, µs/cycle", result.ClientCPUUsPerCycle},
+		{">server memory, MB", result.ServerRSSMBMax},
+		{">enqueue p99, ms", result.EnqueueLatencyMs + "_p99"},
+		{">settle p99, ms", result.SettleLatencyMs + "_p99"},
+		{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
+		{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
+	}
+	header := []string{">round", "kind", "verdict", "started (UTC)", ">window, s", ">cycles"}
+	for _, c := range columns {
+		header = append(header, c.header)
+	}
+	var rows [][]string
+	var notes []string
+	for _, round := range r.Rounds {
+		kind := "timed"
+		if round.Profiled {
+			kind = "profiled"
+		}
+		row := []string{
+			fmt.Sprint(round.Number), kind, text(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
+			short(round.WindowSeconds), count(round.Cycles),
+		}
+		for _, c := range columns {
+			cell := "–"
+			if v, found := round.Metrics[c.metric]; found {
+				cell = number(v)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+		for _, reason := range round.Reasons {
+			notes = append(notes, fmt.Sprintf("Round %d: %s", round.Number, text(reason)))
+		}
+	}
+	p.table(header, rows)
+	p.list(notes)
+}
+
+func ledgerSection(p *page, r *result.Result) {
+	if len(r.Rounds) == 0 {
+		return
+	}
+	p.heading(2, "Ledger, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("The account of every task of a round, warm-up and drain included. Unknown are tasks that were sent and" +
+		" neither acknowledged nor refused.")
+	var rows [][]string
+	var faults []string
+	for _, round := range r.Rounds {
+		l := round.Ledger
+		rows = append(rows, []string{
+			fmt.Sprint(round.Number), count(l.Enqueued), count(l.Unknown), count(l.Completed), count(l.Lost), count(l.Duplicated), count(l.Corrupted),
+		})
+		for _, sample := range l.Samples {
+			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
+		}
+	}
+	p.table([]string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}, rows)
+	if len(faults) > 0 {
+		p.paragraph("Some of the tasks at fault:")
+		p.list(faults)
+	}
+}

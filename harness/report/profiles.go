@@ -1,0 +1,132 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// profileSection shows the top entries of each profile, per cycle where the profiled round is known.
+func profileSection(p *page, r *result.Result) {
+	if len(r.Profiles) == 0 {
+		return
+	}
+	p.heading(2, "Where the time went, durability %s", code(r.Manifest.Durability()))
+	_, profiled := split(r.Rounds)
+	var cycles uint64
+	if len(profiled) == 1 {
+		cycles = profiled[0].Cycles
+		p.paragraph("Profiles are of the server in round %d, which is profiled and not timed: its window of %s s had %s cycles.%s",
+			profiled[0].Number, short(profiled[0].WindowSeconds), count(cycles), overhead(r, profiled[0]))
+	} else {
+		p.paragraph("Profiles are of the server in profiled rounds, which are not timed.")
+	}
+	for _, profile := range r.Profiles {
+		profileTable(p, r, profile, cycles)
+	}
+}
+
+// overhead compares the profiled round with the median of the timed ones.
+func overhead(r *result.Result, profiled result.Round) string {
+	median := r.Metrics[result.CyclesPerS].Median
+	rate, measured := profiled.Metrics[result.CyclesPerS]
+	if !measured || median <= 0 {
+		return ""
+	}
+	change := 100 * (rate/median - 1)
+	return fmt.Sprintf(" It ran at %s cycles/s, %+.1f %% against the median of the timed rounds: that is what profiling cost, and noise.",
+		number(rate), change)
+}
+
+func profileTable(p *page, r *result.Result, profile result.Profile, cycles uint64) {
+	p.heading(3, "Profile %s", code(profile.Kind))
+	// A count of goroutines is a state at one moment: it does not add up over cycles.
+	perCycle := cycles > 0 && profile.Kind != "goroutine"
+	total := scaled(profile.Total, profile.Unit)
+	if profile.Unit == "count" {
+		total = integral(profile.Total)
+	}
+	if perCycle {
+		total += fmt.Sprintf(", %s per cycle", scaled(profile.Total/float64(cycles), profile.Unit))
+	}
+	p.paragraph("Total: %s, durability %s. File: %s.", total, code(r.Manifest.Durability()), code(profile.File))
+	for _, caveat := range caveats(r.Manifest, profile.Kind) {
+		p.paragraph("%s", caveat)
+	}
+	if len(profile.Top) == 0 {
+		p.paragraph("It has no entries: nothing of this kind was recorded in the window.")
+		return
+	}
+	header := []string{"function", ">share", ">flat", ">flat + callees"}
+	if perCycle {
+		header = append(header, ">flat per cycle")
+	}
+	var rows [][]string
+	for _, entry := range profile.Top {
+		row := []string{
+			code(entry.Function), percent(entry.Share), scaled(entry.Flat, profile.Unit), scaled(entry.Cum, profile.Unit),
+		}
+		if perCycle {
+			row = append(row, scaled(entry.Flat/float64(cycles), profile.Unit))
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, rows)
+}
+
+// caveats says how to read a profile of that kind.
+func caveats(m result.Manifest, kind string) []string {
+	switch kind {
+	case "cpu":
+		return []string{"CPU time is sampled, 100 times a second for each running thread: entries of a few samples are uncertain."}
+	case "mutex":
+		caveat := "Delay is what others waited, charged to the function that unlocked. Locks inside the Go runtime appear under runtime-internal names."
+		if fraction, found := captureRate(m, kind); found && fraction > 0 {
+			if fraction == 1 {
+				return []string{"Every contended unlock is recorded. " + caveat}
+			}
+			return []string{fmt.Sprintf("One contended unlock in %s is recorded and scaled up. %s", short(fraction), caveat)}
+		}
+		return []string{caveat}
+	case "block":
+		caveat := "Delay is charged to the function that waited, and goroutines that wait for work count too: the total exceeds the window where many do."
+		if rate, found := captureRate(m, kind); found && rate > 0 {
+			return []string{fmt.Sprintf("Waits of at least %s are all recorded, shorter ones by a proportional sample. %s", scaled(rate, "nanoseconds"), caveat)}
+		}
+		return []string{caveat}
+	case "allocs":
+		return []string{"Allocations are sampled, by default one for each 512 KiB allocated, and scaled up."}
+	case "goroutine":
+		return []string{"Goroutines are counted at one moment, not over the window."}
+	default:
+		return nil
+	}
+}
+
+// captureRate returns the rate of the capture of that kind in the scenario: a fraction, or nanoseconds.
+func captureRate(m result.Manifest, kind string) (float64, bool) {
+	for _, capture := range m.Settings("captures") {
+		if k, _ := capture.Setting("kind"); k != kind {
+			continue
+		}
+		value, found := capture.Setting("rate")
+		if !found {
+			return 0, false
+		}
+		return inNanoseconds(value)
+	}
+	return 0, false
+}
+
+// inNanoseconds reads a number, or a duration as Go writes it.
+func inNanoseconds(value string) (float64, bool) {
+	if v, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return v, true
+	}
+	if d, found := parseDuration(value); found {
+		return float64(d), true
+	}
+	return 0, false
+}

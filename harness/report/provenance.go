@@ -1,0 +1,163 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// machine names the host in a few words.
+func machine(h result.Host) string {
+	cpu := h.CPUModel
+	if cpu == "" {
+		cpu = "unknown CPU"
+	}
+	return fmt.Sprintf("%s, %d CPUs", text(cpu), h.CPUs)
+}
+
+// provenanceSection says what one needs to trust the figures, and to measure them again.
+func provenanceSection(p *page, r *result.Result) {
+	p.heading(2, "Provenance")
+	host, build := r.Manifest.Host, r.Manifest.Build
+	rows := [][]string{
+		{"run", code(r.Run)},
+		{"command", code(commandLine(r.Manifest.Command))},
+		{"working directory", code(r.Manifest.Dir)},
+		{"durability", code(r.Manifest.Durability())},
+		{"commit", code(build.Revision())},
+		{"server binary, SHA-256", code(build.Server)},
+		{"Go", text(build.GoVersion)},
+		{"started (UTC)", moment(r.Started)},
+		{"finished (UTC)", moment(r.Finished)},
+		{"rounds", text(plan(r.Rounds))},
+		{"operating system", text(strings.TrimSpace(host.OS + " " + host.Arch))},
+		{"kernel", text(host.Kernel)},
+		{"CPU", text(host.CPUModel)},
+		{"CPUs", known(float64(host.CPUs), "")},
+		{"GOMAXPROCS", fmt.Sprintf("%s, from %s", known(float64(host.GOMAXPROCS), ""), text(orUnknown(host.GOMAXPROCSSource)))},
+		{"memory", known(host.MemoryMB, "MB")},
+		{"cgroup CPU limit", text(host.CgroupCPUMax)},
+		{"cgroup memory limit", text(host.CgroupMemoryMax)},
+		{"file system of the data", text(host.Filesystem)},
+		{"fsync latency there, before the first round", fmt.Sprintf("median %s, largest %s", known(host.FsyncMsP50, "ms"), known(host.FsyncMsMax, "ms"))},
+	}
+	var filled [][]string
+	for _, row := range rows {
+		filled = append(filled, []string{row[0], orUnknown(row[1])})
+	}
+	p.table([]string{"what", "value"}, filled)
+}
+
+// known writes a value of the host, where 0 says that it could not be read.
+func known(v float64, unit string) string {
+	if v == 0 {
+		return "unknown"
+	}
+	return strings.TrimSpace(short(v) + " " + unit)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}
+
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+// commandLine writes arguments as a shell would need them.
+func commandLine(args []string) string {
+	quoted := make([]string, len(args))
+	for i, arg := range args {
+		quoted[i] = arg
+		plain := arg != "" && !strings.ContainsFunc(arg, func(c rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%", c)
+		})
+		if !plain {
+			quoted[i] = "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// scenarioSection lists what of the expanded scenario shapes the figures. What a scenario does not have is not
+// listed.
+func scenarioSection(p *page, r *result.Result) {
+	m := r.Manifest
+	var rows [][]string
+	for _, s := range []struct{ name, path string }{
+		{"topology", "topology.kind"},
+		{"shards", "topology.shards"},
+		{"durability", "topology.durability"},
+		{"listen", "topology.listen"},
+		{"driver", "workload.driver"},
+		{"connections", "workload.connections"},
+		{"tenants", "workload.tenants"},
+		{"queues per tenant", "workload.queues"},
+		{"producers", "workload.producers"},
+		{"worker slots", "workload.workers"},
+		{"tasks per call", "workload.batch"},
+		{"arrivals", "workload.arrivals.kind"},
+	} {
+		if value, found := m.Setting(s.path); found {
+			rows = append(rows, []string{s.name, code(value)})
+		}
+	}
+	if payload := payload(m); payload != "" {
+		rows = append(rows, []string{"payload, bytes", code(payload)})
+	}
+	for _, s := range []struct{ name, path string }{
+		{"lease", "workload.lease"},
+		{"warm-up", "phases.warmup"},
+		{"window", "phases.window"},
+		{"drain, at most", "phases.drain"},
+	} {
+		if d, found := durationSetting(m, s.path); found {
+			rows = append(rows, []string{s.name, code(d.String())})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Scenario")
+	p.table([]string{"setting", "value"}, rows)
+}
+
+func payload(m result.Manifest) string {
+	kind, hasKind := m.Setting("workload.payload.kind")
+	low, hasLow := m.Setting("workload.payload.bytes_min")
+	high, hasHigh := m.Setting("workload.payload.bytes_max")
+	switch {
+	case !hasKind || !hasLow:
+		return ""
+	case !hasHigh || low == high:
+		return fmt.Sprintf("%s(%s)", kind, low)
+	default:
+		return fmt.Sprintf("%s(%s, %s)", kind, low, high)
+	}
+}
+
+// durationSetting returns a duration of the scenario, which JSON holds in nanoseconds or as Go writes it.
+func durationSetting(m result.Manifest, path string) (time.Duration, bool) {
+	value, found := m.Setting(path)
+	if !found {
+		return 0, false
+	}
+	return parseDuration(value)
+}
+
+func parseDuration(value string) (time.Duration, bool) {
+	if ns, err := strconv.ParseInt(value, 10, 64); err == nil {
+		return time.Duration(ns), true
+	}
+	d, err := time.ParseDuration(value)
+	return d, err == nil
+}

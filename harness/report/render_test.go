@@ -1,0 +1,258 @@
+package report_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// contents returns what files hold, by base name.
+func contents(t *testing.T, paths []string) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		found[filepath.Base(path)] = string(data)
+	}
+	return found
+}
+
+// rendered stores a run, renders it, and returns what was written by base name.
+func rendered(t *testing.T, r *result.Result, hists []result.RoundHistograms) map[string]string {
+	t.Helper()
+	written, err := report.Render(stored(t, r, hists), t.TempDir())
+	require.NoError(t, err)
+	return contents(t, written)
+}
+
+func TestTheSameRunYieldsTheSameBytes(t *testing.T) {
+	r, hists := fixture(t, 7, 1)
+	first := rendered(t, r, hists)
+	require.Len(t, first, 3)
+	for range 5 { // maps are walked in another order each time
+		assert.Equal(t, first, rendered(t, r, hists))
+	}
+}
+
+func TestRenderIntoTheRunFolder(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	dir := stored(t, r, hists)
+	latest := filepath.Join(filepath.Dir(dir), result.LatestLink)
+	written, err := report.Render(latest, dir) // the same folder by another name
+	require.NoError(t, err)
+	assert.Equal(t, []string{"report.md", "fixture-throughput.svg", "fixture-latency.svg"}, bases(written))
+	assert.Equal(t, contents(t, written)["report.md"], rendered(t, r, hists)["fixture.md"], "where it lies is not in the page")
+}
+
+func TestPublishedPagesAreMadeFromThePublishedData(t *testing.T) {
+	r, hists := fixture(t, 3, 1)
+	reports := filepath.Join(t.TempDir(), "reports")
+	written, err := report.Publish(stored(t, r, hists), reports)
+	require.NoError(t, err)
+	published := contents(t, written)
+	require.Contains(t, published, "fixture.md")
+	data := filepath.Join(reports, "data", "fixture")
+	entries, err := os.ReadDir(data)
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "the data and nothing else")
+
+	again, err := report.Render(data, t.TempDir())
+	require.NoError(t, err)
+	assert.Equal(t, published, contents(t, again))
+
+	_, err = report.Publish(t.TempDir(), reports)
+	require.ErrorContains(t, err, "result.json")
+	assert.Equal(t, published, contents(t, written), "a run that cannot be read replaces nothing")
+}
+
+// Every heading and caption with figures under it says the durability.
+func TestDurabilityStandsBesideTheFigures(t *testing.T) {
+	r, hists := fixture(t, 7, 1)
+	files := rendered(t, r, hists)
+	for line := range strings.SplitSeq(files["fixture.md"], "\n") {
+		for _, start := range []string{"Verdict:", "## Summary", "## Rounds", "## Ledger", "## Where", "n is", "Total:", "![", "*"} {
+			if strings.HasPrefix(line, start) {
+				assert.Regexp(t, "[Dd]urability `?none", line)
+			}
+		}
+	}
+	assert.Contains(t, files["fixture-throughput.svg"], "durability none")
+	assert.Contains(t, files["fixture-latency.svg"], "durability none")
+}
+
+func TestNoFigureOfAnIncorrectRun(t *testing.T) {
+	r, hists := fixture(t, 7, 1)
+	dir, out := stored(t, r, hists), t.TempDir()
+	written, err := report.Render(dir, out)
+	require.NoError(t, err)
+	require.Len(t, written, 3)
+
+	r.Verdict, r.Reasons = result.Incorrect, []string{"round 3 lost 2 tasks"}
+	r.Rounds[2].Verdict = result.Incorrect
+	r.Rounds[2].Ledger.Lost = 2
+	r.Rounds[2].Ledger.Samples = []string{"task t0/q0 #17: enqueued, never completed"}
+	r.Metrics["lost"] = result.Metric{Median: 2, High: 2, N: 8, Unit: "tasks"}
+	written, err = report.Render(stored(t, r, hists), out)
+	require.NoError(t, err)
+	require.Equal(t, []string{"fixture.md"}, bases(written))
+	entries, err := os.ReadDir(out)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "the plots of the earlier run are gone")
+	page := contents(t, written)["fixture.md"]
+	assert.Contains(t, page, "Verdict: **incorrect**")
+	assert.Contains(t, page, "round 3 lost 2 tasks")
+	assert.Contains(t, page, `Round 3: task t0/q0 \#17: enqueued, never completed`)
+	assert.Contains(t, page, "| `lost` | 2 | 0 | 2 | 8 | tasks |")
+	for _, figure := range []string{"cycles_per_s", "latency_ms", ".svg", "## Rounds", "152,000"} {
+		assert.NotContains(t, page, figure)
+	}
+}
+
+func TestOneRoundWithoutProfiles(t *testing.T) {
+	r, hists := fixture(t, 1, 0)
+	files := rendered(t, r, hists)
+	require.Len(t, files, 3)
+	page := files["fixture.md"]
+	assert.Contains(t, page, "1 timed round with a window of 10 s.")
+	assert.NotContains(t, page, "profiled round with")
+	assert.NotContains(t, page, "Where the time went")
+	assert.Contains(t, page, "median of the timed rounds and their range")
+	assert.NotContains(t, page, "95 %")
+	assert.Contains(t, files["fixture-throughput.svg"], "its range")
+}
+
+// A run that failed in its first round has neither metrics nor histograms, and a manifest of another version may
+// lack any setting: the page says what is known.
+func TestPageOfARunThatMeasuredNothing(t *testing.T) {
+	r, _ := fixture(t, 0, 0)
+	r.Verdict, r.Reasons = result.Invalid, []string{"queued exited: *disk full*"}
+	r.Title = ""
+	r.Manifest = result.Manifest{}
+	files := rendered(t, r, nil)
+	require.Equal(t, []string{"fixture.md"}, slices.Collect(maps.Keys(files)))
+	page := files["fixture.md"]
+	assert.True(t, strings.HasPrefix(page, "# fixture\n"))
+	assert.Contains(t, page, "durability `unknown`")
+	assert.Contains(t, page, "No metric could be summarised.")
+	assert.Contains(t, page, `queued exited: \*disk full\*`)
+	assert.Contains(t, page, "does not say when the server acknowledged")
+	for _, untrue := range []string{"NaN", "Inf", "closed", "shard", "&lt;nil"} {
+		assert.NotContains(t, page, untrue)
+	}
+}
+
+func TestLimitsFollowTheScenario(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	last := func() string {
+		_, section, found := strings.Cut(rendered(t, r, hists)["fixture.md"], "\n## What this page does not measure\n")
+		require.True(t, found)
+		assert.NotContains(t, section, "\n## ", "it is the last section")
+		return section
+	}
+	section := last()
+	for _, says := range []string{"omit what was never sent", "share the 2 CPUs", "no packet leaves", "one shard", "loss of power", "Every payload has 64 bytes."} {
+		assert.Contains(t, section, says)
+	}
+	assert.NotContains(t, section, "working tree")
+
+	scenario := r.Manifest.Scenario.(map[string]any)
+	scenario["topology"] = map[string]any{"kind": "sharded", "shards": 4, "durability": "sync"}
+	scenario["workload"] = map[string]any{"arrivals": map[string]any{"kind": "rate"}, "payload": map[string]any{"kind": "uniform", "bytes_min": 1, "bytes_max": 9}}
+	scenario["faults"] = []any{map[string]any{"kind": "kill"}}
+	r.Manifest.Build.Dirty = true
+	section = last()
+	for _, untrue := range []string{"never sent", "no packet leaves", "one shard", "loss of power", "Other payload", "Nothing was killed"} {
+		assert.NotContains(t, section, untrue)
+	}
+	assert.Contains(t, section, "fsync latency of this host")
+	assert.Contains(t, section, "working tree")
+}
+
+// What the page says of a scenario is what scenario.Expand writes into the manifest.
+func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
+	s := &scenario.Scenario{
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "sync"},
+		Workload: scenario.Workload{Payload: scenario.Payload{Kind: "uniform", Min: 64, Max: 256}, Lease: time.Minute},
+		Captures: []scenario.Capture{{Kind: "mutex", MutexFraction: 5}, {Kind: "block", BlockRate: 2 * time.Millisecond}},
+	}
+	r, hists := fixture(t, 1, 1)
+	r.Manifest.Scenario = scenario.Expand(s)
+	page := rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{
+		"| payload, bytes | `uniform(64, 256)` |", "| lease | `1m0s` |", "| durability | `sync` |",
+		"One contended unlock in 5 is recorded", "Waits of at least 2.00 ms are all recorded",
+	} {
+		assert.Contains(t, page, says)
+	}
+	assert.NotContains(t, page, "Every payload has")
+
+	s.Workload.Payload = scenario.Payload{Kind: "fixed", Min: 100, Max: 100}
+	r.Manifest.Scenario = scenario.Expand(s)
+	page = rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "| payload, bytes | `fixed(100)` |")
+	assert.Contains(t, page, "Every payload has 100 bytes.")
+}
+
+// Text that is not ours cannot break a table, a code span or the page.
+func TestForeignTextIsEscaped(t *testing.T) {
+	r, hists := fixture(t, 2, 1)
+	r.Title = "a <script>\n# b"
+	r.Manifest.Host.CPUModel = "Chip | 4*2 [x]"
+	r.Manifest.Command = []string{"prony", "run", "a|b `c`.hcl", "it's"}
+	r.Rounds[0].Reasons = []string{"a_b_c | d"}
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.True(t, strings.HasPrefix(page, "# a &lt;script&gt; \\# b\n"), page[:60])
+	assert.Contains(t, page, `| CPU | Chip \| 4\*2 \[x\] |`)
+	assert.Contains(t, page, "| command | `` prony run 'a\\|b `c`.hcl' 'it'\\''s' `` |")
+	assert.Contains(t, page, `Round 1: a\_b\_c | d`)
+	columns := 0
+	for line := range strings.SplitSeq(page, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			columns = 0
+			continue
+		}
+		cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+		if columns > 0 {
+			assert.Equal(t, columns, cells, line)
+		}
+		columns = cells
+	}
+}
+
+func TestProfilesPerCycle(t *testing.T) {
+	r, hists := fixture(t, 2, 1)
+	r.Rounds[2].Cycles = 1_000_000
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "Total: 512 s, 512 µs per cycle")
+	assert.Contains(t, page, "| 58.6 % | 300 s | 300 s | 300 µs |")
+	assert.Contains(t, page, "Waits of at least 1.00 µs are all recorded")
+	assert.Contains(t, page, "Every contended unlock is recorded")
+	assert.Contains(t, page, "nothing of this kind was recorded")
+
+	r.Rounds[2].Cycles = 0
+	page = rendered(t, r, hists)["fixture.md"]
+	assert.NotContains(t, page, "per cycle |")
+	assert.Contains(t, page, "| 58.6 % | 300 s | 300 s |\n")
+}
+
+func TestRenderSaysWhatItCannotRead(t *testing.T) {
+	_, err := report.Render(filepath.Join(t.TempDir(), "none"), t.TempDir())
+	require.ErrorIs(t, err, os.ErrNotExist)
+	r, hists := fixture(t, 1, 0)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, err = report.Render(stored(t, r, hists), filepath.Join(file, "out"))
+	require.Error(t, err)
+}

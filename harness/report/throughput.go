@@ -1,0 +1,124 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"image/color"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+var errNothingToPlot = errors.New("nothing to plot")
+
+// throughputPlot draws the cycles per second of each round from zero, the median of the timed rounds, and the
+// band of its interval or range. Profiled rounds are drawn apart: they are not in the median.
+func throughputPlot(r *result.Result) ([]byte, error) {
+	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s", r.Scenario, r.Manifest.Durability()))
+	p.X.Label.Text = "round"
+	p.Y.Label.Text = "cycles per second (1/s)"
+	var timed, profiled plotter.XYs
+	var names []plot.Tick
+	limit := 0.0
+	for i, round := range r.Rounds {
+		at := float64(i + 1)
+		names = append(names, plot.Tick{Value: at, Label: strconv.Itoa(round.Number)})
+		rate, measured := round.Metrics[result.CyclesPerS]
+		if !measured {
+			continue
+		}
+		limit = max(limit, rate)
+		if round.Profiled {
+			profiled = append(profiled, plotter.XY{X: at, Y: rate})
+		} else {
+			timed = append(timed, plotter.XY{X: at, Y: rate})
+		}
+	}
+	if limit == 0 {
+		return nil, errNothingToPlot
+	}
+	last := float64(len(r.Rounds))
+	metric, summarised := r.Metrics[result.CyclesPerS]
+	p.Add(lightGrid(false))
+	if err := addBars(p, timed, blue, "timed round"); err != nil {
+		return nil, err
+	}
+	if err := addBars(p, profiled, grey, "profiled round, not in the median"); err != nil {
+		return nil, err
+	}
+	if summarised {
+		limit = max(limit, metric.High)
+		if err := addMedian(p, metric, last); err != nil {
+			return nil, err
+		}
+	}
+	p.X.Min, p.X.Max = 0.5, last+0.5
+	p.Y.Min = 0
+	p.Y.Max = limit * 1.35 // room for the legend
+	p.X.Tick.Marker = plot.ConstantTicks(thin(names, 25))
+	p.X.Tick.Length = 0
+	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.1))
+	return svg(p)
+}
+
+// addBars draws a bar from zero for each round, all in one colour.
+func addBars(p *plot.Plot, points plotter.XYs, fill color.Color, name string) error {
+	for i, point := range points {
+		const half = 0.31
+		bar, err := plotter.NewPolygon(plotter.XYs{
+			{X: point.X - half, Y: 0},
+			{X: point.X - half, Y: point.Y},
+			{X: point.X + half, Y: point.Y},
+			{X: point.X + half, Y: 0},
+		})
+		if err != nil {
+			return fmt.Errorf("draw a bar: %w", err)
+		}
+		bar.Color = fill
+		bar.Width = 0
+		p.Add(bar)
+		if i == 0 {
+			p.Legend.Add(name, bar)
+		}
+	}
+	return nil
+}
+
+func addMedian(p *plot.Plot, m result.Metric, last float64) error {
+	left, right := 0.5, last+0.5
+	band, err := plotter.NewPolygon(plotter.XYs{{X: left, Y: m.Low}, {X: left, Y: m.High}, {X: right, Y: m.High}, {X: right, Y: m.Low}})
+	if err != nil {
+		return fmt.Errorf("draw the interval: %w", err)
+	}
+	band.Color = bandShade
+	band.Width = 0
+	line, err := plotter.NewLine(plotter.XYs{{X: left, Y: m.Median}, {X: right, Y: m.Median}})
+	if err != nil {
+		return fmt.Errorf("draw the median: %w", err)
+	}
+	line.LineStyle = draw.LineStyle{Color: orange, Width: vg.Points(2)}
+	p.Add(band, line)
+	spread := "its range"
+	if m.N >= stat.MinIntervalN {
+		spread = "its 95 % interval"
+	}
+	p.Legend.Add(fmt.Sprintf("median %s/s and %s, %s to %s, n = %d", number(m.Median), spread, number(m.Low), number(m.High), m.N), band, line)
+	return nil
+}
+
+// thin keeps at most limit labels of ticks, evenly.
+func thin(ticks []plot.Tick, limit int) []plot.Tick {
+	every := (len(ticks) + limit - 1) / limit
+	for i := range ticks {
+		if i%every != 0 {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
+}

@@ -1,0 +1,109 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// benchUnits are the metrics of a line of bench.txt and their units there: what one cycle or second has of
+// something, as benchstat shows it. benchstat reads MB as 10^6 bytes.
+var benchUnits = []struct{ metric, unit string }{
+	{CyclesPerS, "cycles/s"},
+	{CPUUsPerCycle, "cpu-us/cycle"},
+	{ServerCPUUsPerCycle, "server-cpu-us/cycle"},
+	{ClientCPUUsPerCycle, "client-cpu-us/cycle"},
+	{ServerRSSMBMax, "server-rss-MB"},
+	{EnqueueLatencyMs + "_p50", "enqueue-p50-ms"},
+	{EnqueueLatencyMs + "_p99", "enqueue-p99-ms"},
+	{SettleLatencyMs + "_p50", "settle-p50-ms"},
+	{SettleLatencyMs + "_p99", "settle-p99-ms"},
+	{CycleLatencyMs + "_p50", "cycle-p50-ms"},
+	{CycleLatencyMs + "_p99", "cycle-p99-ms"},
+}
+
+// WriteBench writes r in the Go benchmark format: one line for each timed round with a sound measurement, so
+// that benchstat sees rounds as repetitions. Of a run whose ledger does not balance it writes no figure.
+//
+// What two runs should differ in, such as the commit, stands in comments: benchstat puts results whose
+// configuration differs in separate tables and would compare nothing.
+func WriteBench(w io.Writer, r *Result) error {
+	if _, err := fmt.Fprintf(w, "# run: %s\n# commit: %s\n# go: %s\n# kernel: %s\n# verdict: %s\n",
+		oneLine(r.Run), oneLine(r.Manifest.Build.Revision()), oneLine(r.Manifest.Build.GoVersion),
+		oneLine(r.Manifest.Host.Kernel), oneLine(string(r.Verdict))); err != nil {
+		return err
+	}
+	if r.Verdict == Incorrect {
+		_, err := io.WriteString(w, "# no figures: the ledger does not balance\n")
+		return err
+	}
+	out := benchfmt.NewWriter(w)
+	for _, u := range benchUnits {
+		spec, _ := Lookup(u.metric)
+		record := &benchfmt.UnitMetadata{
+			UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"},
+			OrigUnit:        u.unit,
+			Value:           string(spec.Better),
+		}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+	}
+	config := benchConfig(r)
+	name := fmt.Sprintf("%s/durability=%s", camel(r.Scenario), Slug(r.Manifest.Durability()))
+	for _, round := range r.Rounds {
+		sound := round.Verdict != Incorrect && round.Verdict != Invalid && round.Verdict != Misconfigured
+		if round.Profiled || !sound || round.Cycles == 0 {
+			continue
+		}
+		line := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: int(round.Cycles)}
+		line.Values = append(line.Values, benchfmt.Value{
+			Value: round.WindowSeconds / float64(round.Cycles), Unit: "sec/op",
+			OrigValue: round.WindowSeconds * 1e9 / float64(round.Cycles), OrigUnit: "ns/op",
+		})
+		for _, u := range benchUnits {
+			if v, found := round.Metrics[u.metric]; found {
+				line.Values = append(line.Values, benchfmt.Value{Value: v, Unit: u.unit})
+			}
+		}
+		if err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func benchConfig(r *Result) []benchfmt.Config {
+	host := r.Manifest.Host
+	var config []benchfmt.Config
+	for _, c := range []struct{ key, value string }{
+		{"goos", host.OS},
+		{"goarch", host.Arch},
+		{"cpu", host.CPUModel},
+		{"gomaxprocs", fmt.Sprint(host.GOMAXPROCS)},
+		{"filesystem", host.Filesystem},
+		{"scenario", r.Scenario},
+		{"durability", r.Manifest.Durability()},
+	} {
+		if value := oneLine(c.value); value != "" {
+			config = append(config, benchfmt.Config{Key: c.key, Value: []byte(value), File: true})
+		}
+	}
+	return config
+}
+
+// camel turns a scenario's name into a benchmark's: "full-cycle" into "FullCycle".
+func camel(name string) string {
+	var b strings.Builder
+	for part := range strings.FieldsFuncSeq(Slug(name), func(c rune) bool { return c == '-' || c == '_' }) {
+		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	}
+	if b.Len() == 0 {
+		return "Unnamed"
+	}
+	return b.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

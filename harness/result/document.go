@@ -1,0 +1,92 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Document is what `prony run --json` and `prony check --json` print: the outcome of all scenarios.
+type Document struct {
+	Verdict   Verdict   `json:"verdict"` // the worst of the scenarios'
+	Scenarios []Outcome `json:"scenarios"`
+}
+
+// Outcome is one scenario in a Document.
+type Outcome struct {
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	// Run is the path of the run folder, or "" where there is none.
+	Run        string            `json:"run,omitempty"`
+	Durability string            `json:"durability,omitempty"`
+	Reasons    []string          `json:"reasons,omitempty"`
+	Warnings   []string          `json:"warnings,omitempty"`
+	Metrics    map[string]Metric `json:"metrics"`
+}
+
+// NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes
+// only the counts of tasks at fault: no other figure means anything then.
+func NewOutcome(r *Result, run string) Outcome {
+	return Outcome{
+		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
+		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r),
+	}
+}
+
+// Published returns the metrics of r that may be shown: all of them, or where the verdict is incorrect only
+// the counts of tasks at fault.
+func Published(r *Result) map[string]Metric {
+	metrics := make(map[string]Metric, len(r.Metrics))
+	maps.Copy(metrics, r.Metrics)
+	if r.Verdict == Incorrect {
+		maps.DeleteFunc(metrics, func(name string, _ Metric) bool {
+			spec, known := Lookup(name)
+			return !known || !spec.OfLedger()
+		})
+	}
+	return metrics
+}
+
+// NewDocument returns the document of these outcomes, in their order. Of none its verdict is misconfigured:
+// what measured nothing has passed nothing.
+func NewDocument(outcomes ...Outcome) *Document {
+	doc := &Document{Verdict: Misconfigured, Scenarios: make([]Outcome, 0, len(outcomes))}
+	verdicts := make([]Verdict, 0, len(outcomes))
+	for _, o := range outcomes {
+		if o.Metrics == nil {
+			o.Metrics = map[string]Metric{}
+		}
+		doc.Scenarios = append(doc.Scenarios, o)
+		verdicts = append(verdicts, o.Verdict)
+	}
+	if len(outcomes) > 0 {
+		doc.Verdict = Worst(verdicts...)
+	}
+	return doc
+}
+
+// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes nothing if a
+// metric is NaN or infinite, and names that metric.
+func (d *Document) WriteJSON(w io.Writer) error {
+	for _, o := range d.Scenarios {
+		for _, name := range slices.Sorted(maps.Keys(o.Metrics)) {
+			m := o.Metrics[name]
+			for _, v := range []float64{m.Median, m.Low, m.High} {
+				if math.IsNaN(v) || math.IsInf(v, 0) {
+					return fmt.Errorf("scenario %s: metric %s is %v: a document holds finite numbers only", o.Name, name, v)
+				}
+			}
+		}
+	}
+	data, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the document: %w", err)
+	}
+	if _, err := w.Write(append(data, '\n')); err != nil {
+		return fmt.Errorf("write the document: %w", err)
+	}
+	return nil
+}

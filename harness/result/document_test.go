@@ -1,0 +1,71 @@
+package result_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+func TestDocumentIsOneJSONDocument(t *testing.T) {
+	r, _ := sampleResult(t)
+	var out bytes.Buffer
+	require.NoError(t, result.NewDocument(result.NewOutcome(r, "runs/x")).WriteJSON(&out))
+	decoder := json.NewDecoder(&out)
+	var doc map[string]any
+	require.NoError(t, decoder.Decode(&doc))
+	require.ErrorIs(t, decoder.Decode(&doc), io.EOF, "exactly one")
+	assert.Equal(t, "pass", doc["verdict"])
+	scenario := doc["scenarios"].([]any)[0].(map[string]any)
+	assert.Equal(t, "full-cycle", scenario["name"])
+	assert.Equal(t, "pass", scenario["verdict"])
+	assert.Equal(t, "runs/x", scenario["run"])
+	assert.Equal(t, "none", scenario["durability"])
+	assert.NotContains(t, scenario, "reasons")
+	assert.Equal(t, map[string]any{"median": 104000.0, "low": 101000.0, "high": 107000.0, "n": 7.0, "unit": "1/s"},
+		scenario["metrics"].(map[string]any)["cycles_per_s"])
+}
+
+func TestDocumentTakesTheWorstVerdict(t *testing.T) {
+	doc := result.NewDocument(
+		result.Outcome{Name: "a", Verdict: result.Pass},
+		result.Outcome{Name: "b", Verdict: result.Invalid, Reasons: []string{"queued died"}},
+		result.Outcome{Name: "c", Verdict: result.Regressed},
+	)
+	assert.Equal(t, result.Invalid, doc.Verdict)
+	var out bytes.Buffer
+	require.NoError(t, doc.WriteJSON(&out))
+	assert.Contains(t, out.String(), `"metrics": {}`, "never null")
+	assert.Contains(t, out.String(), "queued died")
+
+	out.Reset()
+	require.NoError(t, result.NewDocument().WriteJSON(&out))
+	assert.JSONEq(t, `{"verdict":"misconfigured","scenarios":[]}`, out.String(), "nothing measured is not a pass")
+}
+
+func TestNoFigureOfAnIncorrectRun(t *testing.T) {
+	r, _ := sampleResult(t)
+	r.Verdict = result.Incorrect
+	metrics := result.NewOutcome(r, "runs/x").Metrics
+	assert.Len(t, metrics, 3)
+	assert.Contains(t, metrics, "lost")
+	assert.Contains(t, metrics, "duplicated")
+	assert.Contains(t, metrics, "corrupted")
+	assert.Contains(t, r.Metrics, "cycles_per_s", "the result itself keeps what it has")
+}
+
+func TestDocumentRefusesWhatIsNotFinite(t *testing.T) {
+	for _, v := range infinite {
+		var out bytes.Buffer
+		err := result.NewDocument(result.Outcome{Name: "a", Verdict: result.Pass, Metrics: map[string]result.Metric{
+			"cycles_per_s": {Median: 1, Low: v, High: 1},
+		}}).WriteJSON(&out)
+		require.ErrorContains(t, err, "scenario a: metric cycles_per_s")
+		assert.Empty(t, out.Bytes())
+	}
+}

@@ -1,0 +1,172 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The files of a run folder that this package writes. Profiles and logs lie beside them.
+const (
+	ManifestFile   = "manifest.json"
+	RoundsFile     = "rounds.json"     // per-round samples, rewritten after each round
+	HistogramsFile = "histograms.json" // HdrHistogram V2, compressed, base64
+	BenchFile      = "bench.txt"       // Go benchmark format
+	ResultFile     = "result.json"     // written last: a folder that has it is complete
+	// LatestLink is the symbolic link beside the run folders to the one stored last.
+	LatestLink = "latest"
+)
+
+// Slug returns name as it stands in file names: lower case, with a hyphen for each run of characters other than
+// letters, digits, hyphens and underscores of ASCII. A name with nothing left becomes "unnamed".
+func Slug(name string) string {
+	var b strings.Builder
+	gap := false
+	for _, c := range strings.ToLower(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
+			if gap && b.Len() > 0 {
+				b.WriteByte('-')
+			}
+			gap = false
+			b.WriteRune(c)
+		default:
+			gap = true
+		}
+	}
+	if b.Len() == 0 {
+		return "unnamed"
+	}
+	return b.String()
+}
+
+// NewID returns the id of a run of scenario that starts now, for example "20261121T171500.123Z-smoke". Ids sort
+// by time.
+func NewID(now time.Time, scenario string) string {
+	return now.UTC().Format("20060102T150405.000Z") + "-" + Slug(scenario)
+}
+
+// Folder is where one run is stored while it goes on. Its methods are not safe for concurrent use.
+type Folder struct {
+	out string
+	id  string
+}
+
+// Create makes the folder of run id in out, which it makes too if need be. It is an error if the folder exists.
+func Create(out, id string) (*Folder, error) {
+	if id == "" || id == "." || id == ".." || id == LatestLink || strings.ContainsAny(id, `/\`) {
+		return nil, fmt.Errorf("create run folder: %q is not a run id", id)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("create run folder: %w", err)
+	}
+	f := &Folder{out: out, id: id}
+	if err := os.Mkdir(f.Path(), 0o755); err != nil {
+		return nil, fmt.Errorf("create run folder: %w", err)
+	}
+	return f, nil
+}
+
+// ID returns the run's id.
+func (f *Folder) ID() string { return f.id }
+
+// Path returns where the folder is.
+func (f *Folder) Path() string { return filepath.Join(f.out, f.id) }
+
+// File returns the path of the file of that name in the folder.
+func (f *Folder) File(name string) string { return filepath.Join(f.Path(), name) }
+
+// WriteManifest stores the manifest. It is written before the first round, so that also a run that fails says
+// what it was.
+func (f *Folder) WriteManifest(m Manifest) error { return f.writeJSON(ManifestFile, m) }
+
+// WriteRounds stores the rounds so far, so that a run that ends early keeps what it has measured.
+func (f *Folder) WriteRounds(rounds []Round) error {
+	if err := checkFinite(&Result{Rounds: rounds}); err != nil {
+		return fmt.Errorf("write %s: %w", f.File(RoundsFile), err)
+	}
+	return f.writeJSON(RoundsFile, roundsDocument{Version: Version, Rounds: rounds})
+}
+
+type roundsDocument struct {
+	Version int     `json:"version"`
+	Rounds  []Round `json:"rounds"`
+}
+
+// Store writes the whole result, result.json last, and points the link "latest" at the folder. hists holds the
+// histograms of each round that has any. It fails, and writes nothing, if a number is NaN or infinite.
+func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
+	if r.Run != f.id {
+		return fmt.Errorf("store %s: the result is of run %q", f.Path(), r.Run)
+	}
+	if r.Version != Version {
+		return fmt.Errorf("store %s: the result has version %d, not %d", f.Path(), r.Version, Version)
+	}
+	if !r.Verdict.Known() {
+		return fmt.Errorf("store %s: the result's verdict %q is not a verdict", f.Path(), r.Verdict)
+	}
+	if err := checkFinite(r); err != nil {
+		return fmt.Errorf("store %s: %w", f.Path(), err)
+	}
+	if err := checkRounds(r.Rounds, hists); err != nil {
+		return fmt.Errorf("store %s: %w", f.Path(), err)
+	}
+	encoded, err := encodeHistograms(hists)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", f.Path(), err)
+	}
+	var bench bytes.Buffer
+	if err := WriteBench(&bench, r); err != nil {
+		return fmt.Errorf("store %s: %w", f.Path(), err)
+	}
+	if err := f.WriteManifest(r.Manifest); err != nil {
+		return err
+	}
+	if err := f.WriteRounds(r.Rounds); err != nil {
+		return err
+	}
+	if err := f.writeJSON(HistogramsFile, encoded); err != nil {
+		return err
+	}
+	if err := WriteFile(f.File(BenchFile), bench.Bytes()); err != nil {
+		return err
+	}
+	if err := f.writeJSON(ResultFile, r); err != nil {
+		return err
+	}
+	return replaceLink(f.id, filepath.Join(f.out, LatestLink))
+}
+
+func (f *Folder) writeJSON(name string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.File(name), err)
+	}
+	return WriteFile(f.File(name), append(data, '\n'))
+}
+
+// checkRounds refuses rounds that share a number, and histograms of a round that there is not or that has two.
+func checkRounds(rounds []Round, hists []RoundHistograms) error {
+	left := make(map[int]bool, len(rounds))
+	for _, r := range rounds {
+		if _, twice := left[r.Number]; twice {
+			return fmt.Errorf("there are two rounds %d", r.Number)
+		}
+		left[r.Number] = true
+	}
+	for _, h := range hists {
+		free, exists := left[h.Round]
+		if !exists {
+			return fmt.Errorf("there are histograms of round %d but no such round", h.Round)
+		}
+		if !free {
+			return fmt.Errorf("round %d has two sets of histograms", h.Round)
+		}
+		left[h.Round] = false
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// LatencyLowest and LatencyHighest bound what NewHistogram's histograms tell apart and hold, with three
+// significant digits between them. A histogram of this range takes about 200 kB.
+const (
+	LatencyLowest  = 100 * time.Nanosecond
+	LatencyHighest = 10 * time.Minute
+)
+
+// NewHistogram returns an empty latency histogram in nanoseconds. Recording more than LatencyHighest is an
+// error of RecordValue: the recorder clamps or fails, but must not drop.
+func NewHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(int64(LatencyLowest), int64(LatencyHighest), 3)
+}
+
+// Histograms are the latencies of one round's window, recorded in nanoseconds.
+type Histograms struct {
+	Enqueue *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
+	Settle  *hdrhistogram.Histogram // from the claim to the acknowledged settle
+	Cycle   *hdrhistogram.Histogram // from the call of enqueue to the acknowledged completion
+}
+
+// NewHistograms returns three empty histograms.
+func NewHistograms() Histograms {
+	return Histograms{Enqueue: NewHistogram(), Settle: NewHistogram(), Cycle: NewHistogram()}
+}
+
+// RoundHistograms are the histograms of the round of that number.
+type RoundHistograms struct {
+	Round int
+	Histograms
+}
+
+// Kind is one of the three histograms, named.
+type Kind struct {
+	Name      string // "enqueue", "settle" or "cycle"
+	Family    string // the latency family of its metrics
+	Histogram *hdrhistogram.Histogram
+}
+
+// Kinds returns the three histograms by name, always in the same order.
+func (h Histograms) Kinds() []Kind {
+	return []Kind{
+		{"enqueue", EnqueueLatencyMs, h.Enqueue},
+		{"settle", SettleLatencyMs, h.Settle},
+		{"cycle", CycleLatencyMs, h.Cycle},
+	}
+}
+
+// Merge adds up histograms of several rounds into new ones. None may be nil, and none may hold a value that
+// the range of the first cannot: samples are never dropped in silence.
+func Merge(rounds ...Histograms) (Histograms, error) {
+	if len(rounds) == 0 {
+		return Histograms{}, errors.New("no histograms to merge")
+	}
+	merged := make([]*hdrhistogram.Histogram, 3)
+	for i, round := range rounds {
+		for k, kind := range round.Kinds() {
+			if kind.Histogram == nil {
+				return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
+			}
+			if i == 0 {
+				merged[k] = kind.Histogram.Clone()
+				continue
+			}
+			if dropped := merged[k].Merge(kind.Histogram); dropped > 0 {
+				return Histograms{}, fmt.Errorf("merging the %s histograms would drop %d samples: their ranges differ", kind.Name, dropped)
+			}
+		}
+	}
+	return Histograms{Enqueue: merged[0], Settle: merged[1], Cycle: merged[2]}, nil
+}
+
+// LatencyMetrics returns the latency metrics of h in milliseconds, and the sample counts. A histogram without
+// samples has a count of 0 and no percentiles: a latency that was not measured is missing, not zero.
+func LatencyMetrics(h Histograms) map[string]float64 {
+	metrics := make(map[string]float64)
+	for _, kind := range h.Kinds() {
+		if kind.Histogram == nil {
+			continue
+		}
+		n := kind.Histogram.TotalCount()
+		metrics[kind.Family+"_n"] = float64(n)
+		if n == 0 {
+			continue
+		}
+		for _, p := range percentiles {
+			metrics[kind.Family+p.suffix] = milliseconds(kind.Histogram.ValueAtPercentile(p.percent))
+		}
+		metrics[kind.Family+"_max"] = milliseconds(kind.Histogram.Max())
+	}
+	return metrics
+}
+
+func milliseconds(ns int64) float64 { return float64(ns) / 1e6 }

@@ -1,0 +1,61 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Read loads the result and the histograms of the run stored in dir. It needs result.json and histograms.json
+// and nothing else, so that it also reads the data published beside pages. The error says which file is missing,
+// corrupt, or of a version newer than this program knows.
+func Read(dir string) (*Result, []RoundHistograms, error) {
+	var r Result
+	if err := readJSON(filepath.Join(dir, ResultFile), &r); err != nil {
+		return nil, nil, err
+	}
+	var doc histogramsDocument
+	if err := readJSON(filepath.Join(dir, HistogramsFile), &doc); err != nil {
+		return nil, nil, err
+	}
+	hists, err := doc.decode()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s: corrupt: %w", filepath.Join(dir, HistogramsFile), err)
+	}
+	if !r.Verdict.Known() {
+		return nil, nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", filepath.Join(dir, ResultFile), r.Verdict)
+	}
+	if err := checkRounds(r.Rounds, hists); err != nil {
+		return nil, nil, fmt.Errorf("read %s: corrupt: %w", dir, err)
+	}
+	return &r, hists, nil
+}
+
+// readJSON decodes the file at path after it has checked the version that every file of a run carries.
+func readJSON(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("read %s: there is no such file: the folder is not a run's, or the run did not finish: %w", path, err)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	var head struct {
+		Version *int `json:"version"`
+	}
+	if err := json.Unmarshal(data, &head); err != nil {
+		return fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	switch {
+	case head.Version == nil || *head.Version < 1:
+		return fmt.Errorf("read %s: corrupt: it has no version", path)
+	case *head.Version > Version:
+		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, *head.Version, Version)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	return nil
+}

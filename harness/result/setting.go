@@ -1,0 +1,104 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Setting returns the value at a dotted path of the scenario as expanded, for example "topology.durability".
+// Upper and lower case and underscores in names do not matter. Where the scenario has no such value, or has an
+// object there, found is false: manifests of other versions are still readable.
+func (m Manifest) Setting(path string) (value string, found bool) {
+	current, found := m.lookup(path)
+	if !found {
+		return "", false
+	}
+	switch v := current.(type) {
+	case string:
+		return v, v != ""
+	case bool:
+		return strconv.FormatBool(v), true
+	case json.Number:
+		return v.String(), true
+	default:
+		return "", false
+	}
+}
+
+// Settings returns the objects of the list at a dotted path, each as a manifest of its own to ask for settings.
+func (m Manifest) Settings(path string) []Manifest {
+	current, _ := m.lookup(path)
+	list, _ := current.([]any)
+	items := make([]Manifest, 0, len(list))
+	for _, item := range list {
+		items = append(items, Manifest{Scenario: item})
+	}
+	return items
+}
+
+func (m Manifest) lookup(path string) (any, bool) {
+	current := normal(m.Scenario)
+	for name := range strings.SplitSeq(path, ".") {
+		object, ok := current.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if current, ok = member(object, name); !ok {
+			return nil, false
+		}
+	}
+	return current, true
+}
+
+func member(object map[string]any, name string) (any, bool) {
+	if value, exact := object[name]; exact {
+		return value, true
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if fold(key) == fold(name) {
+			return object[key], true
+		}
+	}
+	return nil, false
+}
+
+func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// normal brings any value to the form that JSON decodes to. A value that JSON cannot hold has no settings.
+func normal(value any) any {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return nil
+	}
+	var decoded any
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.UseNumber()
+	if err := decoder.Decode(&decoded); err != nil {
+		return nil
+	}
+	return decoded
+}
+
+// Durability is when the server under test acknowledged, or "unknown". It stands beside every number.
+func (m Manifest) Durability() string {
+	if d, found := m.Setting("topology.durability"); found {
+		return d
+	}
+	return "unknown"
+}
+
+// Revision is the commit that was measured, marked if the working tree had changes.
+func (b Build) Revision() string {
+	commit := b.Commit
+	if commit == "" {
+		commit = "unknown"
+	}
+	if b.Dirty {
+		return fmt.Sprintf("%s (dirty)", commit)
+	}
+	return commit
+}

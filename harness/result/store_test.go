@@ -1,0 +1,233 @@
+package result_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+func store(t *testing.T, r *result.Result, hists []result.RoundHistograms) *result.Folder {
+	t.Helper()
+	f, err := result.Create(t.TempDir(), r.Run)
+	require.NoError(t, err)
+	require.NoError(t, f.Store(r, hists))
+	return f
+}
+
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestNewID(t *testing.T) {
+	zone := time.FixedZone("east", 3600)
+	assert.Equal(t, "20261121T161500.123Z-smoke", result.NewID(time.Date(2026, 11, 21, 17, 15, 0, 123_999_999, zone), "smoke"))
+	assert.True(t, strings.HasSuffix(result.NewID(sampleStart, "../Full Cycle/ü"), "Z-full-cycle"))
+	assert.True(t, strings.HasSuffix(result.NewID(sampleStart, "…"), "Z-unnamed"))
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.Int64Range(0, 4e12).Draw(t, "a")
+		b := rapid.Int64Range(0, 4e12).Draw(t, "b")
+		ida, idb := result.NewID(time.UnixMilli(a), "x"), result.NewID(time.UnixMilli(b), "x")
+		require.Equal(t, a < b, ida < idb, "%s %s", ida, idb)
+	})
+}
+
+func TestCreateRefuses(t *testing.T) {
+	out := t.TempDir()
+	for _, id := range []string{"", ".", "..", "latest", "a/b", `a\b`} {
+		_, err := result.Create(out, id)
+		require.Error(t, err, "%q", id)
+	}
+	_, err := result.Create(filepath.Join(out, "deep", "runs"), "id")
+	require.NoError(t, err)
+	_, err = result.Create(filepath.Join(out, "deep", "runs"), "id")
+	require.ErrorIs(t, err, os.ErrExist, "a run never writes into another's folder")
+}
+
+func TestStoreAndReadAgain(t *testing.T) {
+	r, hists := sampleResult(t)
+	f := store(t, r, hists)
+	assert.Equal(t, []string{"bench.txt", "histograms.json", "manifest.json", "result.json", "rounds.json"}, files(t, f.Path()),
+		"and no temporary files")
+
+	got, gotHists, err := result.Read(f.Path())
+	require.NoError(t, err)
+	want, err := json.Marshal(r)
+	require.NoError(t, err)
+	have, err := json.Marshal(got)
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want), string(have))
+	require.Len(t, gotHists, len(hists))
+	for i, h := range hists {
+		assert.Equal(t, h.Round, gotHists[i].Round)
+		for k, kind := range h.Kinds() {
+			assert.True(t, kind.Histogram.Equals(gotHists[i].Kinds()[k].Histogram), "round %d %s", h.Round, kind.Name)
+		}
+	}
+
+	info, err := os.Stat(f.File(result.ResultFile))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o644), info.Mode().Perm())
+}
+
+func TestLatestFollowsTheLastStored(t *testing.T) {
+	out := t.TempDir()
+	link := filepath.Join(out, "latest")
+	r, hists := sampleResult(t)
+	for _, scenario := range []string{"one", "two"} {
+		r.Run = result.NewID(sampleStart, scenario)
+		f, err := result.Create(out, r.Run)
+		require.NoError(t, err)
+		require.NoError(t, f.Store(r, hists))
+		target, err := os.Readlink(link)
+		require.NoError(t, err)
+		assert.Equal(t, r.Run, target, "relative, so that the folder can move")
+	}
+	assert.Len(t, files(t, out), 3, "no temporary files")
+
+	require.NoError(t, os.Remove(link))
+	require.NoError(t, os.Mkdir(link, 0o755))
+	r.Run = "three"
+	f, err := result.Create(out, r.Run)
+	require.NoError(t, err)
+	require.ErrorContains(t, f.Store(r, hists), "not a symbolic link")
+	assert.Len(t, files(t, out), 4)
+}
+
+func TestRoundsAreKeptWhenARunEndsEarly(t *testing.T) {
+	r, _ := sampleResult(t)
+	f, err := result.Create(t.TempDir(), r.Run)
+	require.NoError(t, err)
+	require.NoError(t, f.WriteManifest(r.Manifest))
+	require.NoError(t, f.WriteRounds(r.Rounds[:2]))
+	data, err := os.ReadFile(f.File(result.RoundsFile))
+	require.NoError(t, err)
+	var doc struct{ Rounds []result.Round }
+	require.NoError(t, json.Unmarshal(data, &doc))
+	assert.Equal(t, r.Rounds[:2], doc.Rounds)
+	_, _, err = result.Read(f.Path())
+	assert.ErrorContains(t, err, "the run did not finish")
+}
+
+func TestStoreRefusesWhatIsNotFinite(t *testing.T) {
+	for name, spoil := range map[string]func(r *result.Result, v float64){
+		"metrics.cycles_per_s.high": func(r *result.Result, v float64) {
+			m := r.Metrics["cycles_per_s"]
+			m.High = v
+			r.Metrics["cycles_per_s"] = m
+		},
+		"rounds[2].metrics.lost":                  func(r *result.Result, v float64) { r.Rounds[1].Metrics["lost"] = v },
+		"rounds[1].server.commits":                func(r *result.Result, v float64) { r.Rounds[0].Server = map[string]float64{"commits": v} },
+		"rounds[1].window_seconds":                func(r *result.Result, v float64) { r.Rounds[0].WindowSeconds = v },
+		"manifest.host.fsync_ms_p50":              func(r *result.Result, v float64) { r.Manifest.Host.FsyncMsP50 = v },
+		"profiles.mutex.total":                    func(r *result.Result, v float64) { r.Profiles[0].Total = v },
+		"profiles.mutex.sync.(*Mutex).Unlock.cum": func(r *result.Result, v float64) { r.Profiles[0].Top[0].Cum = v },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, v := range infinite {
+				r, hists := sampleResult(t)
+				spoil(r, v)
+				f, err := result.Create(t.TempDir(), r.Run)
+				require.NoError(t, err)
+				require.ErrorContains(t, f.Store(r, hists), name)
+				assert.Empty(t, files(t, f.Path()), "nothing is written")
+			}
+		})
+	}
+}
+
+func TestStoreRefusesAnInconsistentResult(t *testing.T) {
+	for says, spoil := range map[string]func(r *result.Result, hists []result.RoundHistograms){
+		"is of run":                  func(r *result.Result, _ []result.RoundHistograms) { r.Run = "other" },
+		"has version 0":              func(r *result.Result, _ []result.RoundHistograms) { r.Version = 0 },
+		`"" is not a verdict`:        func(r *result.Result, _ []result.RoundHistograms) { r.Verdict = "" },
+		"two rounds 1":               func(r *result.Result, _ []result.RoundHistograms) { r.Rounds[1].Number = 1 },
+		"two sets of histograms":     func(_ *result.Result, h []result.RoundHistograms) { h[1].Round = 1 },
+		"no such round":              func(_ *result.Result, h []result.RoundHistograms) { h[1].Round = 77 },
+		"cycle histogram is missing": func(_ *result.Result, h []result.RoundHistograms) { h[1].Cycle = nil },
+	} {
+		t.Run(says, func(t *testing.T) {
+			r, hists := sampleResult(t)
+			f, err := result.Create(t.TempDir(), r.Run)
+			require.NoError(t, err)
+			spoil(r, hists)
+			require.ErrorContains(t, f.Store(r, hists), says)
+		})
+	}
+}
+
+func TestReadSaysWhatIsWrong(t *testing.T) {
+	replace := func(name, old, new string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			require.NoError(t, err)
+			require.Contains(t, string(data), old)
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(string(data), old, new, 1)), 0o600))
+		}
+	}
+	remove := func(name string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) { require.NoError(t, os.Remove(filepath.Join(dir, name))) }
+	}
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, dir string)
+		says  []string
+	}{
+		"no result":        {remove("result.json"), []string{"result.json", "no such file", "did not finish"}},
+		"no histograms":    {remove("histograms.json"), []string{"histograms.json", "no such file"}},
+		"newer":            {replace("result.json", `"version": 1`, `"version": 2`), []string{"result.json", "version 2", "newer prony"}},
+		"newer histograms": {replace("histograms.json", `"version": 1`, `"version": 9`), []string{"histograms.json", "version 9"}},
+		"no version":       {replace("result.json", `"version": 1`, `"vision": 1`), []string{"result.json", "corrupt", "no version"}},
+		"cut off":          {replace("result.json", `"metrics"`, `"metr`), []string{"result.json", "corrupt"}},
+		"wrong type":       {replace("result.json", `"rounds": [`, `"rounds": 7, "x": [`), []string{"result.json", "corrupt"}},
+		"two documents":    {replace("result.json", `{`, `{} {`), []string{"result.json", "corrupt"}},
+		"no verdict":       {replace("result.json", `"verdict": "pass"`, `"verdict": "splendid"`), []string{"splendid"}},
+		"other unit":       {replace("histograms.json", `"ns"`, `"us"`), []string{"histograms.json", "corrupt", `"us"`}},
+		"bad base64":       {replace("histograms.json", `"enqueue": "`, `"enqueue": "!`), []string{"histograms.json", "corrupt", "round 1", "enqueue"}},
+		"bad encoding":     {replace("histograms.json", `"cycle": "`, `"cycle": "AAAA`), []string{"histograms.json", "corrupt", "round 1", "cycle"}},
+		"other round":      {replace("histograms.json", `"round": 3`, `"round": 33`), []string{"corrupt", "33"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, hists := sampleResult(t)
+			f := store(t, r, hists)
+			test.spoil(t, f.Path())
+			got, gotHists, err := result.Read(f.Path())
+			require.Error(t, err)
+			assert.Nil(t, got)
+			assert.Nil(t, gotHists)
+			for _, s := range test.says {
+				assert.ErrorContains(t, err, s)
+			}
+		})
+	}
+}
+
+func TestWriteFileLeavesTheOldContentOnFailure(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	require.NoError(t, result.WriteFile(path, []byte("old")))
+	require.NoError(t, result.WriteFile(path, []byte("new")))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(data))
+	require.Error(t, result.WriteFile(filepath.Join(dir, "none", "file"), nil))
+
+	folder := filepath.Join(dir, "folder")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	require.Error(t, result.WriteFile(folder, []byte("x")), "a folder is in the way")
+	assert.ElementsMatch(t, []string{"file", "folder"}, files(t, dir), "the temporary file is gone")
+}

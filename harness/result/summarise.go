@@ -1,0 +1,149 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
+
+// Estimator returns the median of the values of some rounds, and its interval or range. Package stat has it;
+// this package takes it as a value because it imports nothing of ours.
+type Estimator func(values []float64) (median, low, high float64, err error)
+
+// Derive fills in the metrics of r that follow from its other fields and from its histograms: throughput, the
+// latencies, the ledger's counts, and the CPU of both sides together where that of each is there. A metric that
+// has nothing to follow from stays missing.
+func (r *Round) Derive(h Histograms) {
+	if r.Metrics == nil {
+		r.Metrics = make(map[string]float64)
+	}
+	if r.WindowSeconds > 0 {
+		r.Metrics[CyclesPerS] = float64(r.Cycles) / r.WindowSeconds
+	}
+	server, haveServer := r.Metrics[ServerCPUUsPerCycle]
+	client, haveClient := r.Metrics[ClientCPUUsPerCycle]
+	if haveServer && haveClient {
+		r.Metrics[CPUUsPerCycle] = server + client
+	}
+	maps.Copy(r.Metrics, ledgerMetrics(r.Ledger))
+	maps.Copy(r.Metrics, LatencyMetrics(h))
+}
+
+func ledgerMetrics(l Ledger) map[string]float64 {
+	return map[string]float64{
+		Lost:       float64(l.Lost),
+		Duplicated: float64(l.Duplicated),
+		Corrupted:  float64(l.Corrupted),
+	}
+}
+
+// Summarise returns the metrics of a run, as the comment on Metric says: those of the ledger over all rounds,
+// all others over the timed ones, whose metrics Derive has filled in and whose histograms are in hists. A metric
+// that a timed round lacks, or that is not a finite number there, is left out; the error names each such metric,
+// and the metrics that could be summarised are returned beside it.
+func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator) (map[string]Metric, error) {
+	if len(rounds) == 0 {
+		return nil, errors.New("no rounds to summarise")
+	}
+	metrics := make(map[string]Metric)
+	summariseLedger(rounds, metrics)
+
+	timed := slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return r.Profiled })
+	if len(timed) == 0 {
+		return metrics, errors.New("no timed rounds to summarise: profiled rounds yield no figures")
+	}
+	problems := unknownMetrics(timed)
+	merged, err := mergeTimed(timed, hists)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	ofMerged := LatencyMetrics(merged)
+	for _, spec := range specs {
+		if spec.OfLedger() {
+			continue
+		}
+		values, err := valuesOf(spec.Name, timed)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		metric := Metric{N: len(values), Unit: spec.Unit, Low: slices.Min(values), High: slices.Max(values)}
+		if spec.Family != "" {
+			found := false
+			if metric.Median, found = ofMerged[spec.Name]; !found {
+				problems = append(problems, fmt.Errorf("%s: the timed rounds have no samples", spec.Name))
+				continue
+			}
+		} else if metric.Median, metric.Low, metric.High, err = estimate(values); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", spec.Name, err))
+			continue
+		}
+		metrics[spec.Name] = metric
+	}
+	return metrics, errors.Join(problems...)
+}
+
+// summariseLedger adds the sums of tasks at fault over all rounds.
+func summariseLedger(rounds []Round, metrics map[string]Metric) {
+	for i, r := range rounds {
+		for name, v := range ledgerMetrics(r.Ledger) {
+			m := metrics[name]
+			if i == 0 {
+				spec, _ := Lookup(name)
+				m = Metric{N: len(rounds), Unit: spec.Unit, Low: v, High: v}
+			}
+			m.Median += v
+			m.Low, m.High = min(m.Low, v), max(m.High, v)
+			metrics[name] = m
+		}
+	}
+}
+
+// mergeTimed merges the histograms of the timed rounds, each of which must have exactly one set.
+func mergeTimed(timed []Round, hists []RoundHistograms) (Histograms, error) {
+	sets := make([]Histograms, 0, len(timed))
+	for _, r := range timed {
+		found := 0
+		for _, h := range hists {
+			if h.Round == r.Number {
+				sets = append(sets, h.Histograms)
+				found++
+			}
+		}
+		if found != 1 {
+			return Histograms{}, fmt.Errorf("round %d has %d sets of histograms, not one", r.Number, found)
+		}
+	}
+	return Merge(sets...)
+}
+
+// valuesOf returns the metric's value in each of rounds.
+func valuesOf(name string, rounds []Round) ([]float64, error) {
+	values := make([]float64, 0, len(rounds))
+	for _, r := range rounds {
+		v, found := r.Metrics[name]
+		if !found {
+			return nil, fmt.Errorf("%s: round %d has no value", name, r.Number)
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, fmt.Errorf("%s: round %d has the value %v", name, r.Number, v)
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
+// unknownMetrics complains of metrics that the table does not have: without a unit they are not figures.
+func unknownMetrics(rounds []Round) []error {
+	var problems []error
+	for _, r := range rounds {
+		for _, name := range slices.Sorted(maps.Keys(r.Metrics)) {
+			if _, known := Lookup(name); !known {
+				problems = append(problems, fmt.Errorf("%s: round %d reports a metric that is not in the table of metrics", name, r.Number))
+			}
+		}
+	}
+	return problems
+}

@@ -1,0 +1,207 @@
+package result_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+func TestTableOfMetrics(t *testing.T) {
+	for name, want := range map[string]result.Spec{
+		"cycles_per_s":            {Unit: "1/s", Better: result.Higher},
+		"server_cpu_us_per_cycle": {Unit: "us", Better: result.Lower},
+		"client_cpu_us_per_cycle": {Unit: "us", Better: result.Lower},
+		"cpu_us_per_cycle":        {Unit: "us", Better: result.Lower},
+		"server_rss_mb_max":       {Unit: "MB", Better: result.Lower},
+		"lost":                    {Unit: "tasks", Better: result.Lower},
+		"duplicated":              {Unit: "tasks", Better: result.Lower},
+		"corrupted":               {Unit: "tasks", Better: result.Lower},
+		"enqueue_latency_ms_p50":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
+		"settle_latency_ms_p999":  {Unit: "ms", Better: result.Lower, Family: "settle_latency_ms"},
+		"cycle_latency_ms_max":    {Unit: "ms", Better: result.Lower, Family: "cycle_latency_ms"},
+		"cycle_latency_ms_n":      {Unit: "samples", Better: result.Higher, Family: "cycle_latency_ms"},
+		"enqueue_latency_ms_p90":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
+		"enqueue_latency_ms_p95":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
+		"enqueue_latency_ms_p99":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
+	} {
+		want.Name = name
+		got, found := result.Lookup(name)
+		require.True(t, found, name)
+		assert.Equal(t, want, got)
+	}
+	_, found := result.Lookup("cycles")
+	assert.False(t, found)
+	assert.Len(t, result.Specs(), 5+3*7+3)
+}
+
+func TestLatencyMetricsAreMilliseconds(t *testing.T) {
+	h := result.NewHistograms()
+	for range 100 {
+		require.NoError(t, h.Cycle.RecordValue(int64(2*time.Millisecond)))
+	}
+	require.NoError(t, h.Cycle.RecordValue(int64(40*time.Millisecond)))
+	m := result.LatencyMetrics(h)
+	assert.InEpsilon(t, 2, m["cycle_latency_ms_p50"], 0.001)
+	assert.InEpsilon(t, 2, m["cycle_latency_ms_p99"], 0.001)
+	assert.InEpsilon(t, 40, m["cycle_latency_ms_max"], 0.001)
+	assert.Equal(t, 101.0, m["cycle_latency_ms_n"])
+	// What was not measured is missing, not zero.
+	assert.Equal(t, 0.0, m["enqueue_latency_ms_n"])
+	assert.NotContains(t, m, "enqueue_latency_ms_p50")
+	assert.NotContains(t, m, "enqueue_latency_ms_max")
+}
+
+func TestDerive(t *testing.T) {
+	r := result.Round{
+		WindowSeconds: 4, Cycles: 1000,
+		Metrics: map[string]float64{"server_cpu_us_per_cycle": 9, "client_cpu_us_per_cycle": 5},
+		Ledger:  result.Ledger{Lost: 1, Duplicated: 2, Corrupted: 3},
+	}
+	r.Derive(sampleHistograms(t, 1, 10, 1).Histograms)
+	assert.Equal(t, 250.0, r.Metrics["cycles_per_s"])
+	assert.Equal(t, 14.0, r.Metrics["cpu_us_per_cycle"])
+	assert.Equal(t, []float64{1, 2, 3}, []float64{r.Metrics["lost"], r.Metrics["duplicated"], r.Metrics["corrupted"]})
+	assert.Equal(t, 10.0, r.Metrics["settle_latency_ms_n"])
+
+	var empty result.Round
+	empty.Derive(result.Histograms{})
+	assert.NotContains(t, empty.Metrics, "cycles_per_s", "a window of no length has no rate")
+	assert.NotContains(t, empty.Metrics, "cpu_us_per_cycle")
+}
+
+func TestSummariseMedianOverTimedRoundsOnly(t *testing.T) {
+	rounds, hists := sampleRounds(t, 7)
+	rounds[7].Metrics["cycles_per_s"] = 1 // the profiled one
+	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	require.NoError(t, err)
+	assert.Equal(t, result.Metric{Median: 104_000, Low: 101_000, High: 107_000, N: 7, Unit: "1/s"}, m["cycles_per_s"])
+	assert.InDelta(t, 14.4, m["cpu_us_per_cycle"].Median, 1e-9)
+	for _, spec := range result.Specs() {
+		assert.Contains(t, m, spec.Name)
+		assert.Equal(t, spec.Unit, m[spec.Name].Unit)
+	}
+}
+
+// One slow round of three has few samples: the merged percentile is not the median, nor the mean, of the rounds'.
+func TestSummariseMergesHistograms(t *testing.T) {
+	rounds, hists := sampleRounds(t, 3)
+	hists[0] = sampleHistograms(t, 1, 10_000, 1)
+	hists[1] = sampleHistograms(t, 2, 10, 100)
+	hists[2] = sampleHistograms(t, 3, 10, 200)
+	for i := range 3 {
+		rounds[i].Derive(hists[i].Histograms)
+	}
+	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	require.NoError(t, err)
+	p50 := m["cycle_latency_ms_p50"]
+	assert.InEpsilon(t, 1.5, p50.Median, 0.01)
+	assert.InEpsilon(t, 1.5, p50.Low, 0.01)
+	assert.InEpsilon(t, 280, p50.High, 0.01)
+	assert.Equal(t, 3, p50.N)
+	assert.InEpsilon(t, 380, m["cycle_latency_ms_max"].Median, 0.01)
+	assert.Equal(t, result.Metric{Median: 10_020, Low: 10, High: 10_000, N: 3, Unit: "samples"}, m["cycle_latency_ms_n"])
+}
+
+func TestSummariseSumsTheLedgerOverAllRounds(t *testing.T) {
+	rounds, hists := sampleRounds(t, 7)
+	rounds[2].Ledger.Lost = 1
+	rounds[7].Ledger.Lost = 4 // the profiled one
+	rounds[5].Ledger.Corrupted = 2
+	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	require.NoError(t, err)
+	assert.Equal(t, result.Metric{Median: 5, Low: 0, High: 4, N: 8, Unit: "tasks"}, m["lost"])
+	assert.Equal(t, result.Metric{Median: 2, Low: 0, High: 2, N: 8, Unit: "tasks"}, m["corrupted"])
+	assert.Equal(t, result.Metric{N: 8, Unit: "tasks"}, m["duplicated"])
+}
+
+func TestSummariseLedgerProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		lost := rapid.SliceOfN(rapid.Uint64Range(0, 1000), 1, 12).Draw(t, "lost")
+		rounds := make([]result.Round, len(lost))
+		var sum uint64
+		for i, n := range lost {
+			rounds[i] = result.Round{Number: i + 1, Profiled: rapid.Bool().Draw(t, "profiled"), Ledger: result.Ledger{Lost: n}}
+			sum += n
+		}
+		m, err := result.Summarise(rounds, nil, stat.Estimate)
+		require.Error(t, err, "the rounds measured nothing")
+		require.Equal(t, float64(sum), m["lost"].Median)
+		require.LessOrEqual(t, m["lost"].Low, m["lost"].High)
+	})
+}
+
+// A metric that cannot be summarised is named and missing; the others are there.
+func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil   func(rounds []result.Round, hists []result.RoundHistograms)
+		missing string
+		says    string
+	}{
+		"missing in one round": {
+			func(r []result.Round, _ []result.RoundHistograms) { delete(r[1].Metrics, "server_rss_mb_max") },
+			"server_rss_mb_max", "server_rss_mb_max: round 2 has no value",
+		},
+		"NaN in one round": {
+			func(r []result.Round, _ []result.RoundHistograms) { r[2].Metrics["cycles_per_s"] = math.NaN() },
+			"cycles_per_s", "cycles_per_s: round 3 has the value NaN",
+		},
+		"unknown": {
+			func(r []result.Round, _ []result.RoundHistograms) { r[0].Metrics["speed"] = 1 },
+			"speed", "speed: round 1 reports a metric that is not in the table",
+		},
+		"no histogram": {
+			func(_ []result.Round, h []result.RoundHistograms) { h[0].Round = 99 },
+			"cycle_latency_ms_p50", "round 1 has 0 sets of histograms",
+		},
+		"nil histogram": {
+			func(_ []result.Round, h []result.RoundHistograms) { h[1].Settle = nil },
+			"settle_latency_ms_p50", "the settle histogram is missing",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rounds, hists := sampleRounds(t, 3)
+			test.spoil(rounds, hists)
+			m, err := result.Summarise(rounds, hists, stat.Estimate)
+			require.ErrorContains(t, err, test.says)
+			assert.NotContains(t, m, test.missing)
+			assert.Contains(t, m, "cpu_us_per_cycle", "the others are there")
+			assert.Contains(t, m, "lost")
+		})
+	}
+	_, err := result.Summarise(nil, nil, stat.Estimate)
+	require.Error(t, err)
+	rounds, hists := sampleRounds(t, 0)
+	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	require.ErrorContains(t, err, "no timed rounds")
+	assert.NotContains(t, m, "cycles_per_s")
+	rounds, hists = sampleRounds(t, 2)
+	_, err = result.Summarise(rounds, hists, func([]float64) (float64, float64, float64, error) {
+		return 0, 0, 0, fmt.Errorf("no estimate")
+	})
+	assert.ErrorContains(t, err, "cycles_per_s: no estimate")
+}
+
+func TestMergeNeverDropsSamples(t *testing.T) {
+	wide := result.NewHistograms()
+	require.NoError(t, wide.Enqueue.RecordValue(int64(5*time.Minute)))
+	narrow := result.NewHistograms()
+	narrow.Enqueue = hdrhistogram.New(1, int64(time.Second), 3)
+	_, err := result.Merge(narrow, wide)
+	require.ErrorContains(t, err, "would drop 1 samples")
+	_, err = result.Merge()
+	require.Error(t, err)
+
+	before := wide.Enqueue.TotalCount()
+	_, err = result.Merge(wide, wide)
+	require.NoError(t, err)
+	assert.Equal(t, before, wide.Enqueue.TotalCount(), "the inputs stay as they are")
+}

@@ -1,0 +1,278 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// The faults of a server that breaks its contract at each hundredth completion, or otherwise.
+const (
+	faultNone    = "none"
+	faultFull    = "full"     // refuses each hundredth task
+	faultKeeps   = "keeps"    // acknowledges the completion, and keeps the task leased
+	faultSilent  = "silent"   // never answers the frame that has it
+	faultStale   = "stale"    // refuses it, saying that the lease is not the task's
+	faultTwice   = "twice"    // hands the task out once more
+	faultHangsUp = "hangs up" // ends the stream, and lives on
+	faultNoAudit = "no audit" // answers no audit
+	faultBadEnd  = "bad end"  // exits with status 4 on SIGTERM
+	faultDies    = "dies"     // exits with status 3 when it is asked for its metrics, after the load
+)
+
+const faultEach = 100
+
+// broken is a queue server in memory, of one tenant and one queue, with one fault. All of it is
+// guarded by mu; changed tells the streams.
+type broken struct {
+	queuepb.UnimplementedQueueServiceServer
+	fault string
+
+	mu        sync.Mutex
+	changed   *sync.Cond
+	ready     []*queuepb.Task
+	leased    map[string]*queuepb.Task
+	offered   uint64 // tasks to enqueue
+	enqueued  uint64
+	completed uint64
+	settled   uint64 // completions asked for
+	token     uint64
+}
+
+// task returns a task to hand out, with a token of its own; b.mu is held.
+func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
+	b.token++
+	return &queuepb.Task{Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token}
+}
+
+func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
+	for {
+		in, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		answer := &queuepb.EnqueueAnswer{Frame: in.GetFrame()}
+		b.mu.Lock()
+		for i, t := range in.GetTasks() {
+			b.offered++
+			if b.fault == faultFull && b.offered%faultEach == 0 {
+				answer.Ids = append(answer.Ids, "")
+				answer.Errors = append(answer.Errors, &queuepb.ItemError{
+					Index: uint32(i), Code: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, Message: "the queue is full",
+				})
+				continue
+			}
+			b.enqueued++
+			id := strconv.FormatUint(b.enqueued, 10)
+			answer.Ids = append(answer.Ids, id)
+			b.ready = append(b.ready, b.task(id, in.GetTenant(), t.GetQueue(), t.GetPayload()))
+		}
+		b.mu.Unlock()
+		b.changed.Broadcast()
+		if err := stream.Send(&queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{answer}}); err != nil {
+			return err
+		}
+	}
+}
+
+// Work sends from the handler's goroutine and receives in another, which ends with the stream.
+func (b *broken) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
+	var credits int
+	var answers []*queuepb.SettleAnswer
+	var ended error
+	over := false
+	go func() {
+		for {
+			in, err := stream.Recv()
+			b.mu.Lock()
+			if err == nil {
+				credits += int(in.GetCredits())
+				var answer *queuepb.SettleAnswer
+				if answer, err = b.settle(in); answer != nil {
+					answers = append(answers, answer)
+				}
+			} else if errors.Is(err, io.EOF) {
+				err = nil
+				over = true
+			}
+			over, ended = over || err != nil, err
+			stop := over
+			b.mu.Unlock()
+			b.changed.Broadcast()
+			if stop {
+				return
+			}
+		}
+	}()
+	for {
+		out := &queuepb.WorkResponse{}
+		b.mu.Lock()
+		for !over && len(answers) == 0 && (credits == 0 || len(b.ready) == 0) {
+			b.changed.Wait()
+		}
+		if over && len(answers) == 0 {
+			err := ended
+			b.mu.Unlock()
+			return err
+		}
+		n := min(credits, len(b.ready), 1000)
+		out.Tasks, b.ready, credits = b.ready[:n:n], b.ready[n:], credits-n
+		for _, t := range out.Tasks {
+			b.leased[t.GetId()] = t
+		}
+		out.Answers, answers = answers, nil
+		b.mu.Unlock()
+		if err := stream.Send(out); err != nil {
+			return err
+		}
+	}
+}
+
+// settle carries the completions of a frame out; b.mu is held. The answer is nil where there is none.
+func (b *broken) settle(in *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) {
+	if len(in.GetSettlements()) == 0 {
+		return nil, nil
+	}
+	answer := &queuepb.SettleAnswer{Frame: in.GetFrame()}
+	silent := false
+	for i, s := range in.GetSettlements() {
+		t := b.leased[s.GetId()]
+		b.settled++
+		if b.settled%faultEach == 0 {
+			switch b.fault {
+			case faultKeeps:
+				continue
+			case faultSilent:
+				silent = true
+				continue
+			case faultStale:
+				answer.Errors = append(answer.Errors, &queuepb.ItemError{
+					Index: uint32(i), Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "the token is stale",
+				})
+				continue
+			case faultTwice:
+				b.ready = append(b.ready, b.task(t.GetId(), t.GetTenant(), t.GetQueue(), t.GetPayload()))
+			case faultHangsUp:
+				return nil, status.Error(codes.Internal, "lost the thread")
+			}
+		}
+		if t != nil {
+			delete(b.leased, s.GetId())
+			b.completed++
+		}
+	}
+	if silent {
+		return nil, nil
+	}
+	return answer, nil
+}
+
+// audit tells the truth, whatever the streams said. A task that was handed out twice was completed twice.
+func (b *broken) audit(w http.ResponseWriter, _ *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fault == faultNoAudit {
+		http.Error(w, "cannot count", http.StatusInternalServerError)
+		return
+	}
+	held := len(b.ready) + len(b.leased)
+	err := json.NewEncoder(w).Encode(map[string]any{"queues": []map[string]any{{
+		"tenant": "t0", "queue": "q0", "enqueued": b.enqueued, "completed": b.completed,
+		"ready": len(b.ready), "leased": len(b.leased), "delayed": 0, "dead": 0, "stored": held,
+	}}})
+	if err != nil {
+		die(1, "%v", err)
+	}
+}
+
+func die(code int, format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	os.Exit(code)
+}
+
+// actServer behaves as queued does, except for the fault.
+func actServer(fault string) {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	flags.String("data", "", "")
+	listen := flags.String("listen", "", "")
+	adminListen := flags.String("admin", "", "")
+	flags.String("durability", "", "")
+	addressFile := flags.String("address-file", "", "")
+	if err := flags.Parse(os.Args[2:]); err != nil {
+		die(2, "%v", err)
+	}
+	clients, err := net.Listen("tcp", *listen)
+	if err != nil {
+		die(1, "%v", err)
+	}
+	admin, err := net.Listen("tcp", *adminListen)
+	if err != nil {
+		die(1, "%v", err)
+	}
+	b := &broken{fault: fault, leased: map[string]*queuepb.Task{}}
+	b.changed = sync.NewCond(&b.mu)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		if fault == faultDies {
+			die(3, "panic: out of metrics")
+		}
+		if _, err := io.WriteString(w, "broken_up 1\n"); err != nil {
+			die(1, "%v", err)
+		}
+	})
+	mux.HandleFunc("GET /audit", b.audit)
+	mux.HandleFunc("GET /debug/pprof/", func(w http.ResponseWriter, r *http.Request) {
+		pprof.Index(w, r)
+		fmt.Fprintln(os.Stderr, "served", r.URL.Path)
+	})
+	mux.HandleFunc("PUT /debug/rates", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(os.Stderr, "rates", r.URL.RawQuery)
+		if _, err := fmt.Fprintf(w, `{"mutex":%s}`, r.FormValue("mutex")); err != nil {
+			die(1, "%v", err)
+		}
+	})
+	go func() { die(1, "%v", (&http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}).Serve(admin)) }()
+	server := grpc.NewServer()
+	queuepb.RegisterQueueServiceServer(server, b)
+	go func() { die(1, "%v", server.Serve(clients)) }()
+
+	text, err := json.Marshal(map[string]any{
+		"pid": os.Getpid(), "listen": []string{clients.Addr().String()}, "admin": admin.Addr().String(),
+	})
+	if err != nil {
+		die(1, "%v", err)
+	}
+	tmp := filepath.Join(filepath.Dir(*addressFile), "tmp")
+	if err := errors.Join(os.WriteFile(tmp, text, 0o600), os.Rename(tmp, *addressFile)); err != nil {
+		die(1, "%v", err)
+	}
+	fmt.Fprintln(os.Stderr, "serving with fault", fault)
+	<-term
+	if fault == faultBadEnd {
+		die(4, "close the store: input/output error")
+	}
+}

@@ -1,0 +1,89 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// checkLedger judges the round's account, and the server's own where the scenario asks for it.
+func (r *runner) checkLedger(ctx context.Context, node *topology.Node, o *load.Outcome, m *measured) {
+	m.checkBalance()
+	if !o.Drained {
+		m.fault(result.Incorrect, fmt.Sprintf("not all tasks were completed %v after the window", r.scenario.Phases.Drain))
+	}
+	if refused := o.RefusedCompletions; refused.Count > 0 {
+		m.fault(result.Incorrect, fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First))
+	}
+	if refused := o.RefusedEnqueues; refused.Count > 0 {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the server refused %d enqueues: %s", m.round.Number, refused.Count, refused.First))
+	}
+	counters, err := observe.Scrape(ctx, node.Admin)
+	if err != nil {
+		m.fault(result.Invalid, err.Error())
+		return
+	}
+	m.round.Server = counters
+	for _, invariant := range r.scenario.Invariants {
+		if invariant.Kind == "conserved" {
+			r.checkConserved(ctx, node, m)
+		}
+	}
+}
+
+// checkBalance judges the ledger alone.
+func (m *measured) checkBalance() {
+	l := &m.round.Ledger
+	if l.Lost+l.Duplicated+l.Corrupted > 0 {
+		m.fault(result.Incorrect, fmt.Sprintf("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
+			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples)))
+	}
+}
+
+func sample(samples []string) string {
+	if len(samples) == 0 {
+		return ""
+	}
+	return "; the first: " + samples[0]
+}
+
+// checkConserved holds the server's account against itself and against the ledger. The tasks are counted one
+// by one in the store, since a counter can be wrong in the same way as what it counts.
+func (r *runner) checkConserved(ctx context.Context, node *topology.Node, m *measured) {
+	audit, err := observe.ReadAudit(ctx, node.Admin)
+	if err != nil {
+		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
+		return
+	}
+	for _, problem := range conserved(audit.Totals(), &m.round.Ledger) {
+		m.fault(result.Incorrect, "not conserved: "+problem)
+	}
+}
+
+// conserved returns how the server's account fails to balance. Tasks whose outcome the ledger does
+// not know may be on either side.
+func conserved(c observe.Counts, l *result.Ledger) (problems []string) {
+	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	held := c.Ready + c.Leased + c.Delayed + c.Dead
+	if c.Stored != held {
+		say("the server says it holds %d tasks, its store has %d", held, c.Stored)
+	}
+	if c.Enqueued != c.Completed+held {
+		say("the server says %d tasks were enqueued, but %d completed and %d held are %d", c.Enqueued, c.Completed, held, c.Completed+held)
+	}
+	if c.Enqueued < l.Enqueued || c.Enqueued > l.Enqueued+l.Unknown {
+		say("the server acknowledged %d enqueues, it counts %d", l.Enqueued, c.Enqueued)
+	}
+	if c.Completed < l.Completed || c.Completed > l.Completed+l.Unknown {
+		say("the server acknowledged the completion of %d tasks, it counts %d", l.Completed, c.Completed)
+	}
+	if left := l.Enqueued - min(l.Enqueued, l.Completed); held > left+l.Unknown {
+		say("%d tasks should be left, the server still holds %d (%d ready, %d leased, %d delayed, %d dead)",
+			left, held, c.Ready, c.Leased, c.Delayed, c.Dead)
+	}
+	return problems
+}

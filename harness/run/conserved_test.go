@@ -1,0 +1,142 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+func TestConserved(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		counts   observe.Counts
+		ledger   result.Ledger
+		problems []string
+	}{
+		{name: "nothing happened"},
+		{
+			name:   "all completed",
+			counts: observe.Counts{Enqueued: 10, Completed: 10},
+			ledger: result.Ledger{Enqueued: 10, Completed: 10},
+		},
+		{
+			name:   "some left, in every state",
+			counts: observe.Counts{Enqueued: 10, Completed: 6, Ready: 1, Leased: 1, Delayed: 1, Dead: 1, Stored: 4},
+			ledger: result.Ledger{Enqueued: 10, Completed: 6},
+		},
+		{
+			name:   "unknown tasks were enqueued after all, and are still held",
+			counts: observe.Counts{Enqueued: 12, Completed: 10, Ready: 2, Stored: 2},
+			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
+		},
+		{
+			name:   "unknown tasks were never enqueued",
+			counts: observe.Counts{Enqueued: 10, Completed: 10},
+			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
+		},
+		{
+			name:   "unknown tasks were completed",
+			counts: observe.Counts{Enqueued: 12, Completed: 12},
+			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
+		},
+		{
+			name:     "the store lost a record",
+			counts:   observe.Counts{Enqueued: 10, Completed: 9, Ready: 1},
+			ledger:   result.Ledger{Enqueued: 10, Completed: 9},
+			problems: []string{"the server says it holds 1 tasks, its store has 0"},
+		},
+		{
+			name:     "the store kept a record",
+			counts:   observe.Counts{Enqueued: 10, Completed: 10, Stored: 1},
+			ledger:   result.Ledger{Enqueued: 10, Completed: 10},
+			problems: []string{"the server says it holds 0 tasks, its store has 1"},
+		},
+		{
+			name:     "its own counters do not add up",
+			counts:   observe.Counts{Enqueued: 10, Completed: 8, Ready: 1, Stored: 1},
+			ledger:   result.Ledger{Enqueued: 10, Completed: 8},
+			problems: []string{"the server says 10 tasks were enqueued, but 8 completed and 1 held are 9"},
+		},
+		{
+			name:   "it forgot an acknowledged enqueue",
+			counts: observe.Counts{Enqueued: 9, Completed: 9},
+			ledger: result.Ledger{Enqueued: 10, Completed: 9},
+			problems: []string{
+				"the server acknowledged 10 enqueues, it counts 9",
+			},
+		},
+		{
+			name:   "it counts more enqueues than can be",
+			counts: observe.Counts{Enqueued: 13, Completed: 12, Ready: 1, Stored: 1},
+			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
+			problems: []string{
+				"the server acknowledged 10 enqueues, it counts 13",
+			},
+		},
+		{
+			name:   "it acknowledged a completion and kept the task",
+			counts: observe.Counts{Enqueued: 10, Completed: 9, Leased: 1, Stored: 1},
+			ledger: result.Ledger{Enqueued: 10, Completed: 10},
+			problems: []string{
+				"the server acknowledged the completion of 10 tasks, it counts 9",
+				"0 tasks should be left, the server still holds 1 (0 ready, 1 leased, 0 delayed, 0 dead)",
+			},
+		},
+		{
+			name:   "it completed what nobody completed",
+			counts: observe.Counts{Enqueued: 10, Completed: 10},
+			ledger: result.Ledger{Enqueued: 10, Completed: 8},
+			problems: []string{
+				"the server acknowledged the completion of 8 tasks, it counts 10",
+			},
+		},
+		{
+			name:   "more completed than enqueued does not wrap around",
+			counts: observe.Counts{Enqueued: 10, Completed: 10},
+			ledger: result.Ledger{Enqueued: 9, Unknown: 1, Completed: 10},
+		},
+		{
+			name:   "more held than can be left",
+			counts: observe.Counts{Enqueued: 12, Completed: 8, Delayed: 3, Dead: 1, Stored: 4},
+			ledger: result.Ledger{Enqueued: 11, Unknown: 1, Completed: 9},
+			problems: []string{
+				"the server acknowledged the completion of 9 tasks, it counts 8",
+				"2 tasks should be left, the server still holds 4 (0 ready, 0 leased, 3 delayed, 1 dead)",
+			},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.problems, conserved(c.counts, &c.ledger))
+		})
+	}
+}
+
+// Whatever an honest server did with the tasks whose outcome is unknown, its account balances; and no
+// single count of it can be wrong by more than those tasks without being found.
+func TestConservedOfAnHonestServer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		count := rapid.Uint64Range(0, 1000)
+		l := result.Ledger{Enqueued: count.Draw(t, "enqueued"), Unknown: count.Draw(t, "unknown")}
+		l.Completed = rapid.Uint64Range(0, l.Enqueued).Draw(t, "completed")
+		stored := rapid.Uint64Range(0, l.Unknown).Draw(t, "unknown tasks enqueued after all")
+		done := rapid.Uint64Range(0, stored).Draw(t, "of which completed")
+		c := observe.Counts{Enqueued: l.Enqueued + stored, Completed: l.Completed + done}
+		c.Stored = c.Enqueued - c.Completed
+		c.Ready = rapid.Uint64Range(0, c.Stored).Draw(t, "ready")
+		c.Leased = c.Stored - c.Ready
+		assert.Empty(t, conserved(c, &l))
+
+		by := l.Unknown + rapid.Uint64Range(1, 10).Draw(t, "wrong by")
+		for _, wrong := range []*uint64{&c.Enqueued, &c.Completed, &c.Ready, &c.Leased, &c.Delayed, &c.Dead, &c.Stored} {
+			*wrong += by
+			assert.NotEmpty(t, conserved(c, &l))
+			*wrong -= by
+		}
+	})
+}

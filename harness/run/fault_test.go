@@ -1,0 +1,346 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// The tests of this file run scenarios on servers that fail.
+
+// reasons are a run's, as one text.
+func (e *execution) reasons() string { return strings.Join(e.result.Reasons, "\n") }
+
+func TestFakeServerWithoutAFaultPasses(t *testing.T) {
+	t.Parallel()
+	e := execute(t, small(), acting(t, faultNone))
+	assert.Equal(t, result.Pass, e.result.Verdict, e.reasons())
+	assert.Equal(t, map[string]float64{"broken_up": 1}, e.result.Rounds[0].Server)
+}
+
+// A server may refuse to take tasks: that is said, and is no fault.
+func TestServerRefusesTasks(t *testing.T) {
+	t.Parallel()
+	e := execute(t, small(), acting(t, faultFull))
+	assert.Equal(t, result.Pass, e.result.Verdict, e.reasons())
+	require.Len(t, e.result.Warnings, 1)
+	assert.Regexp(t, `^round 1: the server refused [1-9]\d* enqueues: the queue is full$`, e.result.Warnings[0])
+	assert.Contains(t, e.shown.String(), "small: warning: "+e.result.Warnings[0])
+}
+
+// Each way of not keeping the contract is found, and the reason says which it was.
+func TestServerBreaksItsContract(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault   string
+		verdict result.Verdict
+		says    []string
+		not     []string
+		check   func(*testing.T, result.Ledger)
+	}{
+		{
+			fault: faultKeeps, verdict: result.Incorrect,
+			says: []string{"not conserved: the server acknowledged the completion of ", " tasks, it counts ", "0 tasks should be left, the server still holds ", " leased"},
+			not:  []string{"does not balance", "not all tasks were completed"},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Equal(t, l.Enqueued, l.Completed, "all was acknowledged")
+				assert.Zero(t, l.Lost)
+			},
+		},
+		{
+			fault: faultSilent, verdict: result.Incorrect,
+			says: []string{"the ledger does not balance: ", " lost, 0 duplicated, 0 corrupted", "the first: lost: ", "not all tasks were completed 1s after the window"},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Positive(t, l.Lost)
+				assert.NotEmpty(t, l.Samples)
+			},
+		},
+		{
+			fault: faultStale, verdict: result.Incorrect,
+			says: []string{"the server refused ", " completions of tasks that it had leased: the token is stale", "does not balance", "not all tasks were completed"},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Equal(t, l.Enqueued-l.Completed, l.Lost)
+			},
+		},
+		{
+			fault: faultTwice, verdict: result.Incorrect,
+			says: []string{"the ledger does not balance: 0 lost, ", " duplicated, 0 corrupted", "the first: duplicated: "},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Positive(t, l.Duplicated)
+			},
+		},
+		{
+			fault: faultHangsUp, verdict: result.Invalid,
+			says: []string{"the load could not go on: ", "lost the thread"},
+			not:  []string{"does not balance", "the server ended"},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Zero(t, l.Lost, "what was under way is not lost")
+				assert.Empty(t, l.Samples)
+			},
+		},
+		{
+			fault: faultNoAudit, verdict: result.Invalid,
+			says: []string{"the server could not be audited: ", "cannot count"},
+		},
+		{
+			fault: faultBadEnd, verdict: result.Incorrect,
+			says: []string{"the server did not end in order", "exit status 4", "close the store: input/output error"},
+		},
+		{
+			fault: faultDies, verdict: result.Incorrect,
+			says: []string{"scrape metrics", "stop topology: the server ", "exit status 3", "panic: out of metrics"},
+		},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			s := small()
+			switch c.fault {
+			case faultSilent, faultStale:
+				s.Phases.Drain = time.Second // it lasts its whole time
+			case faultKeeps, faultHangsUp, faultBadEnd, faultDies:
+				s.Rounds = 2
+			}
+			e := execute(t, s, acting(t, c.fault))
+			assert.Equal(t, c.verdict, e.result.Verdict, e.reasons())
+			for _, part := range c.says {
+				assert.Contains(t, e.reasons(), part)
+			}
+			for _, part := range c.not {
+				assert.NotContains(t, e.reasons(), part)
+			}
+			if c.check != nil {
+				c.check(t, e.result.Rounds[0].Ledger)
+			}
+			switch c.fault {
+			case faultHangsUp, faultBadEnd, faultDies:
+				assert.Len(t, e.result.Rounds, 1, "a server that failed is not started again")
+			case faultKeeps:
+				assert.Len(t, e.result.Rounds, 2, "a fault in the account does not end the run")
+			}
+			if c.verdict == result.Incorrect {
+				assert.NotContains(t, result.NewOutcome(e.result, e.folder).Metrics, result.CyclesPerS, "no figure is published")
+			}
+		})
+	}
+}
+
+// What acknowledges and keeps is found by the invariant alone: a scenario without it does not see that.
+func TestConservedIsAskedForByTheScenario(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Invariants = nil
+	assert.Equal(t, result.Pass, execute(t, s, acting(t, faultKeeps)).result.Verdict)
+}
+
+func TestServerDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds = 3
+	e := execute(t, s, script(t, "echo reading the configuration >&2", "echo 'listen tcp 127.0.0.1:7700: bind: address already in use' >&2", "exit 1"))
+	assert.Equal(t, result.Misconfigured, e.result.Verdict)
+	require.Len(t, e.result.Rounds, 1)
+	for _, part := range []string{
+		"round 1: ", "the server ended before it was ready", "status: exit status 1",
+		"reading the configuration", "bind: address already in use", "logs/server-01.log",
+	} {
+		assert.Contains(t, e.reasons(), part)
+	}
+	assert.Contains(t, e.shown.String(), "small: misconfigured\n")
+	assert.FileExists(t, filepath.Join(e.folder, logsDir, "server-01.log"))
+}
+
+// A later round whose server does not start spoils the run, and what was measured before is kept.
+func TestServerDoesNotStartAgain(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds = 3
+	e := execute(t, s, script(t, `[ "$(wc -l <"$(dirname "$0")/pids")" -lt 2 ] || { echo 'no ports left' >&2; exit 1; }`,
+		fmt.Sprintf(`exec '%s' "$@"`, queued)))
+	assert.Equal(t, result.Misconfigured, e.result.Verdict)
+	require.Len(t, e.result.Rounds, 2)
+	assert.Equal(t, result.Pass, e.result.Rounds[0].Verdict)
+	assert.Positive(t, e.result.Rounds[0].Metrics[result.CyclesPerS])
+	assert.Contains(t, e.reasons(), "round 2: ")
+	assert.Contains(t, e.reasons(), "no ports left")
+}
+
+func TestServerIsNoProgram(t *testing.T) {
+	t.Parallel()
+	s := script(t, "exit 0")
+	require.NoError(t, os.WriteFile(s.pids, nil, 0o600))
+	s.path = filepath.Join(t.TempDir(), "none")
+	e := execute(t, small(), s)
+	assert.Equal(t, result.Misconfigured, e.result.Verdict)
+	assert.Contains(t, e.reasons(), "no such file")
+}
+
+// A server that is killed under load has broken its contract; its end explains the broken connection.
+func TestServerIsKilledInMidRound(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds, s.Phases.Window = 3, 2*patience
+	e := begin(t, s, real(t))
+	e.awaitWindow(t)
+	pids := e.server.started(t)
+	require.Len(t, pids, 1)
+	require.NoError(t, syscall.Kill(pids[0], syscall.SIGKILL))
+	e.end(t)
+	require.NoError(t, e.err)
+	assert.Equal(t, result.Incorrect, e.result.Verdict)
+	require.Len(t, e.result.Rounds, 1)
+	for _, part := range []string{"round 1: the server ended by itself", "status: signal: killed", "msg=serving", "server-01.log"} {
+		assert.Contains(t, e.reasons(), part)
+	}
+	assert.Len(t, e.result.Reasons, 1, "it is said once")
+	assert.Zero(t, e.result.Rounds[0].Ledger.Lost, "what was under way is not lost")
+	stored, _, err := result.Read(e.folder)
+	require.NoError(t, err)
+	assert.Equal(t, e.result.Reasons, stored.Reasons)
+}
+
+// A full disk is stood in for by the greatest size of a file: the server's log of writes reaches it.
+func TestDiskIsFull(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workload.Payload = scenario.Payload{Kind: "fixed", Min: 64 << 10, Max: 64 << 10}
+	s.Workload.Batch, s.Phases.Window = 8, 2*patience
+	for _, durability := range []string{"none", "sync"} {
+		t.Run(durability, func(t *testing.T) {
+			t.Parallel()
+			s := *s
+			s.Topology.Durability = durability
+			e := execute(t, &s, script(t, "ulimit -f 4096", fmt.Sprintf(`exec '%s' "$@"`, queued)))
+			assert.Equal(t, result.Incorrect, e.result.Verdict)
+			text, err := os.ReadFile(filepath.Join(e.folder, logsDir, "server-01.log"))
+			require.NoError(t, err)
+			assert.Contains(t, string(text), "file too large")
+			lines := strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+			for _, part := range []string{"the server ended by itself", "status: exit status ", lines[len(lines)-1]} {
+				assert.Contains(t, e.reasons(), part)
+			}
+		})
+	}
+}
+
+// Ctrl-C in mid-round ends the run at once and leaves nothing, also no folder for a socket.
+func TestInterrupted(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	s := small()
+	s.Rounds, s.Topology.Listen = 3, "unix"
+	s.Phases.Window = 2 * patience
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	for _, profiled := range []bool{false, true} {
+		t.Run(fmt.Sprintf("profiled %v", profiled), func(t *testing.T) {
+			s := *s
+			if profiled {
+				s.Rounds = 0 // the first round is the profiled one
+			}
+			e := begin(t, &s, real(t))
+			e.awaitWindow(t)
+			sockets, err := filepath.Glob(filepath.Join(tmp, "prony-*"))
+			require.NoError(t, err)
+			require.Len(t, sockets, 1, "the test looks where the socket is")
+			e.cancel()
+			e.end(t)
+			require.ErrorIs(t, e.err, context.Canceled)
+			assert.Contains(t, e.err.Error(), "interrupted in round 1 of ")
+			assert.NotContains(t, e.err.Error(), "topology", "the server was stopped in order")
+			assert.NoDirExists(t, sockets[0])
+			assert.NoFileExists(t, filepath.Join(e.folder, result.ResultFile), "there is no result")
+			assert.NoFileExists(t, filepath.Join(e.out, result.LatestLink))
+			assert.FileExists(t, filepath.Join(e.folder, result.ManifestFile), "but what was run")
+			assert.FileExists(t, filepath.Join(e.folder, logsDir, "server-01.log"))
+			assert.True(t, strings.HasSuffix(e.shown.String(), "\r\x1b[K"), "the live line is taken away: %q", e.shown)
+		})
+	}
+}
+
+// A server that cannot be stopped in order is not kept quiet about, whatever else went on.
+func TestInterruptedAndBadlyStopped(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Phases.Window = 2 * patience
+	e := begin(t, s, acting(t, faultBadEnd))
+	e.awaitWindow(t)
+	e.cancel()
+	e.end(t)
+	require.ErrorIs(t, e.err, context.Canceled)
+	assert.Contains(t, e.err.Error(), "the server did not end in order")
+	assert.Contains(t, e.err.Error(), "exit status 4")
+}
+
+func TestInterruptedBeforeTheServerIsReady(t *testing.T) {
+	t.Parallel()
+	e := begin(t, small(), script(t, "exec sleep 600"))
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(e.server.pids)
+		return err == nil
+	}, patience, 5*time.Millisecond)
+	e.cancel()
+	e.end(t)
+	require.ErrorIs(t, e.err, context.Canceled)
+}
+
+// The profiles of a round that is interrupted are ended, whatever they were about.
+func TestInterruptedProfiles(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds, s.Phases.Window = 0, 2*patience // the first round is the profiled one
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 7}}
+	e := begin(t, s, acting(t, faultNone))
+	log := func() string {
+		files, err := filepath.Glob(filepath.Join(e.out, "*", logsDir, "server-01.log"))
+		if err != nil || len(files) != 1 {
+			return ""
+		}
+		text, err := os.ReadFile(files[0])
+		assert.NoError(t, err)
+		return string(text)
+	}
+	require.Eventually(t, func() bool { return strings.Contains(log(), "served /debug/pprof/mutex") }, patience, 5*time.Millisecond)
+	assert.NotContains(t, log(), "rates mutex=0")
+	e.awaitWindow(t)
+	e.cancel()
+	e.end(t)
+	assert.Contains(t, log(), "rates mutex=0")
+}
+
+// breakOff says what went wrong, keeps faults that are proven, and waits for no server once ctx is done.
+func TestBreakOff(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	node, err := topology.Start(t.Context(), topology.Config{
+		Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "log"), Topology: small().Topology,
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, node.Stop(context.Background())) }()
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := &measured{round: result.Round{Verdict: result.Pass, Ledger: result.Ledger{
+		Enqueued: 9, Completed: 6, Lost: 3, Duplicated: 1, Samples: []string{"lost: task 7", "duplicated: task 2"},
+	}}}
+	started := time.Now()
+	m.breakOff(done, errors.New("a hook failed"), node)
+	assert.Less(t, time.Since(started), exitWait)
+	assert.True(t, m.broken)
+	assert.False(t, m.serverEnd)
+	assert.Equal(t, result.Incorrect, m.round.Verdict)
+	assert.Equal(t, []string{
+		"the ledger does not balance: 0 lost, 1 duplicated, 0 corrupted of 9 tasks enqueued; the first: duplicated: task 2",
+		"the load could not go on: a hook failed",
+	}, m.round.Reasons)
+}

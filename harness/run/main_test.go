@@ -1,0 +1,212 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// actEnv makes the test binary act as a server with the fault that it names.
+const actEnv = "PRONY_RUN_TEST_ACT"
+
+// queued is the real server, built once for all tests.
+var queued string
+
+func TestMain(m *testing.M) {
+	if fault := os.Getenv(actEnv); fault != "" {
+		actServer(fault)
+		return
+	}
+	dir, err := os.MkdirTemp("", "run-test-")
+	if err == nil {
+		queued = filepath.Join(dir, "queued")
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", queued, "./cmd/queued")
+		build.Dir = filepath.Join("..", "..", "engine") // its module: it needs packages that ours does not
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "build the server:", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if err := os.RemoveAll(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	}))
+}
+
+// patience bounds what must happen but says nothing about how fast.
+const patience = 30 * time.Second
+
+// small is a scenario of one short round. Two calls of each producer make more than 200 tasks, so that a
+// fault at each hundredth shows however slow the host is.
+func small() *scenario.Scenario {
+	return &scenario.Scenario{
+		Name: "small", Title: "A short round",
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+		Workload: scenario.Workload{
+			Name: "main", Driver: "stream", Connections: 1, Tenants: 1, Queues: 1, Producers: 2, Workers: 4, Batch: 64,
+			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
+			Lease: time.Minute,
+		},
+		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: time.Second, Drain: patience},
+		Rounds:     1,
+		Invariants: []scenario.Invariant{{Kind: "conserved"}},
+	}
+}
+
+// server is a command to run as the server under test. It notes the process id of each start.
+type server struct {
+	path string
+	pids string
+}
+
+// script makes a server of shell lines. The last one must exec, or exit.
+func script(t *testing.T, lines ...string) server {
+	t.Helper()
+	dir := t.TempDir()
+	s := server{path: filepath.Join(dir, "queued"), pids: filepath.Join(dir, "pids")}
+	text := fmt.Sprintf("#!/bin/sh\necho $$ >>'%s'\n%s\n", s.pids, strings.Join(lines, "\n"))
+	require.NoError(t, os.WriteFile(s.path, []byte(text), 0o700))
+	return s
+}
+
+// real is the server as it is.
+func real(t *testing.T) server {
+	t.Helper()
+	return script(t, fmt.Sprintf(`exec '%s' "$@"`, queued))
+}
+
+// acting is this test binary as a server with a fault, see actServer.
+func acting(t *testing.T, fault string) server {
+	t.Helper()
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	return script(t, fmt.Sprintf(`exec env '%s=%s' '%s' "$@"`, actEnv, fault, executable))
+}
+
+// started returns the process ids of all starts.
+func (s server) started(t *testing.T) []int {
+	t.Helper()
+	text, err := os.ReadFile(s.pids)
+	require.NoError(t, err)
+	var pids []int
+	for field := range strings.FieldsSeq(string(text)) {
+		pid, err := strconv.Atoi(field)
+		require.NoError(t, err)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+// execution is a scenario under way, or over.
+type execution struct {
+	server server
+	out    string
+	cancel context.CancelFunc
+	shown  *screen
+	done   chan struct{}
+
+	result *result.Result
+	folder string
+	err    error
+}
+
+// begin runs a scenario in the background.
+func begin(t *testing.T, s *scenario.Scenario, on server) *execution {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	e := &execution{server: on, out: t.TempDir(), cancel: cancel, shown: &screen{}, done: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		e.result, e.folder, e.err = Execute(ctx, s, Options{
+			Out: e.out, Server: on.path, Command: []string{"prony", "run", "small.hcl"}, Progress: e.shown, Terminal: true,
+		})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-e.done
+	})
+	return e
+}
+
+// end waits for the run and checks that nothing of its servers is left but their logs.
+func (e *execution) end(t *testing.T) {
+	t.Helper()
+	select {
+	case <-e.done:
+	case <-time.After(2 * patience):
+		require.Fail(t, "the run does not end")
+	}
+	for _, pid := range e.server.started(t) {
+		assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "process %d is left", pid)
+	}
+	assert.NoDirExists(t, filepath.Join(e.folder, dataDir))
+}
+
+// execute runs a scenario to its result.
+func execute(t *testing.T, s *scenario.Scenario, on server) *execution {
+	t.Helper()
+	e := begin(t, s, on)
+	e.end(t)
+	require.NoError(t, e.err)
+	stored, _, err := result.Read(e.folder)
+	require.NoError(t, err)
+	assert.Equal(t, e.result.Verdict, stored.Verdict)
+	assert.Equal(t, e.result.Reasons, stored.Reasons)
+	return e
+}
+
+// screen keeps what progress wrote, and may be read meanwhile.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// awaitWindow waits until the load says that it is in the window.
+func (e *execution) awaitWindow(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		select {
+		case <-e.done:
+			return true
+		default:
+			return strings.Contains(e.shown.String(), ": window ")
+		}
+	}, patience, 10*time.Millisecond)
+	select {
+	case <-e.done:
+		require.Fail(t, "the run ended before its window was under way", "%v\n%s", e.err, e.shown)
+	default:
+	}
+}

@@ -1,0 +1,156 @@
+// Package run carries a scenario's plan out: round after round, each on a fresh topology, first the
+// timed ones, then a profiled one. It yields a result and stores it.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// Options say how scenarios are run.
+type Options struct {
+	Out     string   // the folder that run folders are made in
+	Server  string   // the queued binary
+	Command []string // the exact command, for the manifest
+	// Progress is where people read how far the run is; Terminal says that it is one, so that a line
+	// may be drawn over.
+	Progress io.Writer
+	Terminal bool
+}
+
+// Folders of a run folder: where its servers keep their data, which is gone after the run, and their logs.
+const (
+	dataDir = "data"
+	logsDir = "logs"
+)
+
+// Execute runs one scenario and returns the result and the path of its folder, where it is stored.
+// What goes wrong with the server under test is a verdict of the result, with reasons. The error is for what
+// keeps the run from having a result at all: ctx ended, or the folder can't be written. The folder then keeps
+// what there was.
+func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Result, string, error) {
+	started := time.Now()
+	folder, err := result.Create(o.Out, result.NewID(started, s.Name))
+	if err != nil {
+		return nil, "", err
+	}
+	data := folder.File(dataDir)
+	for _, dir := range []string{data, folder.File(logsDir)} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return nil, folder.Path(), fmt.Errorf("make a folder for the servers: %w", err)
+		}
+	}
+	r := &runner{scenario: s, options: o, folder: folder, data: data, progress: newProgress(o, s)}
+	r.result = result.Result{
+		Version: result.Version, Run: folder.ID(), Scenario: s.Name, Title: s.Title, Started: started,
+		Manifest: result.Manifest{
+			Command: o.Command, Dir: observe.WorkingDir(), Scenario: scenario.Expand(s),
+			Host: observe.Host(data), Build: observe.Build(o.Server),
+		},
+	}
+	err = errors.Join(r.run(ctx), removeData(data))
+	return &r.result, folder.Path(), err
+}
+
+func removeData(dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("remove the servers' data: %w", err)
+	}
+	return nil
+}
+
+type runner struct {
+	scenario   *scenario.Scenario
+	options    Options
+	folder     *result.Folder
+	data       string
+	progress   *progress
+	result     result.Result
+	histograms []result.RoundHistograms
+}
+
+func (r *runner) run(ctx context.Context) error {
+	if err := r.folder.WriteManifest(r.result.Manifest); err != nil {
+		return err
+	}
+	r.progress.plan(r.folder.Path())
+	defer r.progress.clear() // whoever writes next must find an empty line
+	for number := 1; number <= r.rounds(); number++ {
+		profiled := number > r.scenario.Rounds
+		m := r.round(ctx, number, profiled)
+		if ctx.Err() != nil {
+			return errors.Join(fmt.Errorf("interrupted in round %d of %d: %w", number, r.rounds(), ctx.Err()), m.stopErr)
+		}
+		r.result.Rounds = append(r.result.Rounds, m.round)
+		if m.histograms.Cycle != nil {
+			r.histograms = append(r.histograms, result.RoundHistograms{Round: number, Histograms: m.histograms})
+		}
+		r.result.Profiles = append(r.result.Profiles, m.profiles...)
+		r.result.Warnings = append(r.result.Warnings, m.warnings...)
+		if err := r.folder.WriteRounds(r.result.Rounds); err != nil {
+			return err
+		}
+		r.progress.round(&m.round)
+		if m.broken {
+			break // a server that failed once is not asked again: its error is the finding
+		}
+	}
+	r.judge()
+	r.result.Finished = time.Now()
+	if err := r.folder.Store(&r.result, r.histograms); err != nil {
+		return err
+	}
+	r.progress.done(&r.result)
+	return nil
+}
+
+// rounds counts the timed rounds, and the profiled one if anything is captured.
+func (r *runner) rounds() int {
+	if len(r.scenario.Captures) > 0 {
+		return r.scenario.Rounds + 1
+	}
+	return r.scenario.Rounds
+}
+
+// judge gives the run the worst verdict of its rounds, and summarises what they measured.
+func (r *runner) judge() {
+	res := &r.result
+	res.Verdict = result.Pass
+	for i := range res.Rounds {
+		round := &res.Rounds[i]
+		res.Verdict = result.Worst(res.Verdict, round.Verdict)
+		for _, reason := range round.Reasons {
+			res.Reasons = append(res.Reasons, fmt.Sprintf("round %d: %s", round.Number, reason))
+		}
+	}
+	metrics, err := result.Summarise(res.Rounds, r.histograms, stat.Estimate)
+	res.Metrics = metrics
+	if err != nil && res.Verdict == result.Pass {
+		// A figure that could not be taken must not pass for one that was not wanted.
+		res.Verdict = result.Invalid
+		res.Reasons = append(res.Reasons, err.Error())
+	}
+}
+
+// serverFailed is the verdict on a server that failed: one that never served could not be measured
+// as configured, one that died under load lost what it was doing.
+func serverFailed(err error, served bool) (result.Verdict, string) {
+	var server *topology.ServerError
+	if errors.As(err, &server) && served {
+		return result.Incorrect, err.Error()
+	}
+	if served {
+		return result.Invalid, err.Error()
+	}
+	return result.Misconfigured, err.Error()
+}

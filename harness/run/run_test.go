@@ -1,0 +1,212 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// A whole run on the real server: a timed round and a profiled one.
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workload.Tenants, s.Workload.Queues, s.Workload.Connections, s.Workload.Batch = 2, 2, 2, 1
+	s.Workload.Payload = scenario.Payload{Kind: "uniform", Min: 64, Max: 256}
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}, {Kind: "block", BlockRate: time.Microsecond}}
+	on := real(t)
+	e := execute(t, s, on)
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Empty(t, r.Reasons)
+	assert.Len(t, on.started(t), 2, "each round has a server of its own")
+
+	require.Len(t, r.Rounds, 2)
+	for i, round := range r.Rounds {
+		assert.Equal(t, i+1, round.Number)
+		assert.Equal(t, i == 1, round.Profiled)
+		assert.Equal(t, result.Pass, round.Verdict)
+		assert.InDelta(t, 1, round.WindowSeconds, 1e-9)
+		assert.Positive(t, round.Cycles)
+		assert.Positive(t, round.Metrics[result.ServerCPUUsPerCycle])
+		assert.Positive(t, round.Metrics[result.ClientCPUUsPerCycle])
+		assert.Positive(t, round.Metrics[result.ServerRSSMBMax])
+		assert.Positive(t, round.Ledger.Enqueued)
+		assert.Equal(t, round.Ledger.Enqueued, round.Ledger.Completed)
+		assert.Zero(t, round.Ledger.Unknown)
+		assert.NotEmpty(t, round.Server, "counters of the server")
+	}
+	for _, spec := range result.Specs() {
+		m, found := r.Metrics[spec.Name]
+		require.True(t, found, spec.Name)
+		assert.Equal(t, spec.Unit, m.Unit, spec.Name)
+		if !spec.OfLedger() {
+			assert.Positive(t, m.Median, spec.Name)
+		}
+	}
+	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the profiled round is not timed")
+	assert.Equal(t, 2, r.Metrics[result.Lost].N, "but its ledger counts")
+
+	t.Run("is stored and readable", func(t *testing.T) {
+		stored, histograms, err := result.Read(e.folder)
+		require.NoError(t, err)
+		assert.Equal(t, r.Metrics, stored.Metrics)
+		assert.Equal(t, r.Profiles, stored.Profiles)
+		require.Len(t, histograms, 2)
+		assert.Equal(t, int64(stored.Rounds[0].Cycles), histograms[0].Cycle.TotalCount())
+		assert.Equal(t, int64(stored.Rounds[0].Cycles), histograms[0].Settle.TotalCount())
+		assert.Positive(t, histograms[0].Enqueue.TotalCount())
+		latest, err := os.Readlink(filepath.Join(e.out, result.LatestLink))
+		require.NoError(t, err)
+		assert.Equal(t, r.Run, latest)
+		assert.FileExists(t, filepath.Join(e.folder, result.RoundsFile))
+		bench, err := os.ReadFile(filepath.Join(e.folder, result.BenchFile))
+		require.NoError(t, err)
+		assert.Contains(t, string(bench), "Benchmark")
+	})
+	t.Run("profiles can be read", func(t *testing.T) {
+		require.Len(t, r.Profiles, 2)
+		for i, kind := range []string{"mutex", "block"} {
+			p := r.Profiles[i]
+			assert.Equal(t, kind, p.Kind)
+			data, err := os.ReadFile(filepath.Join(e.folder, p.File))
+			require.NoError(t, err)
+			parsed, err := profile.ParseData(data)
+			require.NoError(t, err)
+			require.NoError(t, parsed.CheckValid())
+		}
+		assert.Positive(t, r.Profiles[1].Total, "a queue server has goroutines that wait")
+	})
+	t.Run("the manifest is complete", func(t *testing.T) {
+		data, err := os.ReadFile(filepath.Join(e.folder, result.ManifestFile))
+		require.NoError(t, err)
+		var m result.Manifest
+		require.NoError(t, json.Unmarshal(data, &m))
+		assert.Equal(t, []string{"prony", "run", "small.hcl"}, m.Command)
+		assert.NotEmpty(t, m.Dir)
+		assert.Len(t, m.Build.Server, 64, "a SHA-256")
+		assert.NotEmpty(t, m.Build.GoVersion)
+		assert.Positive(t, m.Host.CPUs)
+		assert.NotEmpty(t, m.Host.Filesystem)
+		assert.Positive(t, m.Host.FsyncMsMax)
+		assert.Equal(t, "none", m.Durability())
+		name, _ := m.Setting("name")
+		assert.Equal(t, "small", name)
+	})
+	t.Run("logs are kept", func(t *testing.T) {
+		for _, name := range []string{"server-01.log", "server-02.log"} {
+			text, err := os.ReadFile(filepath.Join(e.folder, logsDir, name))
+			require.NoError(t, err)
+			assert.Contains(t, string(text), "msg=serving", name)
+			assert.Contains(t, string(text), "msg=stopped", name)
+		}
+	})
+	t.Run("progress is shown", func(t *testing.T) {
+		assert.Contains(t, e.shown.String(), "small: run folder "+e.folder)
+		assert.Contains(t, e.shown.String(), "  round 2 (profiled): ")
+		assert.Contains(t, e.shown.String(), "small: pass: ")
+	})
+}
+
+// Without captures there is no further round.
+func TestExecuteTimedRoundsOnly(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds, s.Topology.Listen, s.Topology.Durability = 2, "unix", "sync"
+	e := execute(t, s, real(t))
+	assert.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	assert.Len(t, e.result.Rounds, 2)
+	assert.Empty(t, e.result.Profiles)
+	assert.Equal(t, 2, e.result.Metrics[result.CyclesPerS].N)
+}
+
+func TestExecuteNeedsItsFolder(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, _, err := Execute(t.Context(), small(), Options{Out: file, Server: queued})
+	require.ErrorContains(t, err, "create run folder")
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	sound := func(number int) result.Round {
+		r := result.Round{Number: number, Verdict: result.Pass, Cycles: 10, WindowSeconds: 1, Metrics: map[string]float64{
+			result.ServerCPUUsPerCycle: 1, result.ClientCPUUsPerCycle: 2, result.ServerRSSMBMax: 3,
+		}}
+		r.Derive(sampled(t))
+		return r
+	}
+	incorrect := sound(2)
+	incorrect.Verdict, incorrect.Reasons = result.Incorrect, []string{"lost its mind", "and a task"}
+	bare := result.Round{Number: 2, Verdict: result.Pass}
+	broken := result.Round{Number: 2, Verdict: result.Invalid, Reasons: []string{"the load could not go on"}}
+	for _, c := range []struct {
+		name    string
+		rounds  []result.Round
+		verdict result.Verdict
+		reasons []string // each a part
+	}{
+		{"all pass", []result.Round{sound(1), sound(2)}, result.Pass, nil},
+		{"the worst counts", []result.Round{sound(1), incorrect}, result.Incorrect, []string{"round 2: lost its mind", "round 2: and a task"}},
+		{"a metric is missing", []result.Round{sound(1), bare}, result.Invalid, []string{"cycles_per_s: round 2 has no value"}},
+		{"what is missing is explained already", []result.Round{sound(1), broken}, result.Invalid, []string{"round 2: the load could not go on"}},
+		{"no round at all", nil, result.Invalid, []string{"no rounds to summarise"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &runner{result: result.Result{Rounds: c.rounds}}
+			for _, round := range c.rounds {
+				r.histograms = append(r.histograms, result.RoundHistograms{Round: round.Number, Histograms: sampled(t)})
+			}
+			r.judge()
+			assert.Equal(t, c.verdict, r.result.Verdict)
+			require.Len(t, r.result.Reasons, len(c.reasons), "%v", r.result.Reasons)
+			for i, part := range c.reasons {
+				assert.Contains(t, r.result.Reasons[i], part)
+			}
+			if c.verdict == result.Pass {
+				assert.InDelta(t, 10, r.result.Metrics[result.CyclesPerS].Median, 0)
+			}
+		})
+	}
+}
+
+// sampled is a set of histograms with one sample each.
+func sampled(t *testing.T) result.Histograms {
+	t.Helper()
+	h := result.NewHistograms()
+	for _, kind := range h.Kinds() {
+		require.NoError(t, kind.Histogram.RecordValue(int64(time.Millisecond)))
+	}
+	return h
+}
+
+func TestServerFailed(t *testing.T) {
+	t.Parallel()
+	ended := &topology.ServerError{Problem: "the server ended by itself", Status: "exit status 1", Lines: []string{"panic: no"}}
+	for _, c := range []struct {
+		name   string
+		err    error
+		served bool
+		want   result.Verdict
+	}{
+		{"it never served", ended, false, result.Misconfigured},
+		{"it could not be started", errors.New("no such file"), false, result.Misconfigured},
+		{"it died under load", errors.Join(errors.New("stop"), ended), true, result.Incorrect},
+		{"something else went wrong", errors.New("remove the server's folder"), true, result.Invalid},
+	} {
+		verdict, reason := serverFailed(c.err, c.served)
+		assert.Equal(t, c.want, verdict, c.name)
+		assert.Equal(t, c.err.Error(), reason, c.name)
+	}
+}

@@ -1,0 +1,134 @@
+package scenario
+
+import (
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// expanded is the JSON form of a scenario for a run's manifest: every default filled in, durations as strings
+// such as "2s", lists never null.
+type expanded struct {
+	Name       string            `json:"name"`
+	Title      string            `json:"title"`
+	Tags       []string          `json:"tags"`
+	File       string            `json:"file"`
+	Rounds     int               `json:"rounds"`
+	Topology   expandedTopology  `json:"topology"`
+	Workload   expandedWorkload  `json:"workload"`
+	Phases     expandedPhases    `json:"phases"`
+	Captures   []expandedCapture `json:"captures"`
+	Invariants []string          `json:"invariants"`
+}
+
+type expandedTopology struct {
+	Kind         string `json:"kind"`
+	Shards       int    `json:"shards"`
+	Durability   string `json:"durability"`
+	SyncInterval string `json:"sync_interval,omitempty"`
+	Listen       string `json:"listen"`
+}
+
+type expandedWorkload struct {
+	Name        string           `json:"name"`
+	Driver      string           `json:"driver"`
+	Connections int              `json:"connections"`
+	Tenants     int              `json:"tenants"`
+	Queues      int              `json:"queues"`
+	Producers   int              `json:"producers"`
+	Workers     int              `json:"workers"`
+	Batch       int              `json:"batch"`
+	Payload     expandedPayload  `json:"payload"`
+	Arrivals    expandedArrivals `json:"arrivals"`
+	Lease       string           `json:"lease"`
+}
+
+type expandedPayload struct {
+	Kind     string `json:"kind"`
+	BytesMin int    `json:"bytes_min"`
+	BytesMax int    `json:"bytes_max"`
+}
+
+type expandedArrivals struct {
+	Kind string `json:"kind"`
+}
+
+type expandedPhases struct {
+	Warmup string `json:"warmup"`
+	Window string `json:"window"`
+	Drain  string `json:"drain"`
+}
+
+type expandedCapture struct {
+	Kind string `json:"kind"`
+	// Rate is a fraction for mutex, a duration for block, and absent for the other kinds.
+	Rate any `json:"rate,omitempty"`
+}
+
+// Expand returns s in a form that encoding/json writes readably: lower_snake_case names, every default filled
+// in, durations as strings such as "2s". It shares nothing with s.
+func Expand(s *Scenario) any {
+	e := expanded{
+		Name:   s.Name,
+		Title:  s.Title,
+		Tags:   append([]string{}, s.Tags...),
+		File:   s.File,
+		Rounds: s.Rounds,
+		Topology: expandedTopology{
+			Kind:       s.Topology.Kind,
+			Shards:     s.Topology.Shards,
+			Durability: s.Topology.Durability,
+			Listen:     s.Topology.Listen,
+		},
+		Workload: expandedWorkload{
+			Name:        s.Workload.Name,
+			Driver:      s.Workload.Driver,
+			Connections: s.Workload.Connections,
+			Tenants:     s.Workload.Tenants,
+			Queues:      s.Workload.Queues,
+			Producers:   s.Workload.Producers,
+			Workers:     s.Workload.Workers,
+			Batch:       s.Workload.Batch,
+			Payload:     expandedPayload{s.Workload.Payload.Kind, s.Workload.Payload.Min, s.Workload.Payload.Max},
+			Arrivals:    expandedArrivals{s.Workload.Arrivals.Kind},
+			Lease:       hclfile.FormatDuration(s.Workload.Lease),
+		},
+		Phases: expandedPhases{
+			Warmup: hclfile.FormatDuration(s.Phases.Warmup),
+			Window: hclfile.FormatDuration(s.Phases.Window),
+			Drain:  hclfile.FormatDuration(s.Phases.Drain),
+		},
+		Captures:   []expandedCapture{},
+		Invariants: []string{},
+	}
+	if s.Topology.SyncInterval > 0 {
+		e.Topology.SyncInterval = hclfile.FormatDuration(s.Topology.SyncInterval)
+	}
+	for _, c := range s.Captures {
+		e.Captures = append(e.Captures, expandedCapture{c.Kind, rate(c)})
+	}
+	for _, i := range s.Invariants {
+		e.Invariants = append(e.Invariants, i.Kind)
+	}
+	return e
+}
+
+func rate(c Capture) any {
+	switch c.Kind {
+	case "mutex":
+		return c.MutexFraction
+	case "block":
+		return hclfile.FormatDuration(c.BlockRate)
+	}
+	return nil
+}
+
+// Duration is how long all rounds take at most, the profiled round included: each its warm-up, its window and
+// its whole drain. Starting and stopping the topology comes on top.
+func (s *Scenario) Duration() time.Duration {
+	rounds := s.Rounds
+	if len(s.Captures) > 0 {
+		rounds++
+	}
+	return time.Duration(rounds) * (s.Phases.Warmup + s.Phases.Window + s.Phases.Drain)
+}

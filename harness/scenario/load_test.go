@@ -1,0 +1,229 @@
+package scenario
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
+
+// golden compares got with a file, or rewrites the file with -rewrite.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *rewrite {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got, "run with -rewrite and read the difference")
+}
+
+// Each file under testdata/bad is refused with exactly the text of the .golden file beside it.
+func TestDiagnostics(t *testing.T) {
+	files, err := filepath.Glob("testdata/bad/*.hcl")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".hcl"), func(t *testing.T) {
+			scenarios, err := Load(file)
+			require.Error(t, err)
+			require.Nil(t, scenarios)
+			var d *Diagnostics
+			require.ErrorAs(t, err, &d)
+			assert.NotContains(t, err.Error(), "\x1b", "no colour")
+			golden(t, strings.TrimSuffix(file, ".hcl")+".golden", filepath.ToSlash(err.Error())+"\n")
+		})
+	}
+}
+
+// All problems of all files come from one call, in the order of the files, with the good file between ignored.
+func TestLoadReportsAllFilesInOnePass(t *testing.T) {
+	_, err := Load("testdata/bad/values.hcl", "testdata/defaults.hcl", "testdata/missing.hcl", "testdata/bad/syntax.hcl")
+	require.Error(t, err)
+	text := err.Error()
+	first := strings.Index(text, "testdata/bad/values.hcl:")
+	second := strings.Index(text, "testdata/missing.hcl: cannot be read: no such file or directory")
+	third := strings.Index(text, "testdata/bad/syntax.hcl:")
+	assert.True(t, 0 <= first && first < second && second < third, text)
+	assert.Contains(t, text, "in 3 files")
+}
+
+func TestLoadRefusesNamesTakenAcrossFiles(t *testing.T) {
+	dir := t.TempDir()
+	src, err := os.ReadFile("testdata/defaults.hcl")
+	require.NoError(t, err)
+	copied := filepath.Join(dir, "copy.hcl")
+	require.NoError(t, os.WriteFile(copied, src, 0o644))
+	_, err = Load("testdata/defaults.hcl", copied)
+	require.ErrorContains(t, err, `scenario "defaults" is defined twice`)
+	require.ErrorContains(t, err, "the first is at testdata/defaults.hcl:2:1")
+}
+
+func TestLoadRefusesWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Load()
+	require.ErrorContains(t, err, "no scenario file was given")
+	_, err = Load(dir)
+	require.ErrorContains(t, err, dir+": is not a regular file")
+	_, err = Load("testdata/defaults.hcl", "testdata/defaults.hcl")
+	require.ErrorContains(t, err, "testdata/defaults.hcl: is given twice")
+	large := filepath.Join(dir, "large.hcl")
+	require.NoError(t, os.WriteFile(large, []byte(strings.Repeat("#\n", 40<<10)), 0o644))
+	_, err = Load(large)
+	require.ErrorContains(t, err, "is larger than 64 KiB")
+}
+
+func TestLoadFillsInDefaults(t *testing.T) {
+	all, err := Load("testdata/defaults.hcl")
+	require.NoError(t, err)
+	require.Equal(t, []*Scenario{{
+		Name:     "defaults",
+		Title:    "defaults",
+		Topology: Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp"},
+		Workload: Workload{
+			Name: "main", Driver: "stream", Connections: 1, Tenants: 1, Queues: 1,
+			Producers: 3, Workers: 4, Batch: 1,
+			Payload:  Payload{Kind: "fixed", Min: 64, Max: 64},
+			Arrivals: Arrivals{Kind: "closed"},
+			Lease:    30 * time.Second,
+		},
+		Phases: Phases{Warmup: time.Second, Window: 5 * time.Second, Drain: 30 * time.Second},
+		Rounds: 7,
+		File:   "testdata/defaults.hcl",
+	}}, all)
+	assert.Equal(t, 7*36*time.Second, all[0].Duration())
+}
+
+func TestLoadReadsEverything(t *testing.T) {
+	all, err := Load("testdata/everything.hcl")
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	s := all[0]
+	assert.Equal(t, &Scenario{
+		Name:  "everything",
+		Title: "All attributes, none at its default",
+		Tags:  []string{"one", "two-2"},
+		Topology: Topology{
+			Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 25 * time.Millisecond, Listen: "unix",
+		},
+		Workload: Workload{
+			Name: "load-1", Driver: "stream", Connections: 2, Tenants: 4, Queues: 8,
+			Producers: 100000, Workers: 5, Batch: 64,
+			Payload:  Payload{Kind: "uniform", Min: 32, Max: 1 << 20},
+			Arrivals: Arrivals{Kind: "closed"},
+			Lease:    90 * time.Second,
+		},
+		Phases: Phases{Warmup: 0, Window: 1500 * time.Millisecond, Drain: time.Minute},
+		Rounds: 3,
+		Captures: []Capture{
+			{Kind: "cpu"},
+			{Kind: "mutex", MutexFraction: 1},
+			{Kind: "block", BlockRate: time.Microsecond},
+			{Kind: "allocs"},
+			{Kind: "goroutine"},
+		},
+		Invariants: []Invariant{{Kind: "conserved"}},
+		File:       "testdata/everything.hcl",
+	}, s)
+	assert.Equal(t, 4*(60*time.Second+1500*time.Millisecond), s.Duration(), "a profiled round is added")
+
+	second := all[1]
+	assert.Equal(t, "second", second.Name)
+	assert.Equal(t, 10*time.Millisecond, second.Topology.SyncInterval, "the default with interval")
+	assert.Equal(t, []Capture{
+		{Kind: "mutex", MutexFraction: 5},
+		{Kind: "block", BlockRate: 10 * time.Microsecond},
+	}, second.Captures)
+	assert.Equal(t, Payload{Kind: "fixed", Min: 4096, Max: 4096}, second.Workload.Payload)
+}
+
+func TestExpandIsReadableJSON(t *testing.T) {
+	for _, name := range []string{"defaults", "everything"} {
+		all, err := Load("testdata/" + name + ".hcl")
+		require.NoError(t, err)
+		got, err := json.MarshalIndent(Expand(all[0]), "", "  ")
+		require.NoError(t, err)
+		golden(t, "testdata/"+name+".json", string(got)+"\n")
+	}
+}
+
+// Every scenario of the repository is read, has the ledger judged and is named after its file.
+func TestRepositoryScenarios(t *testing.T) {
+	files, err := filepath.Glob("../../scenarios/*.hcl")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	all, err := Load(files...)
+	require.NoError(t, err)
+	readme, err := os.ReadFile("../../scenarios/README.md")
+	require.NoError(t, err)
+	for _, s := range all {
+		assert.Equal(t, s.Name+".hcl", filepath.Base(s.File))
+		assert.Contains(t, s.Invariants, Invariant{Kind: "conserved"}, s.Name)
+		assert.Contains(t, string(readme), "("+s.Name+".hcl)", "the list of files in scenarios/README.md")
+	}
+}
+
+// hostile are texts of n repetitions that make a careless parser slow, deep or both.
+func hostile(n int) []string {
+	return []string{
+		"scenario \"a\" { tags = " + strings.Repeat("[", n),
+		"scenario \"a\" { rounds = " + strings.Repeat("-", n),
+		"scenario \"a\" { rounds = " + strings.Repeat("1?", n),
+		"scenario \"a\" { rounds = " + strings.Repeat("1+", n),
+		"scenario \"a\" {" + strings.Repeat(" a=1", n) + "}",
+		"scenario \"a\" {" + strings.Repeat("x {}\n", n) + "}",
+		"scenario \"a\" {" + strings.Repeat("x {\n", n),
+		"a = " + strings.Repeat("\"${", n),
+		strings.Repeat("a = \n", n),
+		strings.Repeat("a = <<A\n", n),
+		strings.Repeat("a \"x\" ", n) + "{}",
+	}
+}
+
+// A file of the largest size that is all errors is refused with a bounded text.
+func TestLoadBoundsItsReport(t *testing.T) {
+	for _, src := range hostile(8_000) {
+		_, err := parse("hostile.hcl", []byte(src))
+		require.Error(t, err)
+		assert.Less(t, len(err.Error()), 100_000, src[:40])
+	}
+	_, err := parse("hostile.hcl", []byte("scenario \"a\" {"+strings.Repeat(" a=1", 8_000)+"}"))
+	require.ErrorContains(t, err, "8003 errors in 1 file, of which 100 are shown")
+}
+
+func FuzzParse(f *testing.F) {
+	for _, pattern := range []string{"testdata/*.hcl", "testdata/bad/*.hcl", "../../scenarios/*.hcl"} {
+		files, err := filepath.Glob(pattern)
+		require.NoError(f, err)
+		for _, file := range files {
+			src, err := os.ReadFile(file)
+			require.NoError(f, err)
+			f.Add(src)
+		}
+	}
+	f.Add([]byte("\xef\xbb\xbfscenario \"a\" {\r\n rounds = 1e999999999 }"))
+	for _, src := range hostile(300) {
+		f.Add([]byte(src))
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		scenarios, err := parse("fuzz.hcl", src)
+		if err == nil {
+			require.NotEmpty(t, scenarios)
+			for _, s := range scenarios {
+				require.Positive(t, s.Duration())
+				require.GreaterOrEqual(t, s.Workload.Payload.Min, payloadBytesMin)
+			}
+			return
+		}
+		require.Nil(t, scenarios)
+		require.NotEmpty(t, err.Error())
+	})
+}

@@ -1,0 +1,125 @@
+package scenario
+
+import (
+	"fmt"
+	"math/big"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+const (
+	// payloadBytesMin is what the header that the ledger recognises a task by takes of each payload.
+	payloadBytesMin = 32
+	payloadBytesMax = 1 << 20
+)
+
+// defaultPayload is fixed(64).
+var defaultPayload = Payload{Kind: "fixed", Min: 64, Max: 64}
+
+var payloadType = cty.Capsule("a payload distribution", reflect.TypeFor[Payload]())
+
+var payloadFunctions = hclfile.Functions{
+	Built: map[string]function.Function{
+		"fixed":   distribution("fixed", "bytes"),
+		"uniform": distribution("uniform", "min", "max"),
+	},
+	NotBuilt: []string{"lognormal"},
+}
+
+// distribution makes the function fixed(bytes) or uniform(min, max).
+func distribution(kind string, params ...string) function.Function {
+	spec := &function.Spec{
+		Type: function.StaticReturnType(payloadType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			p := Payload{Kind: kind}
+			for i, arg := range args {
+				n, fault := sizeBytes(arg)
+				if fault != nil {
+					fault.Arg = i
+					return cty.NilVal, fault
+				}
+				if i == 0 {
+					p.Min = n
+				}
+				p.Max = n
+			}
+			if p.Max < p.Min {
+				return cty.NilVal, &hclfile.Fault{
+					Arg:     1,
+					Message: fmt.Sprintf("%s has a maximum of %d bytes below its minimum of %d", kind, p.Max, p.Min),
+					Remedy:  fmt.Sprintf("write %s(%d, %d)", kind, p.Max, p.Min),
+				}
+			}
+			return cty.CapsuleVal(payloadType, &p), nil
+		},
+	}
+	for _, name := range params {
+		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.DynamicPseudoType})
+	}
+	return function.New(spec)
+}
+
+// readPayload reads payload = fixed(n) or uniform(min, max).
+func readPayload(b *hclfile.Block) Payload {
+	v, ok := b.Call("payload", payloadFunctions, "fixed(64) or uniform(64, 256)")
+	if !ok {
+		return defaultPayload
+	}
+	return *v.EncapsulatedValue().(*Payload)
+}
+
+// sizeBytes reads a payload's size: a whole number of bytes, or a string with its unit.
+func sizeBytes(v cty.Value) (int, *hclfile.Fault) {
+	const units = `a size is a number of bytes, or a string with B, KiB or MiB, as in 64, "64B", "4KiB" or "1MiB"`
+	var n *big.Float
+	switch v.Type() {
+	case cty.Number:
+		n = v.AsBigFloat()
+	case cty.String:
+		var ok bool
+		if n, ok = parseSize(v.AsString()); !ok {
+			return 0, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a size", v.AsString()), Remedy: units}
+		}
+	default:
+		return 0, &hclfile.Fault{Message: "a size must be a number or a string, not " + hclfile.TypeName(v), Remedy: units}
+	}
+	bytes, exact := n.Int64()
+	if exact != big.Exact {
+		return 0, &hclfile.Fault{Message: "a payload's size must be a whole number of bytes", Remedy: units}
+	}
+	switch {
+	case bytes < payloadBytesMin:
+		return 0, &hclfile.Fault{
+			Message: fmt.Sprintf("a payload of %d bytes is too small; the smallest is %d bytes", bytes, payloadBytesMin),
+			Remedy:  fmt.Sprintf("the ledger needs %d bytes of each payload for its header", payloadBytesMin),
+		}
+	case bytes > payloadBytesMax:
+		return 0, &hclfile.Fault{Message: fmt.Sprintf("a payload of %d bytes is too large; the largest is 1MiB", bytes)}
+	}
+	return int(bytes), nil
+}
+
+// parseSize reads "64B", "4KiB" or "1MiB".
+func parseSize(s string) (*big.Float, bool) {
+	for _, unit := range []struct {
+		suffix string
+		bytes  int64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}} {
+		digits, found := strings.CutSuffix(s, unit.suffix)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseUint(digits, 10, 32)
+		if err != nil {
+			return nil, false
+		}
+		return new(big.Float).SetInt64(int64(n) * unit.bytes), true
+	}
+	return nil, false
+}

@@ -1,0 +1,6 @@
+scenario "unclosed" {
+  topology "single" {
+    durability = "none"
+  workload "main" {
+    driver = "stream"
+  }

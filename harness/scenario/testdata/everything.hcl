@@ -1,0 +1,47 @@
+scenario "everything" {
+  title  = "All attributes, none at its default"
+  tags   = ["one", "two-2"]
+  rounds = 3
+  topology "single" {
+    shards        = 1
+    durability    = "interval"
+    sync_interval = "25ms"
+    listen        = "unix"
+  }
+  workload "load-1" {
+    driver      = "stream"
+    connections = 2
+    tenants     = 4
+    queues      = 8
+    producers   = 100000
+    workers     = 5
+    batch       = 64
+    payload     = uniform(32, "1MiB")
+    arrivals    = closed()
+    lease       = "1m30s"
+  }
+  phases {
+    warmup = "0s"
+    window = "1500ms"
+    drain  = "1m"
+  }
+  capture "cpu" {}
+  capture "mutex" { rate = 1 }
+  capture "block" { rate = "1us" }
+  capture "allocs" {}
+  capture "goroutine" {}
+  invariant "conserved" {}
+}
+
+# The same language with several attributes on a line.
+scenario "second" {
+  topology "single" { shards = 1  durability = "interval" }
+  workload "main" {
+    driver = "stream"  producers = 1  workers = 1
+    payload = fixed("4KiB")
+  }
+  phases { warmup = "2s"  window = "10s"  drain = "30s" } # one line
+  rounds = 2
+  capture "mutex" {}
+  capture "block" {}
+}

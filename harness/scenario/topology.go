@@ -1,0 +1,44 @@
+package scenario
+
+import (
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+var topologyBlock = hclfile.Inner{
+	Names: hclfile.Names{Attributes: []string{"shards", "durability", "sync_interval", "listen"}},
+	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
+}
+
+// readTopology reads topology "KIND" { shards durability sync_interval listen }.
+func readTopology(s *hclfile.Block) Topology {
+	blocks := s.Blocks("topology", topologyBlock)
+	if len(blocks) == 0 {
+		return Topology{}
+	}
+	b := blocks[0]
+	t := Topology{
+		Kind: b.Kind([]string{"single"}, []string{"raft", "sharded", "embedded", "remote"}),
+		Shards: b.Int("shards", hclfile.IntSpec{
+			Min: 1, Max: 1, Default: 1,
+			Why: "more than one shard is not built yet",
+		}),
+		// Durability is printed beside every number and decides what the number means: it has no default.
+		Durability: b.Choice("durability", hclfile.ChoiceSpec{
+			Built: []string{"sync", "interval", "none"}, Required: true,
+		}),
+		Listen: b.Choice("listen", hclfile.ChoiceSpec{Built: []string{"tcp", "unix"}, Default: "tcp"}),
+	}
+	interval := b.Duration("sync_interval", hclfile.DurationSpec{
+		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
+	})
+	switch {
+	case t.Durability == "interval":
+		t.SyncInterval = interval
+	case t.Durability != "" && b.Has("sync_interval"):
+		b.AttrProblem("sync_interval", `sync_interval has a meaning only with durability = "interval"`,
+			`remove it, or write durability = "interval"`)
+	}
+	return t
+}

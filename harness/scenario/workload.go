@@ -1,0 +1,51 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+var workloadBlock = hclfile.Inner{
+	Names: hclfile.Names{Attributes: []string{
+		"driver", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals", "lease",
+	}},
+	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
+}
+
+// readWorkload reads workload "NAME" { ... }.
+func readWorkload(s *hclfile.Block) Workload {
+	blocks := s.Blocks("workload", workloadBlock)
+	if len(blocks) == 0 {
+		return Workload{}
+	}
+	// All are checked, so that the one that stays is right too.
+	w := readOneWorkload(blocks[0])
+	for _, b := range blocks[1:] {
+		readOneWorkload(b)
+		b.Problem("more than one workload is not built yet",
+			fmt.Sprintf("keep one; the first is at %s", blocks[0].Where()))
+	}
+	return w
+}
+
+func readOneWorkload(b *hclfile.Block) Workload {
+	return Workload{
+		Name: readName(b),
+		Driver: b.Choice("driver", hclfile.ChoiceSpec{
+			Built: []string{"stream"}, NotBuilt: []string{"unary", "rest", "embedded", "null"}, Required: true,
+		}),
+		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
+		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
+		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: 10_000, Default: 1}),
+		Producers:   b.Int("producers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true}),
+		Workers:     b.Int("workers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true}),
+		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
+		Payload:     readPayload(b),
+		Arrivals:    readArrivals(b),
+		Lease: b.Duration("lease", hclfile.DurationSpec{
+			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
+		}),
+	}
+}

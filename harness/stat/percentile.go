@@ -1,0 +1,55 @@
+package stat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// ErrNoSamples says that a histogram holds nothing to take a percentile of.
+var ErrNoSamples = errors.New("the histogram has no samples")
+
+// Percentile returns the value that p percent (0 to 100) of h's samples do not exceed, in h's own unit and to
+// its precision. An empty histogram has no percentile: that is an error, not a zero.
+func Percentile(h *hdrhistogram.Histogram, p float64) (float64, error) {
+	if h == nil || h.TotalCount() == 0 {
+		return 0, ErrNoSamples
+	}
+	if math.IsNaN(p) || p < 0 || p > 100 {
+		return 0, fmt.Errorf("percentile %v is outside 0 to 100", p)
+	}
+	return float64(h.ValueAtPercentile(p)), nil
+}
+
+// Point is one point of a percentile curve.
+type Point struct {
+	// Nines is the percentile's place on an axis of nines: log10 of 1 / (1 - p/100). The 90th is at 1, the 99th
+	// at 2, the 99.9th at 3.
+	Nines float64
+	Value float64 // in the histogram's unit
+}
+
+// Nines returns where percentile p, below 100, stands on an axis of nines.
+func Nines(p float64) float64 { return -math.Log10(1 - p/100) }
+
+// Curve returns h's percentiles from 0 to the last one that its samples resolve, perNine points for each nine.
+// The last point is the largest sample, placed at 1 - 1/n: beyond it there is nothing to know. It has at most
+// 19 perNine + 2 points, since a count has at most 19 digits.
+func Curve(h *hdrhistogram.Histogram, perNine int) ([]Point, error) {
+	if h == nil || h.TotalCount() == 0 {
+		return nil, ErrNoSamples
+	}
+	if perNine < 1 {
+		return nil, fmt.Errorf("a curve needs at least 1 point per nine, not %d", perNine)
+	}
+	last := math.Log10(float64(h.TotalCount()))
+	var points []Point
+	for i := 0; float64(i) < last*float64(perNine); i++ {
+		nines := float64(i) / float64(perNine)
+		p := 100 * (1 - math.Pow(10, -nines))
+		points = append(points, Point{Nines: nines, Value: float64(h.ValueAtPercentile(p))})
+	}
+	return append(points, Point{Nines: last, Value: float64(h.Max())}), nil
+}

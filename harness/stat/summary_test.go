@@ -1,0 +1,117 @@
+package stat_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/stat"
+)
+
+func finite() *rapid.Generator[float64] { return rapid.Float64Range(-1e12, 1e12) }
+
+func naiveMedian(values []float64) float64 {
+	s := slices.Sorted(slices.Values(values))
+	m := len(s) / 2
+	if len(s)%2 == 1 {
+		return s[m]
+	}
+	return s[m-1] + (s[m]-s[m-1])/2
+}
+
+func TestSummariseKnownValues(t *testing.T) {
+	s, err := stat.Summarise([]float64{7, 1, 3, 2, 6, 5, 4})
+	require.NoError(t, err)
+	assert.Equal(t, stat.Summary{Median: 4, Low: 1, High: 7, N: 7, Interval: true}, s)
+
+	s, err = stat.Summarise([]float64{3, 1, 2})
+	require.NoError(t, err)
+	assert.False(t, s.Interval)
+	assert.Equal(t, []float64{2, 1, 3}, []float64{s.Median, s.Low, s.High})
+	require.Len(t, s.Warnings, 1)
+	assert.Contains(t, s.Warnings[0], "n = 3")
+}
+
+// At eleven values the interval is narrower than the range: the second to the ninth value hold the median with
+// 96 %, which is the shortest run of order statistics that reaches 95 %.
+func TestSummariseIntervalIsOrderStatistics(t *testing.T) {
+	s, err := stat.Summarise([]float64{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
+	require.NoError(t, err)
+	assert.Equal(t, []float64{6, 2, 9}, []float64{s.Median, s.Low, s.High})
+}
+
+// The interval holds the true median at least as often as it says, whatever the distribution.
+func TestIntervalCoverage(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{6, 7, 10, 11, 25} {
+		const trials = 4000
+		held := 0
+		for range trials {
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = random.ExpFloat64() // its median is ln 2
+			}
+			s, err := stat.Summarise(values)
+			require.NoError(t, err)
+			if s.Low <= math.Ln2 && math.Ln2 <= s.High {
+				held++
+			}
+		}
+		assert.Greater(t, float64(held)/trials, 0.94, "n = %d", n)
+	}
+}
+
+func TestSummariseRefuses(t *testing.T) {
+	for _, values := range [][]float64{nil, {}, {math.NaN()}, {1, math.Inf(1)}, {1, 2, 3, 4, 5, 6, math.Inf(-1)}} {
+		s, err := stat.Summarise(values)
+		require.Error(t, err, "%v", values)
+		assert.Zero(t, s, "no number comes with an error")
+	}
+	_, err := stat.Summarise(nil)
+	require.ErrorIs(t, err, stat.ErrNoValues)
+	_, err = stat.Summarise([]float64{4, math.NaN()})
+	assert.ErrorContains(t, err, "value 2 of 2 is NaN")
+}
+
+func TestSummariseProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(finite(), 1, 60).Draw(t, "values")
+		before := slices.Clone(values)
+		s, err := stat.Summarise(values)
+		require.NoError(t, err)
+		require.Equal(t, before, values, "the input is not reordered")
+		require.Equal(t, len(values), s.N)
+		require.Equal(t, len(values) >= stat.MinIntervalN, s.Interval)
+		require.InDelta(t, naiveMedian(values), s.Median, 1e-3)
+		require.LessOrEqual(t, s.Low, s.Median)
+		require.LessOrEqual(t, s.Median, s.High)
+		require.Contains(t, values, s.Low, "bounds are measured values")
+		require.Contains(t, values, s.High)
+		if !s.Interval {
+			require.Equal(t, slices.Min(values), s.Low)
+			require.Equal(t, slices.Max(values), s.High)
+			require.NotEmpty(t, s.Warnings)
+		}
+		shuffled, err := stat.Summarise(rapid.Permutation(values).Draw(t, "shuffled"))
+		require.NoError(t, err)
+		require.Equal(t, s, shuffled, "order does not matter")
+		median, low, high, err := stat.Estimate(values)
+		require.NoError(t, err)
+		require.Equal(t, []float64{s.Median, s.Low, s.High}, []float64{median, low, high})
+	})
+}
+
+func TestSummariseRefusesNonFiniteAnywhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(finite(), 1, 20).Draw(t, "values")
+		at := rapid.IntRange(0, len(values)-1).Draw(t, "at")
+		values[at] = rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1)}).Draw(t, "bad")
+		_, err := stat.Summarise(values)
+		require.Error(t, err)
+	})
+}

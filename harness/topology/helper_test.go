@@ -1,0 +1,175 @@
+package topology
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// The test binary runs itself as the server. These variables tell it how to behave and where to
+// leave its process id.
+const (
+	helperMode = "PRONY_TOPOLOGY_TEST_MODE"
+	helperPID  = "PRONY_TOPOLOGY_TEST_PID"
+)
+
+func TestMain(m *testing.M) {
+	mode := os.Getenv(helperMode)
+	if mode == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if path := os.Getenv(helperPID); path != "" {
+		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+			die(1, "%v", err)
+		}
+	}
+	if mode == "harness" {
+		actHarness()
+		return
+	}
+	actServer(mode)
+}
+
+func die(status int, format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	os.Exit(status)
+}
+
+// actServer behaves as queued does, except in what mode says.
+func actServer(mode string) {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	if mode == "port taken" {
+		for i := range 30 {
+			fmt.Fprintf(os.Stderr, "line %d\n", i)
+		}
+		die(1, "listen tcp 127.0.0.1:7700: bind: address already in use")
+	}
+	if mode == "mute" {
+		select {} // never tells its address, and lives on
+	}
+
+	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
+	data := flags.String("data", "", "")
+	listen := flags.String("listen", "", "")
+	admin := flags.String("admin", "", "")
+	durability := flags.String("durability", "", "")
+	interval := flags.Duration("sync-interval", 0, "")
+	addressFile := flags.String("address-file", "", "")
+	if os.Args[1] != "serve" || flags.Parse(os.Args[2:]) != nil || flags.NArg() > 0 {
+		die(1, "bad arguments: %q", os.Args)
+	}
+	fmt.Fprintf(os.Stderr, "durability=%s interval=%s\n", *durability, *interval)
+	if left, err := os.ReadDir(*data); err != nil || len(left) > 0 {
+		die(1, "the data folder is not a fresh one: %v %v", left, err)
+	}
+	if err := os.WriteFile(filepath.Join(*data, "store"), []byte("records"), 0o600); err != nil {
+		die(1, "%v", err)
+	}
+
+	var clients net.Listener
+	var err error
+	if path, isUnix := strings.CutPrefix(*listen, "unix:"); isUnix {
+		clients, err = net.Listen("unix", path)
+	} else {
+		clients, err = net.Listen("tcp", *listen)
+	}
+	if err != nil {
+		die(1, "%v", err)
+	}
+	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, Admin: serveAdmin(mode, *admin)}
+	if clients.Addr().Network() == "tcp" {
+		at.Listen[0] = clients.Addr().String()
+	}
+	switch mode {
+	case "other process":
+		at.PID++
+	case "no address":
+		at.Listen = nil
+	}
+	text, err := json.Marshal(at)
+	if err != nil {
+		die(1, "%v", err)
+	}
+	if err := os.WriteFile(*addressFile+".tmp", text, 0o600); err != nil {
+		die(1, "%v", err)
+	}
+	if err := os.Rename(*addressFile+".tmp", *addressFile); err != nil {
+		die(1, "%v", err)
+	}
+	for {
+		<-term
+		switch mode {
+		case "stubborn":
+			fmt.Fprintln(os.Stderr, "ignoring SIGTERM")
+		case "fails to close":
+			die(4, "close the store: input/output error")
+		default:
+			fmt.Fprintln(os.Stderr, "closed")
+			return
+		}
+	}
+}
+
+// serveAdmin serves /readyz, which says no twice and then yes, and /end?status=N, which ends the
+// process. It returns the address.
+func serveAdmin(mode, address string) string {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		die(1, "%v", err)
+	}
+	asked := 0
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		asked++ // askReady asks one after the other
+		if mode == "never ready" || asked <= 2 {
+			http.Error(w, "recovering", http.StatusServiceUnavailable)
+		}
+	})
+	mux.HandleFunc("/end", func(_ http.ResponseWriter, r *http.Request) {
+		status, err := strconv.Atoi(r.FormValue("status"))
+		if err != nil {
+			status = 1
+		}
+		die(status, "panic: out of order")
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	go func() { die(1, "%v", server.Serve(listener)) }()
+	return listener.Addr().String()
+}
+
+// actHarness starts a server in the folder that it was given, says that it did, and then only waits.
+func actHarness() {
+	executable, err := os.Executable()
+	if err != nil {
+		die(1, "%v", err)
+	}
+	_, err = Start(context.Background(), Config{
+		Binary:   executable,
+		Dir:      os.Args[1],
+		LogPath:  filepath.Join(os.Args[1], "server.log"),
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+		Env:      []string{helperMode + "=good", helperPID + "=" + filepath.Join(os.Args[1], "pid")},
+	})
+	if err != nil {
+		die(1, "%v", err)
+	}
+	fmt.Println("started")
+	select {}
+}

@@ -1,0 +1,128 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Node is a running server. Its methods may be called from any goroutine.
+type Node struct {
+	Address string // where clients connect: "127.0.0.1:port" or "unix:/path", as driver.Target wants it
+	Admin   string // the admin listener: "127.0.0.1:port"
+	PID     int
+
+	config  Config
+	command []string
+	place   folders
+	process *process
+	killed  atomic.Bool // SIGKILL was sent by Kill, so an end by it is no failure
+	ending  atomic.Bool // SIGTERM was sent by Stop, so an end with status 0 is no failure
+
+	stop    sync.Once
+	stopErr error
+}
+
+// startNode starts the server's process and does not wait for it to serve.
+func startNode(config Config, place folders, args []string) (*Node, error) {
+	log, err := os.Create(config.LogPath)
+	if err != nil {
+		return nil, fmt.Errorf("make the server's log: %w", err)
+	}
+	command := append([]string{config.Binary}, args...)
+	child, err := startProcess(command, config.Env, log)
+	// The child has its own descriptor of the log, or there is no child.
+	if err = errors.Join(err, log.Close()); err != nil {
+		if child != nil {
+			err = errors.Join(err, child.kill())
+		}
+		return nil, err
+	}
+	return &Node{PID: child.cmd.Process.Pid, config: config, command: command, place: place, process: child}, nil
+}
+
+// Exited is closed when the server's process has ended, for whatever reason.
+func (n *Node) Exited() <-chan struct{} { return n.process.exited }
+
+// ExitError says why the server ended: a *ServerError when it ended unasked or with an error; nil
+// while it runs, after Kill, and after a Stop on which it ended with status 0.
+func (n *Node) ExitError() error {
+	select {
+	case <-n.process.exited:
+	default:
+		return nil
+	}
+	switch {
+	case n.killed.Load():
+		return nil
+	case !n.ending.Load():
+		return n.fail("the server ended by itself", nil)
+	case n.process.waitErr != nil:
+		return n.fail("the server did not end in order", nil)
+	}
+	return nil
+}
+
+// Stop ends the server and removes its folders: SIGTERM, then SIGKILL when it has not ended within
+// the configured time or when ctx is done, which is an error. An exit status other than 0, also of
+// a server that ended before, is an error. It must be called once for each Node; further calls
+// return what the first one did. The log is kept.
+func (n *Node) Stop(ctx context.Context) error {
+	n.stop.Do(func() {
+		if err := errors.Join(n.end(ctx), n.place.remove()); err != nil {
+			n.stopErr = fmt.Errorf("stop topology: %w", err)
+		}
+	})
+	return n.stopErr
+}
+
+func (n *Node) end(ctx context.Context) error {
+	select {
+	case <-n.process.exited:
+		return n.ExitError()
+	default:
+	}
+	n.ending.Store(true)
+	if err := n.process.signal(syscall.SIGTERM); err != nil {
+		return errors.Join(err, n.process.kill())
+	}
+	timer := time.NewTimer(n.config.StopTimeout)
+	defer timer.Stop()
+	select {
+	case <-n.process.exited:
+		return n.ExitError()
+	case <-timer.C:
+		err := n.process.kill()
+		return errors.Join(n.fail(fmt.Sprintf("the server was killed: it did not end within %s of SIGTERM", n.config.StopTimeout), nil), err)
+	case <-ctx.Done():
+		err := n.process.kill()
+		return errors.Join(n.fail("the server was killed: it had not ended when the wait for it was given up", ctx.Err()), err)
+	}
+}
+
+// Kill ends the server with SIGKILL, as a crash would, and returns when it is gone. Its folders
+// stay until Stop.
+func (n *Node) Kill() error {
+	select {
+	case <-n.process.exited:
+		return nil
+	default:
+	}
+	n.killed.Store(true)
+	return n.process.kill()
+}
+
+// discard removes a server that did not become ready.
+func (n *Node) discard() error {
+	return errors.Join(n.process.kill(), n.place.remove())
+}
+
+// LastLines returns the last lines of the server's log, at most count, oldest first.
+func (n *Node) LastLines(count int) ([]string, error) {
+	return lastLines(n.config.LogPath, count)
+}

@@ -1,0 +1,38 @@
+# The tripwire of `make perf-smoke`: the shape of full-cycle.hcl in under a minute. Three short rounds tell a
+# break from a working build; they do not tell small differences apart.
+
+scenario "smoke" {
+  title = "Create, claim and complete over gRPC streams, one Pebble shard, three short rounds"
+  tags  = ["smoke", "single-node"]
+
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    listen     = "tcp"
+  }
+
+  workload "main" {
+    driver      = "stream"
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 1
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "1s"
+    window = "3s"
+    drain  = "30s"
+  }
+
+  # Below six rounds the spread shown beside a median is its range.
+  rounds = 3
+
+  capture "mutex" {}
+  capture "block" {}
+  capture "cpu" {}
+
+  invariant "conserved" {}
+}
