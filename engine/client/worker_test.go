@@ -163,12 +163,18 @@ func TestReceiveEndsWithItsContextAndWithTheServer(t *testing.T) {
 // TestNoTaskIsHandedOutOnceTheSessionCloses since it could not be settled any more.
 func TestNoTaskIsHandedOutOnceTheSessionCloses(t *testing.T) {
 	ctx := bounded(t)
-	f := &slotServer{limit: 5, refuse: func(*queuepb.Settlement) queuepb.ErrorCode { return 0 }}
-	w := open(ctx, t, (&fake{work: f.play}).serve(t), 5)
+	f := &fake{work: func(s workServer) error { // does not end when the client does
+		if err := s.Send(&queuepb.WorkResponse{Tasks: []*queuepb.Task{{Token: 1}, {Token: 2}}}); err != nil {
+			return err
+		}
+		<-s.Context().Done()
+		return s.Context().Err()
+	}}
+	w := open(ctx, t, f.serve(t), 2)
 	require.Eventually(t, func() bool { _, ok := w.TryReceive(); return ok }, patience, time.Millisecond)
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	require.Error(t, w.Close(over), "it could not give the tasks back")
+	require.ErrorIs(t, w.Close(over), context.Canceled)
 	_, err := w.Receive(ctx)
 	require.ErrorIs(t, err, client.ErrClosed)
 }
