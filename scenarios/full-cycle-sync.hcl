@@ -9,10 +9,12 @@ scenario "full-cycle-sync" {
     shards     = 1
     durability = "sync"
     listen     = "tcp"
+    procs      = 1
   }
 
   workload "main" {
     driver      = "stream"
+    procs       = 1
     connections = 1
     producers   = 32
     workers     = 128

@@ -9,10 +9,12 @@ scenario "smoke" {
     shards     = 1
     durability = "none"
     listen     = "tcp"
+    procs      = 1
   }
 
   workload "main" {
     driver      = "stream"
+    procs       = 1
     connections = 1
     producers   = 32
     workers     = 128

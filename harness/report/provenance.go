@@ -99,6 +99,8 @@ func scenarioSection(p *page, r *result.Result) {
 		{"durability", "topology.durability"},
 		{"listen", "topology.listen"},
 		{"driver", "workload.driver"},
+		{"server GOMAXPROCS", "topology.procs"},
+		{"generator GOMAXPROCS", "workload.procs"},
 		{"connections", "workload.connections"},
 		{"tenants", "workload.tenants"},
 		{"queues per tenant", "workload.queues"},

@@ -42,7 +42,7 @@ type Host struct {
 	CPUModel         string  `json:"cpu_model"`
 	CPUs             int     `json:"cpus"`
 	GOMAXPROCS       int     `json:"gomaxprocs"`
-	GOMAXPROCSSource string  `json:"gomaxprocs_source"` // "env", "cgroup" or "cpus"
+	GOMAXPROCSSource string  `json:"gomaxprocs_source"` // "env", "cgroup", "cpus" or "scenario"
 	MemoryMB         float64 `json:"memory_mb"`
 	CgroupCPUMax     string  `json:"cgroup_cpu_max"`
 	CgroupMemoryMax  string  `json:"cgroup_memory_max"`

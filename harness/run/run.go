@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
@@ -50,6 +51,7 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 			return nil, folder.Path(), fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
+	defer useProcs(s.Workload.Procs)()
 	r := &runner{scenario: s, options: o, folder: folder, data: data, progress: newProgress(o, s)}
 	r.result = result.Result{
 		Version: result.Version, Run: folder.ID(), Scenario: s.Name, Title: s.Title, Started: started,
@@ -58,8 +60,18 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 			Host: observe.Host(data), Build: observe.Build(o.Server),
 		},
 	}
+	if s.Workload.Procs > 0 {
+		r.result.Manifest.Host.GOMAXPROCSSource = "scenario"
+	}
 	err = errors.Join(r.run(ctx), removeData(data))
 	return &r.result, folder.Path(), err
+}
+
+// useProcs gives this process, the load generator, so many CPUs to run Go code on (0: as many as it has), and
+// returns what undoes that.
+func useProcs(n int) (undo func()) {
+	before := runtime.GOMAXPROCS(n)
+	return func() { runtime.GOMAXPROCS(before) }
 }
 
 func removeData(dir string) error {

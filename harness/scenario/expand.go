@@ -27,11 +27,13 @@ type expandedTopology struct {
 	Durability   string `json:"durability"`
 	SyncInterval string `json:"sync_interval,omitempty"`
 	Listen       string `json:"listen"`
+	Procs        int    `json:"procs,omitempty"`
 }
 
 type expandedWorkload struct {
 	Name        string           `json:"name"`
 	Driver      string           `json:"driver"`
+	Procs       int              `json:"procs,omitempty"`
 	Connections int              `json:"connections"`
 	Tenants     int              `json:"tenants"`
 	Queues      int              `json:"queues"`
@@ -79,10 +81,12 @@ func Expand(s *Scenario) any {
 			Shards:     s.Topology.Shards,
 			Durability: s.Topology.Durability,
 			Listen:     s.Topology.Listen,
+			Procs:      s.Topology.Procs,
 		},
 		Workload: expandedWorkload{
 			Name:        s.Workload.Name,
 			Driver:      s.Workload.Driver,
+			Procs:       s.Workload.Procs,
 			Connections: s.Workload.Connections,
 			Tenants:     s.Workload.Tenants,
 			Queues:      s.Workload.Queues,

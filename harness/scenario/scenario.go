@@ -7,6 +7,9 @@ import "time"
 // RoundsMax is how many timed rounds a run has at most.
 const RoundsMax = 1000
 
+// ProcsMax is the largest GOMAXPROCS that a scenario may ask for.
+const ProcsMax = 1024
+
 // Scenario is one checked scenario block, every default filled in.
 type Scenario struct {
 	Name       string
@@ -28,12 +31,14 @@ type Topology struct {
 	Durability   string // "sync", "interval" or "none"
 	SyncInterval time.Duration
 	Listen       string // "tcp" or "unix"
+	Procs        int    // the server's GOMAXPROCS; 0: its own choice
 }
 
 // Workload says what load is put on the topology.
 type Workload struct {
 	Name        string
 	Driver      string // "stream"
+	Procs       int    // the generator's GOMAXPROCS; 0: its own choice
 	Connections int    // client connections that producers and workers are spread over
 	Tenants     int
 	Queues      int // per tenant

@@ -7,11 +7,11 @@ import (
 )
 
 var topologyBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{"shards", "durability", "sync_interval", "listen"}},
+	Names: hclfile.Names{Attributes: []string{"shards", "durability", "sync_interval", "listen", "procs"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { shards durability sync_interval listen }.
+// readTopology reads topology "KIND" { shards durability sync_interval listen procs }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -29,6 +29,7 @@ func readTopology(s *hclfile.Block) Topology {
 			Built: []string{"sync", "interval", "none"}, Required: true,
 		}),
 		Listen: b.Choice("listen", hclfile.ChoiceSpec{Built: []string{"tcp", "unix"}, Default: "tcp"}),
+		Procs:  b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 	}
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,

@@ -9,7 +9,7 @@ import (
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"driver", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals", "lease",
+		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals", "lease",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -36,6 +36,7 @@ func readOneWorkload(b *hclfile.Block) Workload {
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
 			Built: []string{"stream"}, NotBuilt: []string{"unary", "rest", "embedded", "null"}, Required: true,
 		}),
+		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
 		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
 		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: 10_000, Default: 1}),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -35,7 +36,11 @@ func startNode(config Config, place folders, args []string) (*Node, error) {
 		return nil, fmt.Errorf("make the server's log: %w", err)
 	}
 	command := append([]string{config.Binary}, args...)
-	child, err := startProcess(command, config.Env, log)
+	env := config.Env
+	if procs := config.Topology.Procs; procs > 0 {
+		env = append(slices.Clip(env), fmt.Sprintf("GOMAXPROCS=%d", procs))
+	}
+	child, err := startProcess(command, env, log)
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {
