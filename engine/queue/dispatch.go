@@ -9,6 +9,10 @@ const (
 // quantum is how many tasks one waiter gets from one queue before the next queue's, or waiter's, turn.
 const quantum = 64
 
+// waiterBytesMax is about how many bytes of payloads a waiter is given before it says that it sent some of
+// them: what it was given and did not send is held in memory.
+const waiterBytesMax = 8 << 20
+
 // Waiter is someone who takes tasks: a worker stream, or one claim. It gets tasks while it has credit.
 type Waiter struct {
 	Owner any // the caller's own
@@ -16,6 +20,7 @@ type Waiter struct {
 	leaseMs uint64
 	once    bool
 	credits int
+	bytes   int64 // of payloads, given and not sent
 	subs    []*subscription
 	batch   *lease // being filled by the running Dispatch
 	grant   []Delivery
@@ -59,7 +64,21 @@ func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 // Credit lets a waiter have n more tasks.
 func (s *State) Credit(w *Waiter, n int) {
 	w.credits += n
-	if w.credits == 0 {
+	s.list(w)
+}
+
+// Sent says that a waiter is done with so many bytes of the payloads it was given.
+func (s *State) Sent(w *Waiter, bytes int64) {
+	w.bytes -= bytes
+	s.list(w)
+}
+
+// open says whether the waiter may be given a task.
+func (w *Waiter) open() bool { return w.credits > 0 && w.bytes < waiterBytesMax }
+
+// list puts a waiter that may be given tasks in its queues' turns.
+func (s *State) list(w *Waiter) {
+	if !w.open() {
 		return
 	}
 	for _, sub := range w.subs {
@@ -125,7 +144,7 @@ func (s *State) dispatchTurn(q *Queue, now int64) (progress, blocked bool) {
 	for q.waiting.len() > 0 {
 		sub := *q.waiting.front()
 		w := sub.waiter
-		if w.credits > 0 && len(w.grant) < maxBatch {
+		if w.open() && len(w.grant) < maxBatch {
 			share := max(1, int(q.ready())/q.waiting.len())
 			took, blocked := s.lease(q, w, min(quantum, share, w.credits, maxBatch-len(w.grant)), now)
 			if took == 0 {
@@ -134,7 +153,7 @@ func (s *State) dispatchTurn(q *Queue, now int64) (progress, blocked bool) {
 			q.waiting.push(q.waiting.pop()) // the next turn is the next waiter's
 			return true, blocked
 		}
-		if w.credits > 0 { // its batch is full; the next Dispatch goes on
+		if w.open() { // its batch is full; the next Dispatch goes on
 			return false, true
 		}
 		q.waiting.pop()
@@ -153,7 +172,7 @@ func (s *State) lease(q *Queue, w *Waiter, n int, now int64) (took int, blocked 
 		if l == nil {
 			continue
 		}
-		for took < n {
+		for took < n && w.open() {
 			ref, d, ok, blocked := s.take(l, now)
 			if !ok {
 				if blocked { // a less urgent lane must not go first
@@ -182,6 +201,7 @@ func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery, now int6
 	b.live++
 	w.grant = append(w.grant, d)
 	w.credits--
+	w.bytes += int64(ref.Bytes)
 	q.record.Counts.Leased++
 	s.touch(q)
 }

@@ -248,3 +248,30 @@ func TestFlushSaysWhetherThereIsSomethingToCommit(t *testing.T) {
 	assert.Empty(t, f.dispatch())
 	assert.False(t, f.Flush())
 }
+
+// TestAWaiterHoldsABoundedNumberOfBytes lets credits for many large tasks meet them: what was given and not
+// sent is bounded, also for tasks that came back, and what was sent makes room.
+func TestAWaiterHoldsABoundedNumberOfBytes(t *testing.T) {
+	f := newFixture(t, Config{})
+	const mib = 1 << 20
+	large := func(n *NewTask) { n.Payload = make([]byte, mib) }
+	f.fill("q", 2*waiterBytesMax/mib, large)
+	w := f.wait(1_000, "q")
+	first := f.dispatch()[w]
+	require.Len(t, first, waiterBytesMax/mib)
+
+	f.Sent(w, 2*mib)
+	require.Len(t, f.dispatch()[w], 2, "as many bytes as were sent")
+	f.Sent(w, 0)
+	require.Empty(t, f.dispatch(), "nothing was sent since")
+
+	out := make([]error, 1)
+	f.Settle(f.now, "t", []Settlement{{Ref: first[0].Ref, Token: first[0].Token, Action: Release}}, out)
+	require.NoError(t, out[0])
+	f.Sent(w, 1)
+	again := f.dispatch()[w]
+	require.Len(t, again, 1)
+	assert.Equal(t, first[0].Ref, again[0].Ref)
+	assert.EqualValues(t, mib, again[0].Bytes, "its size is known though its payload is not at hand")
+	require.Empty(t, f.dispatch())
+}

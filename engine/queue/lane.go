@@ -33,7 +33,8 @@ type lane struct {
 type freshTask struct {
 	seq    uint64
 	task   Task
-	cached bool // the payload is in task
+	bytes  uint32 // of the payload
+	cached bool   // the payload is in task
 }
 
 type returnedKey struct {
@@ -79,7 +80,7 @@ func (s *State) pushFresh(l *lane, seq uint64, t Task) {
 }
 
 func (s *State) appendFresh(l *lane, seq uint64, t Task) {
-	f := freshTask{seq: seq, task: t}
+	f := freshTask{seq: seq, task: t, bytes: uint32(len(t.Payload))}
 	if n := int64(len(t.Payload)); s.cacheBytes+n <= s.cfg.CacheBytesMax {
 		f.cached = true
 		s.cacheBytes += n
@@ -160,7 +161,7 @@ func (s *State) take(l *lane, now int64) (ref LeaseRef, d Delivery, ok, blocked 
 		s.schedule(l, now)
 		ref = LeaseRef{
 			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
-			LeaseMs: t.due.LeaseMs, HasProgress: true,
+			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, HasProgress: true,
 		}
 		s.journal.DropDue(ref.Ref, t.dueAtMs)
 		l.queue.record.Counts.Returned--
@@ -174,7 +175,7 @@ func (s *State) take(l *lane, now int64) (ref LeaseRef, d Delivery, ok, blocked 
 		return ref, d, false, true
 	}
 	f := s.popFresh(l)
-	ref = LeaseRef{Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs}
+	ref = LeaseRef{Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes}
 	d = Delivery{EnqueuedAtMs: f.task.EnqueuedAtMs, Payload: f.task.Payload, Cached: f.cached}
 	l.queue.record.Counts.Fresh--
 	return ref, d, true, false

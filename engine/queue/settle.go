@@ -90,7 +90,7 @@ func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs, now 
 func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress, now int64) {
 	given := *ref
 	s.endLease(b, ref)
-	s.returnTask(given.Ref, p, given.MaxAttempts, given.LeaseMs, now)
+	s.returnTask(given.Ref, p, Due{MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes}, now)
 }
 
 // rewriteLease stores a batch again after one of its tasks was extended.

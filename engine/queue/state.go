@@ -227,7 +227,8 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) (Ref, error) {
 	s.touch(q)
 	s.journal.PutTask(ref, t)
 	if t.Delayed {
-		s.returnTask(ref, Progress{DueAtMs: now + int64(n.DelayMs)}, t.MaxAttempts, t.LeaseMs, now)
+		s.returnTask(ref, Progress{DueAtMs: now + int64(n.DelayMs)},
+			Due{MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Bytes: uint32(len(t.Payload))}, now)
 		return ref, nil
 	}
 	q.record.Counts.Fresh++
@@ -236,10 +237,10 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) (Ref, error) {
 	return ref, nil
 }
 
-// returnTask gives a task back to its lane, to become ready at p.DueAtMs.
-func (s *State) returnTask(ref Ref, p Progress, maxAttempts uint32, leaseMs uint64, now int64) {
+// returnTask gives a task back to its lane, to become ready at p.DueAtMs; due says what else is known of it.
+func (s *State) returnTask(ref Ref, p Progress, due Due, now int64) {
 	q := s.queues[ref.Queue]
-	due := Due{DueAtMs: p.DueAtMs, Attempts: p.Attempts, MaxAttempts: maxAttempts, LeaseMs: leaseMs}
+	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
 	s.journal.PutProgress(ref, p)
 	s.journal.PutDue(ref, due)
 	q.record.Counts.Returned++

@@ -307,7 +307,8 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 	task.tokens = append(task.tokens, d.Token)
 	task.phase, task.expiresMs = leased, m.now+int64(orDefault(w.leaseMs, task.leaseMs))
 	want := LeaseRef{
-		Ref: task.ref, Attempt: task.attempts + 1, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs,
+		Bytes: uint32(len(task.payload)),
+		Ref:   task.ref, Attempt: task.attempts + 1, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs,
 		ExpiresAtMs: task.expiresMs, HasProgress: task.settled,
 	}
 	if d.LeaseRef != want {
@@ -461,7 +462,7 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 		return fmt.Errorf("has a due record: %v", has)
 	} else if has {
 		stored["due"]++
-		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs}) {
+		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs, Bytes: uint32(len(task.payload))}) {
 			return fmt.Errorf("has due record %+v", due)
 		}
 	}

@@ -28,6 +28,7 @@ type Due struct {
 	Attempts    uint32 // used up so far
 	MaxAttempts uint32
 	LeaseMs     uint64
+	Bytes       uint32 // of the payload
 }
 
 // Progress is what a task's past attempts left behind; a task that was never settled has none.
@@ -44,6 +45,7 @@ type LeaseRef struct {
 	Attempt     uint32 // which attempt this is, from 1
 	MaxAttempts uint32
 	LeaseMs     uint64
+	Bytes       uint32 // of the payload
 	ExpiresAtMs int64
 	// HasProgress says that a Progress record exists and goes when the task does.
 	HasProgress bool

@@ -20,7 +20,7 @@ const framesMax = 256
 func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
 	p := &produceStream{
 		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
-		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1),
+		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
 	}
 	go func() { p.received <- p.receive() }()
 	return p.send()
@@ -32,6 +32,7 @@ type produceStream struct {
 	out        *outbox[*queuepb.EnqueueAnswer]
 	unanswered chan struct{} // an element for each frame that was read and not answered
 	received   chan error    // why receive ended
+	failed     chan error    // why a commit failed
 }
 
 // receive reads frames until the client has no more (nil), or an error.
@@ -79,8 +80,11 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 		p.out.put(a)
 	}
 	err := p.service.shard.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
-		if err != nil {
-			refuse(shard.ErrClosed)
+		if err != nil { // the outcome is not known: no answer says so
+			select {
+			case p.failed <- err:
+			default:
+			}
 			return
 		}
 		p.service.ids(results, places, a.Ids)
@@ -117,6 +121,8 @@ func (p *produceStream) send() error {
 				return err
 			}
 			received = nil
+		case err := <-p.failed:
+			return statusOf(err)
 		case <-stopping:
 			stopping, ended = nil, statusOf(shard.ErrClosed)
 		}

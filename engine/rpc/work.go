@@ -22,6 +22,10 @@ const creditsMax = 1 << 16
 // well under the 4 MiB that a gRPC client takes unless told otherwise.
 const messageBytesMax = 1 << 20
 
+// sentBytesMin is how many bytes of payloads are sent before the shard is told: often enough that a stream with
+// room is never held up, seldom enough to cost nothing.
+const sentBytesMin = 1 << 20
+
 // itemBytes is about how large the message of a task is, beside its payload and texts.
 const itemBytes = 128
 
@@ -45,6 +49,8 @@ type workStream struct {
 	received   chan error    // why receive ended
 	failed     chan error    // why the subscription ended
 	credits    atomic.Int64  // granted, and not used by a task that was sent
+	sub        atomic.Pointer[shard.Subscription]
+	sentBytes  int64 // of payloads, that the shard was not told of; the sending goroutine's
 	ended      atomic.Bool
 }
 
@@ -82,10 +88,11 @@ func (w *workStream) receive() error {
 	if err != nil {
 		return statusOf(err)
 	}
-	sub, err := w.service.shard.Subscribe(claim, w.deliver, func(err error) { w.failed <- err })
+	sub, err := w.service.shard.Subscribe(claim, w.deliver, w.fail)
 	if err != nil {
 		return statusOf(err)
 	}
+	w.sub.Store(sub)
 	defer func() { // what is granted until then is delivered before received says that the client ended
 		closed := make(chan struct{})
 		sub.Close(func() { close(closed) })
@@ -150,7 +157,7 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 	err := w.service.shard.Settle(tenant, ts, func(outcomes []error, err error) {
 		if err != nil {
-			refuse(shard.ErrClosed)
+			w.fail(err)
 			return
 		}
 		a.Errors = appendSettleErrors(a.Errors, outcomes, places)
@@ -158,6 +165,14 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	})
 	if err != nil {
 		refuse(err)
+	}
+}
+
+// fail ends the stream without an answer to what is under way: its outcome is not known. The first reason counts.
+func (w *workStream) fail(err error) {
+	select {
+	case w.failed <- err:
+	default:
 	}
 }
 
@@ -215,6 +230,7 @@ func (w *workStream) sendItems(items []workItem) error {
 				out.Tasks = make([]*queuepb.Task, 0, len(items)-i)
 			}
 			out.Tasks = append(out.Tasks, it.task)
+			w.sentBytes += int64(len(it.task.GetPayload()))
 		}
 		bytes += it.bytes()
 		if bytes >= messageBytesMax || i == len(items)-1 {
@@ -225,8 +241,22 @@ func (w *workStream) sendItems(items []workItem) error {
 			for range out.GetAnswers() {
 				<-w.unanswered
 			}
+			if err := w.tellSent(); err != nil {
+				return err
+			}
 			out, bytes = &queuepb.WorkResponse{}, 0
 		}
 	}
 	return nil
+}
+
+// tellSent tells the shard what was sent, so that it gives the stream more.
+func (w *workStream) tellSent() error {
+	sub := w.sub.Load()
+	if sub == nil || w.sentBytes < sentBytesMin {
+		return nil
+	}
+	sent := w.sentBytes
+	w.sentBytes = 0
+	return statusOf(sub.Sent(sent))
 }

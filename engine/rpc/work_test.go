@@ -358,3 +358,18 @@ func TestLargeTasksComeInMessagesThatClientsTake(t *testing.T) {
 	require.NoError(t, w.CloseSend())
 	require.NoError(t, w.end())
 }
+
+// TestLargeTasksFlowThroughAStreamWithManyCredits pushes far more bytes than a stream is given before it sends
+// some: each task that was sent must make room for another.
+func TestLargeTasksFlowThroughAStreamWithManyCredits(t *testing.T) {
+	s := serve(t, nil)
+	const n, size = 48, 1 << 20
+	for range n {
+		_, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "large", Payload: make([]byte, size)}}})
+		require.NoError(t, err)
+	}
+	w := s.work(1_000, "large")
+	for _, task := range w.take(n) {
+		require.Len(t, task.GetPayload(), size)
+	}
+}

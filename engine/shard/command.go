@@ -113,6 +113,25 @@ func (c *credit) decide(s *Shard, _ int64) {
 
 func (*credit) release(*Shard, error) {}
 
+// Sent says that the subscriber is done with so many bytes of the payloads it was delivered. It is given
+// more only as it says so: what was delivered and not sent is held in memory.
+func (sub *Subscription) Sent(bytes int64) error {
+	return sub.shard.inbox.put(&sent{sub: sub, bytes: bytes}, load{})
+}
+
+type sent struct {
+	sub   *Subscription
+	bytes int64
+}
+
+func (c *sent) decide(s *Shard, _ int64) {
+	if c.sub.waiter != nil {
+		s.state.Sent(c.sub.waiter, c.bytes)
+	}
+}
+
+func (*sent) release(*Shard, error) {}
+
 // Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
 // were delivered stay leased until they are settled or their leases expire.
 func (sub *Subscription) Close(closed func()) {

@@ -122,11 +122,12 @@ func encodeDue(e *encoder, due queue.Due) {
 	e.uint(uint64(due.Attempts))
 	e.uint(uint64(due.MaxAttempts))
 	e.uint(due.LeaseMs)
+	e.uint(uint64(due.Bytes))
 }
 
 func decodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
-	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.uint32(), MaxAttempts: d.uint32(), LeaseMs: d.uint()}
+	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.uint32(), MaxAttempts: d.uint32(), LeaseMs: d.uint(), Bytes: d.uint32()}
 	return due, d.end()
 }
 
@@ -171,6 +172,7 @@ func encodeLease(e *encoder, refs []queue.LeaseRef) {
 		e.uint(uint64(r.Attempt))
 		e.uint(uint64(r.MaxAttempts))
 		e.uint(r.LeaseMs)
+		e.uint(uint64(r.Bytes))
 		e.int(r.ExpiresAtMs - expires)
 		var progress uint64
 		if r.HasProgress {
@@ -205,6 +207,7 @@ func decodeLease(b []byte) ([]queue.LeaseRef, error) {
 		r.Attempt = d.uint32()
 		r.MaxAttempts = d.uint32()
 		r.LeaseMs = d.uint()
+		r.Bytes = d.uint32()
 		r.ExpiresAtMs = last.ExpiresAtMs + d.int()
 		r.HasProgress = d.uint() != 0
 		if d.err != nil {

@@ -112,11 +112,11 @@ func TestLoadReadsEverything(t *testing.T) {
 		Title: "All attributes, none at its default",
 		Tags:  []string{"one", "two-2"},
 		Topology: Topology{
-			Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 25 * time.Millisecond, Listen: "unix",
+			Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 25 * time.Millisecond, Listen: "unix", Procs: 3,
 		},
 		Workload: Workload{
 			Name: "load-1", Driver: "stream", Connections: 2, Tenants: 4, Queues: 8,
-			Producers: 100000, Workers: 5, Batch: 64,
+			Producers: 100000, Workers: 5, Batch: 4, Procs: 2,
 			Payload:  Payload{Kind: "uniform", Min: 32, Max: 1 << 20},
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    90 * time.Second,

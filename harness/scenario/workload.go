@@ -30,8 +30,11 @@ func readWorkload(s *hclfile.Block) Workload {
 	return w
 }
 
+// callBytesMax is how many bytes of payloads the client sends in one call.
+const callBytesMax = 4 << 20
+
 func readOneWorkload(b *hclfile.Block) Workload {
-	return Workload{
+	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
 			Built: []string{"stream"}, NotBuilt: []string{"unary", "rest", "embedded", "null"}, Required: true,
@@ -49,4 +52,9 @@ func readOneWorkload(b *hclfile.Block) Workload {
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
 	}
+	if bytes := w.Batch * w.Payload.Max; bytes > callBytesMax && b.Has("batch") {
+		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes are more than the %d bytes that one call may carry",
+			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
+	}
+	return w
 }

@@ -7,15 +7,17 @@ scenario "everything" {
     durability    = "interval"
     sync_interval = "25ms"
     listen        = "unix"
+    procs         = 3
   }
   workload "load-1" {
     driver      = "stream"
+    procs       = 2
     connections = 2
     tenants     = 4
     queues      = 8
     producers   = 100000
     workers     = 5
-    batch       = 64
+    batch       = 4
     payload     = uniform(32, "1MiB")
     arrivals    = closed()
     lease       = "1m30s"

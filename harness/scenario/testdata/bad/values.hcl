@@ -60,3 +60,19 @@ scenario "too-large" {
   }
   capture "cpu" {}
 }
+
+scenario "large-calls" {
+  topology "single" {
+    durability = "none"
+  }
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    batch     = 1000
+    payload   = uniform(64, 8192)
+  }
+  phases {
+    window = "1s"
+  }
+}
