@@ -70,12 +70,12 @@ type Outcome struct {
 	Cycles   uint64 // completions acknowledged, of tasks with a sound payload
 	Enqueued uint64 // enqueues acknowledged
 
-	// Latencies in nanoseconds, one value per task, with the resolution of NewHistogram.
+	// Latencies in nanoseconds, one value per task, with the resolution of result.NewHistogram.
 
 	EnqueueLatency *hdrhistogram.Histogram // from the call to its acknowledgement
 	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
 	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement
-	// Clamped counts the latencies beyond LatencyHighest; they are in the histograms as LatencyHighest.
+	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64
 
 	RefusedEnqueues    Refusals // of all phases

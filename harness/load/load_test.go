@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pronybench/prony/harness/result"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -162,7 +164,7 @@ func TestLatencyBeyondTheRangeIsClampedAndCounted(t *testing.T) {
 		require.NotZero(t, o.Cycles)
 		assert.Equal(t, 2*o.Cycles, o.Clamped, "settle and cycle latency of each")
 		assert.EqualValues(t, o.Cycles, o.CycleLatency.TotalCount())
-		assert.InEpsilon(t, LatencyHighest, o.CycleLatency.Max(), 0.01)
+		assert.InEpsilon(t, result.LatencyHighest, o.CycleLatency.Max(), 0.01)
 	})
 }
 

@@ -4,22 +4,9 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pronybench/prony/harness/result"
 )
-
-// The range of latencies. They are recorded to within 1 % or 0.5 µs of the true value, whichever is
-// more. At that a histogram takes 22 KB, little enough for every goroutine to have its own.
-const (
-	LatencyLowest  = time.Microsecond
-	LatencyHighest = time.Minute
-
-	latencyDigits = 2
-)
-
-// NewHistogram returns an empty histogram of the range and resolution that latencies are recorded
-// with, in nanoseconds. Those of several rounds can be merged.
-func NewHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(int64(LatencyLowest), int64(LatencyHighest), latencyDigits)
-}
 
 // latencies are the latencies that one goroutine saw.
 type latencies struct {
@@ -27,13 +14,13 @@ type latencies struct {
 	clamped   uint64
 }
 
-func newLatencies() latencies { return latencies{histogram: NewHistogram()} }
+func newLatencies() latencies { return latencies{histogram: result.NewHistogram()} }
 
 // record adds n tasks with the same latency. One beyond the range is recorded as the range's end, so
 // that percentiles stay percentiles of all tasks.
 func (l *latencies) record(ns int64, n int) {
-	if ns > int64(LatencyHighest) {
-		ns = int64(LatencyHighest)
+	if ns > int64(result.LatencyHighest) {
+		ns = int64(result.LatencyHighest)
 		l.clamped += uint64(n)
 	}
 	if l.histogram.RecordValues(ns, int64(n)) != nil {

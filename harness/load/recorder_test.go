@@ -5,14 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pronybench/prony/harness/result"
+
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 )
 
 func TestHistogramIsSmallAndExactToOnePercent(t *testing.T) {
-	assert.LessOrEqual(t, NewHistogram().ByteSize(), 23_000)
+	assert.LessOrEqual(t, result.NewHistogram().ByteSize(), 23_000)
 	rapid.Check(t, func(t *rapid.T) {
-		ns := rapid.Int64Range(0, int64(LatencyHighest)).Draw(t, "ns")
+		ns := rapid.Int64Range(0, int64(result.LatencyHighest)).Draw(t, "ns")
 		l := newLatencies()
 		l.record(ns, 1)
 		assert.InDelta(t, ns, l.histogram.Max(), max(512, float64(ns)*0.01))
@@ -22,12 +24,12 @@ func TestHistogramIsSmallAndExactToOnePercent(t *testing.T) {
 
 func TestLatencyOutOfRangeIsCounted(t *testing.T) {
 	l := newLatencies()
-	l.record(int64(LatencyHighest), 1)
+	l.record(int64(result.LatencyHighest), 1)
 	assert.Zero(t, l.clamped)
-	l.record(int64(LatencyHighest)+1, 3)
+	l.record(int64(result.LatencyHighest)+1, 3)
 	l.record(int64(100*time.Hour), 1)
 	l.record(-1, 2)
-	all := NewHistogram()
+	all := result.NewHistogram()
 	assert.EqualValues(t, 6, l.mergeInto(all))
 	assert.EqualValues(t, 5, all.TotalCount())
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/harness/result"
+
 	"github.com/pronybench/prony/harness/driver"
 )
 
@@ -238,9 +240,9 @@ func (r *round) merge() *Outcome {
 		Window:         r.cfg.Phases.Window,
 		StartHook:      r.startHook,
 		EndHook:        r.endHook,
-		EnqueueLatency: NewHistogram(),
-		SettleLatency:  NewHistogram(),
-		CycleLatency:   NewHistogram(),
+		EnqueueLatency: result.NewHistogram(),
+		SettleLatency:  result.NewHistogram(),
+		CycleLatency:   result.NewHistogram(),
 	}
 	for _, p := range r.producers {
 		o.Enqueued += p.enqueued

@@ -50,9 +50,9 @@ func TestLatencyMetricsAreMilliseconds(t *testing.T) {
 	}
 	require.NoError(t, h.Cycle.RecordValue(int64(40*time.Millisecond)))
 	m := result.LatencyMetrics(h)
-	assert.InEpsilon(t, 2, m["cycle_latency_ms_p50"], 0.001)
-	assert.InEpsilon(t, 2, m["cycle_latency_ms_p99"], 0.001)
-	assert.InEpsilon(t, 40, m["cycle_latency_ms_max"], 0.001)
+	assert.InEpsilon(t, 2, m["cycle_latency_ms_p50"], 0.01)
+	assert.InEpsilon(t, 2, m["cycle_latency_ms_p99"], 0.01)
+	assert.InEpsilon(t, 40, m["cycle_latency_ms_max"], 0.01)
 	assert.Equal(t, 101.0, m["cycle_latency_ms_n"])
 	// What was not measured is missing, not zero.
 	assert.Equal(t, 0.0, m["enqueue_latency_ms_n"])
@@ -192,7 +192,7 @@ func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
 
 func TestMergeNeverDropsSamples(t *testing.T) {
 	wide := result.NewHistograms()
-	require.NoError(t, wide.Enqueue.RecordValue(int64(5*time.Minute)))
+	require.NoError(t, wide.Enqueue.RecordValue(int64(50*time.Second)))
 	narrow := result.NewHistograms()
 	narrow.Enqueue = hdrhistogram.New(1, int64(time.Second), 3)
 	_, err := result.Merge(narrow, wide)
