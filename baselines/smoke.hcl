@@ -24,10 +24,10 @@ baseline "smoke" {
   }
 
   ceiling "cycle_latency_ms_p99" {
-    max      = 100
+    max      = 250
     observed = 2.1
     on       = "2 cores, shared"
-    because  = "a tenth of a second is a stall, or a backlog that the workers no longer keep down"
+    because  = "a quarter of a second is a stall, or a backlog: producers do not wait for completions, so one that the workers no longer keep down shows here"
   }
 
   ceiling "server_rss_mb_max" {
