@@ -13,7 +13,7 @@ baseline "smoke" {
     max      = 60
     observed = 7.8
     on       = "2 cores, shared"
-    because  = "work per cycle depends little on how busy the machine is: several times as much is a change of the code"
+    because  = "a busy host has doubled the CPU time of a cycle: several times as much is a change of the code"
   }
 
   ceiling "client_cpu_us_per_cycle" {

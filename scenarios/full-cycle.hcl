@@ -16,7 +16,7 @@ scenario "full-cycle" {
     listen = "tcp"
 
     # Server and generator share two CPUs: one each. With two each, their threads fight over the same cores,
-    # which costs both a third more CPU per cycle.
+    # which costs at least a third more CPU per cycle.
     procs = 1
   }
 

@@ -97,40 +97,32 @@ func (c *subscribe) release(_ *Shard, err error) {
 
 // Credit lets the subscription have n more tasks.
 func (sub *Subscription) Credit(n int) error {
-	return sub.shard.inbox.put(&credit{sub: sub, n: n}, load{})
+	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Credit(w, n) })
 }
-
-type credit struct {
-	sub *Subscription
-	n   int
-}
-
-func (c *credit) decide(s *Shard, _ int64) {
-	if c.sub.waiter != nil {
-		s.state.Credit(c.sub.waiter, c.n)
-	}
-}
-
-func (*credit) release(*Shard, error) {}
 
 // Sent says that the subscriber is done with so many bytes of the payloads it was delivered. It is given
 // more only as it says so: what was delivered and not sent is held in memory.
 func (sub *Subscription) Sent(bytes int64) error {
-	return sub.shard.inbox.put(&sent{sub: sub, bytes: bytes}, load{})
+	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Sent(w, bytes) })
 }
 
-type sent struct {
-	sub   *Subscription
-	bytes int64
+func (sub *Subscription) change(to func(*queue.State, *queue.Waiter)) error {
+	return sub.shard.inbox.put(&change{sub: sub, to: to}, load{})
 }
 
-func (c *sent) decide(s *Shard, _ int64) {
+// change is what a subscriber tells of itself. A subscription that could not be made, or was closed, has no waiter.
+type change struct {
+	sub *Subscription
+	to  func(*queue.State, *queue.Waiter)
+}
+
+func (c *change) decide(s *Shard, _ int64) {
 	if c.sub.waiter != nil {
-		s.state.Sent(c.sub.waiter, c.bytes)
+		c.to(s.state, c.sub.waiter)
 	}
 }
 
-func (*sent) release(*Shard, error) {}
+func (*change) release(*Shard, error) {}
 
 // Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
 // were delivered stay leased until they are settled or their leases expire.

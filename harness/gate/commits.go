@@ -13,7 +13,7 @@ const (
 )
 
 // commits says how long the server's commits took and how much one carried, over the timed rounds: every cycle
-// waits for two of them, so a slow commit explains a slow server whatever the profiles show.
+// waits for three of them, its enqueue's, its lease's and its completion's, so a slow commit explains a slow server whatever the profiles show.
 func commits(rounds []result.Round) []string {
 	var seconds, count, completed float64
 	for i := range rounds {

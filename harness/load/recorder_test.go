@@ -5,10 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pronybench/prony/harness/result"
-
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/result"
 )
 
 func TestHistogramIsSmallAndExactToOnePercent(t *testing.T) {

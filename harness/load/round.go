@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pronybench/prony/harness/result"
-
 	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/result"
 )
 
 // round is the load of one round under way.

@@ -116,7 +116,7 @@ func TestLoadReadsEverything(t *testing.T) {
 		},
 		Workload: Workload{
 			Name: "load-1", Driver: "stream", Connections: 2, Tenants: 4, Queues: 8,
-			Producers: 100000, Workers: 5, Batch: 4, Procs: 2,
+			Producers: 100000, Workers: 5, Batch: 3, Procs: 2,
 			Payload:  Payload{Kind: "uniform", Min: 32, Max: 1 << 20},
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    90 * time.Second,

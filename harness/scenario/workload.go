@@ -30,8 +30,12 @@ func readWorkload(s *hclfile.Block) Workload {
 	return w
 }
 
-// callBytesMax is how many bytes of payloads the client sends in one call.
-const callBytesMax = 4 << 20
+// The client sends callBytesMax in one call, of payloads and the names of their queues; taskNameBytesMax is more than
+// the name of any queue of a workload has.
+const (
+	callBytesMax     = 4 << 20
+	taskNameBytesMax = 8
+)
 
 func readOneWorkload(b *hclfile.Block) Workload {
 	w := Workload{
@@ -52,8 +56,8 @@ func readOneWorkload(b *hclfile.Block) Workload {
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
 	}
-	if bytes := w.Batch * w.Payload.Max; bytes > callBytesMax && b.Has("batch") {
-		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes are more than the %d bytes that one call may carry",
+	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
+		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
 	}
 	return w

@@ -17,7 +17,7 @@ scenario "everything" {
     queues      = 8
     producers   = 100000
     workers     = 5
-    batch       = 4
+    batch       = 3
     payload     = uniform(32, "1MiB")
     arrivals    = closed()
     lease       = "1m30s"

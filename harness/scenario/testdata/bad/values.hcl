@@ -69,8 +69,8 @@ scenario "large-calls" {
     driver    = "stream"
     producers = 1
     workers   = 1
-    batch     = 1000
-    payload   = uniform(64, 8192)
+    batch     = 64
+    payload   = uniform("32KiB", "64KiB")
   }
   phases {
     window = "1s"
