@@ -4,35 +4,35 @@
 baseline "smoke" {
   floor "cycles_per_s" {
     min      = 20000
-    observed = 76000
+    observed = 127000
     on       = "2 cores, shared"
     because  = "far below what two shared cores do: trips on a break, not on a neighbour"
   }
 
   ceiling "server_cpu_us_per_cycle" {
     max      = 60
-    observed = 7.8
+    observed = 4.5
     on       = "2 cores, shared"
     because  = "a busy host has doubled the CPU time of a cycle: several times as much is a change of the code"
   }
 
   ceiling "client_cpu_us_per_cycle" {
     max      = 60
-    observed = 8.2
+    observed = 4.6
     on       = "2 cores, shared"
     because  = "a load generator that costs more than this starves the server it shares two cores with"
   }
 
   ceiling "cycle_latency_ms_p99" {
     max      = 250
-    observed = 2.1
+    observed = 1.0
     on       = "2 cores, shared"
     because  = "a quarter of a second is a stall, or a backlog: producers do not wait for completions, so one that the workers no longer keep down shows here"
   }
 
   ceiling "server_rss_mb_max" {
     max      = 1024
-    observed = 100
+    observed = 114
     on       = "2 cores, shared"
     because  = "caches and windows are bounded: more than this is growth with the number of tasks"
   }
