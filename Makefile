@@ -42,7 +42,8 @@ fmt: ## Write the formatting of Go files and the schema
 
 generate: proto pages ## Regenerate all that is generated: protobuf code and report pages
 
-proto: ## Regenerate engine/queuepb from engine/proto
+proto: ## Regenerate engine/queuepb and engine/adminpb from engine/proto
+	rm -rf engine/queuepb engine/adminpb
 	cd engine/proto && $(TOOL) buf generate
 
 pages: ## Render the pages under reports/ again from reports/data

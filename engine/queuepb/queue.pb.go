@@ -98,6 +98,8 @@ const (
 	ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED ErrorCode = 4
 	// The server is stopping.
 	ErrorCode_ERROR_CODE_UNAVAILABLE ErrorCode = 5
+	// The token does not allow this, or names another tenant.
+	ErrorCode_ERROR_CODE_PERMISSION_DENIED ErrorCode = 6
 )
 
 // Enum value maps for ErrorCode.
@@ -109,6 +111,7 @@ var (
 		3: "ERROR_CODE_STALE_TOKEN",
 		4: "ERROR_CODE_RESOURCE_EXHAUSTED",
 		5: "ERROR_CODE_UNAVAILABLE",
+		6: "ERROR_CODE_PERMISSION_DENIED",
 	}
 	ErrorCode_value = map[string]int32{
 		"ERROR_CODE_UNSPECIFIED":        0,
@@ -117,6 +120,7 @@ var (
 		"ERROR_CODE_STALE_TOKEN":        3,
 		"ERROR_CODE_RESOURCE_EXHAUSTED": 4,
 		"ERROR_CODE_UNAVAILABLE":        5,
+		"ERROR_CODE_PERMISSION_DENIED":  6,
 	}
 )
 
@@ -202,7 +206,82 @@ func (SettleAction) EnumDescriptor() ([]byte, []int) {
 	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
 }
 
-// NewTask is a task as a producer hands it over.
+// Backoff says how long a task waits after a failed attempt: initial_ms after the first, more by the
+// multiplier after each further one, up to max_ms; less a random part of up to jitter_percent of it, so that
+// tasks that failed together do not return together. A field that is 0 means the next policy's value: the
+// task's, then its queue's, then the server's.
+type Backoff struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	InitialMs uint64                 `protobuf:"varint,1,opt,name=initial_ms,json=initialMs,proto3" json:"initial_ms,omitempty"`
+	MaxMs     uint64                 `protobuf:"varint,2,opt,name=max_ms,json=maxMs,proto3" json:"max_ms,omitempty"`
+	// 100 keeps the wait, 200 doubles it with each attempt; 100 to 1,000.
+	MultiplierPercent uint32 `protobuf:"varint,3,opt,name=multiplier_percent,json=multiplierPercent,proto3" json:"multiplier_percent,omitempty"`
+	// 1 to 100.
+	JitterPercent uint32 `protobuf:"varint,4,opt,name=jitter_percent,json=jitterPercent,proto3" json:"jitter_percent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Backoff) Reset() {
+	*x = Backoff{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Backoff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Backoff) ProtoMessage() {}
+
+func (x *Backoff) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Backoff.ProtoReflect.Descriptor instead.
+func (*Backoff) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *Backoff) GetInitialMs() uint64 {
+	if x != nil {
+		return x.InitialMs
+	}
+	return 0
+}
+
+func (x *Backoff) GetMaxMs() uint64 {
+	if x != nil {
+		return x.MaxMs
+	}
+	return 0
+}
+
+func (x *Backoff) GetMultiplierPercent() uint32 {
+	if x != nil {
+		return x.MultiplierPercent
+	}
+	return 0
+}
+
+func (x *Backoff) GetJitterPercent() uint32 {
+	if x != nil {
+		return x.JitterPercent
+	}
+	return 0
+}
+
+// NewTask is a task as a producer hands it over. Where a field is 0, the queue's policy holds, and where that
+// says nothing, the server's default.
 type NewTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The queue's name: 1 to 128 characters of letters, digits and "._-/:". It is made at first use.
@@ -212,17 +291,28 @@ type NewTask struct {
 	Payload  []byte `protobuf:"bytes,3,opt,name=payload,proto3" json:"payload,omitempty"`
 	// How long the task stays delayed before it is ready.
 	DelayMs uint64 `protobuf:"varint,4,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
-	// After how many failed attempts the task is dead; 0 means the server's default.
+	// After how many failed attempts the task is dead.
 	MaxAttempts uint32 `protobuf:"varint,5,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`
-	// How long a claim of this task holds when the claim names no lease; 0 means the server's default.
-	LeaseMs       uint64 `protobuf:"varint,6,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// How long a claim of this task holds when the claim names no lease.
+	LeaseMs uint64 `protobuf:"varint,6,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// When the task becomes ready, Unix milliseconds; not together with delay_ms. In the past means at once.
+	NotBeforeMs int64 `protobuf:"varint,7,opt,name=not_before_ms,json=notBeforeMs,proto3" json:"not_before_ms,omitempty"`
+	// How long after its enqueue the task is worth doing. One that is not done by then goes to the dead letters,
+	// unless it is leased: then it does so when the lease ends without completion.
+	TtlMs   uint64   `protobuf:"varint,8,opt,name=ttl_ms,json=ttlMs,proto3" json:"ttl_ms,omitempty"`
+	Backoff *Backoff `protobuf:"bytes,9,opt,name=backoff,proto3" json:"backoff,omitempty"`
+	// How long after its completion the task's result is kept for AwaitResult.
+	ResultRetentionMs uint64 `protobuf:"varint,10,opt,name=result_retention_ms,json=resultRetentionMs,proto3" json:"result_retention_ms,omitempty"`
+	// 1 to 128 bytes: a second enqueue with the same key to the same queue, within the server's window, stores
+	// nothing and returns the first task's id as a duplicate.
+	IdempotencyKey string `protobuf:"bytes,11,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *NewTask) Reset() {
 	*x = NewTask{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[0]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -234,7 +324,7 @@ func (x *NewTask) String() string {
 func (*NewTask) ProtoMessage() {}
 
 func (x *NewTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[0]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -247,7 +337,7 @@ func (x *NewTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTask.ProtoReflect.Descriptor instead.
 func (*NewTask) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{0}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *NewTask) GetQueue() string {
@@ -292,6 +382,41 @@ func (x *NewTask) GetLeaseMs() uint64 {
 	return 0
 }
 
+func (x *NewTask) GetNotBeforeMs() int64 {
+	if x != nil {
+		return x.NotBeforeMs
+	}
+	return 0
+}
+
+func (x *NewTask) GetTtlMs() uint64 {
+	if x != nil {
+		return x.TtlMs
+	}
+	return 0
+}
+
+func (x *NewTask) GetBackoff() *Backoff {
+	if x != nil {
+		return x.Backoff
+	}
+	return nil
+}
+
+func (x *NewTask) GetResultRetentionMs() uint64 {
+	if x != nil {
+		return x.ResultRetentionMs
+	}
+	return 0
+}
+
+func (x *NewTask) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
+}
+
 // Task is a task as the server hands it out.
 type Task struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -311,14 +436,16 @@ type Task struct {
 	// When a delayed task becomes ready.
 	DueAtMs int64 `protobuf:"varint,12,opt,name=due_at_ms,json=dueAtMs,proto3" json:"due_at_ms,omitempty"`
 	// What the last failed attempt reported.
-	LastError     string `protobuf:"bytes,13,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	LastError string `protobuf:"bytes,13,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	// Until when the task is worth doing; 0 means for ever.
+	ExpiresAtMs   int64 `protobuf:"varint,14,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Task) Reset() {
 	*x = Task{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[1]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -330,7 +457,7 @@ func (x *Task) String() string {
 func (*Task) ProtoMessage() {}
 
 func (x *Task) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[1]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -343,7 +470,7 @@ func (x *Task) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Task.ProtoReflect.Descriptor instead.
 func (*Task) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{1}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Task) GetId() string {
@@ -437,6 +564,13 @@ func (x *Task) GetLastError() string {
 	return ""
 }
 
+func (x *Task) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
 // ItemError says why one item of a batch was refused.
 type ItemError struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -444,15 +578,17 @@ type ItemError struct {
 	Index uint32    `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	Code  ErrorCode `protobuf:"varint,2,opt,name=code,proto3,enum=prony.queue.v1.ErrorCode" json:"code,omitempty"`
 	// The field at fault, where there is one.
-	Field         string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
-	Message       string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	Field   string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
+	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
+	// With RESOURCE_EXHAUSTED: when it is worth trying again.
+	RetryAfterMs  uint64 `protobuf:"varint,5,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ItemError) Reset() {
 	*x = ItemError{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -464,7 +600,7 @@ func (x *ItemError) String() string {
 func (*ItemError) ProtoMessage() {}
 
 func (x *ItemError) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[2]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -477,7 +613,7 @@ func (x *ItemError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ItemError.ProtoReflect.Descriptor instead.
 func (*ItemError) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{2}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ItemError) GetIndex() uint32 {
@@ -508,9 +644,16 @@ func (x *ItemError) GetMessage() string {
 	return ""
 }
 
+func (x *ItemError) GetRetryAfterMs() uint64 {
+	if x != nil {
+		return x.RetryAfterMs
+	}
+	return 0
+}
+
 type EnqueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Empty means the tenant "default".
+	// Empty means the access token's tenant, or "default" with a token for all tenants.
 	Tenant        string     `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	Tasks         []*NewTask `protobuf:"bytes,2,rep,name=tasks,proto3" json:"tasks,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -519,7 +662,7 @@ type EnqueueRequest struct {
 
 func (x *EnqueueRequest) Reset() {
 	*x = EnqueueRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -531,7 +674,7 @@ func (x *EnqueueRequest) String() string {
 func (*EnqueueRequest) ProtoMessage() {}
 
 func (x *EnqueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[3]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -544,7 +687,7 @@ func (x *EnqueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueRequest.ProtoReflect.Descriptor instead.
 func (*EnqueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{3}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EnqueueRequest) GetTenant() string {
@@ -570,7 +713,7 @@ type EnqueueResponse struct {
 
 func (x *EnqueueResponse) Reset() {
 	*x = EnqueueResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -582,7 +725,7 @@ func (x *EnqueueResponse) String() string {
 func (*EnqueueResponse) ProtoMessage() {}
 
 func (x *EnqueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -595,7 +738,7 @@ func (x *EnqueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueResponse.ProtoReflect.Descriptor instead.
 func (*EnqueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *EnqueueResponse) GetResults() []*EnqueueResult {
@@ -607,16 +750,18 @@ func (x *EnqueueResponse) GetResults() []*EnqueueResult {
 
 // EnqueueResult has an id, or else an error.
 type EnqueueResult struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Error         *ItemError             `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Error *ItemError             `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// The id is that of an earlier task with the same idempotency key.
+	Duplicate     bool `protobuf:"varint,3,opt,name=duplicate,proto3" json:"duplicate,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EnqueueResult) Reset() {
 	*x = EnqueueResult{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -628,7 +773,7 @@ func (x *EnqueueResult) String() string {
 func (*EnqueueResult) ProtoMessage() {}
 
 func (x *EnqueueResult) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -641,7 +786,7 @@ func (x *EnqueueResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueResult.ProtoReflect.Descriptor instead.
 func (*EnqueueResult) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *EnqueueResult) GetId() string {
@@ -658,6 +803,13 @@ func (x *EnqueueResult) GetError() *ItemError {
 	return nil
 }
 
+func (x *EnqueueResult) GetDuplicate() bool {
+	if x != nil {
+		return x.Duplicate
+	}
+	return false
+}
+
 type ClaimRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -668,14 +820,17 @@ type ClaimRequest struct {
 	// How long the leases hold; 0 means the task's own lease or the server's default.
 	LeaseMs uint64 `protobuf:"varint,4,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
 	// How long to wait for a first task, at most 60,000; 0 answers at once.
-	WaitMs        uint64 `protobuf:"varint,5,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	WaitMs uint64 `protobuf:"varint,5,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	// How the queues share what is claimed while all have ready tasks: one weight, 1 to 100, for each queue, or
+	// none for equal shares.
+	Weights       []uint32 `protobuf:"varint,6,rep,packed,name=weights,proto3" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClaimRequest) Reset() {
 	*x = ClaimRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +842,7 @@ func (x *ClaimRequest) String() string {
 func (*ClaimRequest) ProtoMessage() {}
 
 func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +855,7 @@ func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimRequest.ProtoReflect.Descriptor instead.
 func (*ClaimRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ClaimRequest) GetTenant() string {
@@ -738,6 +893,13 @@ func (x *ClaimRequest) GetWaitMs() uint64 {
 	return 0
 }
 
+func (x *ClaimRequest) GetWeights() []uint32 {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
 type ClaimResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tasks         []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
@@ -747,7 +909,7 @@ type ClaimResponse struct {
 
 func (x *ClaimResponse) Reset() {
 	*x = ClaimResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -759,7 +921,7 @@ func (x *ClaimResponse) String() string {
 func (*ClaimResponse) ProtoMessage() {}
 
 func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -772,7 +934,7 @@ func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimResponse.ProtoReflect.Descriptor instead.
 func (*ClaimResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{7}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ClaimResponse) GetTasks() []*Task {
@@ -793,14 +955,16 @@ type Settlement struct {
 	// When the task is ready again, with FAIL (0: the server's backoff) and RELEASE (0: now).
 	DelayMs uint64 `protobuf:"varint,5,opt,name=delay_ms,json=delayMs,proto3" json:"delay_ms,omitempty"`
 	// How long from now the lease holds, with EXTEND.
-	LeaseMs       uint64 `protobuf:"varint,6,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	LeaseMs uint64 `protobuf:"varint,6,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// What came of the task, with COMPLETE: kept if the task's result retention was asked for.
+	Result        []byte `protobuf:"bytes,7,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Settlement) Reset() {
 	*x = Settlement{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -812,7 +976,7 @@ func (x *Settlement) String() string {
 func (*Settlement) ProtoMessage() {}
 
 func (x *Settlement) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -825,7 +989,7 @@ func (x *Settlement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settlement.ProtoReflect.Descriptor instead.
 func (*Settlement) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{8}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Settlement) GetId() string {
@@ -870,17 +1034,26 @@ func (x *Settlement) GetLeaseMs() uint64 {
 	return 0
 }
 
+func (x *Settlement) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 type Completion struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Token uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	// What came of the task: kept if the task's result retention was asked for.
+	Result        []byte `protobuf:"bytes,3,opt,name=result,proto3" json:"result,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +1065,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +1078,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{9}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Completion) GetId() string {
@@ -922,6 +1095,13 @@ func (x *Completion) GetToken() uint64 {
 	return 0
 }
 
+func (x *Completion) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
 type CompleteRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -932,7 +1112,7 @@ type CompleteRequest struct {
 
 func (x *CompleteRequest) Reset() {
 	*x = CompleteRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1124,7 @@ func (x *CompleteRequest) String() string {
 func (*CompleteRequest) ProtoMessage() {}
 
 func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1137,7 @@ func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteRequest.ProtoReflect.Descriptor instead.
 func (*CompleteRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{10}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CompleteRequest) GetTenant() string {
@@ -983,7 +1163,7 @@ type CompleteResponse struct {
 
 func (x *CompleteResponse) Reset() {
 	*x = CompleteResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1175,7 @@ func (x *CompleteResponse) String() string {
 func (*CompleteResponse) ProtoMessage() {}
 
 func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1188,7 @@ func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteResponse.ProtoReflect.Descriptor instead.
 func (*CompleteResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{11}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CompleteResponse) GetResults() []*SettleResult {
@@ -1031,7 +1211,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1043,7 +1223,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1056,7 +1236,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{12}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Failure) GetId() string {
@@ -1097,7 +1277,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1109,7 +1289,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1122,7 +1302,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{13}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FailRequest) GetTenant() string {
@@ -1148,7 +1328,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1340,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1353,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{14}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *FailResponse) GetResults() []*SettleResult {
@@ -1195,7 +1375,7 @@ type Extension struct {
 
 func (x *Extension) Reset() {
 	*x = Extension{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1207,7 +1387,7 @@ func (x *Extension) String() string {
 func (*Extension) ProtoMessage() {}
 
 func (x *Extension) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1220,7 +1400,7 @@ func (x *Extension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Extension.ProtoReflect.Descriptor instead.
 func (*Extension) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{15}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Extension) GetId() string {
@@ -1254,7 +1434,7 @@ type ExtendRequest struct {
 
 func (x *ExtendRequest) Reset() {
 	*x = ExtendRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1266,7 +1446,7 @@ func (x *ExtendRequest) String() string {
 func (*ExtendRequest) ProtoMessage() {}
 
 func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1279,7 +1459,7 @@ func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendRequest.ProtoReflect.Descriptor instead.
 func (*ExtendRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{16}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ExtendRequest) GetTenant() string {
@@ -1305,7 +1485,7 @@ type ExtendResponse struct {
 
 func (x *ExtendResponse) Reset() {
 	*x = ExtendResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1317,7 +1497,7 @@ func (x *ExtendResponse) String() string {
 func (*ExtendResponse) ProtoMessage() {}
 
 func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1330,7 +1510,7 @@ func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendResponse.ProtoReflect.Descriptor instead.
 func (*ExtendResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{17}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExtendResponse) GetResults() []*SettleResult {
@@ -1352,7 +1532,7 @@ type Releasing struct {
 
 func (x *Releasing) Reset() {
 	*x = Releasing{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1544,7 @@ func (x *Releasing) String() string {
 func (*Releasing) ProtoMessage() {}
 
 func (x *Releasing) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1557,7 @@ func (x *Releasing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Releasing.ProtoReflect.Descriptor instead.
 func (*Releasing) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{18}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Releasing) GetId() string {
@@ -1411,7 +1591,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +1603,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +1616,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{19}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReleaseRequest) GetTenant() string {
@@ -1462,7 +1642,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1474,7 +1654,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1487,7 +1667,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{20}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ReleaseResponse) GetResults() []*SettleResult {
@@ -1507,7 +1687,7 @@ type SettleResult struct {
 
 func (x *SettleResult) Reset() {
 	*x = SettleResult{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1699,7 @@ func (x *SettleResult) String() string {
 func (*SettleResult) ProtoMessage() {}
 
 func (x *SettleResult) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1712,7 @@ func (x *SettleResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResult.ProtoReflect.Descriptor instead.
 func (*SettleResult) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{21}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SettleResult) GetError() *ItemError {
@@ -1552,7 +1732,7 @@ type GetTaskRequest struct {
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1564,7 +1744,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1577,7 +1757,7 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{22}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetTaskRequest) GetTenant() string {
@@ -1603,7 +1783,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1795,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1808,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{23}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetTaskResponse) GetTask() *Task {
@@ -1638,9 +1818,149 @@ func (x *GetTaskResponse) GetTask() *Task {
 	return nil
 }
 
+type AwaitResultRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Id     string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// How long to wait for the task to be done or dead, at most 60,000; 0 answers at once.
+	WaitMs        uint64 `protobuf:"varint,3,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AwaitResultRequest) Reset() {
+	*x = AwaitResultRequest{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AwaitResultRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AwaitResultRequest) ProtoMessage() {}
+
+func (x *AwaitResultRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AwaitResultRequest.ProtoReflect.Descriptor instead.
+func (*AwaitResultRequest) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *AwaitResultRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *AwaitResultRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *AwaitResultRequest) GetWaitMs() uint64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
+type AwaitResultResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// DONE, DEAD, or the state that the task was in when the wait was over.
+	State         TaskState `protobuf:"varint,1,opt,name=state,proto3,enum=prony.queue.v1.TaskState" json:"state,omitempty"`
+	Result        []byte    `protobuf:"bytes,2,opt,name=result,proto3" json:"result,omitempty"`
+	CompletedAtMs int64     `protobuf:"varint,3,opt,name=completed_at_ms,json=completedAtMs,proto3" json:"completed_at_ms,omitempty"`
+	// When the result is no longer kept.
+	RetainedUntilMs int64 `protobuf:"varint,4,opt,name=retained_until_ms,json=retainedUntilMs,proto3" json:"retained_until_ms,omitempty"`
+	// Of a dead task: why.
+	LastError     string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3" json:"last_error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AwaitResultResponse) Reset() {
+	*x = AwaitResultResponse{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AwaitResultResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AwaitResultResponse) ProtoMessage() {}
+
+func (x *AwaitResultResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AwaitResultResponse.ProtoReflect.Descriptor instead.
+func (*AwaitResultResponse) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *AwaitResultResponse) GetState() TaskState {
+	if x != nil {
+		return x.State
+	}
+	return TaskState_TASK_STATE_UNSPECIFIED
+}
+
+func (x *AwaitResultResponse) GetResult() []byte {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *AwaitResultResponse) GetCompletedAtMs() int64 {
+	if x != nil {
+		return x.CompletedAtMs
+	}
+	return 0
+}
+
+func (x *AwaitResultResponse) GetRetainedUntilMs() int64 {
+	if x != nil {
+		return x.RetainedUntilMs
+	}
+	return 0
+}
+
+func (x *AwaitResultResponse) GetLastError() string {
+	if x != nil {
+		return x.LastError
+	}
+	return ""
+}
+
 type ProduceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Read from the first frame of a stream only; empty means the tenant "default".
+	// Read from the first frame of a stream only; empty means the access token's tenant, or "default".
 	Tenant string `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	// The client's number for this frame; its answer carries it back.
 	Frame         uint64     `protobuf:"varint,2,opt,name=frame,proto3" json:"frame,omitempty"`
@@ -1651,7 +1971,7 @@ type ProduceRequest struct {
 
 func (x *ProduceRequest) Reset() {
 	*x = ProduceRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +1983,7 @@ func (x *ProduceRequest) String() string {
 func (*ProduceRequest) ProtoMessage() {}
 
 func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +1996,7 @@ func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceRequest.ProtoReflect.Descriptor instead.
 func (*ProduceRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{24}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ProduceRequest) GetTenant() string {
@@ -1710,7 +2030,7 @@ type ProduceResponse struct {
 
 func (x *ProduceResponse) Reset() {
 	*x = ProduceResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1722,7 +2042,7 @@ func (x *ProduceResponse) String() string {
 func (*ProduceResponse) ProtoMessage() {}
 
 func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1735,7 +2055,7 @@ func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceResponse.ProtoReflect.Descriptor instead.
 func (*ProduceResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{25}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ProduceResponse) GetAnswers() []*EnqueueAnswer {
@@ -1752,14 +2072,16 @@ type EnqueueAnswer struct {
 	// One for each task, in order; empty where the task was refused.
 	Ids []string `protobuf:"bytes,2,rep,name=ids,proto3" json:"ids,omitempty"`
 	// The tasks that were refused.
-	Errors        []*ItemError `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
+	Errors []*ItemError `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
+	// The places in the frame of those whose ids are of earlier tasks with the same idempotency key.
+	Duplicates    []uint32 `protobuf:"varint,4,rep,packed,name=duplicates,proto3" json:"duplicates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EnqueueAnswer) Reset() {
 	*x = EnqueueAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1771,7 +2093,7 @@ func (x *EnqueueAnswer) String() string {
 func (*EnqueueAnswer) ProtoMessage() {}
 
 func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1784,7 +2106,7 @@ func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueAnswer.ProtoReflect.Descriptor instead.
 func (*EnqueueAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{26}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EnqueueAnswer) GetFrame() uint64 {
@@ -1808,20 +2130,29 @@ func (x *EnqueueAnswer) GetErrors() []*ItemError {
 	return nil
 }
 
+func (x *EnqueueAnswer) GetDuplicates() []uint32 {
+	if x != nil {
+		return x.Duplicates
+	}
+	return nil
+}
+
 // WorkOpen says what a Work stream is for. It is part of the stream's first frame.
 type WorkOpen struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
 	Queues []string               `protobuf:"bytes,2,rep,name=queues,proto3" json:"queues,omitempty"`
 	// How long leases hold; 0 means the task's own lease or the server's default.
-	LeaseMs       uint64 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	LeaseMs uint64 `protobuf:"varint,3,opt,name=lease_ms,json=leaseMs,proto3" json:"lease_ms,omitempty"`
+	// As in ClaimRequest.
+	Weights       []uint32 `protobuf:"varint,4,rep,packed,name=weights,proto3" json:"weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WorkOpen) Reset() {
 	*x = WorkOpen{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1833,7 +2164,7 @@ func (x *WorkOpen) String() string {
 func (*WorkOpen) ProtoMessage() {}
 
 func (x *WorkOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1846,7 +2177,7 @@ func (x *WorkOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkOpen.ProtoReflect.Descriptor instead.
 func (*WorkOpen) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{27}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WorkOpen) GetTenant() string {
@@ -1870,6 +2201,13 @@ func (x *WorkOpen) GetLeaseMs() uint64 {
 	return 0
 }
 
+func (x *WorkOpen) GetWeights() []uint32 {
+	if x != nil {
+		return x.Weights
+	}
+	return nil
+}
+
 type WorkRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Open  *WorkOpen              `protobuf:"bytes,1,opt,name=open,proto3" json:"open,omitempty"`
@@ -1884,7 +2222,7 @@ type WorkRequest struct {
 
 func (x *WorkRequest) Reset() {
 	*x = WorkRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1896,7 +2234,7 @@ func (x *WorkRequest) String() string {
 func (*WorkRequest) ProtoMessage() {}
 
 func (x *WorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1909,7 +2247,7 @@ func (x *WorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequest.ProtoReflect.Descriptor instead.
 func (*WorkRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{28}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WorkRequest) GetOpen() *WorkOpen {
@@ -1951,7 +2289,7 @@ type WorkResponse struct {
 
 func (x *WorkResponse) Reset() {
 	*x = WorkResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1963,7 +2301,7 @@ func (x *WorkResponse) String() string {
 func (*WorkResponse) ProtoMessage() {}
 
 func (x *WorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1976,7 +2314,7 @@ func (x *WorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkResponse.ProtoReflect.Descriptor instead.
 func (*WorkResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{29}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WorkResponse) GetTasks() []*Task {
@@ -2005,7 +2343,7 @@ type SettleAnswer struct {
 
 func (x *SettleAnswer) Reset() {
 	*x = SettleAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2355,7 @@ func (x *SettleAnswer) String() string {
 func (*SettleAnswer) ProtoMessage() {}
 
 func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2368,7 @@ func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleAnswer.ProtoReflect.Descriptor instead.
 func (*SettleAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{30}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SettleAnswer) GetFrame() uint64 {
@@ -2051,14 +2389,26 @@ var File_prony_queue_v1_queue_proto protoreflect.FileDescriptor
 
 const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\n" +
-	"\x1aprony/queue/v1/queue.proto\x12\x0eprony.queue.v1\"\xae\x01\n" +
+	"\x1aprony/queue/v1/queue.proto\x12\x0eprony.queue.v1\"\x95\x01\n" +
+	"\aBackoff\x12\x1d\n" +
+	"\n" +
+	"initial_ms\x18\x01 \x01(\x04R\tinitialMs\x12\x15\n" +
+	"\x06max_ms\x18\x02 \x01(\x04R\x05maxMs\x12-\n" +
+	"\x12multiplier_percent\x18\x03 \x01(\rR\x11multiplierPercent\x12%\n" +
+	"\x0ejitter_percent\x18\x04 \x01(\rR\rjitterPercent\"\xf5\x02\n" +
 	"\aNewTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x1a\n" +
 	"\bpriority\x18\x02 \x01(\rR\bpriority\x12\x18\n" +
 	"\apayload\x18\x03 \x01(\fR\apayload\x12\x19\n" +
 	"\bdelay_ms\x18\x04 \x01(\x04R\adelayMs\x12!\n" +
 	"\fmax_attempts\x18\x05 \x01(\rR\vmaxAttempts\x12\x19\n" +
-	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\"\x8e\x03\n" +
+	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\x12\"\n" +
+	"\rnot_before_ms\x18\a \x01(\x03R\vnotBeforeMs\x12\x15\n" +
+	"\x06ttl_ms\x18\b \x01(\x04R\x05ttlMs\x121\n" +
+	"\abackoff\x18\t \x01(\v2\x17.prony.queue.v1.BackoffR\abackoff\x12.\n" +
+	"\x13result_retention_ms\x18\n" +
+	" \x01(\x04R\x11resultRetentionMs\x12'\n" +
+	"\x0fidempotency_key\x18\v \x01(\tR\x0eidempotencyKey\"\xb2\x03\n" +
 	"\x04Task\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06tenant\x18\x02 \x01(\tR\x06tenant\x12\x14\n" +
@@ -2074,28 +2424,32 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x05state\x18\v \x01(\x0e2\x19.prony.queue.v1.TaskStateR\x05state\x12\x1a\n" +
 	"\tdue_at_ms\x18\f \x01(\x03R\adueAtMs\x12\x1d\n" +
 	"\n" +
-	"last_error\x18\r \x01(\tR\tlastError\"\x80\x01\n" +
+	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
+	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xa6\x01\n" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12-\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x19.prony.queue.v1.ErrorCodeR\x04code\x12\x14\n" +
 	"\x05field\x18\x03 \x01(\tR\x05field\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"W\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\x12$\n" +
+	"\x0eretry_after_ms\x18\x05 \x01(\x04R\fretryAfterMs\"W\n" +
 	"\x0eEnqueueRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12-\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x17.prony.queue.v1.NewTaskR\x05tasks\"J\n" +
 	"\x0fEnqueueResponse\x127\n" +
-	"\aresults\x18\x01 \x03(\v2\x1d.prony.queue.v1.EnqueueResultR\aresults\"P\n" +
+	"\aresults\x18\x01 \x03(\v2\x1d.prony.queue.v1.EnqueueResultR\aresults\"n\n" +
 	"\rEnqueueResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
-	"\x05error\x18\x02 \x01(\v2\x19.prony.queue.v1.ItemErrorR\x05error\"\x8f\x01\n" +
+	"\x05error\x18\x02 \x01(\v2\x19.prony.queue.v1.ItemErrorR\x05error\x12\x1c\n" +
+	"\tduplicate\x18\x03 \x01(\bR\tduplicate\"\xa9\x01\n" +
 	"\fClaimRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x16\n" +
 	"\x06queues\x18\x02 \x03(\tR\x06queues\x12\x1b\n" +
 	"\tmax_tasks\x18\x03 \x01(\rR\bmaxTasks\x12\x19\n" +
 	"\blease_ms\x18\x04 \x01(\x04R\aleaseMs\x12\x17\n" +
-	"\await_ms\x18\x05 \x01(\x04R\x06waitMs\";\n" +
+	"\await_ms\x18\x05 \x01(\x04R\x06waitMs\x12\x18\n" +
+	"\aweights\x18\x06 \x03(\rR\aweights\";\n" +
 	"\rClaimResponse\x12*\n" +
-	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\"\xb4\x01\n" +
+	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\"\xcc\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -2103,11 +2457,13 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x06action\x18\x03 \x01(\x0e2\x1c.prony.queue.v1.SettleActionR\x06action\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x19\n" +
 	"\bdelay_ms\x18\x05 \x01(\x04R\adelayMs\x12\x19\n" +
-	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\"2\n" +
+	"\blease_ms\x18\x06 \x01(\x04R\aleaseMs\x12\x16\n" +
+	"\x06result\x18\a \x01(\fR\x06result\"J\n" +
 	"\n" +
 	"Completion\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\x04R\x05token\"g\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
+	"\x06result\x18\x03 \x01(\fR\x06result\"g\n" +
 	"\x0fCompleteRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12<\n" +
 	"\vcompletions\x18\x02 \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"J\n" +
@@ -2149,21 +2505,36 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\";\n" +
 	"\x0fGetTaskResponse\x12(\n" +
-	"\x04task\x18\x01 \x01(\v2\x14.prony.queue.v1.TaskR\x04task\"m\n" +
+	"\x04task\x18\x01 \x01(\v2\x14.prony.queue.v1.TaskR\x04task\"U\n" +
+	"\x12AwaitResultRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x17\n" +
+	"\await_ms\x18\x03 \x01(\x04R\x06waitMs\"\xd1\x01\n" +
+	"\x13AwaitResultResponse\x12/\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x19.prony.queue.v1.TaskStateR\x05state\x12\x16\n" +
+	"\x06result\x18\x02 \x01(\fR\x06result\x12&\n" +
+	"\x0fcompleted_at_ms\x18\x03 \x01(\x03R\rcompletedAtMs\x12*\n" +
+	"\x11retained_until_ms\x18\x04 \x01(\x03R\x0fretainedUntilMs\x12\x1d\n" +
+	"\n" +
+	"last_error\x18\x05 \x01(\tR\tlastError\"m\n" +
 	"\x0eProduceRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05frame\x18\x02 \x01(\x04R\x05frame\x12-\n" +
 	"\x05tasks\x18\x03 \x03(\v2\x17.prony.queue.v1.NewTaskR\x05tasks\"J\n" +
 	"\x0fProduceResponse\x127\n" +
-	"\aanswers\x18\x01 \x03(\v2\x1d.prony.queue.v1.EnqueueAnswerR\aanswers\"j\n" +
+	"\aanswers\x18\x01 \x03(\v2\x1d.prony.queue.v1.EnqueueAnswerR\aanswers\"\x8a\x01\n" +
 	"\rEnqueueAnswer\x12\x14\n" +
 	"\x05frame\x18\x01 \x01(\x04R\x05frame\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\tR\x03ids\x121\n" +
-	"\x06errors\x18\x03 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors\"U\n" +
+	"\x06errors\x18\x03 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors\x12\x1e\n" +
+	"\n" +
+	"duplicates\x18\x04 \x03(\rR\n" +
+	"duplicates\"o\n" +
 	"\bWorkOpen\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x16\n" +
 	"\x06queues\x18\x02 \x03(\tR\x06queues\x12\x19\n" +
-	"\blease_ms\x18\x03 \x01(\x04R\aleaseMs\"\xa9\x01\n" +
+	"\blease_ms\x18\x03 \x01(\x04R\aleaseMs\x12\x18\n" +
+	"\aweights\x18\x04 \x03(\rR\aweights\"\xa9\x01\n" +
 	"\vWorkRequest\x12,\n" +
 	"\x04open\x18\x01 \x01(\v2\x18.prony.queue.v1.WorkOpenR\x04open\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\rR\acredits\x12\x14\n" +
@@ -2181,20 +2552,21 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x12TASK_STATE_DELAYED\x10\x02\x12\x15\n" +
 	"\x11TASK_STATE_LEASED\x10\x03\x12\x13\n" +
 	"\x0fTASK_STATE_DONE\x10\x04\x12\x13\n" +
-	"\x0fTASK_STATE_DEAD\x10\x05*\xbd\x01\n" +
+	"\x0fTASK_STATE_DEAD\x10\x05*\xdf\x01\n" +
 	"\tErrorCode\x12\x1a\n" +
 	"\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_CODE_INVALID_ARGUMENT\x10\x01\x12\x18\n" +
 	"\x14ERROR_CODE_NOT_FOUND\x10\x02\x12\x1a\n" +
 	"\x16ERROR_CODE_STALE_TOKEN\x10\x03\x12!\n" +
 	"\x1dERROR_CODE_RESOURCE_EXHAUSTED\x10\x04\x12\x1a\n" +
-	"\x16ERROR_CODE_UNAVAILABLE\x10\x05*\x96\x01\n" +
+	"\x16ERROR_CODE_UNAVAILABLE\x10\x05\x12 \n" +
+	"\x1cERROR_CODE_PERMISSION_DENIED\x10\x06*\x96\x01\n" +
 	"\fSettleAction\x12\x1d\n" +
 	"\x19SETTLE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
 	"\x12SETTLE_ACTION_FAIL\x10\x02\x12\x19\n" +
 	"\x15SETTLE_ACTION_RELEASE\x10\x03\x12\x18\n" +
-	"\x14SETTLE_ACTION_EXTEND\x10\x042\xaa\x05\n" +
+	"\x14SETTLE_ACTION_EXTEND\x10\x042\x82\x06\n" +
 	"\fQueueService\x12J\n" +
 	"\aEnqueue\x12\x1e.prony.queue.v1.EnqueueRequest\x1a\x1f.prony.queue.v1.EnqueueResponse\x12D\n" +
 	"\x05Claim\x12\x1c.prony.queue.v1.ClaimRequest\x1a\x1d.prony.queue.v1.ClaimResponse\x12M\n" +
@@ -2202,7 +2574,8 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x04Fail\x12\x1b.prony.queue.v1.FailRequest\x1a\x1c.prony.queue.v1.FailResponse\x12G\n" +
 	"\x06Extend\x12\x1d.prony.queue.v1.ExtendRequest\x1a\x1e.prony.queue.v1.ExtendResponse\x12J\n" +
 	"\aRelease\x12\x1e.prony.queue.v1.ReleaseRequest\x1a\x1f.prony.queue.v1.ReleaseResponse\x12J\n" +
-	"\aGetTask\x12\x1e.prony.queue.v1.GetTaskRequest\x1a\x1f.prony.queue.v1.GetTaskResponse\x12N\n" +
+	"\aGetTask\x12\x1e.prony.queue.v1.GetTaskRequest\x1a\x1f.prony.queue.v1.GetTaskResponse\x12V\n" +
+	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\x12N\n" +
 	"\aProduce\x12\x1e.prony.queue.v1.ProduceRequest\x1a\x1f.prony.queue.v1.ProduceResponse(\x010\x01\x12E\n" +
 	"\x04Work\x12\x1b.prony.queue.v1.WorkRequest\x1a\x1c.prony.queue.v1.WorkResponse(\x010\x01B4Z2github.com/pronybench/prony/engine/queuepb;queuepbb\x06proto3"
 
@@ -2219,92 +2592,99 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
-	(TaskState)(0),           // 0: prony.queue.v1.TaskState
-	(ErrorCode)(0),           // 1: prony.queue.v1.ErrorCode
-	(SettleAction)(0),        // 2: prony.queue.v1.SettleAction
-	(*NewTask)(nil),          // 3: prony.queue.v1.NewTask
-	(*Task)(nil),             // 4: prony.queue.v1.Task
-	(*ItemError)(nil),        // 5: prony.queue.v1.ItemError
-	(*EnqueueRequest)(nil),   // 6: prony.queue.v1.EnqueueRequest
-	(*EnqueueResponse)(nil),  // 7: prony.queue.v1.EnqueueResponse
-	(*EnqueueResult)(nil),    // 8: prony.queue.v1.EnqueueResult
-	(*ClaimRequest)(nil),     // 9: prony.queue.v1.ClaimRequest
-	(*ClaimResponse)(nil),    // 10: prony.queue.v1.ClaimResponse
-	(*Settlement)(nil),       // 11: prony.queue.v1.Settlement
-	(*Completion)(nil),       // 12: prony.queue.v1.Completion
-	(*CompleteRequest)(nil),  // 13: prony.queue.v1.CompleteRequest
-	(*CompleteResponse)(nil), // 14: prony.queue.v1.CompleteResponse
-	(*Failure)(nil),          // 15: prony.queue.v1.Failure
-	(*FailRequest)(nil),      // 16: prony.queue.v1.FailRequest
-	(*FailResponse)(nil),     // 17: prony.queue.v1.FailResponse
-	(*Extension)(nil),        // 18: prony.queue.v1.Extension
-	(*ExtendRequest)(nil),    // 19: prony.queue.v1.ExtendRequest
-	(*ExtendResponse)(nil),   // 20: prony.queue.v1.ExtendResponse
-	(*Releasing)(nil),        // 21: prony.queue.v1.Releasing
-	(*ReleaseRequest)(nil),   // 22: prony.queue.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),  // 23: prony.queue.v1.ReleaseResponse
-	(*SettleResult)(nil),     // 24: prony.queue.v1.SettleResult
-	(*GetTaskRequest)(nil),   // 25: prony.queue.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),  // 26: prony.queue.v1.GetTaskResponse
-	(*ProduceRequest)(nil),   // 27: prony.queue.v1.ProduceRequest
-	(*ProduceResponse)(nil),  // 28: prony.queue.v1.ProduceResponse
-	(*EnqueueAnswer)(nil),    // 29: prony.queue.v1.EnqueueAnswer
-	(*WorkOpen)(nil),         // 30: prony.queue.v1.WorkOpen
-	(*WorkRequest)(nil),      // 31: prony.queue.v1.WorkRequest
-	(*WorkResponse)(nil),     // 32: prony.queue.v1.WorkResponse
-	(*SettleAnswer)(nil),     // 33: prony.queue.v1.SettleAnswer
+	(TaskState)(0),              // 0: prony.queue.v1.TaskState
+	(ErrorCode)(0),              // 1: prony.queue.v1.ErrorCode
+	(SettleAction)(0),           // 2: prony.queue.v1.SettleAction
+	(*Backoff)(nil),             // 3: prony.queue.v1.Backoff
+	(*NewTask)(nil),             // 4: prony.queue.v1.NewTask
+	(*Task)(nil),                // 5: prony.queue.v1.Task
+	(*ItemError)(nil),           // 6: prony.queue.v1.ItemError
+	(*EnqueueRequest)(nil),      // 7: prony.queue.v1.EnqueueRequest
+	(*EnqueueResponse)(nil),     // 8: prony.queue.v1.EnqueueResponse
+	(*EnqueueResult)(nil),       // 9: prony.queue.v1.EnqueueResult
+	(*ClaimRequest)(nil),        // 10: prony.queue.v1.ClaimRequest
+	(*ClaimResponse)(nil),       // 11: prony.queue.v1.ClaimResponse
+	(*Settlement)(nil),          // 12: prony.queue.v1.Settlement
+	(*Completion)(nil),          // 13: prony.queue.v1.Completion
+	(*CompleteRequest)(nil),     // 14: prony.queue.v1.CompleteRequest
+	(*CompleteResponse)(nil),    // 15: prony.queue.v1.CompleteResponse
+	(*Failure)(nil),             // 16: prony.queue.v1.Failure
+	(*FailRequest)(nil),         // 17: prony.queue.v1.FailRequest
+	(*FailResponse)(nil),        // 18: prony.queue.v1.FailResponse
+	(*Extension)(nil),           // 19: prony.queue.v1.Extension
+	(*ExtendRequest)(nil),       // 20: prony.queue.v1.ExtendRequest
+	(*ExtendResponse)(nil),      // 21: prony.queue.v1.ExtendResponse
+	(*Releasing)(nil),           // 22: prony.queue.v1.Releasing
+	(*ReleaseRequest)(nil),      // 23: prony.queue.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),     // 24: prony.queue.v1.ReleaseResponse
+	(*SettleResult)(nil),        // 25: prony.queue.v1.SettleResult
+	(*GetTaskRequest)(nil),      // 26: prony.queue.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),     // 27: prony.queue.v1.GetTaskResponse
+	(*AwaitResultRequest)(nil),  // 28: prony.queue.v1.AwaitResultRequest
+	(*AwaitResultResponse)(nil), // 29: prony.queue.v1.AwaitResultResponse
+	(*ProduceRequest)(nil),      // 30: prony.queue.v1.ProduceRequest
+	(*ProduceResponse)(nil),     // 31: prony.queue.v1.ProduceResponse
+	(*EnqueueAnswer)(nil),       // 32: prony.queue.v1.EnqueueAnswer
+	(*WorkOpen)(nil),            // 33: prony.queue.v1.WorkOpen
+	(*WorkRequest)(nil),         // 34: prony.queue.v1.WorkRequest
+	(*WorkResponse)(nil),        // 35: prony.queue.v1.WorkResponse
+	(*SettleAnswer)(nil),        // 36: prony.queue.v1.SettleAnswer
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
-	0,  // 0: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
-	1,  // 1: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
-	3,  // 2: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
-	8,  // 3: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
-	5,  // 4: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	4,  // 5: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	2,  // 6: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	12, // 7: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	24, // 8: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	15, // 9: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	24, // 10: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	18, // 11: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	24, // 12: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	21, // 13: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	24, // 14: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	5,  // 15: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	4,  // 16: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	3,  // 17: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	29, // 18: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	5,  // 19: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	30, // 20: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	11, // 21: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	4,  // 22: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	33, // 23: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	5,  // 24: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	6,  // 25: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	9,  // 26: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	13, // 27: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	16, // 28: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	19, // 29: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	22, // 30: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	25, // 31: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	27, // 32: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	31, // 33: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	7,  // 34: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	10, // 35: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	14, // 36: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	17, // 37: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	20, // 38: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	23, // 39: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	26, // 40: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	28, // 41: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	32, // 42: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	34, // [34:43] is the sub-list for method output_type
-	25, // [25:34] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	3,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
+	0,  // 1: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
+	1,  // 2: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
+	4,  // 3: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
+	9,  // 4: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
+	6,  // 5: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 6: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	2,  // 7: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	13, // 8: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	25, // 9: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	16, // 10: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	25, // 11: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	19, // 12: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	25, // 13: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	22, // 14: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	25, // 15: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 16: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 17: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	0,  // 18: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	4,  // 19: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	32, // 20: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	6,  // 21: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	33, // 22: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	12, // 23: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	5,  // 24: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	36, // 25: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	6,  // 26: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	7,  // 27: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	10, // 28: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	14, // 29: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	17, // 30: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	20, // 31: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	23, // 32: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	26, // 33: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	28, // 34: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	30, // 35: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	34, // 36: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	8,  // 37: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	11, // 38: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	15, // 39: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	18, // 40: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	21, // 41: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	24, // 42: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	27, // 43: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	29, // 44: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	31, // 45: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	35, // 46: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	37, // [37:47] is the sub-list for method output_type
+	27, // [27:37] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -2318,7 +2698,7 @@ func file_prony_queue_v1_queue_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   31,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,15 +24,16 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	QueueService_Enqueue_FullMethodName  = "/prony.queue.v1.QueueService/Enqueue"
-	QueueService_Claim_FullMethodName    = "/prony.queue.v1.QueueService/Claim"
-	QueueService_Complete_FullMethodName = "/prony.queue.v1.QueueService/Complete"
-	QueueService_Fail_FullMethodName     = "/prony.queue.v1.QueueService/Fail"
-	QueueService_Extend_FullMethodName   = "/prony.queue.v1.QueueService/Extend"
-	QueueService_Release_FullMethodName  = "/prony.queue.v1.QueueService/Release"
-	QueueService_GetTask_FullMethodName  = "/prony.queue.v1.QueueService/GetTask"
-	QueueService_Produce_FullMethodName  = "/prony.queue.v1.QueueService/Produce"
-	QueueService_Work_FullMethodName     = "/prony.queue.v1.QueueService/Work"
+	QueueService_Enqueue_FullMethodName     = "/prony.queue.v1.QueueService/Enqueue"
+	QueueService_Claim_FullMethodName       = "/prony.queue.v1.QueueService/Claim"
+	QueueService_Complete_FullMethodName    = "/prony.queue.v1.QueueService/Complete"
+	QueueService_Fail_FullMethodName        = "/prony.queue.v1.QueueService/Fail"
+	QueueService_Extend_FullMethodName      = "/prony.queue.v1.QueueService/Extend"
+	QueueService_Release_FullMethodName     = "/prony.queue.v1.QueueService/Release"
+	QueueService_GetTask_FullMethodName     = "/prony.queue.v1.QueueService/GetTask"
+	QueueService_AwaitResult_FullMethodName = "/prony.queue.v1.QueueService/AwaitResult"
+	QueueService_Produce_FullMethodName     = "/prony.queue.v1.QueueService/Produce"
+	QueueService_Work_FullMethodName        = "/prony.queue.v1.QueueService/Work"
 )
 
 // QueueServiceClient is the client API for QueueService service.
@@ -54,6 +55,9 @@ type QueueServiceClient interface {
 	Release(ctx context.Context, in *ReleaseRequest, opts ...grpc.CallOption) (*ReleaseResponse, error)
 	// GetTask reads one task that is not done yet.
 	GetTask(ctx context.Context, in *GetTaskRequest, opts ...grpc.CallOption) (*GetTaskResponse, error)
+	// AwaitResult waits up to wait_ms until a task is done or dead, and returns its result if its retention
+	// was asked for and is not over.
+	AwaitResult(ctx context.Context, in *AwaitResultRequest, opts ...grpc.CallOption) (*AwaitResultResponse, error)
 	// Produce is Enqueue as a stream: one frame of answers for each frame of tasks.
 	Produce(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProduceRequest, ProduceResponse], error)
 	// Work is Claim and the settling calls as one stream: the server pushes tasks as they become
@@ -139,6 +143,16 @@ func (c *queueServiceClient) GetTask(ctx context.Context, in *GetTaskRequest, op
 	return out, nil
 }
 
+func (c *queueServiceClient) AwaitResult(ctx context.Context, in *AwaitResultRequest, opts ...grpc.CallOption) (*AwaitResultResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AwaitResultResponse)
+	err := c.cc.Invoke(ctx, QueueService_AwaitResult_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *queueServiceClient) Produce(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProduceRequest, ProduceResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &QueueService_ServiceDesc.Streams[0], QueueService_Produce_FullMethodName, cOpts...)
@@ -184,6 +198,9 @@ type QueueServiceServer interface {
 	Release(context.Context, *ReleaseRequest) (*ReleaseResponse, error)
 	// GetTask reads one task that is not done yet.
 	GetTask(context.Context, *GetTaskRequest) (*GetTaskResponse, error)
+	// AwaitResult waits up to wait_ms until a task is done or dead, and returns its result if its retention
+	// was asked for and is not over.
+	AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error)
 	// Produce is Enqueue as a stream: one frame of answers for each frame of tasks.
 	Produce(grpc.BidiStreamingServer[ProduceRequest, ProduceResponse]) error
 	// Work is Claim and the settling calls as one stream: the server pushes tasks as they become
@@ -219,6 +236,9 @@ func (UnimplementedQueueServiceServer) Release(context.Context, *ReleaseRequest)
 }
 func (UnimplementedQueueServiceServer) GetTask(context.Context, *GetTaskRequest) (*GetTaskResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTask not implemented")
+}
+func (UnimplementedQueueServiceServer) AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AwaitResult not implemented")
 }
 func (UnimplementedQueueServiceServer) Produce(grpc.BidiStreamingServer[ProduceRequest, ProduceResponse]) error {
 	return status.Error(codes.Unimplemented, "method Produce not implemented")
@@ -373,6 +393,24 @@ func _QueueService_GetTask_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _QueueService_AwaitResult_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AwaitResultRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(QueueServiceServer).AwaitResult(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: QueueService_AwaitResult_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(QueueServiceServer).AwaitResult(ctx, req.(*AwaitResultRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _QueueService_Produce_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(QueueServiceServer).Produce(&grpc.GenericServerStream[ProduceRequest, ProduceResponse]{ServerStream: stream})
 }
@@ -421,6 +459,10 @@ var QueueService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetTask",
 			Handler:    _QueueService_GetTask_Handler,
+		},
+		{
+			MethodName: "AwaitResult",
+			Handler:    _QueueService_AwaitResult_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
