@@ -22,6 +22,8 @@ type Waiter struct {
 	credits int
 	bytes   int64 // of payloads, given and not sent
 	subs    []*subscription
+	turn    int    // in subs: whose queue is next
+	unit    int    // how many tasks a queue's turn has for each of its weight
 	batch   *lease // being filled by the running Dispatch
 	grant   []Delivery
 }
@@ -29,6 +31,9 @@ type Waiter struct {
 type subscription struct {
 	waiter *Waiter
 	queue  *Queue
+	index  int // in waiter.subs
+	weight int
+	left   int  // of its queue's turn with the waiter
 	listed bool // is in queue.waiting
 }
 
@@ -42,20 +47,25 @@ type Grant struct {
 type Claim struct {
 	Tenant  string
 	Queues  []string
-	LeaseMs uint64 // 0: each task's own lease
-	Credit  int    // how many tasks it may have before it is given more credit
-	Once    bool   // the first grant is the only one
+	Weights []uint32 // one for each queue, from 1; nil: all the same
+	LeaseMs uint64   // 0: each task's own lease
+	Credit  int      // how many tasks it may have before it is given more credit
+	Once    bool     // the first grant is the only one
 }
 
 // Subscribe makes a waiter.
 func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once}
-	for _, name := range c.Queues {
+	for i, name := range c.Queues {
 		q, err := s.queue(c.Tenant, name)
 		if err != nil {
 			return nil, err
 		}
-		w.subs = append(w.subs, &subscription{waiter: w, queue: q})
+		sub := &subscription{waiter: w, queue: q, index: i, weight: 1}
+		if c.Weights != nil {
+			sub.weight = int(c.Weights[i])
+		}
+		w.subs = append(w.subs, sub)
 	}
 	s.Credit(w, c.Credit)
 	return w, nil
@@ -76,12 +86,13 @@ func (s *State) Sent(w *Waiter, bytes int64) {
 // open says whether the waiter may be given a task.
 func (w *Waiter) open() bool { return w.credits > 0 && w.bytes < waiterBytesMax }
 
-// list puts a waiter that may be given tasks in its queues' turns.
+// list puts a waiter that may be given tasks in its queues' turns, the one whose turn it is first.
 func (s *State) list(w *Waiter) {
 	if !w.open() {
 		return
 	}
-	for _, sub := range w.subs {
+	for i := range w.subs {
+		sub := w.subs[(w.turn+i)%len(w.subs)]
 		if !sub.listed {
 			sub.listed = true
 			sub.queue.waiting.push(sub)
@@ -109,19 +120,8 @@ func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 // Dispatch leases ready tasks to waiters: queues take turns, and within a queue its waiters do. It
 // appends one Grant for each waiter that was given tasks.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
-	var blocked []*Queue
-	for s.hot.len() > 0 {
-		q := s.hot.pop()
-		progress, isBlocked := s.dispatchTurn(q, now)
-		switch {
-		case isBlocked:
-			blocked = append(blocked, q) // still marked hot
-		case progress:
-			s.hot.push(q)
-		default:
-			q.hot = false
-		}
-	}
+	s.advance(now)
+	blocked := s.turns()
 	for _, q := range blocked {
 		s.hot.push(q)
 	}
@@ -139,66 +139,206 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	return out
 }
 
-// dispatchTurn gives the queue's next waiter a turn. progress is false when no task or no waiter is left.
-func (s *State) dispatchTurn(q *Queue, now int64) (progress, blocked bool) {
-	for q.waiting.len() > 0 {
+// turns gives hot queues turns until none has both a task and a waiter for it. It returns those that can't go on
+// before the next Dispatch; they stay marked as hot.
+func (s *State) turns() (blocked []*Queue) {
+	var deferred []*Queue // all of whose waiters prefer another queue's task
+	progressed := false   // since those were deferred
+	for {
+		for s.hot.len() > 0 {
+			q := s.hot.pop()
+			switch s.dispatchTurn(q) {
+			case turnTaken:
+				s.hot.push(q)
+				progressed, s.unchoosy = true, false
+			case turnBlocked:
+				blocked = append(blocked, q)
+			case turnDeferred:
+				deferred = append(deferred, q)
+			case turnEmpty:
+				q.hot = false
+			}
+		}
+		if len(deferred) == 0 {
+			s.unchoosy = false
+			return blocked
+		}
+		// What they preferred may be gone by now. If nothing moves, they take what there is.
+		s.unchoosy = !progressed
+		progressed = false
+		for _, q := range deferred {
+			s.hot.push(q)
+		}
+		deferred = deferred[:0]
+	}
+}
+
+// turn is what came of a queue's turn.
+type turn uint8
+
+const (
+	turnEmpty    turn = iota // no task or no waiter is left
+	turnTaken                // a waiter was given tasks
+	turnBlocked              // the store must be read first, or a batch is full
+	turnDeferred             // all waiters prefer another queue's task
+)
+
+// dispatchTurn gives the queue's next waiter a turn.
+func (s *State) dispatchTurn(q *Queue) turn {
+	if q.record.Paused || q.starved {
+		return turnEmpty
+	}
+	passed := 0
+	for q.waiting.len() > passed {
 		sub := *q.waiting.front()
 		w := sub.waiter
-		if w.open() && len(w.grant) < maxBatch {
-			share := max(1, int(q.ready())/q.waiting.len())
-			took, blocked := s.lease(q, w, min(quantum, share, w.credits, maxBatch-len(w.grant)), now)
-			if took == 0 {
-				return false, blocked
-			}
+		if !w.open() {
+			q.waiting.pop()
+			sub.listed = false
+			continue
+		}
+		if len(w.grant) == maxBatch { // the next Dispatch goes on
+			return turnBlocked
+		}
+		if s.prefersAnother(sub) {
+			q.waiting.push(q.waiting.pop())
+			passed++
+			continue
+		}
+		share := max(1, int(q.ready())/q.waiting.len())
+		took, blocked := s.lease(q, w, min(sub.allowance(), share, w.credits, maxBatch-len(w.grant)))
+		if took > 0 {
 			q.waiting.push(q.waiting.pop()) // the next turn is the next waiter's
-			return true, blocked
+			s.took(sub, took)
 		}
-		if w.open() { // its batch is full; the next Dispatch goes on
-			return false, true
+		switch {
+		case blocked:
+			return turnBlocked
+		case took > 0:
+			return turnTaken
 		}
-		q.waiting.pop()
-		sub.listed = false
+		return turnEmpty
 	}
-	return false, false
+	if passed > 0 {
+		return turnDeferred
+	}
+	return turnEmpty
+}
+
+// A waiter of several queues shares its credits among them by deficit round robin (Shreedhar and Varghese,
+// SIGCOMM 1995): a queue's turn is a number of tasks in proportion to its weight, and what is left of it when
+// credits run out is kept. Without that, one credit at a time would always go to the first queue.
+
+// allowance is how many tasks the subscription may take in its turn.
+func (sub *subscription) allowance() int {
+	w := sub.waiter
+	if len(w.subs) == 1 {
+		return quantum
+	}
+	if sub.left <= 0 {
+		// Many at once while credits are plentiful, since a turn costs time; the same for all queues of a round.
+		if plenty := w.credits / (2 * len(w.subs)); w.unit == 0 || sub.index == 0 || plenty > 2*w.unit {
+			w.unit = max(1, min(quantum, plenty))
+		}
+		sub.left = sub.weight * w.unit
+	}
+	return sub.left
+}
+
+// prefersAnother says that the waiter's few credits are another queue's turn, which has a ready task.
+func (s *State) prefersAnother(sub *subscription) bool {
+	w := sub.waiter
+	if len(w.subs) == 1 || s.unchoosy || w.credits >= 2*len(w.subs) {
+		return false
+	}
+	for i := w.turn; i != sub.index; i = (i + 1) % len(w.subs) {
+		if s.servable(w.subs[i].queue) {
+			return true
+		}
+	}
+	return false
+}
+
+// took accounts for a turn. When it is over, the next one is the next queue's.
+func (s *State) took(sub *subscription, n int) {
+	w := sub.waiter
+	if len(w.subs) == 1 {
+		return
+	}
+	sub.left -= n
+	if sub.left > 0 && s.servable(sub.queue) {
+		w.turn = sub.index
+		return
+	}
+	sub.left = 0
+	w.turn = (sub.index + 1) % len(w.subs)
+}
+
+// servable says whether the queue has, or may have, a task to hand out now.
+func (s *State) servable(q *Queue) bool {
+	if q.record.Paused || q.starved {
+		return false
+	}
+	for _, l := range q.lanes {
+		if l == nil {
+			continue
+		}
+		l.dropGone(s)
+		if l.fresh.len() > 0 || !l.freshAll || l.nextDueMs() <= s.nowMs {
+			return true
+		}
+	}
+	return false
 }
 
 // ready is an upper bound of how many tasks are ready.
 func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.Returned }
 
 // lease takes up to n tasks from the queue for the waiter, most urgent priority first.
-func (s *State) lease(q *Queue, w *Waiter, n int, now int64) (took int, blocked bool) {
+func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
+	allowed := q.account.Lease(n)
+	if allowed == 0 {
+		s.starve(q, s.nowMs)
+		return 0, false
+	}
+	took, blocked = s.leaseAllowed(q, w, allowed)
+	if took < allowed {
+		q.account.EndLeases(allowed - took)
+	}
+	return took, blocked
+}
+
+func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	for p := MaxPriority; p >= 0 && took < n; p-- {
 		l := q.lanes[p]
 		if l == nil {
 			continue
 		}
 		for took < n && w.open() {
-			ref, d, ok, blocked := s.take(l, now)
+			ref, d, ok, blocked := s.take(l)
 			if !ok {
 				if blocked { // a less urgent lane must not go first
 					return took, true
 				}
 				break
 			}
-			s.addLease(q, w, ref, d, now)
+			s.addLease(q, w, ref, d)
 			took++
 		}
 	}
 	return took, false
 }
 
-func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery, now int64) {
+func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery) {
 	if w.batch == nil {
 		w.batch = s.newLease()
 		s.granted = append(s.granted, w)
 		w.grant = make([]Delivery, 0, min(w.credits, max(1, int(q.ready())+1), quantum))
 	}
 	b := w.batch
-	ref.ExpiresAtMs = now + int64(orDefault(w.leaseMs, ref.LeaseMs))
-	b.expiresMs = min(b.expiresMs, ref.ExpiresAtMs)
+	ref.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, ref.LeaseMs))
 	d.LeaseRef, d.Queue, d.Token = ref, q, Token(b.id, len(b.refs))
-	b.refs = append(b.refs, ref)
-	b.live++
+	b.add(ref)
 	w.grant = append(w.grant, d)
 	w.credits--
 	w.bytes += int64(ref.Bytes)

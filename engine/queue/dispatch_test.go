@@ -60,7 +60,7 @@ func (f *fixture) dispatch() map[*Waiter][]Delivery {
 		}
 		refills := f.Refills()
 		for _, r := range refills {
-			f.journal.answer(f.State, r, f.now)
+			f.journal.answer(f.State, r)
 		}
 		if len(refills) == 0 && !f.Unfinished() {
 			return got
@@ -214,8 +214,8 @@ func TestLateAnswerToARefillIsIgnored(t *testing.T) {
 			require.Len(t, late, 1)
 			require.Len(t, f.dispatch()[w], 2)
 			tasks, due := f.journal.fresh(Refill{Queue: late[0].Queue, Limit: 2}), []SeqDue{{Seq: 0, Due: Due{MaxAttempts: 9}}}
-			if late[0].Returned {
-				f.RefillReturned(late[0], due, f.now)
+			if late[0].Stream == StreamReturned {
+				f.RefillReturned(late[0], due)
 			} else {
 				f.RefillFresh(late[0], tasks)
 			}

@@ -22,10 +22,26 @@ type Journal interface {
 	// PutProgress stores what past attempts left; DropProgress removes it with the task.
 	PutProgress(ref Ref, p Progress)
 	DropProgress(ref Ref)
+	// PutAttempt stores how an attempt ended; DropAttempts removes those from 1 to last.
+	PutAttempt(ref Ref, attempt uint32, a Attempt)
+	DropAttempts(ref Ref, last uint32)
+	// PutExpiry indexes a task by the end of its time to live; DropExpiry takes it out, if it is in.
+	PutExpiry(ref Ref, atMs int64)
+	DropExpiry(ref Ref, atMs int64)
 	// PutLease stores a lease batch, anew after an extension; DropLease removes it when all of its tasks are settled.
 	PutLease(batch uint64, refs []LeaseRef)
 	DropLease(batch uint64)
 	PutDead(ref Ref, d Dead)
+	DropDead(ref Ref)
+	// PutKey stores an idempotency key in a bucket; DropKeys removes all buckets up to one.
+	PutKey(queue uint32, key string, bucket int64, k KeyRef)
+	DropKeys(bucket int64)
+	// FindKey looks an idempotency key up in buckets, among what is stored and what was just put. It is the one
+	// thing that a decision reads.
+	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
+	// PutResult stores a result in a bucket; DropResults removes all buckets up to one.
+	PutResult(ref Ref, bucket int64, r Result)
+	DropResults(bucket int64)
 	PutQueue(r *Record)
 	PutMeta(m Meta)
 }

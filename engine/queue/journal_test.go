@@ -2,6 +2,8 @@ package queue
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 )
 
@@ -9,6 +11,18 @@ import (
 type dueEntry struct {
 	ref     Ref
 	dueAtMs int64
+}
+
+// keyEntry and resultEntry are the keys of what is kept in buckets.
+type keyEntry struct {
+	bucket int64
+	queue  uint32
+	key    string
+}
+
+type resultEntry struct {
+	bucket int64
+	ref    Ref
 }
 
 // mapJournal is a Journal that keeps the records in maps, answers refills from them, and gives
@@ -20,6 +34,10 @@ type mapJournal struct {
 	ever     map[Ref]bool // refs that were ever put
 	due      map[dueEntry]Due
 	progress map[Ref]Progress
+	attempts map[Ref]map[uint32]Attempt
+	expiries map[dueEntry]bool
+	keys     map[keyEntry]KeyRef
+	results  map[resultEntry]Result
 	leases   map[uint64][]LeaseRef
 	dead     map[Ref]Dead
 	queues   map[uint32]Record
@@ -32,6 +50,7 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 	return &mapJournal{
 		broken: broken,
 		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, progress: map[Ref]Progress{},
+		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[dueEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{},
 		leases: map[uint64][]LeaseRef{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 	}
 }
@@ -78,23 +97,116 @@ func (j *mapJournal) DropLease(batch uint64) {
 	delete(j.leases, batch)
 }
 
+func (j *mapJournal) PutAttempt(ref Ref, n uint32, a Attempt) {
+	if j.attempts[ref] == nil {
+		j.attempts[ref] = map[uint32]Attempt{}
+	}
+	if _, ok := j.attempts[ref][n]; ok {
+		j.broken("attempt %d of %v is put twice", n, ref)
+	}
+	j.attempts[ref][n] = a
+}
+
+func (j *mapJournal) DropAttempts(ref Ref, last uint32) {
+	for n := uint32(1); n <= last; n++ {
+		if _, ok := j.attempts[ref][n]; !ok {
+			j.broken("attempt %d of %v is dropped and was not there", n, ref)
+		}
+		delete(j.attempts[ref], n)
+	}
+	if len(j.attempts[ref]) == 0 {
+		delete(j.attempts, ref)
+	}
+}
+
+func (j *mapJournal) PutExpiry(ref Ref, atMs int64)  { j.expiries[dueEntry{ref, atMs}] = true }
+func (j *mapJournal) DropExpiry(ref Ref, atMs int64) { delete(j.expiries, dueEntry{ref, atMs}) }
+
+func (j *mapJournal) PutKey(queue uint32, key string, bucket int64, k KeyRef) {
+	j.keys[keyEntry{bucket, queue, key}] = k
+}
+
+func (j *mapJournal) DropKeys(bucket int64) {
+	maps.DeleteFunc(j.keys, func(k keyEntry, _ KeyRef) bool { return k.bucket <= bucket })
+}
+
+func (j *mapJournal) FindKey(queue uint32, key string, buckets []int64) (k KeyRef, found bool) {
+	for _, bucket := range slices.Backward(buckets) {
+		if k, found := j.keys[keyEntry{bucket, queue, key}]; found {
+			return k, true
+		}
+	}
+	return k, false
+}
+
+func (j *mapJournal) PutResult(ref Ref, bucket int64, r Result) {
+	j.results[resultEntry{bucket, ref}] = r
+}
+
+func (j *mapJournal) DropResults(bucket int64) {
+	maps.DeleteFunc(j.results, func(k resultEntry, _ Result) bool { return k.bucket <= bucket })
+}
+
+func (j *mapJournal) DropDead(ref Ref) {
+	if _, ok := j.dead[ref]; !ok {
+		j.broken("dead record %v is dropped and was not there", ref)
+	}
+	delete(j.dead, ref)
+}
+
 func (j *mapJournal) PutDead(ref Ref, d Dead) { j.dead[ref] = d }
 func (j *mapJournal) PutQueue(r *Record)      { j.queues[r.ID] = *r }
 func (j *mapJournal) PutMeta(m Meta)          { j.meta = m }
 
 // answer reads what a refill asks for and hands it to the state.
-func (j *mapJournal) answer(s *State, r Refill, now int64) {
-	if r.Returned {
-		s.RefillReturned(r, j.returned(r), now)
-		return
+func (j *mapJournal) answer(s *State, r Refill) {
+	switch r.Stream {
+	case StreamReturned:
+		s.RefillReturned(r, j.returned(r))
+	case StreamFresh:
+		s.RefillFresh(r, j.fresh(r))
+	case StreamExpired:
+		tasks, next := j.expired(r.FromMs, r.Limit)
+		s.RefillExpired(r, tasks, next)
 	}
-	s.RefillFresh(r, j.fresh(r))
+}
+
+// look is what a store has of a task.
+func (j *mapJournal) look(ref Ref) (Stored, bool) {
+	t, found := j.tasks[ref]
+	if !found {
+		return Stored{Ref: ref}, false
+	}
+	out := Stored{Ref: ref, Task: t, Bytes: uint32(len(t.Payload))}
+	out.Progress, out.HasProgress = j.progress[ref]
+	_, out.HasDue = j.due[dueEntry{ref, out.Progress.DueAtMs}]
+	_, out.Dead = j.dead[ref]
+	return out, true
+}
+
+func (j *mapJournal) expired(nowMs int64, limit int) (out []Expired, next int64) {
+	all := slices.SortedFunc(maps.Keys(j.expiries), func(a, b dueEntry) int {
+		return cmp.Or(cmp.Compare(a.dueAtMs, b.dueAtMs), cmp.Compare(a.ref.Queue, b.ref.Queue),
+			cmp.Compare(a.ref.Priority, b.ref.Priority), cmp.Compare(a.ref.Seq, b.ref.Seq))
+	})
+	for _, e := range all {
+		if e.dueAtMs > nowMs || len(out) >= limit {
+			return out, e.dueAtMs
+		}
+		x := Expired{AtMs: e.dueAtMs}
+		x.Stored, x.Found = j.look(e.ref)
+		out = append(out, x)
+	}
+	return out, math.MaxInt64
 }
 
 func (j *mapJournal) fresh(r Refill) []SeqTask {
 	var out []SeqTask
 	for ref, t := range j.tasks {
 		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && !t.Delayed {
+			if _, has := j.progress[ref]; has {
+				continue
+			}
 			out = append(out, SeqTask{ref.Seq, t})
 		}
 	}
@@ -103,7 +215,7 @@ func (j *mapJournal) fresh(r Refill) []SeqTask {
 }
 
 func (j *mapJournal) returned(r Refill) []SeqDue {
-	from := returnedKey{r.FromDueMs, r.FromSeq}
+	from := returnedKey{r.FromMs, r.FromSeq}
 	var out []SeqDue
 	for e, due := range j.due {
 		key := returnedKey{e.dueAtMs, e.ref.Seq}
@@ -120,6 +232,16 @@ func (j *mapJournal) returned(r Refill) []SeqDue {
 // recovered is what a store gives when it is opened again: settled refs of leases are void.
 func (j *mapJournal) recovered() Recovered {
 	out := Recovered{Meta: j.meta}
+	_, out.NextExpiryMs = j.expired(0, 0)
+	for k := range j.keys {
+		out.KeyBuckets = append(out.KeyBuckets, k.bucket)
+	}
+	for k := range j.results {
+		out.ResultBuckets = append(out.ResultBuckets, k.bucket)
+	}
+	slices.Sort(out.KeyBuckets)
+	slices.Sort(out.ResultBuckets)
+	out.KeyBuckets, out.ResultBuckets = slices.Compact(out.KeyBuckets), slices.Compact(out.ResultBuckets)
 	for _, r := range j.queues {
 		out.Queues = append(out.Queues, r)
 	}

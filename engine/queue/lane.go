@@ -2,6 +2,7 @@ package queue
 
 import (
 	"math"
+	"sort"
 
 	"github.com/google/btree"
 )
@@ -25,6 +26,7 @@ type lane struct {
 	returned    *btree.BTreeG[returnedTask]
 	returnedEnd returnedKey
 	returnedAll bool
+	due         uint64 // how many of the window's are due
 
 	dueMs int64 // deadline in State.due
 	index int   // place in State.due
@@ -35,6 +37,7 @@ type freshTask struct {
 	task   Task
 	bytes  uint32 // of the payload
 	cached bool   // the payload is in task
+	gone   bool   // cancelled or dead: it is passed over
 }
 
 type returnedKey struct {
@@ -101,23 +104,52 @@ func (s *State) popFresh(l *lane) freshTask {
 	return f
 }
 
+// passOver takes a fresh task out of the window, if it is in: its place stays until it is its turn.
+func (s *State) passOver(l *lane, seq uint64) {
+	n := l.fresh.len()
+	i := sort.Search(n, func(i int) bool { return l.fresh.at(i).seq >= seq })
+	if i == n || l.fresh.at(i).seq != seq {
+		return
+	}
+	f := l.fresh.at(i)
+	if f.cached {
+		s.cacheBytes -= int64(len(f.task.Payload))
+	}
+	f.gone, f.cached, f.task = true, false, Task{}
+}
+
 // pushReturned takes a task that got a Due record into the window if it belongs there: a task
 // beyond the window's end is stored only. A full window gives up its last task for an earlier one.
-func (s *State) pushReturned(l *lane, seq uint64, due Due, now int64) {
+func (s *State) pushReturned(l *lane, seq uint64, due Due) {
 	t := returnedTask{returnedKey{due.DueAtMs, seq}, due}
 	if !l.returnedAll && !t.less(l.returnedEnd) {
 		return
 	}
-	l.returned.ReplaceOrInsert(t)
-	s.returnedTasks++
+	s.insertReturned(l, t)
 	n := l.returned.Len()
 	if n > s.cfg.WindowTasks || n > s.cfg.windowFloor() && s.returnedTasks > s.cfg.WindowsTasks {
 		if last, ok := l.returned.DeleteMax(); ok {
-			s.returnedTasks--
+			s.forgetReturned(l, last.returnedKey)
 			l.returnedAll, l.returnedEnd = false, last.returnedKey
 		}
 	}
-	s.schedule(l, now)
+	s.schedule(l)
+}
+
+func (s *State) insertReturned(l *lane, t returnedTask) {
+	l.returned.ReplaceOrInsert(t)
+	s.returnedTasks++
+	if t.dueAtMs <= s.nowMs {
+		l.due++
+	}
+}
+
+// forgetReturned accounts for a task that was taken out of the window.
+func (s *State) forgetReturned(l *lane, k returnedKey) {
+	s.returnedTasks--
+	if k.dueAtMs <= s.nowMs {
+		l.due--
+	}
 }
 
 // nextDueMs is when the lane's first returned task is, or may be, due.
@@ -131,52 +163,88 @@ func (l *lane) nextDueMs() int64 {
 	return math.MaxInt64
 }
 
-// schedule keeps the lane's deadline. A lane whose first returned task is due already needs none:
-// its queue is hot, or becomes so when a waiter comes.
-func (s *State) schedule(l *lane, now int64) {
-	l.dueMs = l.nextDueMs()
-	if l.dueMs == math.MaxInt64 || l.dueMs <= now {
-		s.due.remove(l)
-		if l.dueMs <= now {
-			s.heat(l.queue)
-		}
-		return
+// schedule keeps the lane's deadline: when the first of its returned tasks that are not due yet is, or may be.
+// A queue with a task that is due is hot, or becomes so when a waiter comes.
+func (s *State) schedule(l *lane) {
+	l.dueMs = math.MaxInt64
+	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}}, func(t returnedTask) bool {
+		l.dueMs = t.dueAtMs
+		return false
+	})
+	if l.dueMs == math.MaxInt64 && !l.returnedAll && l.returnedEnd.dueAtMs > s.nowMs {
+		l.dueMs = l.returnedEnd.dueAtMs
 	}
-	s.due.set(l)
+	if l.dueMs == math.MaxInt64 {
+		s.due.remove(l)
+	} else {
+		s.due.set(l)
+	}
+	if l.nextDueMs() <= s.nowMs {
+		s.heat(l.queue)
+	}
+}
+
+// becomeDue counts the tasks that became due since the time before, and goes on to the next deadline.
+func (s *State) becomeDue(l *lane, before int64) {
+	l.returned.AscendRange(returnedTask{returnedKey: returnedKey{before + 1, 0}}, returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}},
+		func(returnedTask) bool {
+			l.due++
+			return true
+		})
+	s.schedule(l)
 }
 
 // take claims the lane's next ready task: a returned one that is due goes before fresh ones, since
-// it was enqueued earlier. blocked says that the store must be read first: a Refill was asked for.
-func (s *State) take(l *lane, now int64) (ref LeaseRef, d Delivery, ok, blocked bool) {
-	if l.nextDueMs() <= now {
+// it was enqueued earlier. Tasks whose time to live is over go to the dead letters on the way. blocked says
+// that the store must be read first: a Refill was asked for.
+func (s *State) take(l *lane) (ref LeaseRef, d Delivery, ok, blocked bool) {
+	for {
+		ref, d, ok, blocked = s.pop(l, s.nowMs)
+		if !ok || !ref.Extras.expired(s.nowMs) {
+			return ref, d, ok, blocked
+		}
+		ref.Attempt-- // it was not given to anybody
+		s.die(&ref, s.lastToken(), TimeToLiveOver)
+	}
+}
+
+// pop takes the lane's next task out, as one that is about to be leased: returned ones that are due by a
+// time, then fresh ones.
+func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked bool) {
+	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()
 		if !found {
 			s.askRefill(Refill{
-				Queue: l.queue.record.ID, Priority: l.priority, Returned: true,
-				FromDueMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: s.cfg.WindowTasks,
+				Queue: l.queue.record.ID, Priority: l.priority, Stream: StreamReturned,
+				FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: s.cfg.WindowTasks,
 			})
 			return ref, d, false, true
 		}
-		s.returnedTasks--
-		s.schedule(l, now)
+		s.forgetReturned(l, t.returnedKey)
+		s.schedule(l)
 		ref = LeaseRef{
 			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
-			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, HasProgress: true,
+			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, HasProgress: true, Extras: t.due.Extras,
 		}
 		s.journal.DropDue(ref.Ref, t.dueAtMs)
 		l.queue.record.Counts.Returned--
 		return ref, d, true, false
 	}
-	if l.fresh.len() == 0 {
-		if l.freshAll {
-			return ref, d, false, false
+	for l.fresh.len() > 0 {
+		f := s.popFresh(l)
+		if f.gone {
+			continue
 		}
-		s.askRefill(Refill{Queue: l.queue.record.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: s.cfg.WindowTasks})
-		return ref, d, false, true
+		ref = LeaseRef{
+			Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras,
+		}
+		d = Delivery{EnqueuedAtMs: f.task.EnqueuedAtMs, Payload: f.task.Payload, Cached: f.cached}
+		l.queue.record.Counts.Fresh--
+		return ref, d, true, false
 	}
-	f := s.popFresh(l)
-	ref = LeaseRef{Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes}
-	d = Delivery{EnqueuedAtMs: f.task.EnqueuedAtMs, Payload: f.task.Payload, Cached: f.cached}
-	l.queue.record.Counts.Fresh--
-	return ref, d, true, false
+	if l.freshAll {
+		return ref, d, false, false
+	}
+	s.askRefill(Refill{Queue: l.queue.record.ID, Priority: l.priority, Stream: StreamFresh, FromSeq: l.freshEnd, Limit: s.cfg.WindowTasks})
+	return ref, d, false, true
 }

@@ -85,6 +85,9 @@ func (q *modelQueue) ready(now int64) []*modelTask {
 func (q *modelQueue) counts() Counts {
 	c := Counts{Enqueued: uint64(len(q.tasks))}
 	for _, t := range q.tasks {
+		if t.phase != done {
+			c.Bytes += uint64(len(t.payload))
+		}
 		switch t.phase {
 		case fresh:
 			c.Fresh++
@@ -117,7 +120,7 @@ func (t *modelTask) attemptFailed(dueMs, now int64, reason string) {
 	t.lastError = reason
 	t.dueMs = dueMs
 	if t.attempts >= t.maxAttempts {
-		t.phase, t.diedMs = dead, now
+		t.phase, t.diedMs, t.dueMs = dead, now, now
 		return
 	}
 	t.phase = returned

@@ -1,15 +1,26 @@
 package queue
 
-// Refill asks for the next tasks of a lane's stream, from the store, because its window ran empty
-// or was never filled. Everything decided so far must be visible in the store when it is read.
+import "math"
+
+// Stream is what a Refill reads.
+type Stream uint8
+
+// The streams.
+const (
+	StreamFresh    Stream = iota + 1 // a lane's tasks from FromSeq on that are neither Delayed nor have a Progress record
+	StreamReturned                   // a lane's Due records from (FromMs, FromSeq) on
+	StreamExpired                    // of the whole shard: tasks whose time to live was over at FromMs, earliest first
+)
+
+// Refill asks for what is stored and not in memory. Everything decided so far must be visible in the store
+// when it is read, and nothing may be decided between the reading and the answer.
 type Refill struct {
+	Stream   Stream
 	Queue    uint32
 	Priority uint8
-	Returned bool // the Due records from (FromDueMs, FromSeq); otherwise the tasks from FromSeq that are not Delayed
 	FromSeq  uint64
-	// FromDueMs is the first due time, with Returned.
-	FromDueMs int64
-	Limit     int
+	FromMs   int64
+	Limit    int
 }
 
 // SeqTask is a stored fresh task.
@@ -26,21 +37,21 @@ type SeqDue struct {
 
 func (s *State) askRefill(r Refill) {
 	for _, asked := range s.refills {
-		if asked.Queue == r.Queue && asked.Priority == r.Priority && asked.Returned == r.Returned {
+		if asked.Queue == r.Queue && asked.Priority == r.Priority && asked.Stream == r.Stream {
 			return
 		}
 	}
 	s.refills = append(s.refills, r)
 }
 
-// Refills returns what the last Dispatch could not go on without, and forgets it.
+// Refills returns what the last calls could not go on without, and forgets it.
 func (s *State) Refills() []Refill {
 	r := s.refills
 	s.refills = nil
 	return r
 }
 
-// RefillFresh answers a Refill that is not Returned. fewer than r.Limit tasks means that there are
+// RefillFresh answers a Refill of StreamFresh. fewer than r.Limit tasks means that there are
 // no more.
 func (s *State) RefillFresh(r Refill, tasks []SeqTask) {
 	l := s.queues[r.Queue].lane(r.Priority)
@@ -59,10 +70,10 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask) {
 	}
 }
 
-// RefillReturned answers a Refill that is Returned, as RefillFresh does.
-func (s *State) RefillReturned(r Refill, due []SeqDue, now int64) {
+// RefillReturned answers a Refill of StreamReturned, as RefillFresh does.
+func (s *State) RefillReturned(r Refill, due []SeqDue) {
 	l := s.queues[r.Queue].lane(r.Priority)
-	if l.returnedAll || l.returned.Len() > 0 || l.returnedEnd != (returnedKey{r.FromDueMs, r.FromSeq}) {
+	if l.returnedAll || l.returned.Len() > 0 || l.returnedEnd != (returnedKey{r.FromMs, r.FromSeq}) {
 		return
 	}
 	l.returnedAll = len(due) < r.Limit
@@ -71,9 +82,32 @@ func (s *State) RefillReturned(r Refill, due []SeqDue, now int64) {
 			l.returnedAll = false // the rest stays stored only
 			break
 		}
-		l.returned.ReplaceOrInsert(returnedTask{returnedKey{d.Due.DueAtMs, d.Seq}, d.Due})
+		s.insertReturned(l, returnedTask{returnedKey{d.Due.DueAtMs, d.Seq}, d.Due})
 		l.returnedEnd = returnedKey{d.Due.DueAtMs, d.Seq + 1}
-		s.returnedTasks++
 	}
-	s.schedule(l, now)
+	s.schedule(l)
+}
+
+// expiriesMax is how many tasks whose time to live is over are read at once.
+const expiriesMax = 1_000
+
+// askExpired asks for the tasks whose time to live is over, if there may be any.
+func (s *State) askExpired() {
+	if s.ttlMs <= s.nowMs && !s.ttlAsked {
+		s.ttlAsked = true
+		s.askRefill(Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: expiriesMax})
+	}
+}
+
+// RefillExpired answers a Refill of StreamExpired. nextMs is the end of the first time to live that was not
+// read; math.MaxInt64 if there is none.
+func (s *State) RefillExpired(_ Refill, tasks []Expired, nextMs int64) {
+	for i := range tasks {
+		s.expireTask(&tasks[i])
+	}
+	s.ttlMs, s.ttlAsked = nextMs, false
+	if nextMs == math.MaxInt64 {
+		return
+	}
+	s.askExpired()
 }

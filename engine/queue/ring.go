@@ -17,7 +17,10 @@ func (r *ring[T]) push(v T) {
 	r.n++
 }
 
-func (r *ring[T]) front() *T { return &r.buf[r.head] }
+func (r *ring[T]) front() *T { return r.at(0) }
+
+// at returns the i-th element from the front.
+func (r *ring[T]) at(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 
 func (r *ring[T]) pop() T {
 	v := r.buf[r.head]

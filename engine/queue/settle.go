@@ -25,6 +25,7 @@ type Settlement struct {
 	Ref     Ref
 	Token   uint64
 	Action  Action
+	Result  []byte // with Complete: what came of the task, if results are kept
 	Error   string // with Fail
 	DelayMs uint64 // with Fail (0: backoff) and Release
 	LeaseMs uint64 // with Extend
@@ -32,29 +33,30 @@ type Settlement struct {
 
 // Settle carries out settlements of one tenant; out receives nil or ErrStaleToken for each.
 func (s *State) Settle(now int64, tenant string, settlements []Settlement, out []error) {
+	s.advance(now)
 	var extended []*lease
 	for i := range settlements {
 		t := &settlements[i]
 		b, ref := s.find(t.Ref, t.Token)
-		if ref == nil || s.queues[ref.Queue].record.Tenant != tenant {
+		if ref == nil || s.numbered(ref.Queue).record.Tenant != tenant {
 			out[i] = ErrStaleToken
 			continue
 		}
 		switch t.Action {
 		case Complete:
-			s.complete(b, ref)
+			s.complete(b, ref, t.Result)
 		case Fail:
 			delay := t.DelayMs
 			if delay == 0 {
-				delay = s.cfg.backoffMs(ref.Ref, ref.Attempt)
+				delay = s.backoff(ref).waitMs(ref.Ref, ref.Attempt)
 			}
-			s.attemptFailed(b, ref, t.Token, now+int64(delay), now, t.Error)
+			s.attemptFailed(b, ref, t.Token, now+int64(delay), Attempt{EndedAtMs: now, Outcome: Failed, Error: t.Error})
 		case Release:
 			p := Progress{DueAtMs: now + int64(t.DelayMs), Attempts: ref.Attempt - 1, Token: t.Token}
-			s.giveBack(b, ref, p, now)
+			s.giveBack(b, ref, p)
 		case Extend:
 			ref.ExpiresAtMs = now + int64(t.LeaseMs)
-			s.touch(s.queues[ref.Queue])
+			s.touch(s.numbered(ref.Queue))
 			if len(extended) == 0 || extended[len(extended)-1] != b {
 				extended = append(extended, b)
 			}
@@ -65,32 +67,47 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 	}
 }
 
-func (s *State) complete(b *lease, ref *LeaseRef) {
-	s.journal.DropTask(ref.Ref)
-	if ref.HasProgress {
-		s.journal.DropProgress(ref.Ref)
+// backoff returns what holds for a task: its own, then the server's.
+func (s *State) backoff(ref *LeaseRef) Backoff {
+	if ref.Extras == nil {
+		return s.cfg.Backoff
 	}
-	s.queues[ref.Queue].record.Counts.Completed++
+	return ref.Extras.Backoff.or(s.cfg.Backoff)
+}
+
+func (s *State) complete(b *lease, ref *LeaseRef, result []byte) {
+	given := *ref
 	s.endLease(b, ref)
+	if x := given.Extras; x != nil && x.RetentionMs > 0 {
+		s.keepResult(given.Ref, x.RetentionMs, result, s.nowMs)
+	}
+	s.numbered(given.Queue).record.Counts.Completed++
+	s.drop(&given, given.Attempt-1)
+	s.end(Ended{Ref: given.Ref, How: Completed})
 }
 
 // attemptFailed ends a lease whose attempt is used up: the task is due again at dueMs, or dead.
-func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs, now int64, reason string) {
-	p := Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token, LastError: reason}
+func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64, a Attempt) {
+	s.journal.PutAttempt(ref.Ref, ref.Attempt, a)
 	if ref.Attempt < ref.MaxAttempts {
-		s.giveBack(b, ref, p, now)
+		s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token})
 		return
 	}
-	s.journal.PutProgress(ref.Ref, p)
-	s.journal.PutDead(ref.Ref, Dead{DiedAtMs: now, Attempts: ref.Attempt, LastError: reason})
-	s.queues[ref.Queue].record.Counts.Dead++
-	s.endLease(b, ref)
-}
-
-func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress, now int64) {
 	given := *ref
 	s.endLease(b, ref)
-	s.returnTask(given.Ref, p, Due{MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes}, now)
+	s.die(&given, token, AttemptsUsedUp)
+}
+
+// giveBack ends a lease whose task goes on, unless its time to live is over.
+func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
+	given := *ref
+	s.endLease(b, ref)
+	if given.Extras.expired(s.nowMs) {
+		given.Attempt = p.Attempts
+		s.die(&given, p.Token, TimeToLiveOver)
+		return
+	}
+	s.returnTask(given.Ref, p, Due{MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, Extras: given.Extras})
 }
 
 // rewriteLease stores a batch again after one of its tasks was extended.

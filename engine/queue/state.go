@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // ErrTooManyQueues says that the shard holds as many queues as Config.Queues allows.
@@ -16,16 +17,31 @@ type State struct {
 
 	byName map[queueName]*Queue
 	queues map[uint32]*Queue
-	last   *Queue // the queue that was looked up last: runs of one queue are the rule
+	last   *Queue // the queue that was looked up last, by name or number: runs of one queue are the rule
 	meta   Meta
 
-	leases  map[uint64]*lease
-	expiry  deadlines[*lease]
-	due     deadlines[*lane]
-	hot     ring[*Queue] // queues that may have both ready tasks and waiters with credit
-	granted []*Waiter    // have a batch that the running Dispatch is filling
-	refills []Refill
-	dirty   []*Queue
+	nowMs int64 // of the last Tick
+
+	leases   map[uint64]*lease
+	expiry   deadlines[*lease]
+	due      deadlines[*lane]
+	hot      ring[*Queue] // queues that may have both ready tasks and waiters with credit
+	unchoosy bool         // waiters take what any of their queues has
+	granted  []*Waiter    // have a batch that the running Dispatch is filling
+	refills  []Refill
+	dirty    []*Queue
+
+	starved        []*Queue // whose tenants are at their quota of leases
+	starvedRetryMs int64
+
+	keys    buckets
+	results buckets
+
+	ttlMs    int64 // no task that may still expire does so earlier
+	ttlAsked bool  // the store is being read for those that did
+
+	watched map[Ref]int // how often; the ends of these are reported
+	ended   []Ended
 
 	windowsTasks  int // fresh tasks in all windows
 	returnedTasks int // returned tasks in all windows
@@ -37,9 +53,13 @@ type queueName struct{ tenant, name string }
 // Queue is one queue of a shard.
 type Queue struct {
 	record  Record
+	account Account
+	shared  *Extras // of tasks that say nothing of their own
 	lanes   [MaxPriority + 1]*lane
 	waiting ring[*subscription] // of waiters with credit
+	rates   rates
 	hot     bool
+	starved bool
 	dirty   bool
 }
 
@@ -49,11 +69,26 @@ func (q *Queue) Tenant() string { return q.record.Tenant }
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.record.Name }
 
+// newQueue makes the queue of a record. Its rates begin at zero.
+func (s *State) newQueue(r Record) *Queue {
+	q := &Queue{record: r, account: s.cfg.Account(r.Tenant)}
+	q.rates.enqueuedSeen, q.rates.completedSeen = r.Counts.Enqueued, r.Counts.Completed
+	q.setPolicy(r.Policy)
+	s.byName[queueName{r.Tenant, r.Name}] = q
+	s.queues[r.ID] = q
+	return q
+}
+
 // Recovered is what a shard's store held when it was opened.
 type Recovered struct {
 	Meta   Meta
 	Queues []Record
 	Leases []RecoveredLease
+	// KeyBuckets and ResultBuckets are those that hold anything, ascending.
+	KeyBuckets    []int64
+	ResultBuckets []int64
+	// NextExpiryMs is when the first indexed time to live is over; 0 or math.MaxInt64 if there is none.
+	NextExpiryMs int64
 }
 
 // RecoveredLease is a stored lease batch; refs that were settled since it was written have Attempt 0.
@@ -70,7 +105,14 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		byName:  map[queueName]*Queue{},
 		queues:  map[uint32]*Queue{},
 		leases:  map[uint64]*lease{},
+		watched: map[Ref]int{},
 		meta:    from.Meta,
+		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
+	}
+	s.keys = buckets{widthMs: keyBucketMs(s.cfg.KeyWindowMs), live: slices.Clone(from.KeyBuckets)}
+	s.results = buckets{widthMs: resultBucketMs, live: slices.Clone(from.ResultBuckets)}
+	if s.cfg.Account == nil {
+		s.cfg.Account = func(string) Account { return unlimited{} }
 	}
 	s.meta.NextBatch = max(s.meta.NextBatch, 1)
 	for i := range from.Queues {
@@ -81,12 +123,13 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 			return nil, err
 		}
 	}
+	s.restoreAccounts(1)
 	return s, nil
 }
 
 // recoverQueue restores a queue with empty windows: they fill when the queue is first claimed from.
 func (s *State) recoverQueue(r Record) {
-	q := &Queue{record: r}
+	q := s.newQueue(r)
 	for p, cursor := range r.Cursors {
 		if r.Lanes&(1<<p) == 0 {
 			continue
@@ -99,13 +142,11 @@ func (s *State) recoverQueue(r Record) {
 			l.returnedEnd = returnedKey{math.MinInt64, 0}
 		}
 	}
-	s.byName[queueName{r.Tenant, r.Name}] = q
-	s.queues[r.ID] = q
 	s.meta.NextQueue = max(s.meta.NextQueue, r.ID+1)
 }
 
 func (s *State) recoverLease(r RecoveredLease) error {
-	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64}
+	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64, seqMin: math.MaxUint64}
 	for i := range b.refs {
 		ref := &b.refs[i]
 		if ref.Attempt == 0 {
@@ -114,8 +155,7 @@ func (s *State) recoverLease(r RecoveredLease) error {
 		if s.queues[ref.Queue] == nil {
 			return fmt.Errorf("lease batch %d names queue %d, which is not stored", r.Batch, ref.Queue)
 		}
-		b.live++
-		b.expiresMs = min(b.expiresMs, ref.ExpiresAtMs)
+		b.note(ref)
 	}
 	s.meta.NextBatch = max(s.meta.NextBatch, r.Batch+1)
 	if b.live == 0 {
@@ -138,14 +178,28 @@ func (s *State) queue(tenant, name string) (*Queue, error) {
 		if len(s.queues) >= s.cfg.Queues {
 			return nil, fmt.Errorf("%w: the shard holds %d", ErrTooManyQueues, len(s.queues))
 		}
-		q = &Queue{record: Record{ID: s.meta.NextQueue, Tenant: tenant, Name: name}}
+		q = s.newQueue(Record{ID: s.meta.NextQueue, Tenant: tenant, Name: name})
 		s.meta.NextQueue++
-		s.byName[key] = q
-		s.queues[q.record.ID] = q
 		s.touch(q)
 	}
 	s.last = q
 	return q, nil
+}
+
+// numbered returns the queue with an id that is known to exist.
+func (s *State) numbered(id uint32) *Queue {
+	if q := s.last; q != nil && q.record.ID == id {
+		return q
+	}
+	s.last = s.queues[id]
+	return s.last
+}
+
+// advance lets time pass if it did.
+func (s *State) advance(now int64) {
+	if now != s.nowMs {
+		s.Tick(now)
+	}
 }
 
 func (q *Queue) lane(priority uint8) *lane {
@@ -167,7 +221,7 @@ func (s *State) touch(q *Queue) {
 
 // heat notes that the queue may have both ready tasks and waiters.
 func (s *State) heat(q *Queue) {
-	if !q.hot && q.waiting.len() > 0 {
+	if !q.hot && !q.starved && !q.record.Paused && q.waiting.len() > 0 {
 		q.hot = true
 		s.hot.push(q)
 	}
@@ -186,6 +240,7 @@ func (s *State) Flush() bool {
 				q.record.Cursors[p] = l.cursor
 			}
 		}
+		q.rates.update(&q.record.Counts, s.nowMs)
 		s.journal.PutQueue(&q.record)
 		q.dirty = false
 		s.dirty[i] = nil
@@ -193,57 +248,4 @@ func (s *State) Flush() bool {
 	s.dirty = s.dirty[:0]
 	s.journal.PutMeta(s.meta)
 	return true
-}
-
-// Enqueued is the outcome of one task of Enqueue.
-type Enqueued struct {
-	Ref Ref
-	Err error // ErrTooManyQueues, or nil
-}
-
-// Enqueue stores tasks of one tenant; out receives an outcome for each.
-func (s *State) Enqueue(now int64, tenant string, tasks []NewTask, out []Enqueued) {
-	for i := range tasks {
-		out[i].Ref, out[i].Err = s.enqueue(now, tenant, &tasks[i])
-	}
-}
-
-func (s *State) enqueue(now int64, tenant string, n *NewTask) (Ref, error) {
-	q, err := s.queue(tenant, n.Queue)
-	if err != nil {
-		return Ref{}, err
-	}
-	l := q.lane(n.Priority)
-	ref := l.ref(q.record.NextSeq)
-	q.record.NextSeq++
-	q.record.Counts.Enqueued++
-	t := Task{
-		EnqueuedAtMs: now,
-		MaxAttempts:  orDefault(n.MaxAttempts, s.cfg.MaxAttempts),
-		LeaseMs:      orDefault(n.LeaseMs, s.cfg.LeaseMs),
-		Delayed:      n.DelayMs > 0,
-		Payload:      n.Payload,
-	}
-	s.touch(q)
-	s.journal.PutTask(ref, t)
-	if t.Delayed {
-		s.returnTask(ref, Progress{DueAtMs: now + int64(n.DelayMs)},
-			Due{MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Bytes: uint32(len(t.Payload))}, now)
-		return ref, nil
-	}
-	q.record.Counts.Fresh++
-	s.pushFresh(l, ref.Seq, t)
-	s.heat(q)
-	return ref, nil
-}
-
-// returnTask gives a task back to its lane, to become ready at p.DueAtMs; due says what else is known of it.
-func (s *State) returnTask(ref Ref, p Progress, due Due, now int64) {
-	q := s.queues[ref.Queue]
-	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
-	s.journal.PutProgress(ref, p)
-	s.journal.PutDue(ref, due)
-	q.record.Counts.Returned++
-	s.touch(q)
-	s.pushReturned(q.lane(ref.Priority), ref.Seq, due, now)
 }

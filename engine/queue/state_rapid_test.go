@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestStateBehavesAsTheModel(t *testing.T) {
 func newMachine(t *rapid.T) *machine {
 	m := &machine{
 		cfg: Config{
-			LeaseMs: 40, MaxAttempts: 2, BackoffMs: 10, BackoffMsMax: 50,
+			LeaseMs: 40, MaxAttempts: 2, Backoff: Backoff{InitialMs: 10, MaxMs: 50, MultiplierPercent: 200, JitterPercent: 25},
 			Queues:        rapid.IntRange(3, 6).Draw(t, "queues max"),
 			WindowTasks:   rapid.IntRange(2, 4).Draw(t, "window"),
 			WindowsTasks:  rapid.IntRange(1, 12).Draw(t, "windows"),
@@ -76,7 +77,7 @@ func newMachine(t *rapid.T) *machine {
 		byRef:   map[Ref]*modelTask{},
 		tokens:  map[uint64]bool{},
 	}
-	m.open(t, Recovered{})
+	m.open(t, Recovered{NextExpiryMs: math.MaxInt64})
 	return m
 }
 
@@ -209,7 +210,7 @@ func (m *machine) dispatchAll(t *rapid.T) {
 		m.dispatchOne(t)
 		refills := m.state.Refills()
 		for _, r := range refills {
-			m.journal.answer(m.state, r, m.now)
+			m.journal.answer(m.state, r)
 		}
 		if len(refills) == 0 && !m.state.Unfinished() {
 			m.checkNothingLeft(t)
@@ -324,7 +325,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 
 func (m *machine) lateRefill(*rapid.T) {
 	for _, r := range m.pending {
-		m.journal.answer(m.state, r, m.now)
+		m.journal.answer(m.state, r)
 	}
 	m.pending = nil
 }
@@ -400,11 +401,11 @@ func (m *machine) settled(tenant string, s *Settlement) error {
 	case Fail:
 		delay := s.DelayMs
 		if delay == 0 {
-			delay = m.cfg.backoffMs(task.ref, task.attempts+1)
+			delay = m.cfg.Backoff.waitMs(task.ref, task.attempts+1)
 		}
 		task.attemptFailed(m.now+int64(delay), m.now, s.Error)
 	case Release:
-		task.phase, task.dueMs, task.settled, task.lastError = returned, m.now+int64(s.DelayMs), true, ""
+		task.phase, task.dueMs, task.settled = returned, m.now+int64(s.DelayMs), true
 	case Extend:
 		task.expiresMs = m.now + int64(s.LeaseMs)
 	}
@@ -428,7 +429,7 @@ func (m *machine) check(t *rapid.T) {
 		}
 	}
 	j := m.journal
-	if len(j.tasks) != stored["tasks"] || len(j.due) != stored["due"] || len(j.progress) != stored["progress"] || len(j.dead) != stored["dead"] {
+	if len(j.attempts) != stored["attempts"] || len(j.tasks) != stored["tasks"] || len(j.due) != stored["due"] || len(j.progress) != stored["progress"] || len(j.dead) != stored["dead"] {
 		t.Fatalf("stored %d tasks, %d due, %d progress, %d dead records, want %v",
 			len(j.tasks), len(j.due), len(j.progress), len(j.dead), stored)
 	}
@@ -454,8 +455,16 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 		return fmt.Errorf("has progress: %v", has)
 	} else if has {
 		stored["progress"]++
-		if task.phase != leased && p != (Progress{DueAtMs: task.dueMs, Attempts: task.attempts, Token: task.token(), LastError: task.lastError}) {
+		if task.phase != leased && p != (Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, Token: task.token()}) {
 			return fmt.Errorf("has progress %+v", p)
+		}
+	}
+	if history := j.attempts[task.ref]; task.phase == done && len(history) > 0 || task.phase != done && len(history) != int(task.attempts) {
+		return fmt.Errorf("has a history of %d attempts", len(history))
+	} else if len(history) > 0 {
+		stored["attempts"]++
+		if last := history[task.attempts]; last.Error != task.lastError {
+			return fmt.Errorf("its last attempt is stored as %+v", last)
 		}
 	}
 	if due, has := j.due[dueEntry{task.ref, task.dueMs}]; has != (task.phase == returned) {
@@ -470,7 +479,7 @@ func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
 		return fmt.Errorf("has a dead record: %v", has)
 	} else if has {
 		stored["dead"]++
-		if d != (Dead{DiedAtMs: task.diedMs, Attempts: task.attempts, LastError: task.lastError}) {
+		if d != (Dead{DiedAtMs: task.diedMs, Reason: AttemptsUsedUp}) {
 			return fmt.Errorf("has dead record %+v", d)
 		}
 	}

@@ -1,15 +1,35 @@
 package queue
 
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
 // Stats are a queue's figures at one moment.
 type Stats struct {
-	Tenant    string
-	Name      string
-	Enqueued  uint64 // ever
-	Completed uint64 // ever
-	Ready     uint64
-	Delayed   uint64
-	Leased    uint64
-	Dead      uint64
+	ID     uint32
+	Tenant string
+	Name   string
+	Policy Policy
+	// PolicyVersion is 0 if the queue was never configured.
+	PolicyVersion uint64
+	Paused        bool
+	Enqueued      uint64 // ever
+	Completed     uint64 // ever
+	Removed       uint64 // ever
+	Ready         uint64
+	Delayed       uint64
+	Leased        uint64
+	Dead          uint64
+	Bytes         uint64 // of the payloads of these four
+	// ReadySinceMs is since when the ready task is ready that has been so for longest; math.MaxInt64 without one.
+	// Unread names the lanes whose first task is not in memory: they may hold an older one.
+	ReadySinceMs  int64
+	Unread        []Refill
+	EnqueuedPerS  float64
+	CompletedPerS float64
 }
 
 // Stats returns the figures of all queues, in no order. Of a queue's returned tasks those count as
@@ -17,30 +37,104 @@ type Stats struct {
 func (s *State) Stats(now int64) []Stats {
 	out := make([]Stats, 0, len(s.queues))
 	for _, q := range s.queues {
-		c := q.record.Counts
-		var due uint64
-		for _, l := range q.lanes {
-			if l == nil || l.nextDueMs() > now {
-				continue
-			}
-			l.returned.Ascend(func(t returnedTask) bool {
-				if t.dueAtMs > now {
-					return false
-				}
-				due++
-				return true
-			})
-		}
-		out = append(out, Stats{
-			Tenant: q.record.Tenant, Name: q.record.Name, Enqueued: c.Enqueued, Completed: c.Completed,
-			Ready: c.Fresh + due, Delayed: c.Returned - due, Leased: c.Leased, Dead: c.Dead,
-		})
+		out = append(out, s.stats(q, now))
 	}
 	return out
+}
+
+// QueueStats returns the figures of one queue, or false if there is none of that name.
+func (s *State) QueueStats(now int64, tenant, name string) (Stats, bool) {
+	q := s.byName[queueName{tenant, name}]
+	if q == nil {
+		return Stats{}, false
+	}
+	return s.stats(q, now), true
+}
+
+func (s *State) stats(q *Queue, now int64) Stats {
+	r, c := &q.record, &q.record.Counts
+	out := Stats{
+		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Policy: r.Policy, PolicyVersion: r.PolicyVersion, Paused: r.Paused,
+		Enqueued: c.Enqueued, Completed: c.Completed, Removed: c.Removed,
+		Ready: c.Fresh, Delayed: c.Returned, Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes,
+		ReadySinceMs: math.MaxInt64,
+		EnqueuedPerS: q.rates.enqueued.perSecond(now), CompletedPerS: q.rates.completed.perSecond(now),
+	}
+	for _, l := range q.lanes {
+		if l == nil {
+			continue
+		}
+		out.Ready += l.due
+		out.Delayed -= l.due
+		if t, ok := l.returned.Min(); ok && t.dueAtMs <= now {
+			out.ReadySinceMs = min(out.ReadySinceMs, t.dueAtMs)
+		}
+		l.dropGone(s)
+		switch {
+		case l.fresh.len() > 0:
+			out.ReadySinceMs = min(out.ReadySinceMs, l.fresh.front().task.EnqueuedAtMs)
+		case !l.freshAll:
+			out.Unread = append(out.Unread, Refill{Stream: StreamFresh, Queue: r.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: 1})
+		}
+	}
+	return out
+}
+
+// dropGone takes the fresh tasks that are gone off the window's front.
+func (l *lane) dropGone(s *State) {
+	for l.fresh.len() > 0 && l.fresh.front().gone {
+		s.popFresh(l)
+	}
 }
 
 // Queue returns the queue with an id.
 func (s *State) Queue(id uint32) (*Queue, bool) {
 	q, ok := s.queues[id]
 	return q, ok
+}
+
+// Named returns the queue with a name.
+func (s *State) Named(tenant, name string) (*Queue, bool) {
+	q, ok := s.byName[queueName{tenant, name}]
+	return q, ok
+}
+
+// Cursor returns the seq from which a lane's tasks were never claimed.
+func (q *Queue) Cursor(priority uint8) uint64 {
+	if l := q.lanes[priority]; l != nil {
+		return l.cursor
+	}
+	return 0
+}
+
+// ID returns the queue's number in its shard.
+func (q *Queue) ID() uint32 { return q.record.ID }
+
+// LeasedTasks lists up to limit leased tasks of a queue after a place that it returned before, ordered by token.
+// next is empty after the last page.
+func (s *State) LeasedTasks(q *Queue, after []byte, limit int) (out []LeaseRef, next []byte) {
+	var from uint64
+	if len(after) == 8 {
+		from = binary.BigEndian.Uint64(after) + 1
+	}
+	type held struct {
+		token uint64
+		ref   *LeaseRef
+	}
+	var all []held
+	for _, b := range s.leases {
+		for i := range b.refs {
+			if ref, token := &b.refs[i], Token(b.id, i); ref.Attempt != 0 && ref.Queue == q.record.ID && token >= from {
+				all = append(all, held{token, ref})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b held) int { return cmp.Compare(a.token, b.token) })
+	for _, h := range all[:min(limit, len(all))] {
+		out = append(out, *h.ref)
+	}
+	if len(all) > limit {
+		next = binary.BigEndian.AppendUint64(nil, all[limit-1].token)
+	}
+	return out, next
 }

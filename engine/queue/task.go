@@ -6,8 +6,13 @@ type NewTask struct {
 	Priority    uint8
 	Payload     []byte // the state keeps it: the caller must not change it afterwards
 	DelayMs     uint64
-	MaxAttempts uint32 // 0: Config.MaxAttempts
-	LeaseMs     uint64 // 0: Config.LeaseMs
+	NotBeforeMs int64  // not with DelayMs
+	MaxAttempts uint32 // this and what follows, 0: the queue's policy, or Config
+	LeaseMs     uint64
+	TTLMs       uint64
+	Backoff     Backoff
+	RetentionMs uint64
+	Key         string // idempotency key; "": none
 }
 
 // Task is the immutable part of a stored task: written once, when it is enqueued.
@@ -16,27 +21,47 @@ type Task struct {
 	MaxAttempts  uint32
 	LeaseMs      uint64
 	// Delayed says that the task was enqueued with a delay: it is found through its Due record, and
-	// the forward scan for fresh tasks passes it over.
+	// the forward scan for fresh tasks passes it over, as it does tasks that have a Progress record.
 	Delayed bool
+	Extras  *Extras
 	Payload []byte
 }
 
-// Due is a task that waits to become ready (again): delayed at its enqueue, failed, released, or
-// its lease expired. It is indexed by time.
+// Due is a task that waits to become ready (again): delayed at its enqueue, failed, released,
+// redriven, or its lease expired. It is indexed by time.
 type Due struct {
 	DueAtMs     int64
 	Attempts    uint32 // used up so far
 	MaxAttempts uint32
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload
+	Extras      *Extras
 }
 
-// Progress is what a task's past attempts left behind; a task that was never settled has none.
+// Progress is what a task's past attempts left behind; a task that was never delayed, settled or dead has none.
 type Progress struct {
-	DueAtMs   int64
-	Attempts  uint32
-	Token     uint64 // of the last lease: one lease record with this token or a lower one is void
-	LastError string
+	DueAtMs     int64
+	Attempts    uint32
+	MaxAttempts uint32 // a redrive adds to it
+	Token       uint64 // of the last lease: one lease record with this token or a lower one is void
+	// ExpiresAtMs is the end of the task's time to live; 0: none. A redrive ends it.
+	ExpiresAtMs int64
+}
+
+// Outcome is how an attempt ended that did not complete its task.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Failed       Outcome = iota + 1 // the worker said so
+	LeaseExpired                    // nobody said anything
+)
+
+// Attempt is one attempt that did not complete its task.
+type Attempt struct {
+	EndedAtMs int64
+	Outcome   Outcome
+	Error     string
 }
 
 // LeaseRef is one task of a lease record.
@@ -49,13 +74,22 @@ type LeaseRef struct {
 	ExpiresAtMs int64
 	// HasProgress says that a Progress record exists and goes when the task does.
 	HasProgress bool
+	Extras      *Extras
 }
 
-// Dead is the record of a task whose attempts were used up.
+// Reason is why a task is dead.
+type Reason uint8
+
+// The reasons.
+const (
+	AttemptsUsedUp Reason = iota + 1
+	TimeToLiveOver
+)
+
+// Dead is the record of a dead task.
 type Dead struct {
-	DiedAtMs  int64
-	Attempts  uint32
-	LastError string
+	DiedAtMs int64
+	Reason   Reason
 }
 
 // Delivery is one task handed to a waiter.
@@ -65,30 +99,38 @@ type Delivery struct {
 	Token        uint64
 	EnqueuedAtMs int64
 	Payload      []byte
-	// Cached says that EnqueuedAtMs and Payload are filled in. Otherwise the Task, and what Progress
-	// there is, must be read from the store once the decision is committed.
+	// Cached says that EnqueuedAtMs and Payload are filled in. Otherwise the Task, and what its last
+	// attempt left, must be read from the store once the decision is committed.
 	Cached bool
 	// LastError is what the last failed attempt reported.
 	LastError string
 }
 
-// Counts are a queue's counters. Fresh + Returned + Leased + Dead is what the queue holds.
+// Counts are a queue's counters. Fresh + Returned + Leased + Dead is what the queue holds, and
+// Enqueued = that + Completed + Removed.
 type Counts struct {
 	Enqueued  uint64 // ever
 	Completed uint64 // ever
+	Removed   uint64 // ever purged or cancelled
 	Fresh     uint64 // never claimed, and not delayed at enqueue
 	Returned  uint64 // have a Due record
 	Leased    uint64
 	Dead      uint64
+	Bytes     uint64 // of the payloads of what the queue holds
 }
+
+func (c *Counts) held() uint64 { return c.Fresh + c.Returned + c.Leased + c.Dead }
 
 // Record is a queue as it is stored: written once per commit that touches the queue.
 type Record struct {
-	ID      uint32
-	Tenant  string
-	Name    string
-	NextSeq uint64
-	Counts  Counts
+	ID            uint32
+	Tenant        string
+	Name          string
+	NextSeq       uint64
+	Counts        Counts
+	Policy        Policy
+	PolicyVersion uint64 // 0: never configured
+	Paused        bool
 	// Lanes has bit p set when the queue ever held a task of priority p.
 	Lanes uint16
 	// Cursors holds, for each priority, the seq from which tasks were never claimed.

@@ -19,13 +19,14 @@ func tenantOf(name string) (string, error) {
 // newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each;
 // places[i] is the place in the call of the i-th task that is left, and nil if all are.
 func (s *Service) newTasks(in []*queuepb.NewTask) (tasks []queue.NewTask, places []int, errs []*queuepb.ItemError) {
+	now := s.shard.NowMs()
 	tasks = make([]queue.NewTask, 0, len(in))
 	for i, t := range in {
 		n := queue.NewTask{
 			Queue: t.GetQueue(), Priority: uint8(min(t.GetPriority(), 255)), Payload: t.GetPayload(),
 			DelayMs: t.GetDelayMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
 		}
-		if err := s.limits.CheckTask(&n, t.GetPriority()); err != nil {
+		if err := s.limits.CheckTask(now, &n, t.GetPriority()); err != nil {
 			if errs == nil {
 				places = firstPlaces(i)
 			}
@@ -104,19 +105,26 @@ func (s *Service) foundTask(tenant string, f shard.Found) *queuepb.Task {
 		Queue:        f.Queue,
 		Priority:     uint32(f.Ref.Priority),
 		Payload:      f.Task.Payload,
-		Attempt:      f.Progress.Attempts,
 		MaxAttempts:  f.Task.MaxAttempts,
 		EnqueuedAtMs: f.Task.EnqueuedAtMs,
-		LastError:    f.Progress.LastError,
-		State:        queuepb.TaskState_TASK_STATE_READY,
+		LastError:    f.LastError,
 	}
-	switch {
-	case f.Lease.Attempt > 0:
+	if x := f.Task.Extras; x != nil {
+		t.ExpiresAtMs = x.ExpiresAtMs
+	}
+	if f.HasProgress {
+		t.Attempt, t.MaxAttempts, t.ExpiresAtMs = f.Progress.Attempts, f.Progress.MaxAttempts, f.Progress.ExpiresAtMs
+	}
+	switch f.State {
+	case shard.Leased:
 		t.State, t.Attempt, t.LeaseExpiresAtMs = queuepb.TaskState_TASK_STATE_LEASED, f.Lease.Attempt, f.Lease.ExpiresAtMs
-	case f.Dead:
+	case shard.Dead:
 		t.State = queuepb.TaskState_TASK_STATE_DEAD
-	case f.Progress.DueAtMs > f.AtMs:
+	case shard.Delayed:
 		t.State, t.DueAtMs = queuepb.TaskState_TASK_STATE_DELAYED, f.Progress.DueAtMs
+	case shard.Ready:
+		t.State = queuepb.TaskState_TASK_STATE_READY
+	case shard.Done: // not found by a look-up
 	}
 	return t
 }

@@ -181,7 +181,7 @@ func (s *Service) claimed(tenant string, d []queue.Delivery) *queuepb.ClaimRespo
 func (s *Service) claim(tenant string, queues []string, leaseMs uint64) (queue.Claim, error) {
 	tenant, err := tenantOf(tenant)
 	if err == nil {
-		err = fieldErr(s.limits.CheckClaim(queues, leaseMs))
+		err = fieldErr(s.limits.CheckClaim(queues, nil, leaseMs))
 	}
 	return queue.Claim{Tenant: tenant, Queues: queues, LeaseMs: leaseMs}, err
 }

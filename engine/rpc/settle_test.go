@@ -32,7 +32,7 @@ func TestCompleteEndsTheTask(t *testing.T) {
 }
 
 func TestFailRetriesWithBackoffThenDelayThenDies(t *testing.T) {
-	s := serve(t, func(c *node.Config) { c.Queue.BackoffMs = 40 })
+	s := serve(t, func(c *node.Config) { c.Queue.Backoff = queue.Backoff{InitialMs: 40} })
 	id := s.enqueue(&queuepb.NewTask{Queue: "q", MaxAttempts: 3})[0]
 
 	before := time.Now()

@@ -2,11 +2,9 @@ package shard
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/storage"
 )
 
 // command is something to decide. The deciding goroutine calls decide; once the decision is
@@ -144,78 +142,3 @@ func (c *unsubscribe) decide(s *Shard, _ int64) {
 }
 
 func (c *unsubscribe) release(*Shard, error) { c.closed() }
-
-// Found is a task that was looked up.
-type Found struct {
-	Ref      queue.Ref
-	Queue    string
-	Task     queue.Task
-	Progress queue.Progress // zero if no attempt was settled
-	Lease    queue.LeaseRef // its Attempt is 0 if the task is not leased
-	Dead     bool
-	AtMs     int64 // when it was looked up
-}
-
-// ErrNotFound says that the tenant has no such task, or that it is done.
-var ErrNotFound = errors.New("no such task, or it is done")
-
-// Lookup finds one task of a tenant; reply is called as for Enqueue, with ErrNotFound if need be.
-func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) error {
-	return s.inbox.put(&lookup{tenant: tenant, found: Found{Ref: ref}, reply: reply}, load{tasks: 1})
-}
-
-type lookup struct {
-	tenant string
-	found  Found
-	reply  func(Found, error)
-	err    error
-}
-
-func (c *lookup) decide(s *Shard, nowMs int64) {
-	c.found.AtMs = nowMs
-	q, ok := s.state.Queue(c.found.Ref.Queue)
-	if !ok || q.Tenant() != c.tenant {
-		c.err = ErrNotFound
-		return
-	}
-	c.found.Queue = q.Name()
-	c.found.Lease, _ = s.state.FindLease(c.found.Ref)
-}
-
-func (c *lookup) release(s *Shard, err error) {
-	if c.err == nil && err == nil {
-		c.err = c.found.read(s.store)
-	}
-	c.reply(c.found, errors.Join(c.err, err))
-}
-
-func (f *Found) read(store *storage.Store) error {
-	task, found, err := store.Task(f.Ref)
-	if err != nil {
-		return fmt.Errorf("look up a task: %w", err)
-	}
-	if !found {
-		return ErrNotFound
-	}
-	f.Task = task
-	if f.Progress, _, err = store.Progress(f.Ref); err != nil {
-		return fmt.Errorf("look up a task: %w", err)
-	}
-	if _, f.Dead, err = store.Dead(f.Ref); err != nil {
-		return fmt.Errorf("look up a task: %w", err)
-	}
-	return nil
-}
-
-// Stats asks for the figures of all queues; reply is called as for Enqueue.
-func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
-	return s.inbox.put(&stats{reply: reply}, load{})
-}
-
-type stats struct {
-	reply func([]queue.Stats, error)
-	out   []queue.Stats
-}
-
-func (c *stats) decide(s *Shard, nowMs int64) { c.out = s.state.Stats(nowMs) }
-func (c *stats) release(_ *Shard, err error)  { c.reply(c.out, err) }

@@ -7,6 +7,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -55,9 +56,12 @@ type Shard struct {
 	inbox *inbox
 	opts  Options
 
-	leaving []*Subscription // closed; the deciding goroutine's
-	failure error           // the deciding goroutine's; set once
+	leaving []*Subscription        // closed; the deciding goroutine's
+	waiting map[queue.Ref][]*await // for the end of a task; the deciding goroutine's
+	failure error                  // the deciding goroutine's; set once
 	failed  sync.Once
+
+	reading sync.WaitGroup // lists under way
 
 	pipe    chan decided
 	recycle chan []command // command slices that were released
@@ -102,7 +106,7 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		return nil, fmt.Errorf("recover the shard: %w", err)
 	}
 	s := &Shard{
-		store: store, state: state, batch: batch, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: inboxBytesMax}), opts: o,
+		store: store, state: state, waiting: map[queue.Ref][]*await{}, batch: batch, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: inboxBytesMax}), opts: o,
 		pipe: make(chan decided, commitsMax), recycle: make(chan []command, commitsMax), done: make(chan struct{}),
 	}
 	go s.decide()
@@ -110,10 +114,14 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	return s, nil
 }
 
+// NowMs is the shard's time: Unix milliseconds.
+func (s *Shard) NowMs() int64 { return s.opts.NowMs() }
+
 // Close refuses further commands, carries out those that wait, and returns when their answers are out.
 func (s *Shard) Close() {
 	s.inbox.close()
 	<-s.done
+	s.reading.Wait()
 }
 
 // decide is the deciding goroutine.
@@ -125,6 +133,9 @@ func (s *Shard) decide() {
 		commands, closed := s.inbox.take(s.spare())
 		if len(commands) == 0 && (s.failure != nil || !s.state.Unfinished() && !s.due()) {
 			if closed {
+				if left := s.abandoned(); len(left) > 0 {
+					s.pipe <- decided{commands: left, err: errors.Join(ErrClosed, s.failure)}
+				}
 				return
 			}
 			s.keep(commands)
@@ -175,8 +186,12 @@ func (s *Shard) decideAll(commands []command) decided {
 	for _, c := range commands {
 		c.decide(s, now)
 	}
+	if s.failure != nil { // what a command had to read could not be made visible
+		return decided{commands: commands, err: s.failure}
+	}
 	d := decided{commands: commands}
 	d.grants, d.err = s.dispatch(now)
+	d.commands = s.ended(d.commands)
 	if d.err == nil && (s.state.Flush() || !s.batch.Empty()) {
 		d.committed, d.at = true, time.Now()
 		d.commit, d.err = s.batch.Submit()
@@ -194,7 +209,7 @@ func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 		if len(refills) == 0 {
 			break
 		}
-		if err := s.refill(refills, now); err != nil {
+		if err := s.refill(refills); err != nil {
 			return grants, err
 		}
 	}
@@ -209,26 +224,47 @@ func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 	return grants, nil
 }
 
-// refill answers the state's refills from the store. What was decided so far is submitted first,
-// since a refill must see it; nothing is let out before the whole decision is durable.
-func (s *Shard) refill(refills []queue.Refill, now int64) error {
-	s.state.Flush()
+// submit makes what was decided so far visible in the store, for a decision that must read it. Nothing is let
+// out before the whole decision is durable.
+func (s *Shard) submit() error {
+	if !s.state.Flush() && s.batch.Empty() {
+		return nil
+	}
 	commit, err := s.batch.Submit()
 	if err != nil {
 		return err
 	}
-	if err := commit.Wait(); err != nil {
+	return commit.Wait()
+}
+
+// refill answers the state's refills from the store.
+func (s *Shard) refill(refills []queue.Refill) error {
+	if err := s.submit(); err != nil {
 		return err
 	}
 	for _, r := range refills {
-		if r.Returned {
-			due, err := s.store.Returned(r)
-			if err != nil {
-				return err
-			}
-			s.state.RefillReturned(r, due, now)
-			continue
+		if err := s.answer(r); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func (s *Shard) answer(r queue.Refill) error {
+	switch r.Stream {
+	case queue.StreamReturned:
+		due, err := s.store.Returned(r)
+		if err != nil {
+			return err
+		}
+		s.state.RefillReturned(r, due)
+	case queue.StreamExpired:
+		expired, nextMs, err := s.store.Expired(r.FromMs, r.Limit)
+		if err != nil {
+			return err
+		}
+		s.state.RefillExpired(r, expired, nextMs)
+	case queue.StreamFresh:
 		tasks, err := s.store.Fresh(r)
 		if err != nil {
 			return err
@@ -290,12 +326,10 @@ func (s *Shard) read(d *queue.Delivery) error {
 		return ErrNotFound
 	}
 	d.EnqueuedAtMs, d.Payload = t.EnqueuedAtMs, t.Payload
-	if d.HasProgress {
-		p, _, err := s.store.Progress(d.Ref)
-		if err != nil {
+	if d.Attempt > 1 {
+		if d.LastError, err = s.store.LastError(d.Ref, d.Attempt-1); err != nil {
 			return err
 		}
-		d.LastError = p.LastError
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ type Batch struct {
 	b     *pebble.Batch
 	enc   encoder
 	key   [dueKeyLen]byte
-	err   error // the first one; Commit returns it
+	keys  map[string]queue.KeyRef // idempotency keys put since the last Submit: reads do not see them yet
+	err   error                   // the first one; Commit returns it
 }
 
 var _ queue.Journal = (*Batch)(nil)
@@ -42,6 +43,7 @@ func (b *Batch) Submit() (Commit, error) {
 	}
 	c := Commit{b.b}
 	b.b = b.store.db.NewBatch()
+	clear(b.keys)
 	return c, b.store.apply(c.b)
 }
 
@@ -141,6 +143,103 @@ func (b *Batch) PutQueue(r *queue.Record) {
 func (b *Batch) PutMeta(m queue.Meta) {
 	encodeMeta(&b.enc, m)
 	b.set([]byte{prefixMeta})
+}
+
+// DropDead implements queue.Journal.
+func (b *Batch) DropDead(ref queue.Ref) { b.delete(b.refKey(prefixDead, ref)) }
+
+// PutAttempt implements queue.Journal.
+func (b *Batch) PutAttempt(ref queue.Ref, attempt uint32, a queue.Attempt) {
+	encodeAttempt(&b.enc, a)
+	b.set(attemptKey(ref, attempt))
+}
+
+// attemptDeletesMax is how many keys are deleted one by one: a range's tombstone costs every later read more.
+const attemptDeletesMax = 16
+
+// DropAttempts implements queue.Journal.
+func (b *Batch) DropAttempts(ref queue.Ref, last uint32) {
+	if last > attemptDeletesMax {
+		b.deleteRange(attemptKey(ref, 1), prefixEnd(attemptKey(ref, last)))
+		return
+	}
+	for n := uint32(1); n <= last; n++ {
+		b.delete(attemptKey(ref, n))
+	}
+}
+
+// PutExpiry implements queue.Journal.
+func (b *Batch) PutExpiry(ref queue.Ref, atMs int64) {
+	b.enc.start()
+	b.set(timedKey(prefixExpiry, atMs, ref))
+}
+
+// DropExpiry implements queue.Journal.
+func (b *Batch) DropExpiry(ref queue.Ref, atMs int64) { b.delete(timedKey(prefixExpiry, atMs, ref)) }
+
+// PutKey implements queue.Journal.
+func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef) {
+	encodeKey(&b.enc, k)
+	stored := keyKey(bucket, queueID, key)
+	b.set(stored)
+	if b.keys == nil {
+		b.keys = map[string]queue.KeyRef{}
+	}
+	b.keys[string(keyKey(0, queueID, key))] = k
+}
+
+// FindKey implements queue.Journal: the newest bucket is the likeliest.
+func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
+	if k, found := b.keys[string(keyKey(0, queueID, key))]; found {
+		return k, true
+	}
+	for i := len(buckets) - 1; i >= 0; i-- {
+		v, found, err := b.store.get(keyKey(buckets[i], queueID, key))
+		if err == nil && found {
+			k, err = decodeKey(v)
+		}
+		if err != nil { // what can't be read must not be enqueued a second time: the commit fails
+			b.note(fmt.Errorf("idempotency key of queue %d: %w", queueID, err))
+			return k, false
+		}
+		if found {
+			return k, true
+		}
+	}
+	return k, false
+}
+
+// DropKeys implements queue.Journal.
+func (b *Batch) DropKeys(bucket int64) { b.dropBuckets(prefixKey, bucket) }
+
+// PutResult implements queue.Journal.
+func (b *Batch) PutResult(ref queue.Ref, bucket int64, r queue.Result) {
+	encodeResult(&b.enc, r)
+	b.set(timedKey(prefixResult, bucket, ref))
+}
+
+// DropResults implements queue.Journal.
+func (b *Batch) DropResults(bucket int64) { b.dropBuckets(prefixResult, bucket) }
+
+func (b *Batch) dropBuckets(prefix byte, last int64) {
+	b.deleteRange([]byte{prefix}, prefixEnd(timePrefix(prefix, last)))
+}
+
+// PutSystem writes a record of the node's own; a nil value removes it.
+func (b *Batch) PutSystem(key string, value []byte) {
+	stored := append([]byte{prefixSystem}, key...)
+	if value == nil {
+		b.delete(stored)
+		return
+	}
+	b.enc.start()
+	b.enc.b = append(b.enc.b, value...)
+	b.set(stored)
+}
+
+func (b *Batch) deleteRange(from, to []byte) {
+	b.store.count.deletes.Add(1)
+	b.note(b.b.DeleteRange(from, to, nil))
 }
 
 func (b *Batch) set(key []byte) {

@@ -24,6 +24,20 @@ func drawRef(t *rapid.T) queue.Ref {
 	}
 }
 
+func drawBackoff(t *rapid.T) queue.Backoff {
+	return queue.Backoff{
+		InitialMs: rapid.Uint64().Draw(t, "initial"), MaxMs: rapid.Uint64().Draw(t, "max"),
+		MultiplierPercent: rapid.Uint32().Draw(t, "multiplier"), JitterPercent: rapid.Uint32().Draw(t, "jitter"),
+	}
+}
+
+func drawExtras(t *rapid.T) *queue.Extras {
+	if rapid.Bool().Draw(t, "plain") {
+		return nil
+	}
+	return &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: drawMs.Draw(t, "expires")}
+}
+
 // record is one kind of record: how to draw one, and to read it back.
 type record struct {
 	name string
@@ -31,6 +45,8 @@ type record struct {
 	draw func(t *rapid.T, e *encoder) any
 	read func(b []byte) (any, error)
 	open bool // ends with bytes of any number: a cut is not always seen, nor is an excess
+	// header says where these bytes begin.
+	header func(b []byte) (int, error)
 }
 
 var records = []record{
@@ -39,7 +55,7 @@ var records = []record{
 		draw: func(t *rapid.T, e *encoder) any {
 			task := queue.Task{
 				EnqueuedAtMs: drawMs.Draw(t, "enqueued"), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
-				LeaseMs: rapid.Uint64().Draw(t, "lease"), Delayed: rapid.Bool().Draw(t, "delayed"),
+				LeaseMs: rapid.Uint64().Draw(t, "lease"), Delayed: rapid.Bool().Draw(t, "delayed"), Extras: drawExtras(t),
 			}
 			if p := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload"); len(p) > 0 {
 				task.Payload = p
@@ -49,6 +65,10 @@ var records = []record{
 		},
 		read: func(b []byte) (any, error) { return decodeTask(b) },
 		open: true,
+		header: func(b []byte) (int, error) {
+			task, err := decodeTask(b)
+			return len(b) - len(task.Payload), err
+		},
 	},
 	{
 		name: "due",
@@ -56,6 +76,7 @@ var records = []record{
 			due := queue.Due{
 				DueAtMs: 77, Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), LeaseMs: rapid.Uint64().Draw(t, "lease"),
+				Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t),
 			}
 			encodeDue(e, due)
 			return due
@@ -67,7 +88,7 @@ var records = []record{
 		draw: func(t *rapid.T, e *encoder) any {
 			p := queue.Progress{
 				DueAtMs: drawMs.Draw(t, "due"), Attempts: rapid.Uint32().Draw(t, "attempts"),
-				Token: rapid.Uint64().Draw(t, "token"), LastError: drawText.Draw(t, "error"),
+				MaxAttempts: rapid.Uint32().Draw(t, "most"), Token: rapid.Uint64().Draw(t, "token"), ExpiresAtMs: drawMs.Draw(t, "expires"),
 			}
 			encodeProgress(e, p)
 			return p
@@ -77,14 +98,48 @@ var records = []record{
 	{
 		name: "dead",
 		draw: func(t *rapid.T, e *encoder) any {
-			d := queue.Dead{
-				DiedAtMs: drawMs.Draw(t, "died"), Attempts: rapid.Uint32().Draw(t, "attempts"),
-				LastError: drawText.Draw(t, "error"),
-			}
+			d := queue.Dead{DiedAtMs: drawMs.Draw(t, "died"), Reason: queue.Reason(rapid.Uint8().Draw(t, "reason"))}
 			encodeDead(e, d)
 			return d
 		},
 		read: func(b []byte) (any, error) { return decodeDead(b) },
+	},
+	{
+		name: "attempt",
+		draw: func(t *rapid.T, e *encoder) any {
+			a := queue.Attempt{
+				EndedAtMs: drawMs.Draw(t, "ended"), Outcome: queue.Outcome(rapid.Uint8().Draw(t, "outcome")), Error: drawText.Draw(t, "error"),
+			}
+			encodeAttempt(e, a)
+			return a
+		},
+		read: func(b []byte) (any, error) { return decodeAttempt(b) },
+	},
+	{
+		name: "key",
+		draw: func(t *rapid.T, e *encoder) any {
+			k := queue.KeyRef{Ref: drawRef(t), ExpiresAtMs: drawMs.Draw(t, "expires")}
+			encodeKey(e, k)
+			return k
+		},
+		read: func(b []byte) (any, error) { return decodeKey(b) },
+	},
+	{
+		name: "result",
+		draw: func(t *rapid.T, e *encoder) any {
+			r := queue.Result{CompletedAtMs: drawMs.Draw(t, "completed"), RetainedUntilMs: drawMs.Draw(t, "until")}
+			if v := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "value"); len(v) > 0 {
+				r.Value = v
+			}
+			encodeResult(e, r)
+			return r
+		},
+		read: func(b []byte) (any, error) { return decodeResult(b) },
+		open: true,
+		header: func(b []byte) (int, error) {
+			r, err := decodeResult(b)
+			return len(b) - len(r.Value), err
+		},
 	},
 	{
 		name: "lease",
@@ -94,7 +149,7 @@ var records = []record{
 				refs[i] = queue.LeaseRef{
 					Ref: drawRef(t), Attempt: rapid.Uint32().Draw(t, "attempt"), MaxAttempts: rapid.Uint32().Draw(t, "most"),
 					LeaseMs: rapid.Uint64().Draw(t, "lease"), ExpiresAtMs: drawMs.Draw(t, "expires"),
-					HasProgress: rapid.Bool().Draw(t, "progress"),
+					HasProgress: rapid.Bool().Draw(t, "progress"), Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t),
 				}
 			}
 			encodeLease(e, refs)
@@ -109,14 +164,21 @@ var records = []record{
 			r := queue.Record{
 				ID: 9, Tenant: drawText.Draw(t, "tenant"), Name: drawText.Draw(t, "name"), NextSeq: n("next"),
 				Counts: queue.Counts{
-					Enqueued: n("enqueued"), Completed: n("completed"), Fresh: n("fresh"),
-					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"),
+					Enqueued: n("enqueued"), Completed: n("completed"), Removed: n("removed"), Fresh: n("fresh"),
+					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"), Bytes: n("bytes"),
 				},
-				Lanes: rapid.Uint16Range(0, 1<<(queue.MaxPriority+1)-1).Draw(t, "lanes"),
+				Paused: rapid.Bool().Draw(t, "paused"),
+				Lanes:  rapid.Uint16Range(0, 1<<(queue.MaxPriority+1)-1).Draw(t, "lanes"),
 			}
 			for p := range r.Cursors {
 				if r.Lanes&(1<<p) != 0 {
 					r.Cursors[p] = n("cursor")
+				}
+			}
+			if r.PolicyVersion = n("version"); r.PolicyVersion > 0 {
+				r.Policy = queue.Policy{
+					Placement: queue.Placement(rapid.Uint8().Draw(t, "placement")), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
+					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
 				}
 			}
 			encodeQueue(e, &r)
@@ -133,13 +195,6 @@ var records = []record{
 		},
 		read: func(b []byte) (any, error) { return decodeMeta(b) },
 	},
-}
-
-// headerLen is where the payload of a task's record begins.
-func headerLen(t *rapid.T, b []byte) int {
-	task, err := decodeTask(b)
-	require.NoError(t, err)
-	return len(b) - len(task.Payload)
 }
 
 func TestRecordsComeBackFromTheirBytes(t *testing.T) {
@@ -164,7 +219,9 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				r.draw(t, &e)
 				whole := len(e.b)
 				if r.open {
-					whole = headerLen(t, e.b)
+					var err error
+					whole, err = r.header(e.b)
+					require.NoError(t, err)
 				}
 				cut := rapid.IntRange(0, whole-1).Draw(t, "cut")
 				_, err := r.read(e.b[:cut])
@@ -176,7 +233,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = format + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 2, this server reads format 1: use a newer server")
+				require.ErrorContains(t, err, "record has format 3, this server reads format 2: use the server that wrote it, or a newer one")
 			})
 		})
 	}
@@ -193,7 +250,7 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	}
 	_, err := decodeDue(long(1<<32, 1, 1), 0)
 	require.ErrorContains(t, err, "number 4294967296 is out of range")
-	_, err = decodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
+	_, err = decodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
 	require.ErrorContains(t, err, "lanes 10000000000 are out of range")
 	_, err = decodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
 	require.ErrorContains(t, err, "priority 10 is out of range")
@@ -201,7 +258,7 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "queue -1 is out of range")
 	_, err = decodeLease(long(math.MaxUint64))
 	require.Error(t, err, "a count beyond the record must not be allocated")
-	_, err = decodeProgress(long(0, 0, 0, math.MaxUint64))
+	_, err = decodeAttempt(long(0, 0, math.MaxUint64))
 	require.ErrorIs(t, err, errTruncated)
 }
 
@@ -254,13 +311,34 @@ func FuzzDecodeDue(f *testing.F) {
 }
 
 func FuzzDecodeProgress(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeProgress(e, queue.Progress{Attempts: 1, Token: 4_097, LastError: "oops"}) })
+	fuzzSeeds(f, func(e *encoder) { encodeProgress(e, queue.Progress{Attempts: 1, Token: 4_097, ExpiresAtMs: 3}) })
 	fuzz(f, decodeProgress, encodeProgress)
 }
 
 func FuzzDecodeDead(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeDead(e, queue.Dead{DiedAtMs: 1, Attempts: 2, LastError: "oops"}) })
+	fuzzSeeds(f, func(e *encoder) { encodeDead(e, queue.Dead{DiedAtMs: 1, Reason: queue.TimeToLiveOver}) })
 	fuzz(f, decodeDead, encodeDead)
+}
+
+func FuzzDecodeAttempt(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) {
+		encodeAttempt(e, queue.Attempt{EndedAtMs: 1, Outcome: queue.LeaseExpired, Error: "oops"})
+	})
+	fuzz(f, decodeAttempt, encodeAttempt)
+}
+
+func FuzzDecodeKey(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) {
+		encodeKey(e, queue.KeyRef{Ref: queue.Ref{Queue: 1, Priority: 2, Seq: 3}, ExpiresAtMs: 4})
+	})
+	fuzz(f, decodeKey, encodeKey)
+}
+
+func FuzzDecodeResult(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) {
+		encodeResult(e, queue.Result{CompletedAtMs: 1, RetainedUntilMs: 2, Value: []byte("v")})
+	})
+	fuzz(f, decodeResult, encodeResult)
 }
 
 func FuzzDecodeLease(f *testing.F) {

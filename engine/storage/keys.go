@@ -15,24 +15,73 @@ import (
 //	t queue:4 priority:1 seq:8             task, immutable: set once, single-deleted when done
 //	s queue:4 priority:1 seq:8             progress: only for delayed or once settled tasks
 //	d queue:4 priority:1 due:8 seq:8       due index: the same tasks by time
-//	x queue:4 priority:1 seq:8             dead task; its t and s records stay
+//	h queue:4 priority:1 seq:8 attempt:4   how an attempt ended that did not complete the task
+//	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
+//	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
 //	l batch:8                              lease batch: one record for a whole claim
-//	q queue:4                              queue: name, counters, next seq, cursors
+//	q queue:4                              queue: name, policy, counters, next seq, cursors
+//	k bucket:8 queue:4 key                 idempotency key; buckets are dropped by range
+//	r bucket:8 queue:4 priority:1 seq:8    result; the same
+//	a key                                  the node's own records: tenants, access tokens
 //	m                                      the shard's own: format version, next ids
 const (
 	prefixTask     = 't'
 	prefixProgress = 's'
 	prefixDue      = 'd'
+	prefixAttempt  = 'h'
 	prefixDead     = 'x'
+	prefixExpiry   = 'e'
 	prefixLease    = 'l'
 	prefixQueue    = 'q'
+	prefixKey      = 'k'
+	prefixResult   = 'r'
+	prefixSystem   = 'a'
 	prefixMeta     = 'm'
 )
 
 const (
 	refKeyLen = 1 + 4 + 1 + 8
 	dueKeyLen = refKeyLen + 8
+	// Keys of an index by time, of the whole shard.
+	timedKeyLen   = 1 + 8 + (refKeyLen - 1)
+	attemptKeyLen = refKeyLen + 4
 )
+
+// putTimedKey makes a key of a prefix, a time and a ref. Times are positive.
+func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
+	k[0] = prefix
+	binary.BigEndian.PutUint64(k[1:], uint64(atMs))
+	binary.BigEndian.PutUint32(k[9:], ref.Queue)
+	k[13] = ref.Priority
+	binary.BigEndian.PutUint64(k[14:], ref.Seq)
+}
+
+func timedKey(prefix byte, atMs int64, ref queue.Ref) []byte {
+	k := make([]byte, timedKeyLen)
+	putTimedKey(k, prefix, atMs, ref)
+	return k
+}
+
+func parseTimedKey(k []byte) (ref queue.Ref, atMs int64, err error) {
+	if len(k) != timedKeyLen {
+		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), timedKeyLen)
+	}
+	ref = queue.Ref{Queue: binary.BigEndian.Uint32(k[9:]), Priority: k[13], Seq: binary.BigEndian.Uint64(k[14:])}
+	return ref, int64(binary.BigEndian.Uint64(k[1:])), nil
+}
+
+// timePrefix is what all keys of a prefix at a time begin with.
+func timePrefix(prefix byte, atMs int64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{prefix}, uint64(atMs))
+}
+
+func attemptKey(ref queue.Ref, attempt uint32) []byte {
+	return binary.BigEndian.AppendUint32(refKey(prefixAttempt, ref), attempt)
+}
+
+func keyKey(bucket int64, queueID uint32, key string) []byte {
+	return append(binary.BigEndian.AppendUint32(timePrefix(prefixKey, bucket), queueID), key...)
+}
 
 func putRefKey(k []byte, prefix byte, ref queue.Ref) {
 	k[0] = prefix

@@ -49,10 +49,19 @@ func named(err error, what string, ref queue.Ref) error {
 // Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on.
 func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, err error) {
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
+	touched, err := newLaneSeqs(s.db, refKey(prefixProgress, from))
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(touched, &err)
 	err = s.scan(refKey(prefixTask, from), refKey(prefixTask, from)[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, err := parseRefKey(k)
 		if err != nil {
 			return false, err
+		}
+		// A task with progress was delayed, or is dead or was redriven before it was ever claimed.
+		if has, err := touched.has(ref.Seq); err != nil || has {
+			return true, err
 		}
 		t, err := decodeTask(v)
 		if err != nil {
@@ -66,9 +75,40 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, err error) {
 	return tasks, err
 }
 
+// laneSeqs walks the keys of one lane beside a scan that asks for ascending seqs.
+type laneSeqs struct {
+	it *pebble.Iterator
+	ok bool
+}
+
+func newLaneSeqs(r pebble.Reader, from []byte) (*laneSeqs, error) {
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(from[:1+4+1])})
+	if err != nil {
+		return nil, fmt.Errorf("scan %x: %w", from[:1], err)
+	}
+	return &laneSeqs{it: it, ok: it.First()}, nil
+}
+
+func (s *laneSeqs) Close() error { return s.it.Close() }
+
+// has says whether there is a key of that seq.
+func (s *laneSeqs) has(seq uint64) (bool, error) {
+	for s.ok {
+		ref, err := parseRefKey(s.it.Key())
+		if err != nil {
+			return false, err
+		}
+		if ref.Seq >= seq {
+			return ref.Seq == seq, nil
+		}
+		s.ok = s.it.Next()
+	}
+	return false, s.it.Error()
+}
+
 // Returned answers a queue.Refill of returned tasks.
 func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, err error) {
-	from := dueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromDueMs)
+	from := dueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
 	err = s.scan(from, from[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, dueAtMs, err := parseDueKey(k)
 		if err != nil {
@@ -143,7 +183,14 @@ func (s *Store) Recover() (queue.Recovered, error) {
 			return out, err
 		}
 	}
-	return out, nil
+	if out.KeyBuckets, err = s.buckets(prefixKey); err != nil {
+		return out, err
+	}
+	if out.ResultBuckets, err = s.buckets(prefixResult); err != nil {
+		return out, err
+	}
+	_, out.NextExpiryMs, err = s.Expired(0, 0)
+	return out, err
 }
 
 // voidSettled marks the refs of a stored lease that were settled after it was written: the task

@@ -118,6 +118,15 @@ func (s *Store) NewBatch() *Batch {
 	return &Batch{store: s, b: s.db.NewBatch()}
 }
 
+// Checkpoint writes a consistent copy of the store into a folder that must not exist, with all that was
+// committed before the call.
+func (s *Store) Checkpoint(dir string) error {
+	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+		return fmt.Errorf("write a checkpoint to %s: %w", dir, err)
+	}
+	return nil
+}
+
 // Close flushes what is under way and closes the store. No batch may be in use.
 func (s *Store) Close() error {
 	err := s.db.Close()

@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"math"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -49,8 +50,8 @@ func TestRecordsAreReadBackAndGoAway(t *testing.T) {
 	defer closeStore(t, s)
 	ref := queue.Ref{Queue: 1, Priority: 2, Seq: 3}
 	task := queue.Task{EnqueuedAtMs: 5, MaxAttempts: 4, LeaseMs: 30, Delayed: true, Payload: []byte("p")}
-	progress := queue.Progress{DueAtMs: 9, Attempts: 1, Token: 4096, LastError: "oops"}
-	dead := queue.Dead{DiedAtMs: 10, Attempts: 4, LastError: "oops"}
+	progress := queue.Progress{DueAtMs: 9, Attempts: 1, MaxAttempts: 4, Token: 4096, ExpiresAtMs: 77}
+	dead := queue.Dead{DiedAtMs: 10, Reason: queue.TimeToLiveOver}
 
 	_, found, err := s.Task(ref)
 	require.NoError(t, err)
@@ -182,12 +183,12 @@ func TestReturnedRefillGivesTheEarliestFirst(t *testing.T) {
 		require.NoError(t, err)
 		return got
 	}
-	all := read(queue.Refill{Queue: 1, Returned: true, FromDueMs: -1 << 63, Limit: 10})
+	all := read(queue.Refill{Queue: 1, Stream: queue.StreamReturned, FromMs: -1 << 63, Limit: 10})
 	assert.Equal(t, []uint64{4, 3, 1, 2}, seqs(func(d queue.SeqDue) uint64 { return d.Seq }, all))
 	assert.Equal(t, queue.Due{DueAtMs: 20, Attempts: 1, MaxAttempts: 2, LeaseMs: 3}, all[3].Due)
-	rest := read(queue.Refill{Queue: 1, Returned: true, FromDueMs: 20, FromSeq: 2, Limit: 10})
+	rest := read(queue.Refill{Queue: 1, Stream: queue.StreamReturned, FromMs: 20, FromSeq: 2, Limit: 10})
 	assert.Equal(t, []uint64{2}, seqs(func(d queue.SeqDue) uint64 { return d.Seq }, rest))
-	assert.Len(t, read(queue.Refill{Queue: 1, Returned: true, FromDueMs: -1 << 63, Limit: 2}), 2)
+	assert.Len(t, read(queue.Refill{Queue: 1, Stream: queue.StreamReturned, FromMs: -1 << 63, Limit: 2}), 2)
 }
 
 func TestRecoverVoidsWhatWasSettledSinceTheLeaseWasWritten(t *testing.T) {
@@ -240,7 +241,7 @@ func TestRecoverOfAnEmptyStoreIsEmpty(t *testing.T) {
 	defer closeStore(t, s)
 	got, err := s.Recover()
 	require.NoError(t, err)
-	assert.Equal(t, queue.Recovered{}, got)
+	assert.Equal(t, queue.Recovered{NextExpiryMs: math.MaxInt64}, got)
 }
 
 // A record that can't be read is named: its kind and its place.

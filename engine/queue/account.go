@@ -1,0 +1,72 @@
+package queue
+
+import "fmt"
+
+// Account counts what one tenant holds over all shards, against its quotas. Its methods are safe for
+// concurrent use and never block.
+type Account interface {
+	// Add takes room for one more task; it returns a *QuotaError when a quota refuses.
+	Add(bytes int64) error
+	// Remove gives back the room of tasks that are done or were removed.
+	Remove(tasks, bytes int64)
+	// Lease returns how many of n further leases are allowed; they count at once.
+	Lease(n int) int
+	// EndLeases gives back leases.
+	EndLeases(n int)
+	// Restore counts what a shard holds when it starts; negative numbers when the shard is let go.
+	Restore(tasks, bytes, leases int64)
+}
+
+// QuotaError says which quota refused a task.
+type QuotaError struct {
+	Tenant       string
+	Quota        string // the field of the tenant's quotas
+	Max          uint64
+	RetryAfterMs uint64
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("tenant %q is at its quota %s of %d: try again later, or have the quota raised", e.Tenant, e.Quota, e.Max)
+}
+
+// unlimited is the account of tenants where no quotas are kept.
+type unlimited struct{}
+
+func (unlimited) Add(int64) error             { return nil }
+func (unlimited) Remove(int64, int64)         {}
+func (unlimited) Lease(n int) int             { return n }
+func (unlimited) EndLeases(int)               {}
+func (unlimited) Restore(int64, int64, int64) {}
+
+// leaseRetryMs is how soon a queue whose tenant is at its quota of leases is looked at again: its leases may
+// end in another shard, which does not tell.
+const leaseRetryMs = 50
+
+// starve takes a queue out of the turns until leases of its tenant end.
+func (s *State) starve(q *Queue, now int64) {
+	if !q.starved {
+		q.starved = true
+		s.starved = append(s.starved, q)
+		s.starvedRetryMs = now + leaseRetryMs
+	}
+}
+
+// feed lets the starved queues try again.
+func (s *State) feed() {
+	for i, q := range s.starved {
+		q.starved = false
+		s.starved[i] = nil
+		s.heat(q)
+	}
+	s.starved = s.starved[:0]
+}
+
+// LetGo takes what the shard holds out of the tenants' accounts: another one counts it from here on.
+func (s *State) LetGo() { s.restoreAccounts(-1) }
+
+func (s *State) restoreAccounts(sign int64) {
+	for _, q := range s.queues {
+		c := q.record.Counts
+		q.account.Restore(sign*int64(c.held()), sign*int64(c.Bytes), sign*int64(c.Leased))
+	}
+}

@@ -1,0 +1,80 @@
+package queue
+
+// Enqueued is the outcome of one task of Enqueue.
+type Enqueued struct {
+	Ref Ref
+	// Duplicate says that Ref is an earlier task's, with the same idempotency key.
+	Duplicate bool
+	Err       error // ErrTooManyQueues, a *QuotaError, or nil
+}
+
+// Enqueue stores tasks of one tenant; out receives an outcome for each.
+func (s *State) Enqueue(now int64, tenant string, tasks []NewTask, out []Enqueued) {
+	s.advance(now)
+	for i := range tasks {
+		out[i] = s.enqueue(now, tenant, &tasks[i])
+	}
+}
+
+func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
+	q, err := s.queue(tenant, n.Queue)
+	if err != nil {
+		return Enqueued{Err: err}
+	}
+	if n.Key != "" {
+		if ref, found := s.findKey(q, n.Key, now); found {
+			return Enqueued{Ref: ref, Duplicate: true}
+		}
+	}
+	if err := q.account.Add(int64(len(n.Payload))); err != nil {
+		return Enqueued{Err: err}
+	}
+	dueAtMs := max(now+int64(n.DelayMs), n.NotBeforeMs)
+	t := Task{
+		EnqueuedAtMs: now,
+		MaxAttempts:  orDefault(orDefault(n.MaxAttempts, q.record.Policy.MaxAttempts), s.cfg.MaxAttempts),
+		LeaseMs:      orDefault(orDefault(n.LeaseMs, q.record.Policy.LeaseMs), s.cfg.LeaseMs),
+		Delayed:      dueAtMs > now,
+		Extras:       q.extras(n, now),
+		Payload:      n.Payload,
+	}
+	l := q.lane(n.Priority)
+	ref := l.ref(q.record.NextSeq)
+	q.record.NextSeq++
+	q.record.Counts.Enqueued++
+	q.record.Counts.Bytes += uint64(len(t.Payload))
+	s.touch(q)
+	s.journal.PutTask(ref, t)
+	if n.Key != "" {
+		s.putKey(q, n.Key, ref, now)
+	}
+	if t.Extras != nil && t.Extras.ExpiresAtMs != 0 {
+		s.journal.PutExpiry(ref, t.Extras.ExpiresAtMs)
+		s.ttlMs = min(s.ttlMs, t.Extras.ExpiresAtMs)
+	}
+	if t.Delayed {
+		s.returnTask(ref, Progress{DueAtMs: dueAtMs}, Due{
+			MaxAttempts: t.MaxAttempts, LeaseMs: t.LeaseMs, Bytes: uint32(len(t.Payload)), Extras: t.Extras,
+		})
+		return Enqueued{Ref: ref}
+	}
+	q.record.Counts.Fresh++
+	s.pushFresh(l, ref.Seq, t)
+	s.heat(q)
+	return Enqueued{Ref: ref}
+}
+
+// returnTask gives a task back to its lane, to become ready at p.DueAtMs; due says what else is known of it.
+func (s *State) returnTask(ref Ref, p Progress, due Due) {
+	q := s.numbered(ref.Queue)
+	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
+	p.MaxAttempts = due.MaxAttempts
+	if due.Extras != nil {
+		p.ExpiresAtMs = due.Extras.ExpiresAtMs
+	}
+	s.journal.PutProgress(ref, p)
+	s.journal.PutDue(ref, due)
+	q.record.Counts.Returned++
+	s.touch(q)
+	s.pushReturned(q.lane(ref.Priority), ref.Seq, due)
+}

@@ -1,0 +1,206 @@
+package queue
+
+import "math"
+
+// Stored is what the store has of one task. It must have been read after everything decided so far.
+type Stored struct {
+	Ref         Ref
+	Task        Task // with or without its payload
+	Bytes       uint32
+	Progress    Progress
+	HasProgress bool
+	HasDue      bool // its Due record, at Progress.DueAtMs
+	Dead        bool
+}
+
+// part is the part of a queue that holds a task.
+type part uint8
+
+const (
+	partFresh part = iota + 1
+	partReturned
+	partLeased
+	partDead
+)
+
+// part derives where the task is: what was never claimed has no progress, and every lease that ended
+// otherwise than by completion left some.
+func (s *State) part(t *Stored) part {
+	switch {
+	case t.Dead:
+		return partDead
+	case t.HasProgress && t.HasDue:
+		return partReturned
+	case t.HasProgress:
+		return partLeased
+	}
+	if l := s.numbered(t.Ref.Queue).lanes[t.Ref.Priority]; l == nil || t.Ref.Seq < l.cursor {
+		return partLeased
+	}
+	return partFresh
+}
+
+// Leased says whether the task is leased now.
+func (s *State) Leased(t *Stored) bool { return s.part(t) == partLeased }
+
+// ref returns the task as one that could be leased: with the attempts used up so far, and those it has.
+func (t *Stored) ref() LeaseRef {
+	ref := LeaseRef{
+		Ref: t.Ref, MaxAttempts: t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
+		HasProgress: t.HasProgress, Extras: t.Task.Extras,
+	}
+	if t.HasProgress {
+		ref.Attempt, ref.MaxAttempts = t.Progress.Attempts, t.Progress.MaxAttempts
+		if t.Progress.ExpiresAtMs == 0 {
+			ref.Extras = ref.Extras.immortal()
+		}
+	}
+	return ref
+}
+
+// withdraw takes a task that is not leased out of the part of the queue that holds it.
+func (s *State) withdraw(t *Stored) {
+	q := s.numbered(t.Ref.Queue)
+	l := q.lane(t.Ref.Priority)
+	c := &q.record.Counts
+	switch s.part(t) {
+	case partFresh:
+		s.passOver(l, t.Ref.Seq)
+		c.Fresh--
+	case partReturned:
+		k := returnedKey{t.Progress.DueAtMs, t.Ref.Seq}
+		s.journal.DropDue(t.Ref, k.dueAtMs)
+		if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
+			s.forgetReturned(l, k)
+			s.schedule(l)
+		}
+		c.Returned--
+	case partDead:
+		s.journal.DropDead(t.Ref)
+		c.Dead--
+	case partLeased:
+	}
+	s.touch(q)
+}
+
+// Expired is a task whose time to live was over at a time.
+type Expired struct {
+	Stored
+	AtMs  int64
+	Found bool // that there is such a task
+}
+
+// expireTask sends a task whose time to live is over to the dead letters. A leased one goes there when its
+// lease ends without completion.
+func (s *State) expireTask(e *Expired) {
+	t := &e.Stored
+	if e.Found {
+		if p := s.part(t); p == partFresh || p == partReturned {
+			ref := t.ref()
+			s.withdraw(t)
+			s.die(&ref, t.Progress.Token, TimeToLiveOver)
+		}
+	}
+	s.journal.DropExpiry(t.Ref, e.AtMs)
+}
+
+// die makes a dead task of one that is in no part of its queue. ref.Attempt is how many attempts were used up.
+func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
+	q := s.numbered(ref.Queue)
+	s.dropExpiry(ref)
+	s.journal.PutProgress(ref.Ref, Progress{DueAtMs: s.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token})
+	s.journal.PutDead(ref.Ref, Dead{DiedAtMs: s.nowMs, Reason: reason})
+	q.record.Counts.Dead++
+	s.touch(q)
+	s.end(Ended{Ref: ref.Ref, How: Died, Attempts: ref.Attempt})
+}
+
+func (s *State) dropExpiry(ref *LeaseRef) {
+	if ref.Extras != nil && ref.Extras.ExpiresAtMs != 0 {
+		s.journal.DropExpiry(ref.Ref, ref.Extras.ExpiresAtMs)
+	}
+}
+
+// drop removes a task that is in no part of its queue any more, with all that is stored of it. attempts is how
+// many of its attempts have a record.
+func (s *State) drop(ref *LeaseRef, attempts uint32) {
+	s.journal.DropTask(ref.Ref)
+	if ref.HasProgress {
+		s.journal.DropProgress(ref.Ref)
+	}
+	if attempts > 0 {
+		s.journal.DropAttempts(ref.Ref, attempts)
+	}
+	s.dropExpiry(ref)
+	q := s.numbered(ref.Queue)
+	q.record.Counts.Bytes -= uint64(ref.Bytes)
+	q.account.Remove(1, int64(ref.Bytes))
+	s.touch(q)
+}
+
+// Cancel removes a task in whatever state. It reports false if it is leased and its lease is not known,
+// which no store that was read in time can say.
+func (s *State) Cancel(t *Stored) bool {
+	if !s.remove(t) {
+		return false
+	}
+	s.numbered(t.Ref.Queue).record.Counts.Removed++
+	s.end(Ended{Ref: t.Ref, How: Removed})
+	return true
+}
+
+func (s *State) remove(t *Stored) bool {
+	if s.part(t) == partLeased {
+		b, ref := s.findLease(t.Ref)
+		if ref == nil {
+			return false
+		}
+		given := *ref
+		s.endLease(b, ref)
+		s.drop(&given, given.Attempt-1)
+		return true
+	}
+	s.withdraw(t)
+	ref := t.ref()
+	s.drop(&ref, ref.Attempt)
+	return true
+}
+
+// PurgeDead removes a dead task. It reports false if it is not dead.
+func (s *State) PurgeDead(t *Stored) bool { return t.Dead && s.Cancel(t) }
+
+// Redrive makes a dead task ready again, with as many further attempts as it had at first and without an end
+// to its life. It reports false if it is not dead.
+func (s *State) Redrive(t *Stored) bool {
+	if !t.Dead {
+		return false
+	}
+	s.withdraw(t)
+	s.returnTask(t.Ref, Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
+		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
+		Extras: t.Task.Extras.immortal(),
+	})
+	return true
+}
+
+// Purge removes up to n ready and delayed tasks of a queue. more says that it has others, once what
+// Refills returns is answered.
+func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
+	for _, l := range q.lanes {
+		for l != nil && removed < n {
+			ref, _, ok, blocked := s.pop(l, math.MaxInt64-1)
+			if blocked {
+				more = true
+			}
+			if !ok {
+				break
+			}
+			ref.Attempt--
+			s.drop(&ref, ref.Attempt)
+			q.record.Counts.Removed++
+			s.end(Ended{Ref: ref.Ref, How: Removed})
+			removed++
+		}
+	}
+	return removed, more || removed == n
+}

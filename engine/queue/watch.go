@@ -1,0 +1,45 @@
+package queue
+
+// Watch has the end of a task reported by Ended: its completion, death or removal. Several watches of one task are
+// reported once.
+func (s *State) Watch(ref Ref) { s.watched[ref]++ }
+
+// Unwatch takes back one Watch.
+func (s *State) Unwatch(ref Ref) {
+	if s.watched[ref]--; s.watched[ref] <= 0 {
+		delete(s.watched, ref)
+	}
+}
+
+// Ended is the end of a watched task.
+type Ended struct {
+	Ref      Ref
+	How      End
+	Attempts uint32 // used up, of one that died
+}
+
+// End is how a task ended.
+type End uint8
+
+// The ends.
+const (
+	Completed End = iota + 1
+	Died
+	Removed // cancelled or purged
+)
+
+// Ended returns the watched tasks that ended since it was called last.
+func (s *State) Ended() []Ended {
+	e := s.ended
+	s.ended = nil
+	return e
+}
+
+func (s *State) end(e Ended) {
+	if len(s.watched) == 0 {
+		return
+	}
+	if _, ok := s.watched[e.Ref]; ok {
+		s.ended = append(s.ended, e)
+	}
+}

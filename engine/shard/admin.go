@@ -1,0 +1,331 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// ErrNoQueue says that the tenant has no such queue.
+var ErrNoQueue = errors.New("no such queue")
+
+// query is a command of the admin calls: decided at once, answered when it is durable.
+type query[T any] struct {
+	decided func(s *Shard, nowMs int64) (T, error)
+	then    func(T) (T, error) // what can be read after the decision is durable; may be nil
+	reply   func(T, error)
+	out     T
+	err     error
+}
+
+func (c *query[T]) decide(s *Shard, nowMs int64) { c.out, c.err = c.decided(s, nowMs) }
+
+func (c *query[T]) release(_ *Shard, err error) {
+	if c.err == nil && err == nil && c.then != nil {
+		c.out, c.err = c.then(c.out)
+	}
+	c.reply(c.out, errors.Join(c.err, err))
+}
+
+func put[T any](s *Shard, c *query[T]) error { return s.inbox.put(c, load{}) }
+
+// Stats asks for the figures of all queues; reply is called as for Enqueue.
+func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
+	return put(s, &query[[]queue.Stats]{
+		decided: func(s *Shard, nowMs int64) ([]queue.Stats, error) { return s.state.Stats(nowMs), nil },
+		reply:   reply,
+	})
+}
+
+// QueueStats asks for the figures of one queue, or ErrNoQueue. Where the first ready task of a lane is not in
+// memory it is read.
+func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) error {
+	return put(s, &query[queue.Stats]{
+		decided: func(s *Shard, nowMs int64) (queue.Stats, error) {
+			st, ok := s.state.QueueStats(nowMs, tenant, name)
+			if !ok {
+				return st, ErrNoQueue
+			}
+			return st, nil
+		},
+		then:  s.readOldest,
+		reply: reply,
+	})
+}
+
+// readOldest completes ReadySinceMs from the store.
+func (s *Shard) readOldest(st queue.Stats) (queue.Stats, error) {
+	for _, r := range st.Unread {
+		tasks, err := s.store.Fresh(r)
+		if err != nil {
+			return st, fmt.Errorf("read the oldest task: %w", err)
+		}
+		if len(tasks) > 0 {
+			st.ReadySinceMs = min(st.ReadySinceMs, tasks[0].Task.EnqueuedAtMs)
+		}
+	}
+	st.Unread = nil
+	return st, nil
+}
+
+// Configure sets the policy of a queue, made if need be, if the version is above the one in force.
+func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, reply func(struct{}, error)) error {
+	return put(s, &query[struct{}]{
+		decided: func(s *Shard, _ int64) (none struct{}, err error) {
+			return none, s.state.Configure(tenant, name, p, version)
+		},
+		reply: reply,
+	})
+}
+
+// Pause stops a queue, made if need be, from handing tasks out, or lets it go on.
+func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, error)) error {
+	return put(s, &query[struct{}]{
+		decided: func(s *Shard, _ int64) (none struct{}, err error) { return none, s.state.Pause(tenant, name, paused) },
+		reply:   reply,
+	})
+}
+
+// Purged is a part of a purge.
+type Purged struct {
+	Removed int
+	More    bool // the queue has further tasks
+}
+
+// purgeMax is how many tasks one command removes: others' commands must not wait for a whole purge.
+const purgeMax = 1_000
+
+// Purge removes some ready and delayed tasks of a queue. Call it again while there are more.
+func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) error {
+	return put(s, &query[Purged]{
+		decided: func(s *Shard, _ int64) (p Purged, err error) {
+			q, ok := s.state.Named(tenant, name)
+			if !ok {
+				return p, ErrNoQueue
+			}
+			p.Removed, p.More = s.state.Purge(q, min(most, purgeMax))
+			return p, nil
+		},
+		reply: reply,
+	})
+}
+
+// Change is what an admin call does to single tasks.
+type Change uint8
+
+// The changes.
+const (
+	Cancel    Change = iota + 1 // remove a task in whatever state
+	Redrive                     // make a dead task ready again
+	PurgeDead                   // remove a dead task
+)
+
+// ErrNotDead says that a task is not dead.
+var ErrNotDead = errors.New("the task is not dead")
+
+// Change carries a change out on tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
+// ErrNotDead for each.
+func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
+	return s.inbox.put(&query[[]error]{
+		decided: func(s *Shard, nowMs int64) ([]error, error) {
+			out := make([]error, len(refs))
+			for i, ref := range refs {
+				out[i] = s.change(what, tenant, ref, nowMs)
+				if s.failure != nil {
+					return nil, s.failure
+				}
+			}
+			return out, nil
+		},
+		reply: reply,
+	}, load{tasks: len(refs)})
+}
+
+func (s *Shard) change(what Change, tenant string, ref queue.Ref, nowMs int64) error {
+	f, err := s.look(tenant, ref, nowMs)
+	if err != nil {
+		return err
+	}
+	ok := false
+	switch what {
+	case Cancel:
+		if ok = s.state.Cancel(&f.Stored); !ok {
+			return ErrNotFound
+		}
+	case Redrive:
+		ok = s.state.Redrive(&f.Stored)
+	case PurgeDead:
+		ok = s.state.PurgeDead(&f.Stored)
+	}
+	if !ok {
+		return ErrNotDead
+	}
+	return nil
+}
+
+// List is one page of a queue's tasks.
+type List struct {
+	Tenant string
+	Queue  string
+	State  TaskState // Ready, Delayed, Leased or Dead
+	After  storage.Place
+	Limit  int
+	// Match chooses among dead tasks; nil means all.
+	Match func(*Found) bool
+}
+
+// Listed is a page. Next is empty after the last one; a page may be short, or empty, and not the last.
+type Listed struct {
+	Tasks []Found
+	Next  storage.Place
+}
+
+// listLookMax is how many records a page looks at.
+const listLookMax = 10_000
+
+// List lists tasks; reply is called from a goroutine of its own, since reading may take long.
+func (s *Shard) List(l List, reply func(Listed, error)) error {
+	return put(s, &query[listing]{
+		decided: func(s *Shard, nowMs int64) (listing, error) { return s.beginList(l, nowMs) },
+		reply: func(b listing, err error) {
+			if err != nil {
+				reply(Listed{}, err)
+				return
+			}
+			s.reading.Go(func() {
+				if b.list.State == Leased {
+					reply(b.page, s.readLeased(b.page.Tasks))
+					return
+				}
+				reply(s.readList(&b))
+			})
+		},
+	})
+}
+
+// listing is a list with what the state machine knows about it.
+type listing struct {
+	list    List
+	queueID uint32
+	nowMs   int64
+	cursors [queue.MaxPriority + 1]uint64
+	page    Listed // of leased tasks
+}
+
+func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
+	q, ok := s.state.Named(l.Tenant, l.Queue)
+	if !ok {
+		return listing{}, ErrNoQueue
+	}
+	b := listing{list: l, queueID: q.ID(), nowMs: nowMs}
+	for p := range b.cursors {
+		b.cursors[p] = q.Cursor(uint8(p))
+	}
+	if l.State == Leased {
+		refs, next := s.state.LeasedTasks(q, l.After, l.Limit)
+		b.page.Next = next
+		for _, ref := range refs {
+			b.page.Tasks = append(b.page.Tasks, Found{Stored: queue.Stored{Ref: ref.Ref}, Queue: l.Queue, State: Leased, Lease: ref})
+		}
+	}
+	return b, nil
+}
+
+// readLeased completes leased tasks from the store. One that was settled meanwhile is shown as it was.
+func (s *Shard) readLeased(tasks []Found) error {
+	for i := range tasks {
+		f := &tasks[i]
+		stored, found, err := s.store.Look(f.Ref)
+		if err != nil {
+			return fmt.Errorf("list leased tasks: %w", err)
+		}
+		if found {
+			f.Stored = stored
+		}
+	}
+	return nil
+}
+
+func (s *Shard) readList(b *listing) (Listed, error) {
+	l := &b.list
+	page := storage.Page{After: l.After, Limit: l.Limit, LookMax: listLookMax}
+	var tasks []storage.Listed
+	var next storage.Place
+	var err error
+	switch l.State {
+	case Ready:
+		tasks, next, err = s.readReady(b, page)
+	case Delayed:
+		tasks, next, err = s.store.ListReturned(b.queueID, b.nowMs+1, math.MaxInt64, page)
+	case Dead:
+		tasks, next, err = s.store.ListDead(b.queueID, func(d *storage.Listed) bool {
+			if l.Match == nil {
+				return true
+			}
+			f := found(l, d)
+			return l.Match(&f)
+		}, page)
+	case Leased, Done:
+		err = fmt.Errorf("tasks of state %d can't be listed from the store", l.State)
+	}
+	out := Listed{Next: next}
+	for i := range tasks {
+		out.Tasks = append(out.Tasks, found(l, &tasks[i]))
+	}
+	return out, err
+}
+
+// readReady lists those that are ready again, which go first, and then those that were never claimed.
+func (s *Shard) readReady(b *listing, page storage.Page) ([]storage.Listed, storage.Place, error) {
+	const again, fresh = 'd', 't' // which part a place is of
+	part := byte(again)
+	if len(page.After) > 0 {
+		part, page.After = page.After[0], page.After[1:]
+	}
+	if part == again {
+		tasks, next, err := s.store.ListReturned(b.queueID, math.MinInt64, b.nowMs+1, page)
+		if err != nil || len(next) > 0 {
+			return tasks, append(storage.Place{again}, next...), err
+		}
+		if len(tasks) > 0 {
+			return tasks, storage.Place{fresh}, nil
+		}
+		page.After = nil
+	}
+	tasks, next, err := s.store.ListFresh(b.queueID, b.cursors, page)
+	if len(next) > 0 {
+		next = append(storage.Place{fresh}, next...)
+	}
+	return tasks, next, err
+}
+
+func found(l *List, t *storage.Listed) Found {
+	f := Found{Stored: t.Stored, Queue: l.Queue, State: l.State, DeadRecord: t.DeadRecord, Attempts: t.Attempts}
+	if n := len(t.Attempts); n > 0 {
+		f.LastError = t.Attempts[n-1].Error
+	}
+	return f
+}
+
+// PutSystem stores records of the node's own; a nil value removes one.
+func (s *Shard) PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error {
+	return put(s, &query[struct{}]{
+		decided: func(s *Shard, _ int64) (none struct{}, err error) {
+			for _, r := range records {
+				s.batch.PutSystem(r.Key, r.Value)
+			}
+			return none, nil
+		},
+		reply: reply,
+	})
+}
+
+// System reads the node's own records.
+func (s *Shard) System() ([]storage.SystemRecord, error) { return s.store.System() }
+
+// Checkpoint writes a consistent copy of the store into a folder that must not exist. What was acknowledged
+// before the call is in it.
+func (s *Shard) Checkpoint(dir string) error { return s.store.Checkpoint(dir) }

@@ -1,0 +1,112 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Lists go over one queue's tasks of one state, in the order of their keys. Each page begins after a Place, and
+// reads one consistent view of the store.
+
+// Place is where a list goes on: after the last key it looked at. The empty Place is the beginning.
+type Place []byte
+
+// ErrPlace says that a Place is not one that a list gave.
+var ErrPlace = errors.New("the place to go on from is not of this list")
+
+// Listed is one task of a list.
+type Listed struct {
+	queue.Stored
+	DeadRecord queue.Dead        // of a dead task
+	Attempts   []NumberedAttempt // of a dead task, oldest first
+}
+
+// Page bounds one page of a list.
+type Page struct {
+	After Place
+	Limit int // of tasks in the page
+	// LookMax is how many records are looked at at most: a page may be short, or empty, and not the last.
+	LookMax int
+}
+
+// ListFresh lists tasks of a queue that were never claimed. cursors holds, for each priority, the seq from which
+// that is so. next is empty after the last page.
+func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
+	return s.list(prefixTask, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+		ref, err := parseRefKey(k)
+		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
+			return l, false, err
+		}
+		l.Stored, ok, err = look(r, ref)
+		return l, ok && !l.HasProgress, err
+	})
+}
+
+// ListReturned lists tasks of a queue that have a Due record in a span of time: those that are ready again, or
+// delayed.
+func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
+	return s.list(prefixDue, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+		ref, dueAtMs, err := parseDueKey(k)
+		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
+			return l, false, err
+		}
+		l.Stored, ok, err = look(r, ref)
+		return l, ok, err
+	})
+}
+
+// ListDead lists dead tasks of a queue that match.
+func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
+	return s.list(prefixDead, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+		ref, err := parseRefKey(k)
+		if err != nil {
+			return l, false, err
+		}
+		if l.Stored, ok, err = look(r, ref); err != nil || !ok {
+			return l, false, err
+		}
+		if l.DeadRecord, err = deadOf(r, ref); err != nil {
+			return l, false, err
+		}
+		if l.Attempts, err = attempts(r, ref); err != nil {
+			return l, false, err
+		}
+		return l, match(&l), nil
+	})
+}
+
+// list visits the keys of one queue in one snapshot.
+func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r pebble.Reader, k []byte) (Listed, bool, error)) (out []Listed, next Place, err error) {
+	from := binary.BigEndian.AppendUint32([]byte{prefix}, queueID)
+	within := from
+	if len(p.After) > 0 {
+		if len(p.After) <= len(within) || string(p.After[:len(within)]) != string(within) {
+			return nil, nil, ErrPlace
+		}
+		from = append(append([]byte(nil), p.After...), 0)
+	}
+	snap := s.db.NewSnapshot()
+	defer closeAfter(snap, &err)
+	looked := 0
+	err = scan(snap, from, within, func(k, _ []byte) (bool, error) {
+		l, ok, err := visit(snap, k)
+		if err != nil {
+			return false, fmt.Errorf("list tasks: %w", err)
+		}
+		if ok {
+			out = append(out, l)
+		}
+		looked++
+		if len(out) >= p.Limit || looked >= p.LookMax {
+			next = append(Place(nil), k...)
+			return false, nil
+		}
+		return true, nil
+	})
+	return out, next, err
+}

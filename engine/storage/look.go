@@ -1,0 +1,154 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Look reads what is stored of one task, or false if there is none.
+func (s *Store) Look(ref queue.Ref) (out queue.Stored, found bool, err error) {
+	s.count.gets.Add(1)
+	return look(s.db, ref)
+}
+
+func look(r pebble.Reader, ref queue.Ref) (out queue.Stored, found bool, err error) {
+	out.Ref = ref
+	v, found, err := get(r, refKey(prefixTask, ref))
+	if err != nil || !found {
+		return out, false, err
+	}
+	if out.Task, err = decodeTask(v); err != nil {
+		return out, false, named(err, "task", ref)
+	}
+	out.Bytes = uint32(len(out.Task.Payload))
+	v, out.HasProgress, err = get(r, refKey(prefixProgress, ref))
+	if err != nil || !out.HasProgress {
+		return out, true, err // what is dead or waits has progress
+	}
+	if out.Progress, err = decodeProgress(v); err != nil {
+		return out, false, named(err, "progress of task", ref)
+	}
+	if _, out.HasDue, err = get(r, dueKey(ref, out.Progress.DueAtMs)); err != nil {
+		return out, false, err
+	}
+	_, out.Dead, err = get(r, refKey(prefixDead, ref))
+	return out, true, err
+}
+
+func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
+	v, found, err := get(r, refKey(prefixDead, ref))
+	if err != nil || !found {
+		return queue.Dead{}, err
+	}
+	x, err := decodeDead(v)
+	return x, named(err, "dead task", ref)
+}
+
+// Expired answers a queue.Refill of queue.StreamExpired: up to limit tasks whose time to live was over at a
+// time, and the end of the first that is left; math.MaxInt64 if none is.
+func (s *Store) Expired(nowMs int64, limit int) (out []queue.Expired, nextMs int64, err error) {
+	nextMs = math.MaxInt64
+	err = s.scan([]byte{prefixExpiry}, []byte{prefixExpiry}, func(k, _ []byte) (bool, error) {
+		ref, atMs, err := parseTimedKey(k)
+		if err != nil {
+			return false, err
+		}
+		if atMs > nowMs || len(out) >= limit {
+			nextMs = atMs
+			return false, nil
+		}
+		e := queue.Expired{AtMs: atMs}
+		e.Stored, e.Found, err = s.Look(ref)
+		out = append(out, e)
+		return true, err
+	})
+	return out, nextMs, err
+}
+
+// attempts reads how a task's attempts ended, oldest first.
+func attempts(r pebble.Reader, ref queue.Ref) (out []NumberedAttempt, err error) {
+	prefix := refKey(prefixAttempt, ref)
+	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {
+		if len(k) != attemptKeyLen {
+			return false, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), attemptKeyLen)
+		}
+		a, err := decodeAttempt(v)
+		out = append(out, NumberedAttempt{Number: binary.BigEndian.Uint32(k[refKeyLen:]), Attempt: a})
+		return true, named(err, "attempt of task", ref)
+	})
+	return out, err
+}
+
+// NumberedAttempt is an attempt with its number, from 1.
+type NumberedAttempt struct {
+	Number uint32
+	queue.Attempt
+}
+
+// LastError reads what an attempt of a task reported, "" if it left no record.
+func (s *Store) LastError(ref queue.Ref, attempt uint32) (string, error) {
+	v, found, err := s.get(attemptKey(ref, attempt))
+	if err != nil || !found {
+		return "", err
+	}
+	a, err := decodeAttempt(v)
+	return a.Error, named(err, "attempt of task", ref)
+}
+
+// Result reads a result from the buckets that it may be in.
+func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
+	for _, bucket := range buckets {
+		v, found, err := s.get(timedKey(prefixResult, bucket, ref))
+		if err != nil {
+			return r, false, err
+		}
+		if found {
+			r, err = decodeResult(v)
+			return r, true, named(err, "result of task", ref)
+		}
+	}
+	return r, false, nil
+}
+
+// buckets returns the times under which a prefix has keys, ascending, by one seek for each.
+func (s *Store) buckets(prefix byte) (out []int64, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	if err != nil {
+		return nil, fmt.Errorf("scan %c: %w", prefix, err)
+	}
+	defer closeAfter(it, &err)
+	for ok := it.First(); ok; {
+		k := it.Key()
+		if len(k) < 1+8 {
+			return nil, fmt.Errorf("key %x has %d bytes, not at least 9", k, len(k))
+		}
+		at := int64(binary.BigEndian.Uint64(k[1:]))
+		out = append(out, at)
+		ok = it.SeekGE(timePrefix(prefix, at+1))
+	}
+	return out, it.Error()
+}
+
+// SystemRecord is one of the node's own records.
+type SystemRecord struct {
+	Key   string
+	Value []byte
+}
+
+// System reads all of the node's own records.
+func (s *Store) System() (out []SystemRecord, err error) {
+	err = s.scan([]byte{prefixSystem}, []byte{prefixSystem}, func(k, v []byte) (bool, error) {
+		d := decode(v)
+		if d.err != nil {
+			return false, fmt.Errorf("system record %q: %w", k[1:], d.err)
+		}
+		out = append(out, SystemRecord{Key: string(k[1:]), Value: append([]byte{}, d.b...)})
+		return true, nil
+	})
+	return out, err
+}
