@@ -85,10 +85,15 @@ type benchWorker struct {
 
 func (w *benchWorker) deliver(ds []queue.Delivery) {
 	settlements := make([]queue.Settlement, len(ds))
+	var bytes int64
 	for i := range ds {
+		bytes += int64(ds[i].Bytes)
 		settlements[i] = queue.Settlement{Ref: ds[i].Ref, Token: ds[i].Token, Action: queue.Complete}
 	}
 	if err := w.shard.Settle("t", settlements, w.settled); err != nil {
+		w.b.Error(err)
+	}
+	if err := w.sub.Sent(bytes); err != nil {
 		w.b.Error(err)
 	}
 }
