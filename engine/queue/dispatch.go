@@ -17,15 +17,19 @@ const waiterBytesMax = 8 << 20
 type Waiter struct {
 	Owner any // the caller's own
 
-	leaseMs uint64
-	once    bool
-	credits int
-	bytes   int64 // of payloads, given and not sent
-	subs    []*subscription
-	turn    int    // in subs: whose queue is next
-	unit    int    // how many tasks a queue's turn has for each of its weight
-	batch   *lease // being filled by the running Dispatch
-	grant   []Delivery
+	leaseMs  uint64
+	once     bool
+	credits  int
+	pool     Pool
+	starved  bool  // the pool had nothing left
+	drawn    bool  // is in State.drawn
+	bytes    int64 // of payloads, given and not sent
+	bytesMax int64
+	subs     []*subscription
+	turn     int    // in subs: whose queue is next
+	unit     int    // how many tasks a queue's turn has for each of its weight
+	batch    *lease // being filled by the running Dispatch
+	grant    []Delivery
 }
 
 type subscription struct {
@@ -51,11 +55,15 @@ type Claim struct {
 	LeaseMs uint64   // 0: each task's own lease
 	Credit  int      // how many tasks it may have before it is given more credit
 	Once    bool     // the first grant is the only one
+	// Pool, if not nil, is where the waiter's credit comes from; Credit must be 0 then.
+	Pool Pool
+	// BytesMax is about how many bytes of payloads it is given before it says that it sent some; 0 means 8 MiB.
+	BytesMax int64
 }
 
 // Subscribe makes a waiter.
 func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
-	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once}
+	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once, pool: c.Pool, bytesMax: orDefault(c.BytesMax, waiterBytesMax)}
 	for i, name := range c.Queues {
 		q, err := s.queue(c.Tenant, name)
 		if err != nil {
@@ -71,9 +79,11 @@ func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	return w, nil
 }
 
-// Credit lets a waiter have n more tasks.
+// Credit lets a waiter have n more tasks. One with a Pool returns there what the next Dispatch does not use.
 func (s *State) Credit(w *Waiter, n int) {
 	w.credits += n
+	w.starved = false
+	s.noteDrawn(w)
 	s.list(w)
 }
 
@@ -84,7 +94,9 @@ func (s *State) Sent(w *Waiter, bytes int64) {
 }
 
 // open says whether the waiter may be given a task.
-func (w *Waiter) open() bool { return w.credits > 0 && w.bytes < waiterBytesMax }
+func (w *Waiter) open() bool {
+	return (w.credits > 0 || w.pool != nil && !w.starved) && w.bytes < w.bytesMax
+}
 
 // list puts a waiter that may be given tasks in its queues' turns, the one whose turn it is first.
 func (s *State) list(w *Waiter) {
@@ -136,6 +148,7 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 		s.granted[i] = nil
 	}
 	s.granted = s.granted[:0]
+	s.returnDrawn()
 	return out
 }
 
@@ -199,6 +212,15 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		}
 		if len(w.grant) == maxBatch { // the next Dispatch goes on
 			return turnBlocked
+		}
+		if w.pool != nil {
+			if !s.servable(q) { // what it would draw, others may need
+				return turnEmpty
+			}
+			s.draw(w)
+			if w.starved {
+				continue // it is not open any more
+			}
 		}
 		if s.prefersAnother(sub) {
 			q.waiting.push(q.waiting.pop())

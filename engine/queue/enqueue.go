@@ -2,7 +2,8 @@ package queue
 
 // Enqueued is the outcome of one task of Enqueue.
 type Enqueued struct {
-	Ref Ref
+	Shard uint16 // which shard holds the task: filled in above the state
+	Ref   Ref
 	// Duplicate says that Ref is an earlier task's, with the same idempotency key.
 	Duplicate bool
 	Err       error // ErrTooManyQueues, a *QuotaError, or nil

@@ -22,6 +22,7 @@ const (
 
 // Settlement ends or extends one lease.
 type Settlement struct {
+	Shard   uint16 // which shard holds the task: used above the state
 	Ref     Ref
 	Token   uint64
 	Action  Action

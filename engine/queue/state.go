@@ -28,6 +28,7 @@ type State struct {
 	hot      ring[*Queue] // queues that may have both ready tasks and waiters with credit
 	unchoosy bool         // waiters take what any of their queues has
 	granted  []*Waiter    // have a batch that the running Dispatch is filling
+	drawn    []*Waiter    // may have credit from their pools
 	refills  []Refill
 	dirty    []*Queue
 
