@@ -97,13 +97,13 @@ type auditedQueue struct {
 
 // audit counts what is really stored beside what the queues' own counters say.
 func (n *Node) audit(w http.ResponseWriter, _ *http.Request) {
-	n.storeInUse.RLock()
-	defer n.storeInUse.RUnlock()
-	if n.storeClosed {
+	n.storesInUse.RLock()
+	defer n.storesInUse.RUnlock()
+	if n.storesClosed {
 		http.Error(w, "stopping", http.StatusServiceUnavailable)
 		return
 	}
-	audited, err := n.store.Audit()
+	audited, err := n.shards.Audit()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

@@ -1,4 +1,4 @@
-// Package node is a whole server: the shard, its store, the listeners and their lifecycle.
+// Package node is a whole server: the shards, their stores, the listeners and their lifecycle.
 package node
 
 import (
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -19,7 +20,10 @@ type Config struct {
 	// Listen is where clients connect: "host:port" or "unix:/path"; port 0 lets the system choose.
 	Listen []string
 	// Admin is the admin listener, "host:port"; empty means none.
-	Admin        string
+	Admin string
+	// Shards is how many shards the node has, 1 to shard.ShardsMax; 0 means 1. It is settled when the data folder
+	// is first used.
+	Shards       int
 	Durability   storage.Durability
 	SyncInterval time.Duration // with storage.Interval
 	Limits       queue.Limits  // the zero value means queue.DefaultLimits
@@ -50,6 +54,9 @@ func (c *Config) check() error {
 	}
 	if c.Admin != "" {
 		errs = append(errs, checkLoopback("admin address", c.Admin))
+	}
+	if c.Shards < 0 || c.Shards > shard.ShardsMax {
+		errs = append(errs, fmt.Errorf("shards %d is not 1 to %d", c.Shards, shard.ShardsMax))
 	}
 	if _, err := storage.ParseDurability(string(c.Durability)); err != nil {
 		errs = append(errs, err)

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"strconv"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
@@ -9,46 +11,55 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// metrics are what /metrics shows. Queue figures are asked of the shard at each scrape.
+// metrics are what /metrics shows. Queue figures are asked of the shards at each scrape,
+// over all of them: the label shard stands where each shard has figures of its own.
 type metrics struct {
 	registry       *prometheus.Registry
-	commitSeconds  prometheus.Histogram
-	commitCommands prometheus.Histogram
+	commitSeconds  *prometheus.HistogramVec
+	commitCommands *prometheus.HistogramVec
 }
 
 func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		commitSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+		commitSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_commit_seconds", Help: "Time from the submission of a commit until it was durable.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 2, 18),
-		}),
-		commitCommands: prometheus.NewHistogram(prometheus.HistogramOpts{
+		}, []string{"shard"}),
+		commitCommands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_commit_commands", Help: "Commands decided in one commit.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
-		}),
+		}, []string{"shard"}),
 	}
 	m.registry.MustRegister(m.commitSeconds, m.commitCommands,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-func (m *metrics) commit(s shard.CommitStats) {
-	m.commitSeconds.Observe(s.Wait.Seconds())
-	m.commitCommands.Observe(float64(s.Commands))
+// commits returns what observes the commits of a shard.
+func (m *metrics) commits(i int) func(shard.CommitStats) {
+	seconds := m.commitSeconds.WithLabelValues(strconv.Itoa(i))
+	commands := m.commitCommands.WithLabelValues(strconv.Itoa(i))
+	return func(s shard.CommitStats) {
+		seconds.Observe(s.Wait.Seconds())
+		commands.Observe(float64(s.Commands))
+	}
 }
 
-func (m *metrics) watch(s *shard.Shard, store *storage.Store) {
+func (m *metrics) watch(g *shard.Group, stores []*storage.Store) {
 	counter := func(name, help string, value func(storage.Counters) uint64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-			func() float64 { return float64(value(store.Counters())) }))
+		for i, store := range stores {
+			m.registry.MustRegister(prometheus.NewCounterFunc(
+				prometheus.CounterOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"shard": strconv.Itoa(i)}},
+				func() float64 { return float64(value(store.Counters())) }))
+		}
 	}
 	counter("prony_storage_sets_total", "Keys set in the store.", func(c storage.Counters) uint64 { return c.Sets })
 	counter("prony_storage_set_bytes_total", "Bytes of keys and values set in the store.", func(c storage.Counters) uint64 { return c.SetBytes })
 	counter("prony_storage_deletes_total", "Keys deleted from the store.", func(c storage.Counters) uint64 { return c.Deletes })
 	counter("prony_storage_gets_total", "Keys looked up in the store.", func(c storage.Counters) uint64 { return c.Gets })
 	m.registry.MustRegister(&queueCollector{
-		shard:     s,
+		shards:    g,
 		tasks:     prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", []string{"tenant", "queue", "state"}, nil),
 		enqueued:  prometheus.NewDesc("prony_queue_enqueued_total", "Tasks ever enqueued.", []string{"tenant", "queue"}, nil),
 		completed: prometheus.NewDesc("prony_queue_completed_total", "Tasks ever completed.", []string{"tenant", "queue"}, nil),
@@ -56,7 +67,7 @@ func (m *metrics) watch(s *shard.Shard, store *storage.Store) {
 }
 
 type queueCollector struct {
-	shard                      *shard.Shard
+	shards                     *shard.Group
 	tasks, enqueued, completed *prometheus.Desc
 }
 
@@ -72,10 +83,10 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		err   error
 	}
 	done := make(chan answer, 1)
-	err := c.shard.Stats(func(s []queue.Stats, err error) { done <- answer{s, err} })
+	err := c.shards.Stats(func(s []queue.Stats, err error) { done <- answer{s, err} })
 	var a answer
 	if err == nil {
-		a = <-done // the shard answers everything it took, also when it stops
+		a = <-done // the shards answer everything they took, also when it stops
 		err = a.err
 	}
 	if err != nil {

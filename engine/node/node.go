@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,14 +25,11 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// shardID is the one shard of a single node.
-const shardID = 0
-
 // Node is a running server.
 type Node struct {
 	log       *slog.Logger
-	store     *storage.Store
-	shard     *shard.Shard
+	stores    []*storage.Store
+	shards    *shard.Group
 	service   *rpc.Service
 	grpc      *grpc.Server
 	health    *health.Server
@@ -46,8 +42,8 @@ type Node struct {
 	notReady atomic.Pointer[string] // why the node is not ready: it failed, or stops. The first reason stays
 	serving  sync.WaitGroup
 
-	storeInUse  sync.RWMutex // read-locked by admin requests that read the store
-	storeClosed bool         // guarded by storeInUse
+	storesInUse  sync.RWMutex // read-locked by admin requests that read the stores
+	storesClosed bool         // guarded by storesInUse
 }
 
 // Open opens the data folder, recovers what it holds, and listens. Serving starts at once. On an
@@ -62,6 +58,7 @@ func Open(c Config) (_ *Node, err error) {
 	if c.Limits == (queue.Limits{}) {
 		c.Limits = queue.DefaultLimits()
 	}
+	c.Shards = max(1, c.Shards)
 	n := &Node{log: c.Log, health: health.NewServer(), failed: make(chan error, 1)}
 	defer func() {
 		if err != nil {
@@ -72,21 +69,12 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.listen(c); err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(c.DataDir, "shards", fmt.Sprintf("%04d", shardID))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
-	}
-	n.store, err = storage.Open(dir, storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, Log: c.Log})
-	if err != nil {
-		return nil, err
-	}
 	n.metrics = newMetrics()
-	n.shard, err = shard.New(n.store, shard.Options{Queue: c.Queue, Log: c.Log, Failed: n.fail, Observe: n.metrics.commit})
-	if err != nil {
+	if err := n.openShards(c); err != nil {
 		return nil, err
 	}
-	n.metrics.watch(n.shard, n.store)
-	n.service = rpc.NewService(n.shard, shardID, c.Limits)
+	n.metrics.watch(n.shards, n.stores)
+	n.service = rpc.NewService(n.shards, c.Limits)
 	n.grpc = rpc.NewServer(n.service, n.health)
 	n.serve()
 	return n, nil
@@ -218,7 +206,7 @@ func (n *Node) Admin() string {
 }
 
 // Shutdown stops the node in order: it turns not ready, lets calls and streams end with the answers
-// they owe, carries out what waits, and closes the store. When ctx ends first, connections are cut; what was
+// they owe, carries out what waits, and closes the stores. When ctx ends first, connections are cut; what was
 // acknowledged is safe all the same.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
@@ -235,7 +223,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		n.grpc.Stop()
 		<-stopped
 	}
-	n.shard.Close()
+	n.shards.Close()
 	var errs []error
 	if n.admin != nil {
 		// Profiles under way may be cut: they must not hold up the store.
@@ -246,10 +234,13 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		}
 	}
 	n.serving.Wait()
-	n.storeInUse.Lock() // an audit whose connection was cut still reads
-	defer n.storeInUse.Unlock()
-	n.storeClosed = true
-	return errors.Join(append(errs, n.store.Close())...)
+	n.storesInUse.Lock() // an audit whose connection was cut still reads
+	defer n.storesInUse.Unlock()
+	n.storesClosed = true
+	for _, s := range n.stores {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // close undoes a part of Open.
@@ -260,11 +251,11 @@ func (n *Node) close() {
 	if n.adminAt != nil {
 		n.warn(n.adminAt.Close())
 	}
-	if n.shard != nil {
-		n.shard.Close()
+	if n.shards != nil {
+		n.shards.Close()
 	}
-	if n.store != nil {
-		n.warn(n.store.Close())
+	for _, s := range n.stores {
+		n.warn(s.Close())
 	}
 }
 

@@ -56,11 +56,11 @@ func place(places []int, i int) int {
 	return places[i]
 }
 
-// ids writes the ids of accepted tasks into out, all in one piece of memory.
-func (s *Service) ids(results []queue.Enqueued, places []int, out []string) {
+// writeIDs writes the ids of accepted tasks into out, all in one piece of memory.
+func writeIDs(results []queue.Enqueued, places []int, out []string) {
 	text := make([]byte, 0, len(results)*queue.IDLen)
 	for i := range results {
-		text = queue.ID{Shard: s.shardID, Ref: results[i].Ref}.AppendText(text)
+		text = queue.ID{Shard: results[i].Shard, Ref: results[i].Ref}.AppendText(text)
 	}
 	all := string(text)
 	for i := range results {
@@ -70,13 +70,13 @@ func (s *Service) ids(results []queue.Enqueued, places []int, out []string) {
 	}
 }
 
-// tasks converts what was leased.
-func (s *Service) tasks(deliveries []queue.Delivery) []*queuepb.Task {
+// leasedTasks converts what a shard leased.
+func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 	messages := make([]queuepb.Task, len(deliveries))
 	out := make([]*queuepb.Task, len(deliveries))
 	text := make([]byte, 0, len(deliveries)*queue.IDLen)
 	for i := range deliveries {
-		text = queue.ID{Shard: s.shardID, Ref: deliveries[i].Ref}.AppendText(text)
+		text = queue.ID{Shard: shard, Ref: deliveries[i].Ref}.AppendText(text)
 	}
 	all := string(text)
 	for i := range deliveries {
@@ -98,9 +98,9 @@ func (s *Service) tasks(deliveries []queue.Delivery) []*queuepb.Task {
 	return out
 }
 
-func (s *Service) foundTask(tenant string, f shard.Found) *queuepb.Task {
+func foundTask(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 	t := &queuepb.Task{
-		Id:           queue.ID{Shard: s.shardID, Ref: f.Ref}.String(),
+		Id:           id.String(),
 		Tenant:       tenant,
 		Queue:        f.Queue,
 		Priority:     uint32(f.Ref.Priority),
@@ -141,10 +141,7 @@ func (s *Service) settlement(in item, t *queue.Settlement) error {
 	if err != nil {
 		return idError(err)
 	}
-	if id.Shard != s.shardID {
-		return shard.ErrNotFound
-	}
-	t.Ref, t.Token = id.Ref, in.GetToken()
+	t.Shard, t.Ref, t.Token = id.Shard, id.Ref, in.GetToken()
 	return fieldErr(s.limits.CheckSettlement(t))
 }
 

@@ -79,7 +79,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 		}
 		p.out.put(a)
 	}
-	err := p.service.shard.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
+	err := p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
 		if err != nil { // the outcome is not known: no answer says so
 			select {
 			case p.failed <- err:
@@ -87,7 +87,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 			}
 			return
 		}
-		p.service.ids(results, places, a.Ids)
+		writeIDs(results, places, a.Ids)
 		a.Errors = appendEnqueueErrors(a.Errors, results, places)
 		p.out.put(a)
 	})

@@ -1,4 +1,4 @@
-// Package rpc is the wire: the gRPC service on top of a shard. It checks what comes in, converts,
+// Package rpc is the wire: the gRPC service on top of the shards. It checks what comes in, converts,
 // and answers; it decides nothing.
 package rpc
 
@@ -17,17 +17,16 @@ import (
 type Service struct {
 	queuepb.UnimplementedQueueServiceServer
 
-	shard   *shard.Shard
-	shardID uint16
-	limits  queue.Limits
+	shards *shard.Group
+	limits queue.Limits
 
 	stopping chan struct{}
 	stopOnce sync.Once
 }
 
-// NewService serves one shard.
-func NewService(s *shard.Shard, shardID uint16, limits queue.Limits) *Service {
-	return &Service{shard: s, shardID: shardID, limits: limits, stopping: make(chan struct{})}
+// NewService serves the shards of a group.
+func NewService(g *shard.Group, limits queue.Limits) *Service {
+	return &Service{shards: g, limits: limits, stopping: make(chan struct{})}
 }
 
 // Stop ends all streams, after the answers they owe, and all waiting claims.
@@ -79,12 +78,12 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	ids := make([]string, len(in.GetTasks()))
 	if len(tasks) > 0 {
 		results, err := await(ctx, func(reply func([]queue.Enqueued, error)) error {
-			return s.shard.Enqueue(tenant, tasks, reply)
+			return s.shards.Enqueue(tenant, tasks, reply)
 		})
 		if err != nil {
 			return nil, statusOf(err)
 		}
-		s.ids(results, places, ids)
+		writeIDs(results, places, ids)
 		errs = appendEnqueueErrors(errs, results, places)
 	}
 	out := &queuepb.EnqueueResponse{Results: make([]*queuepb.EnqueueResult, len(ids))}
@@ -120,19 +119,48 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	delivered := make(chan []queue.Delivery, 1) // a claim is granted once
-	failed := make(chan error, 1)
-	sub, err := s.shard.Subscribe(claim,
-		func(d []queue.Delivery) { delivered <- d }, func(err error) { failed <- err })
+	if in.GetWaitMs() == 0 {
+		return s.claimNow(claim)
+	}
+	return s.claimWaiting(ctx, claim, time.Duration(in.GetWaitMs())*time.Millisecond)
+}
+
+// claimNow answers with what is ready.
+func (s *Service) claimNow(claim queue.Claim) (*queuepb.ClaimResponse, error) {
+	done := make(chan answer[grant], 1)
+	err := s.shards.Claim(claim, func(shard uint16, d []queue.Delivery, err error) {
+		done <- answer[grant]{grant{shard, d}, err}
+	})
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	wait := time.NewTimer(time.Duration(in.GetWaitMs()) * time.Millisecond)
+	a := <-done // a shard answers everything it took, also when it stops
+	if a.err != nil {
+		return nil, statusOf(a.err)
+	}
+	return s.claimed(claim.Tenant, a.value), nil
+}
+
+// grant is what one shard delivered.
+type grant struct {
+	shard uint16
+	tasks []queue.Delivery
+}
+
+func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration) (*queuepb.ClaimResponse, error) {
+	delivered := make(chan grant, 1) // a claim is granted once
+	failed := make(chan error, 1)
+	sub, err := s.shards.Subscribe(claim,
+		func(shard uint16, d []queue.Delivery) { delivered <- grant{shard, d} }, func(err error) { failed <- err })
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
-	case d := <-delivered:
+	case g := <-delivered:
 		sub.Close(func() {})
-		return s.claimed(claim.Tenant, d), nil
+		return s.claimed(claim.Tenant, g), nil
 	case err := <-failed:
 		return nil, statusOf(err)
 	case <-wait.C:
@@ -144,8 +172,8 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 	sub.Close(func() { close(closed) })
 	<-closed
 	select {
-	case d := <-delivered:
-		return s.claimed(claim.Tenant, d), nil
+	case g := <-delivered:
+		return s.claimed(claim.Tenant, g), nil
 	case err := <-failed:
 		return nil, statusOf(err)
 	default:
@@ -158,7 +186,8 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 const claimBytesMax = 3 << 20
 
 // claimed answers a claim with as many tasks as an answer carries, and gives the others back at once.
-func (s *Service) claimed(tenant string, d []queue.Delivery) *queuepb.ClaimResponse {
+func (s *Service) claimed(tenant string, g grant) *queuepb.ClaimResponse {
+	d := g.tasks
 	n, bytes := 0, 0
 	for n < len(d) {
 		bytes += itemBytes + len(d[n].Payload) + len(d[n].LastError)
@@ -170,12 +199,12 @@ func (s *Service) claimed(tenant string, d []queue.Delivery) *queuepb.ClaimRespo
 	if n < len(d) {
 		back := make([]queue.Settlement, len(d)-n)
 		for i := range back {
-			back[i] = queue.Settlement{Ref: d[n+i].Ref, Token: d[n+i].Token, Action: queue.Release}
+			back[i] = queue.Settlement{Shard: g.shard, Ref: d[n+i].Ref, Token: d[n+i].Token, Action: queue.Release}
 		}
 		// A server that is stopping refuses: then the leases expire in their time.
-		_ = s.shard.Settle(tenant, back, func([]error, error) {})
+		_ = s.shards.Settle(tenant, back, func([]error, error) {})
 	}
-	return &queuepb.ClaimResponse{Tasks: s.tasks(d[:n])}
+	return &queuepb.ClaimResponse{Tasks: leasedTasks(g.shard, d[:n])}
 }
 
 func (s *Service) claim(tenant string, queues []string, leaseMs uint64) (queue.Claim, error) {
@@ -239,7 +268,7 @@ func settle[T item](ctx context.Context, s *Service, tenant, field string, in []
 	}
 	ts, places, errs := settlements(s, in, fill)
 	if len(ts) > 0 {
-		outcomes, err := await(ctx, func(reply func([]error, error)) error { return s.shard.Settle(tenant, ts, reply) })
+		outcomes, err := await(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts, reply) })
 		if err != nil {
 			return nil, statusOf(err)
 		}
@@ -274,12 +303,9 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 	if err != nil {
 		return nil, statusOf(idError(err))
 	}
-	if id.Shard != s.shardID {
-		return nil, statusOf(shard.ErrNotFound)
-	}
-	found, err := await(ctx, func(reply func(shard.Found, error)) error { return s.shard.Lookup(tenant, id.Ref, reply) })
+	found, err := await(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	return &queuepb.GetTaskResponse{Task: s.foundTask(tenant, found)}, nil
+	return &queuepb.GetTaskResponse{Task: foundTask(tenant, id, found)}, nil
 }

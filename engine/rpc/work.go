@@ -22,8 +22,8 @@ const creditsMax = 1 << 16
 // well under the 4 MiB that a gRPC client takes unless told otherwise.
 const messageBytesMax = 1 << 20
 
-// sentBytesMin is how many bytes of payloads are sent before the shard is told: often enough that a stream with
-// room is never held up, seldom enough to cost nothing.
+// sentBytesMin is how many bytes of payloads are sent before the shards are told: often enough that a stream with
+// room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
 const sentBytesMin = 1 << 20
 
 // itemBytes is about how large the message of a task is, beside its payload and texts.
@@ -34,6 +34,7 @@ func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queu
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
 		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
+		sentBytes: make([]int64, s.shards.Len()),
 	}
 	go func() { w.received <- w.receive() }()
 	err := w.send()
@@ -49,14 +50,15 @@ type workStream struct {
 	received   chan error    // why receive ended
 	failed     chan error    // why the subscription ended
 	credits    atomic.Int64  // granted, and not used by a task that was sent
-	sub        atomic.Pointer[shard.Subscription]
-	sentBytes  int64 // of payloads, that the shard was not told of; the sending goroutine's
+	sub        atomic.Pointer[shard.GroupSubscription]
+	sentBytes  []int64 // of each shard's payloads, that it was not told of; the sending goroutine's
 	ended      atomic.Bool
 }
 
 // workItem is a pushed task, or an answer to settlements.
 type workItem struct {
 	task   *queuepb.Task
+	shard  uint16 // of the task
 	answer *queuepb.SettleAnswer
 }
 
@@ -88,7 +90,7 @@ func (w *workStream) receive() error {
 	if err != nil {
 		return statusOf(err)
 	}
-	sub, err := w.service.shard.Subscribe(claim, w.deliver, w.fail)
+	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail)
 	if err != nil {
 		return statusOf(err)
 	}
@@ -118,7 +120,7 @@ func endOfStream(err error) error {
 	return err
 }
 
-func (w *workStream) frame(tenant string, sub *shard.Subscription, in *queuepb.WorkRequest) error {
+func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queuepb.WorkRequest) error {
 	if n := int64(in.GetCredits()); n > 0 {
 		if w.credits.Add(n) > creditsMax {
 			return statusOf(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
@@ -155,7 +157,7 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 		}
 		w.out.put(workItem{answer: a})
 	}
-	err := w.service.shard.Settle(tenant, ts, func(outcomes []error, err error) {
+	err := w.service.shards.Settle(tenant, ts, func(outcomes []error, err error) {
 		if err != nil {
 			w.fail(err)
 			return
@@ -176,14 +178,14 @@ func (w *workStream) fail(err error) {
 	}
 }
 
-// deliver is called by the shard.
-func (w *workStream) deliver(deliveries []queue.Delivery) {
+// deliver is called by the shards.
+func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	if w.ended.Load() {
 		return // the leases expire in their time
 	}
 	items := make([]workItem, len(deliveries))
-	for i, t := range w.service.tasks(deliveries) {
-		items[i].task = t
+	for i, t := range leasedTasks(shard, deliveries) {
+		items[i].task, items[i].shard = t, shard
 	}
 	w.out.put(items...)
 }
@@ -230,7 +232,7 @@ func (w *workStream) sendItems(items []workItem) error {
 				out.Tasks = make([]*queuepb.Task, 0, len(items)-i)
 			}
 			out.Tasks = append(out.Tasks, it.task)
-			w.sentBytes += int64(len(it.task.GetPayload()))
+			w.sentBytes[it.shard] += int64(len(it.task.GetPayload()))
 		}
 		bytes += it.bytes()
 		if bytes >= messageBytesMax || i == len(items)-1 {
@@ -250,13 +252,20 @@ func (w *workStream) sendItems(items []workItem) error {
 	return nil
 }
 
-// tellSent tells the shard what was sent, so that it gives the stream more.
+// tellSent tells the shards what was sent, so that they give the stream more.
 func (w *workStream) tellSent() error {
 	sub := w.sub.Load()
-	if sub == nil || w.sentBytes < sentBytesMin {
+	if sub == nil {
 		return nil
 	}
-	sent := w.sentBytes
-	w.sentBytes = 0
-	return statusOf(sub.Sent(sent))
+	for i, sent := range w.sentBytes {
+		if sent < sentBytesMin/int64(len(w.sentBytes)) {
+			continue
+		}
+		w.sentBytes[i] = 0
+		if err := sub.Sent(uint16(i), sent); err != nil {
+			return statusOf(err)
+		}
+	}
+	return nil
 }

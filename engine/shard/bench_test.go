@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -17,6 +18,8 @@ func BenchmarkCycle(b *testing.B) {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) { benchmarkCycle(b, batch) })
 	}
 }
+
+const benchPayload = 64 // bytes
 
 func benchmarkCycle(b *testing.B, batch int) {
 	const producers = 32
@@ -37,7 +40,7 @@ func benchmarkCycle(b *testing.B, batch int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	payload := make([]byte, 64)
+	payload := make([]byte, benchPayload)
 	var all sync.WaitGroup
 	for p := range producers {
 		n := b.N / producers
@@ -55,8 +58,13 @@ func benchmarkCycle(b *testing.B, batch int) {
 	}
 }
 
+// enqueuer is a shard, or a group.
+type enqueuer interface {
+	Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error
+}
+
 // produce enqueues n tasks in calls of up to batch, one call at a time.
-func produce(b *testing.B, s *Shard, n, batch int, payload []byte) {
+func produce(b *testing.B, s enqueuer, n, batch int, payload []byte) {
 	done := make(chan error, 1)
 	for n > 0 {
 		tasks := make([]queue.NewTask, min(n, batch))
@@ -104,7 +112,7 @@ func (w *benchWorker) settled(outcomes []error, err error) {
 			w.b.Errorf("a task was not completed: %v, %v", err, outcome)
 		}
 	}
-	if err := w.sub.Credit(len(outcomes)); err != nil {
+	if err := errors.Join(w.sub.Credit(len(outcomes)), w.sub.Sent(int64(len(outcomes)*benchPayload))); err != nil {
 		w.b.Error(err)
 	}
 	w.left.Add(-len(outcomes))

@@ -24,17 +24,32 @@ type Options struct {
 	// Fatal is called, with what happened, when the store can't go on: a write or fsync of the log
 	// failed. It must not return to the caller in a server; nil means log and exit with status 1.
 	Fatal func(problem string)
+	// Cache holds blocks of tables; nil means one of the store's own, of DefaultCacheBytes.
+	Cache *Cache
+	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
+	MemTableBytes uint64
 }
+
+// Cache is a block cache that stores share. Close it when all of them are opened; it lives on as long as they do.
+type Cache struct{ c *pebble.Cache }
+
+// NewCache returns a cache of a size.
+func NewCache(bytes int64) *Cache { return &Cache{pebble.NewCache(bytes)} }
+
+// Close gives up the caller's hold on the cache.
+func (c *Cache) Close() { c.c.Unref() }
 
 // DefaultSyncInterval is how often the log is fsynced under Interval.
 const DefaultSyncInterval = 10 * time.Millisecond
 
 const (
-	// A large memtable lets a task's set and its single delete meet in memory, so that most of what
-	// is completed quickly never reaches a table.
-	memTableBytes   = 64 << 20
-	memTablesStop   = 4
-	blockCacheBytes = 32 << 20
+	// DefaultMemTableBytes is large: it lets a task's set and its single delete meet in memory, so that most of
+	// what is completed quickly never reaches a table.
+	DefaultMemTableBytes = 64 << 20
+	// DefaultCacheBytes is the size of a store's own block cache.
+	DefaultCacheBytes = 32 << 20
+
+	memTablesStop = 4
 	// walBytesPerSync is how much of the log the system may put off writing.
 	walBytesPerSync = 1 << 20
 )
@@ -90,15 +105,21 @@ func Open(dir string, o Options) (*Store, error) {
 	if logger.log == nil {
 		logger.log = slog.New(slog.DiscardHandler)
 	}
-	cache := pebble.NewCache(blockCacheBytes)
-	defer cache.Unref()
+	cache := o.Cache
+	if cache == nil {
+		cache = NewCache(DefaultCacheBytes)
+		defer cache.Close()
+	}
+	if o.MemTableBytes == 0 {
+		o.MemTableBytes = DefaultMemTableBytes
+	}
 	db, err := pebble.Open(dir, &pebble.Options{
 		FS: fs,
 		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
 		// a log of Interval or None that lost its end with the power would be taken for corrupt.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
-		Cache:                       cache,
-		MemTableSize:                memTableBytes,
+		Cache:                       cache.c,
+		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
 		LoggerAndTracer:             logger,

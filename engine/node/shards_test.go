@@ -1,0 +1,176 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+func shardsConfig(dir string, shards int) node.Config {
+	return node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Shards: shards}
+}
+
+// run opens a node, lets it be used, and shuts it down.
+func run(ctx context.Context, t *testing.T, c node.Config, use func(*node.Node, *client.Client)) {
+	t.Helper()
+	n, err := node.Open(c)
+	require.NoError(t, err)
+	cl, err := client.Dial(n.Addresses()[0])
+	require.NoError(t, err)
+	use(n, cl)
+	require.NoError(t, cl.Close())
+	require.NoError(t, n.Shutdown(ctx))
+}
+
+// TestThreeShardsGoOnWhereTheyStopped keeps tasks of all shards over a restart.
+func TestThreeShardsGoOnWhereTheyStopped(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dir := t.TempDir()
+	var ids []string
+	run(ctx, t, shardsConfig(dir, 3), func(_ *node.Node, c *client.Client) {
+		shards := map[uint16]bool{}
+		for i := range 9 {
+			text := enqueue(ctx, t, c, task("q", fmt.Sprint(i)))[0]
+			id, err := queue.ParseID(text)
+			require.NoError(t, err)
+			shards[id.Shard] = true
+			ids = append(ids, text)
+		}
+		assert.Len(t, shards, 3)
+		assert.Len(t, claim(ctx, t, c, "q", 2), 2)
+	})
+	for i := range 3 {
+		assert.DirExists(t, filepath.Join(dir, "shards", fmt.Sprintf("%04d", i)))
+	}
+	run(ctx, t, shardsConfig(dir, 3), func(n *node.Node, c *client.Client) {
+		for i, id := range ids {
+			out, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Id: id})
+			require.NoError(t, err)
+			assert.Equal(t, fmt.Sprint(i), string(out.GetTask().GetPayload()))
+		}
+		left := 7
+		for left > 0 {
+			ds := claim(ctx, t, c, "q", 100)
+			require.NotEmpty(t, ds)
+			left -= len(ds)
+		}
+		assert.Zero(t, left)
+		body := get(t, n, "/metrics")
+		for _, line := range []string{`prony_queue_tasks{queue="q",state="leased",tenant="default"} 9`, `prony_storage_sets_total{shard="2"} `, `prony_commit_seconds_count{shard="1"} `} {
+			assert.Contains(t, body, "\n"+line)
+		}
+		assert.Contains(t, get(t, n, "/audit"), `"enqueued":9,"completed":0,"ready":0,"leased":9,"delayed":0,"dead":0,"stored":9`)
+	})
+}
+
+func get(t *testing.T, n *node.Node, path string) string {
+	t.Helper()
+	defer http.DefaultClient.CloseIdleConnections()
+	answer, err := http.Get("http://" + n.Admin() + path)
+	require.NoError(t, err)
+	defer answer.Body.Close() //nolint:errcheck // the test's own
+	body, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+func TestTheNumberOfShardsIsSettledOnce(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dir := t.TempDir()
+	run(ctx, t, shardsConfig(dir, 0), func(*node.Node, *client.Client) {}) // one, unless told otherwise
+	run(ctx, t, shardsConfig(dir, 1), func(*node.Node, *client.Client) {})
+	text := refused(t, shardsConfig(dir, 2))
+	assert.Contains(t, text, dir+" is 1, not 2: start with 1")
+	assert.NoDirExists(t, filepath.Join(dir, "shards", "0001"))
+	for _, n := range []int{-1, 33} {
+		assert.Contains(t, refused(t, shardsConfig(t.TempDir(), n)), fmt.Sprintf("shards %d is not 1 to 32", n))
+	}
+}
+
+func TestABadLayoutIsRefused(t *testing.T) {
+	for content, want := range map[string]string{
+		`{"format":2,"shards":1}`:  "format 2, this server reads format 1: use a newer server",
+		`{"format":0,"shards":1}`:  "which no server wrote",
+		`{"format":1,"shards":0}`:  "which no server wrote",
+		`{"format":1,"shards":99}`: "which no server wrote",
+		`{`:                        "restore it",
+		``:                         "restore it",
+	} {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "node.json"), []byte(content), 0o600))
+		text := refused(t, shardsConfig(dir, 1))
+		assert.Contains(t, text, want)
+		assert.Contains(t, text, filepath.Join(dir, "node.json"))
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "node.json"), 0o700))
+	assert.Contains(t, refused(t, shardsConfig(dir, 1)), "read the data folder's layout")
+}
+
+// A start that broke off before the layout was written begins anew; one shard that can't be opened fails the node,
+// and closes the others.
+func TestAHalfMadeDataFolder(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "node.json.tmp"), []byte("{"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "shards"), 0o700))
+	blocker := filepath.Join(dir, "shards", "0002")
+	require.NoError(t, os.WriteFile(blocker, nil, 0o600))
+	assert.Contains(t, refused(t, shardsConfig(dir, 3)), blocker)
+	require.NoError(t, os.Remove(blocker))
+	start(t, func(c *node.Config) { c.DataDir, c.Shards = dir, 3 })
+}
+
+// One shard that can't go on stops the node, and is named.
+func TestAFailedShardFailsTheNode(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dir := t.TempDir()
+	run(ctx, t, shardsConfig(dir, 2), func(_ *node.Node, c *client.Client) {
+		enqueue(ctx, t, c, task("q", "0"))
+		enqueue(ctx, t, c, task("q", "1"))
+	})
+	db, err := pebble.Open(filepath.Join(dir, "shards", "0001"), &pebble.Options{Logger: quiet{t}})
+	require.NoError(t, err)
+	require.NoError(t, db.Set([]byte{'t', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, []byte{99}, pebble.Sync))
+	require.NoError(t, db.Close())
+	n, err := node.Open(shardsConfig(dir, 2))
+	require.NoError(t, err)
+	c, err := client.Dial(n.Addresses()[0])
+	require.NoError(t, err)
+	for range 2 { // each shard is asked at least once
+		_, err = c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
+	}
+	require.Error(t, err)
+	select {
+	case err := <-n.Failed():
+		require.ErrorContains(t, err, "shard 1: ")
+		require.ErrorContains(t, err, "record has format 99")
+	case <-ctx.Done():
+		t.Fatal("the node goes on")
+	}
+	require.NoError(t, c.Close())
+	require.NoError(t, n.Shutdown(ctx))
+}
+
+// quiet is a log of Pebble's that is only shown when a test fails.
+type quiet struct{ *testing.T }
+
+func (q quiet) Infof(format string, args ...any)  { q.Logf(format, args...) }
+func (q quiet) Errorf(format string, args ...any) { q.T.Errorf(format, args...) }
+func (q quiet) Fatalf(format string, args ...any) { q.T.Errorf(format, args...) }

@@ -1,0 +1,223 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// ShardsMax is how many shards a group may have.
+const ShardsMax = 32
+
+// Group is the shards of one process behind one API: it places tasks, finds the shard of an id, and merges
+// answers. Each shard has its own deciding goroutine, store and commits, and its number in the group is the
+// shard number of its tasks' ids. With one shard every call goes straight to it. Its methods are safe for
+// concurrent use.
+type Group struct {
+	shards  []*Shard
+	places  directory
+	spread  atomic.Uint32 // the next call's spread tasks go to this shard
+	polling atomic.Uint32 // the next claim that does not wait begins here
+}
+
+// NewGroup recovers a shard from each store, all at once, and starts them. of gives the options of each shard.
+// The group does not own the stores: close them after the group.
+func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, error) {
+	if n := len(stores); n < 1 || n > ShardsMax {
+		return nil, fmt.Errorf("%d shards: use 1 to %d", n, ShardsMax)
+	}
+	g := &Group{shards: make([]*Shard, len(stores))}
+	now := Clock() // one for all: what a shard says of time holds in the others
+	errs := make([]error, len(stores))
+	var all sync.WaitGroup
+	for i, store := range stores {
+		o := of(i)
+		if o.NowMs == nil {
+			o.NowMs = now
+		}
+		if o.Log == nil {
+			o.Log = slog.New(slog.DiscardHandler)
+		}
+		o.Log = o.Log.With("shard", i)
+		all.Go(func() {
+			var err error
+			if g.shards[i], err = New(store, o); err != nil {
+				errs[i] = fmt.Errorf("shard %d: %w", i, err)
+			}
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// Len returns the number of shards.
+func (g *Group) Len() int { return len(g.shards) }
+
+// Close refuses further commands, carries out those that wait, and returns when their answers are out.
+func (g *Group) Close() {
+	var all sync.WaitGroup
+	for _, s := range g.shards {
+		if s != nil {
+			all.Go(s.Close)
+		}
+	}
+	all.Wait()
+}
+
+// Lookup finds one task of a tenant; reply is called once and must not block. ErrNotFound says that there is
+// none. Lookup returns ErrNotFound, ErrOverloaded or ErrClosed, and then reply is not called.
+func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) error {
+	if int(id.Shard) >= len(g.shards) {
+		return ErrNotFound
+	}
+	return g.shards[id.Shard].Lookup(tenant, id.Ref, reply)
+}
+
+// Stats asks for the figures of all queues, over all shards; reply is called as for Lookup.
+func (g *Group) Stats(reply func([]queue.Stats, error)) error {
+	if len(g.shards) == 1 {
+		return g.shards[0].Stats(reply)
+	}
+	return gather(g.shards, (*Shard).Stats, func(all [][]queue.Stats, err error) {
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		reply(mergeStats(all), nil)
+	})
+}
+
+// gather asks every shard, and replies once all have answered: with their answers in the shards' order, or the
+// first error. Where a shard takes no question, the others are waited for all the same.
+func gather[T any](shards []*Shard, ask func(*Shard, func(T, error)) error, reply func([]T, error)) error {
+	j := newJoin(make([]T, len(shards)), len(shards), reply)
+	asked := 0
+	var refused error
+	for i, s := range shards {
+		err := ask(s, func(v T, err error) {
+			j.out[i] = v
+			j.done(1, err)
+		})
+		if err != nil {
+			refused = err
+			continue
+		}
+		asked++
+	}
+	if asked == 0 {
+		return refused
+	}
+	if asked < len(shards) {
+		j.done(len(shards)-asked, refused)
+	}
+	return nil
+}
+
+// join collects the parts of an answer. The last part that is done sends it off.
+type join[T any] struct {
+	out   []T // each part writes its own places
+	left  atomic.Int32
+	err   atomic.Pointer[error]
+	reply func([]T, error)
+}
+
+func newJoin[T any](out []T, parts int, reply func([]T, error)) *join[T] {
+	j := &join[T]{out: out, reply: reply}
+	j.left.Store(int32(parts))
+	return j
+}
+
+func (j *join[T]) done(parts int, err error) {
+	if err != nil {
+		j.err.CompareAndSwap(nil, &err)
+	}
+	if j.left.Add(-int32(parts)) > 0 {
+		return
+	}
+	if failed := j.err.Load(); failed != nil {
+		j.reply(nil, *failed)
+		return
+	}
+	j.reply(j.out, nil)
+}
+
+type queueName struct{ tenant, name string }
+
+// mergeStats sums the figures of each queue.
+func mergeStats(all [][]queue.Stats) []queue.Stats {
+	var out []queue.Stats
+	at := map[queueName]int{}
+	for _, stats := range all {
+		for i := range stats {
+			q := &stats[i]
+			key := queueName{q.Tenant, q.Name}
+			if k, found := at[key]; found {
+				addStats(&out[k], q)
+				continue
+			}
+			at[key] = len(out)
+			out = append(out, *q)
+		}
+	}
+	return out
+}
+
+func addStats(sum, q *queue.Stats) {
+	sum.Enqueued += q.Enqueued
+	sum.Completed += q.Completed
+	sum.Ready += q.Ready
+	sum.Delayed += q.Delayed
+	sum.Leased += q.Leased
+	sum.Dead += q.Dead
+}
+
+// Audited is a queue's counters over all shards, with the tasks that were really found.
+type Audited struct {
+	Tenant string
+	Name   string
+	Counts queue.Counts
+	Stored uint64
+}
+
+// Audit counts the stored tasks of each queue. What it says of a shard is of one moment; the shards' moments
+// differ. It reads every task's key.
+func (g *Group) Audit() ([]Audited, error) {
+	var out []Audited
+	at := map[queueName]int{}
+	for i, s := range g.shards {
+		audited, err := s.store.Audit()
+		if err != nil {
+			return nil, fmt.Errorf("audit shard %d: %w", i, err)
+		}
+		for _, a := range audited {
+			key := queueName{a.Tenant, a.Name}
+			k, found := at[key]
+			if !found {
+				k = len(out)
+				at[key] = k
+				out = append(out, Audited{Tenant: a.Tenant, Name: a.Name})
+			}
+			out[k].add(a)
+		}
+	}
+	return out, nil
+}
+
+func (a *Audited) add(b storage.AuditedQueue) {
+	a.Stored += b.Stored
+	a.Counts.Enqueued += b.Counts.Enqueued
+	a.Counts.Completed += b.Counts.Completed
+	a.Counts.Fresh += b.Counts.Fresh
+	a.Counts.Returned += b.Counts.Returned
+	a.Counts.Leased += b.Counts.Leased
+	a.Counts.Dead += b.Counts.Dead
+}

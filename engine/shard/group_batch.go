@@ -1,0 +1,147 @@
+package shard
+
+import "github.com/pronybench/prony/engine/queue"
+
+// Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not block. Where the tasks go to several shards and one of them refuses its part,
+// those tasks have ErrOverloaded or ErrClosed as their own error. Otherwise Enqueue returns the refusal, and then
+// reply is not called. The caller must not change tasks before reply is called.
+func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
+	if len(g.shards) == 1 {
+		return g.shards[0].Enqueue(tenant, tasks, reply)
+	}
+	to := g.place(tenant, tasks)
+	if to.each == nil {
+		return g.shards[to.one].Enqueue(tenant, tasks, func(out []queue.Enqueued, err error) {
+			for i := range out {
+				out[i].Shard = uint16(to.one)
+			}
+			reply(out, err)
+		})
+	}
+	return scatter(g, split(tasks, to.each, len(g.shards)), reply,
+		func(s *Shard, part []queue.NewTask, reply func([]queue.Enqueued, error)) error {
+			return s.Enqueue(tenant, part, reply)
+		},
+		func(shard int, out queue.Enqueued, refused error) queue.Enqueued {
+			out.Shard = uint16(shard)
+			if refused != nil {
+				out.Err = refused
+			}
+			return out
+		})
+}
+
+// Settle ends or extends leases of one tenant; reply is called as for Enqueue, with nil, queue.ErrStaleToken,
+// or ErrNotFound where the shard does not exist, for each settlement.
+func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func([]error, error)) error {
+	if one, same := g.sameShard(settlements); same {
+		return g.shards[one].Settle(tenant, settlements, reply)
+	}
+	each := make([]uint16, len(settlements))
+	for i := range settlements {
+		each[i] = settlements[i].Shard
+	}
+	return scatter(g, split(settlements, each, len(g.shards)), reply,
+		func(s *Shard, part []queue.Settlement, reply func([]error, error)) error {
+			return s.Settle(tenant, part, reply)
+		},
+		func(_ int, outcome, refused error) error {
+			if refused != nil {
+				return refused
+			}
+			return outcome
+		})
+}
+
+// sameShard says whether all settlements are for one shard, which exists.
+func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bool) {
+	if len(settlements) == 0 {
+		return 0, true
+	}
+	shard = settlements[0].Shard
+	for i := range settlements {
+		if settlements[i].Shard != shard {
+			return 0, false
+		}
+	}
+	return shard, int(shard) < len(g.shards)
+}
+
+// parts is a call's items by shard.
+type parts[T any] struct {
+	items  []T     // shard after shard
+	places []int32 // of each item, in the call
+	ends   []int   // of each shard's items
+}
+
+// split sorts items by shard and keeps their order within a shard. Those of shards that do not exist come last.
+func split[T any](items []T, each []uint16, shards int) parts[T] {
+	p := parts[T]{items: make([]T, len(items)), places: make([]int32, len(items)), ends: make([]int, shards+1)}
+	part := func(i int) int { return min(int(each[i]), shards) }
+	for i := range items {
+		p.ends[part(i)]++
+	}
+	at := 0
+	for s, n := range p.ends { // from here on: where each shard's next item goes
+		p.ends[s] = at
+		at += n
+	}
+	for i := range items {
+		k := p.ends[part(i)]
+		p.items[k], p.places[k] = items[i], int32(i)
+		p.ends[part(i)]++
+	}
+	return p
+}
+
+// of returns the items of a shard and their places; that of the number of shards is none's.
+func (p *parts[T]) of(shard int) (items []T, places []int32) {
+	from := 0
+	if shard > 0 {
+		from = p.ends[shard-1]
+	}
+	return p.items[from:p.ends[shard]], p.places[from:p.ends[shard]]
+}
+
+// scatter sends each shard its part and replies once all parts are answered, in the call's order. outcome makes
+// an item's answer of its shard's, or of why the shard took none. When no shard took any, the reason is returned.
+func scatter[T, U any](g *Group, p parts[T], reply func([]U, error),
+	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
+) error {
+	j := newJoin(make([]U, len(p.items)), len(g.shards)+1, reply)
+	refuse := func(shard int, places []int32, err error) {
+		var none U
+		for _, place := range places {
+			j.out[place] = outcome(shard, none, err)
+		}
+	}
+	taken, idle := false, 0
+	var refused error
+	for i, s := range g.shards {
+		items, places := p.of(i)
+		if len(items) == 0 {
+			idle++
+			continue
+		}
+		err := send(s, items, func(answers []U, err error) {
+			for k := range answers {
+				j.out[places[k]] = outcome(i, answers[k], nil)
+			}
+			j.done(1, err)
+		})
+		if err != nil {
+			refuse(i, places, err)
+			refused = err
+			idle++
+			continue
+		}
+		taken = true
+	}
+	_, unknown := p.of(len(g.shards))
+	if !taken && refused != nil && len(unknown) == 0 {
+		return refused
+	}
+	refuse(len(g.shards), unknown, ErrNotFound)
+	j.done(idle+1, nil)
+	return nil
+}

@@ -1,0 +1,268 @@
+package shard
+
+import (
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// With one credit at a time every shard has its turn, also when the others have more than enough.
+func TestOneCreditSeesEveryShard(t *testing.T) {
+	const shards, rounds = 4, 50
+	f := startGroup(t, vfs.NewMem(), shards, nil)
+	defer f.stop()
+	for i := range shards {
+		f.enqueueAt(i, newTasks("q", 2*rounds)...)
+	}
+	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1})
+	last := make([]int, shards)
+	for i := range shards * rounds {
+		d := receive(t, w.tasks)
+		require.Empty(t, w.tasks, "one credit is one task")
+		last[d.shard] = i
+		require.Equal(t, []error{nil}, f.settle(d.settlement(queue.Complete)))
+		if i >= 4*shards {
+			for s, at := range last {
+				require.LessOrEqual(t, i-at, 2*shards, "shard %d is kept waiting", s)
+			}
+		}
+		require.NoError(t, w.Credit(1))
+	}
+	f.end(w)
+}
+
+// Credit goes where tasks are, wherever it was before.
+func TestCreditMovesToTheShardWithTasks(t *testing.T) {
+	const shards, credit = 4, 8
+	f := startGroup(t, vfs.NewMem(), shards, nil)
+	defer f.stop()
+	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: credit})
+	for round := range 12 {
+		shard := round % shards
+		f.enqueueAt(shard, newTasks("q", 2*credit)...)
+		for range 2 {
+			var batch []queue.Settlement
+			for range credit {
+				d := receive(t, w.tasks)
+				require.Equal(t, shard, int(d.shard))
+				batch = append(batch, d.settlement(queue.Complete))
+			}
+			require.Empty(t, w.tasks)
+			f.settle(batch...)
+			require.NoError(t, w.Credit(credit))
+		}
+	}
+	f.end(w)
+}
+
+func TestAClaimFindsATaskInAnyShard(t *testing.T) {
+	const shards = 3
+	f := startGroup(t, vfs.NewMem(), shards, func(_ int, o *Options) { o.Queue.WindowTasks = 2 })
+	defer f.stop()
+	assert.Empty(t, f.claim(5, "q"))
+	for i := range shards { // what is not due is in nobody's way
+		f.enqueueAt(i, queue.NewTask{Queue: "q", DelayMs: 1_000_000})
+	}
+	for i := range 2 * shards {
+		f.enqueueAt(i%shards, newTasks("q", 5)...)
+		got := 0
+		for got < 5 {
+			ds := f.claim(1_000, "none", "q")
+			require.NotEmpty(t, ds)
+			got += len(ds)
+		}
+		assert.Empty(t, f.claim(1, "q"))
+	}
+	assert.Empty(t, f.end(f.work(queue.Claim{Queues: []string{"q"}, Credit: 9})), "all is leased")
+}
+
+// A waiting claim is granted once, by one shard, and no other shard leases anything for it.
+func TestAWaitingClaimIsGrantedOnce(t *testing.T) {
+	const shards = 4
+	f := startGroup(t, vfs.NewMem(), shards, nil)
+	defer f.stop()
+	for round := range 100 {
+		if round%2 == 0 { // the tasks are there before the claim, or come while it waits
+			for i := range shards {
+				f.enqueueAt(i, newTasks("q", 3)...)
+			}
+		}
+		w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 5, Once: true})
+		if round%2 == 1 {
+			var all sync.WaitGroup
+			for i := range shards {
+				all.Go(func() {
+					assert.NoError(t, f.shards[i].Enqueue(tenant, newTasks("q", 3), func([]queue.Enqueued, error) {}))
+				})
+			}
+			all.Wait()
+		}
+		first := receive(t, w.tasks)
+		got := append(f.end(w), first)
+		require.Equal(t, int32(1), w.grants.Load())
+		require.LessOrEqual(t, len(got), 3)
+		require.Equal(t, len(got), int(f.stats()["q"].Leased))
+		for _, d := range got {
+			require.Equal(t, first.shard, d.shard)
+			f.settle(d.settlement(queue.Complete))
+		}
+		for f.stats()["q"].Ready > 0 {
+			for _, d := range f.claim(100, "q") {
+				f.settle(d.settlement(queue.Complete))
+			}
+		}
+	}
+}
+
+func TestASubscriptionFailsOnce(t *testing.T) {
+	f := startGroup(t, vfs.NewMem(), 3, func(_ int, o *Options) { o.Queue.Queues = 1 })
+	defer f.stop()
+	for i := range 3 {
+		f.enqueueAt(i, newTasks("q", 1)...)
+	}
+	w := f.work(queue.Claim{Queues: []string{"other"}, Credit: 1})
+	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues)
+	f.end(w)
+	assert.Empty(t, w.failed)
+	_, err := f.Subscribe(queue.Claim{Credit: 1 << 24}, nil, nil)
+	require.ErrorContains(t, err, "credit is above")
+	w = f.work(queue.Claim{Queues: []string{"none"}, Credit: 1<<24 - 1})
+	require.ErrorContains(t, w.Credit(1), "credit is above")
+	failed := make(chan error, 1)
+	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"other"}, Credit: 1},
+		func(_ uint16, _ []queue.Delivery, err error) { failed <- err }))
+	require.ErrorIs(t, receive(t, failed), queue.ErrTooManyQueues)
+}
+
+// What was delivered and not sent is bounded over all shards together.
+func TestASubscriberIsGivenNoMoreBytesThanItSends(t *testing.T) {
+	const shards, size = 2, 512 << 10
+	f := startGroup(t, vfs.NewMem(), shards, nil)
+	defer f.stop()
+	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1_000})
+	for range 2 * subscriberBytesMax / size {
+		f.enqueue(queue.NewTask{Queue: "q", Payload: make([]byte, size)})
+	}
+	given := func() int { return int(f.stats()["q"].Leased) }
+	before := given()
+	assert.LessOrEqual(t, before*size, subscriberBytesMax+shards*size)
+	sent := 0
+	for sent < 2*subscriberBytesMax/size {
+		d := receive(t, w.tasks)
+		sent++
+		require.NoError(t, w.Sent(d.shard, size))
+		require.LessOrEqual(t, given()-sent, subscriberBytesMax/size+shards)
+	}
+	f.end(w)
+}
+
+// Any number of subscribers with little credit, and claims, on queues that lie in one shard or in all: each task is
+// done, no subscriber has more tasks than it has credit, and nobody waits for ever.
+func TestEveryTaskFindsItsWay(t *testing.T) {
+	for seed := range uint64(12) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		shards := 1 + rng.IntN(4)
+		fs := vfs.NewMem()
+		f := startGroup(t, fs, shards, func(_ int, o *Options) {
+			o.NowMs = Clock()
+			o.Queue = queue.Config{WindowTasks: 1 + rng.IntN(8), CacheBytesMax: 1 << rng.IntN(20), BackoffMs: 1}
+		})
+		names := []string{"a", "b", "c", "d", "e"}
+		for _, n := range names {
+			f.SetOrdered(tenant, n, rng.IntN(2) == 0)
+		}
+		const n = 1_200
+		c := &crowd{f: f}
+		c.left.Add(n)
+		for range 1 + rng.IntN(4) {
+			queues := append([]string(nil), names...)
+			rng.Shuffle(len(queues), func(i, j int) { queues[i], queues[j] = queues[j], queues[i] })
+			c.join(queues, 1+rng.IntN(5), rng.Uint64())
+		}
+		for sent := 0; sent < n; {
+			var tasks []queue.NewTask
+			for range min(1+rng.IntN(20), n-sent) {
+				tasks = append(tasks, queue.NewTask{Queue: names[rng.IntN(len(names))], Priority: uint8(rng.IntN(3)), DelayMs: uint64(rng.IntN(8)) / 7, Payload: make([]byte, rng.IntN(50))})
+			}
+			sent += len(tasks)
+			f.enqueue(tasks...)
+			if rng.IntN(3) == 0 {
+				for _, d := range f.claim(1+rng.IntN(9), names...) {
+					require.Equal(t, []error{nil}, f.settle(d.settlement(queue.Complete)))
+					c.left.Done()
+				}
+			}
+		}
+		done := make(chan struct{})
+		go func() { c.left.Wait(); close(done) }()
+		receive(t, done)
+		for _, m := range c.members {
+			closed := make(chan struct{})
+			m.sub.Load().Close(func() { close(closed) })
+			receive(t, closed)
+		}
+		for _, a := range f.audit() {
+			require.Zero(t, a.Stored)
+		}
+		f.stop()
+	}
+}
+
+// crowd is the subscribers of a group.
+type crowd struct {
+	f       *groupFixture
+	left    sync.WaitGroup // tasks that are not completed
+	members []*member
+}
+
+// member completes, fails and releases what it is given, and grants new credit for it.
+type member struct {
+	c       *crowd
+	sub     atomic.Pointer[GroupSubscription]
+	allowed atomic.Int64 // credits that are not used
+	mu      sync.Mutex
+	rng     *rand.Rand
+}
+
+func (c *crowd) join(queues []string, credit int, seed uint64) {
+	m := &member{c: c, rng: rand.New(rand.NewPCG(seed, 1))}
+	c.members = append(c.members, m)
+	sub, err := c.f.Subscribe(queue.Claim{Tenant: tenant, Queues: queues}, m.deliver, func(err error) { c.f.t.Errorf("failed: %v", err) })
+	require.NoError(c.f.t, err)
+	m.sub.Store(sub)
+	m.allowed.Store(int64(credit))
+	require.NoError(c.f.t, sub.Credit(credit))
+}
+
+func (m *member) deliver(shard uint16, ds []queue.Delivery) {
+	if left := m.allowed.Add(-int64(len(ds))); left < 0 {
+		m.c.f.t.Errorf("%d tasks above the credit", -left)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, d := range ds {
+		s := leased{shard, d}.settlement(queue.Complete)
+		if d.Attempt == 1 {
+			s.Action = []queue.Action{queue.Complete, queue.Complete, queue.Fail}[m.rng.IntN(3)]
+		}
+		if m.rng.IntN(10) == 0 {
+			s.Action = queue.Release
+		}
+		assert.NoError(m.c.f.t, m.c.f.Settle(tenant, []queue.Settlement{s}, func(outcomes []error, err error) {
+			assert.NoError(m.c.f.t, err)
+			assert.NoError(m.c.f.t, outcomes[0])
+			m.allowed.Add(1)
+			assert.NoError(m.c.f.t, m.sub.Load().Credit(1))
+			if s.Action == queue.Complete {
+				m.c.left.Done()
+			}
+		}))
+	}
+}

@@ -1,0 +1,130 @@
+package shard
+
+import (
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// groupAccount is what the clients of a group know.
+type groupAccount struct {
+	mu                         sync.Mutex
+	enqueued, asked, completed map[queue.ID]bool
+}
+
+func (a *groupAccount) note(in map[queue.ID]bool, shard uint16, ref queue.Ref) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	in[queue.ID{Shard: shard, Ref: ref}] = true
+}
+
+func (a *groupAccount) copy(in map[queue.ID]bool) map[queue.ID]bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(in)
+}
+
+// Power goes while three shards are at work, each with a log of its own: calls that span shards are stored in
+// parts, and what was acknowledged of each holds.
+func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
+	const shards, calls = 3, 300
+	disk := vfs.NewCrashableMem()
+	f := startGroup(t, disk, shards, func(_ int, o *Options) {
+		o.NowMs, o.Queue = Clock(), queue.Config{WindowTasks: 8, CacheBytesMax: 64}
+	})
+	names := []string{"a", "b", "c", "d"}
+	for _, n := range names[:3] {
+		f.SetOrdered(tenant, n, true)
+	}
+	a := &groupAccount{enqueued: map[queue.ID]bool{}, asked: map[queue.ID]bool{}, completed: map[queue.ID]bool{}}
+	var finished sync.WaitGroup
+	finished.Add(calls * len(names))
+	sub, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: names, Credit: calls * len(names)}, func(shard uint16, ds []queue.Delivery) {
+		var batch []queue.Settlement
+		for _, d := range ds {
+			a.note(a.asked, shard, d.Ref)
+			batch = append(batch, leased{shard, d}.settlement(queue.Complete))
+		}
+		assert.NoError(t, f.Settle(tenant, batch, func(outcomes []error, err error) {
+			for i, outcome := range outcomes {
+				if err == nil && outcome == nil {
+					a.note(a.completed, batch[i].Shard, batch[i].Ref)
+					finished.Done()
+				}
+			}
+		}))
+	}, func(err error) { t.Errorf("the subscription failed: %v", err) })
+	require.NoError(t, err)
+	for range calls {
+		tasks := make([]queue.NewTask, len(names))
+		for i, n := range names {
+			tasks[i] = queue.NewTask{Queue: n}
+		}
+		require.NoError(t, f.Enqueue(tenant, tasks, func(out []queue.Enqueued, err error) {
+			if assert.NoError(t, err) {
+				for _, e := range out {
+					a.note(a.enqueued, e.Shard, e.Ref)
+				}
+			}
+		}))
+	}
+	type crash struct {
+		disk                       *vfs.MemFS
+		enqueued, asked, completed map[queue.ID]bool
+	}
+	var crashes []crash
+	for seed := range uint64(5) {
+		require.Eventually(t, func() bool { return len(a.copy(a.completed)) >= int(seed)*200 }, waitMost, waitStep)
+		c := crash{enqueued: a.copy(a.enqueued), completed: a.copy(a.completed)} // acknowledged before
+		c.disk = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(seed) * 20, RNG: rand.New(rand.NewPCG(seed, 1))})
+		c.asked = a.copy(a.asked) // at least what may have been decided before
+		crashes = append(crashes, c)
+	}
+	done := make(chan struct{})
+	go func() { finished.Wait(); close(done) }()
+	receive(t, done)
+	sub.Close(func() {})
+	f.stop()
+
+	for _, c := range crashes {
+		f := startGroup(t, c.disk, shards, nil)
+		f.audit()
+		for id := range c.enqueued {
+			_, found, err := f.stores[id.Shard].Task(id.Ref)
+			require.NoError(t, err)
+			if !c.asked[id] {
+				require.True(t, found, "task %v was acknowledged and is lost", id)
+			}
+			if c.completed[id] {
+				require.False(t, found, "task %v was completed and is back", id)
+			}
+		}
+		f.drain(names)
+		f.stop()
+	}
+}
+
+// drain waits out all leases and completes whatever is left: each task once.
+func (f *groupFixture) drain(names []string) {
+	f.t.Helper()
+	f.nowMs.Store(Clock()() + 3_600_000)
+	for {
+		ds := f.claim(100, names...)
+		if len(ds) == 0 {
+			break
+		}
+		for _, d := range ds {
+			require.Equal(f.t, []error{nil}, f.settle(d.settlement(queue.Complete)), "a task is delivered twice")
+		}
+	}
+	for _, q := range f.audit() {
+		require.Zero(f.t, q.Stored)
+	}
+}
