@@ -19,7 +19,7 @@ func tenantOf(name string) (string, error) {
 // newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each;
 // places[i] is the place in the call of the i-th task that is left, and nil if all are.
 func (s *Service) newTasks(in []*queuepb.NewTask) (tasks []queue.NewTask, places []int, errs []*queuepb.ItemError) {
-	now := s.shard.NowMs()
+	now := s.shards.NowMs()
 	tasks = make([]queue.NewTask, 0, len(in))
 	for i, t := range in {
 		n := queue.NewTask{

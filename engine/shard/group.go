@@ -62,6 +62,9 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 // Len returns the number of shards.
 func (g *Group) Len() int { return len(g.shards) }
 
+// NowMs is the shards' time: Unix milliseconds.
+func (g *Group) NowMs() int64 { return g.shards[0].NowMs() }
+
 // Close refuses further commands, carries out those that wait, and returns when their answers are out.
 func (g *Group) Close() {
 	var all sync.WaitGroup
@@ -178,6 +181,11 @@ func addStats(sum, q *queue.Stats) {
 	sum.Delayed += q.Delayed
 	sum.Leased += q.Leased
 	sum.Dead += q.Dead
+	sum.Removed += q.Removed
+	sum.Bytes += q.Bytes
+	sum.ReadySinceMs = min(sum.ReadySinceMs, q.ReadySinceMs)
+	sum.EnqueuedPerS += q.EnqueuedPerS
+	sum.CompletedPerS += q.CompletedPerS
 }
 
 // Audited is a queue's counters over all shards, with the tasks that were really found.
@@ -220,4 +228,6 @@ func (a *Audited) add(b storage.AuditedQueue) {
 	a.Counts.Returned += b.Counts.Returned
 	a.Counts.Leased += b.Counts.Leased
 	a.Counts.Dead += b.Counts.Dead
+	a.Counts.Removed += b.Counts.Removed
+	a.Counts.Bytes += b.Counts.Bytes
 }

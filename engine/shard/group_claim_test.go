@@ -172,7 +172,7 @@ func TestEveryTaskFindsItsWay(t *testing.T) {
 		fs := vfs.NewMem()
 		f := startGroup(t, fs, shards, func(_ int, o *Options) {
 			o.NowMs = Clock()
-			o.Queue = queue.Config{WindowTasks: 1 + rng.IntN(8), CacheBytesMax: 1 << rng.IntN(20), BackoffMs: 1}
+			o.Queue = queue.Config{WindowTasks: 1 + rng.IntN(8), CacheBytesMax: 1 << rng.IntN(20), Backoff: queue.Backoff{InitialMs: 1}}
 		})
 		names := []string{"a", "b", "c", "d", "e"}
 		for _, n := range names {

@@ -202,11 +202,17 @@ func TestStatsAndAuditAreSums(t *testing.T) {
 		require.Len(t, ds, 3)
 		f.settle(ds[0].settlement(queue.Fail), ds[1].settlement(queue.Complete))
 	}
-	want := queue.Stats{Tenant: tenant, Name: "q", Enqueued: 15, Completed: 3, Ready: 3, Delayed: 3, Leased: 3, Dead: 3}
-	assert.Equal(t, want, f.stats()["q"])
+	want := queue.Stats{
+		Tenant: tenant, Name: "q", Enqueued: 15, Completed: 3, Ready: 3, Delayed: 3, Leased: 3, Dead: 3, Bytes: 6, ReadySinceMs: 1_000,
+	}
+	got := f.stats()["q"]
+	assert.InDelta(t, 15./60, got.EnqueuedPerS, 1e-9)
+	assert.InDelta(t, 3./60, got.CompletedPerS, 1e-9)
+	got.EnqueuedPerS, got.CompletedPerS = 0, 0
+	assert.Equal(t, want, got)
 	assert.Equal(t, Audited{
 		Tenant: tenant, Name: "q", Stored: 12,
-		Counts: queue.Counts{Enqueued: 15, Completed: 3, Fresh: 3, Returned: 3, Leased: 3, Dead: 3},
+		Counts: queue.Counts{Enqueued: 15, Completed: 3, Fresh: 3, Returned: 3, Leased: 3, Dead: 3, Bytes: 6},
 	}, f.audit()["q"])
 }
 

@@ -58,6 +58,7 @@ type Shard struct {
 
 	leaving []*Subscription        // closed; the deciding goroutine's
 	waiting map[queue.Ref][]*await // for the end of a task; the deciding goroutine's
+	early   []storage.Commit       // of the decision under way; the deciding goroutine's
 	failure error                  // the deciding goroutine's; set once
 	failed  sync.Once
 
@@ -70,6 +71,7 @@ type Shard struct {
 
 // decided is a batch of decisions on its way to be durable, and what to let out after that.
 type decided struct {
+	early     []storage.Commit // what had to be visible before the rest could be decided
 	commit    storage.Commit
 	committed bool // there was something to commit
 	err       error
@@ -186,11 +188,11 @@ func (s *Shard) decideAll(commands []command) decided {
 	for _, c := range commands {
 		c.decide(s, now)
 	}
-	if s.failure != nil { // what a command had to read could not be made visible
-		return decided{commands: commands, err: s.failure}
+	d := decided{commands: commands, err: s.failure} // what a command had to read could not be made visible
+	if d.err == nil {
+		d.grants, d.err = s.dispatch(now)
 	}
-	d := decided{commands: commands}
-	d.grants, d.err = s.dispatch(now)
+	d.early, s.early = s.early, nil
 	d.commands = s.ended(d.commands)
 	if d.err == nil && (s.state.Flush() || !s.batch.Empty()) {
 		d.committed, d.at = true, time.Now()
@@ -234,7 +236,8 @@ func (s *Shard) submit() error {
 	if err != nil {
 		return err
 	}
-	return commit.Wait()
+	s.early = append(s.early, commit)
+	return nil
 }
 
 // refill answers the state's refills from the store.
@@ -278,6 +281,9 @@ func (s *Shard) answer(r queue.Refill) error {
 func (s *Shard) release() {
 	defer close(s.done)
 	for d := range s.pipe {
+		for _, c := range d.early {
+			d.err = errors.Join(d.err, c.Wait())
+		}
 		if d.committed && d.err == nil {
 			d.err = d.commit.Wait()
 			if s.opts.Observe != nil {
