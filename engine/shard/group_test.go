@@ -186,7 +186,7 @@ func TestAGroupOfOneIsItsShard(t *testing.T) {
 	third := receive(t, w.tasks)
 	require.NoError(t, w.Sent(0, 1))
 	assert.Equal(t, []error{nil, ErrNotFound}, f.settle(third.settlement(queue.Complete), queue.Settlement{Shard: 1}))
-	assert.Equal(t, queue.Counts{Enqueued: 3, Completed: 2, Returned: 1}, f.audit()["q"].Counts)
+	assert.Equal(t, queue.Counts{Enqueued: 3, Completed: 2, Returned: 1, Bytes: 1}, f.audit()["q"].Counts)
 	assert.Empty(t, f.end(w))
 	require.ErrorIs(t, f.Lookup(tenant, queue.ID{Shard: 1, Ref: out[2].Ref}, nil), ErrNotFound)
 }
