@@ -11,6 +11,9 @@ TOOL := GOWORK=off go tool -modfile='$(CURDIR)/ci/tools/go.mod'
 # say, they are built without it.
 BUILDVCS := $(shell git rev-parse --git-dir >/dev/null 2>&1 && echo auto || echo false)
 
+# The schema of google.api.http, which the engine's schema imports. It is written, not kept: git ignores it.
+HTTP_RULES := engine/proto/google/api/http.proto
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build test race lint fmt generate proto pages perf-smoke vuln clean
@@ -28,23 +31,26 @@ test: ## Run all tests of all modules
 race: ## Run all tests under the race detector
 	go test -race -timeout 15m $(PACKAGES)
 
-lint: ## Check formatting, go vet, golangci-lint and the schema; changes nothing
+lint: $(HTTP_RULES) ## Check formatting, go vet, golangci-lint and the schema; changes nothing
 	@cd engine && unformatted=$$($(TOOL) gofumpt -l $(MODULES:%=../%)) && \
 		{ [ -z "$$unformatted" ] || { echo "not formatted, run 'make fmt':"; echo "$$unformatted"; exit 1; }; }
 	go vet $(PACKAGES)
 	@set -e; for module in $(MODULES); do echo "golangci-lint: $$module"; (cd $$module && $(TOOL) golangci-lint run ./...); done
-	cd engine/proto && $(TOOL) buf lint
-	cd engine/proto && $(TOOL) buf format --diff --exit-code
+	cd engine/proto && $(TOOL) buf lint --path prony
+	cd engine/proto && $(TOOL) buf format --path prony --diff --exit-code
 
 fmt: ## Write the formatting of Go files and the schema
 	cd engine && $(TOOL) gofumpt -w $(MODULES:%=../%)
-	cd engine/proto && $(TOOL) buf format --write
+	cd engine/proto && $(TOOL) buf format --path prony --write
 
 generate: proto pages ## Regenerate all that is generated: protobuf code and report pages
 
-proto: ## Regenerate engine/queuepb and engine/adminpb from engine/proto
-	rm -rf engine/queuepb engine/adminpb
+proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, the REST gateways and the OpenAPI files from engine/proto
+	rm -rf engine/queuepb engine/adminpb engine/rest/gateway engine/rest/openapi
 	cd engine/proto && $(TOOL) buf generate
+
+$(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
+	cd ci/tools && GOWORK=off go run ./httprules ../../engine/proto
 
 pages: ## Render the pages under reports/ again from reports/data
 	@set -e; for data in reports/data/*/; do \

@@ -14,6 +14,7 @@ package adminpb
 
 import (
 	queuepb "github.com/pronybench/prony/engine/queuepb"
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -2955,7 +2956,7 @@ var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1aprony/queue/v1/queue.proto\"\xfe\x01\n" +
+	"\x1aprony/admin/v1/admin.proto\x12\x0eprony.admin.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1aprony/queue/v1/queue.proto\"\xfe\x01\n" +
 	"\vQueuePolicy\x127\n" +
 	"\tplacement\x18\x01 \x01(\x0e2\x19.prony.admin.v1.PlacementR\tplacement\x12!\n" +
 	"\fmax_attempts\x18\x02 \x01(\rR\vmaxAttempts\x12\x19\n" +
@@ -3156,31 +3157,36 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rSCOPE_PRODUCE\x10\x01\x12\x0e\n" +
 	"\n" +
 	"SCOPE_WORK\x10\x02\x12\x0f\n" +
-	"\vSCOPE_ADMIN\x10\x032\xec\f\n" +
-	"\fAdminService\x12S\n" +
+	"\vSCOPE_ADMIN\x10\x032\xdd\x10\n" +
+	"\fAdminService\x12g\n" +
 	"\n" +
-	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\x12M\n" +
-	"\bGetQueue\x12\x1f.prony.admin.v1.GetQueueRequest\x1a .prony.admin.v1.GetQueueResponse\x12_\n" +
-	"\x0eConfigureQueue\x12%.prony.admin.v1.ConfigureQueueRequest\x1a&.prony.admin.v1.ConfigureQueueResponse\x12S\n" +
+	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/queues\x12e\n" +
+	"\bGetQueue\x12\x1f.prony.admin.v1.GetQueueRequest\x1a .prony.admin.v1.GetQueueResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/queues:get\x12\x80\x01\n" +
+	"\x0eConfigureQueue\x12%.prony.admin.v1.ConfigureQueueRequest\x1a&.prony.admin.v1.ConfigureQueueResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/queues:configure\x12p\n" +
 	"\n" +
-	"PauseQueue\x12!.prony.admin.v1.PauseQueueRequest\x1a\".prony.admin.v1.PauseQueueResponse\x12V\n" +
-	"\vResumeQueue\x12\".prony.admin.v1.ResumeQueueRequest\x1a#.prony.admin.v1.ResumeQueueResponse\x12S\n" +
+	"PauseQueue\x12!.prony.admin.v1.PauseQueueRequest\x1a\".prony.admin.v1.PauseQueueResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/queues:pause\x12t\n" +
+	"\vResumeQueue\x12\".prony.admin.v1.ResumeQueueRequest\x1a#.prony.admin.v1.ResumeQueueResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/queues:resume\x12p\n" +
 	"\n" +
-	"PurgeQueue\x12!.prony.admin.v1.PurgeQueueRequest\x1a\".prony.admin.v1.PurgeQueueResponse\x12P\n" +
-	"\tListTasks\x12 .prony.admin.v1.ListTasksRequest\x1a!.prony.admin.v1.ListTasksResponse\x12V\n" +
-	"\vCancelTasks\x12\".prony.admin.v1.CancelTasksRequest\x1a#.prony.admin.v1.CancelTasksResponse\x12M\n" +
-	"\bListDead\x12\x1f.prony.admin.v1.ListDeadRequest\x1a .prony.admin.v1.ListDeadResponse\x12V\n" +
-	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\x12P\n" +
-	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\x12V\n" +
-	"\vListTenants\x12\".prony.admin.v1.ListTenantsRequest\x1a#.prony.admin.v1.ListTenantsResponse\x12b\n" +
-	"\x0fConfigureTenant\x12&.prony.admin.v1.ConfigureTenantRequest\x1a'.prony.admin.v1.ConfigureTenantResponse\x12V\n" +
-	"\vCreateToken\x12\".prony.admin.v1.CreateTokenRequest\x1a#.prony.admin.v1.CreateTokenResponse\x12S\n" +
+	"PurgeQueue\x12!.prony.admin.v1.PurgeQueueRequest\x1a\".prony.admin.v1.PurgeQueueResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/queues:purge\x12c\n" +
+	"\tListTasks\x12 .prony.admin.v1.ListTasksRequest\x1a!.prony.admin.v1.ListTasksResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/tasks\x12s\n" +
+	"\vCancelTasks\x12\".prony.admin.v1.CancelTasksRequest\x1a#.prony.admin.v1.CancelTasksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/tasks:cancel\x12_\n" +
+	"\bListDead\x12\x1f.prony.admin.v1.ListDeadRequest\x1a .prony.admin.v1.ListDeadResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
+	"\x12\b/v1/dead\x12s\n" +
+	"\vRedriveDead\x12\".prony.admin.v1.RedriveDeadRequest\x1a#.prony.admin.v1.RedriveDeadResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/dead:redrive\x12k\n" +
+	"\tPurgeDead\x12 .prony.admin.v1.PurgeDeadRequest\x1a!.prony.admin.v1.PurgeDeadResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/dead:purge\x12k\n" +
+	"\vListTenants\x12\".prony.admin.v1.ListTenantsRequest\x1a#.prony.admin.v1.ListTenantsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/tenants\x12\x84\x01\n" +
+	"\x0fConfigureTenant\x12&.prony.admin.v1.ConfigureTenantRequest\x1a'.prony.admin.v1.ConfigureTenantResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/tenants:configure\x12t\n" +
+	"\vCreateToken\x12\".prony.admin.v1.CreateTokenRequest\x1a#.prony.admin.v1.CreateTokenResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tokens:create\x12g\n" +
 	"\n" +
-	"ListTokens\x12!.prony.admin.v1.ListTokensRequest\x1a\".prony.admin.v1.ListTokensResponse\x12V\n" +
-	"\vRotateToken\x12\".prony.admin.v1.RotateTokenRequest\x1a#.prony.admin.v1.RotateTokenResponse\x12V\n" +
-	"\vRevokeToken\x12\".prony.admin.v1.RevokeTokenRequest\x1a#.prony.admin.v1.RevokeTokenResponse\x12G\n" +
-	"\x06Backup\x12\x1d.prony.admin.v1.BackupRequest\x1a\x1e.prony.admin.v1.BackupResponse\x12P\n" +
-	"\tGetStatus\x12 .prony.admin.v1.GetStatusRequest\x1a!.prony.admin.v1.GetStatusResponseB4Z2github.com/pronybench/prony/engine/adminpb;adminpbb\x06proto3"
+	"ListTokens\x12!.prony.admin.v1.ListTokensRequest\x1a\".prony.admin.v1.ListTokensResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/tokens\x12t\n" +
+	"\vRotateToken\x12\".prony.admin.v1.RotateTokenRequest\x1a#.prony.admin.v1.RotateTokenResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tokens:rotate\x12t\n" +
+	"\vRevokeToken\x12\".prony.admin.v1.RevokeTokenRequest\x1a#.prony.admin.v1.RevokeTokenResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tokens:revoke\x12^\n" +
+	"\x06Backup\x12\x1d.prony.admin.v1.BackupRequest\x1a\x1e.prony.admin.v1.BackupResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/v1/backup\x12d\n" +
+	"\tGetStatus\x12 .prony.admin.v1.GetStatusRequest\x1a!.prony.admin.v1.GetStatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/statusB4Z2github.com/pronybench/prony/engine/adminpb;adminpbb\x06proto3"
 
 var (
 	file_prony_admin_v1_admin_proto_rawDescOnce sync.Once

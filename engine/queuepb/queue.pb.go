@@ -12,6 +12,7 @@
 package queuepb
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -2389,7 +2390,7 @@ var File_prony_queue_v1_queue_proto protoreflect.FileDescriptor
 
 const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\n" +
-	"\x1aprony/queue/v1/queue.proto\x12\x0eprony.queue.v1\"\x95\x01\n" +
+	"\x1aprony/queue/v1/queue.proto\x12\x0eprony.queue.v1\x1a\x1cgoogle/api/annotations.proto\"\x95\x01\n" +
 	"\aBackoff\x12\x1d\n" +
 	"\n" +
 	"initial_ms\x18\x01 \x01(\x04R\tinitialMs\x12\x15\n" +
@@ -2566,16 +2567,16 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
 	"\x12SETTLE_ACTION_FAIL\x10\x02\x12\x19\n" +
 	"\x15SETTLE_ACTION_RELEASE\x10\x03\x12\x18\n" +
-	"\x14SETTLE_ACTION_EXTEND\x10\x042\x82\x06\n" +
-	"\fQueueService\x12J\n" +
-	"\aEnqueue\x12\x1e.prony.queue.v1.EnqueueRequest\x1a\x1f.prony.queue.v1.EnqueueResponse\x12D\n" +
-	"\x05Claim\x12\x1c.prony.queue.v1.ClaimRequest\x1a\x1d.prony.queue.v1.ClaimResponse\x12M\n" +
-	"\bComplete\x12\x1f.prony.queue.v1.CompleteRequest\x1a .prony.queue.v1.CompleteResponse\x12A\n" +
-	"\x04Fail\x12\x1b.prony.queue.v1.FailRequest\x1a\x1c.prony.queue.v1.FailResponse\x12G\n" +
-	"\x06Extend\x12\x1d.prony.queue.v1.ExtendRequest\x1a\x1e.prony.queue.v1.ExtendResponse\x12J\n" +
-	"\aRelease\x12\x1e.prony.queue.v1.ReleaseRequest\x1a\x1f.prony.queue.v1.ReleaseResponse\x12J\n" +
-	"\aGetTask\x12\x1e.prony.queue.v1.GetTaskRequest\x1a\x1f.prony.queue.v1.GetTaskResponse\x12V\n" +
-	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\x12N\n" +
+	"\x14SETTLE_ACTION_EXTEND\x10\x042\xe8\a\n" +
+	"\fQueueService\x12h\n" +
+	"\aEnqueue\x12\x1e.prony.queue.v1.EnqueueRequest\x1a\x1f.prony.queue.v1.EnqueueResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tasks:enqueue\x12`\n" +
+	"\x05Claim\x12\x1c.prony.queue.v1.ClaimRequest\x1a\x1d.prony.queue.v1.ClaimResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/tasks:claim\x12l\n" +
+	"\bComplete\x12\x1f.prony.queue.v1.CompleteRequest\x1a .prony.queue.v1.CompleteResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/tasks:complete\x12\\\n" +
+	"\x04Fail\x12\x1b.prony.queue.v1.FailRequest\x1a\x1c.prony.queue.v1.FailResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/tasks:fail\x12d\n" +
+	"\x06Extend\x12\x1d.prony.queue.v1.ExtendRequest\x1a\x1e.prony.queue.v1.ExtendResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/tasks:extend\x12h\n" +
+	"\aRelease\x12\x1e.prony.queue.v1.ReleaseRequest\x1a\x1f.prony.queue.v1.ReleaseResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tasks:release\x12b\n" +
+	"\aGetTask\x12\x1e.prony.queue.v1.GetTaskRequest\x1a\x1f.prony.queue.v1.GetTaskResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/tasks/{id}\x12u\n" +
+	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tasks/{id}/result\x12N\n" +
 	"\aProduce\x12\x1e.prony.queue.v1.ProduceRequest\x1a\x1f.prony.queue.v1.ProduceResponse(\x010\x01\x12E\n" +
 	"\x04Work\x12\x1b.prony.queue.v1.WorkRequest\x1a\x1c.prony.queue.v1.WorkResponse(\x010\x01B4Z2github.com/pronybench/prony/engine/queuepb;queuepbb\x06proto3"
 
