@@ -1,0 +1,96 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// response notes what became of a call, for its observer.
+type response struct {
+	http.ResponseWriter
+
+	answer any
+	err    error
+}
+
+// Write answers the client. An error is the client's connection: there is nobody left to tell, and the generated
+// code would log it.
+func (w *response) Write(b []byte) (int, error) {
+	_, _ = w.ResponseWriter.Write(b)
+	return len(b), nil
+}
+
+// Unwrap lets http.ResponseController through.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// noteResponse is called by the generated code before it answers with a message.
+func noteResponse(_ context.Context, w http.ResponseWriter, m proto.Message) error {
+	if w, ok := w.(*response); ok {
+		w.answer = m
+	}
+	return nil
+}
+
+// watch serves one call of a route, and tells the observer.
+func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in *http.Request) {
+	if in.Method != r.method { // a HEAD, which the pattern of a GET takes too
+		notAllowed([]string{r.method})(w, in)
+		return
+	}
+	start := time.Now()
+	noted := &response{ResponseWriter: w}
+	serve.ServeHTTP(noted, in)
+	if h.observe != nil {
+		h.observe(Call{Method: r.rpc, Response: noted.answer, Err: noted.err, Took: time.Since(start)})
+	}
+}
+
+// serve carries out one call that the guard let through.
+func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
+	defer h.calls.Add(-1)
+	if h.calls.Add(1) > h.callsMax {
+		WriteError(w, exhausted("the server has as many calls under way as it may"))
+		return
+	}
+	// The generated code sees what it needs: of every header it would make metadata that nobody reads.
+	call := in.WithContext(in.Context())
+	call.Header, call.Host, call.RemoteAddr = http.Header{}, "", ""
+	if !r.hasBody() {
+		if err := checkQuery(r, in.URL); err != nil {
+			WriteError(w, err)
+			return
+		}
+		call.Body = http.NoBody
+		h.gateway.ServeHTTP(w, call)
+		return
+	}
+	b := &body{budget: &h.bodies, readMax: h.bodyReadMax}
+	defer b.free()
+	err := checkBody(in)
+	if err == nil {
+		err = b.read(w, in)
+	}
+	if err != nil {
+		WriteError(w, err)
+		return
+	}
+	call.Body = b
+	h.gateway.ServeHTTP(w, call)
+}
+
+// checkQuery refuses parameters that the request message does not have: the generated code passes over them.
+func checkQuery(r *route, u *url.URL) error {
+	if u.RawQuery == "" {
+		return nil
+	}
+	for name := range u.Query() {
+		if !r.parameter(name) {
+			return fieldError(name, "is not a parameter of this call: GET /openapi.json lists them")
+		}
+	}
+	return nil
+}

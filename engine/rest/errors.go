@@ -1,0 +1,126 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// retryDelay is what a handler that has too much under way asks a client to wait.
+const retryDelay = time.Second
+
+// WriteError answers with an error: the HTTP status that its gRPC code stands for, and code, message and details as
+// JSON. RESOURCE_EXHAUSTED, which is 429, has a Retry-After header. A Guard refuses calls with it.
+func WriteError(w http.ResponseWriter, err error) {
+	code := runtime.HTTPStatusFromCode(status.Code(err))
+	var own *httpError
+	if errors.As(err, &own) {
+		code, err = own.status, own.error
+	}
+	writeError(w, code, err)
+}
+
+// httpError has an HTTP status that no gRPC code stands for.
+type httpError struct {
+	status int
+	error
+}
+
+func (e *httpError) Unwrap() error { return e.error }
+
+func writeError(w http.ResponseWriter, code int, err error) {
+	if w, ok := w.(*response); ok {
+		w.err = err
+	}
+	s := status.Convert(err)
+	header := w.Header()
+	header.Set("Content-Type", jsonType)
+	if code == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", "Bearer")
+	}
+	if seconds, ok := retryAfter(s); ok {
+		header.Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
+	answer := s.Proto()
+	answer.Message = strings.ToValidUTF8(answer.GetMessage(), "\uFFFD")
+	text, err := marshalOptions.Marshal(answer)
+	if err != nil { // a detail of a type that is not known here
+		answer.Details = nil
+		text, _ = marshalOptions.Marshal(answer) // nothing is left that could fail
+	}
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(code)
+	_, _ = w.Write(text) // an error here is the client's connection: there is nobody left to tell
+}
+
+// retryAfter returns after how many whole seconds, rounded up, it is worth trying again.
+func retryAfter(s *status.Status) (seconds int64, ok bool) {
+	for _, d := range s.Details() {
+		if info, is := d.(*errdetails.RetryInfo); is {
+			delay := info.GetRetryDelay().AsDuration()
+			return max(1, int64((delay+time.Second-1)/time.Second)), true
+		}
+	}
+	return 1, s.Code() == codes.ResourceExhausted
+}
+
+// exhausted refuses a call because the server is full just now.
+func exhausted(why string) error {
+	s := status.New(codes.ResourceExhausted, why+": try again later")
+	if detailed, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(retryDelay)}); err == nil {
+		s = detailed
+	}
+	return s.Err()
+}
+
+// fieldError refuses a call for one field.
+func fieldError(field, problem string) error {
+	s := status.New(codes.InvalidArgument, field+": "+problem)
+	detailed, err := s.WithDetails(&errdetails.BadRequest{
+		FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}},
+	})
+	if err == nil {
+		s = detailed
+	}
+	return s.Err()
+}
+
+// gatewayError answers with an error that the generated code met: the service's, or one of the request.
+func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	var own *runtime.HTTPStatusError
+	if errors.As(err, &own) {
+		writeError(w, own.HTTPStatus, status.Error(codes.InvalidArgument, own.Err.Error()))
+		return
+	}
+	if b, ok := r.Body.(*body); ok && b.err != nil {
+		err = b.err // the generated code has made a text of it
+	} else if r.Body == http.NoBody {
+		err = queryError(err)
+	}
+	WriteError(w, err)
+}
+
+// routingError answers where the gateway's own routing differs from ours: it takes less of a path that is not well formed.
+func routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
+	notFound(w, r)
+}
+
+// textBytesMax is how much of a client's text an error repeats.
+const textBytesMax = 200
+
+// clip returns the beginning of a text, as valid UTF-8.
+func clip(text string) string {
+	if len(text) > textBytesMax {
+		text = text[:textBytesMax] + "..."
+	}
+	return strings.ToValidUTF8(text, "\uFFFD")
+}

@@ -1,0 +1,201 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+func TestMistakesInABodyNameTheField(t *testing.T) {
+	called := false
+	a := serve(t, &fakeQueue{enqueue: func(context.Context, *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+		called = true
+		return &queuepb.EnqueueResponse{}, nil
+	}}, Options{})
+	for body, want := range map[string]struct{ field, message string }{
+		`{"tasks":[{"queue":"q"},{"queue":"q","prio":1}]}`: {"tasks[1].prio", `unknown field "prio" (line 1, column 38): GET /openapi.json lists the fields`},
+		`{"tenants":"t"}`: {"tenants", `unknown field "tenants"`},
+		`{"tasks":[{"queue":"q","priority":"high"}]}`:          {"tasks[0].priority", `invalid value for uint32 field priority: "high"`},
+		`{"tasks":[{"priority":-1}]}`:                          {"tasks[0].priority", "-1"},
+		`{"tasks":[{"priority":4294967296}]}`:                  {"tasks[0].priority", "4294967296"},
+		`{"tasks":[{"max_attempts":1.5}]}`:                     {"tasks[0].max_attempts", "1.5"},
+		`{"tasks":[{"delay_ms":{}}]}`:                          {"tasks[0].delay_ms", "invalid value for uint64 field"},
+		`{"tasks":[{"backoff":{"initial_ms":"soon"}}]}`:        {"tasks[0].backoff.initial_ms", `"soon"`},
+		`{"tasks":[{"backoff":[1]}]}`:                          {"tasks[0].backoff", "unexpected token ["},
+		`{"tasks":{"queue":"q"}}`:                              {"tasks", "unexpected token {"},
+		`{"tasks":[{},[]]}`:                                    {"tasks[1]", "unexpected token ["},
+		`{"tasks":[1]}`:                                        {"tasks[0]", "unexpected token 1"},
+		`{"tenant":17}`:                                        {"tenant", "17"},
+		`{"tasks":[{"payload":"%%%"}]}`:                        {"tasks[0].payload", `"%%%"`},
+		`{"tasks":[{"payload":7}]}`:                            {"tasks[0].payload", "7"},
+		`{"tenant":"a","tenant":"b"}`:                          {"tenant", `duplicate field "tenant"`},
+		"{\n \"tenant\": \"grün\",\n \"tasks\": [{\"x\": 1}]}": {"tasks[0].x", "(line 3, column 13)"},
+		"{\"tenant\":\"\xff\"}":                                {"tenant", "invalid UTF-8"},
+		`{"tasks":[{"queue":"q"`:                               {"tasks[0].queue", "unexpected EOF"},
+		`{"tasks":[{"queue":"q"},]}`:                           {"tasks[0]", "unexpected token ]"},
+		`{"tenant":"` + strings.Repeat("x", 300) + `","tasks":[{"priority":"` + strings.Repeat("y", 3000) + `"}]}`: {"tasks[0].priority", "yyy..."},
+	} {
+		got := a.post("/v1/tasks:enqueue", body)
+		assert.Equal(t, http.StatusBadRequest, got.status, body)
+		assert.Equal(t, 3, got.Code, body)
+		assert.Equal(t, want.field, got.field(), "%s: %s", body, got.text)
+		assert.Contains(t, got.Message, want.message, body)
+		assert.True(t, strings.HasPrefix(got.Message, want.field+": "), got.Message)
+		assert.Less(t, len(got.text), 1_500, "an error repeats little of what was sent")
+	}
+	for body, message := range map[string]string{
+		`[]`: "unexpected token [", `"x"`: `unexpected token "x"`, `hello`: "hello", `{} {}`: "unexpected token {",
+		`{`: "unexpected EOF", `null`: "unexpected token null", `{tenant:1}`: "the body",
+	} {
+		got := a.post("/v1/tasks:enqueue", body)
+		assert.Equal(t, http.StatusBadRequest, got.status, body)
+		assert.Contains(t, got.Message, "the body: ")
+		assert.Contains(t, got.Message, message)
+	}
+	assert.False(t, called, "nothing of it comes to the service")
+	for _, body := range []string{"", " \n", "{}"} {
+		assert.Equal(t, http.StatusOK, a.post("/v1/tasks:enqueue", body).status)
+	}
+}
+
+func TestMistakesInAQueryNameTheField(t *testing.T) {
+	queue := serve(t, &fakeQueue{getTask: func(context.Context, *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+		t.Error("a mistake came to the service")
+		return &queuepb.GetTaskResponse{}, nil
+	}}, Options{})
+	h, err := NewAdmin(adminpb.UnimplementedAdminServiceServer{}, Options{})
+	require.NoError(t, err)
+	admin := serve(t, &fakeQueue{}, Options{})
+	admin.server.Config.Handler = h
+	for _, c := range []struct {
+		api                  *api
+		path, field, message string
+	}{
+		{queue, "/v1/tasks/a?tenat=t", "tenat", "is not a parameter of this call: GET /openapi.json lists them"},
+		{queue, "/v1/tasks/a?id=b", "id", "is not a parameter"},
+		{queue, "/v1/tasks/a?tenant=t&tenant=u", "tenant", "too many values"},
+		{queue, "/v1/tasks/a/result?wait_ms=soon", "wait_ms", `"soon"`},
+		{queue, "/v1/tasks/a/result?wait_ms=-1", "wait_ms", `"-1"`},
+		{queue, "/v1/tasks/a/result?waitMs=", "wait_ms", `""`},
+		{queue, "/v1/tasks/a/result?wait_ms=" + strings.Repeat("9", 5_000), "wait_ms", "999..."},
+		{admin, "/v1/tasks?state=GONE", "state", `"GONE"`},
+		{admin, "/v1/tasks?page_size=4294967296", "page_size", "4294967296"},
+		{admin, "/v1/dead?filter.reason=AGE", "reason", `"AGE"`},
+		{admin, "/v1/dead?filter=x", "filter", "is not a parameter"},
+		{admin, "/v1/dead?filter.reason.x=1", "filter.reason.x", "is not a parameter"},
+		{admin, "/v1/dead?filter.nothing=1", "filter.nothing", "is not a parameter"},
+	} {
+		got := c.api.get(c.path)
+		assert.Equal(t, http.StatusBadRequest, got.status, c.path)
+		assert.Equal(t, 3, got.Code, c.path)
+		assert.Equal(t, c.field, got.field(), "%s: %s", c.path, got.text)
+		assert.Contains(t, got.Message, c.message, c.path)
+	}
+	got := queue.get("/v1/tasks/a?tenant=%zz")
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	assert.Contains(t, got.Message, "%zz")
+	got = queue.post("/v1/tasks:enqueue?tenant=t", "{}")
+	assert.Equal(t, http.StatusBadRequest, got.status)
+	assert.Contains(t, got.Message, `the query "tenant=t" is not taken: put the fields into the body`)
+}
+
+func TestParametersReachTheService(t *testing.T) {
+	got := make(chan *queuepb.GetTaskRequest, 1)
+	a := serve(t, &fakeQueue{getTask: func(_ context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+		got <- in
+		return &queuepb.GetTaskResponse{}, nil
+	}}, Options{})
+	for path, id := range map[string]string{
+		"abc": "abc", "a%20b": "a b", "a:b": "a:b", "x%2Fresult": "x/result", "%C3%BC": "ü",
+	} {
+		assert.Equal(t, http.StatusOK, a.get("/v1/tasks/"+path+"?tenant=t%2Fu").status, path)
+		in := <-got
+		assert.Equal(t, id, in.GetId())
+		assert.Equal(t, "t/u", in.GetTenant())
+	}
+}
+
+// TestTheFieldAtAnOffset marks one place of a JSON text that is made at random and looks it up.
+func TestTheFieldAtAnOffset(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var text bytes.Buffer
+		at, path := -1, ""
+		space := func() { text.WriteString(rapid.SampledFrom([]string{"", " ", "\n", "\t "}).Draw(t, "space")) }
+		var value func(depth int, here string)
+		value = func(depth int, here string) {
+			space()
+			if at < 0 && rapid.IntRange(0, 9).Draw(t, "mark") == 0 {
+				at, path = text.Len(), here
+			}
+			kind := rapid.IntRange(0, 3).Draw(t, "kind")
+			switch {
+			case kind == 0 && depth > 0:
+				text.WriteByte('{')
+				for i := range rapid.IntRange(0, 3).Draw(t, "fields") {
+					if i > 0 {
+						text.WriteByte(',')
+					}
+					space()
+					key := fmt.Sprintf("k%d", i)
+					text.WriteString(`"` + key + `"`)
+					space()
+					text.WriteByte(':')
+					if here != "" {
+						key = here + "." + key
+					}
+					value(depth-1, key)
+				}
+				text.WriteByte('}')
+			case kind == 1 && depth > 0:
+				text.WriteByte('[')
+				for i := range rapid.IntRange(0, 3).Draw(t, "elements") {
+					if i > 0 {
+						text.WriteByte(',')
+					}
+					value(depth-1, fmt.Sprintf("%s[%d]", here, i))
+				}
+				text.WriteByte(']')
+			default:
+				text.WriteString(rapid.SampledFrom([]string{`"üx"`, "17", "null", "true", `""`, "1e400"}).Draw(t, "scalar"))
+			}
+			space()
+		}
+		value(4, "")
+		require.True(t, json.Valid(text.Bytes()), "%s", text.Bytes())
+		if at >= 0 {
+			require.Equal(t, clip(path), fieldAt(text.Bytes(), at), "%s at %d", text.Bytes(), at)
+		}
+	})
+}
+
+// FuzzBody sends anything as a body: each answer is JSON, and none is a failure of the server.
+func FuzzBody(f *testing.F) {
+	for _, seed := range []string{
+		"", "{}", `{"tasks":[{"queue":"q","payload":"eA=="}]}`, `{"tasks":[{"x":1}]}`, "{\"tenant\":\"\xff\"}", `{"tasks":[[[[[[`, "\x00", `{"a":"` + "\n" + `"}`,
+		strings.Repeat("[", 20_000), `{"tasks":[{"backoff":{"initial_ms":1e999}}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	h, err := NewQueue(&fakeQueue{}, Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		w, in := recorded(http.MethodPost, "/v1/tasks:enqueue", data)
+		h.ServeHTTP(w, in)
+		if w.Code != http.StatusOK && w.Code != http.StatusBadRequest || !json.Valid(w.Body.Bytes()) {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+}

@@ -1,0 +1,132 @@
+// Package rest answers REST calls with JSON for the queue service and the admin service.
+//
+// The paths are those of the google.api.http rules in engine/proto; the code that carries a call over is generated
+// from them under gateway/, and the OpenAPI descriptions under openapi/. A call goes to the service in this
+// process, without a second connection. What the generated code leaves open is strict here: unknown fields
+// and query parameters are refused, a mistake names its field, everything is bounded, and every error is JSON.
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+	admingw "github.com/pronybench/prony/engine/rest/gateway/adminpb"
+	queuegw "github.com/pronybench/prony/engine/rest/gateway/queuepb"
+)
+
+// Options say how calls are guarded and watched.
+type Options struct {
+	// Guard, if not nil, is put around each call. It authenticates: it hands the call on with the caller's
+	// identity in the request's context, where the service looks for it, or answers by WriteError. It sees the
+	// request before its body is read. The OpenAPI description is not guarded.
+	Guard func(http.Handler) http.Handler
+	// Observe, if not nil, is told of each call that has an RPC, also of those that the guard refused. It is
+	// called by the call's goroutine.
+	Observe func(Call)
+}
+
+// Call is a call that was answered.
+type Call struct {
+	Method   string // as gRPC writes it: "/prony.queue.v1.QueueService/Enqueue"
+	Response any    // the RPC's answer; nil when the call was refused as a whole
+	Err      error  // why it was
+	Took     time.Duration
+}
+
+// Bounds of what one handler holds at a time.
+const (
+	bodyBytesMax   = 16 << 20  // of one request, as on the gRPC listener
+	bodiesBytesMax = 256 << 20 // of all requests under way
+	callsMax       = 1 << 14   // under way, waiting claims included
+	bodyReadMax    = 30 * time.Second
+)
+
+// handler answers the calls of one service.
+type handler struct {
+	routes  []*route
+	mux     *http.ServeMux
+	gateway *runtime.ServeMux
+	observe func(Call)
+
+	calls       atomic.Int64 // under way
+	callsMax    int64
+	bodies      budget
+	bodyReadMax time.Duration
+}
+
+// NewQueue returns a handler of the queue service's REST paths and of GET /openapi.json.
+func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, error) {
+	return newHandler(queuepb.File_prony_queue_v1_queue_proto.Services().ByName("QueueService"), queueOpenAPI, o,
+		func(mux *runtime.ServeMux) error {
+			return queuegw.RegisterQueueServiceHandlerServer(context.Background(), mux, service)
+		})
+}
+
+// NewAdmin returns a handler of the admin service's REST paths and of GET /openapi.json.
+func NewAdmin(service adminpb.AdminServiceServer, o Options) (http.Handler, error) {
+	return newHandler(adminpb.File_prony_admin_v1_admin_proto.Services().ByName("AdminService"), adminOpenAPI, o,
+		func(mux *runtime.ServeMux) error {
+			return admingw.RegisterAdminServiceHandlerServer(context.Background(), mux, service)
+		})
+}
+
+func newHandler(service serviceDescriptor, openAPI []byte, o Options, register func(*runtime.ServeMux) error) (*handler, error) {
+	routes, err := routesOf(service)
+	if err != nil {
+		return nil, err
+	}
+	h := &handler{
+		routes: routes, mux: http.NewServeMux(), gateway: newGateway(), observe: o.Observe,
+		callsMax: callsMax, bodies: budget{max: bodiesBytesMax}, bodyReadMax: bodyReadMax,
+	}
+	if err := register(h.gateway); err != nil {
+		return nil, fmt.Errorf("register the REST paths: %w", err)
+	}
+	allowed := map[string][]string{"/openapi.json": {http.MethodGet}}
+	h.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", jsonType)
+		_, _ = w.Write(openAPI) // an error here is the asker's connection
+	})
+	for _, r := range routes {
+		serve := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) { h.serve(r, w, in) }))
+		if o.Guard != nil {
+			serve = o.Guard(serve)
+		}
+		h.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, in *http.Request) { h.watch(r, serve, w, in) })
+		allowed[r.path] = append(allowed[r.path], r.method)
+	}
+	for path, methods := range allowed {
+		h.mux.HandleFunc(path, notAllowed(methods))
+	}
+	h.mux.HandleFunc("/", notFound)
+	return h, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// newGateway returns a router for the generated code. Which route a call takes was decided before it comes there.
+func newGateway() *runtime.ServeMux {
+	none := func(string) (string, bool) { return "", false }
+	return runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
+		runtime.WithIncomingHeaderMatcher(none),
+		runtime.WithOutgoingHeaderMatcher(none),
+		runtime.WithOutgoingTrailerMatcher(none),
+		runtime.WithErrorHandler(gatewayError),
+		runtime.WithRoutingErrorHandler(routingError),
+		runtime.WithForwardResponseOption(noteResponse),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithWriteContentLength(),
+		// An escaped slash stays a part of an id, as it did when the route was chosen.
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllExceptSlash),
+	)
+}
