@@ -7,19 +7,27 @@ import (
 	"net/http/pprof"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/rest"
+	"github.com/pronybench/prony/engine/rpc"
 )
 
-// newAdmin returns the admin listener's server: probes, metrics, profiles, audit. It is apart from
-// the clients' listeners because profiles tell what the server does, and cost it time.
-func (n *Node) newAdmin() *http.Server {
+// newAdmin makes the admin listener's server: probes, metrics, profiles, audit, and the admin service over gRPC and
+// REST. It is apart from the clients' listeners because profiles tell what the server does, and cost it time.
+func (n *Node) newAdmin(service adminpb.AdminServiceServer) error {
+	if n.adminAt == nil {
+		return nil
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeLine(w, "ok") })
 	mux.HandleFunc("GET /readyz", n.readyz)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(n.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", n.metrics.page())
 	mux.HandleFunc("GET /audit", n.audit)
 	rates := &profileRates{}
 	mux.HandleFunc("PUT /debug/rates", rates.put)
@@ -28,15 +36,49 @@ func (n *Node) newAdmin() *http.Server {
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	api, err := rest.NewAdmin(service, n.restOptions())
+	if err != nil {
+		return fmt.Errorf("serve the admin service: %w", err)
+	}
+	mux.Handle("/v1/", api)
+	mux.Handle("/openapi.json", api)
+	n.adminGRPC = rpc.NewAdminServer(service, n.health, n.metrics.interceptors()...)
+	n.admin = n.boundedServer(grpcOrHTTP(n.adminGRPC, mux), adminAnswerMax)
+	n.admin.Protocols = new(http.Protocols)
+	n.admin.Protocols.SetHTTP1(true)
+	n.admin.Protocols.SetHTTP2(true)
+	n.admin.Protocols.SetUnencryptedHTTP2(true)
+	return nil
+}
+
+// grpcOrHTTP lets gRPC calls and all others come through one listener.
+func grpcOrHTTP(g *grpc.Server, others http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
+			g.ServeHTTP(w, r)
+			return
+		}
+		others.ServeHTTP(w, r)
+	})
 }
 
 func (n *Node) readyz(w http.ResponseWriter, _ *http.Request) {
-	if why := n.notReady.Load(); why != nil {
-		http.Error(w, *why, http.StatusServiceUnavailable)
+	if why := n.notReadyWhy(); why != "" {
+		http.Error(w, why, http.StatusServiceUnavailable)
 		return
 	}
 	writeLine(w, "ok")
+}
+
+// notReadyWhy says why the node is not ready, or "": it failed, it stops, or a shard is stalled.
+func (n *Node) notReadyWhy() string {
+	if why := n.notReady.Load(); why != nil {
+		return *why
+	}
+	if i, d := n.shards.UnderWay(); d > n.stallMax {
+		return fmt.Sprintf("shard %d is stalled: a commit has been under way for %v", i, d.Round(time.Millisecond))
+	}
+	return ""
 }
 
 func writeLine(w http.ResponseWriter, line string) {

@@ -199,7 +199,7 @@ func TestMetrics(t *testing.T) {
 	for _, name := range []string{
 		`prony_commit_seconds_count{shard="0"}`, `prony_commit_commands_count{shard="0"}`, `prony_storage_sets_total{shard="0"}`,
 		`prony_storage_set_bytes_total{shard="0"}`, `prony_storage_deletes_total{shard="0"}`, `prony_storage_gets_total{shard="0"}`,
-		"go_goroutines", "process_cpu_seconds_total",
+		"go_goroutines", "process_cpu_seconds_total", "prony_ready", "prony_queues",
 	} {
 		assert.True(t, strings.Contains(body, "\n"+name+" "), name)
 		assert.False(t, strings.Contains(body, "\n"+name+" 0\n"), name)

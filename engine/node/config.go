@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
@@ -19,17 +21,26 @@ type Config struct {
 	DataDir string
 	// Listen is where clients connect: "host:port" or "unix:/path"; port 0 lets the system choose.
 	Listen []string
+	// HTTP is the REST listener, "host:port"; empty means none.
+	HTTP string
 	// Admin is the admin listener, "host:port"; empty means none.
 	Admin string
 	// Shards is how many shards the node has, 1 to shard.ShardsMax; 0 means 1. It is settled when the data folder
 	// is first used.
-	Shards       int
+	Shards int
+	// StallMax is how long a commit may be under way before the node is not ready; 0 means 10s.
+	StallMax     time.Duration
 	Durability   storage.Durability
 	SyncInterval time.Duration // with storage.Interval
 	Limits       queue.Limits  // the zero value means queue.DefaultLimits
 	Queue        queue.Config
 	Log          *slog.Logger
+
+	fs vfs.FS // nil: the operating system's
 }
+
+// defaultStallMax is a long time for a commit: a slow disk takes a tenth of a second.
+const defaultStallMax = 10 * time.Second
 
 // unixPrefix marks the address of a Unix socket.
 const unixPrefix = "unix:"
@@ -52,6 +63,9 @@ func (c *Config) check() error {
 		}
 		errs = append(errs, checkLoopback("listen address", address))
 	}
+	if c.HTTP != "" {
+		errs = append(errs, checkLoopback("http address", c.HTTP))
+	}
 	if c.Admin != "" {
 		errs = append(errs, checkLoopback("admin address", c.Admin))
 	}
@@ -60,6 +74,9 @@ func (c *Config) check() error {
 	}
 	if _, err := storage.ParseDurability(string(c.Durability)); err != nil {
 		errs = append(errs, err)
+	}
+	if c.StallMax < 0 {
+		errs = append(errs, fmt.Errorf("stall bound %v is negative: use 0 for the default of %v", c.StallMax, defaultStallMax))
 	}
 	if c.SyncInterval < 0 || c.SyncInterval > time.Minute {
 		errs = append(errs, fmt.Errorf("sync interval %v is not above 0 and at most 1m", c.SyncInterval))

@@ -1,27 +1,37 @@
 package node
 
 import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// metrics are what /metrics shows. Queue figures are asked of the shards at each scrape,
-// over all of them: the label shard stands where each shard has figures of its own.
+// metrics are what /metrics shows. Figures of queues are over all shards; where each shard has figures of its own, they
+// have the label shard.
 type metrics struct {
 	registry       *prometheus.Registry
-	commitSeconds  *prometheus.HistogramVec
-	commitCommands *prometheus.HistogramVec
+	calls          *callMetrics
+	commitSeconds  *prometheus.HistogramVec // shard
+	commitCommands *prometheus.HistogramVec // shard
 }
 
 func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
+		calls:    newCallMetrics(),
 		commitSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_commit_seconds", Help: "Time from the submission of a commit until it was durable.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 2, 18),
@@ -31,24 +41,67 @@ func newMetrics() *metrics {
 			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
 		}, []string{"shard"}),
 	}
-	m.registry.MustRegister(m.commitSeconds, m.commitCommands,
+	m.registry.MustRegister(m.commitSeconds, m.commitCommands, buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.calls.collectors()...)
 	return m
+}
+
+// scrapesMax is how many scrapes may be under way.
+const scrapesMax = 8
+
+// page answers scrapes. What can't be had, a failed shard's figures, is left out of it.
+func (m *metrics) page() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: scrapesMax})
+}
+
+// buildInfo says what runs, in labels.
+func buildInfo() prometheus.Collector {
+	version, revision := "unknown", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "prony_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": runtime.Version()},
+	}, func() float64 { return 1 })
 }
 
 // commits returns what observes the commits of a shard.
 func (m *metrics) commits(i int) func(shard.CommitStats) {
-	seconds := m.commitSeconds.WithLabelValues(strconv.Itoa(i))
-	commands := m.commitCommands.WithLabelValues(strconv.Itoa(i))
+	label := strconv.Itoa(i)
+	seconds, commands := m.commitSeconds.WithLabelValues(label), m.commitCommands.WithLabelValues(label)
 	return func(s shard.CommitStats) {
 		seconds.Observe(s.Wait.Seconds())
 		commands.Observe(float64(s.Commands))
 	}
 }
 
-func (m *metrics) watch(g *shard.Group, stores []*storage.Store) {
+// restCall observes a call over REST.
+func (m *metrics) restCall(c rest.Call) { m.calls.rest(c) }
+
+// interceptors observe the calls over gRPC.
+func (m *metrics) interceptors() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(m.calls.unary), grpc.ChainStreamInterceptor(m.calls.stream)}
+}
+
+// watch adds what is asked of the node at each scrape.
+func (m *metrics) watch(n *Node) {
+	m.registry.MustRegister(newQueueCollector(n.stats))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "prony_ready", Help: "1 when /readyz says ok, 0 otherwise."},
+		func() float64 {
+			if n.notReadyWhy() != "" {
+				return 0
+			}
+			return 1
+		}))
 	counter := func(name, help string, value func(storage.Counters) uint64) {
-		for i, store := range stores {
+		for i, store := range n.stores {
 			m.registry.MustRegister(prometheus.NewCounterFunc(
 				prometheus.CounterOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"shard": strconv.Itoa(i)}},
 				func() float64 { return float64(value(store.Counters())) }))
@@ -58,50 +111,27 @@ func (m *metrics) watch(g *shard.Group, stores []*storage.Store) {
 	counter("prony_storage_set_bytes_total", "Bytes of keys and values set in the store.", func(c storage.Counters) uint64 { return c.SetBytes })
 	counter("prony_storage_deletes_total", "Keys deleted from the store.", func(c storage.Counters) uint64 { return c.Deletes })
 	counter("prony_storage_gets_total", "Keys looked up in the store.", func(c storage.Counters) uint64 { return c.Gets })
-	m.registry.MustRegister(&queueCollector{
-		shards:    g,
-		tasks:     prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", []string{"tenant", "queue", "state"}, nil),
-		enqueued:  prometheus.NewDesc("prony_queue_enqueued_total", "Tasks ever enqueued.", []string{"tenant", "queue"}, nil),
-		completed: prometheus.NewDesc("prony_queue_completed_total", "Tasks ever completed.", []string{"tenant", "queue"}, nil),
-	})
 }
 
-type queueCollector struct {
-	shards                     *shard.Group
-	tasks, enqueued, completed *prometheus.Desc
-}
+// statsMax is how long a scrape waits for the shards' figures: less than the scraper waits for the scrape.
+const statsMax = 5 * time.Second
 
-func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
-	out <- c.tasks
-	out <- c.enqueued
-	out <- c.completed
-}
-
-func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
+// stats asks the shards for their queues' figures. One that is stalled does not hold a scrape up for ever.
+func (n *Node) stats() ([]queue.Stats, error) {
 	type answer struct {
 		stats []queue.Stats
 		err   error
 	}
 	done := make(chan answer, 1)
-	err := c.shards.Stats(func(s []queue.Stats, err error) { done <- answer{s, err} })
-	var a answer
-	if err == nil {
-		a = <-done // the shards answer everything they took, also when it stops
-		err = a.err
+	if err := n.shards.Stats(func(s []queue.Stats, err error) { done <- answer{s, err} }); err != nil {
+		return nil, fmt.Errorf("ask the shards for their figures: %w", err)
 	}
-	if err != nil {
-		out <- prometheus.NewInvalidMetric(c.tasks, err)
-		return
-	}
-	for _, q := range a.stats {
-		gauge := func(state string, n uint64) {
-			out <- prometheus.MustNewConstMetric(c.tasks, prometheus.GaugeValue, float64(n), q.Tenant, q.Name, state)
-		}
-		gauge("ready", q.Ready)
-		gauge("delayed", q.Delayed)
-		gauge("leased", q.Leased)
-		gauge("dead", q.Dead)
-		out <- prometheus.MustNewConstMetric(c.enqueued, prometheus.CounterValue, float64(q.Enqueued), q.Tenant, q.Name)
-		out <- prometheus.MustNewConstMetric(c.completed, prometheus.CounterValue, float64(q.Completed), q.Tenant, q.Name)
+	over := time.NewTimer(n.statsMax)
+	defer over.Stop()
+	select {
+	case a := <-done:
+		return a.stats, a.err
+	case <-over.C:
+		return nil, fmt.Errorf("ask the shards for their figures: no answer within %v", n.statsMax)
 	}
 }

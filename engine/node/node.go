@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
@@ -33,10 +35,15 @@ type Node struct {
 	service   *rpc.Service
 	grpc      *grpc.Server
 	health    *health.Server
+	http      *http.Server
 	admin     *http.Server
+	adminGRPC *grpc.Server
 	listeners []net.Listener
+	httpAt    net.Listener
 	adminAt   net.Listener
 	metrics   *metrics
+	stallMax  time.Duration
+	statsMax  time.Duration
 
 	failed   chan error             // has the reason once the node can't go on
 	notReady atomic.Pointer[string] // why the node is not ready: it failed, or stops. The first reason stays
@@ -59,7 +66,7 @@ func Open(c Config) (_ *Node, err error) {
 		c.Limits = queue.DefaultLimits()
 	}
 	c.Shards = max(1, c.Shards)
-	n := &Node{log: c.Log, health: health.NewServer(), failed: make(chan error, 1)}
+	n := &Node{log: c.Log, health: health.NewServer(), failed: make(chan error, 1), stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax}
 	defer func() {
 		if err != nil {
 			n.close()
@@ -73,9 +80,15 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.openShards(c); err != nil {
 		return nil, err
 	}
-	n.metrics.watch(n.shards, n.stores)
+	n.metrics.watch(n)
 	n.service = rpc.NewService(n.shards, c.Limits)
-	n.grpc = rpc.NewServer(n.service, n.health)
+	n.grpc = rpc.NewServer(n.service, n.health, n.metrics.interceptors()...)
+	if err := n.newHTTP(); err != nil {
+		return nil, err
+	}
+	if err := n.newAdmin(adminpb.UnimplementedAdminServiceServer{}); err != nil {
+		return nil, err
+	}
 	n.serve()
 	return n, nil
 }
@@ -88,14 +101,17 @@ func (n *Node) listen(c Config) error {
 		}
 		n.listeners = append(n.listeners, l)
 	}
-	if c.Admin == "" {
-		return nil
+	var err error
+	if c.HTTP != "" {
+		if n.httpAt, err = listen(c.HTTP); err != nil {
+			return fmt.Errorf("http: %w", err)
+		}
 	}
-	l, err := listen(c.Admin)
-	if err != nil {
-		return fmt.Errorf("admin: %w", err)
+	if c.Admin != "" {
+		if n.adminAt, err = listen(c.Admin); err != nil {
+			return fmt.Errorf("admin: %w", err)
+		}
 	}
-	n.adminAt = l
 	return nil
 }
 
@@ -155,14 +171,8 @@ func (n *Node) serve() {
 			}
 		})
 	}
-	if n.adminAt != nil {
-		n.admin = n.newAdmin()
-		n.serving.Go(func() {
-			if err := n.admin.Serve(n.adminAt); err != nil && !errors.Is(err, http.ErrServerClosed) {
-				n.fail(fmt.Errorf("serve the admin listener: %w", err))
-			}
-		})
-	}
+	n.serveHTTP("the REST listener", n.http, n.httpAt)
+	n.serveHTTP("the admin listener", n.admin, n.adminAt)
 	for _, service := range []string{"", queuepb.QueueService_ServiceDesc.ServiceName} {
 		n.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
 	}
@@ -216,6 +226,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		n.grpc.GracefulStop()
 		close(stopped)
 	}()
+	n.stopHTTP(ctx)
 	select {
 	case <-stopped:
 	case <-ctx.Done():
@@ -224,19 +235,12 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		<-stopped
 	}
 	n.shards.Close()
-	var errs []error
-	if n.admin != nil {
-		// Profiles under way may be cut: they must not hold up the store.
-		closing, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		if err := n.admin.Shutdown(closing); err != nil {
-			errs = append(errs, n.admin.Close())
-		}
-	}
+	n.stopAdmin(ctx)
 	n.serving.Wait()
 	n.storesInUse.Lock() // an audit whose connection was cut still reads
 	defer n.storesInUse.Unlock()
 	n.storesClosed = true
+	var errs []error
 	for _, s := range n.stores {
 		errs = append(errs, s.Close())
 	}
@@ -245,11 +249,10 @@ func (n *Node) Shutdown(ctx context.Context) error {
 
 // close undoes a part of Open.
 func (n *Node) close() {
-	for _, l := range n.listeners {
-		n.warn(l.Close())
-	}
-	if n.adminAt != nil {
-		n.warn(n.adminAt.Close())
+	for _, l := range append(n.listeners, n.httpAt, n.adminAt) {
+		if l != nil {
+			n.warn(l.Close())
+		}
 	}
 	if n.shards != nil {
 		n.shards.Close()

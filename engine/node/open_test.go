@@ -27,10 +27,10 @@ func refused(t *testing.T, c node.Config) string {
 }
 
 func TestABadConfigListsAllItsProblems(t *testing.T) {
-	text := refused(t, node.Config{Listen: []string{"nonsense", "unix:", "0.0.0.0:1"}, Admin: "example.com:80", SyncInterval: -1, Durability: "maybe"})
+	text := refused(t, node.Config{Listen: []string{"nonsense", "unix:", "0.0.0.0:1"}, HTTP: "[::]:80", Admin: "example.com:80", SyncInterval: -1, Durability: "maybe"})
 	for _, want := range []string{
 		"data folder is empty", `listen address "nonsense"`, `listen address "unix:" has no path`, `"0.0.0.0:1" is not a loopback address`,
-		`admin address "example.com:80" is not a loopback address`, "sync interval", `durability "maybe"`,
+		`http address "[::]:80" is not a loopback address`, `admin address "example.com:80" is not a loopback address`, "sync interval", `durability "maybe"`,
 	} {
 		assert.Contains(t, text, want)
 	}
@@ -56,7 +56,8 @@ func TestATakenPortLeavesNothingBehind(t *testing.T) {
 	dir, socket := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "s")
 	for _, c := range []node.Config{
 		{Listen: []string{"unix:" + socket, taken.Addr().String()}},
-		{Listen: []string{"unix:" + socket}, Admin: taken.Addr().String()},
+		{Listen: []string{"unix:" + socket}, HTTP: taken.Addr().String()},
+		{Listen: []string{"unix:" + socket}, HTTP: "127.0.0.1:0", Admin: taken.Addr().String()},
 	} {
 		c.DataDir, c.Durability = dir, storage.None
 		text := refused(t, c)
@@ -105,6 +106,7 @@ func TestUnixSockets(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"unix:" + path}, n.Addresses())
 	assert.Empty(t, n.Admin())
+	assert.Empty(t, n.HTTP())
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "only its user may connect")

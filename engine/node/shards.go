@@ -34,7 +34,7 @@ func (n *Node) openShards(c Config) error {
 }
 
 func (n *Node) openStores(c Config) error {
-	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, Log: c.Log}
+	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log}
 	// What one shard would have, all of them share.
 	o.Cache = storage.NewCache(storage.DefaultCacheBytes)
 	defer o.Cache.Close()

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -25,10 +26,11 @@ const (
 	keepaliveMin      = 10 * time.Second
 )
 
-// NewServer returns a gRPC server with the queue service, health and reflection on it.
-func NewServer(s *Service, h *health.Server) *grpc.Server {
-	g := grpc.NewServer(
-		grpc.StreamInterceptor(s.endWatches),
+// NewServer returns a gRPC server with the queue service, health and reflection on it. Interceptors in the options
+// are around all others.
+func NewServer(s *Service, h *health.Server, options ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(append(options,
+		grpc.ChainStreamInterceptor(s.endWatches),
 		grpc.MaxConcurrentStreams(streamsMax),
 		grpc.MaxRecvMsgSize(messageInBytesMax),
 		grpc.InitialWindowSize(streamWindowBytes),
@@ -37,8 +39,18 @@ func NewServer(s *Service, h *health.Server) *grpc.Server {
 		grpc.WriteBufferSize(bufferBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveAfter, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
-	)
+	)...)
 	queuepb.RegisterQueueServiceServer(g, s)
+	healthpb.RegisterHealthServer(g, h)
+	reflection.Register(g)
+	return g
+}
+
+// NewAdminServer returns a gRPC server with the admin service, health and reflection on it, for its ServeHTTP: the
+// connections, their streams and their timeouts are its HTTP server's to bound.
+func NewAdminServer(s adminpb.AdminServiceServer, h *health.Server, options ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(messageInBytesMax))...)
+	adminpb.RegisterAdminServiceServer(g, s)
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
 	return g

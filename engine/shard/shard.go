@@ -63,6 +63,7 @@ type Shard struct {
 	failed  sync.Once
 
 	reading sync.WaitGroup // lists under way
+	deciding, releasing stage
 
 	pipe    chan decided
 	recycle chan []command // command slices that were released
@@ -147,11 +148,13 @@ func (s *Shard) decide() {
 		// Let those who are about to send something do so: it goes into the same batch.
 		runtime.Gosched()
 		commands, _ = s.inbox.take(commands)
+		s.deciding.begin()
 		d := s.decideAll(commands)
 		if d.err != nil {
 			s.fail(d.err)
 		}
 		s.pipe <- d
+		s.deciding.end()
 	}
 }
 
@@ -281,6 +284,7 @@ func (s *Shard) answer(r queue.Refill) error {
 func (s *Shard) release() {
 	defer close(s.done)
 	for d := range s.pipe {
+		s.releasing.begin()
 		for _, c := range d.early {
 			d.err = errors.Join(d.err, c.Wait())
 		}
@@ -300,6 +304,7 @@ func (s *Shard) release() {
 			c.release(s, d.err)
 		}
 		s.keep(d.commands)
+		s.releasing.end()
 	}
 }
 

@@ -1,0 +1,172 @@
+package node
+
+import (
+	"context"
+	"path"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rest"
+)
+
+// Values of the label api.
+const (
+	overGRPC = "grpc"
+	overREST = "rest"
+)
+
+// callMetrics count the calls of both APIs. On a stream nothing is done for a task, and little for a message.
+type callMetrics struct {
+	seconds *prometheus.HistogramVec // api, method
+	total   *prometheus.CounterVec   // api, method, code
+	refused *prometheus.CounterVec   // of, reason
+	open    *prometheus.GaugeVec     // method
+}
+
+func newCallMetrics() *callMetrics {
+	return &callMetrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "prony_call_seconds", Help: "Time from a call's arrival to its answer, without streams. Claim and AwaitResult include their wait.",
+			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 22),
+		}, []string{"api", "method"}),
+		total: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "prony_calls_total", Help: "Calls and streams that ended, by the code that they ended with.",
+		}, []string{"api", "method", "code"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "prony_refusals_total", Help: "What was refused: whole calls (of=call), and single items of batches and streams (of=item).",
+		}, []string{"of", "reason"}),
+		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "prony_streams_open", Help: "Streams that are open.",
+		}, []string{"method"}),
+	}
+}
+
+func (m *callMetrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open}
+}
+
+// done notes the end of a call or stream. rpc is the method's full name: one of those that are registered, never a client's invention.
+func (m *callMetrics) done(api, rpc string, err error) {
+	code := status.Code(err)
+	m.total.WithLabelValues(api, path.Base(rpc), code.String()).Inc()
+	if reason, is := refusals[code]; is {
+		m.refused.WithLabelValues("call", reason).Inc()
+	}
+}
+
+// answered notes a call that is not a stream.
+func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
+	m.seconds.WithLabelValues(api, path.Base(rpc)).Observe(took.Seconds())
+	m.done(api, rpc, err)
+	if err == nil {
+		m.items(answer)
+	}
+}
+
+func (m *callMetrics) rest(c rest.Call) { m.answered(overREST, c.Method, c.Response, c.Err, c.Took) }
+
+func (m *callMetrics) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	start := time.Now()
+	out, err := next(ctx, in)
+	m.answered(overGRPC, info.FullMethod, out, err, time.Since(start))
+	return out, err
+}
+
+func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	open := m.open.WithLabelValues(path.Base(info.FullMethod))
+	open.Inc()
+	defer open.Dec()
+	err := next(srv, &countedStream{s, m})
+	m.done(overGRPC, info.FullMethod, err)
+	return err
+}
+
+// countedStream counts the items that a stream's answers refuse.
+type countedStream struct {
+	grpc.ServerStream
+
+	calls *callMetrics
+}
+
+func (s *countedStream) SendMsg(m any) error {
+	s.calls.items(m)
+	return s.ServerStream.SendMsg(m)
+}
+
+// refusals are the codes that refuse a call. Others say that the client went away or that the server failed.
+var refusals = map[codes.Code]string{
+	codes.InvalidArgument:    "invalid_argument",
+	codes.NotFound:           "not_found",
+	codes.AlreadyExists:      "already_exists",
+	codes.PermissionDenied:   "permission_denied",
+	codes.Unauthenticated:    "unauthenticated",
+	codes.ResourceExhausted:  "resource_exhausted",
+	codes.FailedPrecondition: "failed_precondition",
+	codes.Unavailable:        "unavailable",
+	codes.Unimplemented:      "unimplemented",
+}
+
+// itemRefusals are the same words for the items of a batch.
+var itemRefusals = map[queuepb.ErrorCode]string{
+	queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:        "internal",
+	queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT:   "invalid_argument",
+	queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:          "not_found",
+	queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:        "stale_token",
+	queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED: "resource_exhausted",
+	queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:        "unavailable",
+	queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:  "permission_denied",
+}
+
+// items counts the items that an answer refuses.
+func (m *callMetrics) items(answer any) {
+	switch a := answer.(type) {
+	case *queuepb.ProduceResponse:
+		for _, answer := range a.GetAnswers() {
+			m.itemErrors(answer.GetErrors())
+		}
+	case *queuepb.WorkResponse:
+		for _, answer := range a.GetAnswers() {
+			m.itemErrors(answer.GetErrors())
+		}
+	case *queuepb.EnqueueResponse:
+		for _, result := range a.GetResults() {
+			m.itemError(result.GetError())
+		}
+	case interface {
+		GetResults() []*queuepb.SettleResult
+	}: // the settling calls, and those of the admin service that take ids
+		for _, result := range a.GetResults() {
+			m.itemError(result.GetError())
+		}
+	}
+}
+
+var _ = []interface {
+	GetResults() []*queuepb.SettleResult
+}{
+	(*queuepb.CompleteResponse)(nil), (*queuepb.FailResponse)(nil), (*queuepb.ExtendResponse)(nil), (*queuepb.ReleaseResponse)(nil),
+	(*adminpb.CancelTasksResponse)(nil), (*adminpb.RedriveDeadResponse)(nil), (*adminpb.PurgeDeadResponse)(nil),
+}
+
+func (m *callMetrics) itemErrors(errs []*queuepb.ItemError) {
+	for _, e := range errs {
+		m.itemError(e)
+	}
+}
+
+func (m *callMetrics) itemError(e *queuepb.ItemError) {
+	if e == nil {
+		return
+	}
+	reason, is := itemRefusals[e.GetCode()]
+	if !is {
+		reason = "internal"
+	}
+	m.refused.WithLabelValues("item", reason).Inc()
+}

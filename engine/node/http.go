@@ -1,0 +1,96 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/pronybench/prony/engine/rest"
+)
+
+// Limits of the HTTP listeners.
+const (
+	headerReadMax  = 10 * time.Second
+	headerBytesMax = 64 << 10
+	connectionIdle = 2 * time.Minute
+	// From the end of a request's header on: a claim waits for at most half of it.
+	answerMax = 2 * time.Minute
+	// Bounds the length of a profile and of a gRPC stream on the admin listener too.
+	adminAnswerMax = 10 * time.Minute
+	// adminStopMax is how long a stopping node waits for admin calls: profiles must not hold up the store.
+	adminStopMax = time.Second
+)
+
+// restOptions guards and watches the REST calls of both listeners.
+func (n *Node) restOptions() rest.Options {
+	return rest.Options{Observe: n.metrics.restCall}
+}
+
+// newHTTP makes the REST listener's server.
+func (n *Node) newHTTP() error {
+	if n.httpAt == nil {
+		return nil
+	}
+	h, err := rest.NewQueue(n.service, n.restOptions())
+	if err != nil {
+		return fmt.Errorf("serve REST: %w", err)
+	}
+	n.http = n.boundedServer(h, answerMax)
+	return nil
+}
+
+// boundedServer returns a server that holds no connection for ever. How long a body may take is for the handler to say.
+func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
+		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn),
+	}
+}
+
+// serveHTTP serves until the server is shut down. There is nothing to do for a listener that is off.
+func (n *Node) serveHTTP(what string, s *http.Server, l net.Listener) {
+	if s == nil {
+		return
+	}
+	n.serving.Go(func() {
+		if err := s.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			n.fail(fmt.Errorf("serve %s: %w", what, err))
+		}
+	})
+}
+
+// stopHTTP lets the REST calls end, and cuts those that do not end in time.
+func (n *Node) stopHTTP(ctx context.Context) {
+	if n.http == nil {
+		return
+	}
+	if err := n.http.Shutdown(ctx); err != nil {
+		n.log.Warn("cutting REST connections that did not end in time")
+		n.warn(n.http.Close())
+	}
+}
+
+// stopAdmin does so with the admin listener, which is needed to the last.
+func (n *Node) stopAdmin(ctx context.Context) {
+	if n.admin == nil {
+		return
+	}
+	closing, cancel := context.WithTimeout(ctx, adminStopMax)
+	defer cancel()
+	if err := n.admin.Shutdown(closing); err != nil {
+		n.warn(n.admin.Close())
+	}
+	n.adminGRPC.Stop()
+}
+
+// HTTP returns the address of the REST listener, or "".
+func (n *Node) HTTP() string {
+	if n.httpAt == nil {
+		return ""
+	}
+	return n.httpAt.Addr().String()
+}

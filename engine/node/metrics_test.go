@@ -1,0 +1,172 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// scrape returns what /metrics shows, by name and labels.
+func scrape(t *testing.T, n *Node) map[string]string {
+	t.Helper()
+	code, body := ask(t, n.Admin(), "/metrics")
+	require.Equal(t, http.StatusOK, code, "%s", body)
+	out := map[string]string{}
+	for lines := bufio.NewScanner(bytes.NewReader(body)); lines.Scan(); {
+		if line := lines.Text(); !strings.HasPrefix(line, "#") {
+			space := strings.LastIndexByte(line, ' ')
+			require.NotContains(t, out, line[:space])
+			out[line[:space]] = line[space+1:]
+		}
+	}
+	return out
+}
+
+func TestCallsAreCounted(t *testing.T) {
+	r := newRESTNode(t)
+	conn, err := grpc.NewClient("passthrough:///"+r.node.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // the test's own
+	c := queuepb.NewQueueServiceClient(conn)
+
+	// Two good tasks and two bad ones over each API, and a refused call.
+	tasks := []*queuepb.NewTask{{Queue: "q"}, {Queue: ""}, {Queue: "q"}, {Queue: "q", Priority: 10}}
+	_, err = c.Enqueue(r.ctx, &queuepb.EnqueueRequest{Tasks: tasks})
+	require.NoError(t, err)
+	_, err = c.Enqueue(r.ctx, &queuepb.EnqueueRequest{})
+	require.Error(t, err)
+	r.post("/v1/tasks:enqueue", `{"tasks":[{"queue":"q"},{},{"queue":"q"},{"queue":"q","priority":10}]}`, &queuepb.EnqueueResponse{})
+	_, _, err = r.send(r.ctx, http.MethodPost, "/v1/tasks:enqueue", `{}`)
+	require.NoError(t, err)
+	_, _, err = r.send(r.ctx, http.MethodPost, "/v1/tasks:enqueue", `not JSON`)
+	require.NoError(t, err)
+	claimed := r.claim("q", 0)
+	require.Len(t, claimed, 1)
+	stale := &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: claimed[0].GetId(), Token: 1 << 60}}}
+	_, err = c.Complete(r.ctx, stale)
+	require.NoError(t, err)
+
+	m := scrape(t, r.node)
+	for series, want := range map[string]string{
+		`prony_calls_total{api="grpc",code="OK",method="Enqueue"}`:              "1",
+		`prony_calls_total{api="grpc",code="InvalidArgument",method="Enqueue"}`: "1",
+		`prony_calls_total{api="rest",code="OK",method="Enqueue"}`:              "1",
+		`prony_calls_total{api="rest",code="InvalidArgument",method="Enqueue"}`: "2",
+		`prony_calls_total{api="rest",code="OK",method="Claim"}`:                "1",
+		`prony_call_seconds_count{api="grpc",method="Enqueue"}`:                 "2",
+		`prony_call_seconds_count{api="rest",method="Enqueue"}`:                 "3",
+		`prony_refusals_total{of="call",reason="invalid_argument"}`:             "3",
+		`prony_refusals_total{of="item",reason="invalid_argument"}`:             "4",
+		`prony_refusals_total{of="item",reason="stale_token"}`:                  "1",
+		`prony_enqueued_total`: "4", `prony_completed_total`: "0", `prony_queues`: "1", `prony_ready`: "1",
+		`prony_queue_tasks{queue="q",state="ready",tenant="default"}`: "3",
+	} {
+		assert.Equal(t, want, m[series], series)
+	}
+}
+
+func TestStreamsAreCounted(t *testing.T) {
+	r := newRESTNode(t)
+	conn, err := grpc.NewClient("passthrough:///"+r.node.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // the test's own
+	c := queuepb.NewQueueServiceClient(conn)
+	produce, err := c.Produce(r.ctx)
+	require.NoError(t, err)
+	require.NoError(t, produce.Send(&queuepb.ProduceRequest{Frame: 1, Tasks: []*queuepb.NewTask{{Queue: "q"}, {}, {}}}))
+	_, err = produce.Recv()
+	require.NoError(t, err)
+	work, err := c.Work(r.ctx)
+	require.NoError(t, err)
+	require.NoError(t, work.Send(&queuepb.WorkRequest{
+		Open: &queuepb.WorkOpen{Queues: []string{"empty"}}, Frame: 1, Settlements: []*queuepb.Settlement{{Id: "x", Action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}},
+	}))
+	_, err = work.Recv()
+	require.NoError(t, err)
+	m := scrape(t, r.node)
+	assert.Equal(t, "1", m[`prony_streams_open{method="Produce"}`])
+	assert.Equal(t, "1", m[`prony_streams_open{method="Work"}`])
+	assert.Equal(t, "3", m[`prony_refusals_total{of="item",reason="invalid_argument"}`])
+	require.NoError(t, produce.CloseSend())
+	_, err = produce.Recv()
+	require.Error(t, err)
+	require.Eventually(t, func() bool { return scrape(t, r.node)[`prony_streams_open{method="Produce"}`] == "0" }, adminPatience, 1)
+	m = scrape(t, r.node)
+	assert.Equal(t, "1", m[`prony_calls_total{api="grpc",code="OK",method="Produce"}`])
+	assert.NotContains(t, m, `prony_call_seconds_count{api="grpc",method="Produce"}`, "a stream is not a call that is answered")
+	require.NoError(t, work.CloseSend())
+	_, err = work.Recv()
+	require.Error(t, err)
+}
+
+// gathered returns what a collector collects, by name and labels.
+func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			key := f.GetName()
+			for _, l := range m.GetLabel() {
+				key += " " + l.GetValue()
+			}
+			out[key] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+		}
+	}
+	return out
+}
+
+func TestQueueSeriesAreBounded(t *testing.T) {
+	var stats []queue.Stats
+	for i := range uint64(5) {
+		stats = append(stats, queue.Stats{Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Enqueued: 10_000 * i, Completed: 3})
+	}
+	stats = append(stats, queue.Stats{Tenant: "t", Name: otherQueues, Ready: 9_999}) // a queue may have that name
+	c := newQueueCollector(func() ([]queue.Stats, error) { return stats, nil })
+	all := gathered(t, c)
+	assert.InDelta(t, 6, all["prony_queues"], 0)
+	assert.InDelta(t, 100_000, all["prony_enqueued_total"], 0)
+	assert.InDelta(t, 15, all["prony_completed_total"], 0)
+	for i := range 5 {
+		assert.InDelta(t, 1000*i, all[fmt.Sprintf("prony_queue_tasks %d dead t", i)], 0)
+	}
+	assert.NotContains(t, all, "prony_queue_tasks _other ready ")
+
+	c.seriesMax = 3
+	few := gathered(t, c)
+	assert.Less(t, len(few), len(all))
+	for series, want := range map[string]float64{
+		"prony_queue_tasks _other ready t": 9_999, "prony_queue_tasks 4 ready t": 4, "prony_queue_tasks 3 leased t": 300,
+		"prony_queue_tasks _other ready ": 0 + 1 + 2, "prony_queue_tasks _other delayed ": 30, "prony_queue_tasks _other leased ": 300, "prony_queue_tasks _other dead ": 3_000,
+		"prony_queue_enqueued_total _other ": 30_000, "prony_queue_completed_total _other ": 9,
+		"prony_queues": 6, "prony_enqueued_total": 100_000, "prony_completed_total": 15,
+	} {
+		assert.InDelta(t, want, few[series], 0, series)
+		assert.Contains(t, few, series)
+	}
+	assert.NotContains(t, few, "prony_queue_tasks 2 ready t")
+	assert.Equal(t, 1_000, queueSeriesMax)
+}
+
+func TestAScrapeOfAStoppedShardSaysSo(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newQueueCollector(func() ([]queue.Stats, error) { return nil, errors.New("the shard is stopping") }))
+	_, err := registry.Gather()
+	require.ErrorContains(t, err, "the shard is stopping")
+}
