@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -244,6 +245,8 @@ func TestAClaimEndsWhenItsClientLeaves(t *testing.T) {
 
 func TestTooManyCallsAreRefusedEarly(t *testing.T) {
 	waiting, release := make(chan struct{}), make(chan struct{})
+	letGo := sync.OnceFunc(func() { close(release) })
+	defer letGo()
 	a := serve(t, &fakeQueue{claim: func(context.Context, *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 		waiting <- struct{}{}
 		<-release
@@ -254,10 +257,10 @@ func TestTooManyCallsAreRefusedEarly(t *testing.T) {
 	go func() { done <- a.post("/v1/tasks:claim", "{}") }()
 	<-waiting
 	got := a.post("/v1/tasks:enqueue", "{}")
-	assert.Equal(t, http.StatusTooManyRequests, got.status)
+	require.Equal(t, http.StatusTooManyRequests, got.status)
 	assert.Equal(t, "1", got.header.Get("Retry-After"))
 	assert.Equal(t, "1s", got.Details[0].RetryDelay)
-	close(release)
+	letGo()
 	assert.Equal(t, http.StatusOK, (<-done).status)
 	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:enqueue", "{}").status)
 	assert.Zero(t, a.handler.calls.Load())

@@ -119,7 +119,7 @@ func TestParametersReachTheService(t *testing.T) {
 	for path, id := range map[string]string{
 		"abc": "abc", "a%20b": "a b", "a:b": "a:b", "x%2Fresult": "x/result", "%C3%BC": "ü",
 	} {
-		assert.Equal(t, http.StatusOK, a.get("/v1/tasks/"+path+"?tenant=t%2Fu").status, path)
+		require.Equal(t, http.StatusOK, a.get("/v1/tasks/"+path+"?tenant=t%2Fu").status, path)
 		in := <-got
 		assert.Equal(t, id, in.GetId())
 		assert.Equal(t, "t/u", in.GetTenant())
