@@ -1,0 +1,54 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/base64"
+	"strings"
+)
+
+// The text of a secret, all of it in a URL's and a header's characters:
+//
+//	prony_ | token id: 10 random bytes, base32 | _ | 32 random bytes, base64
+//
+// The prefix lets scanners of leaked secrets find it, and the id makes looking it up one access to a map.
+const (
+	secretPrefix = "prony_"
+	idLen        = 16
+	secretLen    = len(secretPrefix) + idLen + 1 + 43
+)
+
+var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// secretHash is what is kept of a secret. The secret has 256 random bits, so a plain hash can't be searched.
+type secretHash [sha256.Size]byte
+
+func newTokenID() string {
+	var b [10]byte
+	_, _ = rand.Read(b[:]) // it never fails: it ends the process instead
+	return idEncoding.EncodeToString(b[:])
+}
+
+func newSecret(id string) (string, secretHash) {
+	var b [32]byte
+	_, _ = rand.Read(b[:])
+	text := secretPrefix + id + "_" + base64.RawURLEncoding.EncodeToString(b[:])
+	return text, hashSecret(text)
+}
+
+// hashSecret hashes the whole text, so that there is only one text for a hash.
+func hashSecret(text string) secretHash {
+	var b [secretLen]byte
+	copy(b[:], text)
+	return sha256.Sum256(b[:])
+}
+
+// secretID returns the id of the token that a secret is of, if the text has the form of a secret.
+func secretID(text string) (string, bool) {
+	const end = len(secretPrefix) + idLen
+	if len(text) != secretLen || !strings.HasPrefix(text, secretPrefix) || text[end] != '_' {
+		return "", false
+	}
+	return text[len(secretPrefix):end], true
+}

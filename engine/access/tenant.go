@@ -1,0 +1,126 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// TenantsMax is how many tenants may have quotas.
+const TenantsMax = 10_000
+
+// Quotas bound what a tenant may use over all shards. 0 means no bound.
+type Quotas struct {
+	TasksMax        uint64 // that it holds, in all states
+	BytesMax        uint64 // of their payloads
+	EnqueuesPerSMax uint64
+	LeasesMax       uint64 // at once
+	PayloadBytesMax uint64 // of one task
+}
+
+// The names of quotas, as errors carry them and the API spells them.
+const (
+	quotaTasks    = "tasks_max"
+	quotaBytes    = "bytes_max"
+	quotaEnqueues = "enqueues_per_s_max"
+	quotaLeases   = "leases_max"
+	quotaPayload  = "payload_bytes_max"
+)
+
+func (q *Quotas) check() error {
+	for _, f := range []struct {
+		name  string
+		value uint64
+	}{
+		{quotaTasks, q.TasksMax},
+		{quotaBytes, q.BytesMax},
+		{quotaEnqueues, q.EnqueuesPerSMax},
+		{quotaLeases, q.LeasesMax},
+		{quotaPayload, q.PayloadBytesMax},
+	} {
+		if f.value > math.MaxInt64 {
+			return &queue.FieldError{Field: "quotas." + f.name, Problem: fmt.Sprintf("%d is above %d: use 0 for no bound", f.value, uint64(math.MaxInt64))}
+		}
+	}
+	return nil
+}
+
+// Tenant is a tenant's quotas and what it uses.
+type Tenant struct {
+	Name   string
+	Quotas Quotas
+	// What its queues hold over all shards.
+	Tasks, Bytes, Leases uint64
+}
+
+// ConfigureTenant sets a tenant's quotas as a whole; none at all forgets them. The error is a *queue.FieldError, a
+// *DeniedError, ErrTooMany or the store's.
+func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name string, q Quotas) (Tenant, error) {
+	if err := mayAdministerTenants(by); err != nil {
+		return Tenant{}, err
+	}
+	if err := queue.CheckName("tenant", name); err != nil {
+		return Tenant{}, err
+	}
+	if err := q.check(); err != nil {
+		return Tenant{}, err
+	}
+	err := r.change(ctx, func(s *snapshot) (change, error) {
+		if q == (Quotas{}) {
+			delete(s.quotas, name)
+			return change{deletes: []string{tenantPrefix + name}}, nil
+		}
+		if _, had := s.quotas[name]; !had && len(s.quotas) >= TenantsMax {
+			return change{}, fmt.Errorf("%w tenants: %d have quotas: take those of others away", ErrTooMany, len(s.quotas))
+		}
+		s.quotas[name] = q
+		return change{puts: []Record{encodeTenant(name, q)}}, nil
+	})
+	if err != nil {
+		return Tenant{}, err
+	}
+	return r.tenant(name), nil
+}
+
+func mayAdministerTenants(by *Identity) error {
+	if !by.Scopes.Any(Admin) || !by.Operator() {
+		return &DeniedError{"tenants are an operator's: use a token for all tenants with the scope admin"}
+	}
+	return nil
+}
+
+// Tenants returns the tenants that have quotas, tokens or queues, by name. The error is a *DeniedError.
+func (r *Registry) Tenants(by *Identity) ([]Tenant, error) {
+	if err := mayAdministerTenants(by); err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	for _, t := range r.current.Load().tokens {
+		if t.Tenant != AllTenants {
+			names[t.Tenant] = true
+		}
+	}
+	r.accounts.Range(func(name, _ any) bool { // those of tenants with quotas or queues
+		names[name.(string)] = true
+		return true
+	})
+	out := make([]Tenant, 0, len(names))
+	for name := range names {
+		out = append(out, r.tenant(name))
+	}
+	slices.SortFunc(out, func(a, b Tenant) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (r *Registry) tenant(name string) Tenant {
+	t := Tenant{Name: name, Quotas: r.current.Load().quotas[name]}
+	if found, ok := r.accounts.Load(name); ok {
+		a := found.(*account)
+		t.Tasks, t.Bytes, t.Leases = count(&a.tasks), count(&a.bytes), count(&a.leases)
+	}
+	return t
+}

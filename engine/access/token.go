@@ -1,0 +1,321 @@
+package access
+
+import (
+	"cmp"
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Bounds of tokens.
+const (
+	// TokensMax is how many tokens a registry holds.
+	TokensMax = 10_000
+	// TenantTokensMax is how many of them are one tenant's: it can't use up what the others need.
+	TenantTokensMax = 100
+	// NoteBytesMax is the length of the longest note.
+	NoteBytesMax = 256
+	// LifeMsMax is the longest life of a token that expires: 100 years.
+	LifeMsMax = 100 * 365 * 24 * 3600_000
+	// GraceMsMax is the longest grace of a replaced secret: 30 days.
+	GraceMsMax = 30 * 24 * 3600_000
+
+	// secretsMax is how many secrets of a token may be good at once: the newest, and replaced ones in their grace.
+	secretsMax = 5
+	// expiredKeptMs is how long an expired token is still listed: a day, for whoever wonders why it stopped.
+	expiredKeptMs = 24 * 3600_000
+)
+
+// Token is what is known of an access token. Its secret is not.
+type Token struct {
+	// ID is public: it names the token in calls and logs.
+	ID     string
+	Tenant string // or AllTenants
+	Scopes Scopes
+	Note   string
+	// Unix milliseconds; ExpiresAtMs is 0 for a token that does not expire.
+	CreatedAtMs, ExpiresAtMs int64
+}
+
+// NewToken is what a token is made from.
+type NewToken struct {
+	Tenant      string // or AllTenants
+	Scopes      Scopes
+	ExpiresInMs uint64 // 0 means never
+	Note        string
+}
+
+// token is a token in memory. It is never changed, only replaced.
+type token struct {
+	Token
+
+	adminFile bool      // it is the one whose secret the server wrote to its data folder
+	secrets   []*secret // the newest first; the others have an end
+}
+
+// secret is one secret of a token, and who shows it.
+type secret struct {
+	hash     secretHash
+	untilMs  int64 // 0 means as long as the token
+	identity *Identity
+}
+
+func (t *token) newSecret(hash secretHash) *secret {
+	return &secret{hash: hash, identity: &Identity{
+		TokenID: t.ID, Tenant: t.Tenant, Scopes: t.Scopes, done: make(chan struct{}),
+	}}
+}
+
+// endMs is when a secret of the token is good no longer: math.MaxInt64 if that is not known.
+func (t *token) endMs(s *secret) int64 {
+	end := int64(math.MaxInt64)
+	for _, ms := range []int64{t.ExpiresAtMs, s.untilMs} {
+		if ms != 0 {
+			end = min(end, ms)
+		}
+	}
+	return end
+}
+
+// nobody takes the place of a token that does not exist, so that looking for it takes as long.
+var nobody = &token{secrets: []*secret{{}}}
+
+// Authenticate returns who shows a secret, at a time. It takes no lock. The error is ErrNoToken, ErrBadToken or
+// ErrExpired.
+func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
+	if text == "" {
+		return nil, ErrNoToken
+	}
+	id, ok := secretID(text)
+	if !ok {
+		return nil, ErrBadToken
+	}
+	hash := hashSecret(text)
+	t, ok := r.current.Load().tokens[id]
+	if !ok {
+		t = nobody
+	}
+	var found *secret
+	for _, s := range t.secrets {
+		if subtle.ConstantTimeCompare(hash[:], s.hash[:]) == 1 {
+			found = s
+		}
+	}
+	switch {
+	case !ok || found == nil:
+		return nil, ErrBadToken
+	case t.endMs(found) <= now.UnixMilli():
+		return nil, ErrExpired
+	}
+	return found.identity, nil
+}
+
+// CreateToken makes a token and returns its secret, which is kept nowhere. Nobody can make one that may do more than
+// the caller. The error is a *queue.FieldError, a *DeniedError, ErrTooMany or the store's.
+func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (Token, string, error) {
+	if err := n.check(); err != nil {
+		return Token{}, "", err
+	}
+	if err := mayGrant(by, n.Tenant, n.Scopes); err != nil {
+		return Token{}, "", err
+	}
+	t, text := r.newToken(n)
+	err := r.change(ctx, func(s *snapshot) (change, error) {
+		if err := s.roomFor(n.Tenant); err != nil {
+			return change{}, err
+		}
+		s.tokens[t.ID] = t
+		return change{puts: []Record{encodeToken(t)}}, nil
+	})
+	if err != nil {
+		return Token{}, "", err
+	}
+	return t.Token, text, nil
+}
+
+func (n *NewToken) check() error {
+	if n.Tenant != AllTenants {
+		if err := queue.CheckName("tenant", n.Tenant); err != nil {
+			return err
+		}
+	}
+	switch {
+	case n.Scopes == 0:
+		return &queue.FieldError{Field: "scopes", Problem: "is empty: name at least one"}
+	case !AllScopes.Contain(n.Scopes):
+		return &queue.FieldError{Field: "scopes", Problem: "has one that is not known: use produce, work and admin"}
+	case n.ExpiresInMs > LifeMsMax:
+		return &queue.FieldError{Field: "expires_in_ms", Problem: fmt.Sprintf("%d is above %d: use 0 for a token that does not expire", n.ExpiresInMs, uint64(LifeMsMax))}
+	case len(n.Note) > NoteBytesMax:
+		return &queue.FieldError{Field: "note", Problem: fmt.Sprintf("has %d bytes: use at most %d", len(n.Note), NoteBytesMax)}
+	case !utf8.ValidString(n.Note):
+		return &queue.FieldError{Field: "note", Problem: "is not valid UTF-8"}
+	}
+	return nil
+}
+
+// mayGrant refuses to hand out more than the caller has.
+func mayGrant(by *Identity, tenant string, scopes Scopes) error {
+	switch {
+	case !by.Scopes.Any(Admin):
+		return &DeniedError{"the access token has not the scope admin"}
+	case !by.Operator() && tenant != by.Tenant:
+		return &DeniedError{"the access token is for one tenant: it can't make tokens for others"}
+	case !by.Scopes.Contain(scopes):
+		return &DeniedError{fmt.Sprintf("the access token has the scopes %s: it can't give others", by.Scopes)}
+	}
+	return nil
+}
+
+func (r *Registry) newToken(n NewToken) (*token, string) {
+	now := r.now().UnixMilli()
+	t := &token{Token: Token{ID: newTokenID(), Tenant: n.Tenant, Scopes: n.Scopes, Note: n.Note, CreatedAtMs: now}}
+	if n.ExpiresInMs > 0 {
+		t.ExpiresAtMs = now + int64(n.ExpiresInMs)
+	}
+	text, hash := newSecret(t.ID)
+	t.secrets = []*secret{t.newSecret(hash)}
+	return t, text
+}
+
+func (s *snapshot) roomFor(tenant string) error {
+	if len(s.tokens) >= TokensMax {
+		return fmt.Errorf("%w tokens: there are %d: revoke those that are not used", ErrTooMany, len(s.tokens))
+	}
+	n := 0
+	for _, t := range s.tokens {
+		if t.Tenant == tenant {
+			n++
+		}
+	}
+	if n >= TenantTokensMax && tenant != AllTenants {
+		return fmt.Errorf("%w tokens: tenant %q has %d: revoke those that are not used", ErrTooMany, tenant, n)
+	}
+	return nil
+}
+
+// Tokens returns the tokens that the caller administers, of one tenant, or of all with an empty name. The error is a
+// *DeniedError.
+func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
+	switch {
+	case !by.Scopes.Any(Admin):
+		return nil, &DeniedError{"the access token has not the scope admin"}
+	case by.Operator():
+	case tenant == "":
+		tenant = by.Tenant
+	case tenant != by.Tenant:
+		return nil, &DeniedError{"the access token is for another tenant"}
+	}
+	var out []Token
+	for _, t := range r.current.Load().tokens {
+		if tenant == "" || t.Tenant == tenant {
+			out = append(out, t.Token)
+		}
+	}
+	slices.SortFunc(out, func(a, b Token) int {
+		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.CreatedAtMs, b.CreatedAtMs), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// RotateToken gives a token another secret. Those before it are good for graceMs more, or until they would have ended
+// anyway. The caller must have what the token has: the secret would give it away. The error is a *queue.FieldError, a
+// *DeniedError, ErrNotFound, ErrPrecondition or the store's.
+func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, graceMs uint64) (Token, string, error) {
+	if graceMs > GraceMsMax {
+		return Token{}, "", &queue.FieldError{Field: "grace_ms", Problem: fmt.Sprintf("%d is above %d", graceMs, uint64(GraceMsMax))}
+	}
+	var rotated *token
+	var text string
+	err := r.change(ctx, func(s *snapshot) (change, error) {
+		old, err := s.administered(by, id)
+		if err != nil {
+			return change{}, err
+		}
+		if err := mayGrant(by, old.Tenant, old.Scopes); err != nil {
+			return change{}, err
+		}
+		now := r.now().UnixMilli()
+		if old.endMs(old.secrets[0]) <= now {
+			return change{}, fmt.Errorf("%w: token %s has expired: make another one", ErrPrecondition, id)
+		}
+		rotated = &token{Token: old.Token, adminFile: old.adminFile}
+		var hash secretHash
+		text, hash = newSecret(id)
+		rotated.secrets = append(rotated.secrets, rotated.newSecret(hash))
+		until := now + int64(graceMs)
+		for _, o := range old.secrets {
+			kept := &secret{hash: o.hash, identity: o.identity, untilMs: until}
+			if o.untilMs != 0 {
+				kept.untilMs = min(until, o.untilMs)
+			}
+			if kept.untilMs > now {
+				rotated.secrets = append(rotated.secrets, kept)
+			}
+		}
+		if len(rotated.secrets) > secretsMax {
+			return change{}, fmt.Errorf("%w: token %s has %d replaced secrets in their grace time: wait for the first to end, or use grace_ms 0 to end all",
+				ErrPrecondition, id, secretsMax-1)
+		}
+		s.tokens[id] = rotated
+		return change{puts: []Record{encodeToken(rotated)}}, nil
+	})
+	if err != nil {
+		return Token{}, "", err
+	}
+	return rotated.Token, text, nil
+}
+
+// RevokeToken ends a token at once. The error is a *DeniedError, ErrNotFound or the store's.
+func (r *Registry) RevokeToken(ctx context.Context, by *Identity, id string) error {
+	return r.change(ctx, func(s *snapshot) (change, error) {
+		if _, err := s.administered(by, id); err != nil {
+			return change{}, err
+		}
+		delete(s.tokens, id)
+		return change{deletes: []string{tokenPrefix + id}}, nil
+	})
+}
+
+// administered returns a token that the caller administers. Another tenant's looks like none.
+func (s *snapshot) administered(by *Identity, id string) (*token, error) {
+	if !by.Scopes.Any(Admin) {
+		return nil, &DeniedError{"the access token has not the scope admin"}
+	}
+	t, ok := s.tokens[id]
+	if !ok || !by.Operator() && t.Tenant != by.Tenant {
+		return nil, ErrNotFound
+	}
+	return t, nil
+}
+
+// Empty tells whether the registry has no tokens at all, as before a server's first start.
+func (r *Registry) Empty() bool { return len(r.current.Load().tokens) == 0 }
+
+// AdminFileNote is the note of the operator's token that a server makes for itself.
+const AdminFileNote = "the server's admin.token"
+
+// ReplaceAdminFile makes an operator's token with all scopes, in place of the one that it made before. keep puts its
+// secret where the operator finds it; it is called before the token is good.
+func (r *Registry) ReplaceAdminFile(ctx context.Context, keep func(secret string) error) error {
+	t, text := r.newToken(NewToken{Tenant: AllTenants, Scopes: AllScopes, Note: AdminFileNote})
+	t.adminFile = true
+	return r.change(ctx, func(s *snapshot) (change, error) {
+		c := change{puts: []Record{encodeToken(t)}}
+		for id, old := range maps.Clone(s.tokens) {
+			if old.adminFile {
+				delete(s.tokens, id)
+				c.deletes = append(c.deletes, tokenPrefix+id)
+			}
+		}
+		s.tokens[t.ID] = t
+		return c, keep(text)
+	})
+}
