@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"sync"
@@ -15,12 +16,15 @@ import (
 type Options struct {
 	// Now is the clock: its wall time says when tokens expire, its monotonic time how fast tenants enqueue.
 	Now func() time.Time
+	// Log is told who changed what; nil means nobody.
+	Log *slog.Logger
 }
 
 // Registry holds tokens and tenants. Its methods are safe for concurrent use; Load is called once, before all but
 // Account and Close.
 type Registry struct {
 	now     func() time.Time
+	log     *slog.Logger
 	started time.Time
 	store   Store
 
@@ -42,9 +46,12 @@ type snapshot struct {
 
 // New returns an empty registry. Close it.
 func New(o Options) *Registry {
-	r := &Registry{now: o.Now, writing: make(chan struct{}, 1)}
+	r := &Registry{now: o.Now, log: o.Log, writing: make(chan struct{}, 1)}
 	if r.now == nil {
 		r.now = time.Now
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
 	}
 	r.started = r.now()
 	r.current.Store(&snapshot{})

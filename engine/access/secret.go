@@ -52,3 +52,12 @@ func secretID(text string) (string, bool) {
 	}
 	return text[len(secretPrefix):end], true
 }
+
+// IsTokenID tells whether a text has the form of a token's id.
+func IsTokenID(text string) bool {
+	if len(text) != idLen {
+		return false
+	}
+	_, err := idEncoding.DecodeString(text)
+	return err == nil
+}

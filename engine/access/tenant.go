@@ -83,6 +83,7 @@ func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name strin
 	if err != nil {
 		return Tenant{}, err
 	}
+	r.log.Info("configured a tenant", "tenant", name, "quotas", q, "by", by.TokenID)
 	return r.tenant(name), nil
 }
 

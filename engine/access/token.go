@@ -137,6 +137,7 @@ func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (T
 	if err != nil {
 		return Token{}, "", err
 	}
+	r.log.Info("made a token", "token", t.ID, "tenant", t.Tenant, "scopes", t.Scopes, "expires_at_ms", t.ExpiresAtMs, "by", by.TokenID)
 	return t.Token, text, nil
 }
 
@@ -270,18 +271,23 @@ func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, gra
 	if err != nil {
 		return Token{}, "", err
 	}
+	r.log.Info("rotated a token", "token", id, "tenant", rotated.Tenant, "grace_ms", graceMs, "by", by.TokenID)
 	return rotated.Token, text, nil
 }
 
 // RevokeToken ends a token at once. The error is a *DeniedError, ErrNotFound or the store's.
 func (r *Registry) RevokeToken(ctx context.Context, by *Identity, id string) error {
-	return r.change(ctx, func(s *snapshot) (change, error) {
+	err := r.change(ctx, func(s *snapshot) (change, error) {
 		if _, err := s.administered(by, id); err != nil {
 			return change{}, err
 		}
 		delete(s.tokens, id)
 		return change{deletes: []string{tokenPrefix + id}}, nil
 	})
+	if err == nil {
+		r.log.Info("revoked a token", "token", id, "by", by.TokenID)
+	}
+	return err
 }
 
 // administered returns a token that the caller administers. Another tenant's looks like none.
