@@ -35,13 +35,15 @@ type Client struct {
 	api  queuepb.QueueServiceClient
 }
 
-// Dial returns a client for a server at "host:port" or "unix:/path". It connects at first use. The
-// connection is not encrypted unless an option says so: the server listens on loopback only.
+// Dial returns a client for a server at "host:port" or "unix:/path". It connects at first use. Without WithTLS the
+// connection is not encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the
+// last of a kind counts.
 func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {
 		target = "passthrough:///" + address
 	}
+	options, guarded := tokenOptions(address, options)
 	conn, err := grpc.NewClient(target, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithInitialWindowSize(streamWindowBytes),
@@ -50,6 +52,9 @@ func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 		grpc.WithWriteBufferSize(bufferBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageInBytesMax)),
 	}, options...)...)
+	if err != nil && guarded {
+		return nil, fmt.Errorf("dial %s: %w: an access token goes to another host with WithTLS, or with WithPlaintextToken", address, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", address, err)
 	}

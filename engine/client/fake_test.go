@@ -69,6 +69,12 @@ func (f *fake) Work(s workServer) error       { return f.work(s) }
 
 func (f *fake) serve(t *testing.T) *client.Client {
 	t.Helper()
+	return dial(t, f.listen(t))
+}
+
+// listen serves, and returns the address.
+func (f *fake) listen(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	f.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))
@@ -81,7 +87,7 @@ func (f *fake) serve(t *testing.T) *client.Client {
 			require.NoError(t, err)
 		}
 	})
-	return dial(t, l.Addr().String())
+	return l.Addr().String()
 }
 
 // gated plays a Produce stream that answers a frame only when the gate lets it.
