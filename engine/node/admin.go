@@ -28,21 +28,24 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer) error {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeLine(w, "ok") })
 	mux.HandleFunc("GET /readyz", n.readyz)
 	mux.Handle("GET /metrics", n.metrics.page())
-	mux.HandleFunc("GET /audit", n.audit)
+	operators := func(pattern string, handle http.HandlerFunc) {
+		mux.Handle(pattern, n.auth.GuardOperator(handle, rest.WriteError))
+	}
+	operators("GET /audit", n.audit)
 	rates := &profileRates{}
-	mux.HandleFunc("PUT /debug/rates", rates.put)
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	operators("PUT /debug/rates", rates.put)
+	operators("GET /debug/pprof/", pprof.Index)
+	operators("GET /debug/pprof/cmdline", pprof.Cmdline)
+	operators("GET /debug/pprof/profile", pprof.Profile)
+	operators("GET /debug/pprof/symbol", pprof.Symbol)
+	operators("GET /debug/pprof/trace", pprof.Trace)
 	api, err := rest.NewAdmin(service, n.restOptions())
 	if err != nil {
 		return fmt.Errorf("serve the admin service: %w", err)
 	}
 	mux.Handle("/v1/", api)
 	mux.Handle("/openapi.json", api)
-	n.adminGRPC = rpc.NewAdminServer(service, n.health, n.metrics.interceptors()...)
+	n.adminGRPC = rpc.NewAdminServer(service, n.health, n.auth, n.metrics.interceptors()...)
 	n.admin = n.boundedServer(grpcOrHTTP(n.adminGRPC, mux), adminAnswerMax)
 	n.admin.Protocols = new(http.Protocols)
 	n.admin.Protocols.SetHTTP1(true)

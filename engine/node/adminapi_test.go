@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/rpc"
 )
 
 // fakeAdmin knows one queue.
@@ -41,7 +42,7 @@ func (fakeAdmin) PauseQueue(context.Context, *adminpb.PauseQueueRequest) (*admin
 // serveAdmin serves an admin listener with nothing behind it but a service.
 func serveAdmin(t *testing.T, service adminpb.AdminServiceServer) *Node {
 	t.Helper()
-	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: newMetrics()}
+	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: newMetrics(), auth: rpc.NoAuth()}
 	var err error
 	n.adminAt, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

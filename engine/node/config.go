@@ -33,8 +33,17 @@ type Config struct {
 	Durability   storage.Durability
 	SyncInterval time.Duration // with storage.Interval
 	Limits       queue.Limits  // the zero value means queue.DefaultLimits
-	Queue        queue.Config
+	Queue        queue.Config  // its Account is the node's own
 	Log          *slog.Logger
+
+	// Auth asks clients for access tokens. Without it everybody who can connect is an operator.
+	Auth bool
+	// NewAdminToken makes another operator's token, with Auth, in place of the one that the server made before, and writes
+	// its secret to the file that TokenFile names. The first start does so by itself.
+	NewAdminToken bool
+	TLS           TLS
+	// Insecure lets listeners that other hosts can reach go without TLS or without authentication.
+	Insecure bool
 
 	fs vfs.FS // nil: the operating system's
 }
@@ -59,15 +68,22 @@ func (c *Config) check() error {
 			if path == "" {
 				errs = append(errs, fmt.Errorf("listen address %q has no path: write unix:/path", address))
 			}
+			if strings.HasPrefix(path, "@") { // the system would make an abstract socket, which has no mode to guard it
+				errs = append(errs, fmt.Errorf("listen address %q begins its path with @: write unix:/path", address))
+			}
 			continue
 		}
-		errs = append(errs, checkLoopback("listen address", address))
+		errs = append(errs, c.checkReach("listen address", address))
 	}
 	if c.HTTP != "" {
-		errs = append(errs, checkLoopback("http address", c.HTTP))
+		errs = append(errs, c.checkReach("http address", c.HTTP))
 	}
 	if c.Admin != "" {
-		errs = append(errs, checkLoopback("admin address", c.Admin))
+		errs = append(errs, c.checkReach("admin address", c.Admin))
+	}
+	errs = append(errs, c.TLS.check())
+	if c.NewAdminToken && !c.Auth {
+		errs = append(errs, errors.New("a new admin token is asked for, and authentication is off: turn it on"))
 	}
 	if c.Shards < 0 || c.Shards > shard.ShardsMax {
 		errs = append(errs, fmt.Errorf("shards %d is not 1 to %d", c.Shards, shard.ShardsMax))
@@ -84,18 +100,25 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// checkLoopback refuses what other hosts could reach: the listeners ask nobody for a password and
-// encrypt nothing.
-func checkLoopback(what, address string) error {
+// checkReach refuses a listener that other hosts could reach and that would let anybody in, or anybody listen.
+func (c *Config) checkReach(what, address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%s %q: %w: write host:port", what, address, err)
 	}
-	if host == "localhost" {
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() || c.Insecure {
 		return nil
 	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("%s %q is not a loopback address, and this server has no authentication or TLS: use 127.0.0.1, [::1] or localhost", what, address)
+	var missing []string
+	if !c.TLS.on() {
+		missing = append(missing, "TLS")
 	}
-	return nil
+	if !c.Auth && c.TLS.ClientCAFile == "" {
+		missing = append(missing, "authentication")
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s %q is not a loopback address, and there is no %s: turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure",
+		what, address, strings.Join(missing, " and no "))
 }

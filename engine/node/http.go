@@ -27,7 +27,10 @@ const (
 
 // restOptions guards and watches the REST calls of both listeners.
 func (n *Node) restOptions() rest.Options {
-	return rest.Options{Observe: n.metrics.restCall}
+	return rest.Options{
+		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
+		Observe: n.metrics.restCall,
+	}
 }
 
 // newHTTP makes the REST listener's server.

@@ -8,17 +8,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -44,6 +43,10 @@ type Node struct {
 	metrics   *metrics
 	stallMax  time.Duration
 	statsMax  time.Duration
+	registry  *access.Registry
+	auth      *rpc.Auth
+	tokenFile string
+	tls       *certificates // nil without TLS
 
 	failed   chan error             // has the reason once the node can't go on
 	notReady atomic.Pointer[string] // why the node is not ready: it failed, or stops. The first reason stays
@@ -66,23 +69,35 @@ func Open(c Config) (_ *Node, err error) {
 		c.Limits = queue.DefaultLimits()
 	}
 	c.Shards = max(1, c.Shards)
-	n := &Node{log: c.Log, health: health.NewServer(), failed: make(chan error, 1), stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax}
+	n := &Node{
+		log: c.Log, health: health.NewServer(), failed: make(chan error, 1), registry: access.New(access.Options{Log: c.Log}),
+		stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax,
+	}
 	defer func() {
 		if err != nil {
 			n.close()
 		}
 	}()
+	if c.TLS.on() {
+		if n.tls, err = loadCertificates(c.TLS, c.Log, time.Now); err != nil {
+			return nil, err
+		}
+	}
 	// Listen first: a taken port is found before the data folder is touched.
 	if err := n.listen(c); err != nil {
 		return nil, err
 	}
 	n.metrics = newMetrics()
+	c.Queue.Account = n.registry.Account
 	if err := n.openShards(c); err != nil {
 		return nil, err
 	}
 	n.metrics.watch(n)
-	n.service = rpc.NewService(n.shards, c.Limits)
-	n.grpc = rpc.NewServer(n.service, n.health, n.metrics.interceptors()...)
+	if err := n.openAccess(c, accessStore{n.shards}); err != nil {
+		return nil, err
+	}
+	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
+	n.grpc = rpc.NewServer(n.service, n.health, n.auth, n.metrics.interceptors()...)
 	if err := n.newHTTP(); err != nil {
 		return nil, err
 	}
@@ -95,7 +110,7 @@ func Open(c Config) (_ *Node, err error) {
 
 func (n *Node) listen(c Config) error {
 	for _, address := range c.Listen {
-		l, err := listen(address)
+		l, err := n.listenOn(address)
 		if err != nil {
 			return err
 		}
@@ -103,64 +118,30 @@ func (n *Node) listen(c Config) error {
 	}
 	var err error
 	if c.HTTP != "" {
-		if n.httpAt, err = listen(c.HTTP); err != nil {
+		if n.httpAt, err = n.listenOn(c.HTTP); err != nil {
 			return fmt.Errorf("http: %w", err)
 		}
 	}
 	if c.Admin != "" {
-		if n.adminAt, err = listen(c.Admin); err != nil {
+		if n.adminAt, err = n.listenOn(c.Admin); err != nil {
 			return fmt.Errorf("admin: %w", err)
 		}
 	}
 	return nil
 }
 
-func listen(address string) (net.Listener, error) {
-	path, isUnix := strings.CutPrefix(address, unixPrefix)
-	if !isUnix {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address", address, err)
-		}
-		return l, nil
+func (n *Node) listenOn(address string) (net.Listener, error) {
+	if path, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
+		return listenUnix(path)
 	}
-	if err := removeStaleSocket(path); err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("unix", path)
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", address, err)
+		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address", address, err)
 	}
-	// Only the user who runs the server may connect: a Unix socket has no other guard.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("guard the socket: %w", err), l.Close())
+	if n.tls != nil {
+		l = n.tls.listener(l)
 	}
 	return l, nil
-}
-
-// removeStaleSocket removes a socket that a killed server left. One that answers is somebody's.
-func removeStaleSocket(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look at the socket: %w", err)
-	}
-	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("listen on unix:%s: the path exists and is not a socket: choose another path", path)
-	}
-	c, err := net.Dial("unix", path)
-	if err == nil {
-		return errors.Join(fmt.Errorf("listen on unix:%s: a server answers there: stop it, or choose another path", path), c.Close())
-	}
-	if !errors.Is(err, syscall.ECONNREFUSED) { // a busy server's socket, or another user's
-		return fmt.Errorf("listen on unix:%s: the socket may be in use: %w: choose another path", path, err)
-	}
-	if err := os.Remove(path); err != nil {
-		return fmt.Errorf("remove the stale socket: %w", err)
-	}
-	return nil
 }
 
 func (n *Node) serve() {
@@ -236,6 +217,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	}
 	n.shards.Close()
 	n.stopAdmin(ctx)
+	n.registry.Close()
 	n.serving.Wait()
 	n.storesInUse.Lock() // an audit whose connection was cut still reads
 	defer n.storesInUse.Unlock()
@@ -260,6 +242,7 @@ func (n *Node) close() {
 	for _, s := range n.stores {
 		n.warn(s.Close())
 	}
+	n.registry.Close()
 }
 
 func (n *Node) warn(err error) {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
@@ -41,7 +42,7 @@ func onBrokenDisk(t *testing.T) (api queuepb.QueueServiceClient, broken *atomic.
 	require.NoError(t, err)
 	g, err := shard.NewGroup([]*storage.Store{store}, func(int) shard.Options { return shard.Options{} })
 	require.NoError(t, err)
-	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits()), health.NewServer())
+	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits(), access.New(access.Options{})), health.NewServer(), rpc.NoAuth())
 	listener := bufconn.Listen(1 << 16)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

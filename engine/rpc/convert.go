@@ -6,27 +6,21 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// DefaultTenant is the tenant of calls that name none.
-const DefaultTenant = "default"
-
-func tenantOf(name string) (string, error) {
-	if name == "" {
-		return DefaultTenant, nil
-	}
-	return name, fieldErr(queue.CheckName("tenant", name))
-}
-
 // newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each;
 // places[i] is the place in the call of the i-th task that is left, and nil if all are.
-func (s *Service) newTasks(in []*queuepb.NewTask) (tasks []queue.NewTask, places []int, errs []*queuepb.ItemError) {
-	now := s.shards.NowMs()
+func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks []queue.NewTask, places []int, errs []*queuepb.ItemError) {
+	now, payloadMax := s.shards.NowMs(), s.quotas.PayloadBytesMax(tenant)
 	tasks = make([]queue.NewTask, 0, len(in))
 	for i, t := range in {
 		n := queue.NewTask{
 			Queue: t.GetQueue(), Priority: uint8(min(t.GetPriority(), 255)), Payload: t.GetPayload(),
 			DelayMs: t.GetDelayMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
 		}
-		if err := s.limits.CheckTask(now, &n, t.GetPriority()); err != nil {
+		err := fieldErr(s.limits.CheckTask(now, &n, t.GetPriority()))
+		if err == nil && len(n.Payload) > payloadMax {
+			err = s.quotas.CheckPayload(tenant, len(n.Payload))
+		}
+		if err != nil {
 			if errs == nil {
 				places = firstPlaces(i)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
@@ -18,6 +19,9 @@ const framesMax = 256
 
 // Produce implements the stream. The handler's goroutine sends; a second one receives.
 func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
+	if _, err := allowed(stream.Context(), access.Produce); err != nil {
+		return statusOf(err)
+	}
 	p := &produceStream{
 		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
 		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
@@ -50,7 +54,7 @@ func (p *produceStream) receive() error {
 			return err
 		}
 		if tenant == "" {
-			if tenant, err = tenantOf(in.GetTenant()); err != nil {
+			if tenant, err = tenantOf(p.stream.Context(), access.Produce, in.GetTenant()); err != nil {
 				return statusOf(err)
 			}
 		}
@@ -67,7 +71,16 @@ func (p *produceStream) receive() error {
 }
 
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
-	tasks, places, errs := p.service.newTasks(in.GetTasks())
+	err := p.service.quotas.TakeEnqueues(tenant, len(in.GetTasks()))
+	if err != nil { // a frame is refused as a call is; the stream goes on
+		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
+		for i := range in.GetTasks() {
+			a.Errors = append(a.Errors, itemError(i, err))
+		}
+		p.out.put(a)
+		return
+	}
+	tasks, places, errs := p.service.newTasks(tenant, in.GetTasks())
 	a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks())), Errors: errs}
 	if len(tasks) == 0 {
 		p.out.put(a)
@@ -79,7 +92,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 		}
 		p.out.put(a)
 	}
-	err := p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
+	err = p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
 		if err != nil { // the outcome is not known: no answer says so
 			select {
 			case p.failed <- err:

@@ -26,11 +26,12 @@ const (
 	keepaliveMin      = 10 * time.Second
 )
 
-// NewServer returns a gRPC server with the queue service, health and reflection on it. Interceptors in the options
-// are around all others.
-func NewServer(s *Service, h *health.Server, options ...grpc.ServerOption) *grpc.Server {
+// NewServer returns a gRPC server with the queue service, health and reflection on it. All but health asks auth who
+// calls. Interceptors in the options are around all others.
+func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
 	g := grpc.NewServer(append(options,
-		grpc.ChainStreamInterceptor(s.endWatches),
+		grpc.ChainUnaryInterceptor(auth.unary),
+		grpc.ChainStreamInterceptor(auth.stream, s.endWatches),
 		grpc.MaxConcurrentStreams(streamsMax),
 		grpc.MaxRecvMsgSize(messageInBytesMax),
 		grpc.InitialWindowSize(streamWindowBytes),
@@ -47,9 +48,13 @@ func NewServer(s *Service, h *health.Server, options ...grpc.ServerOption) *grpc
 }
 
 // NewAdminServer returns a gRPC server with the admin service, health and reflection on it, for its ServeHTTP: the
-// connections, their streams and their timeouts are its HTTP server's to bound.
-func NewAdminServer(s adminpb.AdminServiceServer, h *health.Server, options ...grpc.ServerOption) *grpc.Server {
-	g := grpc.NewServer(append(options, grpc.MaxRecvMsgSize(messageInBytesMax))...)
+// connections, their streams and their timeouts are its HTTP server's to bound. All but health asks auth who calls.
+func NewAdminServer(s adminpb.AdminServiceServer, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
+	g := grpc.NewServer(append(options,
+		grpc.ChainUnaryInterceptor(auth.unary),
+		grpc.ChainStreamInterceptor(auth.stream),
+		grpc.MaxRecvMsgSize(messageInBytesMax),
+	)...)
 	adminpb.RegisterAdminServiceServer(g, s)
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
@@ -71,14 +76,5 @@ func (s *Service) endWatches(srv any, stream grpc.ServerStream, info *grpc.Strea
 		case <-ctx.Done():
 		}
 	}()
-	return next(srv, watchStream{stream, ctx})
+	return next(srv, contextStream{stream, ctx})
 }
-
-// watchStream is a stream with a context that ends earlier.
-type watchStream struct {
-	grpc.ServerStream
-
-	ctx context.Context
-}
-
-func (w watchStream) Context() context.Context { return w.ctx }

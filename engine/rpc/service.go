@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
@@ -19,14 +20,15 @@ type Service struct {
 
 	shards *shard.Group
 	limits queue.Limits
+	quotas *access.Registry
 
 	stopping chan struct{}
 	stopOnce sync.Once
 }
 
-// NewService serves the shards of a group.
-func NewService(g *shard.Group, limits queue.Limits) *Service {
-	return &Service{shards: g, limits: limits, stopping: make(chan struct{})}
+// NewService serves the shards of a group. The quotas of calls are the registry's; who may call, NewServer's Auth says.
+func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
+	return &Service{shards: g, limits: limits, quotas: quotas, stopping: make(chan struct{})}
 }
 
 // Stop ends all streams, after the answers they owe, and all waiting claims.
@@ -67,14 +69,17 @@ func await[T any](ctx context.Context, ask func(reply func(T, error)) error) (T,
 
 // Enqueue implements the call.
 func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
-	tenant, err := tenantOf(in.GetTenant())
+	tenant, err := tenantOf(ctx, access.Produce, in.GetTenant())
 	if err == nil {
 		err = fieldErr(s.limits.CheckBatch("tasks", len(in.GetTasks())))
+	}
+	if err == nil {
+		err = s.quotas.TakeEnqueues(tenant, len(in.GetTasks()))
 	}
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	tasks, places, errs := s.newTasks(in.GetTasks())
+	tasks, places, errs := s.newTasks(tenant, in.GetTasks())
 	ids := make([]string, len(in.GetTasks()))
 	if len(tasks) > 0 {
 		results, err := await(ctx, func(reply func([]queue.Enqueued, error)) error {
@@ -107,7 +112,7 @@ func appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, pl
 
 // Claim implements the call.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	claim, err := s.claim(in.GetTenant(), in.GetQueues(), in.GetLeaseMs())
+	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetLeaseMs())
 	claim.Credit, claim.Once = max(1, int(in.GetMaxTasks())), true
 	switch {
 	case err != nil:
@@ -155,6 +160,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	var refused error
 	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
@@ -165,6 +171,8 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 		return nil, statusOf(err)
 	case <-wait.C:
 	case <-s.stopping:
+	case <-tokenEnded(ctx):
+		refused = access.ErrEnded
 	case <-ctx.Done():
 	}
 	// What was granted before the subscription ended must still be handed out.
@@ -173,11 +181,18 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	<-closed
 	select {
 	case g := <-delivered:
+		if refused != nil {
+			s.giveBack(claim.Tenant, g.shard, g.tasks)
+			return nil, statusOf(refused)
+		}
 		return s.claimed(claim.Tenant, g), nil
 	case err := <-failed:
 		return nil, statusOf(err)
 	default:
-		return &queuepb.ClaimResponse{}, statusOf(ctx.Err())
+		if refused == nil {
+			refused = ctx.Err()
+		}
+		return &queuepb.ClaimResponse{}, statusOf(refused)
 	}
 }
 
@@ -197,18 +212,23 @@ func (s *Service) claimed(tenant string, g grant) *queuepb.ClaimResponse {
 		n++
 	}
 	if n < len(d) {
-		back := make([]queue.Settlement, len(d)-n)
-		for i := range back {
-			back[i] = queue.Settlement{Shard: g.shard, Ref: d[n+i].Ref, Token: d[n+i].Token, Action: queue.Release}
-		}
-		// A server that is stopping refuses: then the leases expire in their time.
-		_ = s.shards.Settle(tenant, back, func([]error, error) {})
+		s.giveBack(tenant, g.shard, d[n:])
 	}
 	return &queuepb.ClaimResponse{Tasks: leasedTasks(g.shard, d[:n])}
 }
 
-func (s *Service) claim(tenant string, queues []string, leaseMs uint64) (queue.Claim, error) {
-	tenant, err := tenantOf(tenant)
+// giveBack releases what was leased and is not handed out.
+func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
+	back := make([]queue.Settlement, len(d))
+	for i := range back {
+		back[i] = queue.Settlement{Shard: shard, Ref: d[i].Ref, Token: d[i].Token, Action: queue.Release}
+	}
+	// A server that is stopping refuses: then the leases expire in their time.
+	_ = s.shards.Settle(tenant, back, func([]error, error) {})
+}
+
+func (s *Service) claim(ctx context.Context, tenant string, queues []string, leaseMs uint64) (queue.Claim, error) {
+	tenant, err := tenantOf(ctx, access.Work, tenant)
 	if err == nil {
 		err = fieldErr(s.limits.CheckClaim(queues, nil, leaseMs))
 	}
@@ -259,7 +279,7 @@ func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*que
 func settle[T item](ctx context.Context, s *Service, tenant, field string, in []T,
 	fill func(T, *queue.Settlement) error,
 ) ([]*queuepb.SettleResult, error) {
-	tenant, err := tenantOf(tenant)
+	tenant, err := tenantOf(ctx, access.Work, tenant)
 	if err == nil {
 		err = fieldErr(s.limits.CheckBatch(field, len(in)))
 	}
@@ -295,7 +315,7 @@ func appendSettleErrors(errs []*queuepb.ItemError, outcomes []error, places []in
 
 // GetTask implements the call.
 func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
-	tenant, err := tenantOf(in.GetTenant())
+	tenant, err := tenantOf(ctx, access.Produce|access.Work, in.GetTenant())
 	if err != nil {
 		return nil, statusOf(err)
 	}

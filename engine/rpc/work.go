@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
@@ -31,6 +32,9 @@ const itemBytes = 128
 
 // Work implements the stream. The handler's goroutine sends; a second one receives.
 func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
+	if _, err := allowed(stream.Context(), access.Work); err != nil {
+		return statusOf(err)
+	}
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
 		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
@@ -86,7 +90,7 @@ func (w *workStream) receive() error {
 	if open == nil {
 		return statusOf(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
 	}
-	claim, err := w.service.claim(open.GetTenant(), open.GetQueues(), open.GetLeaseMs())
+	claim, err := w.service.claim(w.stream.Context(), open.GetTenant(), open.GetQueues(), open.GetLeaseMs())
 	if err != nil {
 		return statusOf(err)
 	}

@@ -1,0 +1,113 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// adminTokenFile, in the data folder, has the secret of the operator's token that the first start makes.
+const adminTokenFile = "admin.token"
+
+// openAccess loads who may call, and sees to it that an operator can.
+func (n *Node) openAccess(c Config, store access.Store) error {
+	ctx := context.Background() // the store is this process's own: it answers, or fails
+	if err := n.registry.Load(ctx, store); err != nil {
+		return err
+	}
+	if !c.Auth {
+		n.auth = rpc.NoAuth()
+		n.log.Warn("authentication is off: everybody who can connect is an operator")
+		return nil
+	}
+	n.auth = rpc.NewAuth(n.registry)
+	path, err := filepath.Abs(filepath.Join(c.DataDir, adminTokenFile))
+	if err != nil {
+		return fmt.Errorf("find the admin token's file: %w", err)
+	}
+	n.tokenFile = path
+	if !n.registry.Empty() && !c.NewAdminToken {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			n.log.Info("the admin token's file is not there: start once with a new admin token if there is no other operator's token", "path", path)
+		}
+		return nil
+	}
+	// The file first: if the process dies in between, the registry is as it was, and the next start tries again.
+	err = n.registry.ReplaceAdminFile(ctx, func(secret string) error { return writeSecret(path, secret) })
+	if err != nil {
+		return fmt.Errorf("make the admin token: %w", err)
+	}
+	n.log.Info("made an operator's token", "path", path)
+	return nil
+}
+
+// systemRecords is where shard 0 keeps the node's own records.
+type systemRecords interface {
+	System() ([]storage.SystemRecord, error)
+	PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error
+}
+
+// accessStore keeps the registry's records there.
+type accessStore struct{ records systemRecords }
+
+// Load implements access.Store.
+func (s accessStore) Load(context.Context) ([]access.Record, error) {
+	stored, err := s.records.System()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]access.Record, len(stored))
+	for i, r := range stored {
+		out[i] = access.Record{Key: r.Key, Value: r.Value}
+	}
+	return out, nil
+}
+
+// Save implements access.Store. The shard always answers, so ctx need not bound the wait.
+func (s accessStore) Save(_ context.Context, puts []access.Record, deletes []string) error {
+	var records []storage.SystemRecord
+	for _, key := range deletes {
+		records = append(records, storage.SystemRecord{Key: key})
+	}
+	for _, r := range puts {
+		records = append(records, storage.SystemRecord{Key: r.Key, Value: r.Value})
+	}
+	done := make(chan error, 1)
+	if err := s.records.PutSystem(records, func(_ struct{}, err error) { done <- err }); err != nil {
+		return err
+	}
+	return <-done
+}
+
+// TokenFile returns the path of the file with the secret of an operator's token, or "" when no tokens are asked for.
+// Whoever keeps the secret elsewhere may remove the file.
+func (n *Node) TokenFile() string { return n.tokenFile }
+
+// writeSecret writes a file of one line that only its owner may read, whole or not at all, and durably.
+func writeSecret(path, secret string) error {
+	tmp := path + ".tmp"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) { // an earlier one may have another mode
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.WriteString(secret + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err == nil {
+		err = syncDir(filepath.Dir(path))
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// openAuth opens a node that asks for tokens; stop may be called before the test's end.
+func openAuth(t *testing.T, dir string, change func(*Config)) (n *Node, stop func()) {
+	t.Helper()
+	c := Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true}
+	if change != nil {
+		change(&c)
+	}
+	n, err := Open(c)
+	require.NoError(t, err)
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
+		defer cancel()
+		require.NoError(t, n.Shutdown(ctx))
+	}
+	t.Cleanup(stop)
+	return n, stop
+}
+
+// secretOf reads a node's token file, which must be one line that only its owner may read.
+func secretOf(t *testing.T, n *Node) string {
+	t.Helper()
+	require.True(t, filepath.IsAbs(n.TokenFile()))
+	info, err := os.Stat(n.TokenFile())
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode())
+	text, err := os.ReadFile(n.TokenFile())
+	require.NoError(t, err)
+	secret, ok := strings.CutSuffix(string(text), "\n")
+	require.True(t, ok)
+	assert.NotContains(t, secret, "\n")
+	return secret
+}
+
+func works(t *testing.T, n *Node, secret string) bool {
+	t.Helper()
+	err := enqueueAt(t, n.Addresses()[0], client.WithToken(secret))
+	if err != nil {
+		require.Equal(t, codes.Unauthenticated, status.Code(err), "%v", err)
+	}
+	return err == nil
+}
+
+func TestTheFirstStartMakesAnOperatorsToken(t *testing.T) {
+	dir := t.TempDir()
+	n, stop := openAuth(t, dir, nil)
+	assert.Equal(t, filepath.Join(dir, "admin.token"), n.TokenFile())
+	first := secretOf(t, n)
+	assert.True(t, works(t, n, first))
+	require.Equal(t, codes.Unauthenticated, status.Code(enqueueAt(t, n.Addresses()[0])))
+	i, err := n.registry.Authenticate(first, time.Now())
+	require.NoError(t, err)
+	assert.True(t, i.Operator())
+	assert.Equal(t, access.AllScopes, i.Scopes)
+	stop()
+
+	// Later starts leave it, also when its file was taken away.
+	n, stop = openAuth(t, dir, nil)
+	assert.Equal(t, first, secretOf(t, n))
+	assert.True(t, works(t, n, first))
+	stop()
+	require.NoError(t, os.Remove(filepath.Join(dir, "admin.token")))
+	n, stop = openAuth(t, dir, nil)
+	require.NoFileExists(t, n.TokenFile())
+	assert.True(t, works(t, n, first))
+	stop()
+
+	// A new one takes its place when that is asked for, and others stay. What is left of a write that was cut does not matter.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "admin.token.tmp"), []byte("half"), 0o644))
+	n, stop = openAuth(t, dir, func(c *Config) { c.NewAdminToken = true })
+	second := secretOf(t, n)
+	assert.NotEqual(t, first, second)
+	assert.True(t, works(t, n, second))
+	assert.False(t, works(t, n, first))
+	stop()
+	n, _ = openAuth(t, dir, nil)
+	assert.True(t, works(t, n, second))
+	assert.False(t, works(t, n, first))
+	require.NoFileExists(t, filepath.Join(dir, "admin.token.tmp"))
+}
+
+// TestAFirstStartThatFailedIsTriedAgain makes the token's file impossible to write.
+func TestAFirstStartThatFailedIsTriedAgain(t *testing.T) {
+	dir := t.TempDir()
+	blocked := filepath.Join(dir, "admin.token", "x")
+	require.NoError(t, os.MkdirAll(blocked, 0o700))
+	_, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true})
+	require.ErrorContains(t, err, "admin token")
+	require.ErrorContains(t, err, filepath.Join(dir, "admin.token"))
+	require.NoError(t, os.RemoveAll(filepath.Dir(blocked)))
+	n, _ := openAuth(t, dir, nil)
+	assert.True(t, works(t, n, secretOf(t, n)))
+}
+
+func TestWithoutAuthThereIsNoTokenFile(t *testing.T) {
+	dir := t.TempDir()
+	n, stop := openAuth(t, dir, func(c *Config) { c.Auth = false })
+	assert.Empty(t, n.TokenFile())
+	require.NoFileExists(t, filepath.Join(dir, "admin.token"))
+	require.NoError(t, enqueueAt(t, n.Addresses()[0]))
+	stop()
+	n, _ = openAuth(t, dir, nil)
+	assert.True(t, works(t, n, secretOf(t, n)), "the first start that asks for tokens makes one")
+}
+
+// TestTheRegistrySurvivesARestart is about the store under it: what is put, replaced and deleted.
+func TestTheRegistrySurvivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	ctx, by := context.Background(), access.Everybody()
+	n, stop := openAuth(t, dir, nil)
+	kept, secret, err := n.registry.CreateToken(ctx, by, access.NewToken{Tenant: rpc.DefaultTenant, Scopes: access.Produce})
+	require.NoError(t, err)
+	gone, goneSecret, err := n.registry.CreateToken(ctx, by, access.NewToken{Tenant: rpc.DefaultTenant, Scopes: access.Produce})
+	require.NoError(t, err)
+	_, rotated, err := n.registry.RotateToken(ctx, by, kept.ID, 0)
+	require.NoError(t, err)
+	require.NoError(t, n.registry.RevokeToken(ctx, by, gone.ID))
+	_, err = n.registry.ConfigureTenant(ctx, by, rpc.DefaultTenant, access.Quotas{TasksMax: 2})
+	require.NoError(t, err)
+	stop()
+	n, _ = openAuth(t, dir, nil)
+	assert.False(t, works(t, n, secret))
+	assert.False(t, works(t, n, goneSecret))
+	assert.True(t, works(t, n, rotated))
+	assert.True(t, works(t, n, rotated))
+	tenants, err := n.registry.Tenants(by)
+	require.NoError(t, err)
+	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2}}, tenants, "tasks are counted through the registry's account")
+}
+
+func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
+	dir := t.TempDir()
+	n, stop := openAuth(t, dir, nil)
+	assert.True(t, works(t, n, secretOf(t, n)))
+	assert.True(t, works(t, n, secretOf(t, n)))
+	stop()
+	n, _ = openAuth(t, dir, nil)
+	tenants, err := n.registry.Tenants(access.Everybody())
+	require.NoError(t, err)
+	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Tasks: 2}}, tenants)
+}
+
+func TestTheAdminListenerGuardsWhatTellsMuch(t *testing.T) {
+	n, _ := openAuth(t, t.TempDir(), nil)
+	ctx := context.Background()
+	secret := func(tenant string, scopes access.Scopes) string {
+		_, secret, err := n.registry.CreateToken(ctx, access.Everybody(), access.NewToken{Tenant: tenant, Scopes: scopes})
+		require.NoError(t, err)
+		return secret
+	}
+	operator, tenants, producer := secretOf(t, n), secret("t0", access.AllScopes), secret(access.AllTenants, access.Produce|access.Work)
+	transport := &http.Transport{DisableKeepAlives: true}
+	ask := func(method, path, secret string) int {
+		t.Helper()
+		in, err := http.NewRequestWithContext(ctx, method, "http://"+n.Admin()+path, nil)
+		require.NoError(t, err)
+		if secret != "" {
+			in.Header.Set("Authorization", "Bearer "+secret)
+		}
+		out, err := transport.RoundTrip(in)
+		require.NoError(t, err)
+		body, err := io.ReadAll(out.Body)
+		require.NoError(t, errors.Join(err, out.Body.Close()))
+		if out.StatusCode == http.StatusUnauthorized {
+			assert.Equal(t, "Bearer", out.Header.Get("WWW-Authenticate"))
+		}
+		if out.StatusCode >= 400 {
+			assert.NotContains(t, string(body), "goroutine")
+		}
+		return out.StatusCode
+	}
+	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
+		assert.Equal(t, http.StatusOK, ask(http.MethodGet, path, ""), path)
+	}
+	for _, path := range []string{
+		"GET /audit", "PUT /debug/rates", "GET /debug/pprof/", "GET /debug/pprof/goroutine", "GET /debug/pprof/cmdline",
+		"GET /debug/pprof/symbol", "GET /debug/pprof/profile?seconds=1", "GET /debug/pprof/trace?seconds=0.01", "GET /debug/pprof/heap?debug=1",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		assert.Equal(t, http.StatusUnauthorized, ask(method, path, ""), path)
+		assert.Equal(t, http.StatusUnauthorized, ask(method, path, "nonsense"), path)
+		assert.Equal(t, http.StatusForbidden, ask(method, path, tenants), path)
+		assert.Equal(t, http.StatusForbidden, ask(method, path, producer), path)
+		assert.Equal(t, http.StatusOK, ask(method, path, operator), path)
+	}
+}
+
+func TestOnlyGuardedListenersGoBeyondLoopback(t *testing.T) {
+	a, files := newAuthority(t), tlsFiles(t)
+	a.write(files, 1)
+	mutual := files
+	mutual.ClientCAFile = filepath.Join(t.TempDir(), "clients.pem")
+	require.NoError(t, os.WriteFile(mutual.ClientCAFile, a.pem(), 0o600))
+	for _, c := range []struct {
+		name    string
+		config  Config
+		refused string
+	}{
+		{"nothing", Config{}, "no TLS and no authentication"},
+		{"no TLS", Config{Auth: true}, "no TLS:"},
+		{"no tokens", Config{TLS: files}, "no authentication:"},
+		{"both", Config{TLS: files, Auth: true}, ""},
+		{"mTLS", Config{TLS: mutual}, ""},
+		{"mTLS and tokens", Config{TLS: mutual, Auth: true}, ""},
+		{"explicitly insecure", Config{Insecure: true}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, admin := range []bool{false, true} {
+				config := c.config
+				config.DataDir, config.Durability = filepath.Join(t.TempDir(), "data"), storage.None
+				config.Listen, config.Admin = []string{"0.0.0.0:0"}, "127.0.0.1:0"
+				if admin {
+					config.Listen, config.Admin = []string{"127.0.0.1:0"}, "0.0.0.0:0"
+				}
+				n, err := Open(config)
+				if c.refused != "" {
+					require.ErrorContains(t, err, c.refused)
+					require.ErrorContains(t, err, "0.0.0.0:0")
+					assert.NoDirExists(t, config.DataDir)
+					continue
+				}
+				require.NoError(t, err)
+				require.NoError(t, n.Shutdown(context.Background()))
+			}
+		})
+	}
+	_, err := Open(Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Durability: storage.None, NewAdminToken: true})
+	require.ErrorContains(t, err, "authentication is off")
+	_, err = Open(Config{DataDir: t.TempDir(), Listen: []string{"unix:@abstract"}, Durability: storage.None})
+	require.ErrorContains(t, err, "@")
+}
+
+// TestASocketIsNeverOpenToOthers looks at the socket as it is made, with a umask that forbids nothing.
+func TestASocketIsNeverOpenToOthers(t *testing.T) {
+	before := syscall.Umask(0)
+	defer syscall.Umask(before)
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := guardedSockets.Listen(context.Background(), "unix", path)
+	require.NoError(t, err)
+	defer l.Close() //nolint:errcheck // the test's own
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(socketMode), info.Mode().Perm(), "there was no chmod yet")
+}

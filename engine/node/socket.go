@@ -1,0 +1,67 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+)
+
+// socketMode lets only the user who runs the server connect: a Unix socket has no other guard.
+const socketMode = 0o600
+
+func listenUnix(path string) (net.Listener, error) {
+	if err := removeStaleSocket(path); err != nil {
+		return nil, err
+	}
+	l, err := guardedSockets.Listen(context.Background(), "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s%s: %w", unixPrefix, path, err)
+	}
+	// Where the system did not take the file's mode from the socket, it is open for this moment.
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != socketMode {
+		if err := os.Chmod(path, socketMode); err != nil {
+			return nil, errors.Join(fmt.Errorf("guard the socket: %w", err), l.Close())
+		}
+	}
+	return l, nil
+}
+
+// guardedSockets sets the mode of a socket before it gets its path: Linux makes the file with the socket's own mode, so
+// there is no moment in which others could connect.
+var guardedSockets = net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
+	if e := c.Control(func(fd uintptr) { err = syscall.Fchmod(int(fd), socketMode) }); e != nil {
+		return e
+	}
+	if err != nil {
+		return fmt.Errorf("guard the socket: %w", err)
+	}
+	return nil
+}}
+
+// removeStaleSocket removes a socket that a killed server left. One that answers is somebody's.
+func removeStaleSocket(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the socket: %w", err)
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("listen on unix:%s: the path exists and is not a socket: choose another path", path)
+	}
+	c, err := net.Dial("unix", path)
+	if err == nil {
+		return errors.Join(fmt.Errorf("listen on unix:%s: a server answers there: stop it, or choose another path", path), c.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) { // a busy server's socket, or another user's
+		return fmt.Errorf("listen on unix:%s: the socket may be in use: %w: choose another path", path, err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove the stale socket: %w", err)
+	}
+	return nil
+}
