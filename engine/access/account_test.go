@@ -146,6 +146,32 @@ func TestQuotasHoldUnderConcurrency(t *testing.T) {
 	requireQuota(t, "tasks_max", 5, a.Add(0))
 }
 
+// TestOneLeaseIsOneLease lets goroutines race for the only lease there is: two that look before either takes it would
+// both have it.
+func TestOneLeaseIsOneLease(t *testing.T) {
+	f := newFixture(t)
+	f.configure("t", Quotas{LeasesMax: 1})
+	a := f.Account("t")
+	var held atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 1_000_000 {
+				if a.Lease(1) == 0 {
+					continue
+				}
+				if held.Add(1) > 1 {
+					t.Error("the lease was given twice")
+				}
+				held.Add(-1)
+				a.EndLeases(1)
+			}
+		})
+	}
+	wg.Wait()
+	assert.Equal(t, 1, a.Lease(1))
+}
+
 func TestQuotasChangeAtRunTime(t *testing.T) {
 	f := newFixture(t)
 	a := f.Account("t")

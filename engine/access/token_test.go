@@ -92,10 +92,12 @@ func TestIdentitiesEndByThemselves(t *testing.T) {
 		require.NoError(t, err)
 		return i
 	}
-	later, soon, never := create(40), create(20), create(0)
-	<-soon.Done()
-	<-later.Done()
+	<-create(20).Done() // the first one that expires sets the timer
+	never, later, soon := create(0), create(60_000), create(20)
+	<-soon.Done() // a sooner one sets it again
+	<-create(20).Done()
 	assert.False(t, ended(never))
+	assert.False(t, ended(later))
 }
 
 func TestAClosedRegistryWatchesNothing(t *testing.T) {

@@ -283,6 +283,23 @@ func TestTheFilesAreLookedAtOnceInAWhile(t *testing.T) {
 	assert.Same(t, before, w.current.Load(), "files that did not change are not read")
 }
 
+// TestARenewalOfTheSameTimeAndSizeIsSeen is about file systems and tools that keep times.
+func TestARenewalOfTheSameTimeAndSizeIsSeen(t *testing.T) {
+	a, files := newAuthority(t), tlsFiles(t)
+	then := time.Now().Add(-time.Minute)
+	put := func(serial int64) {
+		cert, key := a.issue(serial)
+		for path, text := range map[string][]byte{files.CertFile: cert, files.KeyFile: key} {
+			replace(t, path, append(text, bytes.Repeat([]byte("\n"), 4_096-len(text))...))
+			require.NoError(t, os.Chtimes(path, then, then))
+		}
+	}
+	put(1)
+	w := newWatch(t, files)
+	put(2)
+	assert.EqualValues(t, 2, w.after(time.Second))
+}
+
 func TestABrokenRenewalKeepsTheOldCertificate(t *testing.T) {
 	a, files := newAuthority(t), tlsFiles(t)
 	files.ClientCAFile = filepath.Join(t.TempDir(), "clients.pem")
