@@ -106,104 +106,119 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 		return nil, err
 	}
 	return func() {
-		if s.inbox.put(&giveUp{c}, load{}) != nil {
+		if s.inbox.put(&giveUp{await: c}, load{}) != nil {
 			return // the shard is stopping, and answers all that wait
 		}
 	}, nil
 }
 
-// await is a wait for the end of a task. It is released once it is answered: with the command that began it if
-// the task had ended, or with the commit in which it ends.
+// await is a wait for the end of a task. Its answer is another command, of which it gets one: with the command
+// that began it if the task had ended, or with the commit in which the wait ends.
 type await struct {
-	tenant   string
-	ref      queue.Ref
-	reply    func(Awaited, error)
-	waiting  bool // the deciding goroutine's
-	answered bool
+	tenant string
+	ref    queue.Ref
+	reply  func(Awaited, error)
+	now    *answer // nil: it waits
+}
+
+// answer is the answer to a wait.
+type answer struct {
+	to       *await
 	out      Awaited
 	err      error
+	seen     bool    // completed while it was waited for
 	attempts uint32  // used up by a dead task
-	buckets  []int64 // where a result may be
+	buckets  []int64 // where the result of a done task may be
 }
 
 func (c *await) decide(s *Shard, nowMs int64) {
 	f, err := s.look(c.tenant, c.ref, nowMs)
-	c.out.State = f.State
+	a := &answer{to: c, out: Awaited{State: f.State}}
 	switch {
 	case errors.Is(err, ErrNotFound): // it is done, if its result is kept
 		if q, ok := s.state.Queue(c.ref.Queue); ok && q.Tenant() == c.tenant {
-			c.isDone(s)
-			return
+			a.isDone(s)
+		} else {
+			a.err = err
 		}
-		c.answered, c.err = true, ErrNotFound
 	case err != nil:
-		c.answered, c.err = true, err
+		a.err = err
 	case f.State == Dead:
-		c.answered, c.attempts = true, f.Progress.Attempts
+		a.attempts = f.Progress.Attempts
 	default:
-		c.waiting = true
 		s.waiting[c.ref] = append(s.waiting[c.ref], c)
 		s.state.Watch(c.ref)
+		return
 	}
+	c.now = a
 }
 
-func (c *await) isDone(s *Shard) {
-	c.answered, c.out.State = true, Done
-	c.buckets = append([]int64(nil), s.state.ResultBuckets()...)
-}
-
+// release does nothing for one that waits: if the commit failed, the shard stops and answers all that wait.
 func (c *await) release(s *Shard, err error) {
-	switch {
-	case err == nil && !c.answered:
-		return // it waits
-	case err != nil || c.err != nil:
-		err = errors.Join(c.err, err)
-	case c.out.State == Done:
-		err = c.readResult(s)
-	case c.out.State == Dead && c.attempts > 0:
-		c.out.LastError, err = s.store.LastError(c.ref, c.attempts)
+	if c.now != nil {
+		c.now.release(s, err)
 	}
-	c.reply(c.out, err)
 }
 
-func (c *await) readResult(s *Shard) error {
-	r, found, err := s.store.Result(c.ref, c.buckets)
-	if err != nil {
-		return fmt.Errorf("read a result: %w", err)
+func (*answer) decide(*Shard, int64) {}
+
+func (a *answer) release(s *Shard, err error) {
+	switch {
+	case err != nil || a.err != nil:
+		err = errors.Join(a.err, err)
+	case a.out.State == Done:
+		err = a.readResult(s)
+	case a.out.State == Dead && a.attempts > 0:
+		a.out.LastError, err = s.store.LastError(a.to.ref, a.attempts)
 	}
-	if !found || r.RetainedUntilMs <= s.opts.NowMs() {
+	a.to.reply(a.out, err)
+}
+
+func (a *answer) isDone(s *Shard) {
+	a.out.State = Done
+	a.buckets = append([]int64(nil), s.state.ResultBuckets()...)
+}
+
+func (a *answer) readResult(s *Shard) error {
+	r, found, err := s.store.Result(a.to.ref, a.buckets)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read a result: %w", err)
+	case found && r.RetainedUntilMs > s.opts.NowMs():
+		a.out.Result = r
+	case !a.seen:
 		return ErrNotFound
 	}
-	c.out.Result = r
 	return nil
 }
 
-// ended adds the waits for tasks that ended with this commit to what is released after it.
+// ended adds the answers to those who wait for tasks that ended with this commit.
 func (s *Shard) ended(commands []command) []command {
 	for _, e := range s.state.Ended() {
 		for _, c := range s.waiting[e.Ref] {
-			c.waiting = false
 			s.state.Unwatch(c.ref)
+			a := &answer{to: c}
 			switch e.How {
 			case queue.Completed:
-				c.isDone(s)
+				a.seen = true
+				a.isDone(s)
 			case queue.Died:
-				c.answered, c.out.State, c.attempts = true, Dead, e.Attempts
+				a.out.State, a.attempts = Dead, e.Attempts
 			case queue.Removed:
-				c.answered, c.err = true, ErrNotFound
+				a.err = ErrNotFound
 			}
-			commands = append(commands, c)
+			commands = append(commands, a)
 		}
 		delete(s.waiting, e.Ref)
 	}
 	return commands
 }
 
-// abandoned returns all that still waits, when the shard stops.
+// abandoned answers all that still waits, when the shard stops.
 func (s *Shard) abandoned() (commands []command) {
 	for _, all := range s.waiting {
 		for _, c := range all {
-			commands = append(commands, c)
+			commands = append(commands, &answer{to: c})
 		}
 	}
 	clear(s.waiting)
@@ -211,26 +226,29 @@ func (s *Shard) abandoned() (commands []command) {
 }
 
 // giveUp ends a wait.
-type giveUp struct{ c *await }
+type giveUp struct {
+	*await
+	now *answer // nil: it was answered before
+}
 
 func (g *giveUp) decide(s *Shard, nowMs int64) {
-	c := g.c
-	if !c.waiting {
-		g.c = nil // it is answered, or about to be
+	i := slices.Index(s.waiting[g.ref], g.await)
+	if i < 0 {
 		return
 	}
-	c.waiting, c.answered = false, true
-	s.state.Unwatch(c.ref)
-	s.waiting[c.ref] = slices.DeleteFunc(s.waiting[c.ref], func(o *await) bool { return o == c })
-	if len(s.waiting[c.ref]) == 0 {
-		delete(s.waiting, c.ref)
+	f, err := s.look(g.tenant, g.ref, nowMs)
+	if errors.Is(err, ErrNotFound) || f.State == Dead {
+		return // it ends with this very commit, and is answered so
 	}
-	f, err := s.look(c.tenant, c.ref, nowMs)
-	c.out.State, c.err = f.State, err
+	s.state.Unwatch(g.ref)
+	if s.waiting[g.ref] = slices.Delete(s.waiting[g.ref], i, i+1); len(s.waiting[g.ref]) == 0 {
+		delete(s.waiting, g.ref)
+	}
+	g.now = &answer{to: g.await, out: Awaited{State: f.State}, err: err}
 }
 
 func (g *giveUp) release(s *Shard, err error) {
-	if g.c != nil {
-		g.c.release(s, err)
+	if g.now != nil {
+		g.now.release(s, err)
 	}
 }
