@@ -27,9 +27,11 @@ type Waiter struct {
 	bytesMax int64
 	subs     []*subscription
 	turn     int    // in subs: whose queue is next
-	unit     int    // how many tasks a queue's turn has for each of its weight
+	round    uint64 // of turns
+	unit     int    // how many tasks a queue's turn has for each of its weight, in this round
 	batch    *lease // being filled by the running Dispatch
 	grant    []Delivery
+	held     bool // in State.held
 }
 
 type subscription struct {
@@ -37,8 +39,9 @@ type subscription struct {
 	queue  *Queue
 	index  int // in waiter.subs
 	weight int
-	left   int  // of its queue's turn with the waiter
-	listed bool // is in queue.waiting
+	round  uint64 // of its queue's last turn with the waiter
+	left   int    // of that turn
+	listed bool   // is in queue.waiting
 }
 
 // Grant is the tasks that a waiter was given by one Dispatch.
@@ -130,7 +133,8 @@ func (s *State) Unsubscribe(w *Waiter) {
 func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
 // Dispatch leases ready tasks to waiters: queues take turns, and within a queue its waiters do. It
-// appends one Grant for each waiter that was given tasks.
+// appends one Grant for each waiter that was given tasks. The one grant of a waiter that has but one is held back
+// while there are Refills: it may still become larger.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
 	blocked := s.turns()
@@ -140,15 +144,31 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	for i, w := range s.granted {
 		s.journal.PutLease(w.batch.id, w.batch.refs)
 		s.expiry.set(w.batch)
-		out = append(out, Grant{Waiter: w, Deliveries: w.grant})
-		w.batch, w.grant = nil, nil
-		if w.once {
-			w.credits = 0
+		w.batch, s.granted[i] = nil, nil
+		switch {
+		case !w.once:
+			out = append(out, Grant{Waiter: w, Deliveries: w.grant})
+			w.grant = nil
+		case !w.held:
+			w.held = true
+			s.held = append(s.held, w)
 		}
-		s.granted[i] = nil
 	}
 	s.granted = s.granted[:0]
+	if len(s.refills) == 0 {
+		out = s.releaseHeld(out)
+	}
 	s.returnDrawn()
+	return out
+}
+
+// releaseHeld gives the grants that were held back. What the waiters did not use of their credit is void.
+func (s *State) releaseHeld(out []Grant) []Grant {
+	for i, w := range s.held {
+		out = append(out, Grant{Waiter: w, Deliveries: w.grant})
+		w.grant, w.held, w.credits, s.held[i] = nil, false, 0, nil
+	}
+	s.held = s.held[:0]
 	return out
 }
 
@@ -258,10 +278,13 @@ func (sub *subscription) allowance() int {
 		return quantum
 	}
 	if sub.left <= 0 {
-		// Many at once while credits are plentiful, since a turn costs time; the same for all queues of a round.
-		if plenty := w.credits / (2 * len(w.subs)); w.unit == 0 || sub.index == 0 || plenty > 2*w.unit {
-			w.unit = max(1, min(quantum, plenty))
+		// Many at once while credits are plentiful, since a turn costs time; the same for all queues of a round. A
+		// round ends where a queue's turn comes again.
+		if sub.round == w.round {
+			w.round++
+			w.unit = max(1, min(quantum, w.credits/(2*len(w.subs))))
 		}
+		sub.round = w.round
 		sub.left = sub.weight * w.unit
 	}
 	return sub.left
@@ -320,7 +343,9 @@ func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.
 func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
-		s.starve(q, s.nowMs)
+		if s.servable(q) { // without a task there is nothing to come back for
+			s.starve(q, s.nowMs)
+		}
 		return 0, false
 	}
 	took, blocked = s.leaseAllowed(q, w, allowed)
@@ -355,7 +380,9 @@ func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery) {
 	if w.batch == nil {
 		w.batch = s.newLease()
 		s.granted = append(s.granted, w)
-		w.grant = make([]Delivery, 0, min(w.credits, max(1, int(q.ready())+1), quantum))
+		if w.grant == nil {
+			w.grant = make([]Delivery, 0, min(w.credits, max(1, int(q.ready())+1), quantum))
+		}
 	}
 	b := w.batch
 	ref.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, ref.LeaseMs))

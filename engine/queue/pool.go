@@ -47,14 +47,19 @@ func (s *State) noteDrawn(w *Waiter) {
 	}
 }
 
-// returnDrawn gives the pools back what was not used.
+// returnDrawn gives the pools back what was not used. A waiter whose grant is held back goes on using it.
 func (s *State) returnDrawn() {
-	for i, w := range s.drawn {
+	kept := s.drawn[:0]
+	for _, w := range s.drawn {
+		if w.held {
+			kept = append(kept, w)
+			continue
+		}
 		if w.credits > 0 {
 			w.pool.Return(w.credits)
 		}
 		w.credits, w.drawn = 0, false
-		s.drawn[i] = nil
 	}
-	s.drawn = s.drawn[:0]
+	clear(s.drawn[len(kept):])
+	s.drawn = kept
 }

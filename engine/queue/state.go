@@ -29,6 +29,7 @@ type State struct {
 	unchoosy bool         // waiters take what any of their queues has
 	granted  []*Waiter    // have a batch that the running Dispatch is filling
 	drawn    []*Waiter    // may have credit from their pools
+	held     []*Waiter    // have a grant that the next Dispatch may add to
 	refills  []Refill
 	dirty    []*Queue
 
