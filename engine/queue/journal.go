@@ -36,8 +36,8 @@ type Journal interface {
 	// PutKey stores an idempotency key in a bucket; DropKeys removes all buckets up to one.
 	PutKey(queue uint32, key string, bucket int64, k KeyRef)
 	DropKeys(bucket int64)
-	// FindKey looks an idempotency key up in buckets, among what is stored and what was just put. It is the one
-	// thing that a decision reads.
+	// FindKey looks an idempotency key up in buckets, among what is stored and what was just put: of several
+	// records the one that expires last. It is the one thing that a decision reads.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
 	// PutResult stores a result in a bucket; DropResults removes all buckets up to one.
 	PutResult(ref Ref, bucket int64, r Result)

@@ -131,12 +131,12 @@ func (j *mapJournal) DropKeys(bucket int64) {
 }
 
 func (j *mapJournal) FindKey(queue uint32, key string, buckets []int64) (k KeyRef, found bool) {
-	for _, bucket := range slices.Backward(buckets) {
-		if k, found := j.keys[keyEntry{bucket, queue, key}]; found {
-			return k, true
+	for _, bucket := range buckets {
+		if one, stored := j.keys[keyEntry{bucket, queue, key}]; stored && (!found || one.ExpiresAtMs > k.ExpiresAtMs) {
+			k, found = one, true
 		}
 	}
-	return k, false
+	return k, found
 }
 
 func (j *mapJournal) PutResult(ref Ref, bucket int64, r Result) {

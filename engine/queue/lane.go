@@ -214,10 +214,7 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()
 		if !found {
-			s.askRefill(Refill{
-				Queue: l.queue.record.ID, Priority: l.priority, Stream: StreamReturned,
-				FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: s.cfg.WindowTasks,
-			})
+			s.askRefill(l.returnedRefill(s.cfg.WindowTasks))
 			return ref, d, false, true
 		}
 		s.forgetReturned(l, t.returnedKey)
@@ -245,6 +242,18 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 	if l.freshAll {
 		return ref, d, false, false
 	}
-	s.askRefill(Refill{Queue: l.queue.record.ID, Priority: l.priority, Stream: StreamFresh, FromSeq: l.freshEnd, Limit: s.cfg.WindowTasks})
+	s.askRefill(l.freshRefill(s.cfg.WindowTasks))
 	return ref, d, false, true
+}
+
+// freshRefill and returnedRefill read on from the end of a window.
+func (l *lane) freshRefill(limit int) Refill {
+	return Refill{Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: limit}
+}
+
+func (l *lane) returnedRefill(limit int) Refill {
+	return Refill{
+		Stream: StreamReturned, Queue: l.queue.record.ID, Priority: l.priority,
+		FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: limit,
+	}
 }

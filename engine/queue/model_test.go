@@ -15,6 +15,7 @@ const (
 	leased   phase = "leased"
 	dead     phase = "dead"
 	done     phase = "done"
+	removed  phase = "removed" // cancelled or purged
 )
 
 // modelTask is a task as the words of the design say it behaves.
@@ -24,17 +25,21 @@ type modelTask struct {
 	queue       string
 	payload     []byte
 	enqueuedMs  int64
-	maxAttempts uint32
+	attemptsMax uint32 // as enqueued
 	leaseMs     uint64
+	extras      Extras // as enqueued
 
-	phase     phase
-	attempts  uint32 // used up
-	dueMs     int64  // while returned
-	expiresMs int64  // while leased
-	diedMs    int64
-	lastError string
-	tokens    []uint64 // of all its leases; the last is the current one while leased
-	settled   bool     // was ever returned or dead: it has a progress record
+	phase       phase
+	immortal    bool // was redriven: its time to live does not count any more
+	maxAttempts uint32
+	attempts    uint32 // used up
+	dueMs       int64  // while returned
+	expiresMs   int64  // while leased
+	diedMs      int64
+	reason      Reason
+	lastError   string
+	tokens      []uint64 // of all its leases; the last is the current one while leased
+	settled     bool     // was ever returned or dead: it has a progress record
 }
 
 func (t *modelTask) token() uint64 {
@@ -44,9 +49,73 @@ func (t *modelTask) token() uint64 {
 	return t.tokens[len(t.tokens)-1]
 }
 
+// dieByMs is the end of its time to live; 0: none.
+func (t *modelTask) dieByMs() int64 {
+	if t.immortal {
+		return 0
+	}
+	return t.extras.ExpiresAtMs
+}
+
+func (t *modelTask) overdue(now int64) bool { return t.dieByMs() != 0 && t.dieByMs() <= now }
+
+// waits says that the task is in its queue, and neither leased nor dead.
+func (t *modelTask) waits() bool { return t.phase == fresh || t.phase == returned }
+
+func (t *modelTask) stored() bool { return t.waits() || t.phase == leased || t.phase == dead }
+
 // isReady says that the task may be leased now.
 func (t *modelTask) isReady(now int64) bool {
-	return t.phase == fresh || t.phase == returned && t.dueMs <= now
+	return !t.overdue(now) && (t.phase == fresh || t.phase == returned && t.dueMs <= now)
+}
+
+// wantExtras is what its records say of it now.
+func (t *modelTask) wantExtras() *Extras {
+	x := t.extras
+	if t.immortal {
+		x.ExpiresAtMs = 0
+	}
+	if x == (Extras{}) {
+		return nil
+	}
+	return &x
+}
+
+func sameExtras(a, b *Extras) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// attemptFailed ends the task's lease with a used-up attempt.
+func (t *modelTask) attemptFailed(dueMs, now int64, reason string) {
+	t.attempts++
+	t.lastError = reason
+	if t.attempts >= t.maxAttempts {
+		t.die(now, AttemptsUsedUp)
+		return
+	}
+	t.comeBack(dueMs, now)
+}
+
+// comeBack ends the task's lease, or its death.
+func (t *modelTask) comeBack(dueMs, now int64) {
+	if t.overdue(now) {
+		t.die(now, TimeToLiveOver)
+		return
+	}
+	t.phase, t.dueMs, t.settled = returned, dueMs, true
+}
+
+func (t *modelTask) die(now int64, why Reason) {
+	t.phase, t.diedMs, t.dueMs, t.reason, t.settled = dead, now, now, why, true
+}
+
+// redrive makes a dead task ready again.
+func (t *modelTask) redrive(now int64) {
+	t.immortal, t.maxAttempts = true, t.attempts+t.attemptsMax
+	t.comeBack(now, now)
 }
 
 // modelQueue is a queue: its tasks by sequence number.
@@ -54,38 +123,44 @@ type modelQueue struct {
 	tenant, name string
 	id           uint32
 	tasks        []*modelTask
+	paused       bool
+	policy       Policy
+	version      uint64
 }
 
 // ready returns the tasks that may be leased now, in the order in which they must be.
-func (q *modelQueue) ready(now int64) []*modelTask {
-	var out []*modelTask
+func (q *modelQueue) ready(now int64) (out []*modelTask) {
+	if q.paused {
+		return nil
+	}
 	for _, t := range q.tasks {
 		if t.isReady(now) {
 			out = append(out, t)
 		}
 	}
 	slices.SortFunc(out, func(a, b *modelTask) int {
-		if c := cmp.Compare(b.ref.Priority, a.ref.Priority); c != 0 {
-			return c // the most urgent first
-		}
-		if a.phase != b.phase {
-			if a.phase == returned {
-				return -1
-			}
-			return 1
-		}
-		if a.phase == returned {
-			return cmp.Or(cmp.Compare(a.dueMs, b.dueMs), cmp.Compare(a.ref.Seq, b.ref.Seq))
-		}
-		return cmp.Compare(a.ref.Seq, b.ref.Seq)
+		return cmp.Or(cmp.Compare(b.ref.Priority, a.ref.Priority), compareInLane(a, b)) // the most urgent first
 	})
 	return out
+}
+
+// compareInLane orders the tasks of one lane as they are handed out: those that came back or were delayed go first.
+func compareInLane(a, b *modelTask) int {
+	switch {
+	case a.phase == returned && b.phase == fresh:
+		return -1
+	case a.phase == fresh && b.phase == returned:
+		return 1
+	case a.phase == returned:
+		return cmp.Or(cmp.Compare(a.dueMs, b.dueMs), cmp.Compare(a.ref.Seq, b.ref.Seq))
+	}
+	return cmp.Compare(a.ref.Seq, b.ref.Seq)
 }
 
 func (q *modelQueue) counts() Counts {
 	c := Counts{Enqueued: uint64(len(q.tasks))}
 	for _, t := range q.tasks {
-		if t.phase != done {
+		if t.stored() {
 			c.Bytes += uint64(len(t.payload))
 		}
 		switch t.phase {
@@ -99,31 +174,25 @@ func (q *modelQueue) counts() Counts {
 			c.Dead++
 		case done:
 			c.Completed++
+		case removed:
+			c.Removed++
 		}
 	}
 	return c
 }
 
-// modelWaiter is a waiter: how many tasks it may still have.
-type modelWaiter struct {
-	waiter  *Waiter
-	queues  []*modelQueue
-	leaseMs uint64
-	credits int
-	once    bool
-}
-
-// attemptFailed ends the model task's lease with a used-up attempt.
-func (t *modelTask) attemptFailed(dueMs, now int64, reason string) {
-	t.attempts++
-	t.settled = true
-	t.lastError = reason
-	t.dueMs = dueMs
-	if t.attempts >= t.maxAttempts {
-		t.phase, t.diedMs, t.dueMs = dead, now, now
-		return
+// readySinceMs is since when the task is ready that has been so for longest.
+func (q *modelQueue) readySinceMs(now int64) int64 {
+	since := int64(math.MaxInt64)
+	for _, t := range q.tasks {
+		switch {
+		case t.phase == fresh:
+			since = min(since, t.enqueuedMs)
+		case t.phase == returned && t.dueMs <= now:
+			since = min(since, t.dueMs)
+		}
 	}
-	t.phase = returned
+	return since
 }
 
 // earliest returns the earliest due time of the queue's tasks that are not ready yet.
@@ -135,4 +204,68 @@ func (q *modelQueue) earliest(now int64) int64 {
 		}
 	}
 	return next
+}
+
+// modelWaiter is a waiter: how many tasks it may still have.
+type modelWaiter struct {
+	waiter  *Waiter
+	queues  []*modelQueue
+	leaseMs uint64
+	credits int
+	once    bool
+	seen    int  // of the tasks that are held back for it
+	gone    bool // unsubscribed while tasks were held back for it
+}
+
+// modelKey is what an idempotency key stands for, until when.
+type modelKey struct {
+	ref     Ref
+	untilMs int64
+}
+
+type keyOf struct {
+	queue uint32
+	key   string
+}
+
+// fakeAccount is a tenant's account, shared with another shard.
+type fakeAccount struct {
+	tenant               string
+	broken               func(format string, args ...any)
+	tasks, bytes, leases int64 // of this shard
+	others               int64 // leases of another shard
+	tasksMax, leasesMax  int64
+}
+
+var _ Account = (*fakeAccount)(nil)
+
+func (a *fakeAccount) Add(bytes int64) error {
+	if a.tasks >= a.tasksMax {
+		return &QuotaError{Tenant: a.tenant, Quota: "tasks_max", Max: uint64(a.tasksMax), RetryAfterMs: 7}
+	}
+	a.tasks++
+	a.bytes += bytes
+	return nil
+}
+
+func (a *fakeAccount) Remove(tasks, bytes int64) { a.Restore(-tasks, -bytes, 0) }
+
+func (a *fakeAccount) Lease(n int) int {
+	if n < 1 {
+		a.broken("%d leases are asked for", n)
+	}
+	got := max(0, min(int64(n), a.room()))
+	a.leases += got
+	return int(got)
+}
+
+func (a *fakeAccount) room() int64 { return a.leasesMax - a.leases - a.others }
+
+func (a *fakeAccount) EndLeases(n int) { a.Restore(0, 0, -int64(n)) }
+
+func (a *fakeAccount) Restore(tasks, bytes, leases int64) {
+	a.tasks, a.bytes, a.leases = a.tasks+tasks, a.bytes+bytes, a.leases+leases
+	if a.tasks < 0 || a.bytes < 0 || a.leases < 0 {
+		a.broken("the account of %s holds %d tasks of %d bytes and %d leases", a.tenant, a.tasks, a.bytes, a.leases)
+	}
 }

@@ -1,7 +1,5 @@
 package queue
 
-import "math"
-
 // Stream is what a Refill reads.
 type Stream uint8
 
@@ -105,9 +103,6 @@ func (s *State) RefillExpired(_ Refill, tasks []Expired, nextMs int64) {
 	for i := range tasks {
 		s.expireTask(&tasks[i])
 	}
+	// If more are over, the next Tick asks for them, which is due at once: in between others have their turn.
 	s.ttlMs, s.ttlAsked = nextMs, false
-	if nextMs == math.MaxInt64 {
-		return
-	}
-	s.askExpired()
 }

@@ -25,7 +25,7 @@ type Stats struct {
 	Dead          uint64
 	Bytes         uint64 // of the payloads of these four
 	// ReadySinceMs is since when the ready task is ready that has been so for longest; math.MaxInt64 without one.
-	// Unread names the lanes whose first task is not in memory: they may hold an older one.
+	// Unread names what is not in memory and may begin with an older one.
 	ReadySinceMs  int64
 	Unread        []Refill
 	EnqueuedPerS  float64
@@ -66,15 +66,18 @@ func (s *State) stats(q *Queue, now int64) Stats {
 		}
 		out.Ready += l.due
 		out.Delayed -= l.due
-		if t, ok := l.returned.Min(); ok && t.dueAtMs <= now {
+		switch t, ok := l.returned.Min(); {
+		case ok && t.dueAtMs <= now:
 			out.ReadySinceMs = min(out.ReadySinceMs, t.dueAtMs)
+		case !ok && !l.returnedAll && l.returnedEnd.dueAtMs <= now:
+			out.Unread = append(out.Unread, l.returnedRefill(1))
 		}
 		l.dropGone(s)
 		switch {
 		case l.fresh.len() > 0:
 			out.ReadySinceMs = min(out.ReadySinceMs, l.fresh.front().task.EnqueuedAtMs)
 		case !l.freshAll:
-			out.Unread = append(out.Unread, Refill{Stream: StreamFresh, Queue: r.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: 1})
+			out.Unread = append(out.Unread, l.freshRefill(1))
 		}
 	}
 	return out
@@ -114,8 +117,14 @@ func (q *Queue) ID() uint32 { return q.record.ID }
 // next is empty after the last page.
 func (s *State) LeasedTasks(q *Queue, after []byte, limit int) (out []LeaseRef, next []byte) {
 	var from uint64
-	if len(after) == 8 {
+	if len(after) > 0 {
+		if len(after) != 8 {
+			return nil, nil
+		}
 		from = binary.BigEndian.Uint64(after) + 1
+	}
+	if limit < 1 || len(after) > 0 && from == 0 {
+		return nil, nil
 	}
 	type held struct {
 		token uint64

@@ -27,6 +27,7 @@ func (b *Batch) Reset() {
 		b.note(b.b.Close())
 	}
 	b.b = b.store.db.NewBatch()
+	clear(b.keys)
 }
 
 // Empty says whether nothing was written since Reset.
@@ -188,25 +189,27 @@ func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef)
 	b.keys[string(keyKey(0, queueID, key))] = k
 }
 
-// FindKey implements queue.Journal: the newest bucket is the likeliest.
+// FindKey implements queue.Journal. There may be records of one key in several buckets: it was used again, and
+// the window is not what it was.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	if k, found := b.keys[string(keyKey(0, queueID, key))]; found {
 		return k, true
 	}
-	for i := len(buckets) - 1; i >= 0; i-- {
-		v, found, err := b.store.get(keyKey(buckets[i], queueID, key))
-		if err == nil && found {
-			k, err = decodeKey(v)
+	for _, bucket := range buckets {
+		v, stored, err := b.store.get(keyKey(bucket, queueID, key))
+		var one queue.KeyRef
+		if err == nil && stored {
+			one, err = decodeKey(v)
 		}
 		if err != nil { // what can't be read must not be enqueued a second time: the commit fails
 			b.note(fmt.Errorf("idempotency key of queue %d: %w", queueID, err))
 			return k, false
 		}
-		if found {
-			return k, true
+		if stored && (!found || one.ExpiresAtMs > k.ExpiresAtMs) {
+			k, found = one, true
 		}
 	}
-	return k, false
+	return k, found
 }
 
 // DropKeys implements queue.Journal.

@@ -1,0 +1,86 @@
+package queue
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A record's bucket is over at the record's own expiry or later, by less than a bucket's width, and no sooner.
+func TestBucketsOutliveTheirRecords(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := buckets{widthMs: rapid.Int64Range(1, 50).Draw(t, "width")}
+		want := map[int64]bool{}
+		now := int64(0)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			expires := now + rapid.Int64Range(1, 200).Draw(t, "expires in")
+			at := b.of(expires)
+			require.GreaterOrEqual(t, at, expires)
+			require.Less(t, at, expires+b.widthMs)
+			want[at] = true
+
+			now += rapid.Int64Range(0, 40).Draw(t, "passes")
+			last, any := b.drop(now)
+			var gone int64
+			for at := range want {
+				if at <= now {
+					gone = max(gone, at)
+					delete(want, at)
+				}
+			}
+			require.Equal(t, gone > 0, any)
+			require.Equal(t, gone, last)
+			next := int64(math.MaxInt64)
+			for at := range want {
+				next = min(next, at)
+				require.Contains(t, b.live, at)
+			}
+			require.Equal(t, next, b.next())
+			require.Len(t, b.live, len(want))
+			require.True(t, slices.IsSorted(b.live))
+		}
+	})
+}
+
+// A server that is started with another window goes on with the buckets that it finds.
+func TestKeysOutliveAChangeOfTheirWindow(t *testing.T) {
+	for name, windows := range map[string][2]uint64{"shorter": {60_000, 2_000}, "longer": {2_000, 60_000}} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, Config{KeyWindowMs: windows[0]})
+			keyed := func(n *NewTask) { n.Key = "k" }
+			first := f.fill("a", 2, keyed)
+			assert.Equal(t, first[0], first[1])
+			f.Flush()
+			s, err := New(Config{KeyWindowMs: windows[1]}, f.journal, f.journal.recovered())
+			require.NoError(t, err)
+			f.State = s
+			f.now += int64(windows[0]) - 1
+			assert.Equal(t, first[0], f.fill("a", 1, keyed)[0])
+			f.now++
+			next := f.fill("a", 1, keyed)[0]
+			assert.NotEqual(t, first[0], next)
+			f.now += int64(windows[1]) - 1
+			assert.Equal(t, next, f.fill("a", 1, keyed)[0])
+			f.now++
+			assert.NotEqual(t, next, f.fill("a", 1, keyed)[0])
+		})
+	}
+}
+
+// A rate follows a steady stream, and falls after its end.
+func TestRateFollowsTheEventsOfAboutAMinute(t *testing.T) {
+	var r rate
+	now := int64(0)
+	for range 10 * 60 * 5 {
+		now += 100
+		r.add(7, now)
+	}
+	assert.InDelta(t, 70, r.perSecond(now), 1.5, "after five minutes at 70 a second")
+	assert.InDelta(t, 70/math.E, r.perSecond(now+rateTauMs), 1.5)
+	assert.InDelta(t, 0, r.perSecond(now+20*rateTauMs), 1e-3)
+	assert.Equal(t, r.perSecond(now), r.perSecond(now-5), "the time before counts as the last time")
+}

@@ -1,0 +1,332 @@
+package queue
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+// check compares everything after each command: model, journal, counters, accounts, windows.
+func (m *machine) check(t *rapid.T) {
+	m.state.Flush()
+	stored := map[string]int{}
+	for _, task := range m.tasks {
+		if err := m.checkStored(task, stored); err != nil {
+			t.Fatalf("%+v: %v", *task, err)
+		}
+		ref, ok := m.state.FindLease(task.ref)
+		if ok != (task.phase == leased) || ok && ref.ExpiresAtMs != task.expiresMs {
+			t.Fatalf("%+v: its lease is %+v, %v", *task, ref, ok)
+		}
+		next := m.state.NextDeadlineMs()
+		if task.phase == leased && next > task.expiresMs {
+			t.Fatalf("%+v: the next deadline is %d", *task, next)
+		}
+		if task.waits() && task.dieByMs() != 0 && next > task.dieByMs() && !m.state.ttlAsked {
+			t.Fatalf("%+v: the next deadline is %d", *task, next)
+		}
+	}
+	if m.state.ttlAsked != (m.askedExpired() || slices.ContainsFunc(m.state.refills, func(r Refill) bool { return r.Stream == StreamExpired })) {
+		t.Fatalf("a sweep of expired tasks is awaited: %v", m.state.ttlAsked)
+	}
+	j := m.journal
+	got := map[string]int{
+		"attempts": len(j.attempts), "tasks": len(j.tasks), "due": len(j.due), "progress": len(j.progress), "dead": len(j.dead), "expiries": len(j.expiries),
+	}
+	for kind, n := range got {
+		if n != stored[kind] {
+			t.Fatalf("stored %v, want %v", got, stored)
+		}
+	}
+	m.checkLeases(t)
+	m.checkBuckets(t)
+	m.checkQueues(t)
+	m.checkAccounts(t)
+	m.checkEnded(t)
+	m.checkWindows(t)
+}
+
+// checkStored says what is wrong with the records of one task, and counts those that it has.
+func (m *machine) checkStored(task *modelTask, stored map[string]int) error {
+	j := m.journal
+	rec, has := j.tasks[task.ref]
+	if has != task.stored() {
+		return fmt.Errorf("has a task record: %v", has)
+	}
+	if has {
+		stored["tasks"]++
+		want := task.extras
+		if !bytes.Equal(rec.Payload, task.payload) || rec.MaxAttempts != task.attemptsMax || rec.LeaseMs != task.leaseMs || rec.EnqueuedAtMs != task.enqueuedMs ||
+			!sameExtras(rec.Extras, want.orNil()) {
+			return fmt.Errorf("stored as %+v", rec)
+		}
+	}
+	if err := m.checkProgress(task, stored); err != nil {
+		return err
+	}
+	if history := j.attempts[task.ref]; !task.stored() && len(history) > 0 || task.stored() && len(history) != int(task.attempts) {
+		return fmt.Errorf("has a history of %d attempts", len(history))
+	} else if len(history) > 0 {
+		stored["attempts"]++
+		if last := history[task.attempts]; last.Error != task.lastError {
+			return fmt.Errorf("its last attempt is stored as %+v", last)
+		}
+	}
+	if due, has := j.due[dueEntry{task.ref, task.dueMs}]; has != (task.phase == returned) {
+		return fmt.Errorf("has a due record: %v", has)
+	} else if has {
+		stored["due"]++
+		extras := due.Extras
+		due.Extras = nil
+		if due != (Due{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs, Bytes: uint32(len(task.payload))}) ||
+			!sameExtras(extras, task.wantExtras()) {
+			return fmt.Errorf("has due record %+v", due)
+		}
+	}
+	if d, has := j.dead[task.ref]; has != (task.phase == dead) {
+		return fmt.Errorf("has a dead record: %v", has)
+	} else if has {
+		stored["dead"]++
+		if d != (Dead{DiedAtMs: task.diedMs, Reason: task.reason}) {
+			return fmt.Errorf("has dead record %+v", d)
+		}
+	}
+	if cursor := j.queues[task.ref.Queue].Cursors[task.ref.Priority]; task.phase == fresh && task.ref.Seq < cursor {
+		return fmt.Errorf("is behind the cursor %d", cursor)
+	}
+	return m.checkExpiry(task, stored)
+}
+
+func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
+	p, has := m.journal.progress[task.ref]
+	if has != (task.settled && task.stored()) {
+		return fmt.Errorf("has progress: %v", has)
+	}
+	if !has {
+		return nil
+	}
+	stored["progress"]++
+	want := Progress{DueAtMs: task.dueMs, Attempts: task.attempts, MaxAttempts: task.maxAttempts, ExpiresAtMs: task.dieByMs(), Token: task.token()}
+	if task.phase == dead {
+		want.ExpiresAtMs = 0
+	}
+	if task.reason == TimeToLiveOver { // one that was never leased may have any token that is lower than its next one
+		want.Token = max(want.Token, p.Token)
+	}
+	if task.phase != leased && p != want || p.Token > m.state.lastToken() {
+		return fmt.Errorf("has progress %+v, want %+v", p, want)
+	}
+	return nil
+}
+
+// checkExpiry checks that a task is in the index of times to live exactly while it may die of it. A leased one
+// that the sweep came across does so when its lease ends.
+func (m *machine) checkExpiry(task *modelTask, stored map[string]int) error {
+	has := m.journal.expiries[dueEntry{task.ref, task.extras.ExpiresAtMs}]
+	may := task.dieByMs() != 0 && (task.waits() || task.phase == leased)
+	must := may && !(task.phase == leased && task.overdue(m.now))
+	if has && !may || !has && must {
+		return fmt.Errorf("is in the index of times to live: %v", has)
+	}
+	if has {
+		stored["expiries"]++
+	}
+	return nil
+}
+
+// checkLeases compares the leases that a recovery would find with the model's.
+func (m *machine) checkLeases(t *rapid.T) {
+	n := 0
+	for _, l := range m.journal.recovered().Leases {
+		live := 0
+		for i, ref := range l.Refs {
+			if ref.Attempt == 0 {
+				continue
+			}
+			live++
+			task := m.byRef[ref.Ref]
+			if task.phase != leased || task.token() != Token(l.Batch, i) || task.expiresMs != ref.ExpiresAtMs || task.attempts+1 != ref.Attempt ||
+				task.maxAttempts != ref.MaxAttempts || ref.HasProgress != task.settled || !sameExtras(ref.Extras, task.wantExtras()) {
+				t.Fatalf("lease %d holds %+v of %+v", l.Batch, ref, *task)
+			}
+		}
+		if live == 0 {
+			t.Fatalf("lease %d is stored, and all of it is settled", l.Batch)
+		}
+		n += live
+	}
+	if held := len(m.leased()); n != held {
+		t.Fatalf("%d leases are stored, want %d", n, held)
+	}
+}
+
+// checkBuckets compares the keys and results that are kept, and where.
+func (m *machine) checkBuckets(t *rapid.T) {
+	j, s := m.journal, m.state
+	bucket := func(until, width int64) int64 { return (until + width - 1) / width * width }
+	var keys, results int
+	for k, v := range m.keys {
+		at := bucket(v.untilMs, max(1_000, int64(m.cfg.KeyWindowMs)/4))
+		got, has := j.keys[keyEntry{at, k.queue, k.key}]
+		if has != (at > m.now) || has && got != (KeyRef{v.ref, v.untilMs}) {
+			t.Fatalf("key %q of queue %d, %+v, is stored as %+v, %v", k.key, k.queue, v, got, has)
+		}
+		if has {
+			keys++
+		}
+	}
+	for k := range j.keys { // one that was used again leaves its older record until that one's bucket is over
+		if k.bucket <= m.now || !slices.Contains(s.keys.live, k.bucket) {
+			t.Fatalf("key %q is kept in bucket %d; live are %v", k.key, k.bucket, s.keys.live)
+		}
+	}
+	for ref, r := range m.results {
+		at := bucket(r.RetainedUntilMs, resultBucketMs)
+		got, has := j.results[resultEntry{at, ref}]
+		if has != (at > m.now) || has && (got.CompletedAtMs != r.CompletedAtMs || got.RetainedUntilMs != r.RetainedUntilMs || !bytes.Equal(got.Value, r.Value)) {
+			t.Fatalf("the result of %v, %+v, is stored as %+v, %v", ref, r, got, has)
+		}
+		if has {
+			results++
+			if !slices.Contains(s.ResultBuckets(), at) {
+				t.Fatalf("the result of %v is kept in bucket %d; live are %v", ref, at, s.ResultBuckets())
+			}
+		}
+	}
+	if len(j.keys) < keys || len(j.results) != results {
+		t.Fatalf("%d keys and %d results are stored, want %d, %d", len(j.keys), len(j.results), keys, results)
+	}
+	if len(s.keys.live) > 6 {
+		t.Fatalf("a look-up of a key reads %d buckets", len(s.keys.live))
+	}
+}
+
+func (m *machine) checkQueues(t *rapid.T) {
+	stats := m.state.Stats(m.now)
+	if len(m.journal.queues) != len(m.order) || len(stats) != len(m.order) {
+		t.Fatalf("%d queues are stored, %d have figures, want %d", len(m.journal.queues), len(stats), len(m.order))
+	}
+	for _, q := range m.order {
+		rec, want := m.journal.queues[q.id], q.counts()
+		if rec.Tenant != q.tenant || rec.Name != q.name || rec.NextSeq != uint64(len(q.tasks)) || rec.Counts != want ||
+			rec.Policy != q.policy || rec.PolicyVersion != q.version || rec.Paused != q.paused {
+			t.Fatalf("queue %s of %s is stored as %+v, want %+v with counts %+v", q.name, q.tenant, rec, q, want)
+		}
+		i := slices.IndexFunc(stats, func(s Stats) bool { return s.Tenant == q.tenant && s.Name == q.name })
+		m.checkStats(t, q, &stats[i], &want)
+	}
+}
+
+// checkStats checks a queue's figures: exact, but that tasks that came back, are due and are beyond a window count
+// as delayed.
+func (m *machine) checkStats(t *rapid.T, q *modelQueue, s *Stats, want *Counts) {
+	due, all, inWindows := uint64(0), true, uint64(0)
+	for _, task := range q.tasks {
+		if task.phase == returned && task.dueMs <= m.now {
+			due++
+		}
+	}
+	for _, l := range m.state.queues[q.id].lanes {
+		if l == nil {
+			continue
+		}
+		all = all && l.returnedAll
+		l.returned.Ascend(func(r returnedTask) bool {
+			if r.dueAtMs <= m.now {
+				inWindows++
+			}
+			return true
+		})
+	}
+	if s.Enqueued != want.Enqueued || s.Completed != want.Completed || s.Removed != want.Removed || s.Leased != want.Leased || s.Dead != want.Dead ||
+		s.Bytes != want.Bytes || s.Ready != want.Fresh+inWindows || s.Delayed != want.Returned-inWindows || inWindows > due || all && inWindows != due {
+		t.Fatalf("queue %s of %s has figures %+v, want counts %+v, %d due, %d of them in windows", q.name, q.tenant, *s, *want, due, inWindows)
+	}
+	if s.Policy != q.policy || s.PolicyVersion != q.version || s.Paused != q.paused {
+		t.Fatalf("queue %s of %s has figures %+v, want %+v", q.name, q.tenant, *s, *q)
+	}
+	since := s.ReadySinceMs
+	for _, r := range s.Unread {
+		switch r.Stream {
+		case StreamFresh:
+			for _, task := range m.journal.fresh(r) {
+				since = min(since, task.Task.EnqueuedAtMs)
+			}
+		case StreamReturned:
+			for _, task := range m.journal.returned(r) {
+				if task.Due.DueAtMs <= m.now {
+					since = min(since, task.Due.DueAtMs)
+				}
+			}
+		}
+	}
+	if want := q.readySinceMs(m.now); since != want {
+		t.Fatalf("queue %s of %s has had a ready task since %d, want %d; figures %+v", q.name, q.tenant, since, want, *s)
+	}
+}
+
+// checkAccounts checks that what the tenants' accounts hold is what is held.
+func (m *machine) checkAccounts(t *rapid.T) {
+	for tenant, a := range m.accounts {
+		if want := m.held(tenant); a.tasks != want.tasks || a.bytes != want.bytes || a.leases != want.leases {
+			t.Fatalf("the account of %s holds %+v, want %+v", tenant, *a, want)
+		}
+	}
+}
+
+func (m *machine) checkEnded(t *rapid.T) {
+	inOrder := func(a, b Ended) int {
+		return cmp.Or(cmp.Compare(a.Ref.Queue, b.Ref.Queue), cmp.Compare(a.Ref.Seq, b.Ref.Seq))
+	}
+	got, want := m.state.Ended(), m.ended
+	slices.SortStableFunc(got, inOrder)
+	slices.SortStableFunc(want, inOrder)
+	if !slices.Equal(got, want) {
+		t.Fatalf("these are said to have ended: %+v; want %+v", got, want)
+	}
+	m.ended = nil
+	maps.DeleteFunc(m.watched, func(_ Ref, n int) bool { return n == 0 })
+	if len(m.state.watched) != len(m.watched) {
+		t.Fatalf("%d tasks are watched, want %d", len(m.state.watched), len(m.watched))
+	}
+}
+
+// checkWindows compares what the windows hold with what the state accounts for, and its bounds.
+func (m *machine) checkWindows(t *rapid.T) {
+	tasks, back, lanes, cached := 0, 0, 0, int64(0)
+	for _, q := range m.state.queues {
+		for _, l := range q.lanes {
+			if l == nil {
+				continue
+			}
+			lanes++
+			tasks += l.fresh.len()
+			back += l.returned.Len()
+			if l.fresh.len() > m.cfg.WindowTasks || l.returned.Len() > m.cfg.WindowTasks {
+				t.Fatalf("a lane keeps %d fresh, %d returned tasks in memory", l.fresh.len(), l.returned.Len())
+			}
+			for i := range l.fresh.len() {
+				f := l.fresh.at(i)
+				if f.cached {
+					cached += int64(len(f.task.Payload))
+				} else if f.task.Payload != nil {
+					t.Fatalf("a payload of %d bytes is kept and not accounted for", len(f.task.Payload))
+				}
+				if task := m.byRef[l.ref(f.seq)]; f.gone == (task.phase == fresh) {
+					t.Fatalf("%+v is in the window, gone %v", *task, f.gone)
+				}
+			}
+		}
+	}
+	if s := m.state; tasks != s.windowsTasks || back != s.returnedTasks || cached != s.cacheBytes || cached > m.cfg.CacheBytesMax {
+		t.Fatalf("windows hold %d fresh, %d returned tasks and %d bytes; accounted for: %d, %d, %d",
+			tasks, back, cached, s.windowsTasks, s.returnedTasks, s.cacheBytes)
+	}
+	if most := m.cfg.WindowsTasks + lanes*m.cfg.windowFloor(); max(tasks, back) > most {
+		t.Fatalf("the windows of %d lanes hold %d fresh, %d returned tasks; at most %d are allowed", lanes, tasks, back, most)
+	}
+}

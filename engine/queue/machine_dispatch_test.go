@@ -1,0 +1,216 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+func (m *machine) subscribe(t *rapid.T) {
+	c := Claim{
+		Tenant:  drawTenant.Draw(t, "tenant"),
+		Queues:  rapid.SliceOfNDistinct(drawQueue, 1, 3, rapid.ID[string]).Draw(t, "queues"),
+		LeaseMs: rapid.SampledFrom([]uint64{0, 25}).Draw(t, "lease"),
+		Credit:  6 - rapid.IntRange(0, 6).Draw(t, "credit less"),
+		Once:    rapid.Bool().Draw(t, "once"),
+	}
+	if rapid.Bool().Draw(t, "weighted") {
+		for range c.Queues {
+			c.Weights = append(c.Weights, rapid.Uint32Range(1, 4).Draw(t, "weight"))
+		}
+	}
+	w := &modelWaiter{leaseMs: c.LeaseMs, credits: c.Credit, once: c.Once}
+	waiter, err := m.state.Subscribe(c, w)
+	for _, name := range c.Queues {
+		q := m.queue(c.Tenant, name)
+		if q == nil {
+			if !errors.Is(err, ErrTooManyQueues) {
+				t.Fatalf("subscribe: got %v beyond the queues that the shard may hold", err)
+			}
+			return
+		}
+		w.queues = append(w.queues, q)
+	}
+	if err != nil {
+		t.Fatalf("subscribe: %v", err)
+	}
+	w.waiter = waiter
+	m.waiters = append(m.waiters, w)
+}
+
+func (m *machine) credit(t *rapid.T) {
+	if len(m.waiters) == 0 {
+		return
+	}
+	w := rapid.SampledFrom(m.waiters).Draw(t, "waiter")
+	n := 9 - rapid.IntRange(0, 9).Draw(t, "credit less")
+	w.credits += n
+	m.state.Credit(w.waiter, n)
+}
+
+func (m *machine) unsubscribe(t *rapid.T) {
+	if len(m.waiters) == 0 {
+		return
+	}
+	i := rapid.IntRange(0, len(m.waiters)-1).Draw(t, "waiter")
+	m.state.Unsubscribe(m.waiters[i].waiter)
+	m.waiters[i].gone = true
+	m.waiters = slices.Delete(m.waiters, i, i+1)
+}
+
+// dispatchAll does what a shard does: it dispatches and answers refills until nothing is left to
+// do now. Then no waiter with credit may have a ready task.
+func (m *machine) dispatchAll(t *rapid.T) {
+	m.lateRefill(t)
+	for range 10_000 {
+		m.dispatchOne(t)
+		refills := m.state.Refills()
+		for _, r := range refills {
+			m.journal.answer(m.state, r)
+		}
+		m.reconcile()
+		switch {
+		case len(refills) > 0 || m.state.Unfinished():
+		case m.state.NextDeadlineMs() <= m.now:
+			m.state.Tick(m.now)
+		default:
+			m.checkNothingLeft(t)
+			return
+		}
+	}
+	t.Fatalf("the dispatch does not come to an end")
+}
+
+func (m *machine) checkNothingLeft(t *rapid.T) {
+	for _, task := range m.tasks {
+		if task.waits() && task.overdue(m.now) {
+			t.Fatalf("%+v is left after the end of its time to live", *task)
+		}
+	}
+	for _, w := range m.waiters {
+		for _, q := range w.queues {
+			if w.credits == 0 {
+				continue
+			}
+			starved := m.state.queues[q.id].starved && m.retriesLease()
+			if next, due := m.state.NextDeadlineMs(), q.earliest(m.now); next > due && !q.paused && !starved {
+				t.Fatalf("the next deadline is %d, but a task that is waited for is due at %d", next, due)
+			}
+			left := q.ready(m.now)
+			switch {
+			case len(left) == 0 || starved: // it is tried again soon: room may come from another shard
+			default:
+				t.Fatalf("a waiter with %d credits was not given %+v, with room for %d leases", w.credits, *left[0], m.accounts[q.tenant].room())
+			}
+		}
+	}
+}
+
+// retriesLease says that the state looks again soon whether there is room for leases.
+func (m *machine) retriesLease() bool { return m.state.NextDeadlineMs() <= m.now+leaseRetryMs }
+
+func (m *machine) dispatchOne(t *rapid.T) {
+	want := map[*modelQueue][]*modelTask{}
+	for _, q := range m.order {
+		want[q] = q.ready(m.now)
+	}
+	got := map[*modelQueue]map[*modelTask]bool{}
+	for _, g := range m.state.Dispatch(m.now, nil) {
+		w := m.ownerOf(t, g.Waiter)
+		if w.once && len(m.state.refills) > 0 {
+			t.Fatalf("the one grant of a claim is given though the store is still to be read")
+		}
+		m.checkGrant(t, w, g.Deliveries[w.seen:], want, got)
+		w.seen = 0
+		if w.once {
+			w.credits = 0
+		}
+	}
+	for _, held := range m.state.held { // leased already, and handed out with what is still to come
+		w := m.ownerOf(t, held)
+		m.checkGrant(t, w, held.grant[w.seen:], want, got)
+		w.seen = len(held.grant)
+	}
+	for q, tasks := range got { // whoever got them, what was leased is the beginning of what was ready
+		for _, task := range want[q][:len(tasks)] {
+			if !tasks[task] {
+				t.Fatalf("queue %s of %s: %+v was passed over", q.name, q.tenant, *task)
+			}
+		}
+	}
+	m.reconcile()
+}
+
+func (m *machine) ownerOf(t *rapid.T, waiter *Waiter) *modelWaiter {
+	w, ok := waiter.Owner.(*modelWaiter)
+	if !ok || w.waiter != waiter || !slices.Contains(m.waiters, w) && !(w.gone && w.seen > 0) {
+		t.Fatalf("a grant for someone who does not wait")
+	}
+	return w
+}
+
+func (m *machine) checkGrant(t *rapid.T, w *modelWaiter, ds []Delivery, want map[*modelQueue][]*modelTask, got map[*modelQueue]map[*modelTask]bool) {
+	if len(ds) == 0 && w.seen == 0 || len(ds) > 0 && len(ds) > w.credits {
+		t.Fatalf("a grant of %d tasks for %d credits", len(ds), w.credits)
+	}
+	place := map[*modelQueue]int{}
+	for i := range ds {
+		d := &ds[i]
+		task := m.byRef[d.Ref]
+		if task == nil {
+			t.Fatalf("%v was delivered and never enqueued", d.Ref)
+		}
+		q := m.of(task)
+		if !slices.Contains(w.queues, q) {
+			t.Fatalf("%v was delivered to a waiter of other queues", d.Ref)
+		}
+		at := slices.Index(want[q], task)
+		if at < 0 {
+			t.Fatalf("%+v was delivered and was not ready at %d", *task, m.now)
+		}
+		if at < place[q] {
+			t.Fatalf("%v was delivered after a task that comes later", d.Ref)
+		}
+		place[q] = at
+		if got[q] == nil {
+			got[q] = map[*modelTask]bool{}
+		}
+		if got[q][task] {
+			t.Fatalf("%v was delivered twice at once", d.Ref)
+		}
+		got[q][task] = true
+		m.lease(t, w, task, d)
+	}
+	w.credits -= len(ds)
+}
+
+// lease checks a delivery against the task and leases it in the model.
+func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery) {
+	if m.tokens[d.Token] {
+		t.Fatalf("token %x is given a second time", d.Token)
+	}
+	if d.Token == 0 || d.Token <= task.token() || d.Token <= m.journal.progress[task.ref].Token {
+		t.Fatalf("token %x of a lease after token %x", d.Token, task.token())
+	}
+	m.tokens[d.Token] = true
+	task.tokens = append(task.tokens, d.Token)
+	task.phase, task.expiresMs = leased, m.now+int64(orDefault(w.leaseMs, task.leaseMs))
+	extras := d.Extras
+	d.Extras = nil
+	want := LeaseRef{
+		Bytes: uint32(len(task.payload)),
+		Ref:   task.ref, Attempt: task.attempts + 1, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs,
+		ExpiresAtMs: task.expiresMs, HasProgress: task.settled,
+	}
+	if d.LeaseRef != want || !sameExtras(extras, task.wantExtras()) {
+		t.Fatalf("delivered %+v, want %+v", d.LeaseRef, want)
+	}
+	if d.Queue.Name() != task.queue || d.Queue.Tenant() != task.tenant {
+		t.Fatalf("delivered from %s of %s, want %s of %s", d.Queue.Name(), d.Queue.Tenant(), task.queue, task.tenant)
+	}
+	if d.Cached && (!bytes.Equal(d.Payload, task.payload) || d.EnqueuedAtMs != task.enqueuedMs || task.settled) {
+		t.Fatalf("delivered %+v from the cache for %+v", *d, *task)
+	}
+}

@@ -1,0 +1,191 @@
+package queue
+
+import (
+	"errors"
+	"slices"
+
+	"pgregory.net/rapid"
+)
+
+func (m *machine) settle(t *rapid.T) {
+	if len(m.tasks) == 0 {
+		return
+	}
+	var settlements []Settlement
+	for range rapid.IntRange(1, 5).Draw(t, "n") {
+		settlements = append(settlements, m.drawSettlement(t))
+	}
+	tenant := m.byRef[settlements[0].Ref].tenant
+	if rapid.IntRange(0, 7).Draw(t, "any tenant") == 0 {
+		tenant = drawTenant.Draw(t, "tenant")
+	}
+	out := make([]error, len(settlements))
+	m.state.Settle(m.now, tenant, settlements, out)
+	for i := range settlements {
+		if err := m.settled(tenant, &settlements[i]); !errors.Is(out[i], err) {
+			t.Fatalf("settlement %+v: got %v, want %v", settlements[i], out[i], err)
+		}
+	}
+}
+
+func (m *machine) drawSettlement(t *rapid.T) Settlement {
+	task := m.drawTask(t, leased)
+	out := Settlement{
+		Ref: task.ref, Token: task.token(),
+		Action:  rapid.SampledFrom([]Action{Complete, Fail, Release, Extend}).Draw(t, "action"),
+		Result:  rapid.SampledFrom([][]byte{nil, []byte("result")}).Draw(t, "result"),
+		Error:   rapid.SampledFrom([]string{"", "oops"}).Draw(t, "error"),
+		DelayMs: rapid.SampledFrom([]uint64{0, 7}).Draw(t, "delay"),
+		LeaseMs: rapid.Uint64Range(1, 80).Draw(t, "lease"),
+	}
+	switch rapid.SampledFrom([]string{"", "", "", "", "", "", "stale", "garbage", "other task"}).Draw(t, "wrong") {
+	case "stale":
+		if len(task.tokens) > 0 {
+			out.Token = rapid.SampledFrom(task.tokens).Draw(t, "old token")
+		}
+	case "garbage":
+		out.Token = rapid.Uint64().Draw(t, "token")
+	case "other task":
+		out.Token = rapid.SampledFrom(m.tasks).Draw(t, "other").token()
+	}
+	return out
+}
+
+// settled carries out a settlement in the model.
+func (m *machine) settled(tenant string, s *Settlement) error {
+	task := m.byRef[s.Ref]
+	if task.phase != leased || task.token() != s.Token || task.tenant != tenant {
+		return ErrStaleToken
+	}
+	switch s.Action {
+	case Complete:
+		task.phase = done
+		if keep := int64(task.extras.RetentionMs); keep > 0 {
+			m.results[task.ref] = Result{CompletedAtMs: m.now, RetainedUntilMs: m.now + keep, Value: s.Result}
+		}
+		m.end(Ended{Ref: task.ref, How: Completed})
+	case Fail:
+		delay := s.DelayMs
+		if delay == 0 {
+			delay = mergeBackoff(task.extras.Backoff, m.cfg.Backoff).waitMs(task.ref, task.attempts+1)
+		}
+		task.attemptFailed(m.now+int64(delay), m.now, s.Error)
+		m.noteDeath(task)
+	case Release:
+		task.comeBack(m.now+int64(s.DelayMs), m.now)
+		m.noteDeath(task)
+	case Extend:
+		task.expiresMs = m.now + int64(s.LeaseMs)
+	}
+	return nil
+}
+
+// look does what a shard does with a task that someone asks for: it reads what is stored, if there is anything.
+func (m *machine) look(t *rapid.T, task *modelTask) (Stored, bool) {
+	if task == nil {
+		return Stored{}, false
+	}
+	stored, found := m.journal.look(task.ref)
+	if found != task.stored() {
+		t.Fatalf("%+v is stored: %v", *task, found)
+	}
+	if found && m.state.Leased(&stored) != (task.phase == leased) {
+		t.Fatalf("%+v is leased: %v", *task, m.state.Leased(&stored))
+	}
+	return stored, found
+}
+
+func (m *machine) cancel(t *rapid.T) {
+	of := rapid.SampledFrom([]phase{fresh, returned, leased, dead}).Draw(t, "phase")
+	task := m.drawTask(t, of)
+	stored, found := m.look(t, task)
+	if !found {
+		return
+	}
+	if !m.state.Cancel(&stored) {
+		t.Fatalf("%+v could not be cancelled", *task)
+	}
+	m.remove(task)
+}
+
+func (m *machine) remove(task *modelTask) {
+	task.phase = removed
+	m.end(Ended{Ref: task.ref, How: Removed})
+}
+
+func (m *machine) redrive(t *rapid.T) {
+	task := m.drawTask(t, dead)
+	stored, found := m.look(t, task)
+	if !found {
+		return
+	}
+	if did := m.state.Redrive(&stored); did != (task.phase == dead) {
+		t.Fatalf("%+v was redriven: %v", *task, did)
+	}
+	if task.phase == dead {
+		task.redrive(m.now)
+	}
+}
+
+func (m *machine) purgeDead(t *rapid.T) {
+	task := m.drawTask(t, dead)
+	stored, found := m.look(t, task)
+	if !found {
+		return
+	}
+	if did := m.state.PurgeDead(&stored); did != (task.phase == dead) {
+		t.Fatalf("%+v was purged: %v", *task, did)
+	}
+	if task.phase == dead {
+		m.remove(task)
+	}
+}
+
+// purge removes some, or all, tasks of a queue that wait.
+func (m *machine) purge(t *rapid.T) {
+	if len(m.order) == 0 {
+		return
+	}
+	q := rapid.SampledFrom(m.order).Draw(t, "queue")
+	n := rapid.IntRange(1, 9).Draw(t, "at most")
+	all := rapid.IntRange(0, 3).Draw(t, "all") == 0
+	for range 1_000 {
+		if !m.purgeSome(t, q, n) || !all {
+			return
+		}
+		for _, r := range m.state.Refills() {
+			m.journal.answer(m.state, r)
+		}
+		m.reconcile()
+	}
+	t.Fatalf("the purge does not come to an end")
+}
+
+func (m *machine) purgeSome(t *rapid.T, q *modelQueue, n int) (more bool) {
+	got, more := m.state.Purge(m.state.queues[q.id], n)
+	lanes := map[uint8][]*modelTask{}
+	for _, task := range q.tasks {
+		if task.waits() {
+			lanes[task.ref.Priority] = append(lanes[task.ref.Priority], task)
+		}
+	}
+	went, left := 0, 0
+	for _, lane := range lanes {
+		slices.SortFunc(lane, compareInLane)
+		for i, task := range lane {
+			if _, stored := m.journal.tasks[task.ref]; stored {
+				left++
+				continue
+			}
+			if i > 0 && lane[i-1].waits() {
+				t.Fatalf("%+v was purged before %+v", *task, *lane[i-1])
+			}
+			went++
+			m.remove(task)
+		}
+	}
+	if went != got || got > n || !more && left > 0 {
+		t.Fatalf("purged %d of at most %d, it says %d, more %v; left %d", went, n, got, more, left)
+	}
+	return more
+}

@@ -1,0 +1,244 @@
+package queue
+
+import (
+	"flag"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func init() {
+	// Windows, refills and expiries need longer runs than rapid's default. A flag on the command
+	// line still counts: it is read later.
+	for name, value := range map[string]string{"rapid.steps": "200", "rapid.checks": "250"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// machine runs the same commands through a State and a model.
+type machine struct {
+	cfg     Config
+	now     int64
+	journal *mapJournal
+	state   *State
+
+	accounts map[string]*fakeAccount
+	queues   map[queueName]*modelQueue
+	order    []*modelQueue // of creation
+	tasks    []*modelTask
+	byRef    map[Ref]*modelTask
+	waiters  []*modelWaiter
+	tokens   map[uint64]bool // ever given
+	keys     map[keyOf]modelKey
+	results  map[Ref]Result
+	watched  map[Ref]int
+	ended    []Ended  // of watched tasks, since they were asked for
+	pending  []Refill // asked for, not answered
+}
+
+// TestStateBehavesAsTheModel runs random commands against the state and a model of maps and
+// slices, with windows so small that refills and evictions are the rule, and recoveries between them.
+func TestStateBehavesAsTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"":            m.check,
+			"enqueue":     m.enqueue,
+			"subscribe":   m.subscribe,
+			"credit":      m.credit,
+			"unsubscribe": m.unsubscribe,
+			"settle":      m.settle,
+			"settle more": m.settle,
+			"tick":        m.tick,
+			"dispatch":    m.dispatchAll,
+			"dispatch one": func(t *rapid.T) {
+				m.dispatchOne(t)
+				m.pending = append(m.pending, m.state.Refills()...)
+			},
+			"late refill": m.lateRefill,
+			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.watch, m.watch),
+			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.otherShard, m.recover),
+		})
+	})
+}
+
+func oneOf(actions ...func(*rapid.T)) func(*rapid.T) {
+	return func(t *rapid.T) { actions[rapid.IntRange(0, len(actions)-1).Draw(t, "which")](t) }
+}
+
+func newMachine(t *rapid.T) *machine {
+	m := &machine{
+		cfg: Config{
+			LeaseMs: 40, MaxAttempts: 2, Backoff: Backoff{InitialMs: 10, MaxMs: 50, MultiplierPercent: 200, JitterPercent: 25},
+			KeyWindowMs:   rapid.SampledFrom([]uint64{100, 5_000}).Draw(t, "key window"),
+			Queues:        rapid.IntRange(3, 6).Draw(t, "queues max"),
+			WindowTasks:   rapid.IntRange(2, 4).Draw(t, "window"),
+			WindowsTasks:  rapid.IntRange(1, 12).Draw(t, "windows"),
+			CacheBytesMax: int64(rapid.IntRange(1, 40).Draw(t, "cache")),
+		},
+		now:      1_000,
+		journal:  newMapJournal(t.Fatalf),
+		accounts: map[string]*fakeAccount{},
+		queues:   map[queueName]*modelQueue{},
+		byRef:    map[Ref]*modelTask{},
+		tokens:   map[uint64]bool{},
+		keys:     map[keyOf]modelKey{},
+		results:  map[Ref]Result{},
+		watched:  map[Ref]int{},
+	}
+	for _, tenant := range []string{"t0", "t1"} {
+		a := &fakeAccount{tenant: tenant, broken: t.Fatalf, tasksMax: math.MaxInt64, leasesMax: math.MaxInt64}
+		if rapid.IntRange(0, 2).Draw(t, "quotas") == 1 {
+			a.tasksMax, a.leasesMax = 60-rapid.Int64Range(0, 60).Draw(t, "tasks less"), 12-rapid.Int64Range(0, 12).Draw(t, "leases less")
+		}
+		m.accounts[tenant] = a
+	}
+	m.cfg.Account = func(tenant string) Account { return m.accounts[tenant] }
+	m.open(t, Recovered{NextExpiryMs: math.MaxInt64})
+	return m
+}
+
+func (m *machine) open(t *rapid.T, from Recovered) {
+	s, err := New(m.cfg, m.journal, from)
+	if err != nil {
+		t.Fatalf("recover: %v", err)
+	}
+	m.state = s
+	s.Tick(m.now)
+}
+
+// recover lets the state go and makes one from what is stored. Waiters and watches are gone with it.
+func (m *machine) recover(t *rapid.T) {
+	m.state.LetGo()
+	for _, a := range m.accounts {
+		if a.tasks != 0 || a.bytes != 0 || a.leases != 0 {
+			t.Fatalf("a state that was let go leaves %+v", *a)
+		}
+	}
+	m.pending, m.waiters, m.ended = nil, nil, nil
+	clear(m.watched)
+	m.open(t, m.journal.recovered())
+}
+
+// tick lets time pass: mostly little, sometimes until buckets of keys or of results are over.
+func (m *machine) tick(t *rapid.T) {
+	most := rapid.SampledFrom([]int{9, 9, 50, 50, 3_000, 2 * resultBucketMs}).Draw(t, "at most")
+	m.now += int64(rapid.IntRange(0, most).Draw(t, "ms"))
+	m.state.Tick(m.now)
+	for _, task := range m.tasks {
+		if task.phase == leased && task.expiresMs <= m.now {
+			task.attemptFailed(m.now, m.now, "lease expired")
+			m.noteDeath(task)
+		}
+	}
+}
+
+func (m *machine) lateRefill(*rapid.T) {
+	for _, r := range m.pending {
+		m.journal.answer(m.state, r)
+	}
+	m.pending = nil
+	m.reconcile()
+}
+
+// reconcile has those tasks die in the model whose time to live is over and that the state found: it may do so as
+// late as it likes, as long as it hands none of them out.
+func (m *machine) reconcile() {
+	for _, task := range m.tasks {
+		if task.waits() && task.overdue(m.now) {
+			if _, died := m.journal.dead[task.ref]; died {
+				task.die(m.now, TimeToLiveOver)
+				m.noteDeath(task)
+			}
+		}
+	}
+}
+
+func (m *machine) noteDeath(task *modelTask) {
+	if task.phase == dead {
+		m.end(Ended{Ref: task.ref, How: Died, Attempts: task.attempts})
+	}
+}
+
+func (m *machine) end(e Ended) {
+	if m.watched[e.Ref] > 0 {
+		m.ended = append(m.ended, e)
+	}
+}
+
+func (m *machine) watch(t *rapid.T) {
+	if len(m.tasks) == 0 {
+		return
+	}
+	ref := rapid.SampledFrom(m.tasks).Draw(t, "task").ref
+	if m.watched[ref] > 0 && rapid.Bool().Draw(t, "unwatch") {
+		m.watched[ref]--
+		m.state.Unwatch(ref)
+		return
+	}
+	m.watched[ref]++
+	m.state.Watch(ref)
+}
+
+// otherShard has another shard of the tenant lease or settle.
+func (m *machine) otherShard(t *rapid.T) {
+	a := m.accounts[drawTenant.Draw(t, "tenant")]
+	a.others = rapid.SampledFrom([]int64{0, 0, 2, 5}).Draw(t, "leases")
+}
+
+var (
+	drawTenant = rapid.SampledFrom([]string{"t0", "t1"})
+	drawQueue  = rapid.SampledFrom([]string{"q0", "q1", "q2"})
+	drawPrio   = rapid.SampledFrom([]uint8{0, 0, 3, MaxPriority})
+)
+
+// queue mirrors the state's making of a queue: nil when there are too many.
+func (m *machine) queue(tenant, name string) *modelQueue {
+	key := queueName{tenant, name}
+	q := m.queues[key]
+	if q == nil && len(m.order) < m.cfg.Queues {
+		q = &modelQueue{tenant: tenant, name: name, id: uint32(len(m.order))}
+		m.queues[key] = q
+		m.order = append(m.order, q)
+	}
+	return q
+}
+
+func (m *machine) of(task *modelTask) *modelQueue {
+	return m.queues[queueName{task.tenant, task.queue}]
+}
+
+func (m *machine) leased() (out []*modelTask) {
+	for _, task := range m.tasks {
+		if task.phase == leased {
+			out = append(out, task)
+		}
+	}
+	return out
+}
+
+// drawTask draws one of the tasks, of a phase if there are any: most commands only mean something to one.
+func (m *machine) drawTask(t *rapid.T, of phase) *modelTask {
+	var some []*modelTask
+	for _, task := range m.tasks {
+		if task.phase == of {
+			some = append(some, task)
+		}
+	}
+	if len(some) > 0 && rapid.IntRange(0, 3).Draw(t, "of its phase") > 0 {
+		return rapid.SampledFrom(some).Draw(t, "task")
+	}
+	if len(m.tasks) == 0 {
+		return nil
+	}
+	return rapid.SampledFrom(m.tasks).Draw(t, "any task")
+}
+
+// askedExpired says that a sweep of expired tasks is under way.
+func (m *machine) askedExpired() bool {
+	return slices.ContainsFunc(m.pending, func(r Refill) bool { return r.Stream == StreamExpired })
+}
