@@ -59,16 +59,30 @@ func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) 
 // readOldest completes ReadySinceMs from the store.
 func (s *Shard) readOldest(st queue.Stats) (queue.Stats, error) {
 	for _, r := range st.Unread {
-		tasks, err := s.store.Fresh(r)
+		since, err := s.readySince(r)
 		if err != nil {
 			return st, fmt.Errorf("read the oldest task: %w", err)
 		}
-		if len(tasks) > 0 {
-			st.ReadySinceMs = min(st.ReadySinceMs, tasks[0].Task.EnqueuedAtMs)
-		}
+		st.ReadySinceMs = min(st.ReadySinceMs, since)
 	}
 	st.Unread = nil
 	return st, nil
+}
+
+// readySince reads since when the first task that is asked for is ready; math.MaxInt64 if there is none.
+func (s *Shard) readySince(r queue.Refill) (int64, error) {
+	if r.Stream == queue.StreamReturned {
+		due, err := s.store.Returned(r)
+		if err == nil && len(due) > 0 && due[0].Due.DueAtMs <= s.opts.NowMs() {
+			return due[0].Due.DueAtMs, nil
+		}
+		return math.MaxInt64, err
+	}
+	tasks, err := s.store.Fresh(r)
+	if err == nil && len(tasks) > 0 {
+		return tasks[0].Task.EnqueuedAtMs, nil
+	}
+	return math.MaxInt64, err
 }
 
 // Configure sets the policy of a queue, made if need be, if the version is above the one in force.
@@ -225,6 +239,9 @@ func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
 		b.cursors[p] = q.Cursor(uint8(p))
 	}
 	if l.State == Leased {
+		if n := len(l.After); n != 0 && n != 8 {
+			return listing{}, storage.ErrPlace
+		}
 		refs, next := s.state.LeasedTasks(q, l.After, l.Limit)
 		b.page.Next = next
 		for _, ref := range refs {

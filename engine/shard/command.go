@@ -104,6 +104,16 @@ func (sub *Subscription) Sent(bytes int64) error {
 	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Sent(w, bytes) })
 }
 
+// giveBack returns what the subscription used up for tasks that it was not delivered: it will never say that it is
+// done with them.
+func (sub *Subscription) giveBack(credit int, bytes int64) {
+	// A shard that is stopping refuses: it gives nothing more to anybody.
+	_ = sub.change(func(s *queue.State, w *queue.Waiter) {
+		s.Sent(w, bytes)
+		s.Credit(w, credit)
+	})
+}
+
 func (sub *Subscription) change(to func(*queue.State, *queue.Waiter)) error {
 	return sub.shard.inbox.put(&change{sub: sub, to: to}, load{})
 }

@@ -181,7 +181,7 @@ func (f *fixture) audit() []storage.AuditedQueue {
 	for _, a := range audited {
 		c := a.Counts
 		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: the counters and the stored tasks", a.Name)
-		require.Equal(f.t, c.Enqueued, c.Completed+a.Stored, "%s: the counters", a.Name)
+		require.Equal(f.t, c.Enqueued, c.Completed+c.Removed+a.Stored, "%s: the counters", a.Name)
 	}
 	return audited
 }

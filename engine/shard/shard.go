@@ -62,7 +62,7 @@ type Shard struct {
 	failure error                  // the deciding goroutine's; set once
 	failed  sync.Once
 
-	reading sync.WaitGroup // lists under way
+	reading             sync.WaitGroup // lists under way
 	deciding, releasing stage
 
 	pipe    chan decided
@@ -243,12 +243,13 @@ func (s *Shard) submit() error {
 	return nil
 }
 
-// refill answers the state's refills from the store.
+// refill answers the state's refills from the store. An answer may decide something that the next one must see:
+// that of expired tasks sends them to the dead letters.
 func (s *Shard) refill(refills []queue.Refill) error {
-	if err := s.submit(); err != nil {
-		return err
-	}
 	for _, r := range refills {
+		if err := s.submit(); err != nil {
+			return err
+		}
 		if err := s.answer(r); err != nil {
 			return err
 		}
@@ -315,17 +316,28 @@ func (s *Shard) deliver(g queue.Grant, err error) {
 		return
 	}
 	deliveries := g.Deliveries[:0]
+	var missed int
+	var missedBytes int64
 	for _, d := range g.Deliveries {
 		if !d.Cached {
 			if err := s.read(&d); err != nil {
-				// The lease stands and expires in its time: nothing is lost.
-				s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
+				if !errors.Is(err, ErrNotFound) { // cancelled meanwhile
+					// The lease stands and expires in its time: nothing is lost.
+					s.opts.Log.Error("a leased task could not be read", "queue", d.Queue.Name(), "seq", d.Seq, "error", err)
+				}
+				missed++
+				missedBytes += int64(d.Bytes)
 				continue
 			}
 		}
 		deliveries = append(deliveries, d)
 	}
-	sub.deliver(deliveries)
+	if len(deliveries) > 0 {
+		sub.deliver(deliveries)
+	}
+	if missed > 0 && (!sub.claim.Once || len(deliveries) == 0) { // else it had its one grant
+		sub.giveBack(missed, missedBytes)
+	}
 }
 
 func (s *Shard) read(d *queue.Delivery) error {

@@ -149,33 +149,6 @@ func TestClockIsTheWallsAndNeverGoesBack(t *testing.T) {
 	}
 }
 
-func TestClaimThatDoesNotWaitGetsWhatIsReady(t *testing.T) {
-	fs := vfs.NewMem()
-	f := start(t, fs, Options{})
-	assert.Empty(t, f.claim(10, "q"))
-	f.enqueue(newTasks("q", 3)...)
-	assert.Len(t, f.claim(2, "q"), 2)
-	f.enqueue(queue.NewTask{Queue: "q", DelayMs: 10})
-	f.enqueue(newTasks("r", 1)...)
-	f.stop()
-
-	// The windows are empty now: the store must be read. A claim need not get all that is ready, but
-	// never nothing while something is.
-	f = start(t, fs, Options{})
-	defer f.stop()
-	f.nowMs.Store(1_010)
-	ds := f.claim(10, "q")
-	require.NotEmpty(t, ds)
-	for range 2 {
-		ds = append(ds, f.claim(10, "q", "r")...)
-	}
-	require.Len(t, ds, 3)
-	assert.Equal(t, uint64(3), ds[0].Seq, "the delayed one, which is due")
-	assert.Equal(t, uint64(2), ds[1].Seq)
-	assert.Equal(t, "r", ds[2].Queue.Name())
-	assert.Empty(t, f.claim(10, "q", "r"), "the rest is leased, also across the restart")
-}
-
 func TestClosedSubscriptionGetsNothingMore(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()

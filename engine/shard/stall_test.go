@@ -39,23 +39,25 @@ func TestUnderWayTellsOfACommitThatStalls(t *testing.T) {
 	f.idle()
 }
 
-// A decision that must read what it just wrote waits for the disk itself.
+// As many commits may be under way as the pipe takes: then deciding stalls too.
 func TestUnderWayTellsOfADecisionThatStalls(t *testing.T) {
 	disk, fs := newSlowLog()
-	f := start(t, fs, Options{Queue: queue.Config{WindowTasks: 1, WindowsTasks: 1}})
+	f := start(t, fs, Options{})
 	defer f.stop()
 	defer disk.letGo()
-	f.enqueue(newTasks("q", 5)...)
+	f.enqueue(newTasks("q", 1)...)
 	f.idle()
 
 	disk.held.Store(true)
-	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 5})
-	receive(t, disk.entered)
-	require.Eventually(t, func() bool { return f.deciding.age() > 10*time.Millisecond }, waitMost, waitStep)
+	var answers []<-chan reply[[]queue.Enqueued]
+	require.Eventually(t, func() bool {
+		answers = append(answers, f.enqueueLater(newTasks("q", 1)...))
+		return f.deciding.age() > 10*time.Millisecond
+	}, waitMost, waitStep)
 	f.growing()
 	disk.letGo()
-	for range 5 {
-		receive(t, w.tasks)
+	for _, a := range answers {
+		require.NoError(t, receive(t, a).err)
 	}
 	f.idle()
 }

@@ -1,0 +1,148 @@
+package shard
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// A claim that does not wait gets as many tasks as are ready, up to what it asked for, also where they must be read
+// from the store.
+func TestClaimThatDoesNotWaitGetsWhatIsReady(t *testing.T) {
+	fs := vfs.NewMem()
+	small := Options{Queue: queue.Config{WindowTasks: 3}}
+	f := start(t, fs, small)
+	assert.Empty(t, f.claim(10, "q"))
+	for range 5 {
+		f.enqueue(newTasks("q", 4)...)
+	}
+	assert.Len(t, f.claim(2, "q"), 2)
+	f.enqueue(queue.NewTask{Queue: "q", DelayMs: 10}, queue.NewTask{Queue: "q", Priority: 9}, queue.NewTask{Queue: "q", DelayMs: 11})
+	f.enqueue(newTasks("r", 7)...)
+	f.stop()
+
+	f = start(t, fs, small) // the windows are empty now
+	defer f.stop()
+	f.nowMs.Store(1_010)
+	ds := f.claim(14, "q")
+	require.Len(t, ds, 14)
+	assert.Equal(t, uint64(21), ds[0].Seq, "the most urgent one")
+	assert.Equal(t, uint64(20), ds[1].Seq, "the delayed one, which is due")
+	for i, d := range ds[2:] {
+		assert.Equal(t, uint64(2+i), d.Seq)
+		assert.Equal(t, int64(1_010+30_000), d.ExpiresAtMs)
+	}
+	assert.Len(t, f.claim(100, "q", "r"), 6+7)
+	assert.Empty(t, f.claim(10, "q", "r"), "the rest is leased or delayed")
+	f.audit()
+	for _, d := range ds {
+		f.end(d, queue.Complete)
+	}
+}
+
+// What a claim is given before its grant is whole is leased like all else, also when the store is read in between.
+func TestClaimAcrossWindowsSurvivesARestart(t *testing.T) {
+	fs := vfs.NewMem()
+	f := start(t, fs, Options{Queue: queue.Config{WindowTasks: 2}})
+	f.enqueue(newTasks("q", 9)...)
+	ds := f.claim(7, "q")
+	require.Len(t, ds, 7)
+	f.stop()
+	f = start(t, fs, Options{Queue: queue.Config{WindowTasks: 2}})
+	defer f.stop()
+	assert.Len(t, f.claim(9, "q"), 2)
+	seen := map[uint64]bool{}
+	for _, d := range ds {
+		assert.False(t, seen[d.Token], "a token of its own")
+		seen[d.Token] = true
+		f.end(d, queue.Complete)
+	}
+	f.audit()
+}
+
+// A claim that waits is answered once, with what came first.
+func TestClaimThatWaitsGetsOneGrant(t *testing.T) {
+	f := start(t, vfs.NewMem(), Options{Queue: queue.Config{WindowTasks: 2}})
+	defer f.stop()
+	grants := make(chan []queue.Delivery, 10)
+	_, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 10, Once: true},
+		func(ds []queue.Delivery) { grants <- ds }, func(err error) { t.Errorf("failed: %v", err) })
+	require.NoError(t, err)
+	f.enqueue(newTasks("q", 7)...)
+	assert.Len(t, receive(t, grants), 7)
+	f.enqueue(newTasks("q", 7)...)
+	f.stats()
+	assert.Empty(t, grants)
+}
+
+// A task that is cancelled after it was leased and before it is read for its worker is not delivered, and the
+// worker has its credit back, and a claim its grant.
+func TestTaskThatIsGoneBeforeItIsReadCostsNothing(t *testing.T) {
+	for name, once := range map[string]bool{"stream": false, "claim": true} {
+		t.Run(name, func(t *testing.T) {
+			disk, fs := newSlowLog()
+			f := start(t, fs, Options{Queue: queue.Config{CacheBytesMax: 1}})
+			defer f.stop()
+			defer disk.letGo()
+			ref := f.enqueue(queue.NewTask{Queue: "q", Payload: make([]byte, 9<<20)})[0] // more than a waiter may hold
+
+			disk.held.Store(true)
+			w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1, Once: once})
+			receive(t, disk.entered)
+			cancelled := ask(t, func(r func([]error, error)) error { return f.Change(Cancel, tenant, []queue.Ref{ref}, r) })
+			require.Eventually(t, func() bool {
+				_, found, err := f.store.Task(ref)
+				return err == nil && !found
+			}, waitMost, waitStep)
+			disk.letGo()
+			assert.Equal(t, []error{nil}, receive(t, cancelled).value)
+
+			next := f.enqueue(newTasks("q", 1)...)[0]
+			assert.Equal(t, next, receive(t, w.tasks).Ref)
+			assert.Empty(t, w.tasks)
+		})
+	}
+}
+
+// What one refill decides, the next one sees: here the sweep of expired tasks and the window's refill come together.
+func TestTasksThatExpireWhileAWindowIsReadDieOnce(t *testing.T) {
+	fs := vfs.NewMem()
+	f := start(t, fs, Options{Queue: queue.Config{WindowTasks: 2}})
+	defer f.stop()
+	for _, delay := range []uint64{0, 10} {
+		for range 3 {
+			f.enqueue(
+				queue.NewTask{Queue: "q", TTLMs: 100, DelayMs: delay}, queue.NewTask{Queue: "q", TTLMs: 100, DelayMs: delay},
+				queue.NewTask{Queue: "q", DelayMs: delay},
+			)
+		}
+	}
+	f.nowMs.Add(100)
+	ds := f.claim(20, "q")
+	assert.Len(t, ds, 6)
+	st := f.stats()[0]
+	assert.Equal(t, []uint64{0, 0, 6, 12}, []uint64{st.Ready, st.Delayed, st.Leased, st.Dead})
+	f.audit()
+}
+
+// However many tasks expire at once, others have their turn in between: each part is a decision of its own.
+func TestExpiryOfManyTasksLetsOthersHaveTheirTurn(t *testing.T) {
+	var commits atomic.Int64
+	f := start(t, vfs.NewMem(), Options{Observe: func(CommitStats) { commits.Add(1) }})
+	defer f.stop()
+	tasks := newTasks("q", 5_000)
+	for i := range tasks {
+		tasks[i].TTLMs = 100
+	}
+	f.enqueue(tasks...)
+	require.Equal(t, int64(1), commits.Load())
+	f.nowMs.Add(100)
+	require.Eventually(t, func() bool { return f.stats()[0].Dead == 5_000 }, waitMost, waitStep)
+	assert.GreaterOrEqual(t, commits.Load(), int64(1+5))
+	f.audit()
+}
