@@ -113,9 +113,9 @@ func (q *Queue) Cursor(priority uint8) uint64 {
 // ID returns the queue's number in its shard.
 func (q *Queue) ID() uint32 { return q.record.ID }
 
-// LeasedTasks lists up to limit leased tasks of a queue after a place that it returned before, ordered by token.
-// next is empty after the last page.
-func (s *State) LeasedTasks(q *Queue, after []byte, limit int) (out []LeaseRef, next []byte) {
+// LeasedTasks lists up to limit leased tasks of a queue after a place that it returned before, ordered by token, with
+// about bytesMax bytes of payloads at most (0: any number). next is empty after the last page.
+func (s *State) LeasedTasks(q *Queue, after []byte, limit, bytesMax int) (out []LeaseRef, next []byte) {
 	var from uint64
 	if len(after) > 0 {
 		if len(after) != 8 {
@@ -139,11 +139,13 @@ func (s *State) LeasedTasks(q *Queue, after []byte, limit int) (out []LeaseRef, 
 		}
 	}
 	slices.SortFunc(all, func(a, b held) int { return cmp.Compare(a.token, b.token) })
-	for _, h := range all[:min(limit, len(all))] {
+	bytes := 0
+	for _, h := range all {
+		if len(out) >= limit || bytesMax > 0 && bytes >= bytesMax {
+			return out, binary.BigEndian.AppendUint64(nil, all[len(out)-1].token)
+		}
 		out = append(out, *h.ref)
+		bytes += int(h.ref.Bytes)
 	}
-	if len(all) > limit {
-		next = binary.BigEndian.AppendUint64(nil, all[limit-1].token)
-	}
-	return out, next
+	return out, nil
 }

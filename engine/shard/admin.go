@@ -187,6 +187,8 @@ type List struct {
 	State  TaskState // Ready, Delayed, Leased or Dead
 	After  storage.Place
 	Limit  int
+	// BytesMax is about how many bytes of payloads and errors a page holds at most, but for its first task; 0: any number.
+	BytesMax int
 	// Match chooses among dead tasks; nil means all.
 	Match func(*Found) bool
 }
@@ -242,7 +244,7 @@ func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
 		if n := len(l.After); n != 0 && n != 8 {
 			return listing{}, storage.ErrPlace
 		}
-		refs, next := s.state.LeasedTasks(q, l.After, l.Limit)
+		refs, next := s.state.LeasedTasks(q, l.After, l.Limit, l.BytesMax)
 		b.page.Next = next
 		for _, ref := range refs {
 			b.page.Tasks = append(b.page.Tasks, Found{Stored: queue.Stored{Ref: ref.Ref}, Queue: l.Queue, State: Leased, Lease: ref})
@@ -268,7 +270,7 @@ func (s *Shard) readLeased(tasks []Found) error {
 
 func (s *Shard) readList(b *listing) (Listed, error) {
 	l := &b.list
-	page := storage.Page{After: l.After, Limit: l.Limit, LookMax: listLookMax}
+	page := storage.Page{After: l.After, Limit: l.Limit, LookMax: listLookMax, BytesMax: l.BytesMax}
 	var tasks []storage.Listed
 	var next storage.Place
 	var err error

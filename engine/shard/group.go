@@ -34,6 +34,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 	g := &Group{shards: make([]*Shard, len(stores))}
 	now := Clock() // one for all: what a shard says of time holds in the others
 	errs := make([]error, len(stores))
+	var log *slog.Logger
 	var all sync.WaitGroup
 	for i, store := range stores {
 		o := of(i)
@@ -43,6 +44,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 		if o.Log == nil {
 			o.Log = slog.New(slog.DiscardHandler)
 		}
+		log = o.Log
 		o.Log = o.Log.With("shard", i)
 		all.Go(func() {
 			var err error
@@ -52,7 +54,11 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 		})
 	}
 	all.Wait()
-	if err := errors.Join(errs...); err != nil {
+	err := errors.Join(errs...)
+	if err == nil {
+		err = g.learn(log)
+	}
+	if err != nil {
 		g.Close()
 		return nil, err
 	}
@@ -169,12 +175,18 @@ func mergeStats(all [][]queue.Stats) []queue.Stats {
 			}
 			at[key] = len(out)
 			out = append(out, *q)
+			out[len(out)-1].ID = 0 // another in each shard
 		}
 	}
 	return out
 }
 
 func addStats(sum, q *queue.Stats) {
+	sum.Unread = append(sum.Unread, q.Unread...)
+	sum.Paused = sum.Paused || q.Paused
+	if q.PolicyVersion > sum.PolicyVersion {
+		sum.Policy, sum.PolicyVersion = q.Policy, q.PolicyVersion
+	}
 	sum.Enqueued += q.Enqueued
 	sum.Completed += q.Completed
 	sum.Ready += q.Ready

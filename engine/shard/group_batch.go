@@ -45,12 +45,7 @@ func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func
 		func(s *Shard, part []queue.Settlement, reply func([]error, error)) error {
 			return s.Settle(tenant, part, reply)
 		},
-		func(_ int, outcome, refused error) error {
-			if refused != nil {
-				return refused
-			}
-			return outcome
-		})
+		outcomeOf)
 }
 
 // sameShard says whether all settlements are for one shard, which exists.

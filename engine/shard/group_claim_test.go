@@ -176,7 +176,9 @@ func TestEveryTaskFindsItsWay(t *testing.T) {
 		})
 		names := []string{"a", "b", "c", "d", "e"}
 		for _, n := range names {
-			f.SetOrdered(tenant, n, rng.IntN(2) == 0)
+			if rng.IntN(2) == 0 {
+				f.pin(n)
+			}
 		}
 		const n = 1_200
 		c := &crowd{f: f}

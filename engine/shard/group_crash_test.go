@@ -41,7 +41,7 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 	})
 	names := []string{"a", "b", "c", "d"}
 	for _, n := range names[:3] {
-		f.SetOrdered(tenant, n, true)
+		f.pin(n)
 	}
 	a := &groupAccount{enqueued: map[queue.ID]bool{}, asked: map[queue.ID]bool{}, completed: map[queue.ID]bool{}}
 	var finished sync.WaitGroup

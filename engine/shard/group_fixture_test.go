@@ -60,6 +60,9 @@ func (f *groupFixture) stop() {
 	}
 }
 
+// pin makes a queue ordered, in the group's memory only.
+func (f *groupFixture) pin(name string) { f.places.follow(queueName{tenant, name}, queue.Ordered, 1) }
+
 func (f *groupFixture) enqueueLater(tasks ...queue.NewTask) <-chan reply[[]queue.Enqueued] {
 	f.t.Helper()
 	return ask(f.t, func(r func([]queue.Enqueued, error)) error { return f.Enqueue(tenant, tasks, r) })

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -34,7 +35,7 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 	defer f.stop()
 	shards := map[uint16]bool{}
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		f.SetOrdered(tenant, name, true)
+		f.pin(name)
 		first := f.enqueue(newTasks(name, 1)...)[0]
 		for range 5 {
 			// The spread tasks of the same call go elsewhere or not; results are in the call's order.
@@ -47,13 +48,15 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 		shards[first.Shard] = true
 	}
 	assert.Greater(t, len(shards), 1, "not all in the same one")
-	f.SetOrdered(tenant, "a", false)
-	f.SetOrdered("other", "b", false)
+	f.places.follow(queueName{tenant, "a"}, queue.Spread, 2)
+	f.places.follow(queueName{tenant, "b"}, queue.Spread, 0) // an earlier change that comes late
+	f.places.follow(queueName{"other", "c"}, queue.Spread, 2)
 	seen := map[uint16]bool{}
 	for range 4 {
 		seen[f.enqueue(newTasks("a", 1)...)[0].Shard] = true
 	}
 	assert.Len(t, seen, 4)
+	assert.Equal(t, f.owner(tenant, "b"), int(f.enqueue(newTasks("b", 1)...)[0].Shard))
 }
 
 // Where a name lies is part of the format: another answer would tear ordered queues and keys apart.
@@ -80,7 +83,7 @@ func TestSpanningCallsKeepTheirOrder(t *testing.T) {
 	var tasks []queue.NewTask
 	for i := range 40 {
 		name := names[i*7%4]
-		f.SetOrdered(tenant, name, true)
+		f.pin(name)
 		tasks = append(tasks, queue.NewTask{Queue: name, Payload: []byte{byte(i)}})
 	}
 	out := f.enqueue(tasks...)
@@ -132,8 +135,8 @@ func TestItemErrorsKeepTheirPlaces(t *testing.T) {
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
 		names[f.owner(tenant, n)] = n
 	}
-	f.SetOrdered(tenant, names[0], true)
-	f.SetOrdered(tenant, names[1], true)
+	f.pin(names[0])
+	f.pin(names[1])
 	got := receive(t, f.enqueueLater(queue.NewTask{Queue: names[1]}, queue.NewTask{Queue: names[0]}, queue.NewTask{Queue: "spread"}, queue.NewTask{Queue: names[1]}))
 	require.NoError(t, got.err)
 	require.NoError(t, got.value[0].Err)
@@ -144,19 +147,27 @@ func TestItemErrorsKeepTheirPlaces(t *testing.T) {
 
 func TestAnOverloadedShardRefusesItsItemsOnly(t *testing.T) {
 	clock := newStuckClock()
+	var stopped atomic.Bool
 	f := startGroup(t, vfs.NewMem(), 2, func(i int, o *Options) {
 		o.InboxTasksMax = 10
 		if i == 1 {
-			o.NowMs = clock.nowMs
+			o.NowMs = func() int64 {
+				if stopped.Load() {
+					return clock.nowMs()
+				}
+				return 1_000
+			}
 		}
 	})
 	defer f.stop()
 	defer clock.letGo()
+	stopped.Store(true)
+	require.NoError(t, f.shards[1].Stats(func([]queue.Stats, error) {}))
 	receive(t, clock.entered) // from here on it takes nothing
 	names := []string{"", ""}
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
 		names[f.owner(tenant, n)] = n
-		f.SetOrdered(tenant, n, true)
+		f.pin(n)
 	}
 	stuck := f.enqueueLater(newTasks(names[1], 8)...)
 	got := receive(t, f.enqueueLater(append(newTasks(names[1], 3), newTasks(names[0], 2)...)...))

@@ -8,36 +8,72 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// directory knows which queues are ordered. Who places a task reads it without a lock; a change copies it.
+// directory knows which queues are ordered, and the versions of their policies. Who places a task reads it without
+// a lock; a change copies it.
 type directory struct {
 	ordered atomic.Pointer[map[queueName]struct{}]
-	mu      sync.Mutex // held by who changes it
+
+	mu       sync.Mutex
+	versions map[queueName]policyVersions // of the queues that were ever configured
 }
 
-// SetOrdered says whether a queue's tasks all go to one shard, or (spread) each call's go to the next one.
-// Tasks that are stored stay where they are.
-func (g *Group) SetOrdered(tenant, name string, ordered bool) {
-	d := &g.places
+// policyVersions are of one queue's policy. Versions go upward, so that of two changes under way at once the same
+// one holds in every shard.
+type policyVersions struct {
+	given  uint64 // the highest that was given to a change
+	placed uint64 // the one that the directory follows
+}
+
+// next returns the version of a change that begins.
+func (d *directory) next(q queueName) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	next := map[queueName]struct{}{}
-	if old := d.ordered.Load(); old != nil {
-		next = maps.Clone(*old)
-	}
-	if ordered {
-		next[queueName{tenant, name}] = struct{}{}
-	} else {
-		delete(next, queueName{tenant, name})
-	}
-	d.ordered.Store(&next)
+	v := d.versions[q]
+	v.given++
+	d.versions[q] = v
+	return v.given
 }
 
-// pinned returns the shard that a task has to go to; false for one that may go to any.
+// follow has tasks placed as a policy says that holds in every shard, unless a later one does already.
+func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v := d.versions[q]
+	if version < v.placed {
+		return
+	}
+	v.placed = version
+	v.given = max(v.given, version)
+	d.versions[q] = v
+	ordered := *d.ordered.Load()
+	if _, is := ordered[q]; is == (p == queue.Ordered) {
+		return
+	}
+	ordered = maps.Clone(ordered)
+	if p == queue.Ordered {
+		ordered[q] = struct{}{}
+	} else {
+		delete(ordered, q)
+	}
+	d.ordered.Store(&ordered)
+}
+
+// begin sets what holds when the group starts.
+func (d *directory) begin(ordered map[queueName]struct{}, versions map[queueName]policyVersions) {
+	d.versions = versions
+	d.ordered.Store(&ordered)
+}
+
+// pinned returns the shard that a task has to go to; false for one that may go to any. A key lies in one shard, so
+// that it is found again.
 func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.NewTask) (shard int, is bool) {
 	if len(ordered) > 0 {
 		if _, is := ordered[queueName{tenant, t.Queue}]; is {
 			return g.owner(tenant, t.Queue), true
 		}
+	}
+	if t.Key != "" {
+		return g.owner(tenant, t.Queue, t.Key), true
 	}
 	return 0, false
 }
@@ -50,7 +86,7 @@ func (g *Group) owner(name ...string) int {
 		for i := range len(part) {
 			h = (h ^ uint64(part[i])) * 0x100000001b3
 		}
-		h = (h ^ 0xff) * 0x100000001b3 // no name has this byte: parts can't be mistaken for others
+		h = (h ^ 0xff) * 0x100000001b3 // no text has this byte: parts can't be mistaken for others
 	}
 	return int((h ^ h>>32) % uint64(len(g.shards)))
 }
@@ -64,10 +100,7 @@ type target struct {
 // place decides where the tasks of a call go. Spread tasks go to one shard, and those of the next call to the
 // next shard: a batch stays a batch.
 func (g *Group) place(tenant string, tasks []queue.NewTask) target {
-	var ordered map[queueName]struct{}
-	if p := g.places.ordered.Load(); p != nil {
-		ordered = *p
-	}
+	ordered := *g.places.ordered.Load()
 	to := target{one: -1}
 	spread := -1
 	for i := range tasks {

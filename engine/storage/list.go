@@ -26,12 +26,22 @@ type Listed struct {
 	Attempts   []NumberedAttempt // of a dead task, oldest first
 }
 
+func (l *Listed) bytes() int {
+	n := len(l.Task.Payload)
+	for i := range l.Attempts {
+		n += len(l.Attempts[i].Error)
+	}
+	return n
+}
+
 // Page bounds one page of a list.
 type Page struct {
 	After Place
 	Limit int // of tasks in the page
 	// LookMax is how many records are looked at at most: a page may be short, or empty, and not the last.
 	LookMax int
+	// BytesMax is about how many bytes of payloads and errors the page holds at most, but for its first task; 0: any number.
+	BytesMax int
 }
 
 // ListFresh lists tasks of a queue that were never claimed. cursors holds, for each priority, the seq from which
@@ -92,7 +102,7 @@ func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r pebble.Re
 	}
 	snap := s.db.NewSnapshot()
 	defer closeAfter(snap, &err)
-	looked := 0
+	looked, bytes := 0, 0
 	err = scan(snap, from, within, func(k, _ []byte) (bool, error) {
 		l, ok, err := visit(snap, k)
 		if err != nil {
@@ -100,9 +110,10 @@ func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r pebble.Re
 		}
 		if ok {
 			out = append(out, l)
+			bytes += l.bytes()
 		}
 		looked++
-		if len(out) >= p.Limit || looked >= p.LookMax {
+		if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax {
 			next = append(Place(nil), k...)
 			return false, nil
 		}

@@ -1,0 +1,235 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// QueueStats returns the figures of one queue over all shards, or ErrNoQueue.
+func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stats, error) {
+	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
+		return gather(g.shards, func(s *Shard, reply func([]queue.Stats, error)) error {
+			return s.QueueStats(tenant, name, func(st queue.Stats, err error) {
+				if errors.Is(err, ErrNoQueue) {
+					reply(nil, nil) // others may have it
+					return
+				}
+				reply([]queue.Stats{st}, err)
+			})
+		}, reply)
+	})
+	if err != nil {
+		return queue.Stats{}, err
+	}
+	merged := mergeStats(all)
+	if len(merged) == 0 {
+		return queue.Stats{}, ErrNoQueue
+	}
+	return merged[0], nil
+}
+
+// Purge removes the ready and delayed tasks of a queue that are there when it begins, or as many, and returns how
+// many. Others' commands come in between. When ctx ends it stops half-way.
+func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {
+	missing := 0
+	for _, s := range g.shards {
+		n, err := s.purgeAll(ctx, tenant, name)
+		removed += n
+		if errors.Is(err, ErrNoQueue) {
+			missing++
+			continue
+		}
+		if err != nil {
+			return removed, err
+		}
+	}
+	if missing == len(g.shards) {
+		return 0, ErrNoQueue
+	}
+	return removed, nil
+}
+
+func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint64, err error) {
+	st, err := answered(ctx, func(reply func(queue.Stats, error)) error { return s.QueueStats(tenant, name, reply) })
+	if err != nil {
+		return 0, err
+	}
+	most := st.Ready + st.Delayed
+	for removed < most {
+		p, err := answered(ctx, func(reply func(Purged, error)) error {
+			return s.Purge(tenant, name, int(min(purgeMax, most-removed)), reply)
+		})
+		if err != nil {
+			return removed, err
+		}
+		removed += uint64(p.Removed)
+		if !p.More {
+			break
+		}
+	}
+	return removed, nil
+}
+
+// Change carries a change out on tasks of one tenant; it returns nil, ErrNotFound or ErrNotDead for each, or
+// ErrOverloaded or ErrClosed where a shard takes no more.
+func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []queue.ID) ([]error, error) {
+	each, refs := make([]uint16, len(ids)), make([]queue.Ref, len(ids))
+	for i, id := range ids {
+		each[i], refs[i] = id.Shard, id.Ref
+	}
+	return answered(ctx, func(reply func([]error, error)) error {
+		return scatter(g, split(refs, each, len(g.shards)), reply,
+			func(s *Shard, part []queue.Ref, reply func([]error, error)) error {
+				return s.Change(what, tenant, part, reply)
+			}, outcomeOf)
+	})
+}
+
+// outcomeOf is what came of an item that is answered with an error or nil.
+func outcomeOf(_ int, outcome, refused error) error {
+	if refused != nil {
+		return refused
+	}
+	return outcome
+}
+
+// Await calls reply once, when a task is done or dead or was removed: see Shard.Await.
+func (g *Group) Await(tenant string, id queue.ID, reply func(Awaited, error)) (cancel func(), err error) {
+	if int(id.Shard) >= len(g.shards) {
+		return nil, ErrNotFound
+	}
+	return g.shards[id.Shard].Await(tenant, id.Ref, reply)
+}
+
+// ListPlace is where a list over all shards goes on. The zero value is its beginning.
+type ListPlace struct {
+	Shard int
+	After storage.Place
+}
+
+// ListPage is a page of a list over all shards, which lists shard after shard.
+type ListPage struct {
+	Tasks []Found
+	IDs   []queue.ID // one for each
+	// Next is where the list goes on; nil after the last page. A page may be short, or empty, and not the last.
+	Next *ListPlace
+}
+
+// List lists tasks from a place on; l.After is not used. ErrNoQueue says that no shard has the queue, and
+// storage.ErrPlace that the place is not of this list.
+func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
+	if from.Shard < 0 || from.Shard >= len(g.shards) {
+		return page, storage.ErrPlace
+	}
+	left := l
+	missing := 0
+	for i := from.Shard; i < len(g.shards); i++ {
+		left.After = nil
+		if i == from.Shard {
+			left.After = from.After
+		}
+		part, err := answered(ctx, func(reply func(Listed, error)) error { return g.shards[i].List(left, reply) })
+		if errors.Is(err, ErrNoQueue) {
+			missing++
+			continue
+		}
+		if err != nil {
+			return page, err
+		}
+		for k := range part.Tasks {
+			page.IDs = append(page.IDs, queue.ID{Shard: uint16(i), Ref: part.Tasks[k].Ref})
+			if l.BytesMax > 0 {
+				left.BytesMax -= part.Tasks[k].bytes()
+			}
+		}
+		page.Tasks = append(page.Tasks, part.Tasks...)
+		left.Limit = l.Limit - len(page.Tasks)
+		if len(part.Next) > 0 {
+			page.Next = &ListPlace{Shard: i, After: part.Next}
+			return page, nil
+		}
+		if i+1 < len(g.shards) && (left.Limit <= 0 || l.BytesMax > 0 && left.BytesMax <= 0) {
+			page.Next = &ListPlace{Shard: i + 1}
+			return page, nil
+		}
+	}
+	if missing == len(g.shards) {
+		return page, ErrNoQueue
+	}
+	return page, nil
+}
+
+func (f *Found) bytes() int {
+	n := len(f.Task.Payload)
+	for i := range f.Attempts {
+		n += len(f.Attempts[i].Error)
+	}
+	return n
+}
+
+const (
+	deadPage      = 500     // dead tasks that are changed at once
+	deadPageBytes = 8 << 20 // of payloads that are read for that
+)
+
+// ChangeDead redrives, or purges, the dead tasks of a queue that match, and returns how many. Those that die while
+// it is at work may be left out: match should choose by time. When ctx ends it stops half-way.
+func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string, match func(*Found) bool) (changed uint64, err error) {
+	l := List{Tenant: tenant, Queue: name, State: Dead, Limit: deadPage, BytesMax: deadPageBytes, Match: match}
+	var at ListPlace
+	for {
+		page, err := g.List(ctx, l, at)
+		if err != nil {
+			return changed, err
+		}
+		if len(page.IDs) > 0 {
+			outcomes, err := g.Change(ctx, what, tenant, page.IDs)
+			if err != nil {
+				return changed, err
+			}
+			for _, outcome := range outcomes {
+				switch {
+				case outcome == nil:
+					changed++
+				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead): // somebody was quicker
+					return changed, outcome
+				}
+			}
+		}
+		if page.Next == nil {
+			return changed, nil
+		}
+		at = *page.Next
+	}
+}
+
+// System reads the node's own records: shard 0 keeps them.
+func (g *Group) System() ([]storage.SystemRecord, error) { return g.shards[0].System() }
+
+// PutSystem stores records of the node's own; a nil value removes one. reply is called as for Lookup.
+func (g *Group) PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error {
+	return g.shards[0].PutSystem(records, reply)
+}
+
+// Checkpoint writes a consistent copy of each shard's store into a folder of its own, which folder names and must not
+// exist; its parent must. What was acknowledged before the call is in them. The copies are of one moment each, and
+// those moments differ: tasks are in one shard only, so no task is torn.
+func (g *Group) Checkpoint(folder func(shard int) string) error {
+	errs := make([]error, len(g.shards))
+	var all sync.WaitGroup
+	for i, s := range g.shards {
+		all.Go(func() {
+			if err := s.Checkpoint(folder(i)); err != nil {
+				errs[i] = fmt.Errorf("copy shard %d to %s: %w", i, filepath.Base(folder(i)), err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

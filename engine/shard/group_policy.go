@@ -1,0 +1,125 @@
+package shard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// answered returns what ask's reply was called with, unless ctx ends before.
+func answered[T any](ctx context.Context, ask func(reply func(T, error)) error) (v T, err error) {
+	type answer struct {
+		v   T
+		err error
+	}
+	done := make(chan answer, 1) // the reply must not block
+	if err := ask(func(v T, err error) { done <- answer{v, err} }); err != nil {
+		return v, err
+	}
+	select {
+	case a := <-done:
+		return a.v, a.err
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+}
+
+// Configure sets the policy of a queue, made if need be, in every shard. When it fails, or ctx ends, the policy may
+// hold in some shards: to set one again, or a restart, makes them agree.
+func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
+	q := queueName{tenant, name}
+	version := g.places.next(q)
+	_, err := answered(ctx, func(reply func([]struct{}, error)) error {
+		return gather(g.shards, func(s *Shard, reply func(struct{}, error)) error {
+			return s.Configure(tenant, name, p, version, reply)
+		}, func(none []struct{}, err error) {
+			if err == nil {
+				g.places.follow(q, p.Placement, version)
+			}
+			reply(none, err)
+		})
+	})
+	return err
+}
+
+// Pause stops a queue, made if need be, from handing tasks out in any shard, or lets it go on. When it fails, or
+// ctx ends, it may have done so in some shards.
+func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) error {
+	_, err := answered(ctx, func(reply func([]struct{}, error)) error {
+		return gather(g.shards, func(s *Shard, reply func(struct{}, error)) error {
+			return s.Pause(tenant, name, paused, reply)
+		}, reply)
+	})
+	return err
+}
+
+// learn reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
+// latest policy holds in every shard, and a queue that is paused in one is in all.
+func (g *Group) learn(log *slog.Logger) error {
+	ctx := context.Background() // the shards answer everything they take
+	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
+		return gather(g.shards, (*Shard).Stats, reply)
+	})
+	if err != nil {
+		return fmt.Errorf("read the queues' policies: %w", err)
+	}
+	merged := mergeStats(all)
+	ordered, versions := map[queueName]struct{}{}, map[queueName]policyVersions{}
+	for i := range merged {
+		q := &merged[i]
+		name := queueName{q.Tenant, q.Name}
+		if q.PolicyVersion > 0 {
+			versions[name] = policyVersions{given: q.PolicyVersion, placed: q.PolicyVersion}
+		}
+		if q.Policy.Placement == queue.Ordered {
+			ordered[name] = struct{}{}
+		}
+	}
+	g.places.begin(ordered, versions)
+	if len(all) == 1 {
+		return nil
+	}
+	for i, stats := range all {
+		if err := g.complete(ctx, i, stats, merged, log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete brings one shard, with its own figures, to where the group is.
+func (g *Group) complete(ctx context.Context, shard int, stats, merged []queue.Stats, log *slog.Logger) error {
+	own := make(map[queueName]*queue.Stats, len(stats))
+	for i := range stats {
+		own[queueName{stats[i].Tenant, stats[i].Name}] = &stats[i]
+	}
+	for i := range merged {
+		q := &merged[i]
+		has := own[queueName{q.Tenant, q.Name}]
+		if has == nil {
+			has = &queue.Stats{}
+		}
+		var err error
+		if has.PolicyVersion < q.PolicyVersion {
+			_, err = answered(ctx, func(reply func(struct{}, error)) error {
+				return g.shards[shard].Configure(q.Tenant, q.Name, q.Policy, q.PolicyVersion, reply)
+			})
+		}
+		if err == nil && q.Paused && !has.Paused {
+			_, err = answered(ctx, func(reply func(struct{}, error)) error {
+				return g.shards[shard].Pause(q.Tenant, q.Name, true, reply)
+			})
+		}
+		switch {
+		case errors.Is(err, queue.ErrTooManyQueues):
+			// It can't hold a task of the queue either.
+			log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", shard, "error", err)
+		case err != nil:
+			return fmt.Errorf("complete the policy of queue %q of tenant %q in shard %d: %w", q.Name, q.Tenant, shard, err)
+		}
+	}
+	return nil
+}
