@@ -46,7 +46,7 @@ func TestLeasedTasksComeInPages(t *testing.T) {
 		var place []byte
 		for {
 			limit := rapid.IntRange(1, 7).Draw(t, "limit")
-			refs, next := s.LeasedTasks(q, place, limit)
+			refs, next := s.LeasedTasks(q, place, limit, 0)
 			require.LessOrEqual(t, len(refs), limit)
 			for _, ref := range refs {
 				require.False(t, got[ref.Ref])
@@ -85,11 +85,11 @@ func TestLeasedTasksRefusesAPlaceOfAnotherList(t *testing.T) {
 	require.Len(t, f.dispatch()[w], 3)
 	q, _ := f.Named("t", "a")
 	for _, place := range [][]byte{{1}, make([]byte, 9), {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}} {
-		refs, next := f.LeasedTasks(q, place, 10)
+		refs, next := f.LeasedTasks(q, place, 10, 0)
 		assert.Empty(t, refs)
 		assert.Empty(t, next)
 	}
-	refs, next := f.LeasedTasks(q, nil, 0)
+	refs, next := f.LeasedTasks(q, nil, 0, 0)
 	assert.Empty(t, refs)
 	assert.Empty(t, next)
 }
