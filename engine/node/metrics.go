@@ -92,7 +92,7 @@ func (m *metrics) interceptors() []grpc.ServerOption {
 
 // watch adds what is asked of the node at each scrape.
 func (m *metrics) watch(n *Node) {
-	m.registry.MustRegister(newQueueCollector(n.stats))
+	m.registry.MustRegister(newQueueCollector(n.stats, n.shards.NowMs))
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "prony_ready", Help: "1 when /readyz says ok, 0 otherwise."},
 		func() float64 {
 			if n.notReadyWhy() != "" {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -71,6 +72,7 @@ func TestCallsAreCounted(t *testing.T) {
 		`prony_refusals_total{of="call",reason="invalid_argument"}`:             "3",
 		`prony_refusals_total{of="item",reason="invalid_argument"}`:             "4",
 		`prony_refusals_total{of="item",reason="stale_token"}`:                  "1",
+		`prony_queue_removed_total{queue="q",tenant="default"}`:                 "0", `prony_payload_bytes`: "0",
 		`prony_enqueued_total`: "4", `prony_completed_total`: "0", `prony_queues`: "1", `prony_ready`: "1",
 		`prony_queue_tasks{queue="q",state="ready",tenant="default"}`: "3",
 	} {
@@ -135,11 +137,19 @@ func gathered(t *testing.T, c prometheus.Collector) map[string]float64 {
 func TestQueueSeriesAreBounded(t *testing.T) {
 	var stats []queue.Stats
 	for i := range uint64(5) {
-		stats = append(stats, queue.Stats{Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Enqueued: 10_000 * i, Completed: 3})
+		stats = append(stats, queue.Stats{
+			Tenant: "t", Name: fmt.Sprint(i), Ready: i, Delayed: 10 * i, Leased: 100 * i, Dead: 1000 * i, Enqueued: 10_000 * i, Completed: 3,
+			Removed: 7, Bytes: 1 << i, ReadySinceMs: 60_000 - 1_000*int64(i),
+		})
 	}
-	stats = append(stats, queue.Stats{Tenant: "t", Name: otherQueues, Ready: 9_999}) // a queue may have that name
-	c := newQueueCollector(func() ([]queue.Stats, error) { return stats, nil })
+	stats = append(stats, queue.Stats{Tenant: "t", Name: otherQueues, Ready: 9_999, ReadySinceMs: math.MaxInt64}) // a queue may have that name
+	c := newQueueCollector(func() ([]queue.Stats, error) { return stats, nil }, func() int64 { return 60_500 })
 	all := gathered(t, c)
+	assert.InDelta(t, 35, all["prony_removed_total"], 0)
+	assert.InDelta(t, 31, all["prony_payload_bytes"], 0)
+	assert.InDelta(t, 4.5, all["prony_oldest_ready_seconds"], 0)
+	assert.InDelta(t, 0.5, all["prony_queue_oldest_ready_seconds 0 t"], 0)
+	assert.Zero(t, all["prony_queue_oldest_ready_seconds _other t"], "it has no ready task")
 	assert.InDelta(t, 6, all["prony_queues"], 0)
 	assert.InDelta(t, 100_000, all["prony_enqueued_total"], 0)
 	assert.InDelta(t, 15, all["prony_completed_total"], 0)
@@ -155,6 +165,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 		"prony_queue_tasks _other ready t": 9_999, "prony_queue_tasks 4 ready t": 4, "prony_queue_tasks 3 leased t": 300,
 		"prony_queue_tasks _other ready ": 0 + 1 + 2, "prony_queue_tasks _other delayed ": 30, "prony_queue_tasks _other leased ": 300, "prony_queue_tasks _other dead ": 3_000,
 		"prony_queue_enqueued_total _other ": 30_000, "prony_queue_completed_total _other ": 9,
+		"prony_queue_removed_total _other ": 21, "prony_queue_payload_bytes _other ": 7, "prony_queue_oldest_ready_seconds _other ": 2.5,
 		"prony_queues": 6, "prony_enqueued_total": 100_000, "prony_completed_total": 15,
 	} {
 		assert.InDelta(t, want, few[series], 0, series)
@@ -166,7 +177,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 
 func TestAScrapeOfAStoppedShardSaysSo(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(newQueueCollector(func() ([]queue.Stats, error) { return nil, errors.New("the shard is stopping") }))
+	registry.MustRegister(newQueueCollector(func() ([]queue.Stats, error) { return nil, errors.New("the shard is stopping") }, nil))
 	_, err := registry.Gather()
 	require.ErrorContains(t, err, "the shard is stopping")
 }

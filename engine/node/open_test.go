@@ -72,15 +72,20 @@ func TestATakenPortLeavesNothingBehind(t *testing.T) {
 func TestALockedDataFolderIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	start(t, func(c *node.Config) { c.DataDir = dir })
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := probe.Addr().String()
-	require.NoError(t, probe.Close())
-	text := refused(t, node.Config{DataDir: dir, Listen: []string{address}, Durability: storage.None})
+	addresses := make([]string, 3)
+	for i := range addresses {
+		probe, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		addresses[i] = probe.Addr().String()
+		require.NoError(t, probe.Close())
+	}
+	text := refused(t, node.Config{DataDir: dir, Listen: addresses[:1], HTTP: addresses[1], Admin: addresses[2], Durability: storage.None})
 	assert.Contains(t, text, "lock")
 	assert.Contains(t, text, dir)
-	_, err = net.Dial("tcp", address)
-	require.Error(t, err, "the listener is closed again")
+	for _, address := range addresses {
+		_, err := net.Dial("tcp", address)
+		require.Error(t, err, "the listeners are closed again")
+	}
 }
 
 func TestADataFolderThatIsAFileIsRefused(t *testing.T) {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,29 +20,46 @@ const otherQueues = "_other"
 // queueCollector asks for the queues' figures at each scrape.
 type queueCollector struct {
 	stats     func() ([]queue.Stats, error)
+	nowMs     func() int64
 	seriesMax int
 
-	queues, enqueuedAll, completedAll *prometheus.Desc
-	tasks, enqueued, completed        *prometheus.Desc
+	queues      *prometheus.Desc
+	tasks       *prometheus.Desc // by tenant, queue and state
+	all, single []figure         // over all queues; by tenant and queue
 }
 
-func newQueueCollector(stats func() ([]queue.Stats, error)) *queueCollector {
-	ofQueue := []string{"tenant", "queue"}
-	return &queueCollector{
-		stats: stats, seriesMax: queueSeriesMax,
-		queues:       prometheus.NewDesc("prony_queues", "Queues that there are.", nil, nil),
-		enqueuedAll:  prometheus.NewDesc("prony_enqueued_total", "Tasks ever enqueued, of all queues.", nil, nil),
-		completedAll: prometheus.NewDesc("prony_completed_total", "Tasks ever completed, of all queues.", nil, nil),
-		tasks:        prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", append(ofQueue, "state"), nil),
-		enqueued:     prometheus.NewDesc("prony_queue_enqueued_total", "Tasks ever enqueued.", ofQueue, nil),
-		completed:    prometheus.NewDesc("prony_queue_completed_total", "Tasks ever completed.", ofQueue, nil),
+// figure is one of a queue's figures.
+type figure struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(q *queue.Stats, nowMs int64) float64
+}
+
+func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64) *queueCollector {
+	c := &queueCollector{
+		stats: stats, nowMs: nowMs, seriesMax: queueSeriesMax,
+		queues: prometheus.NewDesc("prony_queues", "Queues that there are.", nil, nil),
+		tasks:  prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", []string{"tenant", "queue", "state"}, nil),
 	}
+	add := func(kind prometheus.ValueType, name, help string, value func(q *queue.Stats, nowMs int64) float64) {
+		c.single = append(c.single, figure{prometheus.NewDesc("prony_queue_"+name, help, []string{"tenant", "queue"}, nil), kind, value})
+		c.all = append(c.all, figure{prometheus.NewDesc("prony_"+name, help+" Over all queues.", nil, nil), kind, value})
+	}
+	add(prometheus.CounterValue, "enqueued_total", "Tasks ever enqueued.", func(q *queue.Stats, _ int64) float64 { return float64(q.Enqueued) })
+	add(prometheus.CounterValue, "completed_total", "Tasks ever completed.", func(q *queue.Stats, _ int64) float64 { return float64(q.Completed) })
+	add(prometheus.CounterValue, "removed_total", "Tasks ever purged or cancelled.", func(q *queue.Stats, _ int64) float64 { return float64(q.Removed) })
+	add(prometheus.GaugeValue, "payload_bytes", "Bytes of the payloads of the tasks held.", func(q *queue.Stats, _ int64) float64 { return float64(q.Bytes) })
+	add(prometheus.GaugeValue, "oldest_ready_seconds", "How long the task has been ready that has been so for longest; 0 without one.",
+		func(q *queue.Stats, nowMs int64) float64 { return float64(max(0, nowMs-q.ReadySinceMs)) / 1_000 })
+	return c
 }
 
 // Describe implements prometheus.Collector.
 func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.queues, c.enqueuedAll, c.completedAll, c.tasks, c.enqueued, c.completed} {
-		out <- d
+	out <- c.queues
+	out <- c.tasks
+	for _, f := range slices.Concat(c.all, c.single) {
+		out <- f.desc
 	}
 }
 
@@ -52,27 +70,30 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.NewInvalidMetric(c.queues, err)
 		return
 	}
-	var all queue.Stats
+	nowMs := c.nowMs()
+	all := none("")
 	for i := range stats {
 		add(&all, &stats[i])
 	}
 	out <- prometheus.MustNewConstMetric(c.queues, prometheus.GaugeValue, float64(len(stats)))
-	out <- prometheus.MustNewConstMetric(c.enqueuedAll, prometheus.CounterValue, float64(all.Enqueued))
-	out <- prometheus.MustNewConstMetric(c.completedAll, prometheus.CounterValue, float64(all.Completed))
+	for _, f := range c.all {
+		out <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(&all, nowMs))
+	}
 	for _, q := range largest(stats, c.seriesMax) {
-		c.collect(out, &q)
+		c.collect(out, &q, nowMs)
 	}
 }
 
-func (c *queueCollector) collect(out chan<- prometheus.Metric, q *queue.Stats) {
+func (c *queueCollector) collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64) {
 	for _, in := range []struct {
 		state string
 		tasks uint64
 	}{{"ready", q.Ready}, {"delayed", q.Delayed}, {"leased", q.Leased}, {"dead", q.Dead}} {
 		out <- prometheus.MustNewConstMetric(c.tasks, prometheus.GaugeValue, float64(in.tasks), q.Tenant, q.Name, in.state)
 	}
-	out <- prometheus.MustNewConstMetric(c.enqueued, prometheus.CounterValue, float64(q.Enqueued), q.Tenant, q.Name)
-	out <- prometheus.MustNewConstMetric(c.completed, prometheus.CounterValue, float64(q.Completed), q.Tenant, q.Name)
+	for _, f := range c.single {
+		out <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(q, nowMs), q.Tenant, q.Name)
+	}
 }
 
 func depth(q *queue.Stats) uint64 { return q.Ready + q.Delayed + q.Leased + q.Dead }
@@ -86,17 +107,23 @@ func largest(stats []queue.Stats, n int) []queue.Stats {
 	slices.SortFunc(stats, func(a, b queue.Stats) int {
 		return cmp.Or(cmp.Compare(depth(&b), depth(&a)), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
 	})
-	other := queue.Stats{Name: otherQueues}
+	other := none(otherQueues)
 	for i := range stats[n:] {
 		add(&other, &stats[n+i])
 	}
 	return append(stats[:n:n], other)
 }
 
-// add adds the figures of q to sum.
+// none is the sum of no queues.
+func none(name string) queue.Stats { return queue.Stats{Name: name, ReadySinceMs: math.MaxInt64} }
+
+// add adds the figures of q to sum; of since when a task is ready it keeps the longest.
 func add(sum, q *queue.Stats) {
 	sum.Enqueued += q.Enqueued
 	sum.Completed += q.Completed
+	sum.Removed += q.Removed
+	sum.Bytes += q.Bytes
+	sum.ReadySinceMs = min(sum.ReadySinceMs, q.ReadySinceMs)
 	sum.Ready += q.Ready
 	sum.Delayed += q.Delayed
 	sum.Leased += q.Leased

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -59,5 +60,29 @@ func TestUnderWayTellsOfADecisionThatStalls(t *testing.T) {
 	for _, a := range answers {
 		require.NoError(t, receive(t, a).err)
 	}
+	f.idle()
+}
+
+// holdUp is a command whose decision takes as long as a test wants.
+type holdUp struct{ entered, gate chan struct{} }
+
+func (c holdUp) decide(*Shard, int64) {
+	close(c.entered)
+	<-c.gate
+}
+
+func (holdUp) release(*Shard, error) {}
+
+func TestUnderWayOfAGroupNamesTheShard(t *testing.T) {
+	f := start(t, vfs.NewMem(), Options{})
+	defer f.stop()
+	c := holdUp{make(chan struct{}), make(chan struct{})}
+	require.NoError(t, f.inbox.put(c, load{}))
+	receive(t, c.entered)
+	f.growing()
+	stalled, d := (&Group{shards: []*Shard{{}, f.Shard}}).UnderWay()
+	assert.Equal(t, 1, stalled)
+	assert.Positive(t, d)
+	close(c.gate)
 	f.idle()
 }
