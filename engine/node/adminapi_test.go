@@ -96,6 +96,18 @@ func TestTheAdminServiceIsThereOverGRPCAndREST(t *testing.T) {
 	assert.Equal(t, "1", metrics[`prony_calls_total{api="rest",code="NotFound",method="GetQueue"}`])
 }
 
+func TestHealthOfTheAdminServiceIsToldWhereItIsServed(t *testing.T) {
+	a := newAdminTest(t)
+	conn, err := grpc.NewClient("passthrough:///"+a.node.Admin(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(t, err)
+	defer conn.Close() //nolint:errcheck // the test's own
+	for _, service := range []string{"", adminpb.AdminService_ServiceDesc.ServiceName} {
+		out, err := healthpb.NewHealthClient(conn).Check(a.ctx, &healthpb.HealthCheckRequest{Service: service})
+		require.NoError(t, err)
+		assert.Equal(t, healthpb.HealthCheckResponse_SERVING, out.GetStatus())
+	}
+}
+
 // REST over HTTP/2 without TLS comes through the same listener, and gRPC over HTTP/1.1 is not one.
 func TestTheAdminListenerTellsGRPCFromOthers(t *testing.T) {
 	n := serveAdmin(t, fakeAdmin{})

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"path"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,29 @@ type callMetrics struct {
 	total   *prometheus.CounterVec   // api, method, code
 	refused *prometheus.CounterVec   // of, reason
 	open    *prometheus.GaugeVec     // method
+
+	methods sync.Map // of a method, its *methodMetrics: looking labels up costs more than counting
+}
+
+// method is an RPC over one of the APIs. There are as many as are registered: none is a client's invention.
+type method struct{ api, rpc string }
+
+// methodMetrics are what a call that succeeds is counted with.
+type methodMetrics struct {
+	seconds   prometheus.Observer
+	succeeded prometheus.Counter
+}
+
+func (m *callMetrics) of(api, rpc string) *methodMetrics {
+	key := method{api, rpc}
+	if known, ok := m.methods.Load(key); ok {
+		return known.(*methodMetrics)
+	}
+	name := path.Base(rpc)
+	known, _ := m.methods.LoadOrStore(key, &methodMetrics{
+		seconds: m.seconds.WithLabelValues(api, name), succeeded: m.total.WithLabelValues(api, name, codes.OK.String()),
+	})
+	return known.(*methodMetrics)
 }
 
 func newCallMetrics() *callMetrics {
@@ -51,8 +75,8 @@ func (m *callMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open}
 }
 
-// done notes the end of a call or stream. rpc is the method's full name: one of those that are registered, never a client's invention.
-func (m *callMetrics) done(api, rpc string, err error) {
+// failed notes a call or stream that ended with an error.
+func (m *callMetrics) failed(api, rpc string, err error) {
 	code := status.Code(err)
 	m.total.WithLabelValues(api, path.Base(rpc), code.String()).Inc()
 	if reason, is := refusals[code]; is {
@@ -62,11 +86,14 @@ func (m *callMetrics) done(api, rpc string, err error) {
 
 // answered notes a call that is not a stream.
 func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
-	m.seconds.WithLabelValues(api, path.Base(rpc)).Observe(took.Seconds())
-	m.done(api, rpc, err)
-	if err == nil {
-		m.items(answer)
+	known := m.of(api, rpc)
+	known.seconds.Observe(took.Seconds())
+	if err != nil {
+		m.failed(api, rpc, err)
+		return
 	}
+	known.succeeded.Inc()
+	m.items(answer)
 }
 
 func (m *callMetrics) rest(c rest.Call) { m.answered(overREST, c.Method, c.Response, c.Err, c.Took) }
@@ -83,7 +110,11 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	open.Inc()
 	defer open.Dec()
 	err := next(srv, &countedStream{s, m})
-	m.done(overGRPC, info.FullMethod, err)
+	if err != nil {
+		m.failed(overGRPC, info.FullMethod, err)
+	} else {
+		m.total.WithLabelValues(overGRPC, path.Base(info.FullMethod), codes.OK.String()).Inc()
+	}
 	return err
 }
 

@@ -154,7 +154,11 @@ func (n *Node) serve() {
 	}
 	n.serveHTTP("the REST listener", n.http, n.httpAt)
 	n.serveHTTP("the admin listener", n.admin, n.adminAt)
-	for _, service := range []string{"", queuepb.QueueService_ServiceDesc.ServiceName} {
+	services := []string{"", queuepb.QueueService_ServiceDesc.ServiceName}
+	if n.admin != nil {
+		services = append(services, adminpb.AdminService_ServiceDesc.ServiceName)
+	}
+	for _, service := range services {
 		n.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
 	}
 }
