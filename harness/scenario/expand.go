@@ -17,6 +17,9 @@ type expanded struct {
 	Topology   expandedTopology  `json:"topology"`
 	Workload   expandedWorkload  `json:"workload"`
 	Phases     expandedPhases    `json:"phases"`
+	Backlog    *expandedBacklog  `json:"backlog,omitempty"`
+	Series     *expandedSeries   `json:"series,omitempty"`
+	Sweeps     []expandedSweep   `json:"sweeps,omitempty"`
 	Captures   []expandedCapture `json:"captures"`
 	Invariants []string          `json:"invariants"`
 }
@@ -42,6 +45,7 @@ type expandedWorkload struct {
 	Batch       int              `json:"batch"`
 	Payload     expandedPayload  `json:"payload"`
 	Arrivals    expandedArrivals `json:"arrivals"`
+	InFlight    int              `json:"in_flight,omitempty"`
 	Lease       string           `json:"lease"`
 }
 
@@ -52,7 +56,25 @@ type expandedPayload struct {
 }
 
 type expandedArrivals struct {
-	Kind string `json:"kind"`
+	Kind      string  `json:"kind"`
+	PerSecond float64 `json:"per_second,omitempty"`
+	OfPeak    float64 `json:"of_peak,omitempty"`
+}
+
+type expandedBacklog struct {
+	Tasks   int    `json:"tasks"`
+	Restart string `json:"restart"`
+	Fill    string `json:"fill"`
+	Drain   string `json:"drain"`
+}
+
+type expandedSeries struct {
+	Every string `json:"every"`
+}
+
+type expandedSweep struct {
+	Path   string   `json:"path"`
+	Values []string `json:"values"`
 }
 
 type expandedPhases struct {
@@ -94,7 +116,8 @@ func Expand(s *Scenario) any {
 			Workers:     s.Workload.Workers,
 			Batch:       s.Workload.Batch,
 			Payload:     expandedPayload{s.Workload.Payload.Kind, s.Workload.Payload.Min, s.Workload.Payload.Max},
-			Arrivals:    expandedArrivals{s.Workload.Arrivals.Kind},
+			Arrivals:    expandedArrivals(s.Workload.Arrivals),
+			InFlight:    s.Workload.InFlight,
 			Lease:       hclfile.FormatDuration(s.Workload.Lease),
 		},
 		Phases: expandedPhases{
@@ -107,6 +130,15 @@ func Expand(s *Scenario) any {
 	}
 	if s.Topology.SyncInterval > 0 {
 		e.Topology.SyncInterval = hclfile.FormatDuration(s.Topology.SyncInterval)
+	}
+	if l := s.Backlog; l != nil {
+		e.Backlog = &expandedBacklog{l.Tasks, l.Restart, hclfile.FormatDuration(l.Fill), hclfile.FormatDuration(l.Drain)}
+	}
+	if s.SeriesEvery > 0 {
+		e.Series = &expandedSeries{hclfile.FormatDuration(s.SeriesEvery)}
+	}
+	for _, sweep := range s.Sweeps {
+		e.Sweeps = append(e.Sweeps, expandedSweep{sweep.Path, append([]string{}, sweep.Values...)})
 	}
 	for _, c := range s.Captures {
 		e.Captures = append(e.Captures, expandedCapture{c.Kind, rate(c)})
@@ -127,12 +159,24 @@ func rate(c Capture) any {
 	return nil
 }
 
-// Duration is how long all rounds take at most, the profiled round included: each its warm-up, its window and
-// its whole drain. Starting and stopping the topology comes on top.
+// Duration is how long all rounds of all points take at most, those that are profiled or calibrate included: each
+// its warm-up, its window and its whole drain, and the timed ones their backlog. Starting and stopping the topology
+// comes on top.
 func (s *Scenario) Duration() time.Duration {
-	rounds := s.Rounds
-	if len(s.Captures) > 0 {
-		rounds++
+	round := s.Phases.Warmup + s.Phases.Window + s.Phases.Drain
+	var backlog time.Duration
+	if s.Backlog != nil {
+		backlog = s.Backlog.Fill + s.Backlog.Drain
 	}
-	return time.Duration(rounds) * (s.Phases.Warmup + s.Phases.Window + s.Phases.Drain)
+	var total time.Duration
+	for _, p := range s.Plan() {
+		total += time.Duration(s.Rounds) * (round + backlog)
+		if len(s.Captures) > 0 {
+			total += round
+		}
+		if p.Workload.Arrivals.OfPeak > 0 {
+			total += round
+		}
+	}
+	return total
 }

@@ -77,12 +77,38 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 var scenarioNames = hclfile.Names{
 	Attributes: []string{"title", "tags", "rounds"},
-	Blocks:     []string{"topology", "workload", "phases", "capture", "invariant"},
-	NotBuilt:   []string{"sweep", "fault"},
+	Blocks:     []string{"topology", "workload", "phases", "backlog", "series", "sweep", "capture", "invariant"},
+	NotBuilt:   []string{"fault"},
 }
 
-// readScenario reads scenario "NAME" { ... }.
+// readScenario reads scenario "NAME" { ... }, once for each point of its sweeps.
 func readScenario(b *hclfile.Block) *Scenario {
+	sweeps := readSweeps(b)
+	defer b.Restore()
+	var s *Scenario
+	for _, combination := range crossed(sweeps) {
+		b.Restore()
+		for i, v := range combination {
+			b.Replace(sweeps[i].kind, sweeps[i].label, sweeps[i].attribute, v)
+		}
+		read := readOnce(b)
+		if s == nil {
+			s = read
+		}
+		s.addPoint(sweeps, combination, read)
+		if b.Problems() >= problemsEnough {
+			break
+		}
+	}
+	return s
+}
+
+// problemsEnough is how many problems end the reading of further points: what is wrong with all of them would be
+// counted over and over.
+const problemsEnough = 100
+
+// readOnce reads a scenario with the values of one point.
+func readOnce(b *hclfile.Block) *Scenario {
 	s := &Scenario{Name: readName(b)}
 	s.Title = b.Text("title", hclfile.TextSpec{MaxBytes: 200, Default: s.Name, Example: "What it measures"})
 	s.Tags = b.Names("tags", hclfile.NamesSpec{Max: 16, Example: `["smoke", "single-node"]`})
@@ -93,6 +119,8 @@ func readScenario(b *hclfile.Block) *Scenario {
 	s.Topology = readTopology(b)
 	s.Workload = readWorkload(b)
 	s.Phases = readPhases(b)
+	s.Backlog = readBacklog(b, s.Workload)
+	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)
 	s.Invariants = readInvariants(b)
 	return s

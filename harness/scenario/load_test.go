@@ -146,7 +146,7 @@ func TestLoadReadsEverything(t *testing.T) {
 }
 
 func TestExpandIsReadableJSON(t *testing.T) {
-	for _, name := range []string{"defaults", "everything"} {
+	for _, name := range []string{"defaults", "everything", "points"} {
 		all, err := Load("testdata/" + name + ".hcl")
 		require.NoError(t, err)
 		got, err := json.MarshalIndent(Expand(all[0]), "", "  ")
@@ -179,6 +179,8 @@ func hostile(n int) []string {
 		"scenario \"a\" { rounds = " + strings.Repeat("1?", n),
 		"scenario \"a\" { rounds = " + strings.Repeat("1+", n),
 		"scenario \"a\" {" + strings.Repeat(" a=1", n) + "}",
+		"scenario \"a\" {" + strings.Repeat("sweep \"topology.shards\" { values = [1, 2] }\n", n/8) + "}",
+		"scenario \"a\" {\nsweep \"topology.shards\" { values = [" + strings.Repeat("1,", n) + "] }\n}",
 		"scenario \"a\" {" + strings.Repeat("x {}\n", n) + "}",
 		"scenario \"a\" {" + strings.Repeat("x {\n", n),
 		"a = " + strings.Repeat("\"${", n),

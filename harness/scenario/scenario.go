@@ -10,23 +10,59 @@ const RoundsMax = 1000
 // ProcsMax is the largest GOMAXPROCS that a scenario may ask for.
 const ProcsMax = 1024
 
+// PointsMax is how many points all sweeps of a scenario make together at most.
+const PointsMax = 64
+
 // Scenario is one checked scenario block, every default filled in.
 type Scenario struct {
-	Name       string
-	Title      string
-	Tags       []string
-	Topology   Topology
-	Workload   Workload
-	Phases     Phases
-	Rounds     int // timed rounds; a profiled round is added when Captures is not empty
-	Captures   []Capture
-	Invariants []Invariant
-	File       string // the path it was read from, as given
+	Name     string
+	Title    string
+	Tags     []string
+	Topology Topology // with a sweep: of the first point
+	Workload Workload // likewise
+	Phases   Phases
+	Rounds   int // timed rounds of each point; a profiled round is added when Captures is not empty
+	Backlog  *Backlog
+	// SeriesEvery is the time between the samples of a window's series; 0: none is taken.
+	SeriesEvery time.Duration
+	Captures    []Capture
+	Invariants  []Invariant
+	Sweeps      []Sweep
+	// Points are all combinations of the swept values, the last sweep's changing fastest; nil without a sweep.
+	Points []Point
+	File   string // the path it was read from, as given
+}
+
+// Sweep is a setting that takes several values.
+type Sweep struct {
+	Path   string   // "topology.shards", "workload.NAME.workers"
+	Values []string // as written, strings without quotes; 1 to PointsMax
+}
+
+// Point is one combination of the swept values, and what it makes of the scenario.
+type Point struct {
+	Name     string  // "shards=4", or "shards=4, workers=8"; "" for that of a scenario without a sweep
+	Values   []Value // one for each sweep, in their order
+	Topology Topology
+	Workload Workload
+}
+
+// Value is what a point takes for one sweep.
+type Value struct {
+	Path, Text string
+}
+
+// Plan returns the points to measure: Points, or without a sweep a single one that is the scenario as it stands.
+func (s *Scenario) Plan() []Point {
+	if len(s.Points) > 0 {
+		return s.Points
+	}
+	return []Point{{Topology: s.Topology, Workload: s.Workload}}
 }
 
 // Topology says which processes are under test.
 type Topology struct {
-	Kind         string // "single"
+	Kind         string // "single" or "sharded"
 	Shards       int
 	Durability   string // "sync", "interval" or "none"
 	SyncInterval time.Duration
@@ -37,17 +73,20 @@ type Topology struct {
 // Workload says what load is put on the topology.
 type Workload struct {
 	Name        string
-	Driver      string // "stream"
+	Driver      string // "stream", "unary" or "rest"
 	Procs       int    // the generator's GOMAXPROCS; 0: its own choice
 	Connections int    // client connections that producers and workers are spread over
 	Tenants     int
 	Queues      int // per tenant
-	Producers   int
+	Producers   int // 0 only where nothing arrives
 	Workers     int // worker slots: each holds one batch at a time
 	Batch       int // tasks per call
 	Payload     Payload
 	Arrivals    Arrivals
-	Lease       time.Duration
+	// InFlight is, in an open load, how many tasks may be sent and not completed: what is due beyond that is shed.
+	// 0 in any other.
+	InFlight int
+	Lease    time.Duration
 }
 
 // Payload is a distribution of payload sizes in bytes.
@@ -59,7 +98,11 @@ type Payload struct {
 
 // Arrivals says when producers send.
 type Arrivals struct {
-	Kind string // "closed": each producer sends its next call when the last one was answered
+	Kind string // Closed, Open or None
+	// PerSecond is the rate of an open load, or OfPeak the part of the measured peak that it is to be: one of the
+	// two is 0, and both are unless Kind is Open.
+	PerSecond float64
+	OfPeak    float64
 }
 
 // Phases are the parts of a round, in order.
@@ -67,6 +110,15 @@ type Phases struct {
 	Warmup time.Duration
 	Window time.Duration
 	Drain  time.Duration // at most
+}
+
+// Backlog is what a round does after its window: tasks are enqueued that nobody claims, the server is started
+// again, and the backlog is drained.
+type Backlog struct {
+	Tasks   int
+	Restart string        // "none", "term" or "kill": how the server is ended before it drains
+	Fill    time.Duration // at most
+	Drain   time.Duration // at most
 }
 
 // Capture is one kind of profile taken in a profiled round.

@@ -19,11 +19,7 @@ func readTopology(s *hclfile.Block) Topology {
 	}
 	b := blocks[0]
 	t := Topology{
-		Kind: b.Kind([]string{"single"}, []string{"raft", "sharded", "embedded", "remote"}),
-		Shards: b.Int("shards", hclfile.IntSpec{
-			Min: 1, Max: 1, Default: 1,
-			Why: "more than one shard is not built yet",
-		}),
+		Kind: b.Kind([]string{"single", "sharded"}, []string{"raft", "embedded", "remote"}),
 		// Durability is printed beside every number and decides what the number means: it has no default.
 		Durability: b.Choice("durability", hclfile.ChoiceSpec{
 			Built: []string{"sync", "interval", "none"}, Required: true,
@@ -31,6 +27,7 @@ func readTopology(s *hclfile.Block) Topology {
 		Listen: b.Choice("listen", hclfile.ChoiceSpec{Built: []string{"tcp", "unix"}, Default: "tcp"}),
 		Procs:  b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 	}
+	t.Shards = readShards(b, t.Kind)
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
 	})
@@ -42,4 +39,17 @@ func readTopology(s *hclfile.Block) Topology {
 			`remove it, or write durability = "interval"`)
 	}
 	return t
+}
+
+// shardsMax is how many shards one process may be asked for: far more than a host has cores.
+const shardsMax = 256
+
+// readShards reads shards, which is what tells the two kinds apart.
+func readShards(b *hclfile.Block, kind string) int {
+	if kind == "sharded" {
+		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Required: true})
+	}
+	return b.Int("shards", hclfile.IntSpec{
+		Min: 1, Max: 1, Default: 1, Why: `for more than one, write topology "sharded"`,
+	})
 }

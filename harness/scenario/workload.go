@@ -9,7 +9,8 @@ import (
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals", "lease",
+		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
+		"in_flight", "lease",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -41,14 +42,12 @@ func readOneWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
-			Built: []string{"stream"}, NotBuilt: []string{"unary", "rest", "embedded", "null"}, Required: true,
+			Built: []string{"stream", "unary", "rest"}, NotBuilt: []string{"embedded", "null"}, Required: true,
 		}),
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
 		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
 		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: 10_000, Default: 1}),
-		Producers:   b.Int("producers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true}),
-		Workers:     b.Int("workers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true}),
 		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
 		Payload:     readPayload(b),
 		Arrivals:    readArrivals(b),
@@ -56,9 +55,42 @@ func readOneWorkload(b *hclfile.Block) Workload {
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
 	}
+	readSides(b, &w)
+	switch {
+	case w.Arrivals.Kind == Open:
+		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
+	case w.Arrivals.Kind != "" && b.Has("in_flight"):
+		b.AttrProblem("in_flight", "in_flight has a meaning only with arrivals = rate(...)",
+			"remove it: a closed load has one call of each producer in flight")
+	}
 	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
 	}
 	return w
+}
+
+const (
+	// inFlightMax bounds what the ledger remembers of tasks under way: about a byte for each.
+	inFlightMax     = 100_000_000
+	inFlightDefault = 1_000_000
+
+	// sessionTasksMax is how many tasks the server lets one worker session hold.
+	sessionTasksMax = 1 << 16
+)
+
+// readSides reads producers and workers. Where nothing arrives there is no producer, and workers only wait.
+func readSides(b *hclfile.Block, w *Workload) {
+	if w.Arrivals.Kind == None {
+		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() nobody sends anything"})
+		w.Workers = b.Int("workers", hclfile.IntSpec{Max: 100_000})
+	} else {
+		w.Producers = b.Int("producers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})
+		w.Workers = b.Int("workers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})
+	}
+	sessions := max(1, w.Tenants*w.Connections)
+	if slots := (w.Workers + sessions - 1) / sessions; w.Driver == "stream" && slots*w.Batch > sessionTasksMax {
+		b.AttrProblem("workers", fmt.Sprintf("%d worker slots of up to %d tasks share a session, which may hold %d tasks",
+			slots, w.Batch, sessionTasksMax), "lower workers or batch, or raise connections")
+	}
 }

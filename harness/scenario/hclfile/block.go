@@ -28,6 +28,8 @@ type Block struct {
 	names  Names
 	attrs  map[string]*hclsyntax.Attribute // by the name they stand for, misspelt ones included
 	blocks []inner
+
+	replaced []replacement
 }
 
 // inner is a block inside another, under the type it stands for: a misspelt one is read as the one meant, so
@@ -220,6 +222,7 @@ func (b *Block) Blocks(kind string, want Inner) []*Block {
 		node := in.node
 		inner := newBlock(b.r, b.f, node, node.Body, want.Names)
 		inner.kind = kind
+		b.replaceIn(inner)
 		if first == nil {
 			first = node
 		} else if want.Once {

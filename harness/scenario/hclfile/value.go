@@ -24,6 +24,24 @@ func (f *Fault) Error() string { return f.Message }
 type Functions struct {
 	Built    map[string]function.Function
 	NotBuilt []string // refused with a message that says so
+	// Scales are names that may be multiplied with a number, as in 0.5 * peak. Such a value is the number, marked
+	// with the Scale.
+	Scales []string
+}
+
+// Scale is the mark of a number that is a multiple of something that has a name.
+type Scale string
+
+// scales are the variables that expressions may hold.
+func (f Functions) scales() map[string]cty.Value {
+	if len(f.Scales) == 0 {
+		return nil
+	}
+	variables := make(map[string]cty.Value, len(f.Scales))
+	for _, name := range f.Scales {
+		variables[name] = cty.NumberIntVal(1).Mark(Scale(name))
+	}
+	return variables
 }
 
 // Call returns the value of an attribute that is a call of one of the functions, with ok false when it is not
@@ -56,7 +74,7 @@ func (b *Block) value(attr *hclsyntax.Attribute, functions Functions) (cty.Value
 	if !b.allowed(attr.Expr, functions) {
 		return cty.NilVal, false
 	}
-	v, diags := attr.Expr.Value(&hcl.EvalContext{Functions: functions.Built})
+	v, diags := attr.Expr.Value(&hcl.EvalContext{Functions: functions.Built, Variables: functions.scales()})
 	for _, d := range diags {
 		b.r.diagnostics.add(b.evaluation(d))
 	}
@@ -104,7 +122,14 @@ func (b *Block) allowed(expr hclsyntax.Expression, functions Functions) bool {
 		return b.allAllowed(e.Exprs, functions)
 	case *hclsyntax.FunctionCallExpr:
 		return b.callAllowed(e, functions)
+	case *hclsyntax.BinaryOpExpr:
+		if isProduct(e, functions) {
+			return true
+		}
 	case *hclsyntax.ScopeTraversalExpr:
+		if isScale(e, functions) {
+			return true
+		}
 		b.problem(at, fmt.Sprintf("the name %s has no meaning here", b.f.text(at)),
 			fmt.Sprintf("for a string, write it in quotes: %q", b.f.text(at)))
 		return false
@@ -112,6 +137,22 @@ func (b *Block) allowed(expr hclsyntax.Expression, functions Functions) bool {
 	b.problem(at, fmt.Sprintf("%s is not a value that can stand here", b.f.text(at)),
 		"a value is written out: a number, a string in quotes, a list or a function call")
 	return false
+}
+
+// isProduct reports whether an operation is a number times a scale, in either order.
+func isProduct(e *hclsyntax.BinaryOpExpr, functions Functions) bool {
+	number := func(e hclsyntax.Expression) bool {
+		literal, is := e.(*hclsyntax.LiteralValueExpr)
+		return is && literal.Val.Type() == cty.Number
+	}
+	return e.Op == hclsyntax.OpMultiply &&
+		(number(e.LHS) && isScale(e.RHS, functions) || isScale(e.LHS, functions) && number(e.RHS))
+}
+
+// isScale reports whether an expression is one of the names of the scales.
+func isScale(e hclsyntax.Expression, functions Functions) bool {
+	name, is := e.(*hclsyntax.ScopeTraversalExpr)
+	return is && len(name.Traversal) == 1 && slices.Contains(functions.Scales, name.Traversal.RootName())
 }
 
 func (b *Block) allAllowed(exprs []hclsyntax.Expression, functions Functions) bool {

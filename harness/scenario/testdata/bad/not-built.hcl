@@ -4,11 +4,11 @@ scenario "not-built" {
     durability = "sync"
   }
   workload "main" {
-    driver    = "unary"
+    driver    = "embedded"
     producers = 1
     workers   = 1
     payload   = lognormal(64, 256)
-    arrivals  = rate("50k/s")
+    arrivals  = ramp("1k/s", "80k/s", "2m")
   }
   workload "other" {
     driver    = "stream"
@@ -17,9 +17,6 @@ scenario "not-built" {
   }
   phases {
     window = "5s"
-  }
-  sweep "workload.main.workers" {
-    values = [1, 2, 4]
   }
   invariant "isolated" {}
   invariant "ordered" {}

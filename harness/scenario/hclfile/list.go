@@ -1,0 +1,116 @@
+package hclfile
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// Value is a value as a file has it, before anybody asked what it is: one entry of a list whose entries may be of
+// any type.
+type Value struct {
+	expr hclsyntax.Expression
+	text string
+}
+
+// Text is the value on one line as it is written, a string without its quotes.
+func (v Value) Text() string { return v.text }
+
+// valueTextMax is how many characters a value's text may have: it is shown as a name.
+const valueTextMax = 40
+
+// ValuesSpec says what an attribute that is a list of values may be.
+type ValuesSpec struct {
+	Min, Max int // how many
+	Example  string
+}
+
+// Values returns the entries of a required list, whatever their types, no two of them written alike. It is nil
+// after a problem was noted.
+func (b *Block) Values(name string, spec ValuesSpec) []Value {
+	attr := b.attrs[name]
+	if attr == nil {
+		b.absent(name, true, spec.Example)
+		return nil
+	}
+	list, ok := attr.Expr.(*hclsyntax.TupleConsExpr)
+	if !ok {
+		b.AttrProblem(name, name+" is not a list", fmt.Sprintf("write %s = %s", name, spec.Example))
+		return nil
+	}
+	if n := len(list.Exprs); n < spec.Min || n > spec.Max {
+		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; it must have %d to %d", name, n, spec.Min, spec.Max), "")
+		return nil
+	}
+	var values []Value
+	seen := map[string]bool{}
+	for _, e := range list.Exprs {
+		at := b.f.span(e.Range())
+		v := Value{expr: e, text: writtenText(b.f.src[at.start:at.end])}
+		switch {
+		case v.text == "" || utf8.RuneCountInString(v.text) > valueTextMax:
+			b.problem(at, fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name",
+				name, utf8.RuneCountInString(v.text), valueTextMax), "")
+			return nil
+		case seen[v.text]:
+			b.problem(at, fmt.Sprintf("%s holds %s twice", name, v.text), "keep one of the two")
+			return nil
+		}
+		seen[v.text] = true
+		values = append(values, v)
+	}
+	return values
+}
+
+// writtenText is a value's source on one line, without the quotes of a string.
+func writtenText(src []byte) string {
+	text := strings.Join(strings.Fields(printable(src)), " ")
+	if inner, quoted := strings.CutPrefix(text, `"`); quoted && strings.Count(text, `"`) == 2 {
+		if inner, quoted = strings.CutSuffix(inner, `"`); quoted {
+			return inner
+		}
+	}
+	return text
+}
+
+// replacement is a value that stands for an inner block's own.
+type replacement struct {
+	kind, label, attribute string
+	value                  Value
+}
+
+// Replace makes v the value of an attribute of the inner blocks of a kind, those with that label, or of any if it
+// is "", until Restore. What is wrong with v there is noted where v is written.
+func (b *Block) Replace(kind, label, attribute string, v Value) {
+	b.replaced = append(b.replaced, replacement{kind, label, attribute, v})
+}
+
+// Restore ends what Replace began.
+func (b *Block) Restore() { b.replaced = nil }
+
+// replaceIn gives an inner block the values that stand for its own.
+func (b *Block) replaceIn(inner *Block) {
+	for _, r := range b.replaced {
+		if r.kind == inner.kind && (r.label == "" || r.label == inner.Label(0)) {
+			inner.attrs[r.attribute] = &hclsyntax.Attribute{
+				Name: r.attribute, Expr: r.value.expr, NameRange: r.value.expr.Range(), SrcRange: r.value.expr.Range(),
+			}
+		}
+	}
+}
+
+// Labels returns the first labels of the inner blocks of a kind, in the order of the file.
+func (b *Block) Labels(kind string) []string {
+	var labels []string
+	for _, in := range b.blocks {
+		if in.kind == kind && len(in.node.Labels) > 0 {
+			labels = append(labels, in.node.Labels[0])
+		}
+	}
+	return labels
+}
+
+// Problems is how many problems the reader has noted so far, those of other files too.
+func (b *Block) Problems() int { return len(b.r.diagnostics.Problems) + b.r.diagnostics.Omitted }

@@ -1,0 +1,41 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+var seriesBlock = hclfile.Inner{
+	Names:   hclfile.Names{Attributes: []string{"every"}},
+	Example: `series { every = "10s" }`, Once: true,
+}
+
+const (
+	// seriesParts is in how many parts a window's rate is looked at: it is steady if the last is like the second.
+	seriesParts = 10
+	// seriesSamplesMax bounds what a round keeps of its series.
+	seriesSamplesMax = 10_000
+)
+
+// readSeries reads series { every }, or returns 0 where there is none. A window of 0 is one that is not known.
+func readSeries(s *hclfile.Block, window time.Duration) time.Duration {
+	blocks := s.Blocks("series", seriesBlock)
+	if len(blocks) == 0 {
+		return 0
+	}
+	b := blocks[0]
+	every := b.Duration("every", hclfile.DurationSpec{Min: 10 * time.Millisecond, Max: time.Hour, Required: true})
+	switch {
+	case every == 0 || window == 0:
+	case window%(seriesParts*every) != 0:
+		b.AttrProblem("every", fmt.Sprintf("the window of %s is not a multiple of %d times %s: its first and last tenths could not be told from the samples",
+			hclfile.FormatDuration(window), seriesParts, hclfile.FormatDuration(every)),
+			fmt.Sprintf("write every = %q", hclfile.FormatDuration(window/seriesParts)))
+	case window/every > seriesSamplesMax:
+		b.AttrProblem("every", fmt.Sprintf("a window of %s has %d samples; there may be %d",
+			hclfile.FormatDuration(window), window/every, seriesSamplesMax), "sample less often")
+	}
+	return every
+}
