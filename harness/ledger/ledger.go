@@ -110,12 +110,12 @@ const (
 	Unreadable
 )
 
-// Claimed checks a payload claimed from the queue of the tenant, and counts it as corrupted unless it
-// is sound. The identity is good unless the payload is unreadable. It is called once per delivery.
-// Whatever the verdict, the task should be completed, and Completed or CompletedUnreadable called.
-func (l *Ledger) Claimed(payload []byte, tenant, queue string) (Identity, Verdict) {
+// Claimed checks a payload claimed from an address, and counts it as corrupted unless it is sound. The identity is
+// good unless the payload is unreadable. It is called once per delivery. Whatever the verdict, the task should be
+// completed, and Completed or CompletedUnreadable called.
+func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 	id, route, err := open(payload)
-	if err == nil && route == routeHash(tenant, queue) && l.knows(id) {
+	if err == nil && route == from.hash && l.knows(id) {
 		return id, Sound
 	}
 	verdict := Unreadable
@@ -123,15 +123,15 @@ func (l *Ledger) Claimed(payload []byte, tenant, queue string) (Identity, Verdic
 	sentTo, named := l.routes[route]
 	switch {
 	case err != nil:
-		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %v", tenant, queue, err)
-	case route != routeHash(tenant, queue) && !named:
-		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %d bytes that do not match their checksum", tenant, queue, len(payload))
+		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %v", from.Tenant, from.Queue, err)
+	case route != from.hash && !named:
+		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %d bytes that do not match their checksum", from.Tenant, from.Queue, len(payload))
 	case !l.knows(id):
 		sample = fmt.Sprintf("foreign: %s of round %016x, claimed from %s/%s: this is round %016x with %d producers",
-			id, id.Round, tenant, queue, l.round, len(l.accounts))
+			id, id.Round, from.Tenant, from.Queue, l.round, len(l.accounts))
 	default:
 		verdict = Misplaced
-		sample = fmt.Sprintf("misrouted: %s was sent to %s/%s and claimed from %s/%s", id, sentTo.Tenant, sentTo.Queue, tenant, queue)
+		sample = fmt.Sprintf("misrouted: %s was sent to %s/%s and claimed from %s/%s", id, sentTo.Tenant, sentTo.Queue, from.Tenant, from.Queue)
 	}
 	l.Corrupted(sample)
 	return id, verdict
@@ -141,21 +141,45 @@ func (l *Ledger) knows(id Identity) bool {
 	return id.Round == l.round && uint64(id.Producer) < uint64(len(l.accounts))
 }
 
-// Completed says that a completion of a task was acknowledged. A task that was completed before
-// counts as duplicated; one that was never sent, or refused, as corrupted. (A task that was refused
-// so long ago that its page is gone counts as duplicated.)
-func (l *Ledger) Completed(id Identity) {
-	if !l.knows(id) {
-		l.Corrupted(fmt.Sprintf("foreign: %s of round %016x was completed in round %016x", id, id.Round, l.round))
-		return
+// Completed says that the completions of tasks were acknowledged. A task that was completed before counts as
+// duplicated; one that was never sent, or refused, as corrupted. (A task that was refused so long ago that its page
+// is gone counts as duplicated.) Tasks of one producer that follow each other are entered together.
+func (l *Ledger) Completed(ids ...Identity) {
+	for len(ids) > 0 {
+		if !l.knows(ids[0]) {
+			l.Corrupted(fmt.Sprintf("foreign: %s of round %016x was completed in round %016x", ids[0], ids[0].Round, l.round))
+			ids = ids[1:]
+			continue
+		}
+		n := 1
+		for n < len(ids) && ids[n].Producer == ids[0].Producer && ids[n].Round == l.round {
+			n++
+		}
+		l.completed(ids[:n])
+		ids = ids[n:]
 	}
-	a := &l.accounts[id.Producer]
-	a.mu.Lock()
-	found := a.complete(id.Sequence)
-	a.mu.Unlock()
-	if found == expected {
-		return
+}
+
+// completed enters the completions of tasks of one producer.
+func (l *Ledger) completed(ids []Identity) {
+	a := &l.accounts[ids[0].Producer]
+	for len(ids) > 0 {
+		a.mu.Lock()
+		found, n := expected, 0
+		for n < len(ids) && found == expected {
+			found = a.complete(ids[n].Sequence)
+			n++
+		}
+		a.mu.Unlock()
+		if found != expected {
+			l.unexpected(ids[n-1], found)
+		}
+		ids = ids[n:]
 	}
+}
+
+// unexpected counts a completion that is a fault.
+func (l *Ledger) unexpected(id Identity, found finding) {
 	switch found {
 	case repeated:
 		l.faults.add(&l.faults.duplicated, 1, fmt.Sprintf("duplicated: %s: a completion was acknowledged again", id))
@@ -163,6 +187,7 @@ func (l *Ledger) Completed(id Identity) {
 		l.Corrupted(fmt.Sprintf("refused: %s: completed although its enqueue was refused", id))
 	case neverSent:
 		l.Corrupted(fmt.Sprintf("foreign: %s: completed although it was never sent", id))
+	case expected:
 	}
 }
 

@@ -23,7 +23,7 @@ func task(producer int, sequence uint64) Identity {
 
 func sealed(id Identity, tenant, queue string) []byte {
 	payload := make([]byte, 64)
-	Seal(payload, id, tenant, queue)
+	Seal(payload, id, NewAddress(tenant, queue))
 	return payload
 }
 
@@ -169,7 +169,7 @@ func TestClaimed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := newLedger(2)
-			got, verdict := l.Claimed(c.payload, "t0", "q0")
+			got, verdict := l.Claimed(c.payload, NewAddress("t0", "q0"))
 			assert.Equal(t, c.verdict, verdict)
 			if verdict != Unreadable {
 				assert.Equal(t, id, got)
@@ -190,7 +190,7 @@ func TestCompletedUnreadableIsNoLongerOutstandingButLost(t *testing.T) {
 	l := newLedger(1)
 	l.Sent(0, 2)
 	l.Enqueued(0, 0, 2)
-	_, verdict := l.Claimed(make([]byte, 64), "t0", "q0")
+	_, verdict := l.Claimed(make([]byte, 64), NewAddress("t0", "q0"))
 	require.Equal(t, Unreadable, verdict)
 	l.CompletedUnreadable()
 	assert.Equal(t, uint64(1), l.Outstanding())

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -109,13 +110,47 @@ func TestNoAllocationPerTask(t *testing.T) {
 	stream(l, 10*pageTasks, 0, func(uint64) bool { return false })
 	allocations := testing.AllocsPerRun(20*pageTasks, func() {
 		sequence := l.Sent(0, 1)
-		Seal(payload, task(0, sequence), "t0", "q0")
+		Seal(payload, task(0, sequence), NewAddress("t0", "q0"))
 		l.Enqueued(0, sequence, 1)
-		id, verdict := l.Claimed(payload, "t0", "q0")
+		id, verdict := l.Claimed(payload, NewAddress("t0", "q0"))
 		if verdict == Sound {
 			l.Completed(id)
 		}
 	})
 	assert.Zero(t, allocations)
 	assert.Zero(t, l.Balance().Corrupted)
+}
+
+// A backlog takes about a byte for each of its tasks, however many producers it came from.
+func TestABacklogTakesAByteForEachTask(t *testing.T) {
+	const tasks, producers = 1 << 20, 3
+	l := newLedger(producers)
+	for i := range producers {
+		for range tasks / 64 {
+			l.Enqueued(i, l.Sent(i, 64), 64)
+		}
+	}
+	bytes := 0
+	for i := range l.accounts {
+		bytes += l.accounts[i].made*int(unsafe.Sizeof(page{})) + cap(l.accounts[i].live)*int(unsafe.Sizeof(&page{}))
+	}
+	assert.LessOrEqual(t, bytes, producers*tasks*6/5)
+	assert.EqualValues(t, producers*tasks, l.Outstanding())
+
+	var ids []Identity
+	for sequence := range uint64(tasks) {
+		for i := range producers {
+			ids = append(ids, task(i, sequence))
+		}
+		if len(ids) >= 64 {
+			l.Completed(ids...)
+			ids = ids[:0]
+		}
+	}
+	l.Completed(ids...)
+	assert.Zero(t, l.Outstanding())
+	assert.Zero(t, l.Balance().Duplicated)
+	for i := range l.accounts {
+		assert.Empty(t, l.accounts[i].live)
+	}
 }

@@ -112,6 +112,27 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 					task.completions++
 				}
 			},
+			"complete in one call": func(t *rapid.T) {
+				if len(m.tasks[0]) == 0 || len(m.tasks[1]) == 0 {
+					t.Skip("nothing sent") // before anything is noted
+				}
+				var ids []Identity
+				for range rapid.IntRange(1, 8).Draw(t, "runs") {
+					if rapid.IntRange(0, 7).Draw(t, "foreign") == 0 {
+						ids = append(ids, Identity{Round: testRound + 1})
+						m.foreign++
+						continue
+					}
+					p, first, n := drawRange(t)
+					for s := first; s < first+n; s++ {
+						task := &m.tasks[p][s]
+						refusedCompleted = refusedCompleted || task.answer == refused
+						ids = append(ids, Identity{Round: testRound, Producer: uint32(p), Sequence: s})
+						task.completions++
+					}
+				}
+				l.Completed(ids...)
+			},
 			"settle a page": func(t *rapid.T) {
 				p, first, _ := drawRange(t)
 				first -= first % pageTasks

@@ -57,26 +57,37 @@ var (
 	ErrMisrouted = errors.New("payload is not sealed for this tenant and queue")
 )
 
-// Seal fills payload, which must hold at least HeaderSize bytes, for the task id sent to the queue
-// of the tenant. It overwrites all of payload and keeps no reference to it.
-func Seal(payload []byte, id Identity, tenant, queue string) {
+// Address is a queue of a tenant, made ready for many payloads: the names are hashed once.
+type Address struct {
+	Tenant, Queue string
+	hash          uint64
+}
+
+// NewAddress returns the address of the queue of the tenant.
+func NewAddress(tenant, queue string) Address {
+	return Address{Tenant: tenant, Queue: queue, hash: routeHash(tenant, queue)}
+}
+
+// Seal fills payload, which must hold at least HeaderSize bytes, for the task id sent to an address. It overwrites
+// all of payload and keeps no reference to it.
+func Seal(payload []byte, id Identity, to Address) {
 	_ = payload[HeaderSize-1]
 	word := uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
 	binary.LittleEndian.PutUint64(payload[roundAt:], id.Round)
 	binary.LittleEndian.PutUint64(payload[sequenceAt:], word)
 	binary.LittleEndian.PutUint64(payload[intendedAt:], uint64(id.IntendedNS))
 	fill(payload[HeaderSize:], fillerSeed(id.Round, word))
-	binary.LittleEndian.PutUint64(payload[checksumAt:], contentHash(payload)^routeHash(tenant, queue))
+	binary.LittleEndian.PutUint64(payload[checksumAt:], contentHash(payload)^to.hash)
 }
 
-// Open returns the identity in a payload claimed from the queue of the tenant. The identity is that
-// of a task only when the error is nil.
-func Open(payload []byte, tenant, queue string) (Identity, error) {
+// Open returns the identity in a payload claimed from an address. The identity is that of a task only when the
+// error is nil.
+func Open(payload []byte, from Address) (Identity, error) {
 	id, route, err := open(payload)
 	if err != nil {
 		return id, err
 	}
-	if route != routeHash(tenant, queue) {
+	if route != from.hash {
 		return id, ErrMisrouted
 	}
 	return id, nil

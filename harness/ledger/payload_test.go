@@ -29,13 +29,13 @@ func TestOpenReturnsWhatWasSealed(t *testing.T) {
 		tenant, queue := drawName(t, "tenant"), drawName(t, "queue")
 		payload := rapid.SliceOfN(rapid.Byte(), HeaderSize, 300).Draw(t, "old content")
 
-		Seal(payload, id, tenant, queue)
-		got, err := Open(payload, tenant, queue)
+		Seal(payload, id, NewAddress(tenant, queue))
+		got, err := Open(payload, NewAddress(tenant, queue))
 		require.NoError(t, err)
 		require.Equal(t, id, got)
 
 		again := make([]byte, len(payload))
-		Seal(again, id, tenant, queue)
+		Seal(again, id, NewAddress(tenant, queue))
 		require.Equal(t, again, payload, "the payload depends on the identity and the route alone")
 	})
 }
@@ -43,7 +43,7 @@ func TestOpenReturnsWhatWasSealed(t *testing.T) {
 func TestOpenFindsAnyChangedWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		payload := make([]byte, rapid.IntRange(HeaderSize, 200).Draw(t, "size"))
-		Seal(payload, drawIdentity(t), "t0", "q0")
+		Seal(payload, drawIdentity(t), NewAddress("t0", "q0"))
 		at := rapid.IntRange(0, len(payload)-1).Draw(t, "at") &^ 7
 		change := rapid.SliceOfN(rapid.Byte(), 1, min(8, len(payload)-at)).Draw(t, "change")
 		changed := false
@@ -51,7 +51,7 @@ func TestOpenFindsAnyChangedWord(t *testing.T) {
 			payload[at+i] ^= x
 			changed = changed || x != 0
 		}
-		_, err := Open(payload, "t0", "q0")
+		_, err := Open(payload, NewAddress("t0", "q0"))
 		if changed {
 			require.Error(t, err)
 		} else {
@@ -63,10 +63,10 @@ func TestOpenFindsAnyChangedWord(t *testing.T) {
 func TestOpenFindsAnyFlippedBitOfEveryByte(t *testing.T) {
 	for _, size := range []int{HeaderSize, 33, 40, 64, 71, 256} {
 		payload := make([]byte, size)
-		Seal(payload, Identity{Round: 7, Producer: 3, Sequence: 99, IntendedNS: 12345}, "t0", "q0")
+		Seal(payload, Identity{Round: 7, Producer: 3, Sequence: 99, IntendedNS: 12345}, NewAddress("t0", "q0"))
 		for bit := range size * 8 {
 			payload[bit/8] ^= 1 << (bit % 8)
-			_, err := Open(payload, "t0", "q0")
+			_, err := Open(payload, NewAddress("t0", "q0"))
 			require.Error(t, err, "size %d bit %d", size, bit)
 			payload[bit/8] ^= 1 << (bit % 8)
 		}
@@ -75,23 +75,23 @@ func TestOpenFindsAnyFlippedBitOfEveryByte(t *testing.T) {
 
 func TestOpenFindsAChangedLength(t *testing.T) {
 	payload := make([]byte, 100)
-	Seal(payload, Identity{Round: 1}, "t0", "q0")
+	Seal(payload, Identity{Round: 1}, NewAddress("t0", "q0"))
 	for size := range 100 {
-		_, err := Open(payload[:size], "t0", "q0")
+		_, err := Open(payload[:size], NewAddress("t0", "q0"))
 		require.Error(t, err, "cut to %d", size)
 		if size < HeaderSize {
 			require.ErrorIs(t, err, ErrDamaged)
 		}
 	}
-	_, err := Open(append(payload, 0), "t0", "q0")
+	_, err := Open(append(payload, 0), NewAddress("t0", "q0"))
 	require.Error(t, err, "a byte added")
 }
 
 func TestOpenFindsAnotherRoute(t *testing.T) {
 	payload := make([]byte, 64)
-	Seal(payload, Identity{Round: 1}, "t1", "q0")
+	Seal(payload, Identity{Round: 1}, NewAddress("t1", "q0"))
 	for _, route := range []Route{{"t0", "q0"}, {"t1", "q1"}, {"t", "1q0"}, {"t1q", "0"}, {"q0", "t1"}, {"", "t1q0"}, {"t1", "q0\x00"}} {
-		_, err := Open(payload, route.Tenant, route.Queue)
+		_, err := Open(payload, NewAddress(route.Tenant, route.Queue))
 		assert.ErrorIs(t, err, ErrMisrouted, "%+v", route)
 	}
 }
@@ -100,7 +100,7 @@ func TestFillerDiffersFromTaskToTask(t *testing.T) {
 	seen := make(map[string]bool)
 	payload := make([]byte, 64)
 	for sequence := range uint64(1000) {
-		Seal(payload, Identity{Round: 1, Sequence: sequence}, "t0", "q0")
+		Seal(payload, Identity{Round: 1, Sequence: sequence}, NewAddress("t0", "q0"))
 		seen[string(payload[HeaderSize:])] = true
 	}
 	assert.Len(t, seen, 1000)
@@ -109,7 +109,7 @@ func TestFillerDiffersFromTaskToTask(t *testing.T) {
 // A payload sealed by one process must open in another, of another build.
 func TestSealIsTheSameEverywhere(t *testing.T) {
 	payload := make([]byte, 45)
-	Seal(payload, Identity{Round: 0x0102030405060708, Producer: 5, Sequence: 6, IntendedNS: 7}, "t0", "q0")
+	Seal(payload, Identity{Round: 0x0102030405060708, Producer: 5, Sequence: 6, IntendedNS: 7}, NewAddress("t0", "q0"))
 	assert.Equal(t, "0807060504030201"+"0600000000050000"+"0700000000000000", hex.EncodeToString(payload[:24]))
 	assert.Equal(t, "dde7eab96fafded9"+"805e16f600d9b3314d6547d048", hex.EncodeToString(payload[24:]))
 }

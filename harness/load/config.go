@@ -5,37 +5,64 @@ import (
 	"fmt"
 
 	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // payloadMemoryMax bounds the payloads that all producers hold at once, in bytes.
 const payloadMemoryMax = 1 << 30
 
-// validate returns everything that keeps the configuration from being run.
+// validate returns everything that keeps a round's load from being run.
 func (c *Config) validate() error {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("load: "+format, args...))
-		}
+	errs := c.validateWorkload()
+	check := errs.check
+	p := c.Phases
+	check(p.Warmup >= 0, "phases.warmup is %v; it must not be negative", p.Warmup)
+	check(p.Window > 0, "phases.window is %v; it must be positive", p.Window)
+	check(p.Drain >= 0, "phases.drain is %v; it must not be negative", p.Drain)
+	check(c.Ledger == nil || c.Ledger.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
+	return errors.Join(*errs...)
+}
+
+// problems are what is wrong with a configuration.
+type problems []error
+
+func (p *problems) check(ok bool, format string, args ...any) {
+	if !ok {
+		*p = append(*p, fmt.Errorf("load: "+format, args...))
 	}
-	w, p := c.Workload, c.Phases
+}
+
+// validateWorkload returns what is wrong with the workload, the connections and the ledger.
+func (c *Config) validateWorkload() *problems {
+	errs := &problems{}
+	check := errs.check
+	w := c.Workload
 	check(len(c.Conns) > 0, "no connection given; open at least one")
 	check(w.Tenants >= 1, "workload.tenants is %d; it must be at least 1", w.Tenants)
 	check(w.Queues >= 1, "workload.queues is %d; it must be at least 1", w.Queues)
-	check(w.Producers >= 1, "workload.producers is %d; it must be at least 1", w.Producers)
-	check(w.Workers >= max(1, w.Tenants),
-		"workload.workers is %d; with %d tenants it must be at least %d, or nobody works for some", w.Workers, w.Tenants, max(1, w.Tenants))
+	if w.Arrivals.Kind == scenario.None {
+		check(w.Producers == 0, "workload.producers is %d; with arrivals = none() it must be 0", w.Producers)
+		check(w.Workers >= 0, "workload.workers is %d; it must not be negative", w.Workers)
+	} else {
+		check(w.Producers >= 1, "workload.producers is %d; it must be at least 1", w.Producers)
+		check(w.Workers >= max(1, w.Tenants),
+			"workload.workers is %d; with %d tenants it must be at least %d, or nobody works for some", w.Workers, w.Tenants, max(1, w.Tenants))
+	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	check(w.Payload.Kind == "fixed" || w.Payload.Kind == "uniform",
 		"workload.payload is %q; it must be fixed or uniform", w.Payload.Kind)
 	check(w.Payload.Min >= ledger.HeaderSize,
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
-	check(w.Arrivals.Kind == "closed", "workload.arrivals is %q; only closed is known", w.Arrivals.Kind)
-	check(p.Warmup >= 0, "phases.warmup is %v; it must not be negative", p.Warmup)
-	check(p.Window > 0, "phases.window is %v; it must be positive", p.Window)
-	check(p.Drain >= 0, "phases.drain is %v; it must not be negative", p.Drain)
-	if len(errs) == 0 {
+	switch w.Arrivals.Kind {
+	case scenario.Closed, scenario.None:
+	case scenario.Open:
+		check(w.Arrivals.PerSecond > 0, "workload.arrivals has a rate of %v a second; it must be positive", w.Arrivals.PerSecond)
+		check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)
+	default:
+		check(false, "workload.arrivals is %q; it must be %s, %s or %s", w.Arrivals.Kind, scenario.Closed, scenario.Open, scenario.None)
+	}
+	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.Batch) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,
 			"%d producers × %d tasks per call × %d bytes of payload is more than %d bytes in flight; lower one of them",
@@ -46,7 +73,6 @@ func (c *Config) validate() error {
 	} else {
 		check(c.Ledger.Producers() >= w.Producers,
 			"the ledger has accounts for %d producers, the workload has %d", c.Ledger.Producers(), w.Producers)
-		check(c.Ledger.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
 	}
-	return errors.Join(errs...)
+	return errs
 }

@@ -29,7 +29,7 @@ const progressEvery = 250 * time.Millisecond
 
 // Progress says how far a round's load is.
 type Progress struct {
-	Phase     string        // "warmup", "window" or "drain"
+	Phase     string        // "warmup", "window" or "drain"; "filling" or "draining" a backlog
 	Elapsed   time.Duration // since the launch
 	Sent      uint64        // tasks
 	Completed uint64
@@ -87,9 +87,12 @@ func (r *round) reportProgress(ctx context.Context) {
 			Completed:   totals.Completed,
 			Outstanding: totals.Outstanding,
 		}
-		if now < r.window.start {
+		switch {
+		case r.phase != "":
+			p.Phase = r.phase
+		case now < r.window.start:
 			p.Phase = "warmup"
-		} else if now >= r.window.end {
+		case now >= r.window.end:
 			p.Phase = "drain"
 		}
 		r.cfg.Hooks.Progress(p)

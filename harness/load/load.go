@@ -1,14 +1,14 @@
 // Package load puts a workload on a target through a driver: producers that enqueue, worker slots
 // that claim and complete, and recorders that time both. Every task is entered in a ledger.
 //
-// The load is closed-loop: each producer has one call in flight and makes the next when the last was
-// answered. A round's load has three parts: a warm-up, the window, whose edges are fixed when the load
-// is launched, and a drain, in which the workers complete what is left.
+// A closed load makes a producer's next call when the last was answered. An open one sends tasks when they are due,
+// at a rate, whatever becomes of those before them; each producer has one call in flight in both. A round's load has
+// three parts: a warm-up, the window, whose edges are fixed when the load is launched, and a drain, in which the
+// workers complete what is left. Fill and Drain put a backlog in place and take it away.
 package load
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -29,6 +29,8 @@ type Config struct {
 	Ledger *ledger.Ledger
 	Hooks  Hooks
 
+	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
+	pause pauser
 	// margin is how long Run waits for what it has cancelled, and for a hook that is still at work
 	// when the drain is over. 0 means stopMargin.
 	margin time.Duration
@@ -52,7 +54,7 @@ func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 			routes = append(routes, ledger.Route{Tenant: TenantName(t), Queue: QueueName(q)})
 		}
 	}
-	return ledger.New(round, w.Producers, routes)
+	return ledger.New(round, max(w.Producers, 1), routes)
 }
 
 // Outcome is what one round's load measured. Counts and latencies are those of tasks whose
@@ -72,9 +74,12 @@ type Outcome struct {
 
 	// Latencies in nanoseconds, one value per task, with the resolution of result.NewHistogram.
 
-	EnqueueLatency *hdrhistogram.Histogram // from the call to its acknowledgement
+	EnqueueLatency *hdrhistogram.Histogram // from the intended start to the acknowledgement
 	SettleLatency  *hdrhistogram.Histogram // from the claim's return to the completion's acknowledgement
 	CycleLatency   *hdrhistogram.Histogram // from the intended start to the completion's acknowledgement
+	// Open is the account of an open load; nil of any other.
+	Open *Open
+
 	// Clamped counts the latencies beyond result.LatencyHighest; they are in the histograms as that.
 	Clamped uint64
 
@@ -84,6 +89,27 @@ type Outcome struct {
 	// Drained is whether nothing was outstanding at the end. If not, the drain's time was up, and the
 	// ledger's balance says what is lost.
 	Drained bool
+}
+
+// Open is the account of the tasks of an open load that were due inside the window. Each of them is in the histograms
+// of the enqueue and the cycle latency once: with what it took from when it was due, or, censored, with what was left
+// of the window then, if it was not done by the window's end.
+//
+//	Scheduled = Finished + Unfinished + Unsent + Shed + Refused
+type Open struct {
+	PerSecond  float64 // tasks that were due
+	Scheduled  uint64
+	Finished   uint64 // completed inside the window
+	Unfinished uint64 // sent, and not completed by its end
+	Unsent     uint64 // due when every producer had a call under way until its end
+	Shed       uint64 // not sent, since as many were in flight as may be
+	Refused    uint64 // by the server
+	Held       uint64 // sent late, since every producer had a call under way when they were due
+
+	// Slip is how much later than it could a task was sent: by the generator's own fault.
+	Slip *hdrhistogram.Histogram
+	// Service is the enqueue latency from the call, which says nothing of the wait before it.
+	Service *hdrhistogram.Histogram
 }
 
 // Refusals are tasks for which the server refused a call.
@@ -108,21 +134,17 @@ func Run(ctx context.Context, cfg Config) (*Outcome, error) {
 	}
 	r := newRound(ctx, cfg)
 	defer r.cancel()
-	if err := r.open(); err != nil {
+	if err := r.open(r.openProducers, r.openSlots); err != nil {
+		return nil, err
+	}
+	if err := r.plan(); err != nil {
 		return nil, err
 	}
 	r.launch()
 	drained := r.conduct()
 	finished := time.Now()
-	stopped := r.stop(drained)
-	if err := r.failure.err(); err != nil {
+	if err := r.end(drained); err != nil {
 		return nil, err
-	}
-	if !stopped {
-		return nil, fmt.Errorf("load: calls of the driver or a hook had not returned %v after they were cancelled", cfg.margin)
-	}
-	if ctx.Err() != nil {
-		return nil, r.orCause(nil)
 	}
 	outcome := r.merge()
 	outcome.Drained = drained

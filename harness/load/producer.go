@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
@@ -22,8 +23,10 @@ type producer struct {
 	buffer   []byte // for a whole batch of payloads of the greatest size
 	tasks    []driver.Task
 	outcomes []error
+	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
 
 	enqueue  latencies
+	service  latencies // open load only
 	enqueued uint64
 	refused  Refusals
 
@@ -32,14 +35,13 @@ type producer struct {
 
 // destination is a queue and the session to reach it by.
 type destination struct {
-	tenant  string
-	queue   string
+	address ledger.Address
 	session driver.Producer
 }
 
 func newProducer(r *round, number int, routes []destination) *producer {
 	w := r.cfg.Workload
-	return &producer{
+	p := &producer{
 		round:    r,
 		number:   number,
 		routes:   routes,
@@ -48,31 +50,30 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		buffer:   make([]byte, w.Batch*w.Payload.Max),
 		tasks:    make([]driver.Task, w.Batch),
 		outcomes: make([]error, w.Batch),
+		intended: make([]int64, w.Batch),
 		enqueue:  newLatencies(),
 	}
+	if w.Arrivals.Kind == scenario.Open {
+		p.service = newLatencies()
+	}
+	return p
 }
 
-// run enqueues until the window is over or a call fails. A call under way at the window's end is
+// runClosed enqueues until the window is over or a call fails. A call under way at the window's end is
 // waited for: its answer belongs in the ledger.
-func (p *producer) run(calls context.Context) {
+func (p *producer) runClosed(calls context.Context) {
 	now := p.clock.now()
 	for now < p.window.end && calls.Err() == nil {
-		to := &p.routes[p.next]
-		if p.next++; p.next == len(p.routes) {
-			p.next = 0
-		}
 		// The time at which the last call was answered is when this one is meant to start.
 		started := now
-		first := p.cfg.Ledger.Sent(p.number, len(p.tasks))
-		p.seal(to, first, started)
-		err := to.session.Enqueue(calls, p.tasks, p.outcomes)
-		now = p.clock.now()
-		if err != nil {
-			p.cfg.Ledger.Unknown(p.number, first, len(p.tasks))
-			p.failure.call(calls, fmt.Errorf("load: producer %d: enqueue to %s/%s: %w", p.number, to.tenant, to.queue, err))
+		for i := range p.intended {
+			p.intended[i] = started
+		}
+		acknowledged := 0
+		var ok bool
+		if acknowledged, now, ok = p.call(calls, len(p.tasks)); !ok {
 			return
 		}
-		acknowledged := p.account(first)
 		if acknowledged > 0 && p.window.contains(now) {
 			p.enqueued += uint64(acknowledged)
 			p.enqueue.record(now-started, acknowledged)
@@ -80,28 +81,101 @@ func (p *producer) run(calls context.Context) {
 	}
 }
 
-// seal makes the batch of tasks from first on.
-func (p *producer) seal(to *destination, first uint64, intended int64) {
-	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number), IntendedNS: intended}
-	for i := range p.tasks {
+// runOpen enqueues what is due until the window is over or a call fails.
+func (p *producer) runOpen(calls context.Context, s *schedule) {
+	for {
+		n := s.take(calls, p.intended)
+		if n == 0 {
+			return
+		}
+		started := p.clock.now()
+		acknowledged, now, ok := p.call(calls, n)
+		if !ok {
+			return
+		}
+		p.recordOpen(s, n, now)
+		if acknowledged > 0 && p.window.contains(now) {
+			p.enqueued += uint64(acknowledged)
+			p.service.record(now-started, acknowledged)
+		}
+	}
+}
+
+// recordOpen enters the latencies of n tasks from when they were due, those of the warm-up left out. What was
+// answered after the window is known to have taken longer than until its end.
+func (p *producer) recordOpen(s *schedule, n int, now int64) {
+	at := min(now, p.window.end)
+	for i := range n {
+		due := p.intended[i]
+		if p.outcomes[i] != nil {
+			s.refuse(due)
+		} else if due >= p.window.start {
+			p.enqueue.record(at-due, 1)
+		}
+	}
+}
+
+// runFill enqueues until nothing is left of a number of tasks, one is refused, or a call fails.
+func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
+	batch := int64(len(p.tasks))
+	for calls.Err() == nil {
+		n := min(batch, left.Add(-batch)+batch)
+		if n <= 0 {
+			return
+		}
+		acknowledged, _, ok := p.call(calls, int(n))
+		if !ok {
+			return
+		}
+		p.enqueued += uint64(acknowledged)
+		if p.refused.Count > 0 {
+			p.failure.set(fmt.Errorf("load: the server refused a task of the backlog: %s", p.refused.First))
+			return
+		}
+	}
+}
+
+// call enqueues the first n tasks of the batch in one call, and enters what became of them in the ledger. It returns
+// how many were acknowledged and when; ok is false after a call that failed.
+func (p *producer) call(calls context.Context, n int) (acknowledged int, now int64, ok bool) {
+	to := &p.routes[p.next]
+	if p.next++; p.next == len(p.routes) {
+		p.next = 0
+	}
+	first := p.cfg.Ledger.Sent(p.number, n)
+	p.seal(to, first, n)
+	err := to.session.Enqueue(calls, p.tasks[:n], p.outcomes[:n])
+	now = p.clock.now()
+	if err != nil {
+		p.cfg.Ledger.Unknown(p.number, first, n)
+		p.failure.call(calls, fmt.Errorf("load: producer %d: enqueue to %s/%s: %w", p.number, to.address.Tenant, to.address.Queue, err))
+		return 0, now, false
+	}
+	return p.account(first, n), now, true
+}
+
+// seal makes a batch of n tasks from first on.
+func (p *producer) seal(to *destination, first uint64, n int) {
+	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number)}
+	for i := range n {
 		size := p.payload.Min
 		if p.payload.Max > size {
 			size += p.sizes.IntN(p.payload.Max - size + 1)
 		}
 		at := i * p.payload.Max
 		payload := p.buffer[at : at+size : at+size]
-		id.Sequence = first + uint64(i)
-		ledger.Seal(payload, id, to.tenant, to.queue)
-		p.tasks[i] = driver.Task{Tenant: to.tenant, Queue: to.queue, Payload: payload}
+		id.Sequence, id.IntendedNS = first+uint64(i), p.intended[i]
+		ledger.Seal(payload, id, to.address)
+		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload}
 		p.outcomes[i] = nil
 	}
 }
 
 // account enters the outcomes of a batch in the ledger, runs of acknowledged tasks at once, and returns
 // how many tasks were acknowledged.
-func (p *producer) account(first uint64) (acknowledged int) {
+func (p *producer) account(first uint64, n int) (acknowledged int) {
 	from := 0
-	for i, reason := range p.outcomes {
+	for i, reason := range p.outcomes[:n] {
 		if reason == nil {
 			acknowledged++
 			continue
@@ -111,6 +185,6 @@ func (p *producer) account(first uint64) (acknowledged int) {
 		p.refused.note(1, reason)
 		from = i + 1
 	}
-	p.cfg.Ledger.Enqueued(p.number, first+uint64(from), len(p.outcomes)-from)
+	p.cfg.Ledger.Enqueued(p.number, first+uint64(from), n-from)
 	return acknowledged
 }

@@ -51,30 +51,3 @@ func TestWindowIsHalfOpen(t *testing.T) {
 	assert.True(t, s.contains(19))
 	assert.False(t, s.contains(20))
 }
-
-// BenchmarkCycleAccounting is what the harness itself does for one cycle, without any driver: three
-// readings of the clock, sealing and opening of a 64-byte payload, the ledger, three latencies.
-func BenchmarkCycleAccounting(b *testing.B) {
-	w := workload(nil)
-	r := &round{cfg: Config{Workload: w, Ledger: NewLedger(1, w)}, clock: clock{epoch: time.Now()}}
-	r.window = span{end: int64(time.Hour)}
-	p := newProducer(r, 0, []destination{{tenant: "t0", queue: "q0"}})
-	s := newSlot(r, 0, "t0", nil)
-	now := r.clock.now()
-	b.ReportAllocs()
-	for b.Loop() {
-		started := now
-		first := r.cfg.Ledger.Sent(0, 1)
-		p.seal(&p.routes[0], first, started)
-		now = r.clock.now()
-		p.enqueue.record(now-started, p.account(first))
-
-		s.deliveries[0].Queue, s.deliveries[0].Payload = "q0", p.tasks[0].Payload
-		at := r.clock.now()
-		s.check(1)
-		s.account(1, at, r.clock.now())
-	}
-	if s.cycles != uint64(b.N) {
-		b.Fatalf("%d of %d cycles counted", s.cycles, b.N)
-	}
-}

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // round is the load of one round under way.
@@ -25,14 +27,20 @@ type round struct {
 	producers []*producer
 	slots     []*slot
 
-	// Set at launch.
-	clock         clock
-	window        span
+	// Set before the launch.
+	clock    clock
+	window   span
+	deadline int64     // when everything must be over, in nanoseconds since the epoch
+	schedule *schedule // of an open load, else nil
+	untimed  bool      // cycles have no latency: their tasks were sent before the epoch
+	phase    string    // for progress; "" where the time tells it
+
 	startHook     HookTimes
 	endHook       HookTimes
 	producersDone <-chan struct{}
 	slotsDone     <-chan struct{}
 	hooksDone     <-chan struct{}
+	closePause    func() error // nil where there is nothing to close
 	progressDone  <-chan struct{}
 }
 
@@ -53,10 +61,18 @@ func (r *round) cancel() {
 	r.cancelAside()
 }
 
-// open opens all sessions and makes the producers and slots that use them.
-func (r *round) open() error {
+// open opens sessions and makes the producers or slots that use them, one kind after the other.
+func (r *round) open(kinds ...func() error) error {
 	opened := make(chan error, 1)
-	go func() { opened <- r.openSessions() }()
+	go func() {
+		for _, kind := range kinds {
+			if err := kind(); err != nil {
+				opened <- err
+				return
+			}
+		}
+		opened <- nil
+	}()
 	timeout := time.NewTimer(openTimeout)
 	defer timeout.Stop()
 	select {
@@ -88,7 +104,7 @@ func (r *round) orCause(err error) error {
 // place is where a session belongs: sessions are shared by all who need one there.
 type place struct{ conn, tenant int }
 
-func (r *round) openSessions() error {
+func (r *round) openProducers() error {
 	w := r.cfg.Workload
 	tenants, queues := names(TenantName, w.Tenants), names(QueueName, w.Queues)
 
@@ -105,10 +121,17 @@ func (r *round) openSessions() error {
 				}
 				producing[at] = session
 			}
-			destinations = append(destinations, destination{tenants[to.tenant], queues[to.queue], producing[at]})
+			destinations = append(destinations, destination{ledger.NewAddress(tenants[to.tenant], queues[to.queue]), producing[at]})
 		}
 		r.producers = append(r.producers, newProducer(r, i, destinations))
 	}
+
+	return nil
+}
+
+func (r *round) openSlots() error {
+	w := r.cfg.Workload
+	tenants, queues := names(TenantName, w.Tenants), names(QueueName, w.Queues)
 
 	slots := make(map[place]int)
 	for i := range w.Workers {
@@ -131,22 +154,51 @@ func (r *round) openSessions() error {
 	return nil
 }
 
-// launch fixes the window and starts all goroutines.
-func (r *round) launch() {
+// plan fixes the window, and when the tasks of an open load are due.
+func (r *round) plan() error {
 	r.clock = clock{epoch: time.Now()}
 	start := int64(r.cfg.Phases.Warmup)
 	r.window = span{start: start, end: start + int64(r.cfg.Phases.Window)}
+	r.deadline = r.window.end + int64(r.cfg.Phases.Drain)
+	w := r.cfg.Workload
+	if w.Arrivals.Kind != scenario.Open {
+		return nil
+	}
+	pause := r.cfg.pause
+	if pause == nil {
+		kernel, err := newKernelPause(r.calls)
+		if err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		pause, r.closePause = kernel, kernel.close
+	}
+	r.schedule = newSchedule(r.clock, r.window, w.Arrivals.PerSecond, w.InFlight, pause)
+	return nil
+}
 
+// launch starts all goroutines.
+func (r *round) launch() {
+	r.start(func(p *producer) {
+		if r.schedule != nil {
+			p.runOpen(r.calls, r.schedule)
+			return
+		}
+		p.runClosed(r.calls)
+	})
+}
+
+// start starts all goroutines; produce is what a producer does.
+func (r *round) start(produce func(*producer)) {
 	var hooks, progress, slots, producers sync.WaitGroup
 	hooks.Go(func() { r.callHooks(r.aside) })
 	if r.cfg.Hooks.Progress != nil {
 		progress.Go(func() { r.reportProgress(r.aside) })
 	}
 	for _, s := range r.slots {
-		slots.Go(func() { s.run(r.claims, r.calls) })
+		slots.Go(func() { s.work(r.claims, r.calls) })
 	}
 	for _, p := range r.producers {
-		producers.Go(func() { p.run(r.calls) })
+		producers.Go(func() { produce(p) })
 	}
 	r.hooksDone, r.progressDone = finished(&hooks), finished(&progress)
 	r.slotsDone, r.producersDone = finished(&slots), finished(&producers)
@@ -163,11 +215,19 @@ func finished(group *sync.WaitGroup) <-chan struct{} {
 
 // conduct waits for the window's end and the drain, and returns whether nothing was outstanding then.
 func (r *round) conduct() (drained bool) {
-	deadline := r.window.end + int64(r.cfg.Phases.Drain)
-	if !r.wait(r.producersDone, deadline) {
+	if !r.wait(r.producersDone, r.deadline) {
 		return false
 	}
-	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(deadline))
+	// What has nothing to send, or nothing more, is done before the window is.
+	if r.wait(nil, r.window.end); r.ending() {
+		return false
+	}
+	return r.drain()
+}
+
+// drain waits until nothing is outstanding, and returns whether that came before the deadline.
+func (r *round) drain() bool {
+	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.deadline))
 	defer poll.Stop()
 	defer up.Stop()
 	for r.cfg.Ledger.Outstanding() > 0 {
@@ -212,7 +272,7 @@ func (r *round) stop(drained bool) bool {
 		r.wait(r.slotsDone, r.clock.now()+int64(r.cfg.margin))
 	}
 	r.cancelCalls()
-	last := r.window.end + int64(r.cfg.Phases.Drain) + int64(r.cfg.margin)
+	last := r.deadline + int64(r.cfg.margin)
 	if !r.wait(r.hooksDone, last) && !r.ending() {
 		r.failure.set(fmt.Errorf("load: a hook had not returned %v after the drain's time was up", r.cfg.margin))
 	}
@@ -225,6 +285,11 @@ func (r *round) stop(drained bool) bool {
 		case <-done:
 		case <-timer.C:
 			return false
+		}
+	}
+	if r.closePause != nil {
+		if err := r.closePause(); err != nil {
+			r.failure.set(fmt.Errorf("load: close the schedule's timer: %w", err))
 		}
 	}
 	return true
@@ -253,5 +318,31 @@ func (r *round) merge() *Outcome {
 		o.RefusedCompletions.add(s.refused)
 		o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
 	}
+	if r.schedule != nil {
+		r.mergeOpen(o)
+	}
 	return o
+}
+
+// mergeOpen adds the account of an open load. None of its producers and slots may be at work.
+func (r *round) mergeOpen(o *Outcome) {
+	s := r.schedule
+	open := &Open{
+		PerSecond: r.cfg.Workload.Arrivals.PerSecond,
+		Scheduled: s.scheduled(), Unsent: s.unsent(), Shed: s.shed, Refused: s.refused, Held: s.held,
+		Slip: result.NewHistogram(), Service: result.NewHistogram(),
+	}
+	for _, p := range r.producers {
+		o.Clamped += p.service.mergeInto(open.Service)
+	}
+	for _, slot := range r.slots {
+		open.Finished += slot.finished
+	}
+	// A task that was completed twice was finished twice, which the ledger tells.
+	answered := open.Finished + open.Unsent + open.Shed + open.Refused
+	open.Unfinished = open.Scheduled - min(open.Scheduled, answered)
+	o.Clamped += s.slip.mergeInto(open.Slip)
+	o.Clamped += s.censored.mergeInto(o.CycleLatency)
+	o.EnqueueLatency.Merge(s.censored.histogram) // clamped with the cycles
+	o.Open = open
 }

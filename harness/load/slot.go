@@ -20,11 +20,18 @@ type slot struct {
 	deliveries []driver.Delivery
 	claimed    []claimed // what was found in each delivery
 	outcomes   []error
+	completed  []ledger.Identity // of a batch, to be entered together
+	from       ledger.Address    // of the last delivery: those of a batch are mostly of one queue
 
-	settle  latencies
-	cycle   latencies
-	cycles  uint64
-	refused Refusals
+	settle       latencies
+	cycle        latencies
+	run          sameStart
+	cycles       uint64
+	finished     uint64 // tasks due inside the window of an open load that were completed inside it
+	late         uint64 // likewise, but completed after it
+	refused      Refusals
+	firstClaim   int64 // when the first claim returned, -1 if none did
+	lastComplete int64 // when the last completion was answered, -1 if none was
 
 	_ [64]byte // keeps the counters of two goroutines off one cache line
 }
@@ -44,15 +51,17 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) *slot {
 		deliveries: make([]driver.Delivery, batch),
 		claimed:    make([]claimed, batch),
 		outcomes:   make([]error, batch),
+		completed:  make([]ledger.Identity, 0, batch),
 		settle:     newLatencies(),
 		cycle:      newLatencies(),
+		firstClaim: -1, lastComplete: -1,
 	}
 }
 
 var errClaimedNone = errors.New("the driver returned no task and no error")
 
-// run claims until claims is done, and completes all it has claimed unless calls is done too.
-func (s *slot) run(claims, calls context.Context) {
+// work claims until claims is done, and completes all it has claimed unless calls is done too.
+func (s *slot) work(claims, calls context.Context) {
 	for claims.Err() == nil {
 		n, err := s.session.Claim(claims, s.deliveries)
 		if err == nil && (n < 1 || n > len(s.deliveries)) {
@@ -66,6 +75,9 @@ func (s *slot) run(claims, calls context.Context) {
 			return
 		}
 		at := s.clock.now()
+		if s.firstClaim < 0 {
+			s.firstClaim = at
+		}
 		s.check(n)
 		err = s.session.Complete(calls, s.deliveries[:n], s.outcomes[:n])
 		now := s.clock.now()
@@ -86,32 +98,46 @@ func (s *slot) run(claims, calls context.Context) {
 func (s *slot) check(n int) {
 	for i := range n {
 		d := &s.deliveries[i]
-		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.tenant, d.Queue)
+		if d.Queue != s.from.Queue || s.from.Tenant == "" {
+			s.from = ledger.NewAddress(s.tenant, d.Queue)
+		}
+		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.from)
 		s.outcomes[i] = nil
 	}
 }
 
 // account enters the outcomes of n completions, claimed and answered at the given times.
 func (s *slot) account(n int, at, now int64) {
+	s.lastComplete = now
 	inside := s.window.contains(now)
-	cycles := 0
+	settled, cycles := 0, 0
+	s.completed = s.completed[:0]
 	for i := range n {
 		c := &s.claimed[i]
-		switch {
-		case s.outcomes[i] != nil:
+		if s.outcomes[i] != nil {
 			s.refused.note(1, s.outcomes[i])
 			if c.verdict != ledger.Unreadable {
 				s.cfg.Ledger.CompletionRefused(c.id)
 			}
-		case c.verdict == ledger.Unreadable:
-			s.cfg.Ledger.CompletedUnreadable()
-		default:
-			s.cfg.Ledger.Completed(c.id)
-			if inside && c.verdict == ledger.Sound {
-				cycles++
-				s.cycle.record(now-c.id.IntendedNS, 1)
-			}
+			continue
 		}
+		settled++
+		if c.verdict == ledger.Unreadable {
+			s.cfg.Ledger.CompletedUnreadable()
+			continue
+		}
+		s.completed = append(s.completed, c.id)
+		if c.verdict == ledger.Sound {
+			if inside {
+				cycles++
+			}
+			s.recordCycle(c.id.IntendedNS, now)
+		}
+	}
+	s.flushCycle(now)
+	s.cfg.Ledger.Completed(s.completed...)
+	if s.schedule != nil {
+		s.schedule.settled(settled)
 	}
 	if cycles > 0 {
 		s.cycles += uint64(cycles)

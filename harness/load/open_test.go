@@ -1,0 +1,359 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// open is a configuration of an open load at a rate.
+func open(b *broker, perSecond float64, change func(*scenario.Workload)) Config {
+	cfg := config(b, workload(func(w *scenario.Workload) {
+		w.Arrivals = scenario.Arrivals{Kind: scenario.Open, PerSecond: perSecond}
+		w.InFlight = 1_000_000
+		w.Producers, w.Workers = 8, 40
+		if change != nil {
+			change(w)
+		}
+	}))
+	cfg.pause = timerPause{} // the bubble's time
+	return cfg
+}
+
+// requireComplete checks that each task of the window is in the account once, and in the histograms once.
+func requireComplete(t require.TestingT, o *Outcome) {
+	a := o.Open
+	require.NotNil(t, a)
+	require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused, "%+v", a)
+	require.EqualValues(t, a.Scheduled, o.EnqueueLatency.TotalCount())
+	require.EqualValues(t, a.Scheduled, o.CycleLatency.TotalCount())
+	require.EqualValues(t, a.Scheduled-a.Unsent-a.Shed, a.Slip.TotalCount())
+}
+
+func TestOpenLoadKeepsItsSchedule(t *testing.T) {
+	for name, change := range map[string]func(*scenario.Workload){
+		"one task a call": nil,
+		"batches":         func(w *scenario.Workload) { w.Batch = 16 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				cfg := open(b, 1000, change)
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				requireComplete(t, o)
+				assert.EqualValues(t, 2000, o.Open.Scheduled, "the window has 2 s")
+				assert.Zero(t, o.Open.Unsent+o.Open.Shed+o.Open.Refused+o.Open.Held)
+				assert.LessOrEqual(t, o.Open.Unfinished, uint64(2), "the last is under way when the window ends")
+				assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Microsecond)
+				assert.InEpsilon(t, 1300*time.Microsecond, o.Open.Service.Max(), 0.01)
+				assert.InEpsilon(t, 1300*time.Microsecond, o.EnqueueLatency.ValueAtPercentile(50), 0.01)
+				assert.InEpsilon(t, 1200*time.Microsecond, o.CycleLatency.ValueAtPercentile(50), 0.01)
+				assert.InDelta(t, 2000, float64(o.Cycles), 3)
+				assert.EqualValues(t, 3000, cfg.Ledger.Balance().Completed, "the warm-up's too")
+				assert.True(t, o.Drained)
+			})
+		})
+	}
+}
+
+// stallingBroker does nothing for a second in the middle of the window.
+func stallingBroker(window time.Duration) *broker {
+	b := newBroker()
+	b.enqueueDelay, b.ackDelay, b.completeDelay = 200*time.Microsecond, 100*time.Microsecond, 200*time.Microsecond
+	start := time.Now().Add(time.Second + window/2)
+	stall := func(ctx context.Context) error {
+		if into := time.Since(start); into >= 0 && into < time.Second {
+			return wait(ctx, time.Second-into)
+		}
+		return nil
+	}
+	b.enqueue, b.complete = stall, stall
+	b.claim = func(ctx context.Context) (bool, int, error) {
+		err := stall(ctx)
+		return err != nil, 0, err
+	}
+	return b
+}
+
+// A server that does nothing for a second of ten: an open load sees that a tenth of its tasks met the stall, a closed
+// load has hardly any calls in it.
+func TestAStallShowsInAnOpenLoad(t *testing.T) {
+	const window = 10 * time.Second
+	measure := func(t *testing.T, cfg Config) *Outcome {
+		cfg.Phases.Window = window
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		require.True(t, o.Drained)
+		return o
+	}
+	t.Run("open", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			o := measure(t, open(stallingBroker(window), 1000, nil))
+			requireComplete(t, o)
+			assert.InDelta(t, 0.9, time.Duration(o.CycleLatency.ValueAtPercentile(99)).Seconds(), 0.05)
+			assert.InDelta(t, 0.9, time.Duration(o.EnqueueLatency.ValueAtPercentile(99)).Seconds(), 0.05)
+			assert.Less(t, time.Duration(o.Open.Service.ValueAtPercentile(99)), time.Millisecond, "no call but eight took long")
+			assert.InDelta(t, 1000, float64(o.Open.Held), 50, "what was due in the stall found no producer free")
+			assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Millisecond, "and that is not the generator's fault")
+			assert.Zero(t, o.Open.Unsent+o.Open.Shed)
+		})
+	})
+	t.Run("closed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config(stallingBroker(window), workload(func(w *scenario.Workload) { w.Producers, w.Workers = 8, 40 }))
+			o := measure(t, cfg)
+			assert.Less(t, time.Duration(o.CycleLatency.ValueAtPercentile(99)), 2*time.Millisecond)
+			assert.Greater(t, time.Duration(o.CycleLatency.Max()), 900*time.Millisecond, "only the few calls that it held up")
+		})
+	})
+}
+
+func TestBatchesOfWhatIsDueAtOnce(t *testing.T) {
+	for _, batch := range []int{1, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := open(stallingBroker(4*time.Second), 1000, func(w *scenario.Workload) { w.Batch = batch })
+			cfg.Phases.Window = 4 * time.Second
+			var mu sync.Mutex
+			largest := 0
+			o, err := Run(t.Context(), withCalls(cfg, func(tasks []driver.Task) {
+				mu.Lock()
+				defer mu.Unlock()
+				largest = max(largest, len(tasks))
+			}))
+			require.NoError(t, err)
+			requireComplete(t, o)
+			assert.Equal(t, batch, largest, "after the stall all were due")
+		})
+	}
+}
+
+// withCalls looks at each call of enqueue.
+func withCalls(cfg Config, look func([]driver.Task)) Config {
+	for i, c := range cfg.Conns {
+		cfg.Conns[i] = lookingConn{c, look}
+	}
+	return cfg
+}
+
+type lookingConn struct {
+	driver.Conn
+	look func([]driver.Task)
+}
+
+func (c lookingConn) Producer(ctx context.Context, tenant string) (driver.Producer, error) {
+	p, err := c.Conn.Producer(ctx, tenant)
+	return lookingProducer{p, c.look}, err
+}
+
+type lookingProducer struct {
+	driver.Producer
+	look func([]driver.Task)
+}
+
+func (p lookingProducer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
+	p.look(tasks)
+	return p.Producer.Enqueue(ctx, tasks, outcomes)
+}
+
+// Workers that are too slow: no more tasks than may be are in flight, and the others are counted as shed, with the
+// rest of the window as their latency.
+func TestTooManyInFlightAreShed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.completeDelay = 500 * time.Millisecond
+		cfg := open(b, 1000, func(w *scenario.Workload) { w.InFlight, w.Workers, w.Producers = 100, 50, 50 })
+		cfg.Phases.Window = 4 * time.Second
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		requireComplete(t, o)
+		// 50 workers complete 100 a second; each of the others finds 100 in flight.
+		assert.InDelta(t, 3600, float64(o.Open.Shed), 100)
+		assert.InDelta(t, 400, float64(o.Cycles), 100)
+		assert.Zero(t, o.Open.Unsent)
+		assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(90)), 3*time.Second, "they count as not done by the end")
+		assert.LessOrEqual(t, len(b.ready), 100)
+	})
+}
+
+func TestWhatIsNotSentIsCensored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		start := time.Now()
+		b.enqueue = func(ctx context.Context) error { // from the window's middle on, until after its end
+			if time.Since(start) >= 2*time.Second {
+				return wait(ctx, 2*time.Second)
+			}
+			return nil
+		}
+		o, err := Run(t.Context(), open(b, 1000, func(w *scenario.Workload) { w.Producers = 4 }))
+		require.NoError(t, err)
+		requireComplete(t, o)
+		assert.InDelta(t, 1000-4, float64(o.Open.Unsent), 2, "four calls were under way")
+		assert.InDelta(t, 4, float64(o.Open.Unfinished), 2)
+		assert.InDelta(t, 1, time.Duration(o.CycleLatency.Max()).Seconds(), 0.02)
+		assert.InDelta(t, 0.5, time.Duration(o.CycleLatency.ValueAtPercentile(75)).Seconds(), 0.02)
+	})
+}
+
+func TestRefusedTasksOfAnOpenLoadAreCensored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.refuseEnqueue = func(n int) error {
+			if n%4 == 0 {
+				return errors.New("queue is full")
+			}
+			return nil
+		}
+		cfg := open(b, 1000, func(w *scenario.Workload) { w.InFlight = 10 })
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		requireComplete(t, o)
+		assert.InDelta(t, 500, float64(o.Open.Refused), 2)
+		assert.Zero(t, o.Open.Shed, "what was refused is not in flight")
+		assert.InDelta(t, 2, time.Duration(o.CycleLatency.Max()).Seconds(), 0.02, "the first was refused at the window's start")
+	})
+}
+
+// However the server behaves, no task of the window is omitted or counted twice.
+func TestNothingIsOmitted(t *testing.T) {
+	bubble := func(f func()) { synctest.Test(t, func(*testing.T) { f() }) }
+	rapid.Check(t, func(t *rapid.T) {
+		delay := func(label string) time.Duration {
+			return time.Duration(rapid.SampledFrom([]int{0, 1, 50, 1000, 30_000, 400_000}).Draw(t, label)) * time.Microsecond
+		}
+		enqueue, ack, complete, warmup := delay("enqueue"), delay("acknowledgement"), delay("completion"), delay("warm-up")
+		every := rapid.IntRange(2, 9).Draw(t, "refused each")
+		rate := rapid.Float64Range(1, 3000).Draw(t, "rate")
+		producers, batch := rapid.IntRange(1, 9).Draw(t, "producers"), rapid.IntRange(1, 9).Draw(t, "batch")
+		inFlight := rapid.SampledFrom([]int{1, 7, 100, 100_000}).Draw(t, "in flight")
+
+		var b *broker
+		var cfg Config
+		var o *Outcome
+		var err error
+		bubble(func() { // whose channels must be its own; a rapid.T belongs to the goroutine outside
+			b = newBroker()
+			b.enqueueDelay, b.ackDelay, b.completeDelay = enqueue, ack, complete
+			b.refuseEnqueue = func(n int) error {
+				if n%every == 0 {
+					return errors.New("no")
+				}
+				return nil
+			}
+			cfg = open(b, rate, func(w *scenario.Workload) {
+				w.Producers, w.Batch, w.InFlight = producers, batch, inFlight
+			})
+			cfg.Phases = scenario.Phases{Warmup: warmup, Window: 700 * time.Millisecond, Drain: time.Hour}
+			o, err = Run(context.Background(), cfg)
+		})
+		require.NoError(t, err)
+		requireComplete(t, o)
+		require.Equal(t, countWithin(b.completed, o.WindowStart, o.WindowEnd), o.Cycles)
+		require.True(t, o.Drained)
+		balance := cfg.Ledger.Balance()
+		require.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Unknown)
+	})
+}
+
+func TestScheduleIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		window := span{start: rapid.Int64Range(0, 2e9).Draw(t, "start")}
+		window.end = window.start + rapid.Int64Range(1, 2e9).Draw(t, "length")
+		perSecond := rapid.Float64Range(1, 20_000).Draw(t, "rate")
+		s := newSchedule(clock{}, window, perSecond, 1, nil)
+		require.Equal(t, window.start, s.at(0))
+		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
+		require.Less(t, s.at(s.next), int64(s.every)+2)
+		n := int64(s.scheduled())
+		require.Less(t, s.at(n-1), window.end)
+		require.GreaterOrEqual(t, s.at(n), window.end)
+		require.EqualValues(t, n, s.unsent())
+		require.EqualValues(t, n, s.censored.histogram.TotalCount())
+		k := int64(perSecond * rapid.Float64Range(0, 86_400).Draw(t, "seconds"))
+		require.InDelta(t, float64(k)/perSecond*1e9, float64(s.at(k)-window.start), 1+float64(k)/perSecond*1e-3, "it does not drift")
+	})
+}
+
+// latePause wakes up too late, as on a host that has no processor to spare.
+type latePause struct{ by time.Duration }
+
+func (p latePause) pause(ctx context.Context, ns int64) {
+	timerPause{}.pause(ctx, ns+int64(p.by))
+}
+
+func TestSlipIsWhatTheGeneratorIsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := open(newBroker(), 100, nil)
+		cfg.pause = latePause{5 * time.Millisecond}
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		requireComplete(t, o)
+		assert.InEpsilon(t, 5*time.Millisecond, o.Open.Slip.ValueAtPercentile(50), 0.01)
+		assert.InEpsilon(t, 6200*time.Microsecond, o.CycleLatency.ValueAtPercentile(50), 0.01, "it is part of the latency")
+		assert.Zero(t, o.Open.Held)
+	})
+}
+
+func TestOpenLoadStopsAtOnce(t *testing.T) {
+	for name, cut := range map[string]func(*broker, context.CancelFunc){
+		"the caller cancels": func(_ *broker, cancel context.CancelFunc) { time.AfterFunc(2*time.Second, cancel) },
+		"a call fails":       func(b *broker, _ context.CancelFunc) { b.enqueue = breakAfter(2 * time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				b := newBroker()
+				cut(b, cancel)
+				launched := time.Now()
+				_, err := Run(ctx, open(b, 2, nil))
+				require.Error(t, err)
+				assert.InDelta(t, 2*time.Second, time.Since(launched), float64(500*time.Millisecond), "nobody sleeps on until the next task is due")
+			})
+		})
+	}
+}
+
+// With the kernel's timer and in real time; how late it is, is not for a test to say.
+func TestOpenLoadInRealTime(t *testing.T) {
+	b := newBroker()
+	b.enqueueDelay, b.ackDelay, b.completeDelay = 0, 0, 0
+	cfg := open(b, 5000, nil)
+	cfg.pause = nil
+	cfg.Phases = scenario.Phases{Warmup: 10 * time.Millisecond, Window: 50 * time.Millisecond, Drain: time.Minute}
+	o, err := Run(context.Background(), cfg)
+	require.NoError(t, err)
+	requireComplete(t, o)
+	assert.EqualValues(t, 250, o.Open.Scheduled)
+}
+
+func TestKernelPause(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p, err := newKernelPause(ctx)
+	require.NoError(t, err)
+	for _, d := range []time.Duration{1, 3 * time.Millisecond, 100 * time.Microsecond} {
+		started := time.Now()
+		p.pause(ctx, int64(d))
+		assert.GreaterOrEqual(t, time.Since(started), d)
+	}
+	paused := make(chan struct{})
+	go func() {
+		defer close(paused)
+		p.pause(ctx, int64(time.Hour))
+	}()
+	cancel()
+	<-paused
+	require.NoError(t, p.close())
+}

@@ -1,0 +1,155 @@
+package load
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+// schedule is when the tasks of an open load are due: one every so often, task 0 at the window's start, those before
+// it in the warm-up. It is computed from the start, so that nothing that delays a task delays those after it.
+//
+// One producer at a time waits for what is due next, takes it, and lets the next one wait while it makes its call.
+// A task that was due while every producer had a call under way is sent late, and its latency counts from when it was
+// due.
+type schedule struct {
+	clock  clock
+	window span
+	every  float64 // nanoseconds between two tasks
+	bound  int64   // tasks sent and not settled, at most
+	pause  pauser
+
+	inFlight atomic.Int64
+	turn     chan struct{} // has an element when no producer waits
+
+	// What the producer that has the turn reads and writes.
+	next int64 // the number of the task due next
+	slip latencies
+	held uint64 // tasks of the window that were due before a producer was free
+	shed uint64 // tasks of the window that were dropped since bound tasks were in flight
+
+	mu       sync.Mutex
+	censored latencies // of tasks that were shed, refused or not sent: they took until the window's end, if not longer
+	refused  uint64
+}
+
+func newSchedule(c clock, window span, perSecond float64, bound int, p pauser) *schedule {
+	s := &schedule{
+		clock: c, window: window, every: 1e9 / perSecond, bound: int64(bound), pause: p,
+		turn: make(chan struct{}, 1), slip: newLatencies(), censored: newLatencies(),
+	}
+	s.next = -int64(float64(window.start) / s.every)
+	s.turn <- struct{}{}
+	return s
+}
+
+// at returns when task k is due, in nanoseconds since the epoch.
+func (s *schedule) at(k int64) int64 {
+	return s.window.start + int64(math.Floor(float64(k)*s.every))
+}
+
+// take waits until a task is due and says in into when those that are due, as many as it has room for, were. It
+// returns 0 when the window is over or ctx is done.
+func (s *schedule) take(ctx context.Context, into []int64) (n int) {
+	select {
+	case <-s.turn:
+	case <-ctx.Done():
+		return 0
+	}
+	defer func() { s.turn <- struct{}{} }()
+	free := s.clock.now()
+	now := free
+	for n == 0 {
+		due := s.at(s.next)
+		if due >= s.window.end {
+			return 0
+		}
+		for now < due {
+			s.pause.pause(ctx, due-now)
+			if ctx.Err() != nil {
+				return 0
+			}
+			now = s.clock.now()
+		}
+		if now >= s.window.end {
+			return 0
+		}
+		n = s.takeDue(now, free, into)
+	}
+	return n
+}
+
+// takeDue takes the tasks that are due now, and drops those for which there is no room in flight.
+func (s *schedule) takeDue(now, free int64, into []int64) (n int) {
+	room := s.bound - s.inFlight.Load()
+	for range into {
+		due := s.at(s.next)
+		if due > now || due >= s.window.end {
+			break
+		}
+		s.next++
+		inside := due >= s.window.start
+		if int64(n) >= room {
+			if inside {
+				s.shed++
+				s.censor(due)
+			}
+			continue
+		}
+		into[n] = due
+		n++
+		if inside {
+			// Before a producer was free, it was not the generator that was late.
+			s.slip.record(now-max(due, free), 1)
+			if due < free {
+				s.held++
+			}
+		}
+	}
+	s.inFlight.Add(int64(n))
+	return n
+}
+
+// settled says that n of the tasks in flight will not be heard of again.
+func (s *schedule) settled(n int) { s.inFlight.Add(-int64(n)) }
+
+// censor enters the latency of a task that is known only to exceed what was left of the window when it was due.
+func (s *schedule) censor(due int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.censored.record(s.window.end-due, 1)
+}
+
+// refuse notes that the server refused a task.
+func (s *schedule) refuse(due int64) {
+	s.settled(1)
+	if due < s.window.start {
+		return
+	}
+	s.censor(due)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused++
+}
+
+// unsent enters the tasks of the window that nobody took. No producer may be at work.
+func (s *schedule) unsent() (n uint64) {
+	for k := max(s.next, 0); s.at(k) < s.window.end; k++ {
+		s.censor(s.at(k))
+		n++
+	}
+	return n
+}
+
+// scheduled is how many tasks are due inside the window.
+func (s *schedule) scheduled() uint64 {
+	k := int64(float64(s.window.end-s.window.start) / s.every)
+	for k > 0 && s.at(k-1) >= s.window.end {
+		k--
+	}
+	for s.at(k) < s.window.end {
+		k++
+	}
+	return uint64(k)
+}
