@@ -5,7 +5,9 @@ import "context"
 
 // Target is where a topology listens.
 type Target struct {
-	Address string // "127.0.0.1:port" or "unix:/path"
+	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"
+	HTTP    string // of REST: "127.0.0.1:port"; "" where there is none
+	Token   string // the access token's secret; "" where none is wanted
 }
 
 // Task is a task to enqueue.

@@ -9,16 +9,30 @@ import (
 	"time"
 )
 
+// Admin is where a server is asked about itself.
+type Admin struct {
+	Address string // "host:port"
+	Token   string // what it is asked with; "" where it wants none
+}
+
+// Authorize makes a request one of the token's.
+func (a Admin) Authorize(r *http.Request) {
+	if a.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+a.Token)
+	}
+}
+
 // get fetches a path of a server's admin listener. It takes at most timeout, and a body above
 // bytesMax is an error. No connection outlives the call: the next round's server may get the port.
-func get(ctx context.Context, admin, path string, timeout time.Duration, bytesMax int64) ([]byte, error) {
+func get(ctx context.Context, admin Admin, path string, timeout time.Duration, bytesMax int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	url := "http://" + admin + path
+	url := "http://" + admin.Address + path
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
+	admin.Authorize(request)
 	client := http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       (&net.Dialer{Timeout: timeout}).DialContext,

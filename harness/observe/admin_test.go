@@ -13,18 +13,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// admin serves body at path and returns the address.
-func admin(t *testing.T, path, body string) string {
+// secret is the token that the servers of these tests want.
+const secret = "prony-secret"
+
+// admin serves body at path to those who have the token.
+func admin(t *testing.T, path, body string) Admin {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path || r.Method != http.MethodGet {
 			http.Error(w, "no such page: "+r.URL.Path, http.StatusNotFound)
 			return
 		}
+		if r.Header.Get("Authorization") != "Bearer "+secret {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
 		_, _ = fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return strings.TrimPrefix(server.URL, "http://")
+	return Admin{Address: strings.TrimPrefix(server.URL, "http://"), Token: secret}
 }
 
 func TestScrapeSumsLabelsAndKeepsState(t *testing.T) {
@@ -77,12 +84,26 @@ func TestScrapeFailures(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+func TestAServerThatWantsAnotherToken(t *testing.T) {
+	wrong := admin(t, "/metrics", "tasks 3\n")
+	wrong.Token = "other"
+	_, err := Scrape(t.Context(), wrong)
+	require.ErrorContains(t, err, "401 Unauthorized: who are you?")
+
+	var header http.Header
+	open := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { header = r.Header }))
+	defer open.Close()
+	_, err = Scrape(t.Context(), Admin{Address: strings.TrimPrefix(open.URL, "http://")})
+	require.NoError(t, err)
+	assert.NotContains(t, header, "Authorization", "a server that wants no token is shown none")
+}
+
 func TestGetGivesUpOnASilentServer(t *testing.T) {
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	_, err := get(t.Context(), strings.TrimPrefix(server.URL, "http://"), "/x", time.Millisecond, 1)
+	_, err := get(t.Context(), Admin{Address: strings.TrimPrefix(server.URL, "http://")}, "/x", time.Millisecond, 1)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 

@@ -53,17 +53,17 @@ func (a Audit) Totals() Counts {
 	return sum
 }
 
-// ReadAudit asks the server whose admin listener is at admin ("host:port") for its audit. An answer
+// ReadAudit asks a server for its audit. An answer
 // in which a count is missing or negative is an error: a count that is not there must not pass for
 // zero. It takes at most a minute and 16 MiB.
-func ReadAudit(ctx context.Context, admin string) (Audit, error) {
+func ReadAudit(ctx context.Context, admin Admin) (Audit, error) {
 	body, err := get(ctx, admin, "/audit", auditTimeout, auditBytesMax)
 	if err != nil {
 		return Audit{}, fmt.Errorf("read audit: %w", err)
 	}
 	audit, err := parseAudit(body)
 	if err != nil {
-		return Audit{}, fmt.Errorf("read audit of %s: %w", admin, err)
+		return Audit{}, fmt.Errorf("read audit of %s: %w", admin.Address, err)
 	}
 	return audit, nil
 }

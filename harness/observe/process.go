@@ -53,6 +53,19 @@ func statCPU(pid int) (time.Duration, error) {
 	return time.Duration(stat.CPUTime() * float64(time.Second)), nil
 }
 
+// RSS returns the resident set of the process pid, in bytes.
+func RSS(pid int) (uint64, error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, fmt.Errorf("memory of process %d: %w", pid, err)
+	}
+	stat, err := proc.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("memory of process %d: %w", pid, err)
+	}
+	return uint64(stat.ResidentMemory()), nil
+}
+
 // PeakRSS returns the largest resident set of the process pid since it began or since the last
 // ResetPeak, in bytes.
 func PeakRSS(pid int) (uint64, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // child is the helper process of TestMain.
@@ -133,4 +134,28 @@ func TestCPUMicrosecondsPerCycle(t *testing.T) {
 	assert.InDelta(t, 25, perCycle, 1e-9)
 	_, err = spent.CPUMicrosecondsPer(0)
 	require.ErrorContains(t, err, "no cycle")
+}
+
+func TestRSS(t *testing.T) {
+	before, err := RSS(os.Getpid())
+	require.NoError(t, err)
+	held, err := unix.Mmap(-1, 0, 64<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	require.NoError(t, err)
+	for i := 0; i < len(held); i += os.Getpagesize() {
+		held[i] = 1
+	}
+	after, err := RSS(os.Getpid())
+	require.NoError(t, err)
+	assert.Greater(t, after, before+32<<20, "the pages touched are resident")
+	require.NoError(t, unix.Munmap(held))
+	_, err = RSS(1<<22 + 1) // above the largest process id
+	require.Error(t, err)
+}
+
+func TestCores(t *testing.T) {
+	cores, err := Spent{CPU: time.Second, Wall: 4 * time.Second}.Cores()
+	require.NoError(t, err)
+	assert.InDelta(t, 0.25, cores, 1e-12)
+	_, err = Spent{CPU: time.Second}.Cores()
+	require.Error(t, err)
 }

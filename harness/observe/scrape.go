@@ -18,18 +18,17 @@ const (
 	scrapeBytesMax = 8 << 20
 )
 
-// Scrape reads the metrics of the server whose admin listener is at admin ("host:port"). Each
-// metric is summed over its labels, except that values of a label named state stay apart: the key
+// Scrape reads the metrics of a server. Each metric is summed over its labels, except that values of a label named state stay apart: the key
 // is then NAME{state="VALUE"}. Histograms and summaries appear as NAME_sum and NAME_count. Values
 // that are not finite numbers are left out. It takes at most ten seconds and 8 MiB.
-func Scrape(ctx context.Context, admin string) (map[string]float64, error) {
+func Scrape(ctx context.Context, admin Admin) (map[string]float64, error) {
 	body, err := get(ctx, admin, "/metrics", scrapeTimeout, scrapeBytesMax)
 	if err != nil {
 		return nil, fmt.Errorf("scrape metrics: %w", err)
 	}
 	metrics, err := parseMetrics(body)
 	if err != nil {
-		return nil, fmt.Errorf("scrape metrics of %s: %w", admin, err)
+		return nil, fmt.Errorf("scrape metrics of %s: %w", admin.Address, err)
 	}
 	return metrics, nil
 }

@@ -31,6 +31,14 @@ func (u Usage) Since(earlier Usage) Spent {
 	return Spent{CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At)}
 }
 
+// Cores returns how many CPUs the process kept busy on average.
+func (s Spent) Cores() (float64, error) {
+	if s.Wall <= 0 {
+		return 0, errors.New("CPU share: no time has passed")
+	}
+	return float64(s.CPU) / float64(s.Wall), nil
+}
+
 // CPUMicrosecondsPer returns the CPU time per cycle in microseconds. Without a cycle there is no
 // such figure, and it is an error.
 func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {

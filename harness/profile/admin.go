@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/pronybench/prony/harness/observe"
 )
 
 const (
@@ -28,13 +30,15 @@ const (
 
 // request asks the admin listener and returns the body of an answer with status 200. It takes at
 // most timeout, and a body above bytesMax is an error. No connection outlives the call.
-func request(ctx context.Context, method, target string, timeout time.Duration, bytesMax int64) ([]byte, error) {
+func request(ctx context.Context, admin observe.Admin, method, path string, timeout time.Duration, bytesMax int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	target := "http://" + admin.Address + path
 	req, err := http.NewRequestWithContext(ctx, method, target, http.NoBody)
 	if err != nil {
 		return nil, err
 	}
+	admin.Authorize(req)
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(req)
 	if err != nil {
@@ -63,7 +67,7 @@ type rates struct {
 func (r rates) any() bool { return r.mutex != nil || r.block != nil }
 
 // setRates puts rates in force and makes sure that they are.
-func setRates(ctx context.Context, admin string, wanted rates) error {
+func setRates(ctx context.Context, admin observe.Admin, wanted rates) error {
 	query := url.Values{}
 	if wanted.mutex != nil {
 		query.Set("mutex", strconv.FormatInt(*wanted.mutex, 10))
@@ -71,8 +75,8 @@ func setRates(ctx context.Context, admin string, wanted rates) error {
 	if wanted.block != nil {
 		query.Set("block", strconv.FormatInt(*wanted.block, 10))
 	}
-	target := "http://" + admin + "/debug/rates?" + query.Encode()
-	body, err := request(ctx, http.MethodPut, target, ratesTimeout, ratesBytesMax)
+	path := "/debug/rates?" + query.Encode()
+	body, err := request(ctx, admin, http.MethodPut, path, ratesTimeout, ratesBytesMax)
 	if err != nil {
 		return fmt.Errorf("set profiling rates: %w", err)
 	}
@@ -81,10 +85,10 @@ func setRates(ctx context.Context, admin string, wanted rates) error {
 		Block *int64 `json:"block"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("set profiling rates: PUT %s: %w", target, err)
+		return fmt.Errorf("set profiling rates: PUT http://%s%s: %w", admin.Address, path, err)
 	}
 	if differs(wanted.mutex, answer.Mutex) || differs(wanted.block, answer.Block) {
-		return fmt.Errorf("set profiling rates: PUT %s: the process answers that other rates are in force: %.200s", target, body)
+		return fmt.Errorf("set profiling rates: PUT http://%s%s: the process answers that other rates are in force: %.200s", admin.Address, path, body)
 	}
 	return nil
 }
@@ -94,15 +98,15 @@ func differs(wanted, inForce *int64) bool {
 }
 
 // fetchSnapshot takes the profile at path as it stands.
-func fetchSnapshot(ctx context.Context, admin, path string) (snapshot, error) {
-	body, err := request(ctx, http.MethodGet, "http://"+admin+path, snapshotTimeout, profileBytesMax)
+func fetchSnapshot(ctx context.Context, admin observe.Admin, path string) (snapshot, error) {
+	body, err := request(ctx, admin, http.MethodGet, path, snapshotTimeout, profileBytesMax)
 	if err != nil {
 		return snapshot{}, err
 	}
 	taken := time.Now()
 	p, err := parse(body, unpackedBytesMax)
 	if err != nil {
-		return snapshot{}, fmt.Errorf("GET http://%s%s: %w", admin, path, err)
+		return snapshot{}, fmt.Errorf("GET http://%s%s: %w", admin.Address, path, err)
 	}
 	return snapshot{profile: p, taken: taken}, nil
 }

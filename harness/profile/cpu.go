@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+
+	"github.com/pronybench/prony/harness/observe"
 )
 
 // cpuGrace is how long after its end a CPU profile may take to arrive.
@@ -25,8 +27,8 @@ type cpuCapture struct {
 }
 
 // startCPU asks for a CPU profile of so many seconds and returns once the process was asked.
-func startCPU(ctx context.Context, admin string, seconds int) (*cpuCapture, error) {
-	target := "http://" + admin + "/debug/pprof/profile?seconds=" + strconv.Itoa(seconds)
+func startCPU(ctx context.Context, admin observe.Admin, seconds int) (*cpuCapture, error) {
+	path := "/debug/pprof/profile?seconds=" + strconv.Itoa(seconds)
 	ctx, cancel := context.WithCancel(ctx)
 	c := &cpuCapture{cancel: cancel, done: make(chan struct{})}
 	asked := make(chan struct{})
@@ -37,13 +39,13 @@ func startCPU(ctx context.Context, admin string, seconds int) (*cpuCapture, erro
 	go func() {
 		defer close(c.done)
 		timeout := time.Duration(seconds)*time.Second + cpuGrace
-		body, err := request(traced, http.MethodGet, target, timeout, profileBytesMax)
+		body, err := request(traced, admin, http.MethodGet, path, timeout, profileBytesMax)
 		if err != nil {
 			c.err = fmt.Errorf("CPU profile: %w", err)
 			return
 		}
 		if c.profile, err = parse(body, unpackedBytesMax); err != nil {
-			c.err = fmt.Errorf("CPU profile: GET %s: %w", target, err)
+			c.err = fmt.Errorf("CPU profile: GET http://%s%s: %w", admin.Address, path, err)
 		}
 	}()
 	select {

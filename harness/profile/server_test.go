@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/observe"
 )
 
 func TestMain(m *testing.M) {
@@ -20,9 +22,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// secret is the token that the process wants of all who ask it.
+const secret = "prony-secret"
+
 // process is the admin listener of this very process: its profiles are real ones of the tests.
 type process struct {
-	admin string
+	admin observe.Admin
 
 	mu     sync.Mutex
 	rates  map[string]int64 // in force
@@ -50,6 +55,10 @@ func newProcess(t *testing.T) *process {
 		_, _ = fmt.Fprintf(w, `{"mutex":%d,"block":%d}`, p.rate("mutex"), p.rate("block"))
 	})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+secret {
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
 		p.mu.Lock()
 		p.asked = append(p.asked, r.URL.Path)
 		handler := p.broken[r.URL.Path]
@@ -60,7 +69,7 @@ func newProcess(t *testing.T) *process {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-	p.admin = strings.TrimPrefix(server.URL, "http://")
+	p.admin = observe.Admin{Address: strings.TrimPrefix(server.URL, "http://"), Token: secret}
 	t.Cleanup(func() {
 		server.Close()
 		p.setRate("mutex", 0)

@@ -9,13 +9,14 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 // Session is one capture of one window. Start, Stop and Write are called in this order from one
 // goroutine at a time; Stop must be called for each Session that Start returned.
 type Session struct {
-	admin    string
+	admin    observe.Admin
 	captures []capture
 	before   map[string]snapshot
 	cpu      *cpuCapture // nil when no CPU profile is wanted
@@ -31,14 +32,14 @@ type snapshot struct {
 	taken   time.Time
 }
 
-// Start begins the captures at the start of a window of a process whose admin listener is at admin
-// ("host:port"): it switches the profiling rates on, takes the first snapshots, then begins the CPU
+// Start begins the captures at the start of a window of a process whose admin listener is
+// given: it switches the profiling rates on, takes the first snapshots, then begins the CPU
 // profile, which covers the whole seconds of window. An allocation capture makes the process
 // collect its garbage at both ends of the window. When Start fails it has switched the rates off
 // again as far as the process still answers, and nothing is left running.
 //
 // Cancelling ctx ends the CPU profile early, which Stop then reports.
-func Start(ctx context.Context, admin string, captures []scenario.Capture, window time.Duration) (*Session, error) {
+func Start(ctx context.Context, admin observe.Admin, captures []scenario.Capture, window time.Duration) (*Session, error) {
 	checked, err := check(captures, window)
 	if err != nil {
 		return nil, fmt.Errorf("start profiles: %w", err)

@@ -71,17 +71,13 @@ func actServer(mode string) {
 	admin := flags.String("admin", "", "")
 	durability := flags.String("durability", "", "")
 	interval := flags.Duration("sync-interval", 0, "")
+	shards := flags.Int("shards", 0, "")
 	addressFile := flags.String("address-file", "", "")
 	if os.Args[1] != "serve" || flags.Parse(os.Args[2:]) != nil || flags.NArg() > 0 {
 		die(1, "bad arguments: %q", os.Args)
 	}
-	fmt.Fprintf(os.Stderr, "durability=%s interval=%s\n", *durability, *interval)
-	if left, err := os.ReadDir(*data); err != nil || len(left) > 0 {
-		die(1, "the data folder is not a fresh one: %v %v", left, err)
-	}
-	if err := os.WriteFile(filepath.Join(*data, "store"), []byte("records"), 0o600); err != nil {
-		die(1, "%v", err)
-	}
+	fmt.Fprintf(os.Stderr, "durability=%s interval=%s shards=%d\n", *durability, *interval, *shards)
+	openStore(*data)
 
 	var clients net.Listener
 	var err error
@@ -93,7 +89,7 @@ func actServer(mode string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
-	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, Admin: serveAdmin(mode, *admin)}
+	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: os.Getenv("QUEUED_HTTP"), Admin: serveAdmin(mode, *admin)}
 	if clients.Addr().Network() == "tcp" {
 		at.Listen[0] = clients.Addr().String()
 	}
@@ -102,6 +98,12 @@ func actServer(mode string) {
 		at.PID++
 	case "no address":
 		at.Listen = nil
+	case "token", "no token", "two tokens":
+		at.TokenFile = filepath.Join(*data, "admin.token")
+		lines := map[string]string{"token": "secret\n", "two tokens": "a\nb\n"}[mode]
+		if err := os.WriteFile(at.TokenFile, []byte(lines), 0o600); err != nil {
+			die(1, "%v", err)
+		}
 	}
 	text, err := json.Marshal(at)
 	if err != nil {
@@ -125,6 +127,26 @@ func actServer(mode string) {
 			return
 		}
 	}
+}
+
+// openStore makes the store, or finds the one that an earlier start made, and says which.
+func openStore(data string) {
+	store := filepath.Join(data, "store")
+	left, err := os.ReadDir(data)
+	switch {
+	case err != nil:
+		die(1, "%v", err)
+	case len(left) == 0:
+		if err := os.WriteFile(store, []byte("records"), 0o600); err != nil {
+			die(1, "%v", err)
+		}
+		return
+	}
+	records, err := os.ReadFile(store)
+	if err != nil || string(records) != "records" {
+		die(1, "the data folder is neither empty nor what was left in it: %v %v", left, err)
+	}
+	fmt.Fprintln(os.Stderr, "found", string(records))
 }
 
 // serveAdmin serves /readyz, which says no twice and then yes, and /end?status=N, which ends the

@@ -15,8 +15,12 @@ import (
 // Node is a running server. Its methods may be called from any goroutine.
 type Node struct {
 	Address string // where clients connect: "127.0.0.1:port" or "unix:/path", as driver.Target wants it
+	HTTP    string // where REST is served: "127.0.0.1:port"; "" where the server has none
 	Admin   string // the admin listener: "127.0.0.1:port"
+	Token   string // what it wants to be asked with; "" where it wants none
 	PID     int
+	// Began is when the process was started, with monotonic reading.
+	Began time.Time
 
 	config  Config
 	command []string
@@ -30,16 +34,19 @@ type Node struct {
 }
 
 // startNode starts the server's process and does not wait for it to serve.
-func startNode(config Config, place folders, args []string) (*Node, error) {
-	log, err := os.Create(config.LogPath)
+func startNode(config Config, place folders, args []string, logMode int) (*Node, error) {
+	log, err := os.OpenFile(config.LogPath, os.O_WRONLY|os.O_CREATE|logMode, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("make the server's log: %w", err)
 	}
 	command := append([]string{config.Binary}, args...)
-	env := config.Env
+	// REST on a port of the system's choice: the server's own default would be the same for all. One that does not
+	// know the variable ignores it.
+	env := append(slices.Clip(config.Env), "QUEUED_HTTP=127.0.0.1:0")
 	if procs := config.Topology.Procs; procs > 0 {
-		env = append(slices.Clip(env), fmt.Sprintf("GOMAXPROCS=%d", procs))
+		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", procs))
 	}
+	began := time.Now()
 	child, err := startProcess(command, env, log)
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
@@ -48,7 +55,7 @@ func startNode(config Config, place folders, args []string) (*Node, error) {
 		}
 		return nil, err
 	}
-	return &Node{PID: child.cmd.Process.Pid, config: config, command: command, place: place, process: child}, nil
+	return &Node{PID: child.cmd.Process.Pid, Began: began, config: config, command: command, place: place, process: child}, nil
 }
 
 // Exited is closed when the server's process has ended, for whatever reason.
@@ -120,6 +127,56 @@ func (n *Node) Kill() error {
 	}
 	n.killed.Store(true)
 	return n.process.kill()
+}
+
+// DataDir is the folder that holds all that the server stores.
+func (n *Node) DataDir() string { return n.place.data }
+
+// Ending is how a server is ended.
+type Ending int
+
+const (
+	// Term is SIGTERM: the server ends in order.
+	Term Ending = iota
+	// Kill is SIGKILL: the server ends as in a crash.
+	Kill
+)
+
+// Restart ends the server and starts it again on the data that it left, with its log continued, and returns when it is
+// ready to serve. The Node that it returns takes the place of n, whose Stop does nothing any more. When it fails, also
+// because the server did not end as asked, nothing but the log is left.
+func (n *Node) Restart(ctx context.Context, how Ending) (next *Node, err error) {
+	err = errors.New("the server was stopped or restarted before")
+	n.stop.Do(func() { next, err = n.restart(ctx, how) })
+	if err != nil {
+		return nil, fmt.Errorf("restart topology: %w", err)
+	}
+	return next, nil
+}
+
+func (n *Node) restart(ctx context.Context, how Ending) (*Node, error) {
+	end := n.end
+	if how == Kill {
+		end = func(context.Context) error { return n.kill() }
+	}
+	err := end(ctx)
+	if err == nil {
+		err = os.Remove(n.place.addressFile) // it would be taken for the next one's
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.place.remove())
+	}
+	return startIn(ctx, n.config, n.place, os.O_APPEND)
+}
+
+// kill is Kill for a server that must still be running.
+func (n *Node) kill() error {
+	select {
+	case <-n.process.exited:
+		return n.ExitError()
+	default:
+		return n.Kill()
+	}
 }
 
 // discard removes a server that did not become ready.

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -32,7 +34,7 @@ type process struct {
 func startProcess(command, env []string, log *os.File) (*process, error) {
 	p := &process{exited: make(chan struct{})}
 	p.cmd = exec.Command(command[0], command[1:]...)
-	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Env = append(ownEnv(), env...)
 	p.cmd.Stdout = log
 	p.cmd.Stderr = log
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -52,6 +54,11 @@ func startProcess(command, env []string, log *os.File) (*process, error) {
 		return nil, fmt.Errorf("start %s: %w", command[0], err)
 	}
 	return p, nil
+}
+
+// ownEnv is this process's environment without what would configure the server: a scenario says all that counts.
+func ownEnv() []string {
+	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "QUEUED_") })
 }
 
 // signal sends sig unless the process has ended, which is not an error.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -16,13 +17,16 @@ const (
 	pollEvery           = 5 * time.Millisecond
 	readyRequestTimeout = 2 * time.Second
 	addressBytesMax     = 64 << 10
+	tokenBytesMax       = 4 << 10
 )
 
 // addresses is what the server says of itself in its address file.
 type addresses struct {
-	PID    int      `json:"pid"`
-	Listen []string `json:"listen"`
-	Admin  string   `json:"admin"`
+	PID       int      `json:"pid"`
+	Listen    []string `json:"listen"`
+	HTTP      string   `json:"http"` // absent where there is none
+	Admin     string   `json:"admin"`
+	TokenFile string   `json:"token_file"` // absent where none is wanted
 }
 
 // waitUntilReady waits until the server has told its addresses and says that it is ready. The
@@ -45,7 +49,12 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 			if at.PID != n.PID {
 				return false, n.fail(fmt.Sprintf("the server's address file names process %d, not %d", at.PID, n.PID), nil)
 			}
-			n.Address, n.Admin, told = at.Listen[0], at.Admin, true
+			if at.TokenFile != "" {
+				if n.Token, err = readToken(at.TokenFile); err != nil {
+					return false, n.fail("the server's token can't be read", err)
+				}
+			}
+			n.Address, n.HTTP, n.Admin, told = at.Listen[0], at.HTTP, at.Admin, true
 			notYet = errors.New("it has not answered GET /readyz")
 		}
 		err := askReady(limited, n.Admin)
@@ -102,6 +111,19 @@ func readAddresses(path string) (addresses, error) {
 		return addresses{}, fmt.Errorf("an address is missing: %.200q", data)
 	}
 	return at, nil
+}
+
+// readToken reads the secret in a server's token file, which is one line.
+func readToken(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSuffix(string(data), "\n")
+	if token == "" || len(token) > tokenBytesMax || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s does not hold a token: one line of at most %d printable characters", path, tokenBytesMax)
+	}
+	return token, nil
 }
 
 // askReady returns nil when the server says that it is ready.

@@ -40,8 +40,15 @@ func Start(ctx context.Context, config Config) (*Node, error) {
 	}
 	switch config.Topology.Kind {
 	case "single": // topology "single" { durability = "sync" }
-		return startSingle(ctx, config)
+		if config.Topology.Shards > 1 {
+			return nil, fmt.Errorf("start topology: %d shards; topology %q has one", config.Topology.Shards, config.Topology.Kind)
+		}
+	case "sharded": // topology "sharded" { shards = 4  durability = "sync" }
+		if config.Topology.Shards < 1 {
+			return nil, fmt.Errorf("start topology: %d shards; there must be at least one", config.Topology.Shards)
+		}
 	default:
-		return nil, fmt.Errorf("start topology: kind %q is unknown; use %q", config.Topology.Kind, "single")
+		return nil, fmt.Errorf("start topology: kind %q is unknown; use %q or %q", config.Topology.Kind, "single", "sharded")
 	}
+	return startFresh(ctx, config)
 }

@@ -120,7 +120,7 @@ func TestStartAndStop(t *testing.T) {
 	require.NoError(t, node.ExitError())
 	lines, err := node.LastLines(5)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"durability=interval interval=20ms"}, lines)
+	assert.Equal(t, []string{"durability=interval interval=20ms shards=0"}, lines)
 
 	require.NoError(t, node.Stop(t.Context()))
 	<-node.Exited()
@@ -318,6 +318,7 @@ func TestStartRefusals(t *testing.T) {
 	}{
 		"kind":    {func(c *Config) { c.Topology.Kind = "ring" }, `kind "ring" is unknown`},
 		"shards":  {func(c *Config) { c.Topology.Shards = 2 }, "2 shards"},
+		"none":    {func(c *Config) { c.Topology.Kind, c.Topology.Shards = "sharded", 0 }, "0 shards"},
 		"binary":  {func(c *Config) { c.Binary = filepath.Join(c.Dir, "missing") }, "no such file"},
 		"dir":     {func(c *Config) { c.Dir = filepath.Join(c.Dir, "missing") }, "make the server's folder"},
 		"logPath": {func(c *Config) { c.LogPath = filepath.Join(c.Dir, "missing", "log") }, "make the server's log"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/pronybench/prony/engine/client"
@@ -18,7 +19,7 @@ const closeMax = 5 * time.Second
 
 // Dial opens a connection to a target. lease is what claims ask for.
 func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
-	c, err := client.Dial(target.Address)
+	c, err := target.Dial()
 	if err != nil {
 		return nil, err
 	}
@@ -67,13 +68,21 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 		_, err := p.p.Enqueue(ctx, client.Task{Queue: t.Queue, Payload: t.Payload})
 		return single(err, outcomes)
 	}
-	batch := make([]client.Task, len(tasks))
+	batch := batches.Get().(*[]client.Task)
+	defer batches.Put(batch)
+	*batch = (*batch)[:0]
 	for i := range tasks {
-		batch[i] = client.Task{Queue: tasks[i].Queue, Payload: tasks[i].Payload}
+		*batch = append(*batch, client.Task{Queue: tasks[i].Queue, Payload: tasks[i].Payload})
 	}
-	_, errs, err := p.p.EnqueueBatch(ctx, batch)
+	_, errs, err := p.p.EnqueueBatch(ctx, *batch)
 	return batched(errs, err, outcomes)
 }
+
+// The client reads a batch and does not keep it, so one is good for many calls.
+var (
+	batches = sync.Pool{New: func() any { return new([]client.Task) }}
+	claims  = sync.Pool{New: func() any { return new([]*queuepb.Task) }}
+)
 
 // single tells a refusal of one item from an unknown outcome.
 func single(err error, outcomes []error) error {
@@ -117,17 +126,22 @@ func delivery(t *queuepb.Task) driver.Delivery {
 }
 
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
-	tasks := make([]*queuepb.Task, len(deliveries))
-	for i, d := range deliveries {
-		t, ok := d.Handle.(*queuepb.Task)
+	claimed := claims.Get().(*[]*queuepb.Task)
+	defer func() {
+		clear(*claimed)
+		claims.Put(claimed)
+	}()
+	*claimed = (*claimed)[:0]
+	for i := range deliveries {
+		t, ok := deliveries[i].Handle.(*queuepb.Task)
 		if !ok {
-			return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
+			return fmt.Errorf("delivery of queue %q was not claimed by this driver", deliveries[i].Queue)
 		}
-		tasks[i] = t
+		*claimed = append(*claimed, t)
 	}
-	if len(tasks) == 1 {
-		return single(w.w.Complete(ctx, tasks[0]), outcomes)
+	if len(deliveries) == 1 {
+		return single(w.w.Complete(ctx, (*claimed)[0]), outcomes)
 	}
-	errs, err := w.w.CompleteBatch(ctx, tasks)
+	errs, err := w.w.CompleteBatch(ctx, *claimed)
 	return batched(errs, err, outcomes)
 }

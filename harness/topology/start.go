@@ -6,23 +6,31 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 )
 
-// startSingle starts one server of one shard.
-func startSingle(ctx context.Context, config Config) (*Node, error) {
-	if config.Topology.Shards > 1 {
-		return nil, fmt.Errorf("start topology: %d shards; topology %q has one", config.Topology.Shards, config.Topology.Kind)
-	}
+// startFresh starts one server on an empty data folder.
+func startFresh(ctx context.Context, config Config) (*Node, error) {
 	place, err := makeFolders(config)
 	if err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
-	node, err := startNode(config, place, place.arguments(config))
+	node, err := startIn(ctx, config, place, os.O_TRUNC)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start topology: %w", err), place.remove())
+		return nil, fmt.Errorf("start topology: %w", err)
+	}
+	return node, nil
+}
+
+// startIn starts a server on the data folder of a place, with its log truncated or appended to, and returns when it is
+// ready. When it fails the place is gone.
+func startIn(ctx context.Context, config Config, place folders, log int) (*Node, error) {
+	node, err := startNode(config, place, place.arguments(config), log)
+	if err != nil {
+		return nil, errors.Join(err, place.remove())
 	}
 	if err := node.waitUntilReady(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("start topology: %w", err), node.discard())
+		return nil, errors.Join(err, node.discard())
 	}
 	return node, nil
 }
@@ -99,6 +107,9 @@ func (f folders) arguments(config Config) []string {
 		"--listen", listen,
 		"--admin", "127.0.0.1:0",
 		"--durability", config.Topology.Durability,
+	}
+	if config.Topology.Kind == "sharded" {
+		args = append(args, "--shards", strconv.Itoa(config.Topology.Shards))
 	}
 	if config.Topology.SyncInterval > 0 {
 		args = append(args, "--sync-interval", config.Topology.SyncInterval.String())

@@ -1,0 +1,79 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// answerBytesMax is more than any answer to a call of this driver has: 1,000 tasks of a MiB would not fit a call.
+const answerBytesMax = 64 << 20
+
+// caller makes requests.
+type caller struct {
+	pool  *pool
+	base  string // "http://host:port"
+	token string
+}
+
+// fullError says that the server did nothing, since it is full.
+type fullError struct{ error }
+
+// post sends a body, which it keeps, and reads the answer into a value. The error is a fullError where the server says so.
+func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	client := c.pool.take()
+	defer c.pool.giveBack(client)
+	response, err := client.Do(request)
+	if err != nil {
+		return err // a *url.Error: it names the method and the URL
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return fmt.Errorf("POST %s: %w", path, err)
+	}
+	switch {
+	case response.StatusCode == http.StatusTooManyRequests:
+		return fullError{fmt.Errorf("POST %s: %s: %s", path, response.Status, says(answer))}
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("POST %s: %s: %s", path, response.Status, says(answer))
+	case len(answer) > answerBytesMax:
+		return fmt.Errorf("POST %s: the answer is larger than %d bytes", path, answerBytesMax)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("POST %s: the answer is not what was expected: %w: %.200q", path, err, answer)
+	}
+	return nil
+}
+
+// says is the message in an error's answer, or the answer as it is.
+func says(answer []byte) string {
+	var e struct{ Message string }
+	if json.Unmarshal(answer, &e) == nil && e.Message != "" {
+		return e.Message
+	}
+	return fmt.Sprintf("%.200s", answer)
+}
+
+// refusedAll tells a server that is full, and did nothing, from a call whose outcome is unknown.
+func refusedAll(err error, outcomes []error) error {
+	var full fullError
+	if !errors.As(err, &full) {
+		return err
+	}
+	for i := range outcomes {
+		outcomes[i] = full
+	}
+	return nil
+}

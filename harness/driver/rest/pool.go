@@ -1,0 +1,48 @@
+package rest
+
+import (
+	"net/http"
+	"sync"
+)
+
+const bufferBytes = 16 << 10
+
+// pool holds clients of one connection each. A request takes one for itself, so that there are never more connections
+// than requests under way at once; a transport shared by all would dial more than it needs.
+type pool struct {
+	mu   sync.Mutex
+	free []*http.Client
+	all  []*http.Client
+}
+
+// take returns a client that nobody else uses until it is given back.
+func (p *pool) take() *http.Client {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := len(p.free) - 1; last >= 0 {
+		c := p.free[last]
+		p.free = p.free[:last]
+		return c
+	}
+	c := &http.Client{Transport: &http.Transport{
+		MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1,
+		DisableCompression: true, ReadBufferSize: bufferBytes, WriteBufferSize: bufferBytes,
+	}}
+	p.all = append(p.all, c)
+	return c
+}
+
+func (p *pool) giveBack(c *http.Client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.free = append(p.free, c)
+}
+
+// close closes all connections that no request uses.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.all {
+		c.CloseIdleConnections()
+	}
+}

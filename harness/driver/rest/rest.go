@@ -1,0 +1,87 @@
+// Package rest drives the engine through REST with JSON: each batch is one request, and each goroutine has one request
+// under way, on a connection that is kept.
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// waitMax is how long a claim that finds nothing waits at the server before it is made again.
+const waitMax = 10 * time.Second
+
+// Dial returns a way to a target, whose connections are made as they are needed. lease is what claims ask for.
+func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
+	if target.HTTP == "" {
+		return nil, errors.New("the server has no REST listener; use another driver, or a server that has one")
+	}
+	return &conn{caller{&pool{}, "http://" + target.HTTP, target.Token}, lease}, nil
+}
+
+type conn struct {
+	caller caller
+	lease  time.Duration
+}
+
+func (c *conn) Producer(_ context.Context, tenant string) (driver.Producer, error) {
+	return producer{c.caller, quote(tenant)}, nil
+}
+
+func (c *conn) Worker(_ context.Context, tenant string, queues []string, _ int) (driver.Worker, error) {
+	names, err := json.Marshal(queues)
+	if err != nil {
+		return nil, err
+	}
+	claim := fmt.Appendf(nil, `{"tenant":%s,"queues":%s,"lease_ms":%d,"wait_ms":%d,"max_tasks":`,
+		quote(tenant), names, c.lease.Milliseconds(), waitMax.Milliseconds())
+	return worker{c.caller, quote(tenant), claim}, nil
+}
+
+func (c *conn) Close() error {
+	c.caller.pool.close()
+	return nil
+}
+
+// quote writes a name as JSON does.
+func quote(name string) string {
+	text, err := json.Marshal(name)
+	if err != nil { // a string can always be written
+		panic(err)
+	}
+	return string(text)
+}
+
+// itemError is why one item of a batch was refused.
+type itemError struct {
+	Code    any // a name; a number from a server of another mind
+	Message string
+}
+
+func (e *itemError) Error() string { return fmt.Sprintf("%v: %s", e.Code, e.Message) }
+
+// results answer the items of a call, in order.
+type results struct {
+	Results []struct {
+		ID    string
+		Error *itemError
+	}
+}
+
+// outcome tells the outcome of each item of a call.
+func (r *results) outcome(outcomes []error) error {
+	if len(r.Results) != len(outcomes) {
+		return fmt.Errorf("the server answered %d of %d items", len(r.Results), len(outcomes))
+	}
+	for i := range r.Results {
+		outcomes[i] = nil
+		if e := r.Results[i].Error; e != nil {
+			outcomes[i] = e
+		}
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// call is what the server was asked.
+type call struct {
+	path, token, contentType, body string
+}
+
+// server answers each path with what a test wants.
+type server struct {
+	answers map[string]func(body string) (status int, answer string)
+
+	mu          sync.Mutex
+	calls       []call
+	connections int
+}
+
+func (s *server) dial(t *testing.T, token string) driver.Conn {
+	t.Helper()
+	h := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.calls = append(s.calls, call{r.Method + " " + r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), string(body)})
+		s.mu.Unlock()
+		status, answer := s.answers[r.URL.Path](string(body))
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, answer)
+	}))
+	h.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if state == http.StateNew {
+			s.connections++
+		}
+	}
+	h.Start()
+	conn, err := Dial(driver.Target{HTTP: strings.TrimPrefix(h.URL, "http://"), Token: token}, 45*time.Second)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, conn.Close())
+		h.Close()
+	})
+	return conn
+}
+
+func always(answer string) func(string) (int, string) {
+	return func(string) (int, string) { return http.StatusOK, answer }
+}
+
+func TestACycle(t *testing.T) {
+	claims := 0
+	s := &server{answers: map[string]func(string) (int, string){
+		"/v1/tasks:enqueue": always(`{"results":[{"id":"a","duplicate":false},{"id":"b","duplicate":false}]}`),
+		"/v1/tasks:claim": func(string) (int, string) {
+			if claims++; claims == 1 {
+				return 200, `{"tasks":[]}` // the wait was over
+			}
+			return 200, `{"tasks":[
+				{"id":"a","tenant":"t1","queue":"q0","priority":0,"payload":"AAEC","token":"18446744073709551615","lease_expires_at_ms":"9"},
+				{"id":"b","tenant":"t1","queue":"q1","payload":"","token":8}]}`
+		},
+		"/v1/tasks:complete": always(`{"results":[{},{"error":{"index":1,"code":"ERROR_CODE_STALE_TOKEN","field":"","message":"too late"}}]}`),
+	}}
+	conn := s.dial(t, "secret")
+	p, err := conn.Producer(t.Context(), "t1")
+	require.NoError(t, err)
+	outcomes := make([]error, 2)
+	require.NoError(t, p.Enqueue(t.Context(), []driver.Task{{Queue: "q0", Payload: []byte{0, 1, 2}}, {Queue: `q"1`, Payload: nil}}, outcomes))
+	assert.Equal(t, []error{nil, nil}, outcomes)
+
+	w, err := conn.Worker(t.Context(), "t1", []string{"q0", "q1"}, 2)
+	require.NoError(t, err)
+	into := make([]driver.Delivery, 4)
+	n, err := w.Claim(t.Context(), into)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	assert.Equal(t, 2, claims, "a claim that found nothing is made again")
+	assert.Equal(t, []byte{0, 1, 2}, into[0].Payload)
+	assert.Equal(t, "t1", into[1].Tenant)
+	assert.Equal(t, "q1", into[1].Queue)
+
+	require.NoError(t, w.Complete(t.Context(), into[:2], outcomes))
+	require.NoError(t, outcomes[0])
+	require.EqualError(t, outcomes[1], "ERROR_CODE_STALE_TOKEN: too late")
+
+	require.Len(t, s.calls, 4)
+	for _, c := range s.calls {
+		assert.Equal(t, "Bearer secret", c.token)
+		assert.Equal(t, "application/json", c.contentType)
+	}
+	assert.Equal(t, "POST /v1/tasks:enqueue", s.calls[0].path)
+	assert.JSONEq(t, `{"tenant":"t1","tasks":[{"queue":"q0","payload":"AAEC"},{"queue":"q\"1","payload":""}]}`, s.calls[0].body)
+	assert.Equal(t, "POST /v1/tasks:claim", s.calls[2].path)
+	assert.JSONEq(t, `{"tenant":"t1","queues":["q0","q1"],"lease_ms":45000,"wait_ms":10000,"max_tasks":4}`, s.calls[2].body)
+	assert.Equal(t, "POST /v1/tasks:complete", s.calls[3].path)
+	assert.JSONEq(t, `{"tenant":"t1","completions":[{"id":"a","token":"18446744073709551615"},{"id":"b","token":"8"}]}`, s.calls[3].body)
+	assert.Equal(t, 1, s.connections, "one call at a time needs one connection")
+}
+
+// Connections are kept: there are no more of them than goroutines, however many calls each makes.
+func TestConnectionsAreKept(t *testing.T) {
+	const goroutines, each = 8, 25
+	s := &server{answers: map[string]func(string) (int, string){"/v1/tasks:enqueue": always(`{"results":[{"id":"a"}]}`)}}
+	conn := s.dial(t, "")
+	var calls sync.WaitGroup
+	for range goroutines {
+		p, err := conn.Producer(t.Context(), "t0")
+		require.NoError(t, err)
+		calls.Go(func() {
+			for range each {
+				assert.NoError(t, p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)))
+			}
+		})
+	}
+	calls.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	assert.LessOrEqual(t, s.connections, goroutines)
+	assert.Len(t, s.calls, goroutines*each)
+	assert.Empty(t, s.calls[0].token, "a server that wants no token is shown none")
+}
+
+func TestRefusals(t *testing.T) {
+	status, answer := 0, ""
+	say := func(string) (int, string) { return status, answer }
+	s := &server{answers: map[string]func(string) (int, string){
+		"/v1/tasks:enqueue": say, "/v1/tasks:claim": say, "/v1/tasks:complete": say,
+	}}
+	conn := s.dial(t, "")
+	p, err := conn.Producer(t.Context(), "t0")
+	require.NoError(t, err)
+	w, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
+	require.NoError(t, err)
+	outcomes := make([]error, 1)
+	for name, settle := range map[string]func() error{
+		"enqueue":  func() error { return p.Enqueue(t.Context(), []driver.Task{{Queue: "q0"}}, outcomes) },
+		"complete": func() error { return w.Complete(t.Context(), []driver.Delivery{{Handle: &lease{"a", "1"}}}, outcomes) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, answer = 429, `{"code":8,"message":"the queue is full","details":[]}`
+			require.NoError(t, settle())
+			require.ErrorContains(t, outcomes[0], "429 Too Many Requests: the queue is full", "it has done nothing")
+			for _, c := range []struct {
+				status int
+				answer string
+				says   string
+			}{
+				{401, `{"code":16,"message":"no token"}`, "401 Unauthorized: no token"},
+				{500, `<html>`, "500 Internal Server Error: <html>"},
+				{200, `{"results":[]}`, "answered 0 of 1 items"},
+				{200, `no JSON`, "the answer is not what was expected"},
+			} {
+				status, answer = c.status, c.answer
+				require.ErrorContains(t, settle(), c.says)
+			}
+		})
+	}
+	status, answer = 429, `{"message":"full"}`
+	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
+	require.ErrorContains(t, err, "429 Too Many Requests: full")
+	status, answer = 200, `{"tasks":[{"token":"1"},{"token":"2"}]}`
+	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
+	require.ErrorContains(t, err, "handed out 2 tasks where 1 were asked for")
+	status, answer = 200, `{"tasks":[{"token":"many"}]}`
+	_, err = w.Claim(t.Context(), make([]driver.Delivery, 1))
+	require.ErrorContains(t, err, "not what was expected")
+	require.ErrorContains(t, w.Complete(t.Context(), []driver.Delivery{{Queue: "q0", Handle: 3}}, outcomes), "not claimed by this driver")
+}
+
+func TestAnswerIsBounded(t *testing.T) {
+	s := &server{answers: map[string]func(string) (int, string){
+		"/v1/tasks:enqueue": always(strings.Repeat(" ", answerBytesMax+1)),
+	}}
+	p, err := s.dial(t, "").Producer(t.Context(), "t0")
+	require.NoError(t, err)
+	require.ErrorContains(t, p.Enqueue(t.Context(), make([]driver.Task, 1), make([]error, 1)), fmt.Sprintf("larger than %d bytes", answerBytesMax))
+}
+
+func TestAWaitingClaimIsCancelled(t *testing.T) {
+	waiting, release := make(chan struct{}), make(chan struct{})
+	s := &server{answers: map[string]func(string) (int, string){"/v1/tasks:claim": func(string) (int, string) {
+		close(waiting)
+		<-release
+		return 200, `{}`
+	}}}
+	conn := s.dial(t, "")
+	w, err := conn.Worker(t.Context(), "t0", []string{"q0"}, 1)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-waiting
+		cancel()
+	}()
+	_, err = w.Claim(ctx, make([]driver.Delivery, 1))
+	require.ErrorIs(t, err, context.Canceled)
+	close(release)
+}
+
+func TestAServerWithoutREST(t *testing.T) {
+	_, err := Dial(driver.Target{Address: "127.0.0.1:1"}, time.Second)
+	require.ErrorContains(t, err, "no REST listener")
+}
+
+func TestNamesAreQuoted(t *testing.T) {
+	for _, name := range []string{"q0", `a"b`, "ü", "\x00", "\xff"} {
+		var back string
+		require.NoError(t, json.Unmarshal([]byte(quote(name)), &back))
+		assert.Equal(t, strings.ToValidUTF8(name, "\uFFFD"), back)
+	}
+}

@@ -1,0 +1,136 @@
+// Package unary drives the engine through plain gRPC calls: each batch is one call, and each goroutine has one call
+// under way.
+package unary
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// waitMax is how long a claim that finds nothing waits at the server before it is made again.
+const waitMax = 10 * time.Second
+
+// Dial opens a connection to a target. lease is what claims ask for.
+func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
+	c, err := target.Dial()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{client: c, lease: lease}, nil
+}
+
+type conn struct {
+	client *client.Client
+	lease  time.Duration
+}
+
+func (c *conn) Producer(_ context.Context, tenant string) (driver.Producer, error) {
+	return producer{c.client.API(), tenant}, nil
+}
+
+func (c *conn) Worker(_ context.Context, tenant string, queues []string, _ int) (driver.Worker, error) {
+	return worker{api: c.client.API(), tenant: tenant, queues: queues, lease: c.lease}, nil
+}
+
+func (c *conn) Close() error { return c.client.Close() }
+
+type producer struct {
+	api    queuepb.QueueServiceClient
+	tenant string
+}
+
+func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []error) error {
+	messages := make([]queuepb.NewTask, len(tasks))
+	request := &queuepb.EnqueueRequest{Tenant: p.tenant, Tasks: make([]*queuepb.NewTask, len(tasks))}
+	for i, t := range tasks {
+		messages[i].Queue, messages[i].Payload = t.Queue, t.Payload
+		request.Tasks[i] = &messages[i]
+	}
+	response, err := p.api.Enqueue(ctx, request)
+	if err != nil {
+		return refusedAll(err, outcomes)
+	}
+	return settled(response.GetResults(), outcomes)
+}
+
+// refusedAll tells a server that is full, and did nothing, from a call whose outcome is unknown.
+func refusedAll(err error, outcomes []error) error {
+	if status.Code(err) != codes.ResourceExhausted {
+		return err
+	}
+	for i := range outcomes {
+		outcomes[i] = err
+	}
+	return nil
+}
+
+// settled tells the outcome of each item of a call.
+func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes []error) error {
+	if len(results) != len(outcomes) {
+		return fmt.Errorf("the server answered %d of %d items", len(results), len(outcomes))
+	}
+	for i, r := range results {
+		outcomes[i] = nil
+		if e := r.GetError(); e != nil {
+			outcomes[i] = fmt.Errorf("%v: %s", e.GetCode(), e.GetMessage())
+		}
+	}
+	return nil
+}
+
+type worker struct {
+	api    queuepb.QueueServiceClient
+	tenant string
+	queues []string
+	lease  time.Duration
+}
+
+func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
+	request := &queuepb.ClaimRequest{
+		Tenant: w.tenant, Queues: w.queues, MaxTasks: uint32(len(into)),
+		LeaseMs: uint64(w.lease.Milliseconds()), WaitMs: uint64(waitMax.Milliseconds()),
+	}
+	for {
+		response, err := w.api.Claim(ctx, request)
+		if err != nil {
+			return 0, err
+		}
+		tasks := response.GetTasks()
+		if len(tasks) > len(into) {
+			return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(tasks), len(into))
+		}
+		for i, t := range tasks {
+			into[i] = driver.Delivery{Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t}
+		}
+		if len(tasks) > 0 {
+			return len(tasks), nil
+		}
+	}
+}
+
+func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
+	messages := make([]queuepb.Completion, len(deliveries))
+	request := &queuepb.CompleteRequest{Tenant: w.tenant, Completions: make([]*queuepb.Completion, len(deliveries))}
+	for i := range deliveries {
+		t, ok := deliveries[i].Handle.(*queuepb.Task)
+		if !ok {
+			return fmt.Errorf("delivery of queue %q was not claimed by this driver", deliveries[i].Queue)
+		}
+		messages[i].Id, messages[i].Token = t.GetId(), t.GetToken()
+		request.Completions[i] = &messages[i]
+	}
+	response, err := w.api.Complete(ctx, request)
+	if err != nil {
+		return refusedAll(err, outcomes)
+	}
+	return settled(response.GetResults(), outcomes)
+}

@@ -1,0 +1,70 @@
+package observe
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDiskUse(t *testing.T) {
+	dir := t.TempDir()
+	empty, err := DiskUse(dir)
+	require.NoError(t, err)
+	assert.Zero(t, empty, "folders are not counted")
+
+	write := func(name string, size int) {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		file, err := os.Create(path)
+		require.NoError(t, err)
+		_, err = file.Write(bytes.Repeat([]byte{1}, size))
+		require.NoError(t, err)
+		require.NoError(t, file.Sync(), "until then nothing may be allocated")
+		require.NoError(t, file.Close())
+	}
+	write("shards/0000/a", 1<<20)
+	write("b", 1)
+	used, err := DiskUse(dir)
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, used, uint64(1<<20))
+	assert.Less(t, used, uint64(1<<20+1<<18), "in whole blocks")
+
+	_, err = DiskUse(filepath.Join(dir, "none"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A store at work creates and removes files while they are counted.
+func TestDiskUseOfAFolderThatChanges(t *testing.T) {
+	dir := t.TempDir()
+	stop, stopped := make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(stopped)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			path := filepath.Join(dir, strconv.Itoa(i%50))
+			if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+				stopped <- err
+				return
+			}
+			if err := os.Remove(filepath.Join(dir, strconv.Itoa((i+25)%50))); err != nil && !os.IsNotExist(err) {
+				stopped <- err
+				return
+			}
+		}
+	}()
+	for range 200 {
+		_, err := DiskUse(dir)
+		require.NoError(t, err)
+	}
+	close(stop)
+	require.NoError(t, <-stopped)
+}
