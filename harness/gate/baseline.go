@@ -24,7 +24,8 @@ const (
 type Limit struct {
 	Metric  string
 	Kind    Kind
-	Value   float64 // positive and finite; 0 only in a ceiling on a count of tasks at fault
+	Value   float64 // positive and finite; 0 only in a ceiling on a metric of which 0 is a measurement
+	Point   string  // which point of a sweep it holds for; "" is each that has no limit of its own
 	Because string  // why the limit is what it is, never empty
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed float64
@@ -119,17 +120,18 @@ func readLimits(b *hclfile.Block) []Limit {
 		b.Problem(fmt.Sprintf("%s has no limit", b), "a baseline that limits nothing judges nothing; add a floor or a ceiling")
 	}
 	var limits []Limit
-	// No metric has both kinds: a floor is for one that should be high, a ceiling for one that should be low.
+	// No metric of a point has both kinds: a floor is for one that should be high, a ceiling for one that should be low.
 	seen := map[string]string{}
 	read := func(block *hclfile.Block, kind Kind) {
 		limit, ok := readLimit(block, kind)
 		if !ok {
 			return
 		}
-		if first, twice := seen[limit.Metric]; twice {
-			block.LabelProblem(0, fmt.Sprintf("%s has two limits", limit.Metric), "the first is at "+first+"; keep one of the two")
+		name := at(limit.Point) + limit.Metric
+		if first, twice := seen[name]; twice {
+			block.LabelProblem(0, fmt.Sprintf("%s has two limits", name), "the first is at "+first+"; keep one of the two")
 		}
-		seen[limit.Metric] = block.Where()
+		seen[name] = block.Where()
 		limits = append(limits, limit)
 	}
 	for _, block := range floors {

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -14,7 +15,8 @@ type Report struct {
 	Verdict  result.Verdict `json:"verdict"`
 	// Reasons says, one sentence each, why the verdict is not pass.
 	Reasons []string `json:"reasons,omitempty"`
-	// Findings has one entry for each limit of the baseline, in its order.
+	// Findings has one entry for each limit of the baseline, in its order; of a run with a sweep one for each point
+	// that the limit holds for.
 	Findings []Finding `json:"findings"`
 	// Where says where the time went, from the result's profiles. It is filled in when the verdict is regressed.
 	Where []string `json:"where,omitempty"`
@@ -23,6 +25,7 @@ type Report struct {
 // Finding is the judgement of one limit.
 type Finding struct {
 	Metric string  `json:"metric"`
+	Point  string  `json:"point,omitempty"` // of a run with a sweep
 	Kind   Kind    `json:"kind"`
 	Limit  float64 `json:"limit"`
 	// Value is the median over rounds, or for a count of tasks at fault the sum; nil where there is none that
@@ -40,7 +43,9 @@ type Finding struct {
 // Check judges r by the baseline of its scenario.
 //
 // A limit is broken by a value beyond it and by a metric that is missing, zero, negative, infinite, not a number
-// or measured in no round; 0 is what a count of tasks at fault should be. A broken limit makes the verdict
+// or measured in no round; of some metrics, such as a count of tasks at fault, 0 is a measurement. In a run with a
+// sweep a limit holds for each point, and one that names a point for that instead; a point that the run does not have
+// breaks it. A broken limit makes the verdict
 // regressed, and tasks at fault make it incorrect. A result whose own verdict is not pass keeps it, with the
 // findings beside it; but where that is incorrect, figures other than those counts are not judged, since they
 // mean nothing then. A result of another version, of an unknown verdict or of a scenario without a baseline is
@@ -55,7 +60,7 @@ func Check(b *Baselines, r *result.Result) Report {
 		report.Reasons = append(report.Reasons, fmt.Sprintf(format, args...))
 		return report
 	}
-	if r.Version != result.Version {
+	if r.Version < 1 || r.Version > result.Version {
 		return refuse("the result has version %d and this program judges version %d: run the scenario again", r.Version, result.Version)
 	}
 	if !r.Verdict.Known() {
@@ -70,8 +75,7 @@ func Check(b *Baselines, r *result.Result) Report {
 		report.Reasons = append(report.Reasons, fmt.Sprintf("the run's own verdict is %s", r.Verdict))
 	}
 	report.Verdict = r.Verdict
-	for _, l := range baseline.Limits {
-		f := judge(l, r)
+	for _, f := range judgeAll(baseline.Limits, r) {
 		report.Findings = append(report.Findings, f)
 		if f.OK || !f.Judged {
 			continue
@@ -80,14 +84,33 @@ func Check(b *Baselines, r *result.Result) Report {
 		if report.Verdict == result.Pass {
 			report.Verdict = result.Regressed
 		}
-		if ofLedger(l.Metric) && f.Value != nil && *f.Value > 0 {
+		if ofLedger(f.Metric) && f.Value != nil && *f.Value > 0 {
 			report.Verdict = result.Incorrect
 		}
 	}
 	if report.Verdict == result.Regressed {
-		report.Where = append(commits(r.Rounds), where(r.Profiles)...)
+		report.Where = append(commits(r.Rounds), where(profilesOf(r, report.Findings))...)
 	}
 	return report
+}
+
+// profilesOf returns the profiles that may explain the limits that were broken: of a run with a sweep, those of the
+// points at fault, each named.
+func profilesOf(r *result.Result, findings []Finding) []namedProfile {
+	var profiles []namedProfile
+	for _, p := range r.Profiles {
+		name := ""
+		for _, point := range r.Points {
+			if point.Number == p.Point {
+				name = point.Name
+			}
+		}
+		broken := func(f Finding) bool { return !f.OK && f.Judged && (f.Point == name || f.Point == "") }
+		if slices.ContainsFunc(findings, broken) {
+			profiles = append(profiles, namedProfile{at(name), p})
+		}
+	}
+	return profiles
 }
 
 // place names the folder of baselines for a message.
@@ -108,17 +131,50 @@ func judged(l Limit, r *result.Result) bool {
 	return r.Verdict != result.Incorrect || ofLedger(l.Metric)
 }
 
-// judge compares one metric with its limit.
-func judge(l Limit, r *result.Result) Finding {
+// judgeAll compares each limit with the metric that it is set on, at each point that it holds for.
+func judgeAll(limits []Limit, r *result.Result) []Finding {
+	var findings []Finding
+	for _, l := range limits {
+		if len(r.Points) == 0 && l.Point == "" || ofLedger(l.Metric) {
+			findings = append(findings, judge(l, "", r.Metrics, r))
+			continue
+		}
+		named := l.Point == ""
+		for _, p := range r.Points {
+			own := slices.ContainsFunc(limits, func(o Limit) bool { return o.Metric == l.Metric && o.Point == p.Name })
+			if l.Point == p.Name || l.Point == "" && !own {
+				findings = append(findings, judge(l, p.Name, p.Metrics, r))
+				named = true
+			}
+		}
+		if !named {
+			findings = append(findings, judge(l, l.Point, nil, r))
+		}
+	}
+	return findings
+}
+
+// at names the point of a figure in front of it.
+func at(point string) string {
+	if point == "" {
+		return ""
+	}
+	return point + ": "
+}
+
+// judge compares one metric, of a point or of the whole run, with its limit.
+func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Result) Finding {
+	name := at(point) + l.Metric
+	spec, _ := result.Lookup(l.Metric)
 	f := Finding{
-		Metric: l.Metric, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
+		Metric: l.Metric, Point: point, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
 		Judged: judged(l, r),
 	}
 	if !f.Judged {
-		f.Sentence = l.Metric + " is not judged: the ledger does not balance, so it means nothing"
+		f.Sentence = name + " is not judged: the ledger does not balance, so it means nothing"
 		return f
 	}
-	m, found := r.Metrics[l.Metric]
+	m, found := metrics[l.Metric]
 	value := m.Median
 	if ofLedger(l.Metric) {
 		value = atFault(l.Metric, m, r.Rounds)
@@ -129,26 +185,26 @@ func judge(l Limit, r *result.Result) Finding {
 	var fault string
 	switch shown, limit := pair(value, l.Value); {
 	case !found:
-		fault = l.Metric + " is missing from the result, where " + bound(l) + " is set"
+		fault = name + " is missing from the result, where " + bound(l) + " is set"
 	case math.IsNaN(value):
-		fault = l.Metric + " is not a number, where " + bound(l) + " is set"
+		fault = name + " is not a number, where " + bound(l) + " is set"
 	case math.IsInf(value, 0):
-		fault = l.Metric + " is infinite, where " + bound(l) + " is set"
+		fault = name + " is infinite, where " + bound(l) + " is set"
 	case value < 0:
-		fault = fmt.Sprintf("%s is %s, which no measurement yields, where %s is set", l.Metric, shown, bound(l))
+		fault = fmt.Sprintf("%s is %s, which no measurement yields, where %s is set", name, shown, bound(l))
 	case m.N <= 0:
-		fault = l.Metric + " was measured in no round, where " + bound(l) + " is set"
-	case value == 0 && !ofLedger(l.Metric):
-		fault = l.Metric + " is 0, which is not a measurement, where " + bound(l) + " is set"
+		fault = name + " was measured in no round, where " + bound(l) + " is set"
+	case value == 0 && !spec.Zero:
+		fault = name + " is 0, which is not a measurement, where " + bound(l) + " is set"
 	case l.Kind == Floor && value < l.Value:
-		fault = fmt.Sprintf("%s %s is below the floor %s", l.Metric, shown, limit)
+		fault = fmt.Sprintf("%s %s is below the floor %s", name, shown, limit)
 	case l.Kind == Ceiling && value > l.Value:
-		fault = fmt.Sprintf("%s %s is above the ceiling %s", l.Metric, shown, limit)
+		fault = fmt.Sprintf("%s %s is above the ceiling %s", name, shown, limit)
 	case l.Kind == Floor:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", l.Metric, shown, limit)
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not below the floor %s", name, shown, limit)
 		return f
 	default:
-		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", l.Metric, shown, limit)
+		f.OK, f.Sentence = true, fmt.Sprintf("%s %s is not above the ceiling %s", name, shown, limit)
 		return f
 	}
 	if l.On != "" {

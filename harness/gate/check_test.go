@@ -130,8 +130,8 @@ func TestCheckVerdicts(t *testing.T) {
 		}, result.Incorrect, "lost 1 is above the ceiling 0: nothing acknowledged is lost"},
 		{"no own verdict", own(""), result.Misconfigured, `the result's own verdict is "", which is none: run the scenario again`},
 		{"unknown own verdict", own("fine"), result.Misconfigured, `the result's own verdict is "fine", which is none: run the scenario again`},
-		{"another version", func(r *result.Result) { r.Version++ }, result.Misconfigured, "the result has version 2 and this program judges version 1: run the scenario again"},
-		{"no version", func(r *result.Result) { r.Version = 0 }, result.Misconfigured, "the result has version 0 and this program judges version 1: run the scenario again"},
+		{"another version", func(r *result.Result) { r.Version++ }, result.Misconfigured, "the result has version 3 and this program judges version 2: run the scenario again"},
+		{"no version", func(r *result.Result) { r.Version = 0 }, result.Misconfigured, "the result has version 0 and this program judges version 2: run the scenario again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := good()
@@ -233,11 +233,11 @@ func TestReportText(t *testing.T) {
 
 // Empty and useless profiles are passed over.
 func TestWhereNeedsSomethingToSay(t *testing.T) {
-	assert.Empty(t, where([]result.Profile{
-		{Kind: "block", Unit: "nanoseconds"},
-		{Kind: "mutex", Unit: "nanoseconds", Total: 5},
-		{Kind: "cpu", Unit: "nanoseconds", Total: 1e9, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1e6, Share: 0.001}}},
-		{Kind: "heap", Unit: "bytes", Total: 1, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1, Share: 1}}},
+	assert.Empty(t, where([]namedProfile{
+		{Profile: result.Profile{Kind: "block", Unit: "nanoseconds"}},
+		{Profile: result.Profile{Kind: "mutex", Unit: "nanoseconds", Total: 5}},
+		{Profile: result.Profile{Kind: "cpu", Unit: "nanoseconds", Total: 1e9, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1e6, Share: 0.001}}}},
+		{Profile: result.Profile{Kind: "heap", Unit: "bytes", Total: 1, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1, Share: 1}}}},
 	}))
 }
 

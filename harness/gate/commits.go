@@ -17,7 +17,7 @@ const (
 func commits(rounds []result.Round) []string {
 	var seconds, count, completed float64
 	for i := range rounds {
-		if r := &rounds[i]; !r.Profiled {
+		if r := &rounds[i]; r.Timed() {
 			seconds += r.Server[commitSeconds]
 			count += r.Server[commitCount]
 			completed += float64(r.Ledger.Completed)

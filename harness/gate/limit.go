@@ -10,16 +10,16 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Names: hclfile.Names{Attributes: []string{"min", "point", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Names: hclfile.Names{Attributes: []string{"max", "point", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
 
-// readLimit reads floor "METRIC" { min observed on because } or ceiling "METRIC" { max observed on because }.
+// readLimit reads floor "METRIC" { min point observed on because } or ceiling "METRIC" { max ... }.
 // ok is false where the metric is not known, or a limit of that kind cannot be set on it.
 func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	spec, ok := readMetric(b, kind)
@@ -29,10 +29,14 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 		bound, example = "max", "250"
 	}
 	value, given := b.Number(bound, hclfile.NumberSpec{
-		Required: true, Example: example, AllowZero: l.Kind == Ceiling && spec.OfLedger(),
+		Required: true, Example: example, AllowZero: l.Kind == Ceiling && spec.Zero,
 	})
 	l.Value, l.Because = value, readBecause(b)
-	l.Observed, l.On = readObserved(b, l, given)
+	l.Observed, l.On = readObserved(b, l, given, spec.Zero)
+	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
+	if l.Point != "" && spec.OfLedger() {
+		b.AttrProblem("point", l.Metric+" is a sum over all rounds, whatever their points", "remove point")
+	}
 	return l, ok
 }
 
@@ -66,8 +70,8 @@ func readBecause(b *hclfile.Block) string {
 }
 
 // readObserved reads observed and on, which stand together. bounded says whether the limit's value is known.
-func readObserved(b *hclfile.Block, l Limit, bounded bool) (observed float64, on string) {
-	observed, given := b.Number("observed", hclfile.NumberSpec{Example: "180000"})
+func readObserved(b *hclfile.Block, l Limit, bounded, zero bool) (observed float64, on string) {
+	observed, given := b.Number("observed", hclfile.NumberSpec{Example: "180000", AllowZero: zero})
 	on = b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: "2 cores, shared"})
 	switch {
 	case b.Has("observed") && !b.Has("on"):

@@ -14,9 +14,15 @@ const module = "github.com/pronybench/prony/"
 // shareMin is the share of a profile below which a function explains nothing.
 const shareMin = 0.01
 
+// namedProfile is a profile with the point that it is of, if any, as it stands in front of a line.
+type namedProfile struct {
+	of string
+	result.Profile
+}
+
 // where points at the functions that the profiles charge most to: for each of block, mutex and cpu the first
 // outside the runtime, and the first of our own code if that is another one.
-func where(profiles []result.Profile) []string {
+func where(profiles []namedProfile) []string {
 	var lines []string
 	for _, kind := range []struct{ name, verb string }{
 		{"block", "waited in"},
@@ -28,8 +34,8 @@ func where(profiles []result.Profile) []string {
 				continue
 			}
 			for _, e := range pick(p.Top) {
-				lines = append(lines, fmt.Sprintf("%s: %.0f %% of %s %s %s",
-					p.Kind, 100*e.Share, amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
+				lines = append(lines, fmt.Sprintf("%s%s: %.0f %% of %s %s %s",
+					p.of, p.Kind, 100*e.Share, amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
 			}
 		}
 	}

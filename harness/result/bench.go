@@ -3,6 +3,7 @@ package result
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
@@ -15,17 +16,31 @@ var benchUnits = []struct{ metric, unit string }{
 	{CPUUsPerCycle, "cpu-us/cycle"},
 	{ServerCPUUsPerCycle, "server-cpu-us/cycle"},
 	{ClientCPUUsPerCycle, "client-cpu-us/cycle"},
+	{ServerCPUCores, "server-CPUs"},
 	{ServerRSSMBMax, "server-rss-MB"},
+	{StorageSetsPerCycle, "sets/cycle"},
+	{StorageGetsPerCycle, "gets/cycle"},
+	{StorageDeletesPerCycle, "deletes/cycle"},
+	{SteadyRateRatio, "steady-ratio"},
+	{DiskMBMax, "disk-max-MB"},
+	{DiskMBEnd, "disk-end-MB"},
+	{FillTasksPerS, "fill-tasks/s"},
+	{DrainCyclesPerS, "drain-cycles/s"},
+	{DrainRatio, "drain-ratio"},
+	{BacklogRSSMBMax, "backlog-rss-MB"},
+	{RestartFirstClaimS, "first-claim-s"},
 	{EnqueueLatencyMs + "_p50", "enqueue-p50-ms"},
 	{EnqueueLatencyMs + "_p99", "enqueue-p99-ms"},
 	{SettleLatencyMs + "_p50", "settle-p50-ms"},
 	{SettleLatencyMs + "_p99", "settle-p99-ms"},
 	{CycleLatencyMs + "_p50", "cycle-p50-ms"},
 	{CycleLatencyMs + "_p99", "cycle-p99-ms"},
+	{SlipMs + "_p99", "slip-p99-ms"},
 }
 
 // WriteBench writes r in the Go benchmark format: one line for each timed round with a sound measurement, so
-// that benchstat sees rounds as repetitions. Of a run whose ledger does not balance it writes no figure.
+// that benchstat sees rounds as repetitions. Each point of a sweep is a benchmark of its own. Of a run whose ledger
+// does not balance it writes no figure.
 //
 // What two runs should differ in, such as the commit, stands in comments: benchstat puts results whose
 // configuration differs in separate tables and would compare nothing.
@@ -52,17 +67,20 @@ func WriteBench(w io.Writer, r *Result) error {
 		}
 	}
 	config := benchConfig(r)
-	name := fmt.Sprintf("%s/durability=%s", camel(r.Scenario), Slug(r.Manifest.Durability()))
+	arrivals, _ := r.Manifest.Setting("workload.arrivals.kind")
+	idle := arrivals == "none" // such a server has no operations, but it has a window
 	for _, round := range r.Rounds {
 		sound := round.Verdict != Incorrect && round.Verdict != Invalid && round.Verdict != Misconfigured
-		if round.Profiled || !sound || round.Cycles == 0 {
+		if !round.Timed() || !sound || round.Cycles == 0 && !idle {
 			continue
 		}
-		line := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: int(round.Cycles)}
-		line.Values = append(line.Values, benchfmt.Value{
-			Value: round.WindowSeconds / float64(round.Cycles), Unit: "sec/op",
-			OrigValue: round.WindowSeconds * 1e9 / float64(round.Cycles), OrigUnit: "ns/op",
-		})
+		line := &benchfmt.Result{Config: config, Name: benchfmt.Name(benchName(r, round.Point)), Iters: max(1, int(round.Cycles))}
+		if round.Cycles > 0 {
+			line.Values = append(line.Values, benchfmt.Value{
+				Value: round.WindowSeconds / float64(round.Cycles), Unit: "sec/op",
+				OrigValue: round.WindowSeconds * 1e9 / float64(round.Cycles), OrigUnit: "ns/op",
+			})
+		}
 		for _, u := range benchUnits {
 			if v, found := round.Metrics[u.metric]; found {
 				line.Values = append(line.Values, benchfmt.Value{Value: v, Unit: u.unit})
@@ -73,6 +91,25 @@ func WriteBench(w io.Writer, r *Result) error {
 		}
 	}
 	return nil
+}
+
+// benchName names a point of a run: "FullCycle/durability=none", "ShardScaling/durability=none/shards=4".
+func benchName(r *Result, point int) string {
+	var values []Value
+	for _, p := range r.Points {
+		if p.Number == point {
+			values = p.Values
+		}
+	}
+	var b strings.Builder
+	b.WriteString(camel(r.Scenario))
+	if !slices.ContainsFunc(values, func(v Value) bool { return v.Path == durabilityPath }) {
+		b.WriteString("/durability=" + Slug(r.Manifest.Durability()))
+	}
+	for _, v := range values {
+		b.WriteString("/" + strings.ReplaceAll(v.Key, ".", "_") + "=" + Slug(v.Text))
+	}
+	return b.String()
 }
 
 func benchConfig(r *Result) []benchfmt.Config {

@@ -25,6 +25,8 @@ type Outcome struct {
 	Reasons    []string          `json:"reasons,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`
 	Metrics    map[string]Metric `json:"metrics"`
+	// Points are those of a sweep.
+	Points []Point `json:"points,omitempty"`
 }
 
 // NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes
@@ -33,14 +35,26 @@ func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
 		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r),
+		Points: PublishedPoints(r),
 	}
 }
 
 // Published returns the metrics of r that may be shown: all of them, or where the verdict is incorrect only
 // the counts of tasks at fault.
-func Published(r *Result) map[string]Metric {
-	metrics := make(map[string]Metric, len(r.Metrics))
-	maps.Copy(metrics, r.Metrics)
+func Published(r *Result) map[string]Metric { return published(r, r.Metrics) }
+
+// PublishedPoints returns the points of r with the metrics that may be shown, likewise.
+func PublishedPoints(r *Result) []Point {
+	points := slices.Clone(r.Points)
+	for i := range points {
+		points[i].Metrics = published(r, points[i].Metrics)
+	}
+	return points
+}
+
+func published(r *Result, all map[string]Metric) map[string]Metric {
+	metrics := make(map[string]Metric, len(all))
+	maps.Copy(metrics, all)
 	if r.Verdict == Incorrect {
 		maps.DeleteFunc(metrics, func(name string, _ Metric) bool {
 			spec, known := Lookup(name)
@@ -72,12 +86,12 @@ func NewDocument(outcomes ...Outcome) *Document {
 // metric is NaN or infinite, and names that metric.
 func (d *Document) WriteJSON(w io.Writer) error {
 	for _, o := range d.Scenarios {
-		for _, name := range slices.Sorted(maps.Keys(o.Metrics)) {
-			m := o.Metrics[name]
-			for _, v := range []float64{m.Median, m.Low, m.High} {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return fmt.Errorf("scenario %s: metric %s is %v: a document holds finite numbers only", o.Name, name, v)
-				}
+		if err := finite(o.Name, o.Metrics); err != nil {
+			return err
+		}
+		for _, p := range o.Points {
+			if err := finite(o.Name+" at "+p.Name, p.Metrics); err != nil {
+				return err
 			}
 		}
 	}
@@ -87,6 +101,18 @@ func (d *Document) WriteJSON(w io.Writer) error {
 	}
 	if _, err := w.Write(append(data, '\n')); err != nil {
 		return fmt.Errorf("write the document: %w", err)
+	}
+	return nil
+}
+
+func finite(of string, metrics map[string]Metric) error {
+	for _, name := range slices.Sorted(maps.Keys(metrics)) {
+		m := metrics[name]
+		for _, v := range []float64{m.Median, m.Low, m.High} {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("scenario %s: metric %s is %v: a document holds finite numbers only", of, name, v)
+			}
+		}
 	}
 	return nil
 }

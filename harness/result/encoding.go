@@ -2,6 +2,8 @@ package result
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -15,17 +17,20 @@ type histogramsDocument struct {
 
 // encodedHistogram holds a round's histograms in the V2 compressed encoding, in base64.
 type encodedHistogram struct {
-	Round   int    `json:"round"`
-	Enqueue string `json:"enqueue"`
-	Settle  string `json:"settle"`
-	Cycle   string `json:"cycle"`
+	Round      int               `json:"round"`
+	Histograms map[string]string `json:"histograms,omitempty"` // by name
+
+	// In version 1 there were three, each in a field of its own.
+	Enqueue string `json:"enqueue,omitempty"`
+	Settle  string `json:"settle,omitempty"`
+	Cycle   string `json:"cycle,omitempty"`
 }
 
 func encodeHistograms(hists []RoundHistograms) (*histogramsDocument, error) {
 	doc := &histogramsDocument{Version: Version, Unit: "ns", Rounds: make([]encodedHistogram, 0, len(hists))}
 	for _, h := range hists {
-		texts := make([]string, 3)
-		for k, kind := range h.Kinds() {
+		encoded := encodedHistogram{Round: h.Round, Histograms: map[string]string{}}
+		for _, kind := range h.Kinds() {
 			if kind.Histogram == nil {
 				return nil, fmt.Errorf("round %d: the %s histogram is missing", h.Round, kind.Name)
 			}
@@ -33,9 +38,9 @@ func encodeHistograms(hists []RoundHistograms) (*histogramsDocument, error) {
 			if err != nil {
 				return nil, fmt.Errorf("round %d: encode the %s histogram: %w", h.Round, kind.Name, err)
 			}
-			texts[k] = string(text)
+			encoded.Histograms[kind.Name] = string(text)
 		}
-		doc.Rounds = append(doc.Rounds, encodedHistogram{Round: h.Round, Enqueue: texts[0], Settle: texts[1], Cycle: texts[2]})
+		doc.Rounds = append(doc.Rounds, encoded)
 	}
 	return doc, nil
 }
@@ -46,15 +51,25 @@ func (doc *histogramsDocument) decode() ([]RoundHistograms, error) {
 	}
 	hists := make([]RoundHistograms, 0, len(doc.Rounds))
 	for _, encoded := range doc.Rounds {
-		decoded := make([]*hdrhistogram.Histogram, 3)
-		for k, text := range []string{encoded.Enqueue, encoded.Settle, encoded.Cycle} {
-			h, err := hdrhistogram.Decode([]byte(text))
-			if err != nil {
-				return nil, fmt.Errorf("round %d: decode the %s histogram: %w", encoded.Round, Histograms{}.Kinds()[k].Name, err)
-			}
-			decoded[k] = h
+		if doc.Version == 1 {
+			encoded.Histograms = map[string]string{"enqueue": encoded.Enqueue, "settle": encoded.Settle, "cycle": encoded.Cycle}
 		}
-		hists = append(hists, RoundHistograms{encoded.Round, Histograms{decoded[0], decoded[1], decoded[2]}})
+		decoded := RoundHistograms{Round: encoded.Round}
+		for _, name := range slices.Sorted(maps.Keys(encoded.Histograms)) {
+			h, err := hdrhistogram.Decode([]byte(encoded.Histograms[name]))
+			if err != nil {
+				return nil, fmt.Errorf("round %d: decode the %s histogram: %w", encoded.Round, name, err)
+			}
+			if !decoded.put(name, h) {
+				return nil, fmt.Errorf("round %d: there is no %s histogram", encoded.Round, name)
+			}
+		}
+		for _, kind := range decoded.Kinds() {
+			if kind.Histogram == nil {
+				return nil, fmt.Errorf("round %d: the %s histogram is missing", encoded.Round, kind.Name)
+			}
+		}
+		hists = append(hists, decoded)
 	}
 	return hists, nil
 }

@@ -16,10 +16,9 @@ func checkFinite(r *Result) error {
 		"manifest.host.fsync_ms_p50": host.FsyncMsP50,
 		"manifest.host.fsync_ms_max": host.FsyncMsMax,
 	}
-	for name, m := range r.Metrics {
-		fields["metrics."+name+".median"] = m.Median
-		fields["metrics."+name+".low"] = m.Low
-		fields["metrics."+name+".high"] = m.High
+	addMetrics(fields, "", r.Metrics)
+	for _, p := range r.Points {
+		addMetrics(fields, fmt.Sprintf("points[%d].", p.Number), p.Metrics)
 	}
 	for _, round := range r.Rounds {
 		prefix := fmt.Sprintf("rounds[%d].", round.Number)
@@ -30,6 +29,7 @@ func checkFinite(r *Result) error {
 		for name, v := range round.Server {
 			fields[prefix+"server."+name] = v
 		}
+		addParts(fields, prefix, &round)
 	}
 	for _, p := range r.Profiles {
 		prefix := "profiles." + p.Kind + "."
@@ -46,4 +46,33 @@ func checkFinite(r *Result) error {
 		}
 	}
 	return nil
+}
+
+func addMetrics(fields map[string]float64, prefix string, metrics map[string]Metric) {
+	for name, m := range metrics {
+		fields[prefix+"metrics."+name+".median"] = m.Median
+		fields[prefix+"metrics."+name+".low"] = m.Low
+		fields[prefix+"metrics."+name+".high"] = m.High
+	}
+}
+
+func addParts(fields map[string]float64, prefix string, r *Round) {
+	if a := r.Arrivals; a != nil {
+		fields[prefix+"arrivals.per_second"] = a.PerSecond
+		fields[prefix+"arrivals.peak_per_second"] = a.PeakPerSecond
+	}
+	if b := r.Backlog; b != nil {
+		fields[prefix+"backlog.fill_s"] = b.FillS
+		fields[prefix+"backlog.first_claim_s"] = b.FirstClaimS
+		fields[prefix+"backlog.drain_s"] = b.DrainS
+		fields[prefix+"backlog.rss_mb_fill_max"] = b.RSSMBFillMax
+		fields[prefix+"backlog.rss_mb_drain_max"] = b.RSSMBDrainMax
+	}
+	for i, s := range r.Series {
+		at := fmt.Sprintf("%sseries[%d].", prefix, i)
+		fields[at+"at_s"] = s.AtS
+		fields[at+"cycles_per_s"] = s.CyclesPerS
+		fields[at+"server_rss_mb"] = s.ServerRSSMB
+		fields[at+"disk_mb"] = s.DiskMB
+	}
 }

@@ -24,14 +24,19 @@ func NewHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(LatencyLowest), int64(LatencyHighest), latencyDigits)
 }
 
-// Histograms are the latencies of one round's window, recorded in nanoseconds.
+// Histograms are the latencies of one round's window, recorded in nanoseconds. In an open load those of the enqueue
+// and of the cycle count from when the task was due.
 type Histograms struct {
 	Enqueue *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
 	Settle  *hdrhistogram.Histogram // from the claim to the acknowledged settle
 	Cycle   *hdrhistogram.Histogram // from the call of enqueue to the acknowledged completion
+
+	// Of an open load only; nil of any other.
+	Service *hdrhistogram.Histogram // from the call of enqueue to its acknowledgement
+	Slip    *hdrhistogram.Histogram // how much later than it could the generator sent a task
 }
 
-// NewHistograms returns three empty histograms.
+// NewHistograms returns the three histograms of a closed load, empty.
 func NewHistograms() Histograms {
 	return Histograms{Enqueue: NewHistogram(), Settle: NewHistogram(), Cycle: NewHistogram()}
 }
@@ -42,44 +47,77 @@ type RoundHistograms struct {
 	Histograms
 }
 
-// Kind is one of the three histograms, named.
+// Kind is one of the histograms, named.
 type Kind struct {
-	Name      string // "enqueue", "settle" or "cycle"
+	Name      string // "enqueue", "settle", "cycle", "service" or "slip"
 	Family    string // the latency family of its metrics
 	Histogram *hdrhistogram.Histogram
 }
 
-// Kinds returns the three histograms by name, always in the same order.
+// Kinds returns the three histograms of any load by name, and of those of an open load the ones that are not nil,
+// always in the same order.
 func (h Histograms) Kinds() []Kind {
-	return []Kind{
+	kinds := []Kind{
 		{"enqueue", EnqueueLatencyMs, h.Enqueue},
 		{"settle", SettleLatencyMs, h.Settle},
 		{"cycle", CycleLatencyMs, h.Cycle},
 	}
+	for _, kind := range []Kind{{"service", ServiceLatencyMs, h.Service}, {"slip", SlipMs, h.Slip}} {
+		if kind.Histogram != nil {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
 }
 
-// Merge adds up histograms of several rounds into new ones. None may be nil, and none may hold a value that
-// the range of the first cannot: samples are never dropped in silence.
+// put makes one of the histograms of that name; known is false for any other name.
+func (h *Histograms) put(name string, histogram *hdrhistogram.Histogram) (known bool) {
+	switch name {
+	case "enqueue":
+		h.Enqueue = histogram
+	case "settle":
+		h.Settle = histogram
+	case "cycle":
+		h.Cycle = histogram
+	case "service":
+		h.Service = histogram
+	case "slip":
+		h.Slip = histogram
+	default:
+		return false
+	}
+	return true
+}
+
+// Merge adds up histograms of several rounds into new ones. All must have the same ones, and none may hold a value
+// that the range of the first cannot: samples are never dropped in silence.
 func Merge(rounds ...Histograms) (Histograms, error) {
 	if len(rounds) == 0 {
 		return Histograms{}, errors.New("no histograms to merge")
 	}
-	merged := make([]*hdrhistogram.Histogram, 3)
-	for i, round := range rounds {
-		for k, kind := range round.Kinds() {
-			if kind.Histogram == nil {
-				return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
+	var merged Histograms
+	for _, kind := range rounds[0].Kinds() {
+		if kind.Histogram == nil {
+			return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
+		}
+		merged.put(kind.Name, kind.Histogram.Clone())
+	}
+	into := merged.Kinds()
+	for _, round := range rounds[1:] {
+		kinds := round.Kinds()
+		if len(kinds) != len(into) {
+			return Histograms{}, fmt.Errorf("a round has %d histograms where the first has %d", len(kinds), len(into))
+		}
+		for k, kind := range kinds {
+			if kind.Name != into[k].Name || kind.Histogram == nil {
+				return Histograms{}, fmt.Errorf("the %s histogram is missing", into[k].Name)
 			}
-			if i == 0 {
-				merged[k] = kind.Histogram.Clone()
-				continue
-			}
-			if dropped := merged[k].Merge(kind.Histogram); dropped > 0 {
+			if dropped := into[k].Histogram.Merge(kind.Histogram); dropped > 0 {
 				return Histograms{}, fmt.Errorf("merging the %s histograms would drop %d samples: their ranges differ", kind.Name, dropped)
 			}
 		}
 	}
-	return Histograms{Enqueue: merged[0], Settle: merged[1], Cycle: merged[2]}, nil
+	return merged, nil
 }
 
 // LatencyMetrics returns the latency metrics of h in milliseconds, and the sample counts. A histogram without

@@ -9,9 +9,34 @@ const (
 	ClientCPUUsPerCycle = "client_cpu_us_per_cycle"
 	CPUUsPerCycle       = "cpu_us_per_cycle" // both sides together
 	ServerRSSMBMax      = "server_rss_mb_max"
+	ServerCPUCores      = "server_cpu_cores" // CPUs that the server kept busy
 	Lost                = "lost"
 	Duplicated          = "duplicated"
 	Corrupted           = "corrupted"
+
+	// Keys of the server's store that were set, looked up and deleted in the window, for each task completed in it.
+	StorageSetsPerCycle    = "storage_sets_per_cycle"
+	StorageGetsPerCycle    = "storage_gets_per_cycle"
+	StorageDeletesPerCycle = "storage_deletes_per_cycle"
+
+	// Of an open load; see Arrivals.
+	OfferedPerS = "offered_per_s"
+	Unfinished  = "unfinished"
+	Unsent      = "unsent"
+	Shed        = "shed"
+	Held        = "held"
+
+	// Of a backlog.
+	FillTasksPerS      = "fill_tasks_per_s"
+	DrainCyclesPerS    = "drain_cycles_per_s"
+	DrainRatio         = "drain_ratio" // drain_cycles_per_s to cycles_per_s, which is that of an empty queue
+	BacklogRSSMBMax    = "backlog_rss_mb_max"
+	RestartFirstClaimS = "restart_first_claim_s" // from the start of the process to the first claim's answer
+
+	// Of a series.
+	SteadyRateRatio = "steady_rate_ratio" // the rate in the window's last tenth to that in its second
+	DiskMBMax       = "disk_mb_max"
+	DiskMBEnd       = "disk_mb_end"
 )
 
 // The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max and _n.
@@ -19,6 +44,23 @@ const (
 	EnqueueLatencyMs = "enqueue_latency_ms" // from the call of enqueue to its acknowledgement
 	SettleLatencyMs  = "settle_latency_ms"  // from the claim to the acknowledged settle
 	CycleLatencyMs   = "cycle_latency_ms"   // from the call of enqueue to the acknowledged completion
+
+	// Of an open load, whose enqueue and cycle latencies count from when the task was due.
+	ServiceLatencyMs = "enqueue_service_ms" // from the call of enqueue to its acknowledgement
+	SlipMs           = "slip_ms"            // how much later than it could the generator sent a task
+)
+
+// Part is a part of a scenario that has metrics of its own.
+type Part string
+
+// The parts. A metric of none of them is wanted of every round.
+const (
+	OfLoad    Part = "load" // tasks are completed in the window
+	OfOpen    Part = "open load"
+	OfBacklog Part = "backlog"
+	OfRestart Part = "restart"
+	OfSeries  Part = "series"
+	OfStorage Part = "storage" // the server counts what it does with its store
 )
 
 // Better says in which direction a metric improves.
@@ -37,6 +79,9 @@ type Spec struct {
 	Better Better
 	// Family is the latency family that the metric belongs to, or "".
 	Family string
+	Part   Part
+	// Zero says that 0 is a measurement. Of any other metric it says that nothing was measured.
+	Zero bool
 }
 
 // percentiles are those of every latency family: the metric's suffix and the percentile.
@@ -48,22 +93,48 @@ var percentiles = []struct {
 // specs is the one table of metrics, in the order in which pages show them.
 var specs = func() []Spec {
 	table := []Spec{
-		{Name: CyclesPerS, Unit: "1/s", Better: Higher},
-		{Name: CPUUsPerCycle, Unit: "us", Better: Lower},
-		{Name: ServerCPUUsPerCycle, Unit: "us", Better: Lower},
-		{Name: ClientCPUUsPerCycle, Unit: "us", Better: Lower},
+		{Name: CyclesPerS, Unit: "1/s", Better: Higher, Part: OfLoad},
+		{Name: CPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
+		{Name: ServerCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
+		{Name: ClientCPUUsPerCycle, Unit: "us", Better: Lower, Part: OfLoad},
+		{Name: ServerCPUCores, Unit: "CPUs", Better: Lower},
 		{Name: ServerRSSMBMax, Unit: "MB", Better: Lower},
+		{Name: StorageSetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage},
+		{Name: StorageGetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: StorageDeletesPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: OfferedPerS, Unit: "1/s", Better: Higher, Part: OfOpen},
+		{Name: Unfinished, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
+		{Name: Unsent, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
+		{Name: Shed, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
+		{Name: Held, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
+		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
+		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},
+		{Name: DiskMBEnd, Unit: "MB", Better: Lower, Part: OfSeries},
+		{Name: FillTasksPerS, Unit: "1/s", Better: Higher, Part: OfBacklog},
+		{Name: DrainCyclesPerS, Unit: "1/s", Better: Higher, Part: OfBacklog},
+		{Name: DrainRatio, Unit: "ratio", Better: Higher, Part: OfBacklog},
+		{Name: BacklogRSSMBMax, Unit: "MB", Better: Lower, Part: OfBacklog},
+		{Name: RestartFirstClaimS, Unit: "s", Better: Lower, Part: OfRestart},
 	}
-	for _, family := range []string{EnqueueLatencyMs, SettleLatencyMs, CycleLatencyMs} {
+	for _, family := range []struct {
+		name string
+		part Part
+	}{
+		{EnqueueLatencyMs, OfLoad},
+		{SettleLatencyMs, OfLoad},
+		{CycleLatencyMs, OfLoad},
+		{ServiceLatencyMs, OfOpen},
+		{SlipMs, OfOpen},
+	} {
 		for _, p := range percentiles {
-			table = append(table, Spec{Name: family + p.suffix, Unit: "ms", Better: Lower, Family: family})
+			table = append(table, Spec{Name: family.name + p.suffix, Unit: "ms", Better: Lower, Family: family.name, Part: family.part})
 		}
 		table = append(table,
-			Spec{Name: family + "_max", Unit: "ms", Better: Lower, Family: family},
-			Spec{Name: family + "_n", Unit: "samples", Better: Higher, Family: family})
+			Spec{Name: family.name + "_max", Unit: "ms", Better: Lower, Family: family.name, Part: family.part},
+			Spec{Name: family.name + "_n", Unit: "samples", Better: Higher, Family: family.name, Part: family.part})
 	}
 	for _, name := range []string{Lost, Duplicated, Corrupted} {
-		table = append(table, Spec{Name: name, Unit: "tasks", Better: Lower})
+		table = append(table, Spec{Name: name, Unit: "tasks", Better: Lower, Zero: true})
 	}
 	return table
 }()

@@ -4,8 +4,9 @@ package result
 
 import "time"
 
-// Version is the version of the schema of result.json.
-const Version = 1
+// Version is the version of the schema of result.json. Results of all versions up to it are read. Version 2 added the
+// points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name.
+const Version = 2
 
 // Result is one run of one scenario. It is stored as result.json.
 type Result struct {
@@ -17,12 +18,30 @@ type Result struct {
 	Finished time.Time `json:"finished"`
 	Verdict  Verdict   `json:"verdict"`
 	// Reasons says, one sentence each, why the verdict is not pass.
-	Reasons  []string          `json:"reasons,omitempty"`
-	Warnings []string          `json:"warnings,omitempty"`
-	Manifest Manifest          `json:"manifest"`
-	Rounds   []Round           `json:"rounds"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+	Manifest Manifest `json:"manifest"`
+	Rounds   []Round  `json:"rounds"`
+	// Metrics are those of all rounds. Of a run with a sweep they are only the counts of tasks at fault: rounds of
+	// different points have nothing else in common.
 	Metrics  map[string]Metric `json:"metrics"`
+	Points   []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
 	Profiles []Profile         `json:"profiles,omitempty"`
+}
+
+// Point is one combination of swept values, with what its rounds measured.
+type Point struct {
+	Number  int               `json:"number"` // from 1
+	Name    string            `json:"name"`   // "shards=4", or "shards=4, workers=8"
+	Values  []Value           `json:"values"`
+	Metrics map[string]Metric `json:"metrics"`
+}
+
+// Value is what a point takes for one sweep.
+type Value struct {
+	Path string `json:"path"` // "workload.main.workers"
+	Key  string `json:"key"`  // "workers"
+	Text string `json:"text"`
 }
 
 // Manifest says what was measured, on what, and how to do it again. It is stored as manifest.json too.
@@ -61,8 +80,10 @@ type Build struct {
 
 // Round is one fresh start of the topology.
 type Round struct {
-	Number        int                `json:"number"` // from 1
+	Number        int                `json:"number"`          // from 1
+	Point         int                `json:"point,omitempty"` // the number of its point, of a run with a sweep
 	Profiled      bool               `json:"profiled"`
+	Calibration   bool               `json:"calibration,omitempty"` // a closed load that found the peak of its point
 	Verdict       Verdict            `json:"verdict"`
 	Reasons       []string           `json:"reasons,omitempty"`
 	Started       time.Time          `json:"started"`
@@ -71,6 +92,48 @@ type Round struct {
 	Metrics       map[string]float64 `json:"metrics"`
 	Ledger        Ledger             `json:"ledger"`
 	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end
+	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
+	Backlog       *Backlog           `json:"backlog,omitempty"`
+	Series        []Sample           `json:"series,omitempty"`
+}
+
+// Timed reports whether the round's figures count: not if it was profiled, or only found the peak.
+func (r *Round) Timed() bool { return !r.Profiled && !r.Calibration }
+
+// Arrivals is the account of the tasks of an open load that were due inside the window:
+// scheduled = finished + unfinished + unsent + shed + refused. All of them are in the latencies: those that were not
+// finished with what was left of the window when they were due.
+type Arrivals struct {
+	PerSecond     float64 `json:"per_second"`                // due
+	PeakPerSecond float64 `json:"peak_per_second,omitempty"` // which the rate is a part of: cycles, in the calibration
+	Scheduled     uint64  `json:"scheduled"`
+	Finished      uint64  `json:"finished"`   // completed inside the window
+	Unfinished    uint64  `json:"unfinished"` // sent, and not completed by its end
+	Unsent        uint64  `json:"unsent"`     // due when every producer had a call under way until its end
+	Shed          uint64  `json:"shed"`       // not sent, since as many were in flight as may be
+	Refused       uint64  `json:"refused"`    // by the server
+	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
+}
+
+// Backlog is what a round did after its window.
+type Backlog struct {
+	Tasks        uint64  `json:"tasks"`
+	FillS        float64 `json:"fill_s"`
+	Restart      string  `json:"restart"`                 // "none", "term" or "kill"
+	FirstClaimS  float64 `json:"first_claim_s,omitempty"` // from the start of the new process to the first claim's answer
+	DrainS       float64 `json:"drain_s"`                 // from the first claim's answer to the last completion's
+	Cycles       uint64  `json:"cycles"`
+	RSSMBFillMax float64 `json:"rss_mb_fill_max"` // of the server's resident memory
+	// RSSMBDrainMax is that of the process that drained: with a restart from its start, else including the fill.
+	RSSMBDrainMax float64 `json:"rss_mb_drain_max"`
+}
+
+// Sample is one interval of a window's series.
+type Sample struct {
+	AtS         float64 `json:"at_s"`         // the interval's end, in seconds from the window's start
+	CyclesPerS  float64 `json:"cycles_per_s"` // completions acknowledged in it
+	ServerRSSMB float64 `json:"server_rss_mb"`
+	DiskMB      float64 `json:"disk_mb"` // allocated to the server's data folder
 }
 
 // Ledger is a round's account of its tasks, warm-up and drain included.
@@ -104,9 +167,10 @@ type Metric struct {
 
 // Profile is one capture of the profiled round, summarised.
 type Profile struct {
-	Kind string `json:"kind"` // "cpu", "mutex", "block", "allocs" or "goroutine"
-	File string `json:"file"` // in the run folder
-	Unit string `json:"unit"`
+	Point int    `json:"point,omitempty"` // the number of its point, of a run with a sweep
+	Kind  string `json:"kind"`            // "cpu", "mutex", "block", "allocs" or "goroutine"
+	File  string `json:"file"`            // in the run folder
+	Unit  string `json:"unit"`
 	// Total is the sum over the window, in Unit.
 	Total float64        `json:"total"`
 	Top   []ProfileEntry `json:"top"`

@@ -37,6 +37,7 @@ func sampleRounds(t require.TestingT, timed int) ([]result.Round, []result.Round
 				result.ServerCPUUsPerCycle: 9 + float64(number)/10,
 				result.ClientCPUUsPerCycle: 5,
 				result.ServerRSSMBMax:      200,
+				result.ServerCPUCores:      0.9,
 			},
 			Ledger: result.Ledger{Enqueued: 1_200_000, Completed: 1_200_000},
 		}
@@ -50,7 +51,7 @@ func sampleRounds(t require.TestingT, timed int) ([]result.Round, []result.Round
 // sampleResult is a run of seven timed rounds and a profiled one.
 func sampleResult(t require.TestingT) (*result.Result, []result.RoundHistograms) {
 	rounds, hists := sampleRounds(t, 7)
-	metrics, err := result.Summarise(rounds, hists, stat.Estimate)
+	metrics, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
 	require.NoError(t, err)
 	return &result.Result{
 		Version: result.Version, Run: result.NewID(sampleStart, "full-cycle"), Scenario: "full-cycle",

@@ -83,9 +83,33 @@ func normal(value any) any {
 	return decoded
 }
 
-// Durability is when the server under test acknowledged, or "unknown". It stands beside every number.
+// Swept returns the values that the setting at a path of the scenario takes in a sweep, in their order, and none if it
+// is not swept. The path is that of the setting as a sweep names it, for example "topology.shards".
+func (m Manifest) Swept(path string) []string {
+	for _, sweep := range m.Settings("sweeps") {
+		if p, _ := sweep.Setting("path"); p != path {
+			continue
+		}
+		var values []string
+		current, _ := sweep.lookup("values")
+		list, _ := current.([]any)
+		for _, v := range list {
+			values = append(values, fmt.Sprint(v))
+		}
+		return values
+	}
+	return nil
+}
+
+const durabilityPath = "topology.durability"
+
+// Durability is when the server under test acknowledged, or "unknown"; of a sweep over it, all of them. It stands
+// beside every number.
 func (m Manifest) Durability() string {
-	if d, found := m.Setting("topology.durability"); found {
+	if swept := m.Swept(durabilityPath); len(swept) > 0 {
+		return strings.Join(swept, ", ")
+	}
+	if d, found := m.Setting(durabilityPath); found {
 		return d
 	}
 	return "unknown"

@@ -19,7 +19,7 @@ func (r *Round) Derive(h Histograms) {
 	if r.Metrics == nil {
 		r.Metrics = make(map[string]float64)
 	}
-	if r.WindowSeconds > 0 {
+	if r.WindowSeconds > 0 && r.Cycles > 0 {
 		r.Metrics[CyclesPerS] = float64(r.Cycles) / r.WindowSeconds
 	}
 	server, haveServer := r.Metrics[ServerCPUUsPerCycle]
@@ -27,6 +27,7 @@ func (r *Round) Derive(h Histograms) {
 	if haveServer && haveClient {
 		r.Metrics[CPUUsPerCycle] = server + client
 	}
+	r.deriveParts()
 	maps.Copy(r.Metrics, ledgerMetrics(r.Ledger))
 	maps.Copy(r.Metrics, LatencyMetrics(h))
 }
@@ -39,18 +40,17 @@ func ledgerMetrics(l Ledger) map[string]float64 {
 	}
 }
 
-// Summarise returns the metrics of a run, as the comment on Metric says: those of the ledger over all rounds,
-// all others over the timed ones, whose metrics Derive has filled in and whose histograms are in hists. A metric
-// that a timed round lacks, or that is not a finite number there, is left out; the error names each such metric,
+// Summarise returns the metrics of a run or of a point, as the comment on Metric says: those of the ledger over all
+// rounds, all others over the timed ones, whose metrics Derive has filled in and whose histograms are in hists. Wanted
+// are the metrics of every round and those of the parts given; of other parts, those that any timed round has. A wanted
+// metric that a timed round lacks, or that is not a finite number there, is left out; the error names each such metric,
 // and the metrics that could be summarised are returned beside it.
-func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator) (map[string]Metric, error) {
+func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator, parts ...Part) (map[string]Metric, error) {
 	if len(rounds) == 0 {
 		return nil, errors.New("no rounds to summarise")
 	}
-	metrics := make(map[string]Metric)
-	summariseLedger(rounds, metrics)
-
-	timed := slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return r.Profiled })
+	metrics := SummariseLedger(rounds)
+	timed := slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !r.Timed() })
 	if len(timed) == 0 {
 		return metrics, errors.New("no timed rounds to summarise: profiled rounds yield no figures")
 	}
@@ -61,7 +61,7 @@ func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator) (map
 	}
 	ofMerged := LatencyMetrics(merged)
 	for _, spec := range specs {
-		if spec.OfLedger() {
+		if spec.OfLedger() || !wanted(spec, parts, timed) {
 			continue
 		}
 		values, err := valuesOf(spec.Name, timed)
@@ -85,8 +85,15 @@ func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator) (map
 	return metrics, errors.Join(problems...)
 }
 
-// summariseLedger adds the sums of tasks at fault over all rounds.
-func summariseLedger(rounds []Round, metrics map[string]Metric) {
+// wanted reports whether a metric is one of every round, of one of the parts, or one that any of the rounds has.
+func wanted(spec Spec, parts []Part, rounds []Round) bool {
+	return spec.Part == "" || slices.Contains(parts, spec.Part) ||
+		slices.ContainsFunc(rounds, func(r Round) bool { _, has := r.Metrics[spec.Name]; return has })
+}
+
+// SummariseLedger returns the sums of tasks at fault over rounds, and nothing of none.
+func SummariseLedger(rounds []Round) map[string]Metric {
+	metrics := make(map[string]Metric)
 	for i, r := range rounds {
 		for name, v := range ledgerMetrics(r.Ledger) {
 			m := metrics[name]
@@ -99,6 +106,7 @@ func summariseLedger(rounds []Round, metrics map[string]Metric) {
 			metrics[name] = m
 		}
 	}
+	return metrics
 }
 
 // mergeTimed merges the histograms of the timed rounds, each of which must have exactly one set.

@@ -17,21 +17,29 @@ import (
 
 func TestTableOfMetrics(t *testing.T) {
 	for name, want := range map[string]result.Spec{
-		"cycles_per_s":            {Unit: "1/s", Better: result.Higher},
-		"server_cpu_us_per_cycle": {Unit: "us", Better: result.Lower},
-		"client_cpu_us_per_cycle": {Unit: "us", Better: result.Lower},
-		"cpu_us_per_cycle":        {Unit: "us", Better: result.Lower},
+		"cycles_per_s":            {Unit: "1/s", Better: result.Higher, Part: result.OfLoad},
+		"server_cpu_us_per_cycle": {Unit: "us", Better: result.Lower, Part: result.OfLoad},
+		"client_cpu_us_per_cycle": {Unit: "us", Better: result.Lower, Part: result.OfLoad},
+		"cpu_us_per_cycle":        {Unit: "us", Better: result.Lower, Part: result.OfLoad},
 		"server_rss_mb_max":       {Unit: "MB", Better: result.Lower},
-		"lost":                    {Unit: "tasks", Better: result.Lower},
-		"duplicated":              {Unit: "tasks", Better: result.Lower},
-		"corrupted":               {Unit: "tasks", Better: result.Lower},
-		"enqueue_latency_ms_p50":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
-		"settle_latency_ms_p999":  {Unit: "ms", Better: result.Lower, Family: "settle_latency_ms"},
-		"cycle_latency_ms_max":    {Unit: "ms", Better: result.Lower, Family: "cycle_latency_ms"},
-		"cycle_latency_ms_n":      {Unit: "samples", Better: result.Higher, Family: "cycle_latency_ms"},
-		"enqueue_latency_ms_p90":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
-		"enqueue_latency_ms_p95":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
-		"enqueue_latency_ms_p99":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms"},
+		"lost":                    {Unit: "tasks", Better: result.Lower, Zero: true},
+		"duplicated":              {Unit: "tasks", Better: result.Lower, Zero: true},
+		"corrupted":               {Unit: "tasks", Better: result.Lower, Zero: true},
+		"server_cpu_cores":        {Unit: "CPUs", Better: result.Lower},
+		"storage_gets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage, Zero: true},
+		"storage_sets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage},
+		"shed":                    {Unit: "tasks", Better: result.Lower, Part: result.OfOpen, Zero: true},
+		"slip_ms_p99":             {Unit: "ms", Better: result.Lower, Part: result.OfOpen, Family: "slip_ms"},
+		"drain_ratio":             {Unit: "ratio", Better: result.Higher, Part: result.OfBacklog},
+		"restart_first_claim_s":   {Unit: "s", Better: result.Lower, Part: result.OfRestart},
+		"steady_rate_ratio":       {Unit: "ratio", Better: result.Higher, Part: result.OfSeries},
+		"enqueue_latency_ms_p50":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"settle_latency_ms_p999":  {Unit: "ms", Better: result.Lower, Family: "settle_latency_ms", Part: result.OfLoad},
+		"cycle_latency_ms_max":    {Unit: "ms", Better: result.Lower, Family: "cycle_latency_ms", Part: result.OfLoad},
+		"cycle_latency_ms_n":      {Unit: "samples", Better: result.Higher, Family: "cycle_latency_ms", Part: result.OfLoad},
+		"enqueue_latency_ms_p90":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"enqueue_latency_ms_p95":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
+		"enqueue_latency_ms_p99":  {Unit: "ms", Better: result.Lower, Family: "enqueue_latency_ms", Part: result.OfLoad},
 	} {
 		want.Name = name
 		got, found := result.Lookup(name)
@@ -40,7 +48,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 5+3*7+3)
+	assert.Len(t, result.Specs(), 22+5*7+3)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {
@@ -81,14 +89,63 @@ func TestDerive(t *testing.T) {
 func TestSummariseMedianOverTimedRoundsOnly(t *testing.T) {
 	rounds, hists := sampleRounds(t, 7)
 	rounds[7].Metrics["cycles_per_s"] = 1 // the profiled one
-	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 104_000, Low: 101_000, High: 107_000, N: 7, Unit: "1/s"}, m["cycles_per_s"])
 	assert.InDelta(t, 14.4, m["cpu_us_per_cycle"].Median, 1e-9)
 	for _, spec := range result.Specs() {
+		if spec.Part != "" && spec.Part != result.OfLoad {
+			assert.NotContains(t, m, spec.Name, "the rounds have no such part")
+			continue
+		}
 		assert.Contains(t, m, spec.Name)
 		assert.Equal(t, spec.Unit, m[spec.Name].Unit)
 	}
+}
+
+// Rounds that were profiled or that found a peak are not timed.
+func TestTimedRounds(t *testing.T) {
+	assert.True(t, (&result.Round{}).Timed())
+	assert.False(t, (&result.Round{Profiled: true}).Timed())
+	assert.False(t, (&result.Round{Calibration: true}).Timed())
+}
+
+// What a part of the scenario should have measured is missed; what only a server can tell is not, unless it told it
+// in another round.
+func TestSummariseWantsTheMetricsOfTheParts(t *testing.T) {
+	rounds, hists := sampleRounds(t, 3)
+	_, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad, result.OfBacklog, result.OfSeries)
+	for _, name := range []string{"drain_ratio", "fill_tasks_per_s", "backlog_rss_mb_max", "steady_rate_ratio", "disk_mb_end"} {
+		require.ErrorContains(t, err, name+": round 1 has no value")
+	}
+	assert.NotContains(t, err.Error(), "restart_first_claim_s")
+	assert.NotContains(t, err.Error(), "storage_")
+
+	for i := range 3 {
+		rounds[i].Metrics[result.StorageGetsPerCycle] = 0
+	}
+	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	require.NoError(t, err)
+	assert.Equal(t, result.Metric{N: 3, Unit: "keys"}, m[result.StorageGetsPerCycle], "0 is a measurement of it")
+	delete(rounds[1].Metrics, result.StorageGetsPerCycle)
+	_, err = result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	require.ErrorContains(t, err, "storage_gets_per_cycle: round 2 has no value")
+}
+
+// A server without load has a window and nothing to count in it.
+func TestSummariseAnIdleServer(t *testing.T) {
+	r := result.Round{Number: 1, WindowSeconds: 10, Metrics: map[string]float64{result.ServerCPUCores: 0.002, result.ServerRSSMBMax: 40}}
+	h := result.RoundHistograms{Round: 1, Histograms: result.NewHistograms()}
+	r.Derive(h.Histograms)
+	assert.NotContains(t, r.Metrics, result.CyclesPerS)
+	m, err := result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, stat.Estimate)
+	require.NoError(t, err)
+	assert.InDelta(t, 0.002, m[result.ServerCPUCores].Median, 0)
+	for _, name := range []string{result.CyclesPerS, result.CPUUsPerCycle, "cycle_latency_ms_p99"} {
+		assert.NotContains(t, m, name)
+	}
+	_, err = result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, stat.Estimate, result.OfLoad)
+	require.ErrorContains(t, err, "cycles_per_s: round 1 has no value", "with a load it is a fault")
 }
 
 // One slow round of three has few samples: the merged percentile is not the median, nor the mean, of the rounds'.
@@ -100,7 +157,7 @@ func TestSummariseMergesHistograms(t *testing.T) {
 	for i := range 3 {
 		rounds[i].Derive(hists[i].Histograms)
 	}
-	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
 	require.NoError(t, err)
 	p50 := m["cycle_latency_ms_p50"]
 	assert.InEpsilon(t, 1.5, p50.Median, 0.01)
@@ -116,7 +173,7 @@ func TestSummariseSumsTheLedgerOverAllRounds(t *testing.T) {
 	rounds[2].Ledger.Lost = 1
 	rounds[7].Ledger.Lost = 4 // the profiled one
 	rounds[5].Ledger.Corrupted = 2
-	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 5, Low: 0, High: 4, N: 8, Unit: "tasks"}, m["lost"])
 	assert.Equal(t, result.Metric{Median: 2, Low: 0, High: 2, N: 8, Unit: "tasks"}, m["corrupted"])
@@ -132,7 +189,7 @@ func TestSummariseLedgerProperty(t *testing.T) {
 			rounds[i] = result.Round{Number: i + 1, Profiled: rapid.Bool().Draw(t, "profiled"), Ledger: result.Ledger{Lost: n}}
 			sum += n
 		}
-		m, err := result.Summarise(rounds, nil, stat.Estimate)
+		m, err := result.Summarise(rounds, nil, stat.Estimate, result.OfLoad)
 		require.Error(t, err, "the rounds measured nothing")
 		require.Equal(t, float64(sum), m["lost"].Median)
 		require.LessOrEqual(t, m["lost"].Low, m["lost"].High)
@@ -170,17 +227,17 @@ func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rounds, hists := sampleRounds(t, 3)
 			test.spoil(rounds, hists)
-			m, err := result.Summarise(rounds, hists, stat.Estimate)
+			m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
 			require.ErrorContains(t, err, test.says)
 			assert.NotContains(t, m, test.missing)
 			assert.Contains(t, m, "cpu_us_per_cycle", "the others are there")
 			assert.Contains(t, m, "lost")
 		})
 	}
-	_, err := result.Summarise(nil, nil, stat.Estimate)
+	_, err := result.Summarise(nil, nil, stat.Estimate, result.OfLoad)
 	require.Error(t, err)
 	rounds, hists := sampleRounds(t, 0)
-	m, err := result.Summarise(rounds, hists, stat.Estimate)
+	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
 	require.ErrorContains(t, err, "no timed rounds")
 	assert.NotContains(t, m, "cycles_per_s")
 	rounds, hists = sampleRounds(t, 2)

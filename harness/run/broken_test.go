@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,7 +36,7 @@ const (
 	faultHangsUp = "hangs up" // ends the stream, and lives on
 	faultNoAudit = "no audit" // answers no audit
 	faultBadEnd  = "bad end"  // exits with status 4 on SIGTERM
-	faultDies    = "dies"     // exits with status 3 when it is asked for its metrics, after the load
+	faultDies    = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
 )
 
 const faultEach = 100
@@ -236,8 +237,9 @@ func actServer(fault string) {
 	b.changed = sync.NewCond(&b.mu)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})
+	var scrapes atomic.Int32
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		if fault == faultDies {
+		if scrapes.Add(1) == 3 && fault == faultDies {
 			die(3, "panic: out of metrics")
 		}
 		if _, err := io.WriteString(w, "broken_up 1\n"); err != nil {

@@ -22,7 +22,7 @@ func (r *runner) checkLedger(ctx context.Context, node *topology.Node, o *load.O
 	if refused := o.RefusedEnqueues; refused.Count > 0 {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the server refused %d enqueues: %s", m.round.Number, refused.Count, refused.First))
 	}
-	counters, err := observe.Scrape(ctx, node.Admin)
+	counters, err := observe.Scrape(ctx, admin(node))
 	if err != nil {
 		m.fault(result.Invalid, err.Error())
 		return
@@ -54,7 +54,7 @@ func sample(samples []string) string {
 // checkConserved holds the server's account against itself and against the ledger. The tasks are counted one
 // by one in the store, since a counter can be wrong in the same way as what it counts.
 func (r *runner) checkConserved(ctx context.Context, node *topology.Node, m *measured) {
-	audit, err := observe.ReadAudit(ctx, node.Admin)
+	audit, err := observe.ReadAudit(ctx, admin(node))
 	if err != nil {
 		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
 		return

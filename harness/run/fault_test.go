@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -330,17 +331,23 @@ func TestBreakOff(t *testing.T) {
 	defer func() { require.NoError(t, node.Stop(context.Background())) }()
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := &measured{round: result.Round{Verdict: result.Pass, Ledger: result.Ledger{
-		Enqueued: 9, Completed: 6, Lost: 3, Duplicated: 1, Samples: []string{"lost: task 7", "duplicated: task 2"},
-	}}}
+	account := ledger.New(1, 1, nil)
+	account.Enqueued(0, account.Sent(0, 9), 9)
+	for sequence := range uint64(6) {
+		account.Completed(ledger.Identity{Round: 1, Sequence: sequence})
+	}
+	account.Completed(ledger.Identity{Round: 1, Sequence: 2})
+	require.EqualValues(t, 3, account.Balance().Lost)
+	m := &measured{round: result.Round{Verdict: result.Pass}}
 	started := time.Now()
-	m.breakOff(done, errors.New("a hook failed"), node)
+	m.breakOff(done, errors.New("a hook failed"), node, account)
 	assert.Less(t, time.Since(started), exitWait)
 	assert.True(t, m.broken)
 	assert.False(t, m.serverEnd)
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
 	assert.Equal(t, []string{
-		"the ledger does not balance: 0 lost, 1 duplicated, 0 corrupted of 9 tasks enqueued; the first: duplicated: task 2",
+		"the ledger does not balance: 0 lost, 1 duplicated, 0 corrupted of 9 tasks enqueued; the first: " +
+			"duplicated: producer 0 task 2: a completion was acknowledged again",
 		"the load could not go on: a hook failed",
 	}, m.round.Reasons)
 }

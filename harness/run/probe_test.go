@@ -23,7 +23,7 @@ import (
 func TestWindowProbeOfAProcessThatIsGone(t *testing.T) {
 	t.Parallel()
 	const none = 1<<22 + 1 // above the largest process id that Linux gives out
-	w := &windowProbe{node: &topology.Node{PID: none}}
+	w := &windowProbe{scenario: small(), node: &topology.Node{PID: none}}
 	require.Error(t, w.start(context.Background()))
 	require.Len(t, w.warnings, 1)
 	assert.Contains(t, w.warnings[0], result.ServerRSSMBMax+" covers the warm-up too")
@@ -63,7 +63,7 @@ func TestAbandonedProfiles(t *testing.T) {
 	}))
 	defer admin.Close()
 	captures := []scenario.Capture{{Kind: "mutex", MutexFraction: 7}}
-	session, err := profile.Start(t.Context(), strings.TrimPrefix(admin.URL, "http://"), captures, time.Second)
+	session, err := profile.Start(t.Context(), observe.Admin{Address: strings.TrimPrefix(admin.URL, "http://")}, captures, time.Second)
 	require.NoError(t, err)
 	w := &windowProbe{session: session}
 	w.abandon(t.Context())

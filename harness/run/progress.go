@@ -3,6 +3,8 @@ package run
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,13 +55,28 @@ func (p *progress) erase() {
 }
 
 func (p *progress) plan(folder string) {
-	profiled := ""
-	if len(p.scenario.Captures) > 0 {
+	s := p.scenario
+	rounds, profiled := fmt.Sprintf("%d rounds", s.Rounds), ""
+	if len(s.Points) > 0 {
+		rounds = fmt.Sprintf("%d points of %s", len(s.Points), rounds)
+	}
+	if len(s.Captures) > 0 {
 		profiled = " and a profiled one"
 	}
-	p.line("%s: durability %s, %d rounds%s of %v + %v; at most %v", p.scenario.Name, p.scenario.Topology.Durability,
-		p.scenario.Rounds, profiled, p.scenario.Phases.Warmup, p.scenario.Phases.Window, p.scenario.Duration().Round(time.Second))
-	p.line("%s: run folder %s", p.scenario.Name, folder)
+	p.line("%s: durability %s, %s%s of %v + %v; at most %v", s.Name, p.durability(),
+		rounds, profiled, s.Phases.Warmup, s.Phases.Window, s.Duration().Round(time.Second))
+	p.line("%s: run folder %s", s.Name, folder)
+}
+
+// durability is that of all points.
+func (p *progress) durability() string {
+	var all []string
+	for _, point := range p.scenario.Plan() {
+		if d := point.Topology.Durability; !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // load draws the live line.
@@ -80,18 +97,51 @@ func (p *progress) load(number int, now load.Progress) {
 	p.live = true
 }
 
-func (p *progress) round(r *result.Round) {
-	kind := ""
-	if r.Profiled {
-		kind = " (profiled)"
+// round says what a round measured. point is its point's name, or "".
+func (p *progress) round(r *result.Round, point string) {
+	name := fmt.Sprintf("round %d", r.Number)
+	if point != "" {
+		name += ", " + point
+	}
+	switch {
+	case r.Profiled:
+		name += " (profiled)"
+	case r.Calibration:
+		name += " (to find the peak)"
 	}
 	if r.Verdict != result.Pass {
-		p.line("  round %d%s: %s", r.Number, kind, r.Verdict)
+		p.line("  %s: %s", name, r.Verdict)
 		return
 	}
-	p.line("  round %d%s: %.0f cycles/s, %.1f µs CPU per cycle (server %.1f, client %.1f), p99 %.2f ms", r.Number, kind,
-		r.Metrics[result.CyclesPerS], r.Metrics[result.CPUUsPerCycle], r.Metrics[result.ServerCPUUsPerCycle],
-		r.Metrics[result.ClientCPUUsPerCycle], r.Metrics[result.CycleLatencyMs+"_p99"])
+	m := r.Metrics
+	if r.Cycles == 0 {
+		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
+		return
+	}
+	p.line("  %s: %.0f cycles/s, %.1f µs CPU per cycle (server %.1f, client %.1f), p99 %.2f ms%s", name,
+		m[result.CyclesPerS], m[result.CPUUsPerCycle], m[result.ServerCPUUsPerCycle],
+		m[result.ClientCPUUsPerCycle], m[result.CycleLatencyMs+"_p99"], parts(r))
+}
+
+// parts says what a round measured beside its window's throughput.
+func parts(r *result.Round) string {
+	var b strings.Builder
+	m := r.Metrics
+	if a := r.Arrivals; a != nil {
+		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d shed, slip p99 %.2f ms",
+			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Shed, m[result.SlipMs+"_p99"])
+	}
+	if l := r.Backlog; l != nil {
+		fmt.Fprintf(&b, "; backlog of %d drained at %.0f cycles/s (%.2f of the window's), %.0f MB",
+			l.Tasks, m[result.DrainCyclesPerS], m[result.DrainRatio], m[result.BacklogRSSMBMax])
+		if l.Restart != "none" {
+			fmt.Fprintf(&b, ", first claim %.2f s after the restart", l.FirstClaimS)
+		}
+	}
+	if len(r.Series) > 0 {
+		fmt.Fprintf(&b, "; last tenth at %.2f of the second, disk %.0f MB at most", m[result.SteadyRateRatio], m[result.DiskMBMax])
+	}
+	return b.String()
 }
 
 func (p *progress) done(r *result.Result) {
@@ -101,11 +151,25 @@ func (p *progress) done(r *result.Result) {
 	for _, reason := range r.Reasons {
 		p.line("%s: %s", r.Scenario, reason)
 	}
-	m, ok := r.Metrics[result.CyclesPerS]
-	if !ok || r.Verdict == result.Incorrect {
-		p.line("%s: %s", r.Scenario, r.Verdict)
-		return
+	for i, point := range r.Points {
+		if r.Verdict != result.Incorrect {
+			p.summary(r.Scenario+": "+point.Name, point.Metrics, p.scenario.Points[i].Topology.Durability)
+		}
 	}
-	p.line("%s: %s: %.0f cycles/s (%.0f to %.0f over %d rounds), durability %s", r.Scenario, r.Verdict, m.Median, m.Low, m.High, m.N,
-		p.scenario.Topology.Durability)
+	if r.Verdict == result.Incorrect || !p.summary(fmt.Sprintf("%s: %s", r.Scenario, r.Verdict), r.Metrics, p.durability()) {
+		p.line("%s: %s", r.Scenario, r.Verdict)
+	}
+}
+
+// summary says the first figure of some rounds, and whether there is one.
+func (p *progress) summary(of string, metrics map[string]result.Metric, durability string) bool {
+	if m, ok := metrics[result.CyclesPerS]; ok {
+		p.line("%s: %.0f cycles/s (%.0f to %.0f over %d rounds), durability %s", of, m.Median, m.Low, m.High, m.N, durability)
+		return true
+	}
+	if m, ok := metrics[result.ServerCPUCores]; ok {
+		p.line("%s: server %.4f CPUs (%.4f to %.4f over %d rounds), durability %s", of, m.Median, m.Low, m.High, m.N, durability)
+		return true
+	}
+	return false
 }

@@ -17,15 +17,15 @@ func tell(p *progress) {
 	p.plan("runs/1-small")
 	p.load(1, load.Progress{Phase: "warmup", Elapsed: 250 * time.Millisecond, Completed: 1000, Outstanding: 7})
 	p.load(1, load.Progress{Phase: "window", Elapsed: 500 * time.Millisecond, Completed: 4000, Outstanding: 32})
-	p.round(&result.Round{Number: 1, Verdict: result.Pass, Metrics: map[string]float64{
+	p.round(&result.Round{Number: 1, Cycles: 9, Verdict: result.Pass, Metrics: map[string]float64{
 		result.CyclesPerS: 151234.4, result.CPUUsPerCycle: 12.34, result.ServerCPUUsPerCycle: 7.29, result.ClientCPUUsPerCycle: 5.05,
 		"cycle_latency_ms_p99": 1.234,
-	}})
+	}}, "")
 	p.load(2, load.Progress{Phase: "warmup", Elapsed: 250 * time.Millisecond, Completed: 500, Outstanding: 1})
 	// What no clock yields must not show as a rate either.
 	p.load(2, load.Progress{Phase: "window", Elapsed: 250 * time.Millisecond, Completed: 900})
 	p.load(2, load.Progress{Phase: "window", Elapsed: 500 * time.Millisecond, Completed: 800})
-	p.round(&result.Round{Number: 2, Profiled: true, Verdict: result.Incorrect, Reasons: []string{"never mind"}})
+	p.round(&result.Round{Number: 2, Profiled: true, Verdict: result.Incorrect, Reasons: []string{"never mind"}}, "")
 	p.clear()
 }
 

@@ -2,21 +2,16 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/harness/driver"
-	"github.com/pronybench/prony/harness/driver/stream"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
-	"github.com/pronybench/prony/harness/observe"
-	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
@@ -37,20 +32,30 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 }
 
 // round carries one round out on a topology of its own.
-func (r *runner) round(ctx context.Context, number int, profiled bool) (m measured) {
+func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = result.Round{
-		Number: number, Profiled: profiled, Verdict: result.Pass, Started: time.Now(), Metrics: map[string]float64{},
+		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
+		Verdict: result.Pass, Started: time.Now(), Metrics: map[string]float64{},
 	}
+	if len(r.scenario.Points) > 0 {
+		m.round.Point = p.point + 1
+	}
+	w := r.workload(p)
+	defer useProcs(w.Procs)()
 	node, err := topology.Start(ctx, topology.Config{
-		Binary: r.options.Server, Dir: r.data, Topology: r.scenario.Topology,
-		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", number))),
+		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology,
+		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	})
 	if err != nil {
 		m.broken = true
 		m.fault(serverFailed(err, false))
 		return m
 	}
-	r.loadOn(ctx, node, &m)
+	node = r.loadOn(ctx, node, p, w, &m)
+	r.calibrate(p, &m)
+	if node == nil {
+		return m
+	}
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	m.stopErr = node.Stop(context.WithoutCancel(ctx))
 	if m.stopErr != nil && !m.serverEnd {
@@ -60,69 +65,80 @@ func (r *runner) round(ctx context.Context, number int, profiled bool) (m measur
 	return m
 }
 
-// loadOn puts the load on a running server and fills in what it measured.
-func (r *runner) loadOn(ctx context.Context, node *topology.Node, m *measured) {
-	account := load.NewLedger(uint64(r.result.Started.UnixNano())+uint64(m.round.Number), r.scenario.Workload)
-	window := &windowProbe{runner: r, node: node, profiled: m.round.Profiled}
-	outcome, err := r.load(ctx, node, account, window, m.round.Number)
-	m.round.Ledger = account.Balance()
+// loadOn puts the load on a running server and fills in what it measured. It returns the server to stop: another one
+// where the round started it again, and nil where that failed and nothing of it is left.
+func (r *runner) loadOn(ctx context.Context, node *topology.Node, p plannedRound, w scenario.Workload, m *measured) *topology.Node {
+	account := load.NewLedger(uint64(r.result.Started.UnixNano())+uint64(m.round.Number), w)
+	window := &windowProbe{scenario: r.scenario, folder: r.folder, node: node, account: account, kind: p.kind, point: m.round.Point}
+	outcome, err := stage(ctx, r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
+		cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = window.start, window.end
+		return load.Run(ctx, cfg)
+	})
 	if err == nil {
 		err = window.finish(m)
 	}
 	if err != nil {
 		window.abandon(ctx)
-		m.breakOff(ctx, err, node)
-		return
+		m.breakOff(ctx, err, node, account)
+		return node
 	}
-	m.round.WindowSeconds = outcome.Window.Seconds()
-	m.round.Cycles = outcome.Cycles
-	m.histograms = result.Histograms{
-		Enqueue: outcome.EnqueueLatency, Settle: outcome.SettleLatency, Cycle: outcome.CycleLatency,
-	}
-	if err := window.perCycle(m); err != nil {
+	r.take(outcome, p, m)
+	if err := window.spent(m, w.Arrivals.Kind != scenario.None); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}
+	if r.scenario.Backlog != nil && p.kind == timed && outcome.Drained {
+		next, err := r.backlog(ctx, node, account, w, m)
+		switch {
+		case next == nil:
+			m.broken, m.stopErr = true, err
+			m.round.Ledger = withoutLost(account)
+			m.fault(serverFailed(err, true))
+			return nil
+		case err != nil:
+			m.breakOff(ctx, err, next, account)
+			return next
+		}
+		node = next
+	}
+	m.round.Ledger = account.Balance()
 	r.checkLedger(ctx, node, outcome, m)
 	m.round.Derive(m.histograms)
+	return node
 }
 
-// load opens the connections, runs the load, and closes them.
-func (r *runner) load(ctx context.Context, node *topology.Node, account *ledger.Ledger, window *windowProbe, number int,
-) (outcome *load.Outcome, err error) {
-	var conns []driver.Conn
-	defer func() {
-		for _, c := range conns {
-			if closeErr := c.Close(); closeErr != nil && err == nil {
-				err = fmt.Errorf("close a connection: %w", closeErr)
-			}
-		}
-	}()
-	for range r.scenario.Workload.Connections {
-		c, err := stream.Dial(driver.Target{Address: node.Address}, r.scenario.Workload.Lease)
-		if err != nil {
-			return nil, err
-		}
-		conns = append(conns, c)
+// take fills in what the load of the window measured.
+func (r *runner) take(o *load.Outcome, p plannedRound, m *measured) {
+	m.round.WindowSeconds = o.Window.Seconds()
+	m.round.Cycles = o.Cycles
+	m.histograms = result.Histograms{Enqueue: o.EnqueueLatency, Settle: o.SettleLatency, Cycle: o.CycleLatency}
+	a := o.Open
+	if a == nil {
+		return
 	}
-	return load.Run(ctx, load.Config{
-		Workload: r.scenario.Workload, Phases: r.scenario.Phases, Conns: conns, Ledger: account,
-		Hooks: load.Hooks{
-			WindowStart: window.start, WindowEnd: window.end,
-			Progress: func(p load.Progress) { r.progress.load(number, p) },
-		},
-	})
+	m.histograms.Slip, m.histograms.Service = a.Slip, a.Service
+	m.round.Arrivals = &result.Arrivals{
+		PerSecond: a.PerSecond, PeakPerSecond: r.peaks[p.point],
+		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
+		Shed: a.Shed, Refused: a.Refused, Held: a.Held,
+	}
+	if slip := time.Duration(a.Slip.ValueAtPercentile(99)); slip > slipMax {
+		m.fault(result.Invalid, fmt.Sprintf("the generator did not keep up with its schedule: it sent one in a hundred tasks"+
+			" %v late or more, through its own fault; up to %v is sound", slip.Round(10*time.Microsecond), slipMax))
+	}
 }
+
+// slipMax is how late, at the 99th percentile, the generator may be by its own fault. Beyond it the latencies are its own
+// as much as the server's.
+const slipMax = time.Millisecond
 
 // exitWait is how long a broken connection may come before the news that the server ended.
 const exitWait = 2 * time.Second
 
 // breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
 // were under way are not lost, since nobody waited for them; tasks at fault are at fault all the same.
-func (m *measured) breakOff(ctx context.Context, err error, node *topology.Node) {
+func (m *measured) breakOff(ctx context.Context, err error, node *topology.Node, account *ledger.Ledger) {
 	m.broken = true
-	l := &m.round.Ledger
-	l.Lost = 0
-	l.Samples = slices.DeleteFunc(l.Samples, func(sample string) bool { return strings.HasPrefix(sample, "lost: ") })
+	m.round.Ledger = withoutLost(account)
 	m.checkBalance()
 	select {
 	case <-node.Exited():
@@ -137,87 +153,10 @@ func (m *measured) breakOff(ctx context.Context, err error, node *topology.Node)
 	m.fault(result.Invalid, "the load could not go on: "+err.Error())
 }
 
-// windowProbe reads both processes at the window's edges, and profiles the server in between.
-type windowProbe struct {
-	runner   *runner
-	node     *topology.Node
-	profiled bool
-
-	session      *profile.Session
-	serverBefore observe.Usage
-	clientBefore observe.Usage
-	server       observe.Spent
-	client       observe.Spent
-	warnings     []string
-}
-
-func (w *windowProbe) start(ctx context.Context) (err error) {
-	if err := observe.ResetPeak(w.node.PID); err != nil {
-		w.warnings = append(w.warnings, fmt.Sprintf("%s covers the warm-up too: %v", result.ServerRSSMBMax, err))
-	}
-	if w.profiled {
-		w.session, err = profile.Start(ctx, w.node.Admin, w.runner.scenario.Captures, w.runner.scenario.Phases.Window)
-		if err != nil {
-			return fmt.Errorf("start the profiles: %w", err)
-		}
-	}
-	if w.serverBefore, err = observe.Sample(w.node.PID); err != nil {
-		return err
-	}
-	w.clientBefore, err = observe.Sample(os.Getpid())
-	return err
-}
-
-func (w *windowProbe) end(ctx context.Context) error {
-	server, err := observe.Sample(w.node.PID)
-	if err != nil {
-		return err
-	}
-	client, err := observe.Sample(os.Getpid())
-	if err != nil {
-		return err
-	}
-	w.server, w.client = server.Since(w.serverBefore), client.Since(w.clientBefore)
-	if w.session != nil {
-		if err := w.session.Stop(ctx); err != nil {
-			return fmt.Errorf("stop the profiles: %w", err)
-		}
-	}
-	return nil
-}
-
-// abandon ends the profiles of a round that broke off. What that yields, an error included, is of no use.
-func (w *windowProbe) abandon(ctx context.Context) {
-	if w.session == nil {
-		return
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
-	_ = w.session.Stop(ctx)
-}
-
-// finish reads the server's peak of memory and stores the profiles.
-func (w *windowProbe) finish(m *measured) error {
-	m.warnings = append(m.warnings, w.warnings...)
-	peak, err := observe.PeakRSS(w.node.PID)
-	if err != nil {
-		return err
-	}
-	m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
-	if w.session != nil {
-		m.profiles, err = w.session.Write(w.runner.folder.Path(), "profiles")
-	}
-	return err
-}
-
-// perCycle divides the CPU time of both sides by the window's cycles.
-func (w *windowProbe) perCycle(m *measured) error {
-	server, serverErr := w.server.CPUMicrosecondsPer(m.round.Cycles)
-	client, clientErr := w.client.CPUMicrosecondsPer(m.round.Cycles)
-	if err := errors.Join(serverErr, clientErr); err != nil {
-		return fmt.Errorf("no CPU time per cycle: %w", err)
-	}
-	m.round.Metrics[result.ServerCPUUsPerCycle] = server
-	m.round.Metrics[result.ClientCPUUsPerCycle] = client
-	return nil
+// withoutLost is the balance of a round that ended early.
+func withoutLost(account *ledger.Ledger) result.Ledger {
+	l := account.Balance()
+	l.Lost = 0
+	l.Samples = slices.DeleteFunc(l.Samples, func(sample string) bool { return strings.HasPrefix(sample, "lost: ") })
+	return l
 }

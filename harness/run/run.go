@@ -1,5 +1,6 @@
-// Package run carries a scenario's plan out: round after round, each on a fresh topology, first the
-// timed ones, then a profiled one. It yields a result and stores it.
+// Package run carries a scenario's plan out: round after round, each on a fresh topology, first those that find the
+// peak that a rate is a part of, then the timed ones of all points in turn, then the profiled ones. It yields a result
+// and stores it.
 package run
 
 import (
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
@@ -51,8 +53,10 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 			return nil, folder.Path(), fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
-	defer useProcs(s.Workload.Procs)()
-	r := &runner{scenario: s, options: o, folder: folder, data: data, progress: newProgress(o, s)}
+	r := &runner{
+		scenario: s, options: o, folder: folder, data: data, progress: newProgress(o, s),
+		points: s.Plan(), peaks: make([]float64, len(s.Plan())),
+	}
 	r.result = result.Result{
 		Version: result.Version, Run: folder.ID(), Scenario: s.Name, Title: s.Title, Started: started,
 		Manifest: result.Manifest{
@@ -60,8 +64,8 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 			Host: observe.Host(data), Build: observe.Build(o.Server),
 		},
 	}
-	if s.Workload.Procs > 0 {
-		r.result.Manifest.Host.GOMAXPROCSSource = "scenario"
+	if procs := s.Workload.Procs; procs > 0 {
+		r.result.Manifest.Host.GOMAXPROCS, r.result.Manifest.Host.GOMAXPROCSSource = procs, "scenario"
 	}
 	err = errors.Join(r.run(ctx), removeData(data))
 	return &r.result, folder.Path(), err
@@ -87,6 +91,8 @@ type runner struct {
 	folder     *result.Folder
 	data       string
 	progress   *progress
+	points     []scenario.Point
+	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
 }
@@ -97,22 +103,22 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	r.progress.plan(r.folder.Path())
 	defer r.progress.clear() // whoever writes next must find an empty line
-	for number := 1; number <= r.rounds(); number++ {
-		profiled := number > r.scenario.Rounds
-		m := r.round(ctx, number, profiled)
+	plan := planned(r.scenario)
+	for _, p := range plan {
+		m := r.round(ctx, p)
 		if ctx.Err() != nil {
-			return errors.Join(fmt.Errorf("interrupted in round %d of %d: %w", number, r.rounds(), ctx.Err()), m.stopErr)
+			return errors.Join(fmt.Errorf("interrupted in round %d of %d: %w", p.number, len(plan), ctx.Err()), m.stopErr)
 		}
 		r.result.Rounds = append(r.result.Rounds, m.round)
 		if m.histograms.Cycle != nil {
-			r.histograms = append(r.histograms, result.RoundHistograms{Round: number, Histograms: m.histograms})
+			r.histograms = append(r.histograms, result.RoundHistograms{Round: p.number, Histograms: m.histograms})
 		}
 		r.result.Profiles = append(r.result.Profiles, m.profiles...)
 		r.result.Warnings = append(r.result.Warnings, m.warnings...)
 		if err := r.folder.WriteRounds(r.result.Rounds); err != nil {
 			return err
 		}
-		r.progress.round(&m.round)
+		r.progress.round(&m.round, r.points[p.point].Name)
 		if m.broken {
 			break // a server that failed once is not asked again: its error is the finding
 		}
@@ -126,14 +132,6 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
-// rounds counts the timed rounds, and the profiled one if anything is captured.
-func (r *runner) rounds() int {
-	if len(r.scenario.Captures) > 0 {
-		return r.scenario.Rounds + 1
-	}
-	return r.scenario.Rounds
-}
-
 // judge gives the run the worst verdict of its rounds, and summarises what they measured.
 func (r *runner) judge() {
 	res := &r.result
@@ -145,13 +143,57 @@ func (r *runner) judge() {
 			res.Reasons = append(res.Reasons, fmt.Sprintf("round %d: %s", round.Number, reason))
 		}
 	}
-	metrics, err := result.Summarise(res.Rounds, r.histograms, stat.Estimate)
-	res.Metrics = metrics
-	if err != nil && res.Verdict == result.Pass {
+	if err := r.summarise(); err != nil && res.Verdict == result.Pass {
 		// A figure that could not be taken must not pass for one that was not wanted.
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())
 	}
+}
+
+// summarise fills in the metrics of the run, or of each of its points.
+func (r *runner) summarise() (err error) {
+	res := &r.result
+	if len(r.scenario.Points) == 0 {
+		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, stat.Estimate, r.parts(r.points[0])...)
+		return err
+	}
+	var errs []error
+	res.Metrics = result.SummariseLedger(res.Rounds)
+	for i, p := range r.points {
+		rounds := slices.DeleteFunc(slices.Clone(res.Rounds), func(round result.Round) bool { return round.Point != i+1 })
+		metrics, err := result.Summarise(rounds, r.histograms, stat.Estimate, r.parts(p)...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		point := result.Point{Number: i + 1, Name: p.Name, Metrics: metrics}
+		for _, v := range p.Values {
+			point.Values = append(point.Values, result.Value{Path: v.Path, Key: scenario.ShortPath(v.Path, r.scenario.Sweeps), Text: v.Text})
+		}
+		res.Points = append(res.Points, point)
+	}
+	return errors.Join(errs...)
+}
+
+// parts are those that the rounds of a point have, and whose metrics must not be missing.
+func (r *runner) parts(p scenario.Point) []result.Part {
+	var parts []result.Part
+	switch p.Workload.Arrivals.Kind {
+	case scenario.None:
+	case scenario.Open:
+		parts = append(parts, result.OfLoad, result.OfOpen)
+	default:
+		parts = append(parts, result.OfLoad)
+	}
+	if b := r.scenario.Backlog; b != nil {
+		parts = append(parts, result.OfBacklog)
+		if b.Restart != "none" {
+			parts = append(parts, result.OfRestart)
+		}
+	}
+	if r.scenario.SeriesEvery > 0 && p.Workload.Arrivals.Kind != scenario.None {
+		parts = append(parts, result.OfSeries)
+	}
+	return parts
 }
 
 // serverFailed is the verdict on a server that failed: one that never served could not be measured

@@ -1,0 +1,79 @@
+package result
+
+import "errors"
+
+// deriveParts fills in the metrics of an open load, a backlog and a series, where the round has them.
+func (r *Round) deriveParts() {
+	if a := r.Arrivals; a != nil {
+		r.Metrics[OfferedPerS] = a.PerSecond
+		r.Metrics[Unfinished] = float64(a.Unfinished)
+		r.Metrics[Unsent] = float64(a.Unsent)
+		r.Metrics[Shed] = float64(a.Shed)
+		r.Metrics[Held] = float64(a.Held)
+	}
+	if b := r.Backlog; b != nil {
+		r.deriveBacklog(b)
+	}
+	if len(r.Series) > 0 {
+		last := r.Series[len(r.Series)-1]
+		r.Metrics[DiskMBEnd] = last.DiskMB
+		for _, s := range r.Series {
+			r.Metrics[DiskMBMax] = max(r.Metrics[DiskMBMax], s.DiskMB)
+		}
+		if ratio, err := SteadyRatio(r.Series); err == nil {
+			r.Metrics[SteadyRateRatio] = ratio
+		}
+	}
+}
+
+func (r *Round) deriveBacklog(b *Backlog) {
+	r.Metrics[BacklogRSSMBMax] = max(b.RSSMBFillMax, b.RSSMBDrainMax)
+	r.Metrics[ServerRSSMBMax] = max(r.Metrics[ServerRSSMBMax], r.Metrics[BacklogRSSMBMax])
+	if b.FillS > 0 {
+		r.Metrics[FillTasksPerS] = float64(b.Tasks) / b.FillS
+	}
+	if b.DrainS > 0 && b.Cycles > 0 {
+		r.Metrics[DrainCyclesPerS] = float64(b.Cycles) / b.DrainS
+		if reference := r.Metrics[CyclesPerS]; reference > 0 {
+			r.Metrics[DrainRatio] = r.Metrics[DrainCyclesPerS] / reference
+		}
+	}
+	if b.Restart != "none" && b.FirstClaimS > 0 {
+		r.Metrics[RestartFirstClaimS] = b.FirstClaimS
+	}
+}
+
+// steadyParts is in how many parts a window is divided to tell whether its rate is steady.
+const steadyParts = 10
+
+// SteadyRatio is the rate of a series in its last tenth to that in its second: what is left of it after the rest of the
+// window. The first tenth is left out, since a server may still warm up in it. It is an error if the intervals can't be
+// divided in ten, or nothing was done in the second tenth.
+func SteadyRatio(series []Sample) (float64, error) {
+	n := len(series) / steadyParts
+	if n == 0 || len(series)%steadyParts != 0 {
+		return 0, errors.New("steady ratio: the series can't be divided into ten parts")
+	}
+	second, last := rate(series, n, 2*n), rate(series, len(series)-n, len(series))
+	if second <= 0 {
+		return 0, errors.New("steady ratio: no cycle was completed in the second tenth")
+	}
+	return last / second, nil
+}
+
+// rate is that of the intervals from one up to another, each weighted with its length.
+func rate(series []Sample, from, to int) float64 {
+	var cycles, seconds float64
+	for i := from; i < to; i++ {
+		length := series[i].AtS
+		if i > 0 {
+			length -= series[i-1].AtS
+		}
+		cycles += series[i].CyclesPerS * length
+		seconds += length
+	}
+	if seconds <= 0 {
+		return 0
+	}
+	return cycles / seconds
+}

@@ -1,0 +1,43 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/rest"
+	"github.com/pronybench/prony/harness/driver/stream"
+	"github.com/pronybench/prony/harness/driver/unary"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// dial opens the connections of a workload to a server, and returns what closes them.
+func dial(node *topology.Node, w scenario.Workload) (conns []driver.Conn, closeAll func() error, err error) {
+	target := driver.Target{Address: node.Address, HTTP: node.HTTP, Token: node.Token}
+	open := map[string]func() (driver.Conn, error){
+		"stream": func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
+		"unary":  func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },
+		"rest":   func() (driver.Conn, error) { return rest.Dial(target, w.Lease) },
+	}[w.Driver]
+	closeAll = func() error {
+		var errs []error
+		for _, c := range conns {
+			if err := c.Close(); err != nil {
+				errs = append(errs, fmt.Errorf("close a connection: %w", err))
+			}
+		}
+		return errors.Join(errs...)
+	}
+	if open == nil {
+		return nil, closeAll, fmt.Errorf("workload.driver is %q, which is none", w.Driver)
+	}
+	for range w.Connections {
+		c, err := open()
+		if err != nil {
+			return nil, closeAll, errors.Join(err, closeAll())
+		}
+		conns = append(conns, c)
+	}
+	return conns, closeAll, nil
+}

@@ -1,0 +1,70 @@
+package run
+
+import (
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// kind is what a round is for.
+type kind int
+
+const (
+	timed kind = iota
+	profiled
+	calibration // a closed load that finds the peak of its point
+)
+
+// plannedRound is a round to come.
+type plannedRound struct {
+	number int // from 1
+	point  int // in the scenario's points, from 0
+	kind   kind
+}
+
+// planned returns all rounds of a scenario in order. The timed rounds go over the points in turn, so that a host that
+// becomes slower or faster does so for all of them alike.
+func planned(s *scenario.Scenario) []plannedRound {
+	var plan []plannedRound
+	add := func(point int, k kind) { plan = append(plan, plannedRound{len(plan) + 1, point, k}) }
+	points := s.Plan()
+	for i, p := range points {
+		if p.Workload.Arrivals.OfPeak > 0 {
+			add(i, calibration)
+		}
+	}
+	for range s.Rounds {
+		for i := range points {
+			add(i, timed)
+		}
+	}
+	if len(s.Captures) > 0 {
+		for i := range points {
+			add(i, profiled)
+		}
+	}
+	return plan
+}
+
+// workload is the load of a round: a part of the peak becomes a rate, and a calibration finds that peak.
+func (r *runner) workload(p plannedRound) scenario.Workload {
+	w := r.points[p.point].Workload
+	switch {
+	case p.kind == calibration:
+		w.Arrivals, w.InFlight = scenario.Arrivals{Kind: scenario.Closed}, 0
+	case w.Arrivals.OfPeak > 0:
+		w.Arrivals.PerSecond = w.Arrivals.OfPeak * r.peaks[p.point]
+	}
+	return w
+}
+
+// calibrate notes the peak that a calibration found.
+func (r *runner) calibrate(p plannedRound, m *measured) {
+	if p.kind != calibration || m.broken {
+		return
+	}
+	r.peaks[p.point] = m.round.Metrics[result.CyclesPerS]
+	if r.peaks[p.point] <= 0 || m.round.Verdict != result.Pass {
+		m.broken = true
+		m.fault(result.Invalid, "without a peak there is no rate that is a part of it")
+	}
+}

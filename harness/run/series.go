@@ -1,0 +1,76 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// series samples a window at even times. Its goroutine ends when all samples are taken, one fails, or it is stopped;
+// samples and err are written before that and only read after it.
+type series struct {
+	cancel  context.CancelFunc
+	done    chan struct{}
+	samples []result.Sample
+	err     error
+}
+
+// startSeries takes n samples, one each time that another so long has passed since the window began.
+func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, node *topology.Node, account *ledger.Ledger) *series {
+	ctx, cancel := context.WithCancel(ctx)
+	s := &series{cancel: cancel, done: make(chan struct{})}
+	completed := account.Totals().Completed
+	go func() {
+		defer close(s.done)
+		last := began
+		for i := 1; i <= n; i++ {
+			timer := time.NewTimer(time.Until(began.Add(time.Duration(i) * every)))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				s.err = fmt.Errorf("the series has %d of %d samples: %w", i-1, n, ctx.Err())
+				return
+			}
+			at, now := time.Now(), account.Totals().Completed
+			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: float64(now-completed) / at.Sub(last).Seconds()}
+			if s.err = observeServer(&sample, node); s.err != nil {
+				return
+			}
+			s.samples = append(s.samples, sample)
+			last, completed = at, now
+		}
+	}()
+	return s
+}
+
+// observeServer fills in the server's memory and disk.
+func observeServer(sample *result.Sample, node *topology.Node) error {
+	rss, err := observe.RSS(node.PID)
+	if err != nil {
+		return err
+	}
+	disk, err := observe.DiskUse(node.DataDir())
+	if err != nil {
+		return err
+	}
+	sample.ServerRSSMB, sample.DiskMB = float64(rss)/1e6, float64(disk)/1e6
+	return nil
+}
+
+// stop returns the samples once all are taken, or gives them up when ctx is done.
+func (s *series) stop(ctx context.Context) ([]result.Sample, error) {
+	defer s.cancel()
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		s.cancel()
+		<-s.done
+	}
+	return s.samples, s.err
+}
