@@ -305,6 +305,21 @@ func TestSlipIsWhatTheGeneratorIsLate(t *testing.T) {
 	})
 }
 
+// A generator that wakes up late has several tasks to send at once: all of them are late through its fault, though no
+// producer can take more than one.
+func TestSlipOfTasksThatWereDueTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := open(newBroker(), 1000, func(w *scenario.Workload) { w.Producers = 20 })
+		cfg.pause = latePause{5 * time.Millisecond}
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		requireComplete(t, o)
+		assert.InEpsilon(t, 5*time.Millisecond, o.Open.Slip.Max(), 0.01)
+		assert.InEpsilon(t, 3*time.Millisecond, o.Open.Slip.ValueAtPercentile(60), 0.05)
+		assert.Zero(t, o.Open.Held, "producers were free all the time")
+	})
+}
+
 func TestOpenLoadStopsAtOnce(t *testing.T) {
 	for name, cut := range map[string]func(*broker, context.CancelFunc){
 		"the caller cancels": func(_ *broker, cancel context.CancelFunc) { time.AfterFunc(2*time.Second, cancel) },

@@ -21,6 +21,7 @@ type schedule struct {
 	pause  pauser
 
 	inFlight atomic.Int64
+	free     freeTime
 	turn     chan struct{} // has an element when no producer waits
 
 	// What the producer that has the turn reads and writes.
@@ -52,14 +53,15 @@ func (s *schedule) at(k int64) int64 {
 // take waits until a task is due and says in into when those that are due, as many as it has room for, were. It
 // returns 0 when the window is over or ctx is done.
 func (s *schedule) take(ctx context.Context, into []int64) (n int) {
+	s.free.enter(s.clock)
+	defer s.free.leave()
 	select {
 	case <-s.turn:
 	case <-ctx.Done():
 		return 0
 	}
 	defer func() { s.turn <- struct{}{} }()
-	free := s.clock.now()
-	now := free
+	now := s.clock.now()
 	for n == 0 {
 		due := s.at(s.next)
 		if due >= s.window.end {
@@ -75,14 +77,14 @@ func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 		if now >= s.window.end {
 			return 0
 		}
-		n = s.takeDue(now, free, into)
+		n = s.takeDue(now, into)
 	}
 	return n
 }
 
 // takeDue takes the tasks that are due now, and drops those for which there is no room in flight.
-func (s *schedule) takeDue(now, free int64, into []int64) (n int) {
-	room := s.bound - s.inFlight.Load()
+func (s *schedule) takeDue(now int64, into []int64) (n int) {
+	room, free := s.bound-s.inFlight.Load(), s.free.since()
 	for range into {
 		due := s.at(s.next)
 		if due > now || due >= s.window.end {
@@ -109,6 +111,38 @@ func (s *schedule) takeDue(now, free int64, into []int64) (n int) {
 	}
 	s.inFlight.Add(int64(n))
 	return n
+}
+
+// freeTime is since when there has always been a producer without a call under way. What was due earlier was not late by
+// the generator's fault.
+type freeTime struct {
+	mu    sync.Mutex
+	n     int // producers without a call
+	start int64
+}
+
+// enter says that a producer has no call under way.
+func (f *freeTime) enter(c clock) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n == 0 {
+		f.start = c.now()
+	}
+	f.n++
+}
+
+// leave says that one makes a call.
+func (f *freeTime) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n--
+}
+
+// since is asked by a producer without a call.
+func (f *freeTime) since() int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.start
 }
 
 // settled says that n of the tasks in flight will not be heard of again.

@@ -71,6 +71,9 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 				result.ServerCPUUsPerCycle: 7.4 + 0.1*random.NormFloat64(),
 				result.ClientCPUUsPerCycle: 5.3 + 0.1*random.NormFloat64(),
 				result.ServerRSSMBMax:      184 + random.NormFloat64(),
+				result.ServerCPUCores:      0.87,
+				result.StorageSetsPerCycle: 2.1,
+				result.StorageGetsPerCycle: 0,
 			},
 			Ledger: result.Ledger{Enqueued: uint64(rate * 12.1), Completed: uint64(rate * 12.1)},
 		}
@@ -90,7 +93,7 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 		hists = append(hists, result.RoundHistograms{Round: number, Histograms: h})
 	}
 	if timed > 0 {
-		metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate)
+		metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad)
 		require.NoError(t, err)
 		r.Metrics = metrics
 	}

@@ -1,10 +1,12 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -23,47 +25,103 @@ var curveStyles = map[string]struct {
 	"enqueue": {"enqueue: call to acknowledgement", blue, nil},
 	"settle":  {"settle: claim to acknowledged settle", green, []vg.Length{vg.Points(6), vg.Points(3)}},
 	"cycle":   {"cycle: enqueue to acknowledged completion", orange, []vg.Length{vg.Points(2), vg.Points(2)}},
+	"service": {"service: call of enqueue to acknowledgement", purple, []vg.Length{vg.Points(8), vg.Points(2), vg.Points(2), vg.Points(2)}},
+	"slip":    {"slip: how late the generator sent", black, []vg.Length{vg.Points(1), vg.Points(3)}},
+}
+
+// openNames are those of the latencies that count from when a task of an open load was due.
+var openNames = map[string]string{
+	"enqueue": "enqueue: due to acknowledgement",
+	"cycle":   "cycle: due to acknowledged completion",
 }
 
 // latencyPlot draws latency over percentile, both logarithmic: the percentile axis gives each nine the same
 // room. Each curve ends at the largest sample, where the samples' resolution ends.
 func latencyPlot(r *result.Result, merged result.Histograms) ([]byte, error) {
-	p := newPlot(fmt.Sprintf("%s: latency by percentile, durability %s", r.Scenario, r.Manifest.Durability()))
-	p.X.Label.Text = "percentile"
-	p.Y.Label.Text = "latency (ms)"
-	low, high, right := math.Inf(1), 0.0, 0.0
-	p.Add(lightGrid(true))
+	curves := newCurves(fmt.Sprintf("%s: latency by percentile, durability %s", r.Scenario, r.Manifest.Durability()))
 	for _, kind := range merged.Kinds() {
-		if kind.Histogram == nil || kind.Histogram.TotalCount() == 0 {
+		style := curveStyles[kind.Name]
+		name := style.name
+		if merged.Slip != nil && openNames[kind.Name] != "" {
+			name = openNames[kind.Name]
+		}
+		if err := curves.add(name, kind.Histogram, draw.LineStyle{Color: style.color, Width: vg.Points(2), Dashes: style.dashes}); err != nil {
+			return nil, fmt.Errorf("plot the %s latency: %w", kind.Name, err)
+		}
+	}
+	return curves.svg()
+}
+
+// pointLatencyPlot draws the cycle latency of each point of a sweep.
+func pointLatencyPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
+	if len(r.Points) > len(lineStyles) {
+		return nil, errNothingToPlot // more lines than can be told apart
+	}
+	curves := newCurves(fmt.Sprintf("%s: cycle latency by percentile, durability %s", r.Scenario, r.Manifest.Durability()))
+	for i, point := range r.Points {
+		merged, err := mergeTimed(r.Rounds, hists, point.Number)
+		if errors.Is(err, errNothingToPlot) {
 			continue
 		}
-		curve, err := stat.Curve(kind.Histogram, 40)
+		if err == nil {
+			err = curves.add(point.Name, merged.Cycle, lineStyles[i])
+		}
 		if err != nil {
-			return nil, fmt.Errorf("plot the %s latency: %w", kind.Name, err)
+			return nil, fmt.Errorf("plot the latency at %s: %w", point.Name, err)
 		}
-		points := make(plotter.XYs, len(curve))
-		for i, c := range curve {
-			ms := max(c.Value, 1) / 1e6 // a logarithm has no zero: below a nanosecond there is nothing to see
-			points[i] = plotter.XY{X: c.Nines, Y: ms}
-			low, high, right = min(low, ms), max(high, ms), max(right, c.Nines)
-		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return nil, fmt.Errorf("plot the %s latency: %w", kind.Name, err)
-		}
-		style := curveStyles[kind.Name]
-		line.LineStyle = draw.LineStyle{Color: style.color, Width: vg.Points(2), Dashes: style.dashes}
-		p.Add(line)
-		p.Legend.Add(fmt.Sprintf("%s, n = %s", style.name, count(uint64(kind.Histogram.TotalCount()))), line)
 	}
-	if high == 0 {
+	return curves.svg()
+}
+
+// curves is a plot of latencies under way.
+type curves struct {
+	plot             *plot.Plot
+	low, high, right float64
+}
+
+func newCurves(title string) *curves {
+	p := newPlot(title)
+	p.X.Label.Text = "percentile"
+	p.Y.Label.Text = "latency (ms)"
+	p.Add(lightGrid(true))
+	return &curves{plot: p, low: math.Inf(1)}
+}
+
+// add draws one histogram, if it has samples.
+func (c *curves) add(name string, h *hdrhistogram.Histogram, style draw.LineStyle) error {
+	if h == nil || h.TotalCount() == 0 {
+		return nil
+	}
+	curve, err := stat.Curve(h, 40)
+	if err != nil {
+		return err
+	}
+	points := make(plotter.XYs, len(curve))
+	for i, at := range curve {
+		ms := max(at.Value, 1) / 1e6 // a logarithm has no zero: below a nanosecond there is nothing to see
+		points[i] = plotter.XY{X: at.Nines, Y: ms}
+		c.low, c.high, c.right = min(c.low, ms), max(c.high, ms), max(c.right, at.Nines)
+	}
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return err
+	}
+	line.LineStyle = style
+	c.plot.Add(line)
+	c.plot.Legend.Add(fmt.Sprintf("%s, n = %s", name, count(uint64(h.TotalCount()))), line)
+	return nil
+}
+
+func (c *curves) svg() ([]byte, error) {
+	if c.high == 0 {
 		return nil, errNothingToPlot
 	}
-	p.X.Min, p.X.Max = 0, max(right*1.02, 1)
+	p := c.plot
+	p.X.Min, p.X.Max = 0, max(c.right*1.02, 1)
 	p.X.Tick.Marker = plot.ConstantTicks(nineTicks(p.X.Max))
 	// At least a decade, so that a flat line does not look like a cliff; above it, room for the legend.
-	p.Y.Min = math.Pow(10, math.Floor(math.Log10(low)*4)/4)
-	top := max(high, p.Y.Min*10)
+	p.Y.Min = math.Pow(10, math.Floor(math.Log10(c.low)*4)/4)
+	top := max(c.high, p.Y.Min*10)
 	p.Y.Max = top * math.Pow(top/p.Y.Min, 0.4)
 	p.Y.Scale = plot.LogScale{}
 	p.Y.Tick.Marker = plot.ConstantTicks(logTicks(p.Y.Min, top))

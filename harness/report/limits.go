@@ -11,17 +11,19 @@ import (
 func limits(r *result.Result) []string {
 	m := r.Manifest
 	var list []string
-	if kind, found := m.Setting("workload.arrivals.kind"); found && kind == "closed" {
-		list = append(list, "Open load. The load is closed: a producer sends its next call when the last one was answered."+
-			" A stall therefore holds back the calls that would have met it, and the latencies omit what was never sent.")
+	arrivals, _ := m.Setting("workload.arrivals.kind")
+	if len(m.Swept(sweepPath(m, "workload.arrivals"))) > 0 {
+		arrivals = ""
 	}
-	if kind, found := m.Setting("topology.kind"); found && kind == "single" {
+	list = append(list, arrivalsLimit(arrivals)...)
+	if kind, found := m.Setting("topology.kind"); found && (kind == "single" || kind == "sharded") {
 		list = append(list, fmt.Sprintf("A server that has its host to itself. Client and server share the %s and their memory"+
 			" bandwidth, so the throughput is that of both together.", plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. Client and server are on one host, and no packet leaves it.",
 			"Replication and failover. One server holds the only copy.")
 	}
-	if shards, found := m.Setting("topology.shards"); found && shards == "1" {
+	swept := len(m.Swept("topology.shards")) > 0
+	if shards, found := m.Setting("topology.shards"); found && shards == "1" && !swept {
 		list = append(list, "Scaling over shards. There is one shard.")
 	}
 	list = append(list, durabilityLimit(m.Durability())...)
@@ -29,11 +31,15 @@ func limits(r *result.Result) []string {
 	if size, found := m.Setting("workload.payload.bytes_max"); found && kind == "fixed" {
 		list = append(list, fmt.Sprintf("Other payload sizes. Every payload has %s bytes.", text(size)))
 	}
-	if window := windows(timedRounds(r)); window != "" {
+	if window := windows(timedRounds(r)); window != "" && !long(r) {
 		list = append(list, fmt.Sprintf("Long runs. Each round starts on an empty store and its window is %s: compaction of a large store,"+
 			" growth of memory and drift over hours are not seen.", window))
 	}
-	if len(m.Settings("faults")) == 0 {
+	switch restart, found := m.Setting("backlog.restart"); {
+	case len(m.Settings("faults")) > 0:
+	case found && restart != "none":
+		list = append(list, "Faults under load. The server was ended while nobody called it; nothing was killed, paused or slowed under load.")
+	default:
 		list = append(list, "Faults. Nothing was killed, paused or slowed: the figures say nothing about recovery.")
 	}
 	list = append(list,
@@ -43,6 +49,32 @@ func limits(r *result.Result) []string {
 		list = append(list, "The commit alone. The working tree had changes that the commit does not have.")
 	}
 	return list
+}
+
+// longWindow is the window from which on a series shows what short ones can't.
+const longWindow = 300
+
+// long reports whether the rounds have a series of a long window.
+func long(r *result.Result) bool {
+	for _, round := range r.Rounds {
+		if len(round.Series) > 0 && round.WindowSeconds >= longWindow {
+			return true
+		}
+	}
+	return false
+}
+
+func arrivalsLimit(kind string) []string {
+	switch kind {
+	case "closed":
+		return []string{"Open load. The load is closed: a producer sends its next call when the last one was answered." +
+			" A stall therefore holds back the calls that would have met it, and the latencies omit what was never sent."}
+	case "rate":
+		return []string{"Capacity. The load is open at one rate: the throughput is what was offered, not what the server could do."}
+	case "none":
+		return []string{"Load. Nothing arrives: the figures are of a server that has nothing to do."}
+	}
+	return nil
 }
 
 func durabilityLimit(durability string) []string {

@@ -24,9 +24,12 @@ func markdown(r *result.Result, plots []figure) string {
 		summarySection(p, r)
 		ledgerSection(p, r)
 	} else {
+		pointsSection(p, r)
 		summarySection(p, r)
 		plotSection(p, r, plots)
 		roundsSection(p, r)
+		arrivalsSection(p, r)
+		backlogSection(p, r)
 		ledgerSection(p, r)
 		profileSection(p, r)
 	}
@@ -37,12 +40,13 @@ func markdown(r *result.Result, plots []figure) string {
 	return strings.TrimRight(p.b.String(), "\n") + "\n"
 }
 
-// split returns the timed and the profiled rounds.
+// split returns the timed and the profiled rounds, without those that only found a peak.
 func split(rounds []result.Round) (timed, profiled []result.Round) {
 	for _, round := range rounds {
-		if round.Profiled {
+		switch {
+		case round.Profiled:
 			profiled = append(profiled, round)
-		} else {
+		case round.Timed():
 			timed = append(timed, round)
 		}
 	}
@@ -51,7 +55,7 @@ func split(rounds []result.Round) (timed, profiled []result.Round) {
 
 func opening(p *page, r *result.Result) {
 	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.",
-		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), plan(r.Rounds))
+		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), plan(r.Rounds)+atPoints(r))
 	var reasons []string
 	for _, reason := range r.Reasons {
 		reasons = append(reasons, text(reason))
@@ -86,6 +90,14 @@ func plan(rounds []result.Round) string {
 	return text
 }
 
+// atPoints says over how many points of a sweep the rounds are spread.
+func atPoints(r *result.Result) string {
+	if len(r.Points) == 0 {
+		return ""
+	}
+	return ", over " + plural(len(r.Points), "point") + " of the sweep in turn"
+}
+
 // windows says how long the windows of rounds were: one length, or from the shortest to the longest.
 func windows(rounds []result.Round) string {
 	if len(rounds) == 0 {
@@ -110,15 +122,26 @@ func plural(n int, noun string) string {
 
 func summarySection(p *page, r *result.Result) {
 	p.heading(2, "Summary, durability %s", code(r.Manifest.Durability()))
+	metricsTable(p, result.Published(r))
+	for _, point := range result.PublishedPoints(r) {
+		p.heading(3, "%s, durability %s", code(point.Name), code(pointDurability(r, point)))
+		metricsTable(p, point.Metrics)
+	}
+	if len(r.Metrics) > 0 {
+		p.paragraph("n is the number of rounds. All values: durability %s, revision %s, %s.",
+			code(r.Manifest.Durability()), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
+	}
+}
+
+func metricsTable(p *page, metrics map[string]result.Metric) {
 	var rows [][]string
-	metrics := result.Published(r)
 	for _, spec := range result.Specs() {
 		m, found := metrics[spec.Name]
 		if !found || spec.Unit == "samples" {
 			continue
 		}
 		format := number
-		if spec.OfLedger() {
+		if spec.Unit == "tasks" {
 			format = integral
 		}
 		rows = append(rows, []string{
@@ -130,8 +153,6 @@ func summarySection(p *page, r *result.Result) {
 		return
 	}
 	p.table([]string{"metric", ">value", ">low", ">high", ">n", "unit", "what value, low and high are"}, rows)
-	p.paragraph("n is the number of rounds. All values: durability %s, revision %s, %s.",
-		code(r.Manifest.Durability()), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
 }
 
 // meaning says how the three numbers of a metric came about.
@@ -173,7 +194,7 @@ func roundsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Rounds, durability %s", code(r.Manifest.Durability()))
-	columns := []struct{ header, metric string }{
+	columns := []column{
 		{">cycles/s", result.CyclesPerS},
 		{">server CPU, µs/cycle", result.ServerCPUUsPerCycle},
 		{">client CPU, µs/cycle", result.ClientCPUUsPerCycle},
@@ -183,7 +204,11 @@ func roundsSection(p *page, r *result.Result) {
 		{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
 		{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
 	}
+	columns = append(columns, partColumns(r.Rounds)...)
 	header := []string{">round", "kind", "verdict", "started (UTC)", ">window, s", ">cycles"}
+	if len(r.Points) > 0 {
+		header = append([]string{">round", "point"}, header[1:]...)
+	}
 	for _, c := range columns {
 		header = append(header, c.header)
 	}
@@ -191,13 +216,19 @@ func roundsSection(p *page, r *result.Result) {
 	var notes []string
 	for _, round := range r.Rounds {
 		kind := "timed"
-		if round.Profiled {
+		switch {
+		case round.Profiled:
 			kind = "profiled"
+		case round.Calibration:
+			kind = "to find the peak"
 		}
-		row := []string{
-			fmt.Sprint(round.Number), kind, text(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
-			short(round.WindowSeconds), count(round.Cycles),
+		row := []string{fmt.Sprint(round.Number)}
+		if len(r.Points) > 0 {
+			row = append(row, code(pointName(r, round.Point)))
 		}
+		row = append(row,
+			kind, text(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
+			short(round.WindowSeconds), count(round.Cycles))
 		for _, c := range columns {
 			cell := "–"
 			if v, found := round.Metrics[c.metric]; found {
@@ -226,7 +257,7 @@ func ledgerSection(p *page, r *result.Result) {
 	for _, round := range r.Rounds {
 		l := round.Ledger
 		rows = append(rows, []string{
-			fmt.Sprint(round.Number), count(l.Enqueued), count(l.Unknown), count(l.Completed), count(l.Lost), count(l.Duplicated), count(l.Corrupted),
+			roundName(r, round), count(l.Enqueued), count(l.Unknown), count(l.Completed), count(l.Lost), count(l.Duplicated), count(l.Corrupted),
 		})
 		for _, sample := range l.Samples {
 			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))

@@ -19,11 +19,26 @@ var (
 	blue      = color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}
 	orange    = color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}
 	green     = color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}
+	purple    = color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}
+	skyBlue   = color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}
+	black     = color.RGBA{R: 0x33, G: 0x33, B: 0x33, A: 0xff}
 	grey      = color.RGBA{R: 0xd9, G: 0xd9, B: 0xd9, A: 0xff}
 	gridGrey  = color.RGBA{R: 0xe6, G: 0xe6, B: 0xe6, A: 0xff}
 	textGrey  = color.RGBA{R: 0x33, G: 0x33, B: 0x33, A: 0xff}
 	bandShade = color.NRGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0x40}
 )
+
+// lineStyles tell lines apart, by colour and in print by dashes.
+var lineStyles = []draw.LineStyle{
+	{Color: blue, Width: vg.Points(2)},
+	{Color: orange, Width: vg.Points(2), Dashes: []vg.Length{vg.Points(6), vg.Points(3)}},
+	{Color: green, Width: vg.Points(2), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}},
+	{Color: purple, Width: vg.Points(2), Dashes: []vg.Length{vg.Points(8), vg.Points(2), vg.Points(2), vg.Points(2)}},
+	{Color: skyBlue, Width: vg.Points(2)},
+	{Color: black, Width: vg.Points(1.5), Dashes: []vg.Length{vg.Points(1), vg.Points(3)}},
+	{Color: blue, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(4), vg.Points(4)}},
+	{Color: orange, Width: vg.Points(1)},
+}
 
 const (
 	plotWidth  = 7.5 * vg.Inch

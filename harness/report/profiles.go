@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/pronybench/prony/harness/result"
@@ -14,23 +15,41 @@ func profileSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Where the time went, durability %s", code(r.Manifest.Durability()))
-	_, profiled := split(r.Rounds)
+	if len(r.Points) == 0 {
+		profilesOf(p, r, 0, r.Metrics)
+		return
+	}
+	for _, point := range r.Points {
+		profilesOf(p, r, point.Number, point.Metrics)
+	}
+}
+
+// profilesOf shows the profiles of one point; 0 is that of a run without a sweep.
+func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.Metric) {
+	of := func(round result.Round) bool { return round.Point == point }
+	_, profiled := split(slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return !of(round) }))
 	var cycles uint64
+	at := ""
+	if point != 0 {
+		at = ", " + pointName(r, point)
+	}
 	if len(profiled) == 1 {
 		cycles = profiled[0].Cycles
-		p.paragraph("Profiles are of the server in round %d, which is profiled and not timed: its window of %s s had %s cycles.%s",
-			profiled[0].Number, short(profiled[0].WindowSeconds), count(cycles), overhead(r, profiled[0]))
-	} else {
+		p.paragraph("Profiles are of the server in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
+			profiled[0].Number, at, short(profiled[0].WindowSeconds), count(cycles), overhead(metrics, profiled[0]))
+	} else if point == 0 {
 		p.paragraph("Profiles are of the server in profiled rounds, which are not timed.")
 	}
 	for _, profile := range r.Profiles {
-		profileTable(p, r, profile, cycles)
+		if profile.Point == point {
+			profileTable(p, r, profile, at, cycles)
+		}
 	}
 }
 
 // overhead compares the profiled round with the median of the timed ones.
-func overhead(r *result.Result, profiled result.Round) string {
-	median := r.Metrics[result.CyclesPerS].Median
+func overhead(metrics map[string]result.Metric, profiled result.Round) string {
+	median := metrics[result.CyclesPerS].Median
 	rate, measured := profiled.Metrics[result.CyclesPerS]
 	if !measured || median <= 0 {
 		return ""
@@ -40,8 +59,8 @@ func overhead(r *result.Result, profiled result.Round) string {
 		number(rate), change)
 }
 
-func profileTable(p *page, r *result.Result, profile result.Profile, cycles uint64) {
-	p.heading(3, "Profile %s", code(profile.Kind))
+func profileTable(p *page, r *result.Result, profile result.Profile, at string, cycles uint64) {
+	p.heading(3, "Profile %s%s", code(profile.Kind), at)
 	// A count of goroutines is a state at one moment: it does not add up over cycles.
 	perCycle := cycles > 0 && profile.Kind != "goroutine"
 	total := scaled(profile.Total, profile.Unit)

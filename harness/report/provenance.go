@@ -108,22 +108,35 @@ func scenarioSection(p *page, r *result.Result) {
 		{"worker slots", "workload.workers"},
 		{"tasks per call", "workload.batch"},
 		{"arrivals", "workload.arrivals.kind"},
+		{"arrivals per second", "workload.arrivals.per_second"},
+		{"arrivals, part of the peak", "workload.arrivals.of_peak"},
+		{"tasks in flight, at most", "workload.in_flight"},
 	} {
-		if value, found := m.Setting(s.path); found {
-			rows = append(rows, []string{s.name, code(value)})
+		if value, found := setting(m, s.path); found {
+			rows = append(rows, []string{s.name, value})
 		}
 	}
 	if payload := payload(m); payload != "" {
 		rows = append(rows, []string{"payload, bytes", code(payload)})
 	}
+	rows = append(rows, sweptRows(m)...)
 	for _, s := range []struct{ name, path string }{
 		{"lease", "workload.lease"},
 		{"warm-up", "phases.warmup"},
 		{"window", "phases.window"},
 		{"drain, at most", "phases.drain"},
+		{"series, a sample each", "series.every"},
 	} {
 		if d, found := durationSetting(m, s.path); found {
 			rows = append(rows, []string{s.name, code(d.String())})
+		}
+	}
+	for _, s := range []struct{ name, path string }{
+		{"backlog, tasks", "backlog.tasks"},
+		{"backlog, restart before the drain", "backlog.restart"},
+	} {
+		if value, found := m.Setting(s.path); found {
+			rows = append(rows, []string{s.name, code(value)})
 		}
 	}
 	if len(rows) == 0 {
@@ -131,6 +144,39 @@ func scenarioSection(p *page, r *result.Result) {
 	}
 	p.heading(2, "Scenario")
 	p.table([]string{"setting", "value"}, rows)
+}
+
+// setting writes the value of a setting, with all values of one that is swept.
+func setting(m result.Manifest, path string) (string, bool) {
+	if swept := m.Swept(sweepPath(m, path)); len(swept) > 0 {
+		var values []string
+		for _, v := range swept {
+			values = append(values, code(v))
+		}
+		return "swept: " + strings.Join(values, ", "), true
+	}
+	value, found := m.Setting(path)
+	return code(value), found
+}
+
+// sweepPath is the path by which a sweep names a setting: a workload's has its name in it.
+func sweepPath(m result.Manifest, path string) string {
+	name, _ := m.Setting("workload.name")
+	if rest, found := strings.CutPrefix(path, "workload."); found {
+		return "workload." + name + "." + rest
+	}
+	return path
+}
+
+// sweptRows are the swept settings that have no row of their own.
+func sweptRows(m result.Manifest) [][]string {
+	var rows [][]string
+	for _, attribute := range []string{"payload", "arrivals", "lease"} {
+		if value, found := setting(m, "workload."+attribute); found && len(m.Swept(sweepPath(m, "workload."+attribute))) > 0 {
+			rows = append(rows, []string{attribute, value})
+		}
+	}
+	return rows
 }
 
 func payload(m result.Manifest) string {

@@ -16,7 +16,7 @@ const RunPage = "report.md"
 
 // Render writes the page and the plots of the run stored in the folder in, which is a run folder or a folder
 // under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
-// where out is in itself; the plots are <scenario>-throughput.svg and <scenario>-latency.svg. It returns the
+// where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
 // paths of the files it wrote, the page first. A plot that the data cannot fill, or that must not be shown since
 // the verdict is incorrect, is not written, and one from an earlier rendering is removed.
 func Render(in, out string) ([]string, error) {
@@ -93,18 +93,72 @@ type figure struct {
 
 // figures makes the plots of r, whose files start with name.
 func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]figure, error) {
-	throughput := figure{file: name + "-throughput.svg", caption: "Cycles per second of each round"}
-	latency := figure{file: name + "-latency.svg", caption: "Latency by percentile, all timed rounds merged"}
-	if r.Verdict == result.Incorrect {
-		return []figure{throughput, latency}, nil
+	all := []struct {
+		figure
+		draw func() ([]byte, error)
+	}{
+		{
+			figure{file: name + "-sweep.svg", caption: "Cycles per second of each point: medians and their intervals"},
+			func() ([]byte, error) { return sweepPlot(r) },
+		},
+		{
+			figure{file: name + "-throughput.svg", caption: "Cycles per second of each round"},
+			func() ([]byte, error) { return throughputPlot(r) },
+		},
+		{
+			figure{file: name + "-latency.svg", caption: latencyCaption(r)},
+			func() ([]byte, error) { return latencyFigure(r, hists) },
+		},
+		{
+			figure{file: name + "-series-rate.svg", caption: "Cycles per second over each timed round's window"},
+			func() ([]byte, error) { return seriesPlot(r, rateSeries) },
+		},
+		{
+			figure{file: name + "-series-disk.svg", caption: "Size of the server's data folder over each timed round's window"},
+			func() ([]byte, error) { return seriesPlot(r, diskSeries) },
+		},
+		{
+			figure{file: name + "-series-memory.svg", caption: "Resident memory of the server over each timed round's window"},
+			func() ([]byte, error) { return seriesPlot(r, memorySeries) },
+		},
 	}
-	var err error
-	if throughput.svg, err = throughputPlot(r); err != nil && !errors.Is(err, errNothingToPlot) {
+	var drawn []figure
+	for _, f := range all {
+		if r.Verdict != result.Incorrect {
+			var err error
+			if f.svg, err = f.draw(); err != nil && !errors.Is(err, errNothingToPlot) {
+				return nil, err
+			}
+		}
+		drawn = append(drawn, f.figure)
+	}
+	return drawn, nil
+}
+
+func latencyCaption(r *result.Result) string {
+	if len(r.Points) > 0 {
+		return "Cycle latency by percentile of each point, its timed rounds merged"
+	}
+	return "Latency by percentile, all timed rounds merged"
+}
+
+// latencyFigure draws the latencies of the timed rounds, or of those of each point.
+func latencyFigure(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
+	if len(r.Points) > 0 {
+		return pointLatencyPlot(r, hists)
+	}
+	merged, err := mergeTimed(r.Rounds, hists, 0)
+	if err != nil {
 		return nil, err
 	}
+	return latencyPlot(r, merged)
+}
+
+// mergeTimed merges the histograms of the timed rounds of a point; 0 is that of a run without a sweep.
+func mergeTimed(rounds []result.Round, hists []result.RoundHistograms, point int) (result.Histograms, error) {
 	timed := make(map[int]bool)
-	for _, round := range r.Rounds {
-		timed[round.Number] = !round.Profiled
+	for _, round := range rounds {
+		timed[round.Number] = round.Timed() && round.Point == point
 	}
 	var sets []result.Histograms
 	for _, h := range hists {
@@ -112,16 +166,10 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			sets = append(sets, h.Histograms)
 		}
 	}
-	if len(sets) > 0 {
-		merged, err := result.Merge(sets...)
-		if err != nil {
-			return nil, err
-		}
-		if latency.svg, err = latencyPlot(r, merged); err != nil && !errors.Is(err, errNothingToPlot) {
-			return nil, err
-		}
+	if len(sets) == 0 {
+		return result.Histograms{}, errNothingToPlot
 	}
-	return []figure{throughput, latency}, nil
+	return result.Merge(sets...)
 }
 
 func sameFolder(a, b string) (bool, error) {

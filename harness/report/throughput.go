@@ -20,10 +20,13 @@ var errNothingToPlot = errors.New("nothing to plot")
 // throughputPlot draws the cycles per second of each round from zero, the median of the timed rounds, and the
 // band of its interval or range. Profiled rounds are drawn apart: they are not in the median.
 func throughputPlot(r *result.Result) ([]byte, error) {
+	if len(r.Points) > 0 {
+		return nil, errNothingToPlot // rounds of different points are no repetitions
+	}
 	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s", r.Scenario, r.Manifest.Durability()))
 	p.X.Label.Text = "round"
 	p.Y.Label.Text = "cycles per second (1/s)"
-	var timed, profiled plotter.XYs
+	var timed, profiled, calibration plotter.XYs
 	var names []plot.Tick
 	limit := 0.0
 	for i, round := range r.Rounds {
@@ -34,9 +37,12 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 			continue
 		}
 		limit = max(limit, rate)
-		if round.Profiled {
+		switch {
+		case round.Profiled:
 			profiled = append(profiled, plotter.XY{X: at, Y: rate})
-		} else {
+		case round.Calibration:
+			calibration = append(calibration, plotter.XY{X: at, Y: rate})
+		default:
 			timed = append(timed, plotter.XY{X: at, Y: rate})
 		}
 	}
@@ -50,6 +56,9 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 		return nil, err
 	}
 	if err := addBars(p, profiled, grey, "profiled round, not in the median"); err != nil {
+		return nil, err
+	}
+	if err := addBars(p, calibration, skyBlue, "closed round that found the peak, not in the median"); err != nil {
 		return nil, err
 	}
 	if summarised {

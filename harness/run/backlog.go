@@ -21,7 +21,7 @@ func (r *runner) backlog(ctx context.Context, node *topology.Node, account *ledg
 	if err := observe.ResetPeak(node.PID); err != nil {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the window too: %v", m.round.Number, result.BacklogRSSMBMax, err))
 	}
-	filled, err := stage(ctx, r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Filled, error) {
+	filled, err := stage(r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Filled, error) {
 		return load.Fill(ctx, cfg, uint64(plan.Tasks), plan.Fill)
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func (r *runner) backlog(ctx context.Context, node *topology.Node, account *ledg
 			return nil, err
 		}
 	}
-	drained, err := stage(ctx, r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Drained, error) {
+	drained, err := stage(r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Drained, error) {
 		return load.Drain(ctx, cfg, plan.Drain)
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (r *runner) backlog(ctx context.Context, node *topology.Node, account *ledg
 }
 
 // stage opens connections, carries a part of a round's load out over them, and closes them.
-func stage[T any](ctx context.Context, r *runner, node *topology.Node, account *ledger.Ledger, w scenario.Workload, number int,
+func stage[T any](r *runner, node *topology.Node, account *ledger.Ledger, w scenario.Workload, number int,
 	do func(load.Config) (T, error),
 ) (done T, err error) {
 	conns, closeAll, err := dial(node, w)

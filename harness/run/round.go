@@ -70,7 +70,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 func (r *runner) loadOn(ctx context.Context, node *topology.Node, p plannedRound, w scenario.Workload, m *measured) *topology.Node {
 	account := load.NewLedger(uint64(r.result.Started.UnixNano())+uint64(m.round.Number), w)
 	window := &windowProbe{scenario: r.scenario, folder: r.folder, node: node, account: account, kind: p.kind, point: m.round.Point}
-	outcome, err := stage(ctx, r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
+	outcome, err := stage(r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
 		cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = window.start, window.end
 		return load.Run(ctx, cfg)
 	})

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"github.com/pronybench/prony/harness/result"
+)
+
+// arrivalsSection shows what became of the tasks of an open load.
+func arrivalsSection(p *page, r *result.Result) {
+	var rows [][]string
+	for _, round := range r.Rounds {
+		a := round.Arrivals
+		if a == nil {
+			continue
+		}
+		peak := "–"
+		if a.PeakPerSecond > 0 {
+			peak = number(a.PeakPerSecond)
+		}
+		rows = append(rows, []string{
+			roundName(r, round), number(a.PerSecond), peak, count(a.Scheduled), count(a.Finished), count(a.Unfinished),
+			count(a.Unsent), count(a.Shed), count(a.Refused), count(a.Held),
+			cell(round, result.SlipMs+"_p99"), cell(round, result.SlipMs+"_max"), cell(round, result.ServiceLatencyMs+"_p99"),
+		})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Arrivals, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("The load is open: tasks are due at a rate from the window's start on, whatever becomes of those before them, and" +
+		" the latencies of enqueues and cycles count from when a task was due. Each task that was due inside the window is in" +
+		" them: one that was unfinished at its end, unsent, shed since too many were in flight, or refused, with what was left" +
+		" of the window when it was due. Held are tasks that were sent late since every producer had a call under way. Slip is" +
+		" how much later than it could the generator sent a task; the service time is that of the call of enqueue alone.")
+	p.table([]string{
+		">round", ">due/s", ">peak, cycles/s", ">due", ">finished", ">unfinished", ">unsent", ">shed", ">refused", ">held",
+		">slip p99, ms", ">slip max, ms", ">service p99, ms",
+	}, rows)
+}
+
+// backlogSection shows what the rounds did after their windows.
+func backlogSection(p *page, r *result.Result) {
+	var rows [][]string
+	for _, round := range r.Rounds {
+		b := round.Backlog
+		if b == nil {
+			continue
+		}
+		first := "–"
+		if b.FirstClaimS > 0 {
+			first = number(b.FirstClaimS)
+		}
+		rows = append(rows, []string{
+			roundName(r, round), count(b.Tasks), number(b.FillS), number(b.RSSMBFillMax), code(b.Restart), first,
+			count(b.Cycles), number(b.DrainS), number(b.RSSMBDrainMax),
+			cell(round, result.DrainCyclesPerS), cell(round, result.CyclesPerS), cell(round, result.DrainRatio),
+		})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Backlog, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("After the window, whose queues stay nearly empty, tasks are enqueued that nobody claims, the server is ended and" +
+		" started again where the table says how, and the backlog is drained. The time to the first claim counts from the start" +
+		" of the new process to the first answer that carried a task. A cycle of the drain is a claim and a completion; one of" +
+		" the window is an enqueue too, so equal rates are not equal work.")
+	p.table([]string{
+		">round", ">tasks", ">fill, s", ">memory while filling, MB", "restart", ">first claim, s", ">drained", ">drain, s",
+		">memory while draining, MB", ">drain, cycles/s", ">window, cycles/s", ">drain ÷ window",
+	}, rows)
+}
+
+// cell is a metric of a round in a table.
+func cell(round result.Round, metric string) string {
+	v, found := round.Metrics[metric]
+	if !found {
+		return "–"
+	}
+	return number(v)
+}

@@ -1,0 +1,139 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// column is a metric as a column of a table; the header is as page.table wants it.
+type column struct{ header, metric string }
+
+// partColumns are the columns of metrics that only some scenarios have, where any of the rounds has them.
+func partColumns(rounds []result.Round) []column {
+	var columns []column
+	for _, c := range []column{
+		{">server, CPUs", result.ServerCPUCores},
+		{">sets/cycle", result.StorageSetsPerCycle},
+		{">gets/cycle", result.StorageGetsPerCycle},
+		{">deletes/cycle", result.StorageDeletesPerCycle},
+		{">last tenth ÷ second", result.SteadyRateRatio},
+		{">disk at most, MB", result.DiskMBMax},
+		{">disk at the end, MB", result.DiskMBEnd},
+	} {
+		for _, round := range rounds {
+			if _, found := round.Metrics[c.metric]; found {
+				columns = append(columns, c)
+				break
+			}
+		}
+	}
+	return columns
+}
+
+// pointName is the name of a point by its number.
+func pointName(r *result.Result, number int) string {
+	for _, p := range r.Points {
+		if p.Number == number {
+			return p.Name
+		}
+	}
+	return fmt.Sprintf("point %d", number)
+}
+
+// roundName names a round in a table that has no column for its point.
+func roundName(r *result.Result, round result.Round) string {
+	if len(r.Points) == 0 {
+		return fmt.Sprint(round.Number)
+	}
+	return fmt.Sprintf("%d, %s", round.Number, code(pointName(r, round.Point)))
+}
+
+// pointDurability is the durability of one point: its own where it is swept.
+func pointDurability(r *result.Result, point result.Point) string {
+	for _, v := range point.Values {
+		if v.Path == "topology.durability" {
+			return v.Text
+		}
+	}
+	return r.Manifest.Durability()
+}
+
+// pointsSection shows the points of a sweep side by side.
+func pointsSection(p *page, r *result.Result) {
+	if len(r.Points) == 0 {
+		return
+	}
+	p.heading(2, "Points, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
+		" The share is that of the first row's cycles per second.")
+	columns := pointColumns(r.Points)
+	var header []string
+	for _, v := range r.Points[0].Values {
+		header = append(header, code(v.Key))
+	}
+	header = append(header, ">n", ">cycles/s", ">low", ">high", ">share")
+	for _, c := range columns {
+		header = append(header, c.header)
+	}
+	first := r.Points[0].Metrics[result.CyclesPerS].Median
+	var rows [][]string
+	for _, point := range r.Points {
+		var row []string
+		for _, v := range point.Values {
+			row = append(row, code(v.Text))
+		}
+		m, found := point.Metrics[result.CyclesPerS]
+		if found {
+			row = append(row, fmt.Sprint(m.N), number(m.Median), number(m.Low), number(m.High), share(m.Median, first))
+		} else {
+			row = append(row, "–", "–", "–", "–", "–")
+		}
+		for _, c := range columns {
+			cell := "–"
+			if m, found := point.Metrics[c.metric]; found {
+				cell = number(m.Median)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, rows)
+}
+
+func share(value, of float64) string {
+	if of <= 0 {
+		return "–"
+	}
+	return number(value / of)
+}
+
+// pointColumns are the metrics that points are compared by, where any of them has them.
+func pointColumns(points []result.Point) []column {
+	var columns []column
+	for _, c := range []column{
+		{">CPU, µs/cycle", result.CPUUsPerCycle},
+		{">server, µs/cycle", result.ServerCPUUsPerCycle},
+		{">client, µs/cycle", result.ClientCPUUsPerCycle},
+		{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
+		{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
+		{">server, CPUs", result.ServerCPUCores},
+		{">server memory, MB", result.ServerRSSMBMax},
+		{">sets/cycle", result.StorageSetsPerCycle},
+		{">gets/cycle", result.StorageGetsPerCycle},
+		{">offered/s", result.OfferedPerS},
+		{">unfinished", result.Unfinished},
+		{">slip p99, ms", result.SlipMs + "_p99"},
+		{">drain, cycles/s", result.DrainCyclesPerS},
+		{">first claim, s", result.RestartFirstClaimS},
+		{">last tenth ÷ second", result.SteadyRateRatio},
+	} {
+		for _, p := range points {
+			if _, found := p.Metrics[c.metric]; found {
+				columns = append(columns, c)
+				break
+			}
+		}
+	}
+	return columns
+}

@@ -1,0 +1,229 @@
+package report_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// sweptFixture is the fixture as a run of four points with two timed rounds and a profiled one each.
+func sweptFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
+	t.Helper()
+	r, hists := fixture(t, 8, 4)
+	s := &scenario.Scenario{
+		Name:     "fixture",
+		Topology: scenario.Topology{Kind: "sharded", Shards: 1, Durability: "none", Listen: "tcp"},
+		Workload: scenario.Workload{
+			Name: "main", Driver: "stream", Workers: 8, Producers: 8, Batch: 1,
+			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+		},
+		Sweeps: []scenario.Sweep{
+			{Path: "topology.shards", Values: []string{"1", "4"}}, {Path: "workload.main.workers", Values: []string{"8", "64"}},
+		},
+	}
+	r.Manifest.Scenario = expanded(t, s)
+	profiles := r.Profiles
+	r.Profiles = nil
+	for i := range r.Rounds {
+		r.Rounds[i].Point = 1 + i%4
+	}
+	r.Metrics = result.SummariseLedger(r.Rounds)
+	for number := 1; number <= 4; number++ {
+		shards, workers := s.Sweeps[0].Values[(number-1)/2], s.Sweeps[1].Values[(number-1)%2]
+		rounds := slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return round.Point != number })
+		metrics, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+		require.NoError(t, err)
+		r.Points = append(r.Points, result.Point{
+			Number: number, Name: "shards=" + shards + ", workers=" + workers, Metrics: metrics,
+			Values: []result.Value{
+				{Path: "topology.shards", Key: "shards", Text: shards}, {Path: "workload.main.workers", Key: "workers", Text: workers},
+			},
+		})
+		own := profiles[0]
+		own.Point, own.File = number, "profiles/point-1/mutex.pb.gz"
+		r.Profiles = append(r.Profiles, own)
+	}
+	return r, hists
+}
+
+func TestPageOfASweep(t *testing.T) {
+	r, hists := sweptFixture(t)
+	files := rendered(t, r, hists)
+	assert.Contains(t, files, "fixture-sweep.svg")
+	assert.Contains(t, files, "fixture-latency.svg")
+	assert.NotContains(t, files, "fixture-throughput.svg", "rounds of different points are no repetitions")
+	page := files["fixture.md"]
+	for _, says := range []string{
+		"8 timed rounds with a window of 10 s, 4 profiled rounds with a window of 10 s, over 4 points of the sweep in turn.",
+		"| `shards` | `workers` | n | cycles/s |",
+		"| `4` | `64` | 2 | ",
+		"### `shards=1, workers=8`, durability `none`",
+		"| 5 | `shards=1, workers=8` | timed | pass |",
+		"| 12, `shards=4, workers=64` |", // in the ledger
+		"Profiles are of the server in round 9, shards=1, workers=8, which is profiled",
+		"### Profile `mutex`, shards=4, workers=64",
+		"| shards | swept: `1`, `4` |",
+		"| worker slots | swept: `8`, `64` |",
+		"| producers | `8` |",
+	} {
+		assert.Contains(t, page, says)
+	}
+	assert.NotContains(t, page, "There is one shard")
+	sweep := files["fixture-sweep.svg"]
+	for _, says := range []string{">shards<", ">workers=8<", ">workers=64<", ">1<", ">4<", "durability none"} {
+		assert.Contains(t, sweep, says)
+	}
+	assert.Contains(t, files["fixture-latency.svg"], "shards=4, workers=64, n = ")
+	requireWholeTables(t, page)
+	for range 3 {
+		assert.Equal(t, files, rendered(t, r, hists))
+	}
+}
+
+// requireWholeTables checks that all rows of each table have as many cells.
+func requireWholeTables(t *testing.T, page string) {
+	t.Helper()
+	columns := 0
+	for line := range strings.SplitSeq(page, "\n") {
+		if !strings.HasPrefix(line, "|") {
+			columns = 0
+			continue
+		}
+		cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|")
+		if columns > 0 {
+			require.Equal(t, columns, cells, line)
+		}
+		columns = cells
+	}
+}
+
+func TestNoPointOfAnIncorrectSweep(t *testing.T) {
+	r, hists := sweptFixture(t)
+	r.Verdict = result.Incorrect
+	files := rendered(t, r, hists)
+	assert.Len(t, files, 1)
+	for _, figure := range []string{"cycles_per_s", "## Points", "swept values, with rounds"} {
+		assert.NotContains(t, files["fixture.md"], figure)
+	}
+}
+
+// More points than lines can be told apart by have no plot of latencies, and points without a figure have a dash.
+func TestPageOfManyPoints(t *testing.T) {
+	r, hists := sweptFixture(t)
+	values := r.Points[0].Values[:1]
+	r.Points = r.Points[:1]
+	r.Points[0].Values = values
+	for i := range 12 {
+		name := strings.Repeat("x", i+1)
+		r.Points = append(r.Points, result.Point{Number: i + 2, Name: name, Values: []result.Value{{Path: values[0].Path, Key: "shards", Text: name}}})
+	}
+	files := rendered(t, r, hists)
+	assert.Contains(t, files, "fixture-sweep.svg")
+	assert.NotContains(t, files, "fixture-latency.svg")
+	assert.Contains(t, files["fixture.md"], "| `xx` | – | – | – | – | – |")
+	requireWholeTables(t, files["fixture.md"])
+}
+
+// A run with an open load, whose peak was measured, with a backlog and a series.
+func TestPageOfTheOtherParts(t *testing.T) {
+	r, hists := fixture(t, 3, 0)
+	r.Manifest.Scenario = expanded(t, &scenario.Scenario{
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none"},
+		Workload: scenario.Workload{
+			Name: "main", Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64},
+			Arrivals: scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.5}, InFlight: 777,
+		},
+		Backlog:     &scenario.Backlog{Tasks: 123, Restart: "kill", Fill: time.Minute, Drain: time.Minute},
+		SeriesEvery: 30 * time.Second,
+	})
+	r.Rounds[0].Calibration = true
+	for i := 1; i < 3; i++ {
+		round := &r.Rounds[i]
+		round.WindowSeconds = 600
+		round.Arrivals = &result.Arrivals{PerSecond: 75_000, PeakPerSecond: 150_000, Scheduled: 45_000_000, Finished: 44_999_000, Unfinished: 900, Unsent: 60, Shed: 30, Refused: 10, Held: 5}
+		round.Backlog = &result.Backlog{Tasks: 123, FillS: 2, Restart: "kill", FirstClaimS: 0.75, DrainS: 3, Cycles: 123, RSSMBFillMax: 300, RSSMBDrainMax: 200}
+		for s := range 20 {
+			round.Series = append(round.Series, result.Sample{AtS: float64(s+1) * 30, CyclesPerS: 75_000, ServerRSSMB: 150, DiskMB: 80})
+		}
+		h := hists[i].Histograms
+		h.Slip, h.Service = result.NewHistogram(), result.NewHistogram()
+		require.NoError(t, h.Slip.RecordValue(200_000))
+		require.NoError(t, h.Service.RecordValue(300_000))
+		hists[i].Histograms = h
+		round.Derive(h)
+	}
+	metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad, result.OfOpen, result.OfBacklog, result.OfRestart, result.OfSeries)
+	require.NoError(t, err)
+	r.Metrics = metrics
+	files := rendered(t, r, hists)
+	for _, plot := range []string{"fixture-series-rate.svg", "fixture-series-disk.svg", "fixture-series-memory.svg", "fixture-throughput.svg", "fixture-latency.svg"} {
+		assert.Contains(t, files, plot)
+	}
+	page := files["fixture.md"]
+	for _, says := range []string{
+		"2 timed rounds with a window of 600 s.",
+		"| 1 | to find the peak | pass |",
+		"## Arrivals, durability `none`",
+		"| 2 | 75,000 | 150,000 | 45,000,000 | 44,999,000 | 900 | 60 | 30 | 10 | 5 | 0.20",
+		"## Backlog, durability `none`",
+		"| 3 | 123 | 2.00 | 300 | `kill` | 0.750 | 123 | 3.00 | 200 | 41.0 | ",
+		"| `restart_first_claim_s` | 0.750 |",
+		"| `steady_rate_ratio` | 1.00 |",
+		"| `unfinished` | 900 |",
+		"| `slip_ms_p99` | 0.20",
+		"| arrivals, part of the peak | `0.5` |",
+		"| tasks in flight, at most | `777` |",
+		"| backlog, restart before the drain | `kill` |",
+		"| series, a sample each | `30s` |",
+		"the throughput is what was offered",
+		"Faults under load.",
+	} {
+		assert.Contains(t, page, says)
+	}
+	for _, untrue := range []string{"omit what was never sent", "Long runs.", "Nothing was killed"} {
+		assert.NotContains(t, page, untrue)
+	}
+	assert.Contains(t, files["fixture-latency.svg"], "cycle: due to acknowledged completion")
+	assert.Contains(t, files["fixture-throughput.svg"], "closed round that found the peak, not in the median")
+	requireWholeTables(t, page)
+}
+
+func TestPageOfAnIdleServer(t *testing.T) {
+	r, hists := fixture(t, 1, 0)
+	s := r.Manifest.Scenario.(map[string]any)
+	s["workload"].(map[string]any)["arrivals"] = map[string]any{"kind": "none"}
+	r.Rounds[0].Cycles, r.Rounds[0].Metrics = 0, map[string]float64{result.ServerCPUCores: 0.0021, result.ServerRSSMBMax: 41}
+	hists[0].Histograms = result.NewHistograms()
+	metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate)
+	require.NoError(t, err)
+	r.Metrics = metrics
+	files := rendered(t, r, hists)
+	require.Len(t, files, 1, "there is nothing to plot")
+	page := files["fixture.md"]
+	assert.Contains(t, page, "| `server_cpu_cores` | 0.00210 |")
+	assert.Contains(t, page, "a server that has nothing to do")
+	assert.NotContains(t, page, "`cycles_per_s`")
+	assert.NotContains(t, page, "never sent")
+}
+
+// Plots of an earlier rendering that this one does not have are gone.
+func TestPlotsOfAnotherKindAreRemoved(t *testing.T) {
+	r, hists := sweptFixture(t)
+	out := t.TempDir()
+	_, err := report.Render(stored(t, r, hists), out)
+	require.NoError(t, err)
+	r, hists = fixture(t, 2, 0)
+	written, err := report.Render(stored(t, r, hists), out)
+	require.NoError(t, err)
+	assert.Len(t, written, 3)
+	assert.NoFileExists(t, out+"/fixture-sweep.svg")
+}

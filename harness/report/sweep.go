@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// sweepPlot draws the cycles per second of each point over the first sweep's values, which stand at equal distances in
+// the order of the file, with a line for each combination of the other sweeps' values, and the interval or range of each
+// median.
+func sweepPlot(r *result.Result) ([]byte, error) {
+	lines, names := sweepLines(r)
+	if len(lines) == 0 || len(lines) > len(lineStyles) {
+		return nil, errNothingToPlot // nothing, or more lines than can be told apart
+	}
+	p := newPlot(fmt.Sprintf("%s: cycles per second, durability %s", r.Scenario, r.Manifest.Durability()))
+	p.X.Label.Text = r.Points[0].Values[0].Key
+	p.Y.Label.Text = "cycles per second (1/s)"
+	p.Add(lightGrid(false))
+	limit := 0.0
+	for i, l := range lines {
+		for _, at := range l.points {
+			limit = max(limit, at.high)
+		}
+		if err := l.draw(p, lineStyles[i]); err != nil {
+			return nil, err
+		}
+	}
+	var ticks []plot.Tick
+	for i, name := range names {
+		ticks = append(ticks, plot.Tick{Value: float64(i + 1), Label: name})
+	}
+	p.X.Min, p.X.Max = 0.5, float64(len(names))+0.5
+	p.X.Tick.Marker = plot.ConstantTicks(thin(ticks, 16))
+	p.Y.Min, p.Y.Max = 0, limit*1.35 // room for the legend
+	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit * 1.1))
+	return svg(p)
+}
+
+// sweepLine is one combination of the values of all sweeps but the first.
+type sweepLine struct {
+	name   string // "workers=8"; "" where there is one sweep
+	points []sweepPoint
+}
+
+type sweepPoint struct{ x, median, low, high float64 }
+
+// sweepLines sorts the points that have a figure into lines, in their order, and returns the first sweep's values.
+func sweepLines(r *result.Result) (lines []*sweepLine, names []string) {
+	byName := map[string]*sweepLine{}
+	places := map[string]float64{}
+	for _, point := range r.Points {
+		value := point.Values[0].Text
+		if places[value] == 0 {
+			names = append(names, value)
+			places[value] = float64(len(names))
+		}
+		m, found := point.Metrics[result.CyclesPerS]
+		if !found {
+			continue
+		}
+		var others []string
+		for _, v := range point.Values[1:] {
+			others = append(others, v.Key+"="+v.Text)
+		}
+		name := strings.Join(others, ", ")
+		if byName[name] == nil {
+			byName[name] = &sweepLine{name: name}
+			lines = append(lines, byName[name])
+		}
+		byName[name].points = append(byName[name].points, sweepPoint{places[value], m.Median, m.Low, m.High})
+	}
+	return lines, names
+}
+
+func (l *sweepLine) draw(p *plot.Plot, style draw.LineStyle) error {
+	medians := make(plotter.XYs, len(l.points))
+	for i, at := range l.points {
+		medians[i] = plotter.XY{X: at.x, Y: at.median}
+		spread, err := plotter.NewLine(plotter.XYs{{X: at.x, Y: at.low}, {X: at.x, Y: at.high}})
+		if err != nil {
+			return fmt.Errorf("draw the spread of a point: %w", err)
+		}
+		spread.LineStyle = draw.LineStyle{Color: style.Color, Width: vg.Points(1)}
+		p.Add(spread)
+	}
+	line, dots, err := plotter.NewLinePoints(medians)
+	if err != nil {
+		return fmt.Errorf("draw the points of a sweep: %w", err)
+	}
+	line.LineStyle = style
+	dots.GlyphStyle = draw.GlyphStyle{Color: style.Color, Radius: vg.Points(3.5), Shape: draw.CircleGlyph{}}
+	p.Add(line, dots)
+	name := l.name
+	if name == "" {
+		name = "median and spread"
+	}
+	p.Legend.Add(name, line, dots)
+	return nil
+}
