@@ -196,6 +196,19 @@ func enqueuesCost(n int, rate uint64) int64 {
 	return int64(min(cost, enqueuesCostMax))
 }
 
+// CheckLeases returns a *queue.QuotaError if the tenant is at its quota of leases: what is claimed now gets nothing.
+func (r *Registry) CheckLeases(tenant string) error {
+	found, ok := r.accounts.Load(tenant)
+	if !ok {
+		return nil
+	}
+	a := found.(*account)
+	if q := a.quotas.Load(); q != nil && room(a.leases.Load(), q.LeasesMax) == 0 {
+		return a.refusal(quotaLeases, q.LeasesMax, roomRetryMs)
+	}
+	return nil
+}
+
 // CheckPayload returns a *queue.QuotaError if a payload is larger than the tenant's tasks may have.
 func (r *Registry) CheckPayload(tenant string, bytes int) error {
 	if most := r.PayloadBytesMax(tenant); bytes > most {

@@ -102,11 +102,10 @@ func (c *Config) check() error {
 
 // checkReach refuses a listener that other hosts could reach and that would let anybody in, or anybody listen.
 func (c *Config) checkReach(what, address string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("%s %q: %w: write host:port", what, address, err)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() || c.Insecure {
+	if isLoopback(address) || c.Insecure {
 		return nil
 	}
 	var missing []string
@@ -121,4 +120,11 @@ func (c *Config) checkReach(what, address string) error {
 	}
 	return fmt.Errorf("%s %q is not a loopback address, and there is no %s: turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure",
 		what, address, strings.Join(missing, " and no "))
+}
+
+// isLoopback tells whether only this host can reach an address.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -138,8 +138,11 @@ func (n *Node) listenOn(address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address", address, err)
 	}
-	if n.tls != nil {
+	switch {
+	case n.tls != nil:
 		l = n.tls.listener(l)
+	case !isLoopback(address):
+		n.log.Warn("other hosts can reach a listener without TLS: what it carries can be read on the way", "address", l.Addr())
 	}
 	return l, nil
 }

@@ -16,7 +16,11 @@ var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
 
 // incoming authenticates a call or stream.
 func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity, error) {
-	i, err := a.authenticate(metadata.ValueFromIncomingContext(ctx, "authorization"))
+	var authorization []string
+	if !a.off() { // calls without tokens should not pay for them
+		authorization = metadata.ValueFromIncomingContext(ctx, "authorization")
+	}
+	i, err := a.authenticate(authorization)
 	if err != nil {
 		return nil, nil, statusOf(err)
 	}

@@ -125,6 +125,9 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 		return nil, statusOf(err)
 	}
 	if in.GetWaitMs() == 0 {
+		if err := s.quotas.CheckLeases(claim.Tenant); err != nil {
+			return nil, statusOf(err)
+		}
 		return s.claimNow(claim)
 	}
 	return s.claimWaiting(ctx, claim, time.Duration(in.GetWaitMs())*time.Millisecond)
