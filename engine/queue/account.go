@@ -38,6 +38,35 @@ func (unlimited) Lease(n int) int             { return n }
 func (unlimited) EndLeases(int)               {}
 func (unlimited) Restore(int64, int64, int64) {}
 
+// freed is what a queue's tenant has no use of any more and its account still counts.
+type freed struct {
+	tasks, bytes int64
+	leases       int
+}
+
+// free returns where to count what is freed. The account is told once per commit, and before leases are handed out:
+// shards share it, so each telling has a price.
+func (s *State) free(q *Queue) *freed {
+	if q.freed == (freed{}) {
+		s.freed = append(s.freed, q)
+	}
+	return &q.freed
+}
+
+func (s *State) tellAccounts() {
+	for i, q := range s.freed {
+		if q.freed.tasks > 0 {
+			q.account.Remove(q.freed.tasks, q.freed.bytes)
+		}
+		if q.freed.leases > 0 {
+			q.account.EndLeases(q.freed.leases)
+		}
+		q.freed = freed{}
+		s.freed[i] = nil
+	}
+	s.freed = s.freed[:0]
+}
+
 // leaseRetryMs is how soon a queue whose tenant is at its quota of leases is looked at again: its leases may
 // end in another shard, which does not tell.
 const leaseRetryMs = 50
@@ -62,7 +91,10 @@ func (s *State) feed() {
 }
 
 // LetGo takes what the shard holds out of the tenants' accounts: another one counts it from here on.
-func (s *State) LetGo() { s.restoreAccounts(-1) }
+func (s *State) LetGo() {
+	s.tellAccounts()
+	s.restoreAccounts(-1)
+}
 
 func (s *State) restoreAccounts(sign int64) {
 	for _, q := range s.queues {

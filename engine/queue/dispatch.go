@@ -137,6 +137,7 @@ func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 // while there are Refills: it may still become larger.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
+	s.tellAccounts()
 	blocked := s.turns()
 	for _, q := range blocked {
 		s.hot.push(q)

@@ -44,7 +44,7 @@ func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 func (s *State) endLease(b *lease, ref *LeaseRef) {
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Leased--
-	q.account.EndLeases(1)
+	s.free(q).leases++
 	s.touch(q)
 	if len(s.starved) > 0 {
 		s.feed()

@@ -32,6 +32,7 @@ type State struct {
 	held     []*Waiter    // have a grant that the next Dispatch may add to
 	refills  []Refill
 	dirty    []*Queue
+	freed    []*Queue // whose accounts are to be told
 
 	starved        []*Queue // whose tenants are at their quota of leases
 	starvedRetryMs int64
@@ -56,6 +57,7 @@ type queueName struct{ tenant, name string }
 type Queue struct {
 	record  Record
 	account Account
+	freed   freed
 	shared  *Extras // of tasks that say nothing of their own
 	lanes   [MaxPriority + 1]*lane
 	waiting ring[*subscription] // of waiters with credit
@@ -232,6 +234,7 @@ func (s *State) heat(q *Queue) {
 // Flush writes what is stored once per commit: the records of touched queues, and the shard's own.
 // It reports false if nothing was decided since the last Flush that needs a commit.
 func (s *State) Flush() bool {
+	s.tellAccounts()
 	if len(s.dirty) == 0 {
 		return false
 	}

@@ -134,7 +134,9 @@ func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.dropExpiry(ref)
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Bytes -= uint64(ref.Bytes)
-	q.account.Remove(1, int64(ref.Bytes))
+	freed := s.free(q)
+	freed.tasks++
+	freed.bytes += int64(ref.Bytes)
 	s.touch(q)
 }
 
