@@ -54,6 +54,9 @@ const defaultStallMax = 10 * time.Second
 // unixPrefix marks the address of a Unix socket.
 const unixPrefix = "unix:"
 
+// Check reports every problem of the configuration at once, one on each line. Open does so itself.
+func (c *Config) Check() error { return c.check() }
+
 // check reports every problem of the configuration at once.
 func (c *Config) check() error {
 	var errs []error

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Config is everything that a server is configured with.
+type Config struct {
+	Node node.Config
+	// AddressFile is where the server writes its pid and addresses; "" for nowhere.
+	AddressFile string
+	LogLevel    slog.Level
+	LogFormat   LogFormat
+}
+
+// LogFormat is how log lines are written.
+type LogFormat string
+
+// The formats of log lines.
+const (
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Default returns the configuration of a server that is told nothing.
+func Default() *Config {
+	return &Config{
+		Node: node.Config{
+			DataDir:      "./data",
+			Listen:       []string{"127.0.0.1:7070"},
+			HTTP:         "127.0.0.1:7072",
+			Admin:        "127.0.0.1:7071",
+			Shards:       1,
+			Durability:   storage.Sync,
+			SyncInterval: storage.DefaultSyncInterval,
+			StallMax:     10 * time.Second,
+			Auth:         true,
+			Limits:       queue.DefaultLimits(),
+			Queue:        queue.DefaultConfig(),
+		},
+		LogLevel:  slog.LevelInfo,
+		LogFormat: LogText,
+	}
+}

@@ -1,0 +1,386 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+var update = flag.Bool("update", false, "rewrite what is compared with")
+
+// load is a load of a file's text ("" for none), of variables and of flags.
+func load(t *testing.T, file string, env []string, args ...string) (*Loaded, error) {
+	t.Helper()
+	l := NewLoader()
+	flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	l.AddFlags(flags)
+	if file != "" {
+		t.Chdir(t.TempDir())
+		require.NoError(t, os.WriteFile("q.hcl", []byte(file), 0o600))
+		args = append([]string{"--config", "q.hcl"}, args...)
+	}
+	require.NoError(t, flags.Parse(args))
+	return l.Load(env, []string{"QUEUED_TOKEN"})
+}
+
+func problems(t *testing.T, err error) []string {
+	t.Helper()
+	var p *Problems
+	require.ErrorAs(t, err, &p)
+	return strings.Split(p.Error(), "\n")
+}
+
+func effective(t *testing.T, l *Loaded, path string) Effective {
+	t.Helper()
+	i := slices.IndexFunc(l.Settings, func(e Effective) bool { return e.Path == path })
+	require.GreaterOrEqual(t, i, 0, path)
+	return l.Settings[i]
+}
+
+func TestNothingSaidMeansTheDefaults(t *testing.T) {
+	l, err := load(t, "", nil)
+	require.NoError(t, err)
+	assert.Equal(t, Default(), l.Config)
+	for _, e := range l.Settings {
+		assert.Equal(t, FromDefault, e.Origin, e.Path)
+		assert.Empty(t, e.At)
+	}
+	assert.Empty(t, l.Warnings)
+}
+
+// samples has four different good values for each kind, in the order default (not used), file, environment, flag.
+// Each setting is given them from every source.
+func samples(s *Setting) (file, env, flag, fileText string) {
+	quote := func(text string) string { return `"` + text + `"` }
+	switch s.value.kind {
+	case kindBool:
+		return "true", "false", "true", "true"
+	case kindNumber:
+		if s.Path == "queue.backoff_multiplier_percent" {
+			return "102", "103", "104", "102"
+		}
+		return "2", "3", "4", "2"
+	case kindDuration:
+		return "2s", "3s", "4s", quote("2s")
+	case kindSize:
+		return "2KiB", "3KiB", "4KiB", quote("2KiB")
+	case kindList:
+		return "127.0.0.1:2,127.0.0.1:20", "127.0.0.1:3", "127.0.0.1:4", `["127.0.0.1:2", "127.0.0.1:20"]`
+	case kindChoice:
+		c := s.Choices()
+		return c[len(c)-1], c[0], c[len(c)-1], quote(c[len(c)-1])
+	case kindText:
+	}
+	if s.Path == "http" || s.Path == "admin" {
+		return "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4", quote("127.0.0.1:2")
+	}
+	return "two", "three", "four", quote("two")
+}
+
+// asFile writes one setting as a file.
+func asFile(path, text string) string {
+	if block, attribute, inner := strings.Cut(path, "."); inner {
+		return block + " {\n  " + attribute + " = " + text + "\n}\n"
+	}
+	return path + " = " + text + "\n"
+}
+
+// Each setting, of whatever kind, is taken from the flag before the environment before the file.
+func TestPrecedence(t *testing.T) {
+	for _, s := range NewLoader().Settings() {
+		t.Run(s.Path, func(t *testing.T) {
+			inFile, inEnv, inFlag, fileText := samples(s)
+			file, env, args := asFile(s.Path, fileText), []string{s.Env() + "=" + inEnv}, []string{"--" + s.Flag() + "=" + inFlag}
+			if s.NotInFile {
+				file = ""
+			}
+			// What a setting needs beside it to be accepted does not matter here: values are taken before that.
+			value := func(file string, env []string, args ...string) (string, Origin) {
+				l := NewLoader()
+				flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+				l.AddFlags(flags)
+				if file != "" {
+					path := filepath.Join(t.TempDir(), "q.hcl")
+					require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+					args = append(args, "--config", path)
+				}
+				require.NoError(t, flags.Parse(args))
+				loaded, err := l.load(env, nil)
+				require.NoError(t, err)
+				e := effective(t, loaded, s.Path)
+				return e.Value(), e.Origin
+			}
+			if file != "" {
+				got, origin := value(file, nil)
+				assert.Equal(t, inFile, got)
+				assert.Equal(t, FromFile, origin)
+			}
+			got, origin := value(file, env)
+			assert.Equal(t, inEnv, got)
+			assert.Equal(t, FromEnvironment, origin)
+			got, origin = value(file, env, args...)
+			assert.Equal(t, inFlag, got)
+			assert.Equal(t, FromFlag, origin)
+			got, origin = value(file, nil, args...)
+			assert.Equal(t, inFlag, got)
+			assert.Equal(t, FromFlag, origin)
+		})
+	}
+}
+
+func TestValuesReachTheConfiguration(t *testing.T) {
+	l, err := load(t, `
+listen        = ["127.0.0.1:1", "unix:/run/q"]
+durability    = "interval"
+sync_interval = "20ms"
+auth          = "off"
+
+queue {
+  lease        = "1m"
+  max_attempts = 3
+}
+limits {
+  payload_max = "64KiB"
+  lease_max   = "2d"
+}
+log {
+  level  = "warn"
+  format = "json"
+}
+`, []string{"QUEUED_SHARDS=4", "QUEUED_HTTP=", "HOME=/x"}, "--admin", "localhost:2", "--insecure")
+	require.NoError(t, err)
+	n := l.Config.Node
+	assert.Equal(t, []string{"127.0.0.1:1", "unix:/run/q"}, n.Listen)
+	assert.Equal(t, storage.Interval, n.Durability)
+	assert.Equal(t, 20*time.Millisecond, n.SyncInterval)
+	assert.False(t, n.Auth)
+	assert.True(t, n.Insecure)
+	assert.Equal(t, 4, n.Shards)
+	assert.Empty(t, n.HTTP, "an empty variable says something too")
+	assert.Equal(t, "localhost:2", n.Admin)
+	assert.EqualValues(t, 60_000, n.Queue.LeaseMs)
+	assert.EqualValues(t, 3, n.Queue.MaxAttempts)
+	assert.Equal(t, 64<<10, n.Limits.PayloadBytesMax)
+	assert.EqualValues(t, 2*24*3600_000, n.Limits.LeaseMsMax)
+	assert.Equal(t, slog.LevelWarn, l.Config.LogLevel)
+	assert.Equal(t, LogJSON, l.Config.LogFormat)
+	assert.Equal(t, "q.hcl:8:3", effective(t, l, "queue.lease").At)
+	assert.Equal(t, "QUEUED_SHARDS", effective(t, l, "shards").At)
+	assert.Equal(t, "--admin", effective(t, l, "admin").At)
+}
+
+func TestRepeatedFlags(t *testing.T) {
+	l, err := load(t, "", nil, "--listen", "127.0.0.1:1,127.0.0.1:2", "--listen", "unix:/s", "--shards", "2", "--shards", "3")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"127.0.0.1:1", "127.0.0.1:2", "unix:/s"}, l.Config.Node.Listen)
+	assert.Equal(t, 3, l.Config.Node.Shards, "the last one holds")
+}
+
+func TestTheEnvironmentNamesTheFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.hcl", []byte("shards = 2"), 0o600))
+	require.NoError(t, os.WriteFile("b.hcl", []byte("shards = 3"), 0o600))
+	l, err := load(t, "", []string{"QUEUED_CONFIG=a.hcl"})
+	require.NoError(t, err)
+	assert.Equal(t, 2, l.Config.Node.Shards)
+	l, err = load(t, "", []string{"QUEUED_CONFIG=a.hcl"}, "--config", "b.hcl")
+	require.NoError(t, err)
+	assert.Equal(t, 3, l.Config.Node.Shards)
+}
+
+// Everything that is wrong, wherever it is, comes in one report.
+func TestAllProblemsInOnePass(t *testing.T) {
+	_, err := load(t, `
+lisen = "127.0.0.1:1"
+shards = "two"
+durability = "synch"
+tls = "cert.pem"
+lease = "30s"
+new_admin_token = true
+replicas = 3
+sync_interval = 10
+insecure = "yes"
+data = shards
+http = null
+listen = [1]
+
+queue {
+  lease = "30"
+  max_atempts = 3
+  deeper {
+  }
+}
+
+limits "x" {
+  payload_max = "1GiB"
+  batch_max = 1.5
+  error_max = 9
+}
+
+queu {
+}
+
+log {
+}
+
+log {
+}
+
+admin {
+}
+`, []string{"QUEUED_SHARDS=0", "QUEUED_AUTH=maybe"}, "--log-level", "wran", "--queue-lease", "never", "--listen", ",")
+	assert.Equal(t, []string{
+		`q.hcl:2:1: unknown attribute lisen in the file: did you mean listen?`,
+		`q.hcl:3:10: shards is string: write a whole number, without quotes`,
+		`q.hcl:4:1: durability "synch" is none of "sync", "interval", "none": did you mean "sync"?`,
+		`q.hcl:5:1: unknown attribute tls in the file: tls is a block: write tls { ... } without =`,
+		`q.hcl:6:1: unknown attribute lease in the file: did you mean lease in queue?`,
+		`q.hcl:7:1: new_admin_token is not for the file: it would take effect at every start: pass --new-admin-token to one`,
+		`q.hcl:8:1: unknown attribute replicas in the file: the attributes here are: listen, http, admin, insecure, address_file, data, shards, durability, sync_interval, stall_max, auth`,
+		`q.hcl:9:17: sync_interval is number: write a string with the unit, as in "30s"`,
+		`q.hcl:10:12: insecure is string: write true or false, without quotes`,
+		`q.hcl:11:8: Variables not allowed: Variables may not be used here`,
+		`q.hcl:12:8: http is dynamic: write a string, in quotes`,
+		`q.hcl:13:10: listen is tuple: write a list of strings, as in ["127.0.0.1:7070"]`,
+		`q.hcl:16:3: lease in queue "30" has no unit: write "30s" for seconds`,
+		`q.hcl:17:3: unknown attribute max_atempts in the block queue: did you mean max_attempts?`,
+		`q.hcl:18:3: unknown block deeper in the block queue`,
+		`q.hcl:22:8: the block limits takes no name: write limits { ... }`,
+		`q.hcl:23:3: payload_max in limits "1GiB" is not from 1B to 12MiB`,
+		`q.hcl:24:3: batch_max in limits "1.5" is not a whole number from 1 to 1000`,
+		`q.hcl:25:15: error_max in limits is number: write a string with the unit, as in "64KiB"`,
+		`q.hcl:28:1: unknown block queu in the file: did you mean queue?`,
+		`q.hcl:34:1: the block log is there twice: put everything into the one at q.hcl:31:1`,
+		`q.hcl:37:1: unknown block admin in the file: admin is an attribute: write admin = ...`,
+		`--listen: "," has an empty item: name at least one, with a comma between two`,
+		`QUEUED_SHARDS: "0" is not from 1 to 32`,
+		`QUEUED_AUTH: "maybe" is none of "on", "off"`,
+		`--queue-lease: "never" is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`,
+		`--log-level: "wran" is none of "debug", "info", "warn", "error": did you mean "warn"?`,
+	}, problems(t, err))
+}
+
+func TestFilesThatAreNone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("large", make([]byte, fileBytesMax+1), 0o600))
+	require.NoError(t, os.WriteFile("binary", []byte("\x00\xff{\x80"), 0o600))
+	require.NoError(t, os.WriteFile("deep", []byte("a = "+strings.Repeat("[", fileBytesMax-10)), 0o600))
+	require.NoError(t, os.WriteFile("operators", []byte("a = "+strings.Repeat("a?", fileBytesMax/2-10)), 0o600))
+	require.NoError(t, os.WriteFile("open", []byte("queue {\n  lease = \"1s\"\n"), 0o600))
+	require.NoError(t, os.WriteFile("twice", []byte("shards = 1\nshards = 2\n"), 0o600))
+	for path, want := range map[string]string{
+		"missing":   "missing: can't be read: no such file or directory",
+		".":         ".: is not a regular file: name a file in HCL",
+		"large":     "large: is larger than 64KiB: name a configuration file",
+		"binary":    "binary:1:1: ",
+		"deep":      "deep:1:21: brackets or operators nest too deep: write values out",
+		"operators": "operators:1:406: brackets or operators nest too deep: write values out",
+		"open":      "open:1:7: Unclosed configuration block",
+		"twice":     "twice:2:1: Attribute redefined",
+	} {
+		_, err := load(t, "", nil, "--config", path)
+		assert.Contains(t, problems(t, err)[0], want, path)
+	}
+}
+
+func TestProblemsAreBounded(t *testing.T) {
+	_, err := load(t, strings.Repeat("nonsense {\n}\n", problemsMax+7), nil)
+	lines := problems(t, err)
+	assert.Len(t, lines, problemsMax+1)
+	assert.Equal(t, "and 7 more problems", lines[problemsMax])
+}
+
+// Settings that are well each and wrong together are refused too.
+func TestTheServersOwnChecks(t *testing.T) {
+	_, err := load(t, "listen = \"nowhere\"\n", nil, "--admin", "here", "--http", "")
+	lines := problems(t, err)
+	require.Len(t, lines, 2)
+	assert.Contains(t, lines[0], `q.hcl: listen address "nowhere"`)
+	assert.Contains(t, lines[1], `q.hcl: admin address "here"`)
+
+	_, err = load(t, "", nil, "--queue-backoff-initial", "1h", "--queue-lease", "2d", "--queue-max-attempts", "2000", "--limits-delay-max", "1m")
+	assert.Equal(t, []string{
+		"configuration: queue.backoff_initial, 1h, is above queue.backoff_max, 10m: lower one, or raise the other",
+		"configuration: queue.backoff_max, 10m, is above limits.delay_max, 1m: lower one, or raise the other",
+		"configuration: queue.lease, 2d, is above limits.lease_max, 1d: lower one, or raise the other",
+		"configuration: queue.max_attempts, 2000, is above limits.attempts_max, 1000: lower one, or raise the other",
+	}, problems(t, err))
+}
+
+func TestMisspeltVariablesAreWarnedOf(t *testing.T) {
+	l, err := load(t, "", []string{
+		"QUEUED_DURABILTY=none", "QUEUED_TOKEN=x", "QUEUED_SERVICE_HOST=10.0.0.1", "QUEUED_PORT_7070_TCP_ADDR=10.0.0.1", "QUEUE_SHARDS=2", "broken",
+	})
+	require.NoError(t, err)
+	assert.Equal(t, []Problem{{At: "QUEUED_DURABILTY", Message: "there is no such environment variable", Remedy: "did you mean QUEUED_DURABILITY?"}}, l.Warnings)
+	assert.Equal(t, storage.Sync, l.Config.Node.Durability)
+}
+
+// The names of flags, variables and attributes follow from the path and differ from each other.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{FileFlag: true, FileEnv: true}
+	for _, s := range NewLoader().Settings() {
+		for _, name := range []string{s.Flag(), s.Env()} {
+			assert.False(t, seen[name], name)
+			seen[name] = true
+		}
+		assert.Equal(t, s.Env(), EnvPrefix+strings.ToUpper(strings.ReplaceAll(s.Flag(), "-", "_")))
+		assert.Contains(t, Groups(), s.Group)
+		assert.NotEmpty(t, s.Usage)
+		assert.NotContains(t, s.Usage, "|", "it would break the table")
+		if s.Value() != "" {
+			assert.NoError(t, s.value.set([]string{s.Value()}), "%s: the default is one that could be said", s.Path)
+		}
+	}
+}
+
+// The README's tables are those that the settings make. Run this test with -update to write them.
+func TestTheREADMEDocumentsEverySetting(t *testing.T) {
+	const path, begin, end = "../README.md", "<!-- settings: written by go test ./config -update -->\n\n", "<!-- end of settings -->"
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	before, rest, found := strings.Cut(string(text), begin)
+	require.True(t, found)
+	was, after, found := strings.Cut(rest, end)
+	require.True(t, found)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(before+begin+Markdown()+end+after), 0o644))
+		return
+	}
+	assert.Equal(t, Markdown(), was, "run go test ./config -update")
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add("shards = 2\nqueue {\n  lease = \"1m\"\n}\n")
+	f.Add("listen = [\"a\", ")
+	f.Add("tls \"x\" {\n cert = \"${file}\"\n}")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > fileBytesMax {
+			return
+		}
+		path := filepath.Join(t.TempDir(), "q.hcl")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		l := NewLoader()
+		l.file = path
+		loaded, err := l.Load(nil, nil)
+		var p *Problems
+		if err != nil {
+			require.True(t, errors.As(err, &p))
+			require.NotEmpty(t, p.List)
+			return
+		}
+		require.NotNil(t, loaded)
+	})
+}

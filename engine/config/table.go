@@ -1,0 +1,126 @@
+package config
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Setting is one thing that can be configured.
+type Setting struct {
+	// Path is its name in the file: "sync_interval", or "tls.cert" for cert in the block tls. The flag and the
+	// environment variable follow from it.
+	Path  string
+	Group string
+	// Usage is one line on what it means, without its default.
+	Usage string
+	// NotInFile marks what is said to one start of a server and would be wrong to keep.
+	NotInFile bool
+
+	value value
+}
+
+// EnvPrefix begins the name of each environment variable.
+const EnvPrefix = "QUEUED_"
+
+// Flag is the setting's flag, without the dashes before it.
+func (s *Setting) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.Path) }
+
+// Env is the setting's environment variable.
+func (s *Setting) Env() string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(s.Path, ".", "_"))
+}
+
+// Value is the setting's present value, as the file or the environment would say it.
+func (s *Setting) Value() string { return s.value.get() }
+
+// Kind names the sort of value: text, list, choice, bool, number, duration or size.
+func (s *Setting) Kind() string { return string(s.value.kind) }
+
+// Choices are the values that a setting of the kind choice may have.
+func (s *Setting) Choices() []string { return s.value.choices }
+
+// The groups of settings, in the order of help and documentation.
+const (
+	groupListen = "Listeners"
+	groupData   = "Data"
+	groupAccess = "Access"
+	groupQueue  = "Queue defaults"
+	groupLimits = "Limits"
+	groupLog    = "Log"
+)
+
+// Groups are the groups of settings, in the order of help and documentation.
+func Groups() []string {
+	return []string{groupListen, groupData, groupAccess, groupQueue, groupLimits, groupLog}
+}
+
+// Bounds of the settings: what is beyond them is taken for a mistake.
+const (
+	longest       = 10 * 366 * day
+	payloadMax    = 12 << 20 // a call of 16 MiB must hold it
+	batchMax      = 1_000
+	attemptsMax   = 1_000_000
+	waitMax       = time.Minute
+	queuesMax     = 10_000_000
+	windowsMax    = 1 << 26
+	cacheBytesMax = 1 << 40
+	errorBytesMax = 64 << 10
+)
+
+// Table returns every setting, bound to the fields of c, which hold the defaults.
+func Table(c *Config) []*Setting {
+	n := &c.Node
+	return []*Setting{
+		{Path: "listen", Group: groupListen, value: list(&n.Listen), Usage: "where clients connect with gRPC: host:port or unix:/path; several with commas, or the flag repeated"},
+		{Path: "http", Group: groupListen, value: text(&n.HTTP), Usage: `where clients connect with REST: host:port; "" for none`},
+		{Path: "admin", Group: groupListen, value: text(&n.Admin), Usage: `admin service, probes, metrics and profiles: host:port; "" for none`},
+		{Path: "insecure", Group: groupListen, value: boolean(&n.Insecure), Usage: "listen beyond loopback though TLS or authentication is off"},
+		{Path: "address_file", Group: groupListen, value: text(&c.AddressFile), Usage: "write the pid and the addresses in use to this file, as JSON, once serving"},
+
+		{Path: "data", Group: groupData, value: text(&n.DataDir), Usage: "data folder, made if need be; one server at a time holds it"},
+		{Path: "shards", Group: groupData, value: number(&n.Shards, 1, shard.ShardsMax), Usage: "how many shards work side by side; fixed when the data folder is made"},
+		{
+			Path: "durability", Group: groupData, Usage: "when the server acknowledges: sync, after an fsync; interval, with an fsync every sync interval; none, after the write reached the system",
+			value: choice(&n.Durability, []string{"sync", "interval", "none"}, []storage.Durability{storage.Sync, storage.Interval, storage.None}),
+		},
+		{Path: "sync_interval", Group: groupData, value: duration(&n.SyncInterval, time.Millisecond, time.Minute), Usage: "how often to fsync with durability interval"},
+		{Path: "stall_max", Group: groupData, value: duration(&n.StallMax, time.Second, time.Hour), Usage: "how long a commit may be under way before the server says that it is not ready"},
+
+		{Path: "auth", Group: groupAccess, value: choice(&n.Auth, []string{"on", "off"}, []bool{true, false}), Usage: "whether calls need an access token; off makes everybody an operator"},
+		{Path: "new_admin_token", Group: groupAccess, value: boolean(&n.NewAdminToken), NotInFile: true, Usage: "make a new operator token in DATA/admin.token; the one before is revoked"},
+		{Path: "tls.cert", Group: groupAccess, value: text(&n.TLS.CertFile), Usage: "PEM file of the server's certificate and its chain; read again when it changes"},
+		{Path: "tls.key", Group: groupAccess, value: text(&n.TLS.KeyFile), Usage: "PEM file of the certificate's key"},
+		{Path: "tls.client_ca", Group: groupAccess, value: text(&n.TLS.ClientCAFile), Usage: "PEM file of the authorities that client certificates must come from; turns mTLS on"},
+
+		{Path: "queue.lease", Group: groupQueue, value: durationMs(&n.Queue.LeaseMs, time.Millisecond, longest), Usage: "how long a lease holds"},
+		{Path: "queue.max_attempts", Group: groupQueue, value: number(&n.Queue.MaxAttempts, 1, attemptsMax), Usage: "after how many failed attempts a task is dead"},
+		{Path: "queue.backoff_initial", Group: groupQueue, value: durationMs(&n.Queue.Backoff.InitialMs, time.Millisecond, longest), Usage: "wait before the second attempt"},
+		{Path: "queue.backoff_max", Group: groupQueue, value: durationMs(&n.Queue.Backoff.MaxMs, time.Millisecond, longest), Usage: "longest wait before an attempt"},
+		{Path: "queue.backoff_multiplier_percent", Group: groupQueue, value: number(&n.Queue.Backoff.MultiplierPercent, 100, 1_000), Usage: "how the wait grows with each further attempt: 100 keeps it, 200 doubles it"},
+		{Path: "queue.backoff_jitter_percent", Group: groupQueue, value: number(&n.Queue.Backoff.JitterPercent, 1, 100), Usage: "up to how much of a wait is taken off at random, so that tasks that failed together do not return together"},
+		{Path: "queue.key_window", Group: groupQueue, value: durationMs(&n.Queue.KeyWindowMs, time.Second, longest), Usage: "how long an idempotency key is remembered"},
+
+		{Path: "limits.payload_max", Group: groupLimits, value: size(&n.Limits.PayloadBytesMax, 1, payloadMax), Usage: "largest payload of a task"},
+		{Path: "limits.batch_max", Group: groupLimits, value: number(&n.Limits.BatchMax, 1, batchMax), Usage: "most tasks or settlements in one call"},
+		{Path: "limits.lease_max", Group: groupLimits, value: durationMs(&n.Limits.LeaseMsMax, time.Millisecond, longest), Usage: "longest lease that may be asked for"},
+		{Path: "limits.delay_max", Group: groupLimits, value: durationMs(&n.Limits.DelayMsMax, time.Millisecond, longest), Usage: "longest delay that may be asked for"},
+		{Path: "limits.attempts_max", Group: groupLimits, value: number(&n.Limits.AttemptsMax, 1, attemptsMax), Usage: "most attempts that may be asked for"},
+		{Path: "limits.wait_max", Group: groupLimits, value: durationMs(&n.Limits.WaitMsMax, time.Millisecond, waitMax), Usage: "longest wait of one claim"},
+		{Path: "limits.claim_queues_max", Group: groupLimits, value: number(&n.Limits.QueuesMax, 1, batchMax), Usage: "most queues in one claim"},
+		{Path: "limits.error_max", Group: groupLimits, value: size(&n.Limits.ErrorBytesMax, 1, errorBytesMax), Usage: "longest error text that a failure carries"},
+		{Path: "limits.result_max", Group: groupLimits, value: size(&n.Limits.ResultBytesMax, 1, payloadMax), Usage: "largest result of a task"},
+		{Path: "limits.ttl_max", Group: groupLimits, value: durationMs(&n.Limits.TTLMsMax, time.Millisecond, longest), Usage: "longest time to live that may be asked for"},
+		{Path: "limits.result_retention_max", Group: groupLimits, value: durationMs(&n.Limits.RetentionMsMax, time.Millisecond, longest), Usage: "longest retention of results that may be asked for"},
+		{Path: "limits.queues_max", Group: groupLimits, value: number(&n.Queue.Queues, 1, queuesMax), Usage: "most queues that each shard holds"},
+		{Path: "limits.lane_window_max", Group: groupLimits, value: number(&n.Queue.WindowTasks, 1, windowsMax), Usage: "most tasks of one queue and priority that each shard keeps in memory"},
+		{Path: "limits.windows_max", Group: groupLimits, value: number(&n.Queue.WindowsTasks, 1, windowsMax), Usage: "most tasks that all shards together keep in memory"},
+		{Path: "limits.cache_max", Group: groupLimits, value: size(&n.Queue.CacheBytesMax, 1, cacheBytesMax), Usage: "most bytes of payloads that all shards together keep in memory"},
+
+		{Path: "log.level", Group: groupLog, value: choice(&c.LogLevel, []string{"debug", "info", "warn", "error"}, []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}), Usage: "how much is logged"},
+		{Path: "log.format", Group: groupLog, value: choice(&c.LogFormat, []string{"text", "json"}, []LogFormat{LogText, LogJSON}), Usage: "how log lines are written"},
+	}
+}

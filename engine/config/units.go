@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// day is the longest unit that a duration may have: those above it differ in length.
+const day = 24 * time.Hour
+
+var errDuration = errors.New(`is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`)
+
+// ParseDuration reads a duration of whole milliseconds: as time.ParseDuration does, and whole days as in "7d".
+// It accepts neither a number without a unit nor a negative one.
+func ParseDuration(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 32)
+		if err != nil || n > uint64(math.MaxInt64/day) {
+			return 0, errDuration
+		}
+		return time.Duration(n) * day, nil
+	}
+	d, err := time.ParseDuration(text)
+	switch {
+	case err != nil || text == "0":
+		if n, err := strconv.ParseUint(text, 10, 63); err == nil {
+			return 0, fmt.Errorf("has no unit: write %q for seconds", strconv.FormatUint(n, 10)+"s")
+		}
+		return 0, errDuration
+	case d < 0:
+		return 0, errors.New("is negative: write one from 0s up")
+	case d%time.Millisecond != 0:
+		return 0, errors.New("is not a whole number of milliseconds")
+	}
+	return d, nil
+}
+
+// FormatDuration writes a duration as ParseDuration reads it: "30s", "1h30m", "7d".
+func FormatDuration(d time.Duration) string {
+	if d >= day && d%day == 0 {
+		return strconv.FormatInt(int64(d/day), 10) + "d"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// sizeUnits are the units of sizes, the longest names first: "B" ends all of them.
+var sizeUnits = []struct {
+	name  string
+	bytes uint64
+}{
+	{"TiB", 1 << 40},
+	{"GiB", 1 << 30},
+	{"MiB", 1 << 20},
+	{"KiB", 1 << 10},
+	{"B", 1},
+}
+
+// ParseSize reads a number of bytes: "64KiB", "1MiB", "512B" or "512".
+func ParseSize(text string) (uint64, error) {
+	number, factor := text, uint64(1)
+	for _, u := range sizeUnits {
+		if n, ok := strings.CutSuffix(text, u.name); ok {
+			number, factor = strings.TrimSuffix(n, " "), u.bytes
+			break
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	if err != nil {
+		return 0, errors.New(`is not a size: write a whole number with its unit (B, KiB, MiB, GiB or TiB), as in "64KiB"`)
+	}
+	if n > math.MaxInt64/factor {
+		return 0, errors.New("is too large")
+	}
+	return n * factor, nil
+}
+
+// FormatSize writes a number of bytes as ParseSize reads it, in the largest unit that leaves it whole.
+func FormatSize(bytes uint64) string {
+	for _, u := range sizeUnits {
+		if bytes >= u.bytes && bytes%u.bytes == 0 {
+			return strconv.FormatUint(bytes/u.bytes, 10) + u.name
+		}
+	}
+	return "0B"
+}

@@ -1,0 +1,209 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// kind is what sort of value a setting has.
+type kind string
+
+// The kinds, by the names that help and messages give them.
+const (
+	kindText     kind = "text"
+	kindList     kind = "list"
+	kindChoice   kind = "choice"
+	kindBool     kind = "bool"
+	kindNumber   kind = "number"
+	kindDuration kind = "duration"
+	kindSize     kind = "size"
+)
+
+// value is where a setting is kept, behind its text.
+type value struct {
+	kind kind
+	// set replaces the value by what the texts say, of which only a list may have several. The error completes a
+	// sentence that begins with the setting's name and the text.
+	set func(texts []string) error
+	get func() string
+	// choices are the texts that a choice may be.
+	choices []string
+}
+
+// one makes a setter of texts from one of a single text.
+func one(set func(text string) error) func([]string) error {
+	return func(texts []string) error {
+		if len(texts) != 1 {
+			return errors.New("is given more than once: give it one value")
+		}
+		return set(texts[0])
+	}
+}
+
+func text(at *string) value {
+	return value{
+		kind: kindText,
+		get:  func() string { return *at },
+		set: one(func(text string) error {
+			if strings.ContainsRune(text, 0) {
+				return errors.New("has a NUL character in it")
+			}
+			*at = text
+			return nil
+		}),
+	}
+}
+
+// list is one or more texts; a text may hold several, with commas between them.
+func list(at *[]string) value {
+	return value{
+		kind: kindList,
+		get:  func() string { return strings.Join(*at, ",") },
+		set: func(texts []string) error {
+			var all []string
+			for _, text := range texts {
+				for item := range strings.SplitSeq(text, ",") {
+					if item = strings.TrimSpace(item); item == "" {
+						return errors.New("has an empty item: name at least one, with a comma between two")
+					}
+					all = append(all, item)
+				}
+			}
+			if len(all) == 0 {
+				return errors.New("is empty: name at least one")
+			}
+			*at = all
+			return nil
+		},
+	}
+}
+
+// choice is one of a few texts; each has the value at its place.
+func choice[T comparable](at *T, texts []string, values []T) value {
+	return value{
+		kind:    kindChoice,
+		choices: texts,
+		get:     func() string { return texts[max(slices.Index(values, *at), 0)] },
+		set: one(func(text string) error {
+			i := slices.Index(texts, text)
+			if i < 0 {
+				remedy := ""
+				if meant := Nearest(text, texts); meant != "" {
+					remedy = fmt.Sprintf(": did you mean %q?", meant)
+				}
+				return fmt.Errorf("is none of %s%s", quotedList(texts), remedy)
+			}
+			*at = values[i]
+			return nil
+		}),
+	}
+}
+
+func quotedList(texts []string) string {
+	quoted := make([]string, len(texts))
+	for i, t := range texts {
+		quoted[i] = strconv.Quote(t)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+func boolean(at *bool) value {
+	return value{
+		kind: kindBool,
+		get:  func() string { return strconv.FormatBool(*at) },
+		set: one(func(text string) error {
+			switch text {
+			case "true", "false":
+				*at = text == "true"
+				return nil
+			}
+			return errors.New("is neither true nor false")
+		}),
+	}
+}
+
+// within says that a value is out of its range.
+func within[T cmp.Ordered](v, least, most T, format func(T) string) error {
+	if v < least || v > most {
+		return fmt.Errorf("is not from %s to %s", format(least), format(most))
+	}
+	return nil
+}
+
+type integer interface {
+	~int | ~uint32 | ~uint64
+}
+
+func number[T integer](at *T, least, most uint64) value {
+	format := func(n uint64) string { return strconv.FormatUint(n, 10) }
+	return value{
+		kind: kindNumber,
+		get:  func() string { return format(uint64(*at)) },
+		set: one(func(text string) error {
+			n, err := strconv.ParseUint(text, 10, 64)
+			if err != nil {
+				return fmt.Errorf("is not a whole number from %d to %d", least, most)
+			}
+			if err := within(n, least, most, format); err != nil {
+				return err
+			}
+			*at = T(n)
+			return nil
+		}),
+	}
+}
+
+func duration(at *time.Duration, least, most time.Duration) value {
+	return value{
+		kind: kindDuration,
+		get:  func() string { return FormatDuration(*at) },
+		set: one(func(text string) error {
+			d, err := ParseDuration(text)
+			if err == nil {
+				err = within(d, least, most, FormatDuration)
+			}
+			if err == nil {
+				*at = d
+			}
+			return err
+		}),
+	}
+}
+
+// durationMs is a duration that is kept as a number of milliseconds.
+func durationMs(at *uint64, least, most time.Duration) value {
+	d := time.Duration(*at) * time.Millisecond
+	v := duration(&d, least, most)
+	set := v.set
+	v.get = func() string { return FormatDuration(time.Duration(*at) * time.Millisecond) }
+	v.set = func(texts []string) error {
+		err := set(texts)
+		if err == nil {
+			*at = uint64(d.Milliseconds())
+		}
+		return err
+	}
+	return v
+}
+
+func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
+	return value{
+		kind: kindSize,
+		get:  func() string { return FormatSize(uint64(*at)) },
+		set: one(func(text string) error {
+			n, err := ParseSize(text)
+			if err == nil {
+				err = within(n, least, most, FormatSize)
+			}
+			if err == nil {
+				*at = T(n)
+			}
+			return err
+		}),
+	}
+}
