@@ -111,3 +111,11 @@ func writeSecret(path, secret string) error {
 	}
 	return nil
 }
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

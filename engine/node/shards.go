@@ -1,9 +1,9 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -43,7 +43,7 @@ func (n *Node) openStores(c Config) error {
 	var all sync.WaitGroup
 	for i := range c.Shards {
 		all.Go(func() {
-			dir := filepath.Join(c.DataDir, shardsDir, fmt.Sprintf("%04d", i))
+			dir := storage.ShardFolder(c.DataDir, i)
 			if errs[i] = os.MkdirAll(dir, 0o700); errs[i] == nil {
 				stores[i], errs[i] = storage.Open(dir, o)
 			}
@@ -72,76 +72,22 @@ func shareOf(c queue.Config, shards int) queue.Config {
 	return c
 }
 
-const (
-	layoutFile   = "node.json"
-	layoutFormat = 1
-	shardsDir    = "shards"
-)
-
-// layout is what the first start settles for a data folder: ids and the places of tasks rest on it.
-type layout struct {
-	Format int `json:"format"`
-	Shards int `json:"shards"`
-}
-
 // settleLayout writes how many shards a new data folder has, and refuses another number for an old one.
 func settleLayout(dir string, shards int) error {
-	if err := os.MkdirAll(filepath.Join(dir, shardsDir), 0o700); err != nil {
+	if err := storage.CheckDataFolder(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, storage.ShardsFolder), 0o700); err != nil {
 		return fmt.Errorf("make the data folder: %w", err)
 	}
-	path := filepath.Join(dir, layoutFile)
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return writeLayout(path, layout{Format: layoutFormat, Shards: shards})
-	}
-	if err != nil {
-		return fmt.Errorf("read the data folder's layout: %w", err)
-	}
-	var l layout
-	if err := json.Unmarshal(text, &l); err != nil {
-		return fmt.Errorf("%s: %w: restore it, or the data folder from a backup", path, err)
-	}
+	settled, err := storage.ReadLayout(dir)
 	switch {
-	case l.Format > layoutFormat:
-		return fmt.Errorf("%s has format %d, this server reads format %d: use a newer server", path, l.Format, layoutFormat)
-	case l.Format < 1 || l.Shards < 1 || l.Shards > shard.ShardsMax:
-		return fmt.Errorf("%s says format %d and %d shards, which no server wrote: restore it, or the data folder from a backup", path, l.Format, l.Shards)
-	case l.Shards != shards:
-		return fmt.Errorf("the number of shards of data folder %s is %d, not %d: start with %d, or with another data folder", dir, l.Shards, shards, l.Shards)
+	case errors.Is(err, fs.ErrNotExist):
+		return storage.WriteLayout(dir, shards) // no shard may be made before
+	case err != nil:
+		return fmt.Errorf("%w: restore it, or the data folder from a backup", err)
+	case settled != shards:
+		return fmt.Errorf("the number of shards of data folder %s is %d, not %d: start with %d, or with another data folder", dir, settled, shards, settled)
 	}
 	return nil
-}
-
-// writeLayout writes the file whole or not at all, and durably: no shard may be made before.
-func writeLayout(path string, l layout) (err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("write the data folder's layout: %w", err)
-		}
-	}()
-	text, err := json.Marshal(l)
-	if err != nil {
-		return err
-	}
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

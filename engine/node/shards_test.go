@@ -105,12 +105,12 @@ func TestTheNumberOfShardsIsSettledOnce(t *testing.T) {
 
 func TestABadLayoutIsRefused(t *testing.T) {
 	for content, want := range map[string]string{
-		`{"format":2,"shards":1}`:  "format 2, this server reads format 1: use a newer server",
-		`{"format":0,"shards":1}`:  "which no server wrote",
-		`{"format":1,"shards":0}`:  "which no server wrote",
-		`{"format":1,"shards":99}`: "which no server wrote",
-		`{`:                        "restore it",
-		``:                         "restore it",
+		`{"format":2,"shards":1}`:     "format 2, this server reads format 1: use a newer server",
+		`{"format":0,"shards":1}`:     "which no server wrote",
+		`{"format":1,"shards":0}`:     "which no server wrote",
+		`{"format":1,"shards":99999}`: "which no server wrote",
+		`{`:                           "restore it",
+		``:                            "restore it",
 	} {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "node.json"), []byte(content), 0o600))
@@ -121,6 +121,15 @@ func TestABadLayoutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "node.json"), 0o700))
 	assert.Contains(t, refused(t, shardsConfig(dir, 1)), "read the data folder's layout")
+}
+
+func TestWhatIsNoDataFolderIsRefused(t *testing.T) {
+	for name, want := range map[string]string{"restoring": "holds a restore that did not finish", "manifest.json": "is a backup"} {
+		dir := t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		assert.Contains(t, refused(t, shardsConfig(dir, 1)), want)
+		assert.NoDirExists(t, filepath.Join(dir, "shards"))
+	}
 }
 
 // A start that broke off before the layout was written begins anew; one shard that can't be opened fails the node,

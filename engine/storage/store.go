@@ -21,6 +21,9 @@ type Options struct {
 	SyncInterval time.Duration // with Interval; 0 means DefaultSyncInterval
 	FS           vfs.FS        // nil: the operating system's
 	Log          *slog.Logger
+	// ReadOnly opens a store that exists, to look at: what its log holds is read into memory, and nothing is written
+	// but the lock. NewBatch must not be called.
+	ReadOnly bool
 	// Fatal is called, with what happened, when the store can't go on: a write or fsync of the log
 	// failed. It must not return to the caller in a server; nil means log and exit with status 1.
 	Fatal func(problem string)
@@ -122,7 +125,10 @@ func Open(dir string, o Options) (*Store, error) {
 		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
+		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
+		EventListener:               &pebble.EventListener{DataCorruption: logger.damaged(o.ReadOnly)},
+		ReadOnly:                    o.ReadOnly,
 	})
 	if err != nil {
 		if errors.Is(err, syscall.EAGAIN) {
@@ -205,6 +211,18 @@ func (l pebbleLog) Fatalf(format string, args ...any) {
 		return
 	}
 	os.Exit(1)
+}
+
+// damaged returns what is done when a block does not match its checksum. A server stops: what it would answer from then
+// on may be wrong. Who only looks is told by the read that failed.
+func (l pebbleLog) damaged(readOnly bool) func(pebble.DataCorruptionInfo) {
+	return func(info pebble.DataCorruptionInfo) {
+		if readOnly {
+			l.Errorf("%s is damaged: %v", info.Path, info.Details)
+			return
+		}
+		l.Fatalf("%s is damaged: %v", info.Path, info.Details)
+	}
 }
 
 func (pebbleLog) Eventf(context.Context, string, ...any) {}

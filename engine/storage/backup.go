@@ -1,0 +1,305 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A backup is a folder:
+//
+//	manifest.json      what the backup is; written last, so that a folder without one is no backup
+//	shards/0000/...    a checkpoint of each shard's store, as Store.Checkpoint writes it
+//
+// The manifest has the SHA-256 of every other file, as sha256sum would print it, and of itself.
+
+// ManifestName is the manifest's name in a backup's folder.
+const ManifestName = "manifest.json"
+
+// ShardsFolder is the folder, in a backup as in a data folder, that has one folder for each shard.
+const ShardsFolder = "shards"
+
+// ShardFolder returns where a shard's store is in a data folder or a backup.
+func ShardFolder(dir string, shard int) string {
+	return filepath.Join(dir, ShardsFolder, fmt.Sprintf("%04d", shard))
+}
+
+// manifestFormat is the newest format that this code reads, and the one it writes.
+const manifestFormat = 1
+
+// Manifest describes a backup.
+type Manifest struct {
+	Format      int          `json:"format"`
+	CreatedAtMs int64        `json:"created_at_ms"`
+	Version     string       `json:"version"` // of the server that made it
+	Shards      int          `json:"shards"`
+	Files       []BackupFile `json:"files"` // all but the manifest, by path
+	// SHA256 is the sum of the manifest as it is with an empty SHA256.
+	SHA256 string `json:"sha256"`
+}
+
+// BackupFile is one file of a backup.
+type BackupFile struct {
+	Path   string `json:"path"` // within the backup, with slashes
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Bytes is the size of all files together.
+func (m *Manifest) Bytes() (n int64) {
+	for _, f := range m.Files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// encode returns the manifest as it is written, with its sum in place.
+func (m Manifest) encode() ([]byte, error) {
+	m.SHA256 = ""
+	text, err := json.MarshalIndent(m, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("encode the manifest: %w", err)
+	}
+	sum := sha256.Sum256(text)
+	m.SHA256 = hex.EncodeToString(sum[:])
+	if text, err = json.MarshalIndent(m, "", " "); err != nil {
+		return nil, fmt.Errorf("encode the manifest: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// WriteManifest finishes a backup: it reads every file that is in dir, and writes the manifest, whole or not at all.
+// Of m, CreatedAtMs, Version and Shards are the caller's. It returns the manifest as written.
+func WriteManifest(ctx context.Context, dir string, m Manifest) (Manifest, error) {
+	m.Format, m.Files = manifestFormat, nil
+	paths, err := backupPaths(dir)
+	if err != nil {
+		return m, err
+	}
+	for _, path := range paths {
+		sum := sha256.New()
+		n, err := copyFile(ctx, filepath.Join(dir, filepath.FromSlash(path)), sum)
+		if err != nil {
+			return m, fmt.Errorf("sum the backup: %w", err)
+		}
+		m.Files = append(m.Files, BackupFile{Path: path, Bytes: n, SHA256: hexSum(sum)})
+	}
+	if err := m.check(); err != nil {
+		return m, fmt.Errorf("the backup in %s: %w", dir, err)
+	}
+	text, err := m.encode()
+	if err != nil {
+		return m, err
+	}
+	if err := writeWhole(filepath.Join(dir, ManifestName), text); err != nil {
+		return m, fmt.Errorf("write the manifest: %w", err)
+	}
+	return m, json.Unmarshal(text, &m)
+}
+
+// manifestBytesMax bounds what is read of a manifest: about a hundred bytes for a file.
+const manifestBytesMax = 64 << 20
+
+// ReadManifest reads the manifest of the backup in dir and checks it. It reads no other file.
+func ReadManifest(dir string) (m Manifest, err error) {
+	text, err := readBounded(filepath.Join(dir, ManifestName), manifestBytesMax)
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("%s is no finished backup: it has no %s", dir, ManifestName)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read the manifest: %w", err)
+	}
+	var newer struct {
+		Format int `json:"format"`
+	}
+	if json.Unmarshal(text, &newer) == nil && newer.Format > manifestFormat {
+		return m, fmt.Errorf("the backup in %s has format %d, this program reads format %d: use a newer one", dir, newer.Format, manifestFormat)
+	}
+	damaged := func(how string) error {
+		return fmt.Errorf("%s is damaged: %s", filepath.Join(dir, ManifestName), how)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, damaged(err.Error())
+	}
+	if same, err := m.encode(); err != nil || !bytes.Equal(same, text) {
+		return m, damaged("it is not what its sum says")
+	}
+	if err := m.check(); err != nil {
+		return m, damaged(err.Error())
+	}
+	return m, nil
+}
+
+// shardsMax bounds the shards of a data folder: an id has two bytes for its shard.
+const shardsMax = 1 << 16
+
+// check looks for what no server writes.
+func (m *Manifest) check() error {
+	if m.Format < 1 || m.Shards < 1 || m.Shards > shardsMax {
+		return fmt.Errorf("format %d with %d shards is no backup", m.Format, m.Shards)
+	}
+	for i, f := range m.Files {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) || i > 0 && f.Path <= m.Files[i-1].Path {
+			return fmt.Errorf("file %q is out of place", f.Path)
+		}
+	}
+	for shard := range m.Shards {
+		prefix := filepath.ToSlash(ShardFolder("", shard)) + "/"
+		if !slices.ContainsFunc(m.Files, func(f BackupFile) bool { return strings.HasPrefix(f.Path, prefix) }) {
+			return fmt.Errorf("shard %d of %d has no files", shard, m.Shards)
+		}
+	}
+	return nil
+}
+
+// problemsMax bounds how many problems of a backup or a store are named.
+const problemsMax = 20
+
+// VerifyBackup checks the manifest of the backup in dir and every file against it, and names each file that is
+// missing, changed or not of the backup. It writes nothing.
+func VerifyBackup(ctx context.Context, dir string) (Manifest, error) {
+	m, err := ReadManifest(dir)
+	if err != nil {
+		return m, err
+	}
+	return m, m.verifyFiles(ctx, dir, func(string) io.Writer { return io.Discard })
+}
+
+// verifyFiles reads every file, into what to returns for its path, and checks it.
+func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path string) io.Writer) error {
+	paths, err := backupPaths(dir)
+	if err != nil {
+		return err
+	}
+	var problems []error
+	note := func(err error) { problems = append(problems, err) }
+	for _, f := range m.Files {
+		if err := m.verifyFile(ctx, dir, f, to(f.Path)); err != nil {
+			note(err)
+		}
+		if ctx.Err() != nil || len(problems) == problemsMax {
+			return errors.Join(problems...)
+		}
+	}
+	for _, path := range paths {
+		_, listed := slices.BinarySearchFunc(m.Files, path, func(f BackupFile, path string) int { return strings.Compare(f.Path, path) })
+		if !listed && len(problems) < problemsMax {
+			note(fmt.Errorf("%s is in the backup's folder and not of the backup: remove it", filepath.Join(dir, path)))
+		}
+	}
+	return errors.Join(problems...)
+}
+
+func (*Manifest) verifyFile(ctx context.Context, dir string, f BackupFile, to io.Writer) error {
+	path := filepath.Join(dir, filepath.FromSlash(f.Path))
+	sum := sha256.New()
+	n, err := copyFile(ctx, path, io.MultiWriter(sum, to))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is missing", path)
+	case err != nil:
+		return err
+	case n != f.Bytes:
+		return fmt.Errorf("%s is damaged: it has %d bytes, not %d", path, n, f.Bytes)
+	case hexSum(sum) != f.SHA256:
+		return fmt.Errorf("%s is damaged: its SHA-256 is not the one in the manifest", path)
+	}
+	return nil
+}
+
+func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
+
+// backupPaths returns the files in dir but for the manifest, with slashes and in order. What is neither a file nor a
+// folder has no place in a backup.
+func backupPaths(dir string) (paths []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if !entry.Type().IsRegular() {
+			return fmt.Errorf("%s is no regular file: remove it", path)
+		}
+		relative, err := filepath.Rel(dir, path)
+		if err == nil && relative != ManifestName {
+			paths = append(paths, filepath.ToSlash(relative))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the backup: %w", err)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// copyFile copies a file's content until the end, or until ctx ends.
+func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer closeAfter(f, &err)
+	return io.Copy(to, &contextReader{ctx, f})
+}
+
+// contextReader reads until its context ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c *contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+func readBounded(path string, most int64) (text []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAfter(f, &err)
+	text, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return text, err
+}
+
+// writeWhole writes a file so that it is there with all of its content or not at all, also after a power loss.
+func writeWhole(path string, text []byte) error {
+	tmp := path + ".tmp"
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,291 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// newBackup makes a backup of two shards, some of it in tables and some in the log.
+func newBackup(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "backup")
+	for shard := range 2 {
+		store, err := Open(t.TempDir(), Options{Durability: Sync})
+		require.NoError(t, err)
+		putTasks(t, store, 1, 50)
+		require.NoError(t, store.db.Flush())
+		putTasks(t, store, 51, 20)
+		require.NoError(t, os.MkdirAll(filepath.Dir(ShardFolder(dir, shard)), 0o700))
+		require.NoError(t, store.Checkpoint(ShardFolder(dir, shard)))
+		require.NoError(t, store.Close())
+	}
+	_, err := WriteManifest(t.Context(), dir, Manifest{CreatedAtMs: 1_700_000_000_000, Version: "v1", Shards: 2})
+	require.NoError(t, err)
+	return dir
+}
+
+// putTasks stores n tasks from a seq on, and a queue record that counts all up to them.
+func putTasks(t *testing.T, s *Store, from, n uint64) {
+	t.Helper()
+	b := s.NewBatch()
+	for seq := from; seq < from+n; seq++ {
+		ref := queue.Ref{Queue: 1, Seq: seq}
+		b.PutTask(ref, queue.Task{EnqueuedAtMs: 1, Payload: bytes.Repeat([]byte{byte(seq)}, 100)})
+	}
+	b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "mail", NextSeq: from + n, Counts: queue.Counts{Enqueued: from + n - 1, Fresh: from + n - 1}})
+	b.PutMeta(queue.Meta{NextBatch: 1, NextQueue: 2})
+	commitBatch(t, b)
+}
+
+func commitBatch(t *testing.T, b *Batch) {
+	t.Helper()
+	c, err := b.Submit()
+	require.NoError(t, err)
+	require.NoError(t, c.Wait())
+}
+
+// tree is every file of a folder with its content.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	}))
+	return files
+}
+
+func TestABackupIsRestored(t *testing.T) {
+	backup := newBackup(t)
+	before := tree(t, backup)
+	for name, data := range map[string]string{"new": filepath.Join(t.TempDir(), "data"), "empty": t.TempDir()} {
+		r, err := Restore(t.Context(), backup, data)
+		require.NoError(t, err, name)
+		assert.Equal(t, Holding{Queues: 2, Tasks: 140}, r.Holding)
+		assert.Equal(t, 2, r.Manifest.Shards)
+		assert.Equal(t, "v1", r.Manifest.Version)
+		require.NoError(t, CheckDataFolder(data))
+		shards, err := ReadLayout(data)
+		require.NoError(t, err)
+		assert.Equal(t, 2, shards)
+		for shard := range 2 {
+			store, err := Open(ShardFolder(data, shard), Options{Durability: Sync})
+			require.NoError(t, err)
+			audited, err := store.Audit()
+			require.NoError(t, err)
+			require.Len(t, audited, 1)
+			assert.EqualValues(t, 70, audited[0].Stored)
+			require.NoError(t, store.Close())
+		}
+	}
+	assert.Equal(t, before, tree(t, backup), "the backup is not touched")
+}
+
+// Whatever byte of a backup is flipped, the restore finds it, names the file and leaves nothing behind.
+func TestAFlippedByteIsFoundAndNamed(t *testing.T) {
+	backup := newBackup(t)
+	files := tree(t, backup)
+	require.Greater(t, len(files), 8)
+	for path, text := range files {
+		if len(text) == 0 {
+			continue
+		}
+		for _, at := range []int{0, len(text) / 2, len(text) - 1} {
+			flipped := []byte(text)
+			flipped[at] ^= 1
+			require.NoError(t, os.WriteFile(path, flipped, 0o600))
+			data := filepath.Join(t.TempDir(), "data")
+			_, err := Restore(t.Context(), backup, data)
+			require.Error(t, err, "%s at %d", path, at)
+			assert.Contains(t, err.Error(), path)
+			assert.Contains(t, err.Error(), "is damaged")
+			assert.NoDirExists(t, data)
+			_, err = VerifyBackup(t.Context(), backup)
+			assert.ErrorContains(t, err, path)
+		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	_, err := VerifyBackup(t.Context(), backup)
+	require.NoError(t, err)
+}
+
+func TestAFlippedBitOfAManifestIsFound(t *testing.T) {
+	text, err := Manifest{Format: 1, Shards: 1, Version: "v1", CreatedAtMs: 1, Files: []BackupFile{{Path: "shards/0000/x", Bytes: 1, SHA256: "00"}}}.encode()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for at := range text {
+		for bit := range 8 {
+			flipped := bytes.Clone(text)
+			flipped[at] ^= 1 << bit
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), flipped, 0o600))
+			_, err := ReadManifest(dir)
+			require.Error(t, err, "byte %d, bit %d", at, bit)
+		}
+	}
+}
+
+func TestFilesThatAreMissingShortOrTooMany(t *testing.T) {
+	backup := newBackup(t)
+	m, err := ReadManifest(backup)
+	require.NoError(t, err)
+	full := slices.DeleteFunc(m.Files, func(f BackupFile) bool { return f.Bytes == 0 })
+	gone := filepath.Join(backup, filepath.FromSlash(full[0].Path))
+	short := filepath.Join(backup, filepath.FromSlash(full[1].Path))
+	text, err := os.ReadFile(short)
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(os.Remove(gone), os.WriteFile(short, text[:len(text)-1], 0o600), os.WriteFile(filepath.Join(backup, "extra"), nil, 0o600)))
+	_, err = VerifyBackup(t.Context(), backup)
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), gone+" is missing")
+	assert.Contains(t, err.Error(), short+" is damaged: it has")
+	assert.Contains(t, err.Error(), filepath.Join(backup, "extra")+" is in the backup's folder and not of the backup")
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(backup, "link")))
+	_, err = VerifyBackup(t.Context(), backup)
+	assert.ErrorContains(t, err, "link is no regular file")
+}
+
+// manifest writes a manifest that is what its sum says.
+func manifest(t *testing.T, m Manifest) string {
+	t.Helper()
+	text, err := m.encode()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600))
+	return dir
+}
+
+func TestManifestsThatAreRefused(t *testing.T) {
+	file := func(path string) []BackupFile { return []BackupFile{{Path: path}} }
+	for name, c := range map[string]struct {
+		dir  string
+		want string
+	}{
+		"none":              {t.TempDir(), "is no finished backup: it has no manifest.json"},
+		"newer":             {manifest(t, Manifest{Format: 2, Shards: 1}), "has format 2, this program reads format 1: use a newer one"},
+		"no format":         {manifest(t, Manifest{Shards: 1, Files: file("shards/0000/x")}), "is damaged: format 0"},
+		"no shards":         {manifest(t, Manifest{Format: 1}), "is damaged: format 1 with 0 shards is no backup"},
+		"too many shards":   {manifest(t, Manifest{Format: 1, Shards: 1 << 20}), "is no backup"},
+		"shard without any": {manifest(t, Manifest{Format: 1, Shards: 2, Files: file("shards/0000/x")}), "shard 1 of 2 has no files"},
+		"outside":           {manifest(t, Manifest{Format: 1, Shards: 1, Files: file("../x")}), `file "../x" is out of place`},
+		"absolute":          {manifest(t, Manifest{Format: 1, Shards: 1, Files: file("/etc/passwd")}), `file "/etc/passwd" is out of place`},
+		"twice":             {manifest(t, Manifest{Format: 1, Shards: 1, Files: append(file("shards/0000/x"), file("shards/0000/x")...)}), "is out of place"},
+	} {
+		_, err := ReadManifest(c.dir)
+		require.ErrorContains(t, err, c.want, name)
+		_, err = Restore(t.Context(), c.dir, filepath.Join(t.TempDir(), "data"))
+		assert.ErrorContains(t, err, c.want, name)
+	}
+	dir := t.TempDir()
+	for _, text := range []string{"", "{", "[]", `{"format":1,"shards":1,"files":[],"sha256":"","more":1}`, strings.Repeat("[", 1000)} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), []byte(text), 0o600))
+		_, err := ReadManifest(dir)
+		assert.ErrorContains(t, err, "manifest.json is damaged", text)
+	}
+}
+
+func TestAManifestOfNothingIsNotWritten(t *testing.T) {
+	dir := t.TempDir()
+	_, err := WriteManifest(t.Context(), dir, Manifest{Shards: 1})
+	require.ErrorContains(t, err, "shard 0 of 1 has no files")
+	assert.NoFileExists(t, filepath.Join(dir, ManifestName))
+}
+
+func TestFoldersThatARestoreRefuses(t *testing.T) {
+	backup := newBackup(t)
+	full := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(full, "mine"), nil, 0o600))
+	for data, want := range map[string]string{
+		full:                          "is not empty, it has mine",
+		filepath.Join(backup, "data"): "is in the backup",
+		backup:                        "is in the backup",
+		filepath.Join(full, "mine"):   "look at the data folder",
+		filepath.Join(full, "a", "b"): "make the data folder",
+	} {
+		_, err := Restore(t.Context(), backup, data)
+		assert.ErrorContains(t, err, want, data)
+	}
+	assert.FileExists(t, filepath.Join(full, "mine"))
+}
+
+// A restore that was killed leaves a folder that no server takes; the next one starts anew.
+func TestAnInterruptedRestore(t *testing.T) {
+	backup := newBackup(t)
+	data := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(data, restoringFolder, ShardsFolder, "0000"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(data, restoringFolder, ShardsFolder, "0000", "000001.log"), []byte("half"), 0o600))
+	require.ErrorContains(t, CheckDataFolder(data), "holds a restore that did not finish")
+	_, err := Restore(t.Context(), backup, data)
+	require.NoError(t, err)
+	require.NoError(t, CheckDataFolder(data))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	data = filepath.Join(t.TempDir(), "data")
+	_, err = Restore(ctx, backup, data)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.NoDirExists(t, data)
+
+	assert.ErrorContains(t, CheckDataFolder(backup), "is a backup")
+	assert.NoError(t, CheckDataFolder(filepath.Join(t.TempDir(), "new")))
+}
+
+// A store whose counters are wrong is not restored, though every file is as it was backed up.
+func TestCountersThatDoNotAgree(t *testing.T) {
+	store, err := Open(t.TempDir(), Options{Durability: Sync})
+	require.NoError(t, err)
+	putTasks(t, store, 1, 3)
+	b := store.NewBatch()
+	b.PutTask(queue.Ref{Queue: 1, Seq: 9}, queue.Task{EnqueuedAtMs: 1})
+	commitBatch(t, b)
+	dir := filepath.Join(t.TempDir(), "backup")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, ShardsFolder), 0o700))
+	require.NoError(t, store.Checkpoint(ShardFolder(dir, 0)))
+	require.NoError(t, store.Close())
+	_, err = WriteManifest(t.Context(), dir, Manifest{Shards: 1})
+	require.NoError(t, err)
+	data := filepath.Join(t.TempDir(), "data")
+	_, err = Restore(t.Context(), dir, data)
+	assert.ErrorContains(t, err, "queue mail of tenant t counts 3 tasks (3 ready, 0 delayed, 0 leased, 0 dead) and has 4")
+	assert.NoDirExists(t, data)
+}
+
+func TestVerifyStoreRefusesWhatIsNone(t *testing.T) {
+	_, err := VerifyStore(t.Context(), filepath.Join(t.TempDir(), "missing"))
+	assert.ErrorContains(t, err, "does not exist")
+}
+
+func FuzzManifest(f *testing.F) {
+	text, err := Manifest{Format: 1, Shards: 1, Files: []BackupFile{{Path: "shards/0000/x", Bytes: 1, SHA256: "00"}}}.encode()
+	require.NoError(f, err)
+	f.Add(text)
+	f.Add([]byte(`{"format":1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600))
+		m, err := ReadManifest(dir)
+		if err != nil {
+			return
+		}
+		again, err := m.encode()
+		require.NoError(t, err)
+		assert.Equal(t, string(text), string(again), "what is accepted is what would be written")
+		require.True(t, json.Valid(text))
+	})
+}

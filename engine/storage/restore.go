@@ -1,0 +1,210 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// restoringFolder is where, in the data folder that it makes, a restore collects what it copies. While it is there
+// the data folder is not complete.
+const restoringFolder = "restoring"
+
+// lostAndFound is there in a folder that is a file system of its own.
+const lostAndFound = "lost+found"
+
+// CheckDataFolder refuses a folder that a server must not serve from: one that a restore did not finish, and a backup,
+// which serving would change. A folder that is not there yet is in order.
+func CheckDataFolder(dir string) error {
+	for name, problem := range map[string]string{
+		restoringFolder: "holds a restore that did not finish: remove what is in it, and run 'queued restore' again",
+		ManifestName:    "is a backup: make a data folder of it with 'queued restore', or name another",
+	} {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		if err == nil {
+			return fmt.Errorf("data folder %s %s", dir, problem)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("look at the data folder: %w", err)
+		}
+	}
+	return nil
+}
+
+// Restored is what a restore made.
+type Restored struct {
+	Manifest Manifest
+	Holding  Holding // of all shards
+}
+
+// Restore makes a data folder of a backup. It copies the backup, which it never writes to, checks every file's sum on
+// the way, and opens and checks each store of the copy. The data folder must not exist or be empty; only when all is
+// well does it become one that a server takes. On an error, or when ctx ends, what was copied is removed.
+func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
+	if r.Manifest, err = ReadManifest(backup); err != nil {
+		return r, err
+	}
+	if err := checkApart(backup, data); err != nil {
+		return r, err
+	}
+	made, err := makeEmpty(data)
+	if err != nil {
+		return r, err
+	}
+	collected := filepath.Join(data, restoringFolder)
+	defer func() {
+		if err == nil {
+			return
+		}
+		err = errors.Join(err, os.RemoveAll(collected))
+		if made {
+			err = errors.Join(err, os.Remove(data))
+		}
+	}()
+	if err := os.Mkdir(collected, 0o700); err != nil {
+		return r, fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := syncFolder(data); err != nil {
+		return r, fmt.Errorf("make the data folder: %w", err)
+	}
+	if err := r.Manifest.copyTo(ctx, backup, collected); err != nil {
+		return r, err
+	}
+	var problems []error
+	for shard := range r.Manifest.Shards {
+		h, err := VerifyStore(ctx, ShardFolder(collected, shard))
+		if err != nil {
+			problems = append(problems, err)
+		}
+		r.Holding.Queues += h.Queues
+		r.Holding.Tasks += h.Tasks
+	}
+	if len(problems) > 0 {
+		return r, errors.Join(problems...)
+	}
+	if err := WriteLayout(collected, r.Manifest.Shards); err != nil {
+		return r, err
+	}
+	return r, release(collected, data)
+}
+
+// checkApart refuses a data folder in the backup.
+func checkApart(backup, data string) error {
+	b, err := filepath.Abs(backup)
+	if err != nil {
+		return fmt.Errorf("find the backup: %w", err)
+	}
+	d, err := filepath.Abs(data)
+	if err != nil {
+		return fmt.Errorf("find the data folder: %w", err)
+	}
+	if relative, err := filepath.Rel(b, d); err == nil && filepath.IsLocal(relative) {
+		return fmt.Errorf("data folder %s is in the backup: name one outside of it", data)
+	}
+	return nil
+}
+
+// makeEmpty makes the folder, or sees that it is empty but for what an interrupted restore left, which it removes.
+func makeEmpty(data string) (made bool, err error) {
+	err = os.Mkdir(data, 0o700)
+	if err == nil {
+		return true, nil
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return false, fmt.Errorf("make the data folder: %w", err)
+	}
+	entries, err := os.ReadDir(data)
+	if err != nil {
+		return false, fmt.Errorf("look at the data folder: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() != lostAndFound && e.Name() != restoringFolder {
+			return false, fmt.Errorf("data folder %s is not empty, it has %s: name a new one", data, e.Name())
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(data, restoringFolder)); err != nil {
+		return false, fmt.Errorf("remove an interrupted restore: %w", err)
+	}
+	return false, nil
+}
+
+// copyTo copies every file and checks its sum.
+func (m *Manifest) copyTo(ctx context.Context, from, to string) error {
+	for _, f := range m.Files {
+		path := filepath.Join(to, filepath.FromSlash(f.Path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fmt.Errorf("restore %s: %w", f.Path, err)
+		}
+	}
+	var copies fileCopies
+	err := m.verifyFiles(ctx, from, func(path string) io.Writer {
+		return copies.next(filepath.Join(to, filepath.FromSlash(path)))
+	})
+	if finished := copies.finish(); err == nil { // otherwise the writing that failed said so already
+		err = finished
+	}
+	return err
+}
+
+// fileCopies writes one file after the other. The first error stays.
+type fileCopies struct {
+	f   *os.File
+	err error
+}
+
+// next finishes the file before and begins another.
+func (c *fileCopies) next(path string) io.Writer {
+	if c.finish() == nil {
+		c.f, c.err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	return c
+}
+
+func (c *fileCopies) Write(p []byte) (int, error) {
+	if c.err != nil {
+		return 0, c.err
+	}
+	return c.f.Write(p)
+}
+
+func (c *fileCopies) finish() error {
+	if c.f != nil {
+		c.err = errors.Join(c.err, c.f.Sync(), c.f.Close())
+		c.f = nil
+	}
+	return c.err
+}
+
+// release makes the data folder of what was collected: from the moment that the folder it was collected in is gone, a
+// server takes it.
+func release(collected, data string) error {
+	err := filepath.WalkDir(collected, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.IsDir() {
+			return err
+		}
+		return syncFolder(path)
+	})
+	if err != nil {
+		return fmt.Errorf("sync the data folder: %w", err)
+	}
+	entries, err := os.ReadDir(collected)
+	if err != nil {
+		return fmt.Errorf("finish the restore: %w", err)
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(collected, e.Name()), filepath.Join(data, e.Name())); err != nil {
+			return fmt.Errorf("finish the restore: %w", err)
+		}
+	}
+	if err := syncFolder(data); err != nil {
+		return fmt.Errorf("finish the restore: %w", err)
+	}
+	if err := errors.Join(os.Remove(collected), syncFolder(data)); err != nil {
+		return fmt.Errorf("finish the restore: %w", err)
+	}
+	return nil
+}
