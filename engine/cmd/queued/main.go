@@ -1,24 +1,19 @@
-// Command queued is the queue server.
+// Command queued is the queue server, and the tool to work with one.
 package main
 
 import (
-	"fmt"
+	"context"
 	"os"
-
-	"github.com/spf13/cobra"
+	"os/signal"
+	"syscall"
 )
 
 func main() {
-	root := &cobra.Command{
-		Use:           "queued",
-		Short:         "A durable task queue server",
-		Long:          "queued is a durable, multi-tenant task queue server on one node.\nStart it with 'queued serve'; clients speak gRPC to it.",
-		SilenceUsage:  true,
-		SilenceErrors: true,
+	ctx, release := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, release) // a second signal ends the process at once
+	a := &app{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(),
+		asks: isTerminal(os.Stdin) && isTerminal(os.Stderr), progress: isTerminal(os.Stderr),
 	}
-	root.AddCommand(serveCommand())
-	if err := root.Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "queued:", err)
-		os.Exit(1)
-	}
+	os.Exit(a.execute(ctx, os.Args[1:]))
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -52,13 +53,6 @@ func TestMain(m *testing.M) {
 // patience bounds every wait of these tests; none of them needs it unless something is broken.
 const patience = 30 * time.Second
 
-// addresses is what the address file holds.
-type addresses struct {
-	PID    int      `json:"pid"`
-	Listen []string `json:"listen"`
-	Admin  string   `json:"admin"`
-}
-
 // process is a queued that serves.
 type process struct {
 	*testing.T
@@ -92,7 +86,7 @@ func start(t *testing.T, args ...string) *process {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "addresses.json")
 	p := &process{T: t, log: &syncBuffer{}, exited: make(chan struct{})}
-	p.command = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--address-file", file}, args...)...)
+	p.command = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0", "--address-file", file}, args...)...)
 	p.command.Stderr = p.log
 	require.NoError(t, p.command.Start())
 	go func() {
@@ -137,15 +131,31 @@ func (p *process) terminate(signal os.Signal) int {
 
 func (p *process) dial() *client.Client {
 	p.Helper()
-	c, err := client.Dial(p.Listen[0])
+	return p.dialAt(p.Listen[0])
+}
+
+func (p *process) dialAt(address string) *client.Client {
+	p.Helper()
+	c, err := client.Dial(address, client.WithToken(p.token()))
 	require.NoError(p, err)
 	return c
+}
+
+// token is the operator's token that the server made.
+func (p *process) token() string {
+	p.Helper()
+	text, err := os.ReadFile(p.TokenFile)
+	require.NoError(p, err)
+	return strings.TrimSpace(string(text))
 }
 
 func (p *process) get(path string) string {
 	p.Helper()
 	defer http.DefaultClient.CloseIdleConnections()
-	answer, err := http.Get("http://" + p.Admin + path)
+	request, err := http.NewRequestWithContext(p.Context(), http.MethodGet, "http://"+p.Admin+path, nil)
+	require.NoError(p, err)
+	request.Header.Set("Authorization", "Bearer "+p.token())
+	answer, err := http.DefaultClient.Do(request)
 	require.NoError(p, err)
 	body, err := io.ReadAll(answer.Body)
 	require.NoError(p, errors.Join(err, answer.Body.Close()))
@@ -181,9 +191,8 @@ func TestServeWritesItsAddressesAndServes(t *testing.T) {
 	}
 	assert.Equal(t, "ok\n", p.get("/readyz"))
 	for _, address := range p.Listen {
-		c, err := client.Dial(address)
-		require.NoError(t, err)
-		_, err = c.API().Enqueue(context.Background(), &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
+		c := p.dialAt(address)
+		_, err := c.API().Enqueue(context.Background(), &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
 	}
@@ -234,29 +243,31 @@ func TestASignalEndsItInOrder(t *testing.T) {
 	}
 }
 
-func TestStartupFailuresEndWithOneAndAMessage(t *testing.T) {
+func TestStartupFailuresEndWithACodeAndAMessage(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer taken.Close() //nolint:errcheck // the test's own
 	locked := t.TempDir()
 	start(t, "--data", locked)
 	for name, c := range map[string]struct {
+		code int
 		args []string
 		want []string
 	}{
-		"taken port":         {[]string{"serve", "--listen", taken.Addr().String()}, []string{taken.Addr().String(), "address already in use", "choose another address"}},
-		"taken admin port":   {[]string{"serve", "--listen", "127.0.0.1:0", "--admin", taken.Addr().String()}, []string{"admin: ", taken.Addr().String()}},
-		"unknown flag":       {[]string{"serve", "--nonsense"}, []string{"unknown flag: --nonsense"}},
-		"unknown command":    {[]string{"nonsense"}, []string{`unknown command "nonsense"`}},
-		"an argument":        {[]string{"serve", "extra"}, []string{"extra"}},
-		"bad durability":     {[]string{"serve", "--durability", "maybe"}, []string{"--durability", `"maybe"`, `"sync", "interval", "none"`}},
-		"bad sync interval":  {[]string{"serve", "--sync-interval", "10"}, []string{"--sync-interval"}},
-		"long sync interval": {[]string{"serve", "--sync-interval", "2m"}, []string{"sync interval"}},
-		"bad log level":      {[]string{"serve", "--log-level", "loud"}, []string{"--log-level", `"loud"`}},
-		"not loopback":       {[]string{"serve", "--listen", "0.0.0.0:0"}, []string{"not a loopback address"}},
-		"no address":         {[]string{"serve", "--listen", "7070"}, []string{`"7070"`, "host:port"}},
-		"locked data folder": {[]string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--data", locked}, []string{locked, "lock"}},
+		"taken port":         {1, []string{"serve", "--listen", taken.Addr().String()}, []string{taken.Addr().String(), "address already in use", "choose another address"}},
+		"taken admin port":   {1, []string{"serve", "--listen", "127.0.0.1:0", "--admin", taken.Addr().String()}, []string{"admin: ", taken.Addr().String()}},
+		"unknown flag":       {2, []string{"serve", "--nonsense"}, []string{"unknown flag: --nonsense"}},
+		"unknown command":    {2, []string{"nonsense"}, []string{`unknown command "queued nonsense"`}},
+		"an argument":        {2, []string{"serve", "extra"}, []string{"extra"}},
+		"bad durability":     {2, []string{"serve", "--durability", "maybe"}, []string{"--durability", `"maybe"`, `"sync", "interval", "none"`}},
+		"bad sync interval":  {2, []string{"serve", "--sync-interval", "10"}, []string{"--sync-interval"}},
+		"long sync interval": {2, []string{"serve", "--sync-interval", "2m"}, []string{"--sync-interval", "is not from 1ms to 1m"}},
+		"bad log level":      {2, []string{"serve", "--log-level", "loud"}, []string{"--log-level", `"loud"`}},
+		"not loopback":       {2, []string{"serve", "--listen", "0.0.0.0:0"}, []string{"not a loopback address"}},
+		"no address":         {2, []string{"serve", "--listen", "7070"}, []string{`"7070"`, "host:port"}},
+		"locked data folder": {1, []string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--data", locked}, []string{locked, "lock"}},
 		"bad address file": {
+			1,
 			[]string{"serve", "--listen", "127.0.0.1:0", "--admin", "", "--address-file", filepath.Join(t.TempDir(), "missing", "a")},
 			[]string{"address file", "missing"},
 		},
@@ -266,8 +277,11 @@ func TestStartupFailuresEndWithOneAndAMessage(t *testing.T) {
 			if name != "locked data folder" && args[0] == "serve" {
 				args = append(args, "--data", t.TempDir())
 			}
+			if args[0] == "serve" {
+				args = append(args, "--http", "")
+			}
 			code, stdout, stderr := run(t, args...)
-			assert.Equal(t, 1, code)
+			assert.Equal(t, c.code, code)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, "queued: ")
 			for _, want := range c.want {
@@ -289,7 +303,7 @@ func TestAnOldAddressFileDoesNotOutliveTheStart(t *testing.T) {
 	assert.NoFileExists(t, file, "who waits for this server must not find another one's address")
 }
 
-func TestHelp(t *testing.T) {
+func TestHelpOfTheProgram(t *testing.T) {
 	for _, args := range [][]string{{}, {"--help"}, {"serve", "--help"}} {
 		code, stdout, stderr := run(t, args...)
 		assert.Equal(t, 0, code)

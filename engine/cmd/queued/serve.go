@@ -7,16 +7,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/engine/node"
-	"github.com/pronybench/prony/engine/storage"
 )
 
 // shutdownMax is how long streams and calls may take to end before their connections are cut.
@@ -26,73 +25,96 @@ const shutdownMax = 5 * time.Second
 // Go's default of 100 it would collect dozens of times a second under load. GOGC overrides it.
 const gcPercent = 400
 
-type serveFlags struct {
-	config      node.Config
-	durability  string
-	addressFile string
-	logLevel    string
-}
-
-func serveCommand() *cobra.Command {
-	var f serveFlags
+func (a *app) serveCommand() *cobra.Command {
+	loader := config.NewLoader()
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server until SIGINT or SIGTERM",
-		Example: `  queued serve                                  # ./data, 127.0.0.1:7070, fsync before each acknowledgement
-  queued serve --listen unix:/run/queued.sock   # a Unix socket
-  queued serve --durability interval            # fsync every 10 ms`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return f.serve() },
+		Long: `Runs the server until SIGINT or SIGTERM, which end it in order. Nothing needs to be configured: it serves
+./data on this host's loopback address.
+
+At the first start it writes an operator's access token to DATA/admin.token; the other commands find it
+there, or are passed it. To be reached from other hosts it needs a certificate.
+
+Each setting is a flag, an environment variable (--sync-interval is QUEUED_SYNC_INTERVAL) and a name in the
+file of --config (sync_interval; --tls-cert is cert in the block tls). The flag goes before the variable
+before the file. 'queued config show' prints what would hold.`,
+		Example: `  queued serve                                             # ./data, fsync before each acknowledgement
+  queued serve --config /etc/queued.hcl
+  queued serve --listen 127.0.0.1:7070,unix:/run/queued.sock
+  queued serve --durability interval --shards 2            # fsync every 10 ms; two cores' worth
+  queued serve --listen :7070 --tls-cert cert.pem --tls-key key.pem`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			loaded, err := loader.Load(a.env, clientVariables())
+			if err != nil {
+				return err
+			}
+			return a.serve(c.Context(), loaded)
+		},
 	}
-	flags := c.Flags()
-	flags.StringVar(&f.config.DataDir, "data", "./data", "data folder, made if need be")
-	flags.StringArrayVar(&f.config.Listen, "listen", []string{"127.0.0.1:7070"}, "where clients connect: host:port or unix:/path; may be repeated")
-	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:7071", `admin listener for probes, metrics and profiles; "" for none`)
-	flags.StringVar(&f.durability, "durability", "sync", "when the server acknowledges: sync (after fsync), interval (fsync every --sync-interval), none (after the write reached the system)")
-	flags.DurationVar(&f.config.SyncInterval, "sync-interval", storage.DefaultSyncInterval, "how often to fsync with --durability interval")
-	flags.StringVar(&f.addressFile, "address-file", "", "write the pid and the addresses in use to this file, as JSON, once serving")
-	flags.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+	settingFlags(c, loader)
 	return c
 }
 
-func (f *serveFlags) serve() (err error) {
+// settingFlags gives a command the flags of all settings, under the headings of their groups.
+func settingFlags(c *cobra.Command, loader *config.Loader) {
+	all := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	all.SortFlags = false
+	loader.AddFlags(all)
+	c.Flags().SortFlags = false
+	add := func(name, heading string) {
+		f := all.Lookup(name)
+		f.Annotations = map[string][]string{groupKey: {heading}}
+		c.Flags().AddFlag(f)
+	}
+	add(config.FileFlag, "Configuration")
+	for _, s := range loader.Settings() {
+		add(s.Flag(), s.Group)
+	}
+}
+
+// logger writes to standard error.
+func (a *app) logger(c *config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogFormat == config.LogJSON {
+		return slog.New(slog.NewJSONHandler(a.err, options))
+	}
+	return slog.New(slog.NewTextHandler(a.err, options))
+}
+
+func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		return fmt.Errorf("--log-level %q is not debug, info, warn or error", f.logLevel)
+	c := loaded.Config
+	log := a.logger(c)
+	c.Node.Log = log
+	for _, w := range loaded.Warnings {
+		log.Warn("configuration", "at", w.At, "problem", w.Message, "remedy", w.Remedy)
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	f.config.Log = log
-	if f.config.Durability, err = storage.ParseDurability(f.durability); err != nil {
-		return fmt.Errorf("--durability: %w", err)
-	}
-	if f.addressFile != "" { // what an earlier server left there says where it was, not where this one will be
-		if err := os.Remove(f.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if c.AddressFile != "" { // what an earlier server left there says where it was, not where this one will be
+		if err := os.Remove(c.AddressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove the old address file: %w", err)
 		}
 	}
-	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer cancel()
-	n, err := node.Open(f.config)
+	n, err := node.Open(c.Node)
 	if err != nil {
 		return err
 	}
-	log.Info("serving", "addresses", n.Addresses(), "admin", n.Admin(), "data", f.config.DataDir, "durability", f.durability)
-	if f.addressFile != "" {
-		if err := f.writeAddresses(n); err != nil {
+	log.Info("serving", "addresses", n.Addresses(), "http", n.HTTP(), "admin", n.Admin(), "data", c.Node.DataDir, "durability", c.Node.Durability, "version", buildVersion())
+	if c.AddressFile != "" {
+		if err := writeAddresses(c.AddressFile, n); err != nil {
 			return errors.Join(err, shutdown(n))
 		}
 	}
 	select {
-	case <-stop.Done():
+	case <-ctx.Done():
 		log.Info("stopping")
 	case err := <-n.Failed():
 		// Not in order: a store that failed can't be closed, and nothing more may be answered from it.
 		return fmt.Errorf("the server can't go on: %w", err)
 	}
-	cancel() // a second signal ends the process at once
 	if err := shutdown(n); err != nil {
 		return err
 	}
@@ -106,21 +128,27 @@ func shutdown(n *node.Node) error {
 	return n.Shutdown(ctx)
 }
 
+// addresses is what the address file holds.
+type addresses struct {
+	PID    int      `json:"pid"`
+	Listen []string `json:"listen"`
+	HTTP   string   `json:"http,omitempty"`
+	Admin  string   `json:"admin"`
+	// TokenFile is the absolute path of the file with an operator's token.
+	TokenFile string `json:"token_file,omitempty"`
+}
+
 // writeAddresses writes the file whole or not at all: who waits for it must not read a half.
-func (f *serveFlags) writeAddresses(n *node.Node) error {
-	text, err := json.Marshal(struct {
-		PID    int      `json:"pid"`
-		Listen []string `json:"listen"`
-		Admin  string   `json:"admin"`
-	}{os.Getpid(), n.Addresses(), n.Admin()})
+func writeAddresses(path string, n *node.Node) error {
+	text, err := json.Marshal(addresses{os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.TokenFile()})
 	if err != nil {
 		return fmt.Errorf("write the address file: %w", err)
 	}
-	tmp := filepath.Join(filepath.Dir(f.addressFile), "."+filepath.Base(f.addressFile)+".tmp")
+	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
 	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write the address file: %w", err)
 	}
-	if err := os.Rename(tmp, f.addressFile); err != nil {
+	if err := os.Rename(tmp, path); err != nil {
 		return fmt.Errorf("write the address file: %w", err)
 	}
 	return nil

@@ -1,0 +1,364 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// admin is an admin service that answers with fixed figures and keeps what it was asked.
+type admin struct {
+	adminpb.UnimplementedAdminServiceServer
+
+	mu     sync.Mutex
+	asked  []string // the requests, with the call's name
+	tokens []string // the access tokens that they came with
+	ready  bool
+	pages  int // lists have so many pages
+	refuse error
+}
+
+// serve starts it, and returns a shell whose commands reach it.
+func (a *admin) serve(t *testing.T) *shell {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	g := grpc.NewServer(grpc.UnaryInterceptor(a.note))
+	adminpb.RegisterAdminServiceServer(g, a)
+	var serving sync.WaitGroup
+	serving.Go(func() { assert.NoError(t, g.Serve(l)) })
+	t.Cleanup(func() {
+		g.Stop()
+		serving.Wait()
+	})
+	return newShell(t, "QUEUED_ADMIN_SERVER="+l.Addr().String(), "QUEUED_TOKEN=s3cret")
+}
+
+func (a *admin) note(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	text, err := json.Marshal(document(request.(proto.Message)))
+	if err != nil {
+		return nil, err
+	}
+	in, _ := metadata.FromIncomingContext(ctx)
+	a.mu.Lock()
+	a.asked = append(a.asked, info.FullMethod[strings.LastIndex(info.FullMethod, "/")+1:]+" "+string(text))
+	a.tokens = append(a.tokens, in.Get("authorization")...)
+	refuse := a.refuse
+	a.mu.Unlock()
+	if refuse != nil {
+		return nil, refuse
+	}
+	return next(ctx, request)
+}
+
+// take returns what was asked since.
+func (a *admin) take() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := a.asked
+	a.asked = nil
+	return asked
+}
+
+// next is the page token after a page: pages are numbered.
+func (a *admin) next(token string) string {
+	n := 1
+	_, _ = fmt.Sscan(token, &n)
+	if n >= a.pages {
+		return ""
+	}
+	return fmt.Sprint(n + 1)
+}
+
+const someTime = 1_900_000_000_000
+
+func aQueue() *adminpb.Queue {
+	return &adminpb.Queue{
+		Tenant: "acme", Queue: "mail", Ready: 12, Delayed: 3, Leased: 2, Dead: 1, Bytes: 4096, Enqueued: 100, Completed: 80, Removed: 2,
+		OldestReadyAgeMs: 61_000, EnqueuedPerS: 1.25, CompletedPerS: 0.5, Paused: true,
+		Policy: &adminpb.QueuePolicy{MaxAttempts: 5, LeaseMs: 120_000, Backoff: &queuepb.Backoff{InitialMs: 1_000}, TtlMs: 86_400_000},
+	}
+}
+
+func aTask() *queuepb.Task {
+	return &queuepb.Task{
+		Id: "0000000000000000000000g1", Tenant: "acme", Queue: "mail", Priority: 5, Payload: []byte("hello \x1b[31m"), Attempt: 3, MaxAttempts: 5,
+		Token: 1<<63 + 1, EnqueuedAtMs: someTime, DueAtMs: someTime + 1_000, State: queuepb.TaskState_TASK_STATE_DELAYED, LastError: "no such mailbox",
+	}
+}
+
+func (a *admin) ListQueues(_ context.Context, r *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
+	return &adminpb.ListQueuesResponse{Queues: []*adminpb.Queue{aQueue(), {Tenant: "default", Queue: "import/2030"}}, NextPageToken: a.next(r.GetPageToken())}, nil
+}
+
+func (a *admin) GetQueue(_ context.Context, r *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
+	if r.GetQueue() == "new" {
+		return nil, status.Error(codes.NotFound, "queue new does not exist")
+	}
+	return &adminpb.GetQueueResponse{Queue: aQueue()}, nil
+}
+
+func (a *admin) ConfigureQueue(_ context.Context, r *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
+	return &adminpb.ConfigureQueueResponse{Queue: &adminpb.Queue{Tenant: "acme", Queue: r.GetQueue(), Policy: r.GetPolicy()}}, nil
+}
+
+func (a *admin) PauseQueue(context.Context, *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
+	return &adminpb.PauseQueueResponse{}, nil
+}
+
+func (a *admin) ResumeQueue(context.Context, *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
+	return &adminpb.ResumeQueueResponse{}, nil
+}
+
+func (a *admin) PurgeQueue(context.Context, *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
+	return &adminpb.PurgeQueueResponse{Removed: 15}, nil
+}
+
+func (a *admin) ListTasks(_ context.Context, r *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
+	return &adminpb.ListTasksResponse{Tasks: []*queuepb.Task{aTask()}, NextPageToken: a.next(r.GetPageToken())}, nil
+}
+
+// settled refuses the id "gone".
+func settled(ids []string) (results []*queuepb.SettleResult) {
+	for i, id := range ids {
+		r := &queuepb.SettleResult{}
+		if id == "gone" {
+			r.Error = &queuepb.ItemError{Index: uint32(i), Code: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, Message: "no such task"}
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+func (a *admin) CancelTasks(_ context.Context, r *adminpb.CancelTasksRequest) (*adminpb.CancelTasksResponse, error) {
+	return &adminpb.CancelTasksResponse{Results: settled(r.GetIds())}, nil
+}
+
+func (a *admin) ListDead(_ context.Context, r *adminpb.ListDeadRequest) (*adminpb.ListDeadResponse, error) {
+	dead := aTask()
+	dead.State = queuepb.TaskState_TASK_STATE_DEAD
+	return &adminpb.ListDeadResponse{
+		Tasks: []*adminpb.DeadTask{{Task: dead, DiedAtMs: someTime, Reason: adminpb.DeathReason_DEATH_REASON_ATTEMPTS, Attempts: []*adminpb.Attempt{
+			{Attempt: 1, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_LEASE_EXPIRED},
+			{Attempt: 2, EndedAtMs: someTime, Outcome: adminpb.Outcome_OUTCOME_FAILED, Error: "no such mailbox"},
+		}}},
+		NextPageToken: a.next(r.GetPageToken()),
+	}, nil
+}
+
+func (a *admin) RedriveDead(_ context.Context, r *adminpb.RedriveDeadRequest) (*adminpb.RedriveDeadResponse, error) {
+	return &adminpb.RedriveDeadResponse{Redriven: 4, Results: settled(r.GetIds())}, nil
+}
+
+func (a *admin) PurgeDead(_ context.Context, r *adminpb.PurgeDeadRequest) (*adminpb.PurgeDeadResponse, error) {
+	return &adminpb.PurgeDeadResponse{Removed: 1, Results: settled(r.GetIds())}, nil
+}
+
+func (a *admin) ListTenants(context.Context, *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
+	return &adminpb.ListTenantsResponse{Tenants: []*adminpb.Tenant{
+		{Tenant: "acme", Queues: 3, Tasks: 12, Bytes: 4096, Leases: 2, Quotas: &adminpb.Quotas{TasksMax: 100, LeasesMax: 10, EnqueuesPerSMax: 50}},
+		{Tenant: "default", Queues: 1},
+	}}, nil
+}
+
+func (a *admin) ConfigureTenant(_ context.Context, r *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
+	return &adminpb.ConfigureTenantResponse{Tenant: &adminpb.Tenant{Tenant: r.GetTenant(), Quotas: r.GetQuotas()}}, nil
+}
+
+func aToken() *adminpb.Token {
+	return &adminpb.Token{
+		Id: "tok_1", Tenant: "acme", Scopes: []adminpb.Scope{adminpb.Scope_SCOPE_PRODUCE, adminpb.Scope_SCOPE_WORK}, Note: "web shop",
+		CreatedAtMs: someTime, ExpiresAtMs: someTime + 1_000,
+	}
+}
+
+func (a *admin) CreateToken(context.Context, *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
+	return &adminpb.CreateTokenResponse{Token: aToken(), Secret: "5ecret"}, nil
+}
+
+func (a *admin) ListTokens(context.Context, *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
+	return &adminpb.ListTokensResponse{Tokens: []*adminpb.Token{aToken(), {Id: "tok_2", Tenant: "*"}}}, nil
+}
+
+func (a *admin) RotateToken(context.Context, *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
+	return &adminpb.RotateTokenResponse{Token: aToken(), Secret: "an0ther"}, nil
+}
+
+func (a *admin) RevokeToken(context.Context, *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
+	return &adminpb.RevokeTokenResponse{}, nil
+}
+
+func (a *admin) Backup(_ context.Context, r *adminpb.BackupRequest) (*adminpb.BackupResponse, error) {
+	return &adminpb.BackupResponse{Path: "/var/lib/queued/backups/" + or(r.GetName(), "now"), Bytes: 1 << 30}, nil
+}
+
+func (a *admin) GetStatus(context.Context, *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
+	out := &adminpb.GetStatusResponse{Version: "v1", StartedAtMs: someTime, Shards: 2, Durability: "sync", Ready: a.ready, Queues: 3, Tasks: 18}
+	if !a.ready {
+		out.NotReadyReason = "stopping"
+	}
+	return out, nil
+}
+
+// administration is command lines of each kind.
+var administration = []string{
+	"status",
+	"backup",
+	"backup before-upgrade",
+	"queues list",
+	"queues list --prefix import/ --tenant acme --limit 2",
+	"queues show mail",
+	"queues configure mail --max-attempts 9 --backoff-multiplier 1.5 --backoff-jitter 10%",
+	"queues configure mail --lease 5m --ttl 0s --reset",
+	"queues configure new --placement ordered --result-retention 2d --backoff-initial 2s --backoff-max 1h",
+	"queues pause mail --tenant acme",
+	"queues resume mail",
+	"queues purge mail --yes",
+	"tasks list --queue mail --state delayed",
+	"tasks cancel a b --yes",
+	"dead list --queue mail --reason attempts --error-contains box --died-from 2030-01-01T00:00:00Z --died-before 2031-01-01T00:00:00Z",
+	"dead redrive a b",
+	"dead redrive --queue mail --all",
+	"dead redrive --queue mail --error-contains timeout --tenant acme",
+	"dead purge a --yes",
+	"dead purge --queue mail --reason expired --yes",
+	"tenants list",
+	"tenants configure acme --tasks-max 5 --bytes-max 10GiB --payload-max 64KiB",
+	"tenants configure acme --leases-max 7 --reset",
+	"tenants configure new --enqueues-per-s-max 7",
+	"tenants tokens create --tenant acme --scope produce,work --expires-in 90d --note shop",
+	"tenants tokens create --tenant * --scope admin --scope work",
+	"tenants tokens list --tenant acme",
+	"tenants tokens rotate tok_1 --grace 1h",
+	"tenants tokens revoke tok_1 --yes",
+}
+
+// What each command asks the server, and what it prints of the answer, as a table and as JSON.
+func TestAdministrationIsAsWritten(t *testing.T) {
+	a := &admin{ready: true, pages: 1}
+	s := a.serve(t)
+	var b strings.Builder
+	for _, command := range administration {
+		fmt.Fprintf(&b, "$ queued %s\n", command)
+		table := s.ok(strings.Fields(command)...)
+		asked := a.take()
+		for _, request := range asked {
+			b.WriteString("asks " + request + "\n")
+		}
+		b.WriteString(table)
+		b.WriteString(s.ok(append(strings.Fields(command), "-o", "json")...) + "\n")
+		assert.Equal(t, asked, a.take(), "the output does not change what is asked")
+	}
+	golden(t, "administration.golden", b.String())
+	slices.Sort(a.tokens)
+	assert.Equal(t, []string{"Bearer s3cret"}, slices.Compact(a.tokens))
+}
+
+func TestListsAreWalkedPageByPage(t *testing.T) {
+	a := &admin{pages: 3}
+	s := a.serve(t)
+	assert.Len(t, strings.Split(strings.TrimSpace(s.ok("queues", "list")), "\n"), 1+3*2)
+	assert.Len(t, a.take(), 3)
+	r := s.run("queues", "list", "--limit", "4")
+	assert.Len(t, strings.Split(strings.TrimSpace(r.out), "\n"), 1+4)
+	assert.Equal(t, "there are more: pass --page-token 3, or a larger --limit\n", r.err)
+	assert.Len(t, a.take(), 2)
+	var out struct {
+		Tasks []any
+		Next  string `json:"next_page_token"`
+	}
+	s.json(&out, "tasks", "list", "--queue", "q", "--state", "ready", "--limit", "1", "--page-token", "2")
+	assert.Len(t, out.Tasks, 1)
+	assert.Equal(t, "3", out.Next)
+	assert.Equal(t, []string{`ListTasks {"tenant":"","queue":"q","state":"ready","page_size":1,"page_token":"2"}`}, a.take())
+	s.json(&out, "dead", "list", "--queue", "q", "--limit", "2500")
+	assert.Len(t, out.Tasks, 3)
+	assert.Contains(t, a.take()[0], `"page_size":1000`)
+}
+
+// What can't be undone is asked for on a terminal, and needs --yes elsewhere.
+func TestWhatCantBeUndoneIsAskedFor(t *testing.T) {
+	a := &admin{pages: 1}
+	s := a.serve(t)
+	for _, command := range []string{
+		"queues purge mail", "tasks cancel x", "dead purge x", "dead purge --queue q --all", "dead purge --queue q --reason expired", "tenants tokens revoke t",
+	} {
+		args := strings.Fields(command)
+		s.asks = false
+		s.run(args...).fails(exitUsage, "pass --yes to do it without being asked")
+		s.asks = true
+		for _, answer := range []string{"", "no\n", "y\n", "yes please\n", strings.Repeat("yes", 100)} {
+			s.in = answer
+			s.run(args...).fails(exitFailed, "This will ", "nothing was done")
+		}
+		assert.Empty(t, a.take(), "the server was not asked to")
+		for _, answer := range []string{"yes\n", "yes", " yes \n"} {
+			s.in = answer
+			assert.Equal(t, exitOK, s.run(args...).code)
+		}
+		assert.Len(t, a.take(), 3)
+	}
+}
+
+func TestRefusalsOfTheServer(t *testing.T) {
+	a := &admin{pages: 1}
+	s := a.serve(t)
+	s.run("status").fails(exitFailed, "queued: the server is not ready: stopping")
+	s.run("dead", "redrive", "a", "gone").fails(exitFailed, "queued: gone: no such task")
+	r := s.run("tasks", "cancel", "gone", "--yes", "-o", "json")
+	r.fails(exitFailed)
+	assert.Equal(t, "not_found", r.failure().Code)
+	s.run("queues", "configure", "mail", "--reset", "--tenant", "x")
+	for _, c := range []struct {
+		refuse error
+		code   int
+		word   string
+		says   string
+	}{
+		{status.Error(codes.Unauthenticated, "there is no access token"), exitFailed, "unauthenticated", "there is no access token\n  pass --token or --token-file"},
+		{status.Error(codes.PermissionDenied, "the token has no scope admin"), exitFailed, "permission_denied", "the token has no scope admin"},
+		{status.Error(codes.Unimplemented, "unknown method"), exitFailed, "unimplemented", "is it older than this program"},
+		{status.Error(codes.Internal, "disk"), exitFailed, "internal", "queued: disk"},
+		{status.Error(codes.Unavailable, "the server is stopping"), exitUnreachable, "unreachable", "the server is stopping"},
+		{status.Error(codes.DeadlineExceeded, "too slow"), exitFailed, "deadline_exceeded", "too slow"}, // it did answer
+		{errors.New("plain"), exitFailed, "unknown", "plain"},
+	} {
+		a.mu.Lock()
+		a.refuse = c.refuse
+		a.mu.Unlock()
+		for _, command := range administration {
+			args := strings.Fields(command)
+			s.run(args...).fails(c.code, c.says)
+			r := s.run(append(args, "-o", "json")...)
+			assert.Equal(t, c.word, r.failure().Code, command)
+			assert.Empty(t, r.out)
+		}
+	}
+}
+
+// A server that does not answer is given up after the timeout.
+func TestAServerThatDoesNotAnswer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close() //nolint:errcheck // the test's own
+	s := newShell(t, "QUEUED_SERVER="+l.Addr().String(), "QUEUED_ADMIN_SERVER="+l.Addr().String())
+	s.run("status", "--timeout", "20ms").fails(exitUnreachable, "can't reach the server at "+l.Addr().String())
+	s.run("claim", "--queue", "q", "--timeout", "20ms").fails(exitUnreachable, "can't reach the server at "+l.Addr().String())
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+)
+
+// app is what a command line runs in.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	env      []string // "NAME=value"
+	asks     bool     // somebody sits there who can be asked
+	progress bool     // standard error is a terminal, which shows progress
+
+	clock clock
+
+	output  format
+	started bool // the command line was understood: what goes wrong from here on is not its fault
+}
+
+// clock is the time of a command that waits by itself. The zero value is the real one.
+type clock struct {
+	now   func() time.Time
+	pause func(ctx context.Context, d time.Duration) error
+}
+
+// Now returns the time.
+func (c *clock) Now() time.Time {
+	if c.now != nil {
+		return c.now()
+	}
+	return time.Now()
+}
+
+// Pause returns after a while, or with the error of ctx when that ends first.
+func (c *clock) Pause(ctx context.Context, d time.Duration) error {
+	if c.pause != nil {
+		return c.pause(ctx, d)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// format is how results and errors are written.
+type format string
+
+const (
+	formatTable format = "table"
+	formatJSON  format = "json"
+)
+
+// execute carries a command line out and returns the exit code.
+func (a *app) execute(ctx context.Context, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	if !a.started {
+		if a.output = formatTable; wantsJSON(args) {
+			a.output = formatJSON
+		}
+		err = usageError{err}
+	}
+	f := failureOf(err)
+	if ctx.Err() != nil && cancelled(err) {
+		f = failure{Code: "interrupted", Message: "interrupted: " + f.Message, exit: exitInterrupted}
+	}
+	a.report(f)
+	return f.exit
+}
+
+// cancelled reports whether an error is that somebody, here or on the way, stopped waiting.
+func cancelled(err error) bool {
+	s := statusOf(err)
+	return errors.Is(err, context.Canceled) || s != nil && s.Code() == codes.Canceled
+}
+
+// wantsJSON looks for --output json in a command line that could not be parsed.
+func wantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch arg {
+		case "--output=json", "-o=json", "-ojson":
+			return true
+		case "--output", "-o":
+			return i+1 < len(args) && args[i+1] == string(formatJSON)
+		}
+	}
+	return false
+}
+
+// Groups of commands in the help.
+const (
+	groupServer = "server"
+	groupTasks  = "tasks"
+	groupAdmin  = "admin"
+)
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "queued",
+		Short: "A durable task queue server",
+		Long: `queued is a durable, multi-tenant task queue server on one node, and the tool to work with it.
+
+Start it with 'queued serve'; it needs no configuration. Then, in another terminal:
+
+  queued enqueue --queue mail 'hello'     prints the task's id
+  queued claim --queue mail               prints id, token and payload
+  queued complete ID TOKEN
+
+Commands write tables for people, or one JSON document with --output json; errors go to standard
+error, as JSON too then. Exit codes: 0 done, 1 refused or failed, 2 the command line or the
+configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
+		Args:          noArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       buildVersion(),
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if !slices.Contains([]format{formatTable, formatJSON}, a.output) {
+				return fmt.Errorf(`--output: %q is neither "table" nor "json"`, a.output)
+			}
+			if err := missing(c); err != nil {
+				return err
+			}
+			a.started = true
+			return nil
+		},
+	}
+	root.PersistentFlags().StringVarP((*string)(&a.output), "output", "o", string(formatTable), "table, or json: one document on standard output, errors as JSON on standard error")
+	root.SetUsageFunc(usage)
+	root.SetVersionTemplate("queued {{.Version}}\n")
+	root.AddGroup(
+		&cobra.Group{ID: groupServer, Title: "The server:"},
+		&cobra.Group{ID: groupTasks, Title: "Tasks:"},
+		&cobra.Group{ID: groupAdmin, Title: "Administration:"},
+	)
+	add := func(group string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = group
+			root.AddCommand(c)
+		}
+	}
+	add(groupServer, a.serveCommand(), a.configCommand(), a.doctorCommand(), a.probeCommand(), a.restoreCommand())
+	add(groupTasks, a.enqueueCommand(), a.claimCommand(), a.completeCommand(), a.failCommand(), a.extendCommand(), a.releaseCommand(), a.taskCommand(), a.resultCommand())
+	add(groupAdmin, a.statusCommand(), a.queuesCommand(), a.tasksCommand(), a.deadCommand(), a.tenantsCommand(), a.backupCommand())
+	return root
+}
+
+// group is a command that only has others under it.
+func group(use, short, example string, commands ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Example: example, Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(commands...)
+	return c
+}
+
+// variable returns an environment variable.
+func (a *app) variable(name string) (string, bool) {
+	for _, v := range slices.Backward(a.env) {
+		if n, text, found := strings.Cut(v, "="); found && n == name {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+// confirm asks before something that can't be undone. Without a terminal to ask on, yes must be given.
+func (a *app) confirm(what string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !a.asks {
+		return usageError{fmt.Errorf("this would %s, and can't be undone: pass --yes to do it without being asked", what)}
+	}
+	a.note("This will %s. It can't be undone. Type yes to go on: ", what)
+	answer, err := bufio.NewReader(io.LimitReader(a.in, 100)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.TrimSpace(answer) != "yes" {
+		return errors.New("nothing was done: the answer was not yes")
+	}
+	return nil
+}
+
+// note writes to standard error, for a person. What can't be written has nobody to read it.
+func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.err, format, args...) }
+
+func isTerminal(f *os.File) bool {
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// buildVersion says what this program was built from.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version, revision, changed := info.Main.Version, "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = ", changed"
+		}
+	}
+	if revision != "" && !strings.Contains(version, revision) {
+		return fmt.Sprintf("%s (%s%s)", version, revision, changed)
+	}
+	return version
+}

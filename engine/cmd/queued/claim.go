@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// waitMax is how long one call of the server waits; longer waits are several calls.
+const waitMax = time.Minute
+
+type claimFlags struct {
+	connection *connection
+
+	queues      []string
+	most        uint32
+	wait, lease time.Duration
+}
+
+func (a *app) claimCommand() *cobra.Command {
+	var f claimFlags
+	c := &cobra.Command{
+		Use:   "claim --queue QUEUE",
+		Short: "Lease ready tasks, and print their ids, tokens and payloads",
+		Long: `Leases up to --max ready tasks. Until the lease ends they are nobody else's: settle each with its id and
+token by 'queued complete', 'fail' or 'release', or keep it longer with 'extend'.
+
+Without a ready task it waits for --wait, and then prints nothing and ends with 0. In a table a payload
+that is not plain text is quoted; with --output json payloads are in base64.`,
+		Example: `  queued claim --queue mail
+  queued claim --queue mail --max 10 --wait 30s --lease 5m
+  queued claim --queue urgent=5 --queue bulk=1 --max 100      # five of urgent for one of bulk
+  queued claim --queue mail --output json | jq -r '.tasks[0].payload | @base64d'`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return f.claim(c) },
+	}
+	flags := c.Flags()
+	flags.StringArrayVar(&f.queues, "queue", nil, "queue to claim from; may be repeated, as NAME or NAME=WEIGHT with a weight of 1 to 100")
+	numberFlag(flags, &f.most, "max", 1, "how many tasks to claim at most")
+	durationFlag(flags, &f.wait, "wait", "how long to wait for a first task")
+	durationFlag(flags, &f.lease, "lease", "how long the leases hold; each task's own if left out")
+	needs(c, "queue")
+	f.connection = a.connect(c, false, true)
+	return c
+}
+
+// request is what the flags ask for, but for the wait.
+func (f *claimFlags) request() (*queuepb.ClaimRequest, error) {
+	r := &queuepb.ClaimRequest{Tenant: f.connection.tenant, MaxTasks: f.most, LeaseMs: ms(f.lease)}
+	if f.most == 0 {
+		return nil, usageError{fmt.Errorf("--max is 0: ask for at least one task")}
+	}
+	weighted := false
+	for _, q := range f.queues {
+		name, text, found := strings.Cut(q, "=")
+		weight := uint64(1)
+		if found {
+			var err error
+			if weight, err = strconv.ParseUint(text, 10, 32); err != nil {
+				return nil, usageError{fmt.Errorf("--queue %q: the weight is no whole number: write %s=5", q, name)}
+			}
+			weighted = true
+		}
+		r.Queues = append(r.Queues, name)
+		r.Weights = append(r.Weights, uint32(weight))
+	}
+	if !weighted {
+		r.Weights = nil
+	}
+	return r, nil
+}
+
+func (f *claimFlags) claim(c *cobra.Command) error {
+	request, err := f.request()
+	if err != nil {
+		return err
+	}
+	a := f.connection.app
+	return f.connection.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
+		var answer *queuepb.ClaimResponse
+		err := inWaits(&a.clock, f.wait, func(wait time.Duration) (bool, error) {
+			ctx, cancel := f.connection.bounded(ctx, wait)
+			defer cancel()
+			request.WaitMs = ms(wait)
+			var err error
+			answer, err = api.Claim(ctx, request)
+			return len(answer.GetTasks()) > 0, err
+		})
+		if err != nil {
+			return err
+		}
+		if len(answer.GetTasks()) == 0 && a.output == formatTable {
+			a.note("no task is ready\n")
+			return nil
+		}
+		return a.print(document(answer), func(t *table) {
+			t.row("ID", "TOKEN", "ATTEMPT", "QUEUE", "PAYLOAD")
+			for _, task := range answer.GetTasks() {
+				t.row(task.GetId(), task.GetToken(), task.GetAttempt(), task.GetQueue(), string(task.GetPayload()))
+			}
+		})
+	})
+}
+
+// inWaits carries out calls that wait, each no longer than the server allows, until one is done or the whole wait is over.
+func inWaits(clock *clock, whole time.Duration, call func(wait time.Duration) (done bool, err error)) error {
+	end := clock.Now().Add(whole)
+	for wait := min(whole, waitMax); ; {
+		done, err := call(wait)
+		if err != nil || done {
+			return err
+		}
+		if wait = min(end.Sub(clock.Now()), waitMax).Truncate(time.Millisecond); wait <= 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares with a file under testdata, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+		return
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "run go test ./cmd/queued -update")
+	if string(want) != got {
+		assert.Fail(t, path+" is not what comes", "%s\nrun go test ./cmd/queued -update, and understand the difference", firstDifference(string(want), got))
+	}
+}
+
+// firstDifference shows a few lines from where two texts part.
+func firstDifference(want, got string) string {
+	const shown = 5
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	at := 0
+	for at < len(w) && at < len(g) && w[at] == g[at] {
+		at++
+	}
+	from := max(0, at-2)
+	return fmt.Sprintf("from line %d\nwanted:\n%s\ncame:\n%s", from+1,
+		strings.Join(w[from:min(at+shown, len(w))], "\n"), strings.Join(g[from:min(at+shown, len(g))], "\n"))
+}
+
+// shell carries command lines out in this process.
+type shell struct {
+	*testing.T
+
+	ctx   context.Context
+	env   []string
+	in    string
+	asks  bool
+	shows bool // progress
+	clock clock
+}
+
+// ran is what a command line did.
+type ran struct {
+	*testing.T
+
+	code     int
+	out, err string
+}
+
+func newShell(t *testing.T, env ...string) *shell { return &shell{T: t, ctx: t.Context(), env: env} }
+
+func (s *shell) run(args ...string) ran {
+	s.Helper()
+	var out, err bytes.Buffer
+	a := &app{in: strings.NewReader(s.in), out: &out, err: &err, env: s.env, asks: s.asks, progress: s.shows, clock: s.clock}
+	code := a.execute(s.ctx, args)
+	return ran{s.T, code, out.String(), err.String()}
+}
+
+// ok runs a command that must succeed without a word on standard error, and returns its output.
+func (s *shell) ok(args ...string) string {
+	s.Helper()
+	r := s.run(args...)
+	require.Equal(s, exitOK, r.code, "%v: %s%s", args, r.out, r.err)
+	assert.Empty(s, r.err, "%v", args)
+	return r.out
+}
+
+// json runs a command that must succeed, with JSON as output, and decodes it into the value.
+func (s *shell) json(v any, args ...string) {
+	s.Helper()
+	decodeJSON(s.T, s.ok(append(args, "--output", "json")...), v)
+}
+
+func decodeJSON(t *testing.T, text string, v any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	require.NoError(t, d.Decode(v), text)
+	assert.False(t, d.More(), "one document: %s", text)
+}
+
+// assertRow looks for a line of a table with these cells.
+func assertRow(t *testing.T, table string, cells ...string) {
+	t.Helper()
+	for i, c := range cells {
+		cells[i] = regexp.QuoteMeta(c)
+	}
+	assert.Regexp(t, "(?m)^"+strings.Join(cells, " {2,}")+"$", table)
+}
+
+// fails checks a command that failed: its code, and parts of what it said.
+func (r ran) fails(code int, parts ...string) {
+	r.Helper()
+	assert.Equal(r, code, r.code, "%s%s", r.out, r.err)
+	for _, part := range parts {
+		assert.Contains(r, r.err, part)
+	}
+	assert.NotContains(r, r.err, "panic")
+	assert.NotContains(r, r.err, "rpc error")
+}
+
+// failure is the error that a command reported as JSON.
+func (r ran) failure() (f failure) {
+	r.Helper()
+	var document struct{ Error *failure }
+	document.Error = &f
+	decodeJSON(r.T, r.err, &document)
+	return f
+}
+
+// serveInProcess starts a server and returns a shell whose commands reach it.
+func serveInProcess(t *testing.T) (*shell, *node.Node) {
+	t.Helper()
+	data := t.TempDir()
+	n, err := node.Open(node.Config{DataDir: data, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		assert.NoError(t, n.Shutdown(ctx))
+	})
+	return newShell(t, "QUEUED_SERVER="+n.Addresses()[0], "QUEUED_ADMIN_SERVER="+n.Admin(), "QUEUED_DATA="+data), n
+}

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// claimed is what claim prints as JSON.
+type claimed struct {
+	Tasks []struct {
+		ID      string
+		Queue   string
+		Token   string
+		Attempt int
+		Payload string
+		State   string
+	}
+}
+
+func (c claimed) payload(t *testing.T, i int) string {
+	t.Helper()
+	text, err := base64.StdEncoding.DecodeString(c.Tasks[i].Payload)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestATaskFromEnqueueToComplete(t *testing.T) {
+	s, _ := serveInProcess(t)
+	id := strings.TrimSpace(s.ok("enqueue", "--queue", "mail", "hello"))
+	assert.Len(t, id, 24)
+	assertRow(t, s.ok("task", id), "state", "ready")
+
+	table := s.ok("claim", "--queue", "mail", "--lease", "1h")
+	fields := strings.Fields(strings.Split(table, "\n")[1])
+	require.Len(t, fields, 5, table)
+	assert.Equal(t, id, fields[0])
+	token := fields[1]
+	assert.Equal(t, []string{"1", "mail", "hello"}, fields[2:])
+	assertRow(t, s.ok("task", id), "state", "leased")
+
+	assert.Equal(t, id+"  extended\n", s.ok("extend", id, token, "--lease", "2h"))
+	assert.Equal(t, id+"  released\n", s.ok("release", id, token))
+	s.run("complete", id, token).fails(exitFailed, "queued: ")
+
+	var c claimed
+	s.json(&c, "claim", "--queue", "mail")
+	require.Len(t, c.Tasks, 1)
+	assert.Equal(t, "leased", c.Tasks[0].State)
+	assert.Equal(t, "hello", c.payload(t, 0))
+	assert.Equal(t, id+"  failed\n", s.ok("fail", id, c.Tasks[0].Token, "--error", "no such mailbox", "--delay", "0s"))
+	shown := s.ok("task", id)
+	assertRow(t, shown, "last error", "no such mailbox")
+	assertRow(t, shown, "state", "delayed")
+
+	s.json(&c, "claim", "--queue", "mail", "--wait", "30s")
+	require.Len(t, c.Tasks, 1)
+	assert.Equal(t, 2, c.Tasks[0].Attempt)
+	assert.Equal(t, id+"  completed\n", s.ok("complete", id, c.Tasks[0].Token))
+	r := s.run("task", id, "--output", "json")
+	r.fails(exitFailed)
+	assert.Equal(t, "not_found", r.failure().Code)
+}
+
+// What a server refuses in a call of several items is reported item by item, and the others are carried out.
+func TestItemsAreRefusedAlone(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.ok("enqueue", "--queue", "q", "a")
+	var c claimed
+	s.json(&c, "claim", "--queue", "q")
+	id, token := c.Tasks[0].ID, c.Tasks[0].Token
+	r := s.run("complete", "-o", "json", id, token, id, "1")
+	r.fails(exitFailed)
+	var out struct {
+		Results []struct {
+			ID    string
+			OK    bool
+			Error struct{ Code, Message string }
+		}
+	}
+	decodeJSON(t, r.out, &out)
+	require.Len(t, out.Results, 2)
+	assert.True(t, out.Results[0].OK)
+	assert.False(t, out.Results[1].OK)
+	assert.NotEmpty(t, out.Results[1].Error.Code)
+	assert.Equal(t, out.Results[1].Error.Code, r.failure().Code)
+	assert.Contains(t, r.failure().Message, id)
+}
+
+func TestPayloadsComeFromArgumentFileAndInput(t *testing.T) {
+	s, _ := serveInProcess(t)
+	file := filepath.Join(t.TempDir(), "payload")
+	binary := "\x00\xff two\nlines \x1b[31m"
+	require.NoError(t, os.WriteFile(file, []byte(binary), 0o600))
+	s.ok("enqueue", "--queue", "q", "argument", "--priority", "3")
+	s.ok("enqueue", "--queue", "q", "--file", file, "--priority", "2")
+	s.in = "input\n"
+	s.ok("enqueue", "--queue", "q", "--priority", "1")
+	var c claimed
+	s.json(&c, "claim", "--queue", "q", "--max", "10")
+	require.Len(t, c.Tasks, 3)
+	assert.Equal(t, "argument", c.payload(t, 0))
+	assert.Equal(t, binary, c.payload(t, 1))
+	assert.Equal(t, "input\n", c.payload(t, 2))
+	shown := s.ok("task", c.Tasks[1].ID)
+	assert.NotContains(t, shown, "\x1b", "a payload must not move the terminal's cursor")
+	assert.Contains(t, shown, `"\x00\xff two\nlines \x1b[31m"`)
+
+	s.asks = true
+	s.run("enqueue", "--queue", "q").fails(exitUsage, "there is no payload: pass it as an argument, with --file, or through a pipe")
+}
+
+func TestPoliciesOfATaskAreSent(t *testing.T) {
+	s, _ := serveInProcess(t)
+	var task struct {
+		Task struct {
+			State    string
+			DueAt    int64 `json:"due_at_ms"`
+			Attempts int   `json:"max_attempts"`
+			Priority int
+		}
+	}
+	var enqueued struct{ ID string }
+	s.json(&enqueued, "enqueue", "--queue", "q", "x", "--delay", "1d", "--max-attempts", "7", "--priority", "9")
+	s.json(&task, "task", enqueued.ID)
+	assert.Equal(t, "delayed", task.Task.State)
+	assert.Equal(t, 7, task.Task.Attempts)
+	assert.Equal(t, 9, task.Task.Priority)
+	assert.InDelta(t, time.Now().Add(24*time.Hour).UnixMilli(), task.Task.DueAt, float64(time.Hour.Milliseconds()))
+	r := s.run("enqueue", "--queue", "no spaces", "x", "-o", "json")
+	r.fails(exitFailed)
+	assert.Equal(t, failure{Code: "invalid_argument", Field: "queue", Message: r.failure().Message}, r.failure())
+	r = s.run("enqueue", "--queue", "q", "x", "--priority", "10", "-o", "json")
+	assert.Equal(t, "priority", r.failure().Field)
+}
+
+func TestClaimWithoutATask(t *testing.T) {
+	s, _ := serveInProcess(t)
+	r := s.run("claim", "--queue", "empty", "--wait", "1ms")
+	assert.Equal(t, exitOK, r.code)
+	assert.Empty(t, r.out)
+	assert.Equal(t, "no task is ready\n", r.err)
+	var c claimed
+	s.json(&c, "claim", "--queue", "a", "--queue", "b")
+	assert.Empty(t, c.Tasks)
+	s.run("claim", "--queue", "q", "--lease", "1000d").fails(exitFailed, "lease_ms")
+}
+
+// A claim that waits is woken by the task that comes.
+func TestClaimWaits(t *testing.T) {
+	s, _ := serveInProcess(t)
+	other := *s
+	claimedAll := make(chan ran, 1)
+	go func() { claimedAll <- other.run("claim", "--queue", "q", "--wait", "10m") }()
+	s.ok("enqueue", "--queue", "q", "late")
+	r := <-claimedAll
+	assert.Equal(t, exitOK, r.code, r.err)
+	assert.Contains(t, r.out, "late")
+}
+
+func TestLinesAreTasksInOrder(t *testing.T) {
+	s, _ := serveInProcess(t)
+	const n = 2_500
+	var in strings.Builder
+	for i := range n {
+		fmt.Fprintf(&in, "line %d\n", i)
+	}
+	s.in = in.String() + "\nlast, without an end"
+	s.shows = true
+	r := s.run("enqueue", "--queue", "import", "--lines")
+	require.Equal(t, exitOK, r.code, r.err)
+	assert.Equal(t, "ENQUEUED  DUPLICATES  REFUSED\n2502      0           0\n", r.out)
+	assert.Contains(t, r.err, "\r2502 tasks, ")
+	assert.True(t, strings.HasSuffix(r.err, "\n"))
+	s.in, s.shows = "", false
+	next := 0
+	for next < n+2 {
+		var c claimed
+		s.json(&c, "claim", "--queue", "import", "--max", "1000", "--lease", "1h")
+		require.NotEmpty(t, c.Tasks)
+		for i := range c.Tasks {
+			want := fmt.Sprintf("line %d", next)
+			switch next {
+			case n:
+				want = ""
+			case n + 1:
+				want = "last, without an end"
+			}
+			require.Equal(t, want, c.payload(t, i))
+			next++
+		}
+	}
+	var out tally
+	s.json(&out, "enqueue", "--queue", "import", "--lines")
+	assert.Equal(t, tally{Refusals: []refusal{}}, out)
+}
+
+// A line that is refused does not hold up the others.
+func TestLinesAreRefusedAlone(t *testing.T) {
+	s, _ := serveInProcess(t)
+	s.in = "a\n" + strings.Repeat("x", 2<<20) + "\nb\n"
+	r := s.run("enqueue", "--queue", "q", "--lines", "-o", "json")
+	r.fails(exitFailed)
+	assert.Equal(t, "1 line refused", r.failure().Message)
+	var out tally
+	decodeJSON(t, r.out, &out)
+	assert.EqualValues(t, 2, out.Enqueued)
+	assert.EqualValues(t, 1, out.Refused)
+	require.Len(t, out.Refusals, 1)
+	assert.EqualValues(t, 2, out.Refusals[0].Line)
+	assert.Equal(t, "invalid_argument", out.Refusals[0].Code)
+	assert.Equal(t, "payload", out.Refusals[0].Field)
+	assert.Contains(t, s.run("enqueue", "--queue", "q", "--lines").out, "line 2: payload")
+
+	s.in = "a\n" + strings.Repeat("x", payloadBytesMax+1)
+	s.run("enqueue", "--queue", "q", "--lines").fails(exitFailed, "line 2 is longer than 16 MiB, which no server takes", ": 1 tasks are enqueued")
+	s.in = strings.Repeat("x", payloadBytesMax+1)
+	s.run("enqueue", "--queue", "q").fails(exitUsage, "the payload is larger than 16 MiB")
+}
+
+// An interrupted command says so, and how far it was.
+func TestInterrupted(t *testing.T) {
+	s, _ := serveInProcess(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.ctx = ctx
+	done := make(chan ran, 1)
+	go func() { done <- s.run("claim", "--queue", "q", "--wait", "10m", "-o", "json") }()
+	cancel()
+	r := <-done
+	assert.Equal(t, exitInterrupted, r.code, r.err)
+	assert.Equal(t, "interrupted", r.failure().Code)
+}
+
+func TestProbe(t *testing.T) {
+	s, n := serveInProcess(t)
+	assert.Equal(t, "ok\n", s.ok("probe"))
+	assert.Equal(t, "ok\n", s.ok("probe", "--live"))
+	var out struct{ Status int }
+	s.json(&out, "probe")
+	assert.Equal(t, 200, out.Status)
+	s.run("probe", "--admin-server", n.Addresses()[0]).fails(exitUnreachable, "can't reach the server")
+	s.run("probe", "--admin-server", "nowhere").fails(exitUsage, "is no address")
+}
+
+// A server that is alive and not ready: it starts, or stops.
+func TestProbeOfAServerThatIsNotReady(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/livez" {
+			http.Error(w, "stopping", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ok\n"))
+	}))
+	defer server.Close()
+	s := newShell(t, "QUEUED_ADMIN_SERVER="+strings.TrimPrefix(server.URL, "http://"))
+	s.run("probe").fails(exitFailed, "the server answered /readyz with 503: stopping")
+	assert.Equal(t, "ok\n", s.ok("probe", "--live"))
+}
+
+// A long wait is several calls, each as long as a server allows.
+func TestALongWaitIsSeveralCalls(t *testing.T) {
+	at := time.Unix(0, 0)
+	c := &clock{now: func() time.Time { return at }}
+	var waits []time.Duration
+	wait := func(wait time.Duration) (bool, error) {
+		waits = append(waits, wait)
+		at = at.Add(wait)
+		return false, nil
+	}
+	require.NoError(t, inWaits(c, 150*time.Second, wait))
+	assert.Equal(t, []time.Duration{time.Minute, time.Minute, 30 * time.Second}, waits)
+	waits = nil
+	require.NoError(t, inWaits(c, 0, wait))
+	assert.Equal(t, []time.Duration{0}, waits)
+	calls := 0
+	require.NoError(t, inWaits(c, time.Hour, func(time.Duration) (bool, error) { calls++; return calls == 2, nil }))
+	assert.Equal(t, 2, calls)
+}
+
+func TestConfigCheckAndShow(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("q.hcl", []byte("shards = 4\nqueue {\n  lease = \"1m\"\n}\n"), 0o600))
+	s := newShell(t, "QUEUED_DURABILITY=none", "QUEUED_SHARDS=5", "QUEUED_DURABILTY=x", "QUEUED_TOKEN=secret")
+	assert.Equal(t, "q.hcl is well: 2 settings\n", s.ok("config", "check", "q.hcl"))
+	var check struct {
+		OK       bool
+		Problems []any
+	}
+	s.json(&check, "config", "check", "q.hcl")
+	assert.True(t, check.OK)
+
+	r := s.run("config", "show", "--config", "q.hcl", "--shards", "6")
+	require.Equal(t, exitOK, r.code, r.err)
+	for _, line := range []string{
+		`shards +6 +flag --shards`,
+		`durability +none +environment QUEUED_DURABILITY`,
+		`queue.lease +1m +file q.hcl:3:3`,
+		`sync_interval +10ms +default`,
+		`tls.cert +- +default`,
+	} {
+		assert.Regexp(t, "(?m)^"+line+"$", r.out)
+	}
+	assert.Equal(t, "warning: QUEUED_DURABILTY: there is no such environment variable: did you mean QUEUED_DURABILITY?\n", r.err)
+	var shown struct {
+		Settings []struct{ Name, Value, Origin, At string }
+		Warnings []struct{ At string }
+	}
+	s.json(&shown, "config", "show", "--config", "q.hcl")
+	require.Len(t, shown.Warnings, 1)
+	for _, x := range shown.Settings {
+		if x.Name == "shards" {
+			assert.Equal(t, "5", x.Value)
+			assert.Equal(t, "environment", x.Origin)
+		}
+	}
+
+	require.NoError(t, os.WriteFile("q.hcl", []byte("shards = 0\nshrads = 1\n"), 0o600))
+	r = s.run("config", "check", "q.hcl", "-o", "json")
+	assert.Equal(t, exitFailed, r.code)
+	decodeJSON(t, r.out, &check)
+	assert.False(t, check.OK)
+	assert.Len(t, check.Problems, 2)
+}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pronybench/prony/engine/config"
+)
+
+func (a *app) configCommand() *cobra.Command {
+	return group("config", "Check a configuration file, show the settings that hold", `  queued config check /etc/queued.hcl
+  queued config show --config /etc/queued.hcl --shards 2`,
+		a.configCheck(), a.configShow())
+}
+
+func (a *app) configCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say everything that is wrong with a configuration file",
+		Long: `Says everything that is wrong with a configuration file, each with its line and what to write instead. It
+looks at the file alone: flags and the environment play no part. It ends with 1 if something is wrong.`,
+		Example: `  queued config check /etc/queued.hcl`,
+		Args:    oneArg("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			loaded, err := loadFile(args[0])
+			var problems *config.Problems
+			if errors.As(err, &problems) {
+				return a.badFile(args[0], problems)
+			}
+			if err != nil {
+				return err
+			}
+			said := 0
+			for _, s := range loaded.Settings {
+				if s.Origin == config.FromFile {
+					said++
+				}
+			}
+			return a.print(members{{"file", args[0]}, {"ok", true}, {"problems", []config.Problem{}}}, func(t *table) {
+				t.row(fmt.Sprintf("%s is well: %s", args[0], count(said, "setting")))
+			})
+		},
+	}
+}
+
+// loadFile loads one file and nothing else.
+func loadFile(path string) (*config.Loaded, error) {
+	loader := config.NewLoader()
+	flags := pflag.NewFlagSet("file", pflag.ContinueOnError)
+	loader.AddFlags(flags)
+	if err := flags.Set(config.FileFlag, path); err != nil {
+		return nil, err
+	}
+	return loader.Load(nil, nil)
+}
+
+// badFile prints what is wrong with a file, which is what was asked for, and returns that it is.
+func (a *app) badFile(path string, problems *config.Problems) error {
+	err := a.print(members{{"file", path}, {"ok", false}, {"problems", problems.List}}, func(t *table) {
+		for _, p := range problems.List {
+			t.row(p.String())
+		}
+	})
+	return errors.Join(fmt.Errorf("%s has %s", path, count(len(problems.List)+problems.Omitted, "problem")), err)
+}
+
+func (a *app) configShow() *cobra.Command {
+	loader := config.NewLoader()
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Print every setting with its value and where that is from",
+		Long: `Prints every setting as 'queued serve' with the same flags, environment and file would take it, and where
+its value is from.`,
+		Example: `  queued config show
+  QUEUED_SHARDS=4 queued config show --config /etc/queued.hcl --durability none`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			loaded, err := loader.Load(a.env, clientVariables())
+			if err != nil {
+				return err
+			}
+			if a.output == formatTable {
+				for _, w := range loaded.Warnings {
+					a.note("warning: %s\n", w)
+				}
+			}
+			documents := make([]members, len(loaded.Settings))
+			for i, s := range loaded.Settings {
+				documents[i] = members{{"name", s.Path}, {"value", s.Value()}, {"origin", s.Origin}, {"at", s.At}}
+			}
+			warnings := append([]config.Problem{}, loaded.Warnings...)
+			return a.print(members{{"settings", documents}, {"warnings", warnings}}, func(t *table) {
+				t.row("SETTING", "VALUE", "FROM")
+				for _, s := range loaded.Settings {
+					from := string(s.Origin)
+					if s.At != "" {
+						from += " " + s.At
+					}
+					t.row(s.Path, or(s.Value(), "-"), from)
+				}
+			})
+		},
+	}
+	settingFlags(c, loader)
+	return c
+}

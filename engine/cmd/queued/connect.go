@@ -1,0 +1,366 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/stats"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// connection says how a command reaches a server.
+type connection struct {
+	app *app
+
+	server, adminServer string
+	token, tokenFile    string
+	tlsCA               string
+	tlsCert, tlsKey     string
+	timeout             time.Duration
+	tenant              string
+	plaintext           bool
+	serverName          string // that the certificate must be for; "" for the address
+	data                string // where the server's own token file is; "" for $QUEUED_DATA or ./data
+
+	connected atomic.Bool
+}
+
+// The variables that stand in for connection flags. They belong to the commands and not to serve.
+const (
+	envServer      = "QUEUED_SERVER"
+	envAdminServer = "QUEUED_ADMIN_SERVER"
+	envToken       = "QUEUED_TOKEN"
+	envTokenFile   = "QUEUED_TOKEN_FILE"
+	envTLSCA       = "QUEUED_TLS_CA"
+	envData        = "QUEUED_DATA"
+)
+
+// clientVariables are all of them but QUEUED_DATA, which is serve's too.
+func clientVariables() []string {
+	return []string{envServer, envAdminServer, envToken, envTokenFile, envTLSCA}
+}
+
+// systemCA as --tls-ca means the authorities that the system trusts.
+const systemCA = "system"
+
+const defaultTimeout = 10 * time.Second
+
+// connect gives a command the flags of a connection. Those that only one of the two services needs are left out for the
+// other; tenanted says whether the calls name a tenant.
+func (a *app) connect(c *cobra.Command, admin, tenanted bool) *connection {
+	conn := &connection{app: a, timeout: defaultTimeout}
+	flags := pflag.NewFlagSet("connection", pflag.ContinueOnError)
+	flags.SortFlags = false
+	if admin {
+		flags.StringVar(&conn.adminServer, "admin-server", "127.0.0.1:7071", "address of the server's admin listener, or $"+envAdminServer)
+	} else {
+		flags.StringVar(&conn.server, "server", "127.0.0.1:7070", "address of the server: host:port or unix:/path, or $"+envServer)
+	}
+	flags.StringVar(&conn.token, "token", "", "access token; better not on a shared host, where others see command lines")
+	flags.StringVar(&conn.tokenFile, "token-file", "", "file with the access token. Without either: $"+envToken+", $"+envTokenFile+
+		", or for a server on this host admin.token in $"+envData+" or ./data")
+	flags.BoolVar(&conn.plaintext, "plaintext", false, "send the access token to another host without TLS, where everybody on the way can read it")
+	flags.StringVar(&conn.tlsCA, "tls-ca", "", `use TLS, and trust the authorities in this PEM file, or "system", or $`+envTLSCA)
+	flags.StringVar(&conn.tlsCert, "tls-cert", "", "PEM file of the client certificate, for mTLS")
+	flags.StringVar(&conn.tlsKey, "tls-key", "", "PEM file of the client certificate's key")
+	durationFlag(flags, &conn.timeout, "timeout", "how long to wait for the server, beyond what the call itself waits")
+	under("Connection", flags)
+	c.Flags().SortFlags = false
+	if tenanted {
+		c.Flags().StringVar(&conn.tenant, "tenant", "", "tenant; empty means the token's")
+	}
+	c.Flags().AddFlagSet(flags)
+	return conn
+}
+
+// fromEnvironment fills in what flags left open.
+func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
+	for _, v := range []struct {
+		flag, env string
+		to        *string
+	}{
+		{"server", envServer, &c.server},
+		{"admin-server", envAdminServer, &c.adminServer},
+		{"tls-ca", envTLSCA, &c.tlsCA},
+	} {
+		if f := flags.Lookup(v.flag); f == nil || f.Changed {
+			continue
+		}
+		if text, set := c.app.variable(v.env); set {
+			*v.to = text
+		}
+	}
+}
+
+// secret returns the access token, or "" where there is none. The server's own token file is read only for a server
+// on this host: it makes its bearer an operator, and is nobody else's to see.
+func (c *connection) secret(address string) (string, error) {
+	switch {
+	case c.token != "" && c.tokenFile != "":
+		return "", usageError{errors.New("--token and --token-file are both given: pass one of them")}
+	case c.token != "":
+		return checkSecret("--token", c.token)
+	case c.tokenFile != "":
+		return readSecret("--token-file", c.tokenFile)
+	}
+	if text, set := c.app.variable(envToken); set && text != "" {
+		return checkSecret(envToken, text)
+	}
+	if path, set := c.app.variable(envTokenFile); set && path != "" {
+		return readSecret(envTokenFile, path)
+	}
+	if !onThisHost(address) {
+		return "", nil
+	}
+	data := c.data
+	if text, set := c.app.variable(envData); data == "" && set {
+		data = text
+	}
+	if data == "" {
+		data = "data"
+	}
+	path := filepath.Join(data, adminTokenFile)
+	if _, err := os.Stat(path); err != nil { // not there, or not for us: the server may not ask for one
+		return "", nil //nolint:nilerr // that is no error
+	}
+	secret, err := readSecret("the server's token file", path)
+	if errors.Is(err, os.ErrPermission) {
+		return "", nil
+	}
+	return secret, err
+}
+
+// adminTokenFile is where a server keeps its operator token, in its data folder.
+const adminTokenFile = "admin.token"
+
+// secretBytesMax bounds what is read of a token file.
+const secretBytesMax = 4 << 10
+
+func readSecret(what, path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > secretBytesMax) {
+		err = fmt.Errorf("%s is not a file with a token", path)
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return "", usageError{fmt.Errorf("%s: %w", what, err)}
+	}
+	return checkSecret(what+" "+path, strings.TrimSpace(string(text)))
+}
+
+// checkSecret refuses what could not be sent: the message would only say that a header is bad.
+func checkSecret(what, secret string) (string, error) {
+	bad := func(r rune) bool { return r <= ' ' || r > '~' }
+	if secret == "" || strings.ContainsFunc(secret, bad) {
+		return "", usageError{fmt.Errorf("%s: this is no access token: pass the secret as the server gave it", what)}
+	}
+	return secret, nil
+}
+
+func onThisHost(address string) bool {
+	if strings.HasPrefix(address, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// tlsConfig returns nil where the connection is not encrypted.
+func (c *connection) tlsConfig() (*tls.Config, error) {
+	if (c.tlsCert == "") != (c.tlsKey == "") {
+		return nil, usageError{errors.New("--tls-cert and --tls-key go together: pass both or neither")}
+	}
+	if c.tlsCA == "" && c.tlsCert == "" {
+		return nil, nil
+	}
+	out := &tls.Config{MinVersion: tls.VersionTLS13, ServerName: c.serverName}
+	if c.tlsCA != "" && c.tlsCA != systemCA {
+		text, err := os.ReadFile(c.tlsCA)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--tls-ca: %w", err)}
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(text) {
+			return nil, usageError{fmt.Errorf("--tls-ca: %s has no certificate in PEM", c.tlsCA)}
+		}
+	}
+	if c.tlsCert != "" {
+		pair, err := tls.LoadX509KeyPair(c.tlsCert, c.tlsKey)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--tls-cert, --tls-key: %w", err)}
+		}
+		out.Certificates = []tls.Certificate{pair}
+	}
+	return out, nil
+}
+
+// bearer sends an access token with each call.
+type bearer string
+
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+// RequireTransportSecurity is false because servers on loopback and Unix sockets have no TLS.
+func (bearer) RequireTransportSecurity() bool { return false }
+
+// options are how gRPC connects to an address.
+func (c *connection) options(address string) ([]grpc.DialOption, error) {
+	if err := checkAddress(address); err != nil {
+		return nil, err
+	}
+	secret, err := c.secret(address)
+	if err != nil {
+		return nil, err
+	}
+	encrypted, err := c.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	transport := insecure.NewCredentials()
+	if encrypted != nil {
+		transport = credentials.NewTLS(encrypted)
+	}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithStatsHandler((*watch)(c))}
+	if secret != "" && encrypted == nil && !c.plaintext && !onThisHost(address) {
+		return nil, usageError{fmt.Errorf("the access token would go to %s without TLS: pass --tls-ca, or --plaintext if that is meant", address)}
+	}
+	if secret != "" {
+		options = append(options, grpc.WithPerRPCCredentials(bearer(secret)))
+	}
+	return options, nil
+}
+
+func checkAddress(address string) error {
+	if path, ok := strings.CutPrefix(address, "unix:"); ok && path != "" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(address); err != nil || host == "" || port == "" {
+		return usageError{fmt.Errorf("%q is no address of a server: write host:port or unix:/path", address)}
+	}
+	return nil
+}
+
+// queueService carries out call with a client of the queue service.
+func (c *connection) queueService(cmd *cobra.Command, call func(ctx context.Context, api queuepb.QueueServiceClient) error) error {
+	c.fromEnvironment(cmd.Flags())
+	options, err := c.options(c.server)
+	if err != nil {
+		return err
+	}
+	server, err := client.Dial(c.server, options...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.explain(c.server, call(cmd.Context(), server.API())), server.Close())
+}
+
+// messageBytesMax is how large an answer may be: a page of tasks with large payloads.
+const messageBytesMax = 64 << 20
+
+// adminService carries out call with a client of the admin service, which is given the timeout.
+func (c *connection) adminService(cmd *cobra.Command, call func(ctx context.Context, api adminpb.AdminServiceClient) error) error {
+	c.fromEnvironment(cmd.Flags())
+	return c.withAdmin(cmd.Context(), call)
+}
+
+func (c *connection) withAdmin(ctx context.Context, call func(ctx context.Context, api adminpb.AdminServiceClient) error) error {
+	options, err := c.options(c.adminServer)
+	if err != nil {
+		return err
+	}
+	target := c.adminServer
+	if !strings.HasPrefix(target, "unix:") {
+		target = "passthrough:///" + target
+	}
+	conn, err := grpc.NewClient(target, append(options, grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageBytesMax)))...)
+	if err != nil {
+		return fmt.Errorf("dial %s: %w", c.adminServer, err)
+	}
+	ctx, cancel := c.bounded(ctx, 0)
+	defer cancel()
+	return errors.Join(c.explain(c.adminServer, call(ctx, adminpb.NewAdminServiceClient(conn))), conn.Close())
+}
+
+// watch notes whether a connection came about, for explain.
+type watch connection
+
+func (*watch) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context   { return ctx }
+func (*watch) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (*watch) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// HandleRPC sees a call's header go out, which it does once the server has shaken hands.
+func (w *watch) HandleRPC(_ context.Context, s stats.RPCStats) {
+	if _, sent := s.(*stats.OutHeader); sent {
+		w.connected.Store(true)
+	}
+}
+
+// bounded is ctx with the time that a call may take: what it waits by itself, and the timeout.
+func (c *connection) bounded(ctx context.Context, waits time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, waits+c.timeout)
+}
+
+// unreachableError says that no server answered.
+type unreachableError struct{ error }
+
+func (e unreachableError) Unwrap() error { return e.error }
+
+// explain tells a server that can't be reached from one that refuses.
+func (c *connection) explain(address string, err error) error {
+	s := statusOf(err)
+	if s == nil {
+		return err
+	}
+	silent := s.Code() == codes.DeadlineExceeded && !c.connected.Load()
+	if s.Code() != codes.Unavailable && !silent {
+		return err
+	}
+	remedy := "is it running? Start it with 'queued serve', or name another address with --server or --admin-server"
+	switch {
+	case strings.Contains(s.Message(), "authentication handshake failed"):
+		remedy = "check --tls-ca, --tls-cert and --tls-key, and that the server's certificate is for this address"
+	case c.tlsCA == "" && c.tlsCert == "" && strings.Contains(s.Message(), "error reading server preface"):
+		remedy = "if the server uses TLS, pass --tls-ca"
+	}
+	return remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %s", address, reason(s.Message()))}, remedy}
+}
+
+// reason takes off what gRPC puts around the reason of a connection that failed.
+func reason(message string) string {
+	for _, wrap := range []string{"connection error: desc = ", "transport: ", "Error while dialing: "} {
+		if inner, wrapped := strings.CutPrefix(message, wrap); wrapped {
+			message = inner
+		}
+		if inner, err := strconv.Unquote(message); err == nil {
+			message = inner
+		}
+	}
+	return message
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+func (a *app) deadCommand() *cobra.Command {
+	return group("dead", "List, redrive and purge dead letters", `  queued dead list --queue mail
+  queued dead redrive --queue mail --error-contains timeout
+  queued dead purge --queue mail --all`,
+		a.deadList(), a.deadRedrive(), a.deadPurge())
+}
+
+// deadFlags choose dead tasks: by id, by filter, or all of a queue.
+type deadFlags struct {
+	queue, contains string
+	reason          adminpb.DeathReason
+	from, before    time.Time
+	all             bool
+}
+
+func (f *deadFlags) define(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.queue, "queue", "", "queue whose dead letters are meant")
+	wordFlag(flags, &f.reason, "reason", []string{"attempts", "expired"},
+		[]adminpb.DeathReason{adminpb.DeathReason_DEATH_REASON_ATTEMPTS, adminpb.DeathReason_DEATH_REASON_EXPIRED},
+		"attempts: only those whose attempts were used up; expired: only those whose time to live was over")
+	flags.StringVar(&f.contains, "error-contains", "", "only those whose last error contains this text")
+	flags.Var(timeValue{&f.from}, "died-from", "only those that died at this time or later")
+	flags.Var(timeValue{&f.before}, "died-before", "only those that died before this time")
+}
+
+// filters reports whether any flag filters.
+func (f *deadFlags) filters() bool {
+	return f.reason != 0 || f.contains != "" || !f.from.IsZero() || !f.before.IsZero()
+}
+
+// filter is nil where no flag says which dead tasks are meant; with --all it is empty.
+func (f *deadFlags) filter() *adminpb.DeadFilter {
+	if !f.all && !f.filters() {
+		return nil
+	}
+	out := &adminpb.DeadFilter{Reason: f.reason, ErrorContains: f.contains}
+	if !f.from.IsZero() {
+		out.DiedFromMs = f.from.UnixMilli()
+	}
+	if !f.before.IsZero() {
+		out.DiedBeforeMs = f.before.UnixMilli()
+	}
+	return out
+}
+
+// choose checks that it is clear which dead tasks are meant.
+func (f *deadFlags) choose(ids []string) error {
+	switch {
+	case len(ids) > 0 && (f.queue != "" || f.all || f.filters()):
+		return usageError{errors.New("ids and a queue are both given: pass either ids, or --queue with a filter or --all")}
+	case len(ids) > batchTasksMax:
+		return usageError{fmt.Errorf("%d ids are too many for one call: pass at most %d", len(ids), batchTasksMax)}
+	case len(ids) > 0:
+		return nil
+	case f.queue == "":
+		return usageError{errors.New("pass ids, or --queue with a filter or --all")}
+	case f.all && f.filters():
+		return usageError{errors.New("--all and a filter are both given: pass one of them")}
+	case !f.all && !f.filters():
+		return usageError{fmt.Errorf("which dead letters of queue %s? Pass a filter, or --all", f.queue)}
+	}
+	return nil
+}
+
+// words say which dead tasks are meant.
+func (f *deadFlags) words(ids []string) string {
+	switch {
+	case len(ids) > 0:
+		return count(len(ids), "dead letter")
+	case f.all:
+		return "all dead letters of queue " + f.queue
+	}
+	return "the dead letters of queue " + f.queue + " that the filter chooses"
+}
+
+func (a *app) deadList() *cobra.Command {
+	var f deadFlags
+	var p pages
+	c := &cobra.Command{
+		Use:   "list --queue QUEUE",
+		Short: "List a queue's dead letters",
+		Long:  "Lists a queue's dead letters. With --output json each has the history of its attempts.",
+		Example: `  queued dead list --queue mail
+  queued dead list --queue mail --reason expired --died-from 2030-01-31T00:00:00Z`,
+		Args: noArgs,
+	}
+	f.define(c)
+	p.flags(c.Flags())
+	needs(c, "queue")
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			all := &adminpb.ListDeadResponse{}
+			err := p.walk(func(size uint32, token string) (int, string, error) {
+				out, err := api.ListDead(ctx, &adminpb.ListDeadRequest{Tenant: conn.tenant, Queue: f.queue, Filter: f.filter(), PageSize: size, PageToken: token})
+				all.Tasks = append(all.Tasks, out.GetTasks()...)
+				all.NextPageToken = out.GetNextPageToken()
+				return len(out.GetTasks()), out.GetNextPageToken(), err
+			})
+			if err != nil {
+				return err
+			}
+			defer a.more(all.GetNextPageToken())
+			return a.print(document(all), func(t *table) {
+				t.row("ID", "DIED", "REASON", "ATTEMPTS", "LAST ERROR", "PAYLOAD")
+				for _, d := range all.GetTasks() {
+					t.row(d.GetTask().GetId(), when(d.GetDiedAtMs()), word(d.GetReason()), len(d.GetAttempts()),
+						clip(d.GetTask().GetLastError(), payloadColumn), clip(string(d.GetTask().GetPayload()), payloadColumn))
+				}
+			})
+		})
+	}
+	return c
+}
+
+func (a *app) deadRedrive() *cobra.Command {
+	var f deadFlags
+	c := &cobra.Command{
+		Use:   "redrive [ID]...",
+		Short: "Make dead letters ready again",
+		Long:  "Makes dead letters ready again, with their ids, their history and a new set of attempts.",
+		Example: `  queued dead redrive 0000000000000000000000g1
+  queued dead redrive --queue mail --error-contains timeout
+  queued dead redrive --queue mail --all`,
+	}
+	f.define(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all of the queue's dead letters")
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, ids []string) error {
+		if err := f.choose(ids); err != nil {
+			return err
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
+			if err != nil {
+				return err
+			}
+			return a.printDead(ids, out.GetResults(), "redriven", out.GetRedriven())
+		})
+	}
+	return c
+}
+
+func (a *app) deadPurge() *cobra.Command {
+	var f deadFlags
+	var yes bool
+	c := &cobra.Command{
+		Use:   "purge [ID]...",
+		Short: "Remove dead letters for good",
+		Example: `  queued dead purge 0000000000000000000000g1
+  queued dead purge --queue mail --died-before 2030-01-01T00:00:00Z
+  queued dead purge --queue mail --all --yes`,
+	}
+	f.define(c)
+	c.Flags().BoolVar(&f.all, "all", false, "all of the queue's dead letters")
+	yesFlag(c, &yes)
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, ids []string) error {
+		if err := f.choose(ids); err != nil {
+			return err
+		}
+		if err := a.confirm("remove "+f.words(ids), yes); err != nil {
+			return err
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.PurgeDead(ctx, &adminpb.PurgeDeadRequest{Tenant: conn.tenant, Ids: ids, Queue: f.queue, Filter: f.filter()})
+			if err != nil {
+				return err
+			}
+			return a.printDead(ids, out.GetResults(), "removed", out.GetRemoved())
+		})
+	}
+	return c
+}
+
+// printDead prints what became of dead tasks: of each where ids named them, and else how many.
+func (a *app) printDead(ids []string, results []*queuepb.SettleResult, done string, n uint64) error {
+	if len(ids) > 0 {
+		return a.printResults(ids, results, done)
+	}
+	return a.print(members{{done, n}}, func(t *table) { t.row(count(n, "dead letter") + " " + done) })
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/pronybench/prony/engine/config"
+)
+
+const deploy = "../../deploy"
+
+func deployed(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(deploy, name))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// understood sees that the program takes a command line.
+func understood(t *testing.T, args []string) {
+	t.Helper()
+	found, rest, err := (&app{}).root().Find(args)
+	require.NoError(t, err, "%v", args)
+	require.False(t, found.HasSubCommands(), "%v names no command", args)
+	require.NoError(t, found.ParseFlags(rest), "%v", args)
+	require.NoError(t, missing(found), "%v", args)
+	require.NoError(t, found.Args(found, found.Flags().Args()), "%v", args)
+}
+
+// variables sees that each of the QUEUED_ variables is one that something reads.
+func variables(t *testing.T, names []string) {
+	t.Helper()
+	known := append(clientVariables(), config.FileEnv)
+	for _, s := range config.NewLoader().Settings() {
+		known = append(known, s.Env())
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, config.EnvPrefix) {
+			assert.Contains(t, known, name)
+		}
+	}
+}
+
+// serves sees that 'queued serve' takes an environment.
+func serves(t *testing.T, env []string) *config.Loaded {
+	t.Helper()
+	loaded, err := config.NewLoader().Load(env, clientVariables())
+	require.NoError(t, err)
+	assert.Empty(t, loaded.Warnings)
+	return loaded
+}
+
+func TestTheExampleConfigurationIsWell(t *testing.T) {
+	s := newShell(t)
+	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued.hcl")), "is well")
+	// What it has as comments is well too: uncommented, only the files of the certificate are missing.
+	text := regexp.MustCompile(`(?m)^# ?((?:tls \{|  \w+ +=|\}).*)$`).ReplaceAllString(deployed(t, "queued.hcl"), "$1")
+	require.Contains(t, text, "\ntls {\n")
+	path := filepath.Join(t.TempDir(), "queued.hcl")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	s.ok("config", "check", path)
+}
+
+func TestTheUnitCallsTheProgramAsItIs(t *testing.T) {
+	lines := regexp.MustCompile(`(?m)^Exec\w+=/usr/local/bin/queued (.*)$`).FindAllStringSubmatch(deployed(t, "queued.service"), -1)
+	require.Len(t, lines, 2)
+	for _, l := range lines {
+		understood(t, strings.Fields(l[1]))
+	}
+	assert.Contains(t, deployed(t, "queued.service"), "RestartPreventExitStatus=2\n")
+	assert.Equal(t, 2, exitUsage)
+}
+
+func TestTheImageCallsTheProgramAsItIs(t *testing.T) {
+	text := strings.ReplaceAll(deployed(t, "Dockerfile"), "\\\n", " ")
+	var entry, command, health []string
+	var env []string
+	last := ""
+	for line := range strings.Lines(text) {
+		instruction, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch instruction {
+		case "ENTRYPOINT":
+			require.NoError(t, json.Unmarshal([]byte(rest), &entry))
+		case "CMD":
+			require.NoError(t, json.Unmarshal([]byte(rest), &command))
+		case "HEALTHCHECK":
+			_, list, found := strings.Cut(rest, "CMD ")
+			require.True(t, found)
+			require.NoError(t, json.Unmarshal([]byte(list), &health))
+		case "ENV":
+			env = append(env, strings.Fields(rest)...)
+		case "USER":
+			last = rest
+		}
+	}
+	require.Equal(t, []string{"/queued"}, entry)
+	understood(t, command)
+	require.Equal(t, entry[0], health[0])
+	understood(t, health[1:])
+	assert.NotContains(t, []string{"", "root", "0"}, last, "it runs as an ordinary user")
+	for _, v := range env {
+		name, _, _ := strings.Cut(v, "=")
+		variables(t, []string{name})
+	}
+	loaded := serves(t, env)
+	assert.Equal(t, "/data", loaded.Config.Node.DataDir)
+	examples := regexp.MustCompile(`-e (QUEUED_\w+)=`).FindAllStringSubmatch(text, -1)
+	require.NotEmpty(t, examples)
+	for _, e := range examples {
+		variables(t, []string{e[1]})
+	}
+}
+
+func TestTheComposeFileIsOfThreeServers(t *testing.T) {
+	var file struct {
+		Services map[string]struct {
+			Build       struct{ Context, Dockerfile string }
+			Environment map[string]string
+			Ports       []string
+			Volumes     []string
+		}
+		Volumes map[string]any
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "compose.yaml")), &file))
+	require.Len(t, file.Services, 3)
+	var ports, volumes []string
+	for name, s := range file.Services {
+		var env []string
+		for k, v := range s.Environment {
+			env = append(env, k+"="+v)
+			variables(t, []string{k})
+		}
+		loaded := serves(t, env)
+		assert.True(t, loaded.Config.Node.Auth, name)
+		assert.FileExists(t, filepath.Join(deploy, s.Build.Context, s.Build.Dockerfile))
+		require.Len(t, s.Volumes, 1)
+		volume, at, _ := strings.Cut(s.Volumes[0], ":")
+		assert.Equal(t, loaded.Config.Node.DataDir, at)
+		assert.Contains(t, file.Volumes, volume)
+		volumes = append(volumes, volume)
+		for _, p := range s.Ports {
+			parts := strings.Split(p, ":")
+			require.Len(t, parts, 3, p)
+			assert.Equal(t, "127.0.0.1", parts[0], "no other host reaches it")
+			assert.Contains(t, append(loaded.Config.Node.Listen, loaded.Config.Node.HTTP, loaded.Config.Node.Admin), ":"+parts[2])
+			ports = append(ports, parts[1])
+		}
+	}
+	slices.Sort(ports)
+	assert.Len(t, slices.Compact(ports), 9, "no port twice")
+	slices.Sort(volumes)
+	assert.Len(t, slices.Compact(volumes), 3, "to each its own data")
+}

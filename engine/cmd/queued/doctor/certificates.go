@@ -1,0 +1,57 @@
+package doctor
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pronybench/prony/engine/node"
+)
+
+// expirySoon is how long before its end a certificate is warned of.
+const expirySoon = 14 * 24 * time.Hour
+
+func (r *report) certificates(h Host, t node.TLS) {
+	const check = "certificate"
+	if t.CertFile == "" && t.KeyFile == "" && t.ClientCAFile == "" {
+		r.add(check, OK, "none: connections are not encrypted", "")
+		return
+	}
+	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	if err != nil {
+		r.add(check, Problem, err.Error(), "--tls-cert and --tls-key name PEM files that belong together")
+		return
+	}
+	r.expiry(check, h, pair.Leaf)
+	if info, err := os.Stat(t.KeyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
+		r.add(check, Warning, fmt.Sprintf("the key %s can be read by others: its mode is %o", t.KeyFile, info.Mode().Perm()), "chmod 600 "+t.KeyFile)
+	}
+	if t.ClientCAFile == "" {
+		return
+	}
+	text, err := os.ReadFile(t.ClientCAFile)
+	switch {
+	case err != nil:
+		r.add(check, Problem, err.Error(), "--tls-client-ca names a PEM file")
+	case !x509.NewCertPool().AppendCertsFromPEM(text):
+		r.add(check, Problem, t.ClientCAFile+" has no certificate in PEM", "--tls-client-ca names a PEM file with the authorities of clients")
+	default:
+		r.add(check, OK, "client certificates are asked for", "")
+	}
+}
+
+func (r *report) expiry(check string, h Host, leaf *x509.Certificate) {
+	now, day := h.Now(), leaf.NotAfter.UTC().Format(time.DateOnly)
+	switch {
+	case now.Before(leaf.NotBefore):
+		r.add(check, Problem, "it is not good before "+leaf.NotBefore.UTC().Format(time.RFC3339), "set the clock, or use another certificate")
+	case !now.Before(leaf.NotAfter):
+		r.add(check, Problem, "it expired on "+day, "renew it: the server reads the file again by itself")
+	case now.Add(expirySoon).After(leaf.NotAfter):
+		r.add(check, Warning, "it expires on "+day, "renew it: the server reads the file again by itself")
+	default:
+		r.add(check, OK, "good until "+day, "")
+	}
+}

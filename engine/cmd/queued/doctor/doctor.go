@@ -1,0 +1,114 @@
+// Package doctor checks a host and a data folder before a server runs there, or beside one that does.
+//
+// Each check says ok, warning or problem, and what to do. Checks look and measure; the only things they write are
+// files of their own in the data folder, which they remove, and the lock of stores that no server holds.
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/pronybench/prony/engine/config"
+)
+
+// Level is how a check came out.
+type Level string
+
+// The levels.
+const (
+	OK      Level = "ok"
+	Warning Level = "warning" // a server would run, and something is not as it should be
+	Problem Level = "problem" // a server would not run, or would lose something
+)
+
+// Finding is what one check found.
+type Finding struct {
+	Check   string `json:"check"`
+	Level   Level  `json:"level"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+// Input is what is checked.
+type Input struct {
+	// Config is the server's; nil when it is wrong, which Problems then say.
+	Config   *config.Config
+	Problems *config.Problems
+	// File names the configuration file, or is "".
+	File string
+	// Warnings are the configuration's.
+	Warnings []config.Problem
+	// Version is this program's.
+	Version string
+	// ServerVersion asks a server that runs for its version; nil when there is no way to ask.
+	ServerVersion func(ctx context.Context) (string, error)
+	// Host is where the checks look.
+	Host Host
+}
+
+// report collects findings.
+type report []Finding
+
+func (r *report) add(check string, level Level, message, remedy string) {
+	*r = append(*r, Finding{check, level, message, remedy})
+}
+
+// Run carries all checks out, those of the data folder in time proportional to what it holds; ctx cuts them short.
+func Run(ctx context.Context, in Input) []Finding {
+	var r report
+	r.configuration(&in)
+	r.clock(in.Host)
+	r.cpus(in.Host)
+	if in.Config == nil {
+		r.add("data folder", Warning, "not looked at: the configuration does not say which it is", "put the configuration right, and run this again")
+		return r
+	}
+	c := &in.Config.Node
+	r.files(in.Host, c.Shards)
+	r.memory(in.Host)
+	folder := r.dataFolder(in.Host, c.DataDir)
+	if folder != "" {
+		r.space(in.Host, folder)
+		r.fileSystem(in.Host, folder, c.Durability)
+		r.fsync(ctx, folder, c.Durability)
+	}
+	r.stores(ctx, c)
+	r.token(c)
+	r.certificates(in.Host, c.TLS)
+	answered := r.ports(ctx, c)
+	r.version(ctx, &in, answered)
+	return r
+}
+
+func (r *report) configuration(in *Input) {
+	const check = "configuration"
+	if in.Problems != nil {
+		for _, p := range in.Problems.List {
+			r.add(check, Problem, p.At+": "+p.Message, p.Remedy)
+		}
+		return
+	}
+	for _, w := range in.Warnings {
+		r.add(check, Warning, w.At+": "+w.Message, w.Remedy)
+	}
+	message := "well; no file"
+	if in.File != "" {
+		message = "well; file " + in.File
+	}
+	r.add(check, OK, message, "")
+}
+
+// existing returns the folder, or the nearest one above it that is there.
+func existing(dir string) string {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "."
+	}
+	for {
+		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
+			return dir
+		}
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,219 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// dataFolder checks the folder itself. It returns where to measure: the folder, or the one that it would be made in;
+// "" where nothing can be written.
+func (r *report) dataFolder(h Host, dir string) string {
+	const check = "data folder"
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		above := existing(dir)
+		if err := writable(above); err != nil {
+			r.add(check, Problem, fmt.Sprintf("%s is not there and can't be made: %v", dir, err), "make it, and give it to the user that runs the server")
+			return ""
+		}
+		r.add(check, OK, dir+" is not there yet; the server makes it", "")
+		return above
+	case err != nil:
+		r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+		return ""
+	case !info.IsDir():
+		r.add(check, Problem, dir+" is not a folder", "name another with --data")
+		return ""
+	}
+	if err := storage.CheckDataFolder(dir); err != nil {
+		r.add(check, Problem, err.Error(), "")
+		return ""
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		r.add(check, Problem, err.Error(), "run this as the user that runs the server, or give that user the folder")
+		return ""
+	}
+	if err := writable(dir); err != nil {
+		r.add(check, Problem, err.Error(), "run this as the user that runs the server, or give that user the folder")
+		return ""
+	}
+	r.owner(check, h, dir, info)
+	return dir
+}
+
+func (r *report) owner(check string, h Host, dir string, info fs.FileInfo) {
+	stat, known := info.Sys().(*syscall.Stat_t)
+	switch {
+	case known && int(stat.Uid) != h.UID():
+		r.add(check, Warning, fmt.Sprintf("%s belongs to user %d, and this is user %d", dir, stat.Uid, h.UID()), "run the server, and this, as the folder's owner")
+	case info.Mode().Perm()&0o022 != 0:
+		r.add(check, Warning, fmt.Sprintf("%s can be written by others: its mode is %o", dir, info.Mode().Perm()), "chmod 700 "+dir)
+	default:
+		r.add(check, OK, dir+" can be read and written, and is this user's", "")
+	}
+}
+
+// probeName is what the files of the checks are called.
+const probeName = ".doctor-*"
+
+// writable tries to write a file.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, probeName)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write([]byte("x"))
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+func (r *report) space(h Host, dir string) {
+	const check = "free space"
+	free, total, err := h.Space(dir)
+	if err != nil {
+		r.add(check, Warning, err.Error(), "")
+		return
+	}
+	message := fmt.Sprintf("%s of %s", round(free), round(total))
+	remedy := "make room, or name a folder elsewhere with --data: a server whose disk is full stops"
+	switch {
+	case free < spaceLeast:
+		r.add(check, Problem, message, remedy)
+	case free < spaceLow || free < total/percentOf*spaceLowPercent:
+		r.add(check, Warning, message, remedy)
+	default:
+		r.add(check, OK, message, "")
+	}
+}
+
+// fileSystems are those that deserve a word, by their magic numbers.
+var fileSystems = map[int64]struct {
+	name   string
+	memory bool   // what it holds is gone with the power
+	remote bool   // it is on another host
+	layer  string // what a container's layer is removed with
+}{
+	unix.TMPFS_MAGIC:      {name: "tmpfs", memory: true},
+	unix.RAMFS_MAGIC:      {name: "ramfs", memory: true},
+	unix.NFS_SUPER_MAGIC:  {name: "NFS", remote: true},
+	unix.SMB2_SUPER_MAGIC: {name: "SMB", remote: true},
+	unix.CIFS_SUPER_MAGIC: {name: "CIFS", remote: true},
+	unix.FUSE_SUPER_MAGIC: {name: "FUSE", remote: true},
+	0x01021997:            {name: "9p", remote: true},
+	unix.OVERLAYFS_SUPER_MAGIC: {
+		name: "overlay", layer: "it is a container's own layer, removed with the container",
+	},
+	unix.EXT4_SUPER_MAGIC:  {name: "ext4"},
+	unix.XFS_SUPER_MAGIC:   {name: "XFS"},
+	unix.BTRFS_SUPER_MAGIC: {name: "Btrfs"},
+	0x2fc12fc1:             {name: "ZFS"},
+	unix.F2FS_SUPER_MAGIC:  {name: "F2FS"},
+}
+
+func (r *report) fileSystem(h Host, dir string, durability storage.Durability) {
+	const check = "file system"
+	magic, err := h.FileSystem(dir)
+	if err != nil {
+		r.add(check, Warning, err.Error(), "")
+		return
+	}
+	f, known := fileSystems[magic]
+	switch {
+	case !known:
+		r.add(check, Warning, fmt.Sprintf("unknown, of type %#x", magic), "see that fsync on it means that data is on the disk")
+	case f.memory && durability != storage.None:
+		r.add(check, Problem, f.name+": what it holds is gone with the power, whatever --durability says", "name a folder on a disk with --data")
+	case f.memory:
+		r.add(check, Warning, f.name+": what it holds is gone with the power", "name a folder on a disk with --data")
+	case f.remote:
+		r.add(check, Warning, f.name+": on it locks and fsync may not mean what a server needs", "name a folder on a disk of this host with --data")
+	case f.layer != "":
+		r.add(check, Warning, f.name+": "+f.layer, "mount a volume, and name it with --data")
+	default:
+		r.add(check, OK, f.name, "")
+	}
+}
+
+// Bounds of the measurement of fsync.
+const (
+	fsyncsMax   = 200
+	fsyncTime   = 2 * time.Second
+	fsyncBytes  = 4 << 10
+	fsyncSlow   = 20 * time.Millisecond
+	fsyncTooFew = 10 * time.Microsecond
+)
+
+func (r *report) fsync(ctx context.Context, dir string, durability storage.Durability) {
+	const check = "fsync"
+	times, err := measureFsync(ctx, dir)
+	if err != nil || len(times) == 0 {
+		r.add(check, Warning, fmt.Sprintf("not measured: %v", err), "")
+		return
+	}
+	r.judgeFsync(check, times, durability)
+}
+
+// judgeFsync says what measured times mean.
+func (r *report) judgeFsync(check string, times []time.Duration, durability storage.Durability) {
+	slices.Sort(times)
+	median, slowest := times[len(times)/2], times[len(times)-1]
+	message := fmt.Sprintf("median %v, slowest %v of %d", median.Round(time.Microsecond), slowest.Round(time.Microsecond), len(times))
+	switch {
+	case median > fsyncSlow && durability == storage.Sync:
+		r.add(check, Warning, fmt.Sprintf("%s: an acknowledgement waits for one", message), "use a faster disk, or --durability interval if a power loss may take its last moments")
+	case median < fsyncTooFew:
+		r.add(check, Warning, message+": faster than any disk", "see that fsync on it means that data is on the disk")
+	default:
+		r.add(check, OK, message, "")
+	}
+}
+
+// measureFsync times appends of a few kilobytes with an fsync each, as a store's log does.
+func measureFsync(ctx context.Context, dir string) (times []time.Duration, err error) {
+	f, err := os.CreateTemp(dir, probeName)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	block := make([]byte, fsyncBytes)
+	for begin := time.Now(); len(times) < fsyncsMax && time.Since(begin) < fsyncTime && ctx.Err() == nil; {
+		if _, err := f.Write(block); err != nil {
+			return times, err
+		}
+		start := time.Now()
+		if err := f.Sync(); err != nil {
+			return times, err
+		}
+		times = append(times, time.Since(start))
+	}
+	return times, nil
+}
+
+// shardFolders are the folders of the shards that a data folder has.
+func shardFolders(dir string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, storage.ShardsFolder))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() {
+			out = append(out, filepath.Join(dir, storage.ShardsFolder, e.Name()))
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,234 @@
+package doctor
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/pronybench/prony/engine/config"
+)
+
+// Host is what is known of a host. Its functions may be replaced by a test; This returns those that look.
+type Host struct {
+	Now func() time.Time
+	// Synchronised reports whether something keeps the clock right.
+	Synchronised func() (bool, error)
+	// Space returns the bytes that are free for this user, and all, of a folder's file system.
+	Space func(dir string) (free, total uint64, err error)
+	// FileSystem returns the magic number of a folder's file system.
+	FileSystem func(dir string) (int64, error)
+	// FileLimit returns how many files the process may open.
+	FileLimit func() (uint64, error)
+	// MemoryLimit returns the process's limit in bytes; 0 for none.
+	MemoryLimit func() (uint64, error)
+	// CPUQuota returns how many processors' time the process gets; 0 for no quota.
+	CPUQuota func() (float64, error)
+	// Procs returns how many threads run Go code at once.
+	Procs func() int
+	// UID returns the user that this process runs as.
+	UID func() int
+}
+
+// This returns the host that the program runs on.
+func This() Host {
+	return Host{
+		Now:          time.Now,
+		Synchronised: synchronised,
+		Space: func(dir string) (free, total uint64, err error) {
+			var s unix.Statfs_t
+			if err := unix.Statfs(dir, &s); err != nil {
+				return 0, 0, err
+			}
+			return s.Bavail * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), nil
+		},
+		FileSystem: func(dir string) (int64, error) {
+			var s unix.Statfs_t
+			err := unix.Statfs(dir, &s)
+			return int64(s.Type), err //nolint:unconvert // its width depends on the processor
+		},
+		FileLimit: func() (uint64, error) {
+			var l unix.Rlimit
+			err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l)
+			return l.Cur, err
+		},
+		MemoryLimit: func() (uint64, error) { return memoryLimit("/proc/self/cgroup", "/sys/fs/cgroup") },
+		CPUQuota:    func() (float64, error) { return cpuQuota("/proc/self/cgroup", "/sys/fs/cgroup") },
+		Procs:       func() int { return runtime.GOMAXPROCS(0) },
+		UID:         os.Geteuid,
+	}
+}
+
+func synchronised() (bool, error) {
+	var t unix.Timex
+	state, err := unix.Adjtimex(&t)
+	if err != nil {
+		return false, fmt.Errorf("ask for the clock's state: %w", err)
+	}
+	const unsynchronised = 5 // TIME_ERROR
+	return state != unsynchronised, nil
+}
+
+// eachGroup calls visit with the content of a file in each folder of the process's control groups, from its own
+// up to the root. Only version 2 is looked at; where there is none, there is nothing to visit.
+func eachGroup(self, root, name string, visit func(text string) error) error {
+	text, err := os.ReadFile(self)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find the control group: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		path, found := bytes.CutPrefix(bytes.TrimSpace(line), []byte("0::"))
+		if !found {
+			continue
+		}
+		for dir := filepath.Join("/", string(path)); ; dir = filepath.Dir(dir) {
+			text, err := os.ReadFile(filepath.Join(root, dir, name))
+			if err == nil {
+				err = visit(strings.TrimSpace(string(text)))
+			} else if errors.Is(err, os.ErrNotExist) {
+				err = nil
+			}
+			if err != nil {
+				return fmt.Errorf("read %s: %w", name, err)
+			}
+			if dir == "/" {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+func memoryLimit(self, root string) (least uint64, err error) {
+	err = eachGroup(self, root, "memory.max", func(text string) error {
+		if text == "max" {
+			return nil
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err == nil && (least == 0 || n < least) {
+			least = n
+		}
+		return err
+	})
+	return least, err
+}
+
+func cpuQuota(self, root string) (least float64, err error) {
+	err = eachGroup(self, root, "cpu.max", func(text string) error {
+		quota, period, _ := strings.Cut(text, " ")
+		if quota == "max" {
+			return nil
+		}
+		q, err := strconv.ParseFloat(quota, 64)
+		p, perr := strconv.ParseFloat(period, 64)
+		if err = errors.Join(err, perr); err != nil || p <= 0 {
+			return errors.Join(err, fmt.Errorf("%q is no quota", text))
+		}
+		if n := q / p; least == 0 || n < least {
+			least = n
+		}
+		return nil
+	})
+	return least, err
+}
+
+// earliest is before this was written: a clock that shows less is wrong.
+var earliest = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (r *report) clock(h Host) {
+	const check = "clock"
+	now := h.Now()
+	if now.Before(earliest) {
+		r.add(check, Problem, fmt.Sprintf("it shows %s", now.UTC().Format(time.RFC3339)), "set the clock: delays, expiries and certificates depend on it")
+		return
+	}
+	switch fine, err := h.Synchronised(); {
+	case err != nil:
+		r.add(check, Warning, err.Error(), "see that the clock is kept right, by chrony or systemd-timesyncd")
+	case !fine:
+		r.add(check, Warning, "nothing keeps it right", "run chrony or systemd-timesyncd: delays and expiries depend on it")
+	default:
+		r.add(check, OK, "synchronised", "")
+	}
+}
+
+func (r *report) cpus(h Host) {
+	const check = "processors"
+	quota, err := h.CPUQuota()
+	procs := h.Procs()
+	switch {
+	case err != nil:
+		r.add(check, Warning, err.Error(), "")
+	case quota > 0 && float64(procs) > max(quota+0.999, 2): // Go rounds up, and takes two for less
+		r.add(check, Warning, fmt.Sprintf("GOMAXPROCS is %d, but the quota is that of %.1f: the server would be stopped again and again", procs, quota),
+			"unset GOMAXPROCS, or set it to the quota")
+	case quota > 0:
+		r.add(check, OK, fmt.Sprintf("%d, with a quota of %.1f", procs, quota), "")
+	default:
+		r.add(check, OK, fmt.Sprintf("%d, without a quota", procs), "")
+	}
+}
+
+// What a server opens: the files of each shard's store, and connections.
+const (
+	filesPerShard    = 1_000
+	filesBeside      = 1_000
+	filesLeast       = 256
+	memoryLoaded     = 512 << 20 // memtables, caches, windows and buffers, however many shards share them
+	spaceLeast       = 256 << 20
+	spaceLow         = 2 << 30
+	spaceLowPercent  = 10
+	percentOf        = 100
+	limitNOFILERatio = 2
+)
+
+func (r *report) files(h Host, shards int) {
+	const check = "open files"
+	need := uint64(filesBeside + filesPerShard*max(shards, 1))
+	remedy := fmt.Sprintf("raise it to %d or more: ulimit -n, or LimitNOFILE= of the systemd unit", limitNOFILERatio*need)
+	switch limit, err := h.FileLimit(); {
+	case err != nil:
+		r.add(check, Warning, err.Error(), "")
+	case limit < filesLeast:
+		r.add(check, Problem, fmt.Sprintf("the limit is %d", limit), remedy)
+	case limit < need:
+		r.add(check, Warning, fmt.Sprintf("the limit is %d; stores and connections may need %d", limit, need), remedy)
+	default:
+		r.add(check, OK, fmt.Sprintf("the limit is %d", limit), "")
+	}
+}
+
+func (r *report) memory(h Host) {
+	const check = "memory"
+	switch limit, err := h.MemoryLimit(); {
+	case err != nil:
+		r.add(check, Warning, err.Error(), "")
+	case limit == 0:
+		r.add(check, OK, "no limit by a control group", "")
+	case limit < memoryLoaded:
+		r.add(check, Warning, fmt.Sprintf("the control group's limit is %s; under load a server may need %s", round(limit), round(memoryLoaded)),
+			"raise the limit, or lower --limits-cache-max")
+	default:
+		r.add(check, OK, "the control group's limit is "+round(limit), "")
+	}
+}
+
+// round writes a number of bytes in few digits.
+func round(bytes uint64) string {
+	for _, unit := range []uint64{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
+		if bytes >= 10*unit {
+			return config.FormatSize(bytes / unit * unit)
+		}
+	}
+	return config.FormatSize(bytes)
+}

@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// stores opens and reads every shard's store that no server holds.
+func (r *report) stores(ctx context.Context, c *node.Config) {
+	const check = "stores"
+	folders, err := shardFolders(c.DataDir)
+	if err != nil {
+		r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+		return
+	}
+	if len(folders) == 0 {
+		r.add(check, OK, "none yet", "")
+		return
+	}
+	r.layout(c, folders)
+	var all storage.Holding
+	for _, folder := range folders {
+		h, err := storage.VerifyStore(ctx, folder)
+		switch {
+		case ctx.Err() != nil:
+			r.add(check, Warning, "not all were read: interrupted", "")
+			return
+		case errors.Is(err, syscall.EAGAIN) || err != nil && strings.Contains(err.Error(), "lock held by current process"):
+			r.add(check, OK, "held by a server that runs, so not read; ask that one with /audit", "")
+			return
+		case errors.Is(err, fs.ErrPermission):
+			r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+			return
+		case err != nil:
+			r.add(check, Problem, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
+			continue
+		}
+		all.Queues += h.Queues
+		all.Tasks += h.Tasks
+	}
+	r.add(check, OK, fmt.Sprintf("%d read to the end: checksums hold and counters agree; %d tasks", len(folders), all.Tasks), "")
+}
+
+// layout sees that the number of shards is the same in the configuration, in the data folder's own record, where it has
+// one, and in its folders.
+func (r *report) layout(c *node.Config, folders []string) {
+	const check = "shards"
+	shards, err := storage.ReadLayout(c.DataDir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		shards = len(folders)
+	case err != nil:
+		r.add(check, Problem, err.Error(), "restore a backup with 'queued restore', and keep this folder to look into")
+		return
+	case shards != len(folders):
+		r.add(check, Problem, fmt.Sprintf("the data folder says that it has %d shards, and has %d", shards, len(folders)),
+			"restore a backup with 'queued restore', and keep this folder to look into")
+		return
+	}
+	if shards != c.Shards {
+		r.add(check, Problem, fmt.Sprintf("the data folder has %d, and the configuration says %d", shards, c.Shards),
+			fmt.Sprintf("pass --shards %d: the number is fixed when the data folder is made", shards))
+		return
+	}
+	r.add(check, OK, fmt.Sprintf("%d", shards), "")
+}
+
+// tokenFile is where a server keeps its operator token, in its data folder.
+const tokenFile = "admin.token"
+
+func (r *report) token(c *node.Config) {
+	const check = "admin token"
+	path := filepath.Join(c.DataDir, tokenFile)
+	info, err := os.Stat(path)
+	folders, _ := shardFolders(c.DataDir) // the check of the stores says what is wrong with them
+	switch {
+	case !c.Auth:
+		r.add(check, Warning, "authentication is off: everybody who can connect is an operator", "use --auth on")
+	case errors.Is(err, fs.ErrNotExist) && len(folders) > 0:
+		r.add(check, Warning, path+" is not there", "if nobody has an operator token, start the server once with --new-admin-token")
+	case errors.Is(err, fs.ErrNotExist):
+		r.add(check, OK, "none yet; the server makes it at its first start", "")
+	case err != nil:
+		r.add(check, Problem, err.Error(), "run this as the user that runs the server")
+	case info.Mode().Perm()&0o077 != 0:
+		r.add(check, Problem, fmt.Sprintf("%s can be read by others: its mode is %o", path, info.Mode().Perm()),
+			"chmod 600 "+path+", and start the server once with --new-admin-token if somebody may have read it")
+	default:
+		r.add(check, OK, path+" is only this user's", "")
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// payloadBytesMax bounds what is read as one payload: what a server can take in one message. Its own limit is
+// usually lower.
+const payloadBytesMax = 16 << 20
+
+type enqueueFlags struct {
+	connection *connection
+
+	queue                     string
+	priority, maxAttempts     uint32
+	delay, ttl, lease, retain time.Duration
+	notBefore                 time.Time
+	key, file                 string
+	lines                     bool
+}
+
+func (a *app) enqueueCommand() *cobra.Command {
+	var f enqueueFlags
+	c := &cobra.Command{
+		Use:   "enqueue --queue QUEUE [PAYLOAD]",
+		Short: "Store a task, or each line of the input as one",
+		Long: `Stores a task and prints its id once the server has acknowledged it. The payload is the argument, or the
+file that --file names, or the standard input.
+
+With --lines, each line of the input is a task of its own, in order. They are sent over one stream in
+batches; a server that is full for the moment is waited for. With --key, the number of the line is put
+after the key: the same import run again within the server's key window stores nothing twice.`,
+		Example: `  queued enqueue --queue mail 'hello'
+  queued enqueue --queue thumbnails --file picture.jpg --priority 5
+  date | queued enqueue --queue log --delay 10m --ttl 1d
+  queued enqueue --queue import --lines --key 2030-01-31 < addresses.txt`,
+		Args: atMostOneArg("payload"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.delay != 0 && !f.notBefore.IsZero() {
+				return usageError{errors.New("--delay and --not-before are both given: pass one of them")}
+			}
+			if f.lines {
+				return f.enqueueLines(c, args)
+			}
+			return f.enqueue(c, args)
+		},
+	}
+	flags := c.Flags()
+	flags.StringVar(&f.queue, "queue", "", "queue to put it in; it is made at first use")
+	numberFlag(flags, &f.priority, "priority", 0, "0 to 9; ready tasks of a higher priority go first")
+	durationFlag(flags, &f.delay, "delay", "how long it stays delayed before it is ready")
+	flags.Var(timeValue{&f.notBefore}, "not-before", `when it becomes ready, as in "2030-01-31T09:00:00Z"; not together with --delay`)
+	durationFlag(flags, &f.ttl, "ttl", "how long it is worth doing; after that it goes to the dead letters")
+	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "after how many failed attempts it is dead; 0 for the queue's")
+	durationFlag(flags, &f.lease, "lease", "how long a claim holds that names no lease; the queue's if left out")
+	durationFlag(flags, &f.retain, "result-retention", "how long its result is kept for 'queued result'; the queue's if left out")
+	flags.StringVar(&f.key, "key", "", "idempotency key: a second task with the same key is not stored, and the first one's id is printed")
+	flags.StringVar(&f.file, "file", "", "read the payload, or with --lines the lines, from this file")
+	flags.BoolVar(&f.lines, "lines", false, "each line of the input is a task")
+	needs(c, "queue")
+	f.connection = a.connect(c, false, true)
+	return c
+}
+
+// task is the task without its payload.
+func (f *enqueueFlags) task() *queuepb.NewTask {
+	t := &queuepb.NewTask{
+		Queue: f.queue, Priority: f.priority, DelayMs: ms(f.delay), MaxAttempts: f.maxAttempts, LeaseMs: ms(f.lease),
+		TtlMs: ms(f.ttl), ResultRetentionMs: ms(f.retain), IdempotencyKey: f.key,
+	}
+	if !f.notBefore.IsZero() {
+		t.NotBeforeMs = f.notBefore.UnixMilli()
+	}
+	return t
+}
+
+func (f *enqueueFlags) enqueue(c *cobra.Command, args []string) error {
+	t := f.task()
+	var err error
+	if t.Payload, err = f.payload(args); err != nil {
+		return err
+	}
+	return f.connection.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
+		ctx, cancel := f.connection.bounded(ctx, 0)
+		defer cancel()
+		out, err := api.Enqueue(ctx, &queuepb.EnqueueRequest{Tenant: f.connection.tenant, Tasks: []*queuepb.NewTask{t}})
+		if err != nil {
+			return err
+		}
+		if len(out.GetResults()) != 1 {
+			return fmt.Errorf("the server answered with %d results to one task", len(out.GetResults()))
+		}
+		result := out.GetResults()[0]
+		if e := result.GetError(); e != nil {
+			return itemError{e}
+		}
+		a := f.connection.app
+		if result.GetDuplicate() && a.output == formatTable {
+			a.note("a task with this key is there already: nothing was stored\n")
+		}
+		return a.print(members{{"id", result.GetId()}, {"duplicate", result.GetDuplicate()}}, func(t *table) { t.row(result.GetId()) })
+	})
+}
+
+// payload reads the payload from wherever the command line says.
+func (f *enqueueFlags) payload(args []string) ([]byte, error) {
+	if len(args) == 1 {
+		if f.file != "" {
+			return nil, usageError{errors.New("a payload and --file are both given: pass one of them")}
+		}
+		return []byte(args[0]), nil
+	}
+	in, err := f.input()
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(in, payloadBytesMax+1))
+	if err = errors.Join(err, in.Close()); err != nil {
+		return nil, fmt.Errorf("read the payload: %w", err)
+	}
+	if len(text) > payloadBytesMax {
+		return nil, usageError{fmt.Errorf("the payload is larger than %d MiB, which no server takes", payloadBytesMax>>20)}
+	}
+	return text, nil
+}
+
+// input is the file, or the standard input.
+func (f *enqueueFlags) input() (io.ReadCloser, error) {
+	if f.file == "" {
+		a := f.connection.app
+		if a.asks {
+			return nil, usageError{errors.New("there is no payload: pass it as an argument, with --file, or through a pipe")}
+		}
+		return io.NopCloser(a.in), nil
+	}
+	in, err := os.Open(f.file)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("--file: %w", err)}
+	}
+	return in, nil
+}

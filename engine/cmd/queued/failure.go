@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// The exit codes. The help of queued documents them.
+const (
+	exitOK          = 0
+	exitFailed      = 1 // refused by the server, or failed
+	exitUsage       = 2 // the command line or the configuration is wrong
+	exitUnreachable = 3 // no server answered
+	exitInterrupted = 130
+)
+
+// failure is an error as it is reported: as text, or as JSON in this shape.
+type failure struct {
+	// Code is a word for programs: "usage", "configuration", "unreachable", "failed", "interrupted" or that of the
+	// server's refusal, as in "not_found".
+	Code         string           `json:"code"`
+	Message      string           `json:"message"`
+	Field        string           `json:"field,omitempty"` // at fault, where there is one
+	RetryAfterMs uint64           `json:"retry_after_ms,omitempty"`
+	Problems     []config.Problem `json:"problems,omitempty"` // of a configuration
+
+	remedy string // for people
+	exit   int
+}
+
+// usageError says that the command line is wrong.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// itemError says that the server refused an item of a call.
+type itemError struct{ *queuepb.ItemError }
+
+func (e itemError) Error() string { return e.GetMessage() }
+
+// failureOf says how an error is reported.
+func failureOf(err error) failure {
+	f := failure{Code: "failed", Message: err.Error(), exit: exitFailed}
+	var problems *config.Problems
+	var item itemError
+	var helped remedied
+	if errors.As(err, &helped) {
+		f.remedy = helped.remedy
+	}
+	switch {
+	case errors.As(err, &problems):
+		f.Code, f.Problems, f.exit = "configuration", problems.List, exitUsage
+	case errors.As(err, new(usageError)):
+		f.Code, f.exit = "usage", exitUsage
+	case errors.As(err, new(unreachableError)):
+		f.Code, f.exit = "unreachable", exitUnreachable
+	case errors.As(err, &item):
+		f.Code = codeName(item.GetCode())
+		f.Field, f.RetryAfterMs = item.GetField(), item.GetRetryAfterMs()
+	default:
+		if s := statusOf(err); s != nil {
+			f.refused(s)
+			f.Message = strings.Replace(f.Message, s.Err().Error(), s.Message(), 1)
+		}
+	}
+	return f
+}
+
+// statusOf returns the status that the server refused a call with, or nil.
+func statusOf(err error) *status.Status {
+	var refused interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	return refused.GRPCStatus()
+}
+
+// refused takes over what the server's refusal of a call says.
+func (f *failure) refused(s *status.Status) {
+	f.Code = snake(s.Code().String())
+	for _, detail := range s.Details() {
+		switch d := detail.(type) {
+		case *errdetails.BadRequest:
+			if v := d.GetFieldViolations(); len(v) > 0 {
+				f.Field = v[0].GetField()
+			}
+		case *errdetails.RetryInfo:
+			f.RetryAfterMs = uint64(d.GetRetryDelay().AsDuration().Milliseconds())
+		}
+	}
+	switch s.Code() {
+	case codes.Unauthenticated:
+		f.remedy = "pass --token or --token-file, or set QUEUED_TOKEN; the server keeps its operator token in DATA/admin.token"
+	case codes.Unimplemented:
+		f.remedy = "the server does not have this call: is it older than this program, or is --server or --admin-server another program's address?"
+	default:
+	}
+}
+
+// remedied is an error that says what to do about it.
+type remedied struct {
+	error
+	remedy string
+}
+
+func (e remedied) Unwrap() error { return e.error }
+
+// codeName is an error code as a word: "stale_token".
+func codeName(code queuepb.ErrorCode) string {
+	return strings.ToLower(strings.TrimPrefix(code.String(), "ERROR_CODE_"))
+}
+
+// snake turns a name like NotFound into not_found.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	return strings.ToLower(b.String())
+}
+
+// report writes a failure to standard error.
+func (a *app) report(f failure) {
+	if a.output == formatJSON {
+		text, err := json.Marshal(map[string]failure{"error": f})
+		if err == nil {
+			a.note("%s\n", text)
+			return
+		}
+	}
+	message := f.Message
+	if f.Code == "configuration" && strings.Contains(message, "\n") {
+		message = "the configuration is wrong:\n  " + strings.ReplaceAll(message, "\n", "\n  ")
+	}
+	a.note("queued: %s\n", message)
+	if f.remedy != "" {
+		a.note("  %s\n", f.remedy)
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pronybench/prony/engine/config"
+)
+
+// durationValue is a flag that is a duration with its unit, days among them.
+type durationValue struct{ to *time.Duration }
+
+func (v durationValue) Set(text string) error {
+	d, err := config.ParseDuration(text)
+	if err != nil {
+		return err
+	}
+	*v.to = d
+	return nil
+}
+
+func (durationValue) Type() string { return "duration" }
+
+func (v durationValue) String() string {
+	if v.to == nil || *v.to == 0 {
+		return ""
+	}
+	return config.FormatDuration(*v.to)
+}
+
+func durationFlag(flags *pflag.FlagSet, to *time.Duration, name, usage string) {
+	flags.Var(durationValue{to}, name, usage)
+}
+
+// sizeValue is a flag that is a number of bytes with its unit.
+type sizeValue struct{ to *uint64 }
+
+func (v sizeValue) Set(text string) error {
+	n, err := config.ParseSize(text)
+	if err != nil {
+		return err
+	}
+	*v.to = n
+	return nil
+}
+
+func (sizeValue) Type() string { return "size" }
+
+func (v sizeValue) String() string {
+	if v.to == nil || *v.to == 0 {
+		return ""
+	}
+	return config.FormatSize(*v.to)
+}
+
+// timeValue is a flag that is a moment.
+type timeValue struct{ to *time.Time }
+
+func (v timeValue) Set(text string) error {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return errors.New(`is no time: write it as in "2030-01-31T09:00:00Z"`)
+	}
+	*v.to = t
+	return nil
+}
+
+func (timeValue) Type() string { return "time" }
+
+func (v timeValue) String() string {
+	if v.to == nil || v.to.IsZero() {
+		return ""
+	}
+	return v.to.Format(time.RFC3339)
+}
+
+// wordValue is a flag that is one of a few words; each has the value at its place.
+type wordValue[T any] struct {
+	to     *T
+	text   *string
+	words  []string
+	values []T
+}
+
+func wordFlag[T any](flags *pflag.FlagSet, to *T, name string, words []string, values []T, usage string) {
+	flags.Var(&wordValue[T]{to, new(string), words, values}, name, usage)
+}
+
+func (v *wordValue[T]) Set(text string) error {
+	for i, w := range v.words {
+		if w == text {
+			*v.to, *v.text = v.values[i], text
+			return nil
+		}
+	}
+	remedy := ""
+	if meant := config.Nearest(text, v.words); meant != "" {
+		remedy = fmt.Sprintf(": did you mean %s?", meant)
+	}
+	return fmt.Errorf("is none of %s%s", strings.Join(v.words, ", "), remedy)
+}
+
+func (*wordValue[T]) Type() string { return "word" }
+
+func (v *wordValue[T]) String() string {
+	if v.text == nil {
+		return ""
+	}
+	return *v.text
+}
+
+// numberValue is a flag that is a whole number from 0 up.
+type numberValue[T uint32 | uint64] struct{ to *T }
+
+func numberFlag[T uint32 | uint64](flags *pflag.FlagSet, to *T, name string, def T, usage string) {
+	*to = def
+	flags.Var(numberValue[T]{to}, name, usage)
+}
+
+func (v numberValue[T]) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > uint64(^T(0)) {
+		return fmt.Errorf("is no whole number from 0 to %d", ^T(0))
+	}
+	*v.to = T(n)
+	return nil
+}
+
+func (numberValue[T]) Type() string { return "number" }
+
+func (v numberValue[T]) String() string {
+	if v.to == nil {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*v.to), 10)
+}
+
+// requiredKey marks a flag that must be given.
+const requiredKey = "required"
+
+// needs marks flags that must be given.
+func needs(c *cobra.Command, names ...string) {
+	for _, name := range names {
+		f := c.Flags().Lookup(name)
+		if f.Annotations == nil {
+			f.Annotations = map[string][]string{}
+		}
+		f.Annotations[requiredKey] = []string{}
+	}
+}
+
+// missing is the error of a command line that lacks flags, nil if it lacks none.
+func missing(c *cobra.Command) error {
+	var names []string
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if _, required := f.Annotations[requiredKey]; required && !f.Changed {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return fmt.Errorf("'%s' needs %s; its --help has examples", c.CommandPath(), strings.Join(names, " and "))
+}
+
+// noArgs refuses arguments.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if c.HasSubCommands() {
+		remedy := fmt.Sprintf("'%s --help' lists those there are", c.CommandPath())
+		var names []string
+		for _, sub := range c.Commands() {
+			names = append(names, sub.Name())
+		}
+		if meant := config.Nearest(args[0], names); meant != "" {
+			remedy = fmt.Sprintf("did you mean '%s %s'?", c.CommandPath(), meant)
+		}
+		return fmt.Errorf("unknown command %q: %s", c.CommandPath()+" "+args[0], remedy)
+	}
+	return fmt.Errorf("'%s' takes no argument, and was given %q", c.CommandPath(), args[0])
+}
+
+// oneArg wants one argument.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return fmt.Errorf("'%s' takes one argument, %s, and was given %d", c.CommandPath(), what, len(args))
+	}
+}
+
+// atMostOneArg wants one argument or none.
+func atMostOneArg(what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return fmt.Errorf("'%s' takes one %s, and was given %d: put it in quotes", c.CommandPath(), what, len(args))
+	}
+}
+
+func ms(d time.Duration) uint64 { return uint64(d.Milliseconds()) }

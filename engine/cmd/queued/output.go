@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// print writes a command's result: the document as JSON, or the table that rows fills.
+func (a *app) print(document any, rows func(t *table)) error {
+	if a.output == formatJSON {
+		text, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
+		return a.write(string(text) + "\n")
+	}
+	var b strings.Builder
+	t := &table{w: tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)}
+	rows(t)
+	if err := t.w.Flush(); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return a.write(trimLines(b.String()))
+}
+
+func (a *app) write(text string) error {
+	if _, err := io.WriteString(a.out, text); err != nil {
+		return fmt.Errorf("write the result: %w", err)
+	}
+	return nil
+}
+
+// trimLines takes off the spaces that fill the last column.
+func trimLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// table is a result for people: columns, aligned.
+type table struct{ w *tabwriter.Writer }
+
+// row adds a line. Cells are made harmless: what a client stored must not move a terminal's cursor.
+func (t *table) row(cells ...any) {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = harmless(fmt.Sprint(c))
+	}
+	_, _ = fmt.Fprintln(t.w, strings.Join(texts, "\t")) // into memory
+}
+
+// harmless quotes a text that has anything but printable characters, or spaces at an end.
+func harmless(text string) string {
+	if utf8.ValidString(text) && strings.TrimSpace(text) == text && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return text
+	}
+	return strconv.Quote(text)
+}
+
+// clip shortens a text to about what a column holds.
+func clip(text string, most int) string {
+	if utf8.RuneCountInString(text) <= most {
+		return text
+	}
+	return string([]rune(text)[:most-1]) + "…"
+}
+
+// or is the text, or another where it is empty.
+func or(text, empty string) string {
+	if text == "" {
+		return empty
+	}
+	return text
+}
+
+// when writes Unix milliseconds; 0 is no time.
+func when(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// count writes a number with its noun: "1 task", "2 tasks".
+func count[T int | uint64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+)
+
+const (
+	pageMax  = 1_000 // the server's limit
+	limitMax = 100_000
+)
+
+// pages walks a list that the server gives out page by page.
+type pages struct {
+	limit uint32
+	token string
+}
+
+func (p *pages) flags(flags *pflag.FlagSet) {
+	numberFlag(flags, &p.limit, "limit", 100, fmt.Sprintf("how many to list at most, up to %d", limitMax))
+	flags.StringVar(&p.token, "page-token", "", "go on where an earlier list ended")
+}
+
+// walk calls page, which returns how many it got and the next page's token, until the limit or the end.
+func (p *pages) walk(page func(size uint32, token string) (got int, next string, err error)) error {
+	if p.limit == 0 || p.limit > limitMax {
+		return usageError{fmt.Errorf("--limit %d is not from 1 to %d", p.limit, limitMax)}
+	}
+	token := p.token
+	for left := p.limit; left > 0; {
+		got, next, err := page(min(left, pageMax), token)
+		if err != nil || next == "" {
+			return err
+		}
+		if next == token && got == 0 { // it would go on for ever
+			return fmt.Errorf("the server's list does not get on from page token %q", token)
+		}
+		token = next
+		left -= min(left, uint32(got))
+	}
+	return nil
+}
+
+// more says on standard error how to see what a table left out.
+func (a *app) more(token string) {
+	if token != "" && a.output == formatTable {
+		a.note("there are more: pass --page-token %s, or a larger --limit\n", token)
+	}
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/codes"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// policyFlags are what 'queues configure' can change.
+type policyFlags struct {
+	placement                                      adminpb.Placement
+	maxAttempts                                    uint32
+	lease, ttl, retain, backoffInitial, backoffMax time.Duration
+	multiplier, jitter                             uint32
+	reset                                          bool
+}
+
+func (f *policyFlags) define(flags *pflag.FlagSet) {
+	wordFlag(flags, &f.placement, "placement", []string{"spread", "ordered"},
+		[]adminpb.Placement{adminpb.Placement_PLACEMENT_SPREAD, adminpb.Placement_PLACEMENT_ORDERED},
+		"spread: each batch goes to one of the shards; ordered: all tasks go to one shard and keep their order")
+	numberFlag(flags, &f.maxAttempts, "max-attempts", 0, "after how many failed attempts a task is dead")
+	durationFlag(flags, &f.lease, "lease", "how long a claim holds that names no lease")
+	durationFlag(flags, &f.backoffInitial, "backoff-initial", "wait before the second attempt")
+	durationFlag(flags, &f.backoffMax, "backoff-max", "longest wait before an attempt")
+	flags.Var(percentValue{&f.multiplier, 100}, "backoff-multiplier", "what the wait grows by with each attempt, 1 to 10, as in 2 or 1.5")
+	flags.Var(percentValue{&f.jitter, 1}, "backoff-jitter", "largest random part taken off the wait, in percent, 1 to 100")
+	durationFlag(flags, &f.ttl, "ttl", "how long a task is worth doing; 0s for ever")
+	durationFlag(flags, &f.retain, "result-retention", "how long results are kept; 0s not at all")
+	flags.BoolVar(&f.reset, "reset", false, "set what no flag names to the server's default")
+}
+
+// apply changes what the flags name.
+func (f *policyFlags) apply(flags *pflag.FlagSet, p *adminpb.QueuePolicy) {
+	if p.Backoff == nil {
+		p.Backoff = &queuepb.Backoff{}
+	}
+	set := func(name string, do func()) {
+		if flags.Changed(name) {
+			do()
+		}
+	}
+	set("placement", func() { p.Placement = f.placement })
+	set("max-attempts", func() { p.MaxAttempts = f.maxAttempts })
+	set("lease", func() { p.LeaseMs = ms(f.lease) })
+	set("backoff-initial", func() { p.Backoff.InitialMs = ms(f.backoffInitial) })
+	set("backoff-max", func() { p.Backoff.MaxMs = ms(f.backoffMax) })
+	set("backoff-multiplier", func() { p.Backoff.MultiplierPercent = f.multiplier })
+	set("backoff-jitter", func() { p.Backoff.JitterPercent = f.jitter })
+	set("ttl", func() { p.TtlMs = ms(f.ttl) })
+	set("result-retention", func() { p.ResultRetentionMs = ms(f.retain) })
+}
+
+func (a *app) queuesConfigure() *cobra.Command {
+	var f policyFlags
+	c := &cobra.Command{
+		Use:   "configure QUEUE",
+		Short: "Change a queue's policy, and make the queue if need be",
+		Long: `Changes what the flags name of a queue's policy, and leaves the rest as it is, or with --reset sets it to the
+server's defaults. The queue is made if need be. Tasks that are already enqueued keep what they were
+enqueued with.
+
+The policy is read, changed and written back: of two changes at the same time one may be lost.`,
+		Example: `  queued queues configure mail --max-attempts 5 --backoff-initial 10s --backoff-max 1h
+  queued queues configure ledger --placement ordered
+  queued queues configure mail --reset`,
+		Args: oneArg("QUEUE"),
+	}
+	f.define(c.Flags())
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		flags := c.Flags()
+		if !f.named(flags) {
+			return usageError{errors.New("there is nothing to change: pass at least one of the policy's flags, or --reset")}
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			policy := &adminpb.QueuePolicy{}
+			if !f.reset {
+				now, err := api.GetQueue(ctx, &adminpb.GetQueueRequest{Tenant: conn.tenant, Queue: args[0]})
+				if s := statusOf(err); err != nil && (s == nil || s.Code() != codes.NotFound) {
+					return err
+				}
+				if p := now.GetQueue().GetPolicy(); p != nil {
+					policy = p
+				}
+			}
+			f.apply(flags, policy)
+			out, err := api.ConfigureQueue(ctx, &adminpb.ConfigureQueueRequest{Tenant: conn.tenant, Queue: args[0], Policy: policy})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { queueRows(t, out.GetQueue()) })
+		})
+	}
+	return c
+}
+
+// named reports whether any flag of the policy is given.
+func (*policyFlags) named(flags *pflag.FlagSet) (named bool) {
+	own := pflag.NewFlagSet("policy", pflag.ContinueOnError)
+	new(policyFlags).define(own)
+	own.VisitAll(func(f *pflag.Flag) { named = named || flags.Changed(f.Name) })
+	return named
+}
+
+// percentValue is a flag that is kept in percent; unit is what one stands for.
+type percentValue struct {
+	to   *uint32
+	unit float64
+}
+
+func (v percentValue) Set(text string) error {
+	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
+	if percent := math.Round(n * v.unit); err == nil && percent >= 0 && percent <= math.MaxUint32 && math.Abs(percent-n*v.unit) < 1e-6 {
+		*v.to = uint32(percent)
+		return nil
+	}
+	return errors.New("is no number that can be meant here")
+}
+
+func (percentValue) Type() string { return "number" }
+
+func (v percentValue) String() string {
+	if v.to == nil || *v.to == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*v.to)/v.unit, 'f', -1, 64)
+}

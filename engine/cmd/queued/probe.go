@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) probeCommand() *cobra.Command {
+	var live bool
+	c := &cobra.Command{
+		Use:   "probe",
+		Short: "Ask a server whether it is ready, for health checks",
+		Long: `Asks a server's admin listener whether it is ready to serve, or with --live whether it is alive. It needs no
+access token. It ends with 0 if so, with 1 if not, and with 3 if nothing answers: a container or a
+service manager can call it where there is no shell and no curl.`,
+		Example: `  queued probe
+  queued probe --live --admin-server 127.0.0.1:7071 --timeout 2s`,
+		Args: noArgs,
+	}
+	c.Flags().BoolVar(&live, "live", false, "ask whether it is alive: a server that is starting or stopping is")
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		conn.fromEnvironment(c.Flags())
+		path := "/readyz"
+		if live {
+			path = "/livez"
+		}
+		ctx, cancel := conn.bounded(c.Context(), 0)
+		defer cancel()
+		status, body, err := conn.get(ctx, path)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("the server answered %s with %d: %s", path, status, body)
+		}
+		return a.print(members{{"path", path}, {"status", status}, {"answer", body}}, func(t *table) { t.row(body) })
+	}
+	return c
+}
+
+const (
+	answerBytesMax = 64 << 10
+	headerBytesMax = 64 << 10
+)
+
+// get reads a path of the admin listener, over TLS where the flags say so. It sends no access token.
+func (c *connection) get(ctx context.Context, path string) (status int, body string, err error) {
+	if err := checkAddress(c.adminServer); err != nil {
+		return 0, "", err
+	}
+	encrypted, err := c.tlsConfig()
+	if err != nil {
+		return 0, "", err
+	}
+	scheme := "http"
+	if encrypted != nil {
+		scheme = "https"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+c.adminServer+path, nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("ask %s: %w", c.adminServer, err)
+	}
+	transport := &http.Transport{TLSClientConfig: encrypted, DisableKeepAlives: true, MaxResponseHeaderBytes: headerBytesMax}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return 0, "", remedied{unreachableError{fmt.Errorf("can't reach the server at %s: %w", c.adminServer, err)}, "is it running, and is this its admin listener? Name another with --admin-server"}
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, answerBytesMax))
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return 0, "", fmt.Errorf("read the answer of %s: %w", c.adminServer, err)
+	}
+	return answer.StatusCode, strings.TrimSpace(string(text)), nil
+}

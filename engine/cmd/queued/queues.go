@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/config"
+)
+
+func (a *app) queuesCommand() *cobra.Command {
+	return group("queues", "List, show, configure, pause, resume and purge queues", `  queued queues list
+  queued queues show mail
+  queued queues configure mail --max-attempts 5 --lease 2m
+  queued queues pause mail`,
+		a.queuesList(), a.queuesShow(), a.queuesConfigure(), a.queuesPause(), a.queuesResume(), a.queuesPurge())
+}
+
+func (a *app) queuesList() *cobra.Command {
+	var prefix string
+	var p pages
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List queues with their figures",
+		Example: `  queued queues list
+  queued queues list --prefix import/ --output json`,
+		Args: noArgs,
+	}
+	c.Flags().StringVar(&prefix, "prefix", "", "only queues whose names begin so")
+	p.flags(c.Flags())
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			all := &adminpb.ListQueuesResponse{}
+			err := p.walk(func(size uint32, token string) (int, string, error) {
+				out, err := api.ListQueues(ctx, &adminpb.ListQueuesRequest{Tenant: conn.tenant, Prefix: prefix, PageSize: size, PageToken: token})
+				all.Queues = append(all.Queues, out.GetQueues()...)
+				all.NextPageToken = out.GetNextPageToken()
+				return len(out.GetQueues()), out.GetNextPageToken(), err
+			})
+			if err != nil {
+				return err
+			}
+			defer a.more(all.GetNextPageToken())
+			return a.print(document(all), func(t *table) { queueTable(t, all.GetQueues()) })
+		})
+	}
+	return c
+}
+
+func queueTable(t *table, queues []*adminpb.Queue) {
+	t.row("TENANT", "QUEUE", "READY", "DELAYED", "LEASED", "DEAD", "BYTES", "OLDEST", "IN/S", "OUT/S", "")
+	for _, q := range queues {
+		paused := ""
+		if q.GetPaused() {
+			paused = "paused"
+		}
+		t.row(q.GetTenant(), q.GetQueue(), q.GetReady(), q.GetDelayed(), q.GetLeased(), q.GetDead(), q.GetBytes(), age(q),
+			fmt.Sprintf("%.1f", q.GetEnqueuedPerS()), fmt.Sprintf("%.1f", q.GetCompletedPerS()), paused)
+	}
+}
+
+func age(q *adminpb.Queue) string {
+	if q.GetReady() == 0 {
+		return "-"
+	}
+	return spell(q.GetOldestReadyAgeMs())
+}
+
+// spell writes milliseconds as a duration of few digits.
+func spell(ms uint64) string {
+	d := time.Duration(min(ms, uint64(1<<43))) * time.Millisecond
+	if d > 10*time.Second {
+		d = d.Round(time.Second)
+	}
+	return config.FormatDuration(d)
+}
+
+func (a *app) queuesShow() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "show QUEUE",
+		Short:   "Show a queue's figures and policy",
+		Example: `  queued queues show mail`,
+		Args:    oneArg("QUEUE"),
+	}
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.GetQueue(ctx, &adminpb.GetQueueRequest{Tenant: conn.tenant, Queue: args[0]})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { queueRows(t, out.GetQueue()) })
+		})
+	}
+	return c
+}
+
+// queueRows shows one queue, a line for each thing known of it.
+func queueRows(t *table, q *adminpb.Queue) {
+	t.row("tenant", q.GetTenant())
+	t.row("queue", q.GetQueue())
+	t.row("paused", q.GetPaused())
+	t.row("ready", q.GetReady())
+	t.row("delayed", q.GetDelayed())
+	t.row("leased", q.GetLeased())
+	t.row("dead", q.GetDead())
+	t.row("bytes", q.GetBytes())
+	t.row("oldest ready", age(q))
+	t.row("enqueued", fmt.Sprintf("%d, %.1f/s", q.GetEnqueued(), q.GetEnqueuedPerS()))
+	t.row("completed", fmt.Sprintf("%d, %.1f/s", q.GetCompleted(), q.GetCompletedPerS()))
+	t.row("removed", q.GetRemoved())
+	p := q.GetPolicy()
+	t.row("placement", or(word(p.GetPlacement()), "spread"))
+	t.row("max attempts", ofServer(uint64(p.GetMaxAttempts()), fmt.Sprint(p.GetMaxAttempts())))
+	t.row("lease", ofServer(p.GetLeaseMs(), spell(p.GetLeaseMs())))
+	b := p.GetBackoff()
+	t.row("backoff", fmt.Sprintf("initial %s, max %s, multiplier %s, jitter %s",
+		ofServer(b.GetInitialMs(), spell(b.GetInitialMs())), ofServer(b.GetMaxMs(), spell(b.GetMaxMs())),
+		ofServer(uint64(b.GetMultiplierPercent()), fmt.Sprintf("%d%%", b.GetMultiplierPercent())),
+		ofServer(uint64(b.GetJitterPercent()), fmt.Sprintf("%d%%", b.GetJitterPercent()))))
+	t.row("time to live", none(p.GetTtlMs()))
+	t.row("results kept", none(p.GetResultRetentionMs()))
+}
+
+// ofServer is a text, or a word for the server's default where the value is 0.
+func ofServer(value uint64, text string) string {
+	if value == 0 {
+		return "server's"
+	}
+	return text
+}
+
+func none(ms uint64) string {
+	if ms == 0 {
+		return "none"
+	}
+	return spell(ms)
+}
+
+// onQueue is a command that does one thing to a queue.
+func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error) *cobra.Command {
+	c.Use += " QUEUE"
+	c.Args = oneArg("QUEUE")
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			if err := call(ctx, api, conn.tenant, args[0]); err != nil {
+				return err
+			}
+			return a.print(members{{"queue", args[0]}, {"done", done}}, func(t *table) { t.row(args[0], done) })
+		})
+	}
+	return c
+}
+
+func (a *app) queuesPause() *cobra.Command {
+	return a.onQueue(&cobra.Command{
+		Use:     "pause",
+		Short:   "Stop a queue from handing tasks out",
+		Long:    "Stops a queue from handing tasks out. Enqueueing and settling go on.",
+		Example: `  queued queues pause mail`,
+	}, "paused", func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error {
+		_, err := api.PauseQueue(ctx, &adminpb.PauseQueueRequest{Tenant: tenant, Queue: queue})
+		return err
+	})
+}
+
+func (a *app) queuesResume() *cobra.Command {
+	return a.onQueue(&cobra.Command{
+		Use:     "resume",
+		Short:   "End a pause",
+		Example: `  queued queues resume mail`,
+	}, "resumed", func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error {
+		_, err := api.ResumeQueue(ctx, &adminpb.ResumeQueueRequest{Tenant: tenant, Queue: queue})
+		return err
+	})
+}
+
+func (a *app) queuesPurge() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:   "purge QUEUE",
+		Short: "Remove a queue's ready and delayed tasks for good",
+		Long:  "Removes a queue's ready and delayed tasks for good. Leased and dead ones stay.",
+		Example: `  queued queues purge mail
+  queued queues purge mail --yes`,
+		Args: oneArg("QUEUE"),
+	}
+	yesFlag(c, &yes)
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := a.confirm(fmt.Sprintf("remove all ready and delayed tasks of queue %s", args[0]), yes); err != nil {
+			return err
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.PurgeQueue(ctx, &adminpb.PurgeQueueRequest{Tenant: conn.tenant, Queue: args[0]})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { t.row(count(out.GetRemoved(), "task") + " removed") })
+		})
+	}
+	return c
+}
+
+func yesFlag(c *cobra.Command, yes *bool) {
+	c.Flags().BoolVar(yes, "yes", false, "do it without being asked")
+}

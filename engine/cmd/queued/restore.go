@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+func (a *app) restoreCommand() *cobra.Command {
+	var from, data string
+	c := &cobra.Command{
+		Use:   "restore --from BACKUP --data DIR",
+		Short: "Make a data folder of a backup, after checking it",
+		Long: `Makes a new data folder of a backup, without a server. Every file's checksum is compared with the manifest,
+every store of the copy is opened and read to the end, and its counters are compared with its tasks; what
+is damaged is named. The backup is never written to.
+
+The data folder must not exist, or be empty. A restore that is interrupted leaves none that 'queued serve'
+would take. The access tokens of the backup are good again; the admin.token file is not part of a backup: start
+the server once with --new-admin-token if no operator has a token.`,
+		Example: `  queued restore --from /mnt/backups/2030-01-31 --data /var/lib/queued-new
+  queued serve --data /var/lib/queued-new`,
+		Args: noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if from == "" || data == "" {
+				return usageError{errors.New("--from and --data must name folders")}
+			}
+			r, err := storage.Restore(c.Context(), from, data)
+			if err != nil {
+				return err
+			}
+			m := &r.Manifest
+			return a.print(members{
+				{"from", from},
+				{"data", data},
+				{"created_at_ms", m.CreatedAtMs},
+				{"version", m.Version},
+				{"shards", m.Shards},
+				{"files", len(m.Files)},
+				{"bytes", m.Bytes()},
+				{"queues", r.Holding.Queues},
+				{"tasks", r.Holding.Tasks},
+			}, func(t *table) {
+				t.row("data folder", data)
+				t.row("backup of", when(m.CreatedAtMs))
+				t.row("shards", m.Shards)
+				t.row("bytes", m.Bytes())
+				t.row("queues", r.Holding.Queues)
+				t.row("tasks", r.Holding.Tasks)
+			})
+		},
+	}
+	c.Flags().StringVar(&from, "from", "", "folder of the backup, which has a "+storage.ManifestName)
+	c.Flags().StringVar(&data, "data", "", "data folder to make")
+	needs(c, "from", "data")
+	return c
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// leased is an id and a token of the command line.
+type leased struct {
+	id    string
+	token uint64
+}
+
+// leases reads pairs of id and token.
+func leases(args []string) ([]leased, error) {
+	if len(args) == 0 || len(args)%2 != 0 {
+		return nil, usageError{errors.New("pass id and token, as 'queued claim' printed them; several pairs may follow each other")}
+	}
+	if len(args)/2 > batchTasksMax {
+		return nil, usageError{fmt.Errorf("%d tasks are too many for one call: pass at most %d", len(args)/2, batchTasksMax)}
+	}
+	out := make([]leased, 0, len(args)/2)
+	for i := 0; i < len(args); i += 2 {
+		token, err := strconv.ParseUint(args[i+1], 10, 64)
+		if err != nil {
+			return nil, usageError{fmt.Errorf("%q is no token: pass the number that 'queued claim' printed behind the id", args[i+1])}
+		}
+		out = append(out, leased{args[i], token})
+	}
+	return out, nil
+}
+
+// settleCall sends one settlement for each lease.
+type settleCall func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error)
+
+// settle is a command whose arguments are leases. done says what became of those accepted.
+func (a *app) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
+	c.Use += " ID TOKEN [ID TOKEN]..."
+	conn := a.connect(c, false, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		pairs, err := leases(args)
+		if err == nil && check != nil {
+			err = check(len(pairs))
+		}
+		if err != nil {
+			return err
+		}
+		return conn.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
+			ctx, cancel := conn.bounded(ctx, 0)
+			defer cancel()
+			results, err := call(ctx, api, conn.tenant, pairs)
+			if err != nil {
+				return err
+			}
+			ids := make([]string, len(pairs))
+			for i := range pairs {
+				ids[i] = pairs[i].id
+			}
+			return a.printResults(ids, results, done)
+		})
+	}
+	return c
+}
+
+// printResults prints what became of each task, and returns the first refusal.
+func (a *app) printResults(ids []string, results []*queuepb.SettleResult, done string) error {
+	if len(results) != len(ids) {
+		return fmt.Errorf("the server answered with %d results to %s", len(results), count(len(ids), "task"))
+	}
+	documents := make([]members, len(ids))
+	var refused error
+	for i, r := range results {
+		documents[i] = members{{"id", ids[i]}, {"ok", r.GetError() == nil}}
+		if e := r.GetError(); e != nil {
+			documents[i] = append(documents[i], member{"error", document(e)})
+			if refused == nil {
+				refused = itemError{e}
+				if len(ids) > 1 {
+					refused = fmt.Errorf("%s: %w", ids[i], refused)
+				}
+			}
+		}
+	}
+	return errors.Join(refused, a.print(members{{"results", documents}}, func(t *table) {
+		for i, r := range results {
+			if r.GetError() == nil {
+				t.row(ids[i], done)
+			}
+		}
+	}))
+}
+
+func (a *app) completeCommand() *cobra.Command {
+	var result, file string
+	c := &cobra.Command{
+		Use:   "complete",
+		Short: "Settle leased tasks whose work is done",
+		Long: `Settles leased tasks whose work is done: they leave the queue. A result is kept for 'queued result' if the
+task's retention, or its queue's, asks for it.`,
+		Example: `  queued complete 0000000000000000000000g1 4096
+  queued complete 0000000000000000000000g1 4096 --result '{"pages": 3}'`,
+	}
+	c.Flags().StringVar(&result, "result", "", "what came of the task")
+	c.Flags().StringVar(&file, "result-file", "", "read the result from this file")
+	bytes := []byte(nil)
+	check := func(n int) error {
+		bytes = []byte(result)
+		if file != "" {
+			if result != "" {
+				return usageError{errors.New("--result and --result-file are both given: pass one of them")}
+			}
+			var err error
+			if bytes, err = os.ReadFile(file); err != nil {
+				return usageError{fmt.Errorf("--result-file: %w", err)}
+			}
+		}
+		if n > 1 && len(bytes) > 0 {
+			return usageError{errors.New("a result is of one task: pass one pair of id and token")}
+		}
+		return nil
+	}
+	return a.settle(c, "completed", check, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
+		r := &queuepb.CompleteRequest{Tenant: tenant}
+		for _, l := range leases {
+			r.Completions = append(r.Completions, &queuepb.Completion{Id: l.id, Token: l.token, Result: bytes})
+		}
+		out, err := api.Complete(ctx, r)
+		return out.GetResults(), err
+	})
+}
+
+func (a *app) failCommand() *cobra.Command {
+	var text string
+	var delay time.Duration
+	c := &cobra.Command{
+		Use:   "fail",
+		Short: "Settle leased tasks whose work failed",
+		Long: `Settles leased tasks whose work failed: they are tried again after a backoff, or after --delay, until their
+attempts are used up. Then they are dead letters: see 'queued dead'.`,
+		Example: `  queued fail 0000000000000000000000g1 4096 --error 'no such mailbox'
+  queued fail 0000000000000000000000g1 4096 --delay 10m`,
+	}
+	c.Flags().StringVar(&text, "error", "", "what went wrong; kept with the task")
+	durationFlag(c.Flags(), &delay, "delay", "when the task is tried again; its backoff if left out")
+	return a.settle(c, "failed", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
+		r := &queuepb.FailRequest{Tenant: tenant}
+		for _, l := range leases {
+			r.Failures = append(r.Failures, &queuepb.Failure{Id: l.id, Token: l.token, Error: text, DelayMs: ms(delay)})
+		}
+		out, err := api.Fail(ctx, r)
+		return out.GetResults(), err
+	})
+}
+
+func (a *app) extendCommand() *cobra.Command {
+	var lease time.Duration
+	c := &cobra.Command{
+		Use:     "extend",
+		Short:   "Move the end of leases",
+		Long:    "Lets leases hold for --lease from now. Their tokens stay valid.",
+		Example: `  queued extend 0000000000000000000000g1 4096 --lease 10m`,
+	}
+	durationFlag(c.Flags(), &lease, "lease", "how long from now the leases hold")
+	needs(c, "lease")
+	return a.settle(c, "extended", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
+		r := &queuepb.ExtendRequest{Tenant: tenant}
+		for _, l := range leases {
+			r.Extensions = append(r.Extensions, &queuepb.Extension{Id: l.id, Token: l.token, LeaseMs: ms(lease)})
+		}
+		out, err := api.Extend(ctx, r)
+		return out.GetResults(), err
+	})
+}
+
+func (a *app) releaseCommand() *cobra.Command {
+	var delay time.Duration
+	c := &cobra.Command{
+		Use:     "release",
+		Short:   "Give leased tasks back",
+		Long:    "Gives leased tasks back without using up an attempt: they are ready again, at once or after --delay.",
+		Example: `  queued release 0000000000000000000000g1 4096`,
+	}
+	durationFlag(c.Flags(), &delay, "delay", "when the tasks are ready again; at once if left out")
+	return a.settle(c, "released", nil, func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error) {
+		r := &queuepb.ReleaseRequest{Tenant: tenant}
+		for _, l := range leases {
+			r.Releases = append(r.Releases, &queuepb.Releasing{Id: l.id, Token: l.token, DelayMs: ms(delay)})
+		}
+		out, err := api.Release(ctx, r)
+		return out.GetResults(), err
+	})
+}

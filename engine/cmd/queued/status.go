@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/adminpb"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "status",
+		Short:   "Say what a server is and how it is",
+		Long:    "Says what a server is and how it is. It ends with 0 only if the server is ready.",
+		Example: `  queued status`,
+		Args:    noArgs,
+	}
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.GetStatus(ctx, &adminpb.GetStatusRequest{})
+			if err != nil {
+				return err
+			}
+			var notReady error
+			if !out.GetReady() {
+				notReady = fmt.Errorf("the server is not ready: %s", or(out.GetNotReadyReason(), "it gives no reason"))
+			}
+			return errors.Join(notReady, a.print(document(out), func(t *table) {
+				t.row("version", out.GetVersion())
+				t.row("ready", out.GetReady())
+				t.row("started", when(out.GetStartedAtMs()))
+				t.row("durability", out.GetDurability())
+				t.row("shards", out.GetShards())
+				t.row("queues", out.GetQueues())
+				t.row("tasks", out.GetTasks())
+			}))
+		})
+	}
+	return c
+}
+
+// backupTimeout is long: the server reads everything it holds.
+const backupTimeout = time.Hour
+
+func (a *app) backupCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "backup [NAME]",
+		Short: "Let the server write a backup into its data folder",
+		Long: `Lets the server write a checkpoint of all shards into its data folder, under backups/NAME; the name is the
+time if left out. The server goes on serving. Copy the folder elsewhere: it is of no use on the disk
+that it protects from. 'queued restore' makes a new data folder of it.`,
+		Example: `  queued backup
+  queued backup before-upgrade --output json | jq -r .path`,
+		Args: atMostOneArg("name"),
+	}
+	conn := a.connect(c, true, false)
+	conn.timeout = backupTimeout
+	c.Flags().Lookup("timeout").DefValue = durationValue{&conn.timeout}.String()
+	c.RunE = func(c *cobra.Command, args []string) error {
+		request := &adminpb.BackupRequest{}
+		if len(args) == 1 {
+			request.Name = args[0]
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.Backup(ctx, request)
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) {
+				t.row("path", out.GetPath())
+				t.row("bytes", out.GetBytes())
+			})
+		})
+	}
+	return c
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+func (a *app) taskCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "task ID",
+		Short:   "Show a task that is not done",
+		Long:    "Shows a task that is not done: its state, its attempts and its payload.",
+		Example: `  queued task 0000000000000000000000g1`,
+		Args:    oneArg("ID"),
+	}
+	conn := a.connect(c, false, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return conn.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
+			ctx, cancel := conn.bounded(ctx, 0)
+			defer cancel()
+			out, err := api.GetTask(ctx, &queuepb.GetTaskRequest{Tenant: conn.tenant, Id: args[0]})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { taskRows(t, out.GetTask()) })
+		})
+	}
+	return c
+}
+
+// taskRows shows one task, a line for each thing known of it.
+func taskRows(t *table, task *queuepb.Task) {
+	t.row("id", task.GetId())
+	t.row("tenant", task.GetTenant())
+	t.row("queue", task.GetQueue())
+	t.row("state", word(task.GetState()))
+	t.row("priority", task.GetPriority())
+	t.row("attempts", fmt.Sprintf("%d of %d", task.GetAttempt(), task.GetMaxAttempts()))
+	t.row("enqueued", when(task.GetEnqueuedAtMs()))
+	for _, moment := range []struct {
+		name string
+		ms   int64
+	}{{"due", task.GetDueAtMs()}, {"lease expires", task.GetLeaseExpiresAtMs()}, {"expires", task.GetExpiresAtMs()}} {
+		if moment.ms != 0 {
+			t.row(moment.name, when(moment.ms))
+		}
+	}
+	if task.GetLastError() != "" {
+		t.row("last error", task.GetLastError())
+	}
+	t.row("payload", string(task.GetPayload()))
+}
+
+func (a *app) resultCommand() *cobra.Command {
+	var wait time.Duration
+	c := &cobra.Command{
+		Use:   "result ID",
+		Short: "Show what came of a task, and wait for it",
+		Long: `Shows what came of a task, for as long as its result is kept. With --wait it waits until the task is done
+or dead. It ends with 0 only if the task is done.`,
+		Example: `  queued enqueue --queue thumbnails --result-retention 1h --file picture.jpg
+  queued result 0000000000000000000000g1 --wait 5m`,
+		Args: oneArg("ID"),
+	}
+	durationFlag(c.Flags(), &wait, "wait", "how long to wait until the task is done or dead")
+	conn := a.connect(c, false, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return conn.queueService(c, func(ctx context.Context, api queuepb.QueueServiceClient) error {
+			var out *queuepb.AwaitResultResponse
+			err := inWaits(&a.clock, wait, func(wait time.Duration) (bool, error) {
+				ctx, cancel := conn.bounded(ctx, wait)
+				defer cancel()
+				var err error
+				out, err = api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: conn.tenant, Id: args[0], WaitMs: ms(wait)})
+				return ended(out.GetState()), err
+			})
+			if err != nil {
+				return err
+			}
+			return errors.Join(a.print(document(out), func(t *table) { resultRows(t, out) }), notDone(out.GetState()))
+		})
+	}
+	return c
+}
+
+func ended(s queuepb.TaskState) bool {
+	return s == queuepb.TaskState_TASK_STATE_DONE || s == queuepb.TaskState_TASK_STATE_DEAD
+}
+
+// notDone is the error of a task that did not get done.
+func notDone(s queuepb.TaskState) error {
+	switch {
+	case s == queuepb.TaskState_TASK_STATE_DONE:
+		return nil
+	case ended(s):
+		return errors.New("the task is dead")
+	}
+	return fmt.Errorf("the task is not done, it is %s", word(s))
+}
+
+func resultRows(t *table, r *queuepb.AwaitResultResponse) {
+	t.row("state", word(r.GetState()))
+	if r.GetCompletedAtMs() != 0 {
+		t.row("completed", when(r.GetCompletedAtMs()))
+		t.row("kept until", when(r.GetRetainedUntilMs()))
+	}
+	if r.GetLastError() != "" {
+		t.row("last error", r.GetLastError())
+	}
+	if r.GetState() == queuepb.TaskState_TASK_STATE_DONE {
+		t.row("result", string(r.GetResult()))
+	}
+}

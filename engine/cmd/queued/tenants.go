@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/config"
+)
+
+func (a *app) tenantsCommand() *cobra.Command {
+	return group("tenants", "List tenants, set their quotas, manage access tokens", `  queued tenants list
+  queued tenants configure acme --tasks-max 1000000 --enqueues-per-s-max 5000
+  queued tenants tokens create --tenant acme --scope produce --note 'web shop'`,
+		a.tenantsList(), a.tenantsConfigure(), a.tokensCommand())
+}
+
+func (a *app) tenantsList() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List tenants with what they use and may use",
+		Example: `  queued tenants list`,
+		Args:    noArgs,
+	}
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.ListTenants(ctx, &adminpb.ListTenantsRequest{})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { tenantTable(t, out.GetTenants()) })
+		})
+	}
+	return c
+}
+
+func tenantTable(t *table, tenants []*adminpb.Tenant) {
+	t.row("TENANT", "QUEUES", "TASKS", "BYTES", "LEASES", "ENQUEUES/S", "PAYLOAD")
+	for _, x := range tenants {
+		q := x.GetQuotas()
+		t.row(x.GetTenant(), x.GetQueues(), used(x.GetTasks(), q.GetTasksMax()), used(x.GetBytes(), q.GetBytesMax()),
+			used(x.GetLeases(), q.GetLeasesMax()), bound(q.GetEnqueuesPerSMax()), bound(q.GetPayloadBytesMax()))
+	}
+}
+
+// used is a figure with its quota, where there is one.
+func used(n, most uint64) string {
+	if most == 0 {
+		return strconv.FormatUint(n, 10)
+	}
+	return strconv.FormatUint(n, 10) + " of " + strconv.FormatUint(most, 10)
+}
+
+func bound(most uint64) string {
+	if most == 0 {
+		return "-"
+	}
+	return "at most " + strconv.FormatUint(most, 10)
+}
+
+// quotaFlags are what 'tenants configure' can change.
+type quotaFlags struct {
+	tasks, bytes, rate, leases, payload uint64
+	reset                               bool
+}
+
+func (f *quotaFlags) define(flags *pflag.FlagSet) {
+	numberFlag(flags, &f.tasks, "tasks-max", 0, "tasks that it holds, in all states; 0 for no bound, here and below")
+	flags.Var(sizeValue{&f.bytes}, "bytes-max", "bytes of their payloads")
+	numberFlag(flags, &f.rate, "enqueues-per-s-max", 0, "enqueues in a second")
+	numberFlag(flags, &f.leases, "leases-max", 0, "tasks leased at once")
+	flags.Var(sizeValue{&f.payload}, "payload-max", "largest payload of a task")
+	flags.BoolVar(&f.reset, "reset", false, "take off the bounds that no flag names")
+}
+
+func (f *quotaFlags) apply(flags *pflag.FlagSet, q *adminpb.Quotas) {
+	for _, s := range []struct {
+		flag string
+		to   *uint64
+		n    uint64
+	}{
+		{"tasks-max", &q.TasksMax, f.tasks},
+		{"bytes-max", &q.BytesMax, f.bytes},
+		{"enqueues-per-s-max", &q.EnqueuesPerSMax, f.rate},
+		{"leases-max", &q.LeasesMax, f.leases},
+		{"payload-max", &q.PayloadBytesMax, f.payload},
+	} {
+		if flags.Changed(s.flag) {
+			*s.to = s.n
+		}
+	}
+}
+
+func (f *quotaFlags) named(flags *pflag.FlagSet) bool {
+	return slices.ContainsFunc([]string{"tasks-max", "bytes-max", "enqueues-per-s-max", "leases-max", "payload-max", "reset"}, flags.Changed)
+}
+
+func (a *app) tenantsConfigure() *cobra.Command {
+	var f quotaFlags
+	c := &cobra.Command{
+		Use:   "configure TENANT",
+		Short: "Change a tenant's quotas",
+		Long: `Changes the quotas that the flags name, and leaves the others as they are, or with --reset takes them off.
+The quotas are read, changed and written back: of two changes at the same time one may be lost.`,
+		Example: `  queued tenants configure acme --tasks-max 1000000 --bytes-max 10GiB
+  queued tenants configure acme --leases-max 500
+  queued tenants configure acme --reset`,
+		Args: oneArg("TENANT"),
+	}
+	f.define(c.Flags())
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !f.named(c.Flags()) {
+			return usageError{errors.New("there is nothing to change: pass at least one of the quotas' flags, or --reset")}
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			quotas := &adminpb.Quotas{}
+			if !f.reset {
+				now, err := api.ListTenants(ctx, &adminpb.ListTenantsRequest{})
+				if err != nil {
+					return err
+				}
+				for _, t := range now.GetTenants() {
+					if t.GetTenant() == args[0] && t.GetQuotas() != nil {
+						quotas = t.GetQuotas()
+					}
+				}
+			}
+			f.apply(c.Flags(), quotas)
+			out, err := api.ConfigureTenant(ctx, &adminpb.ConfigureTenantRequest{Tenant: args[0], Quotas: quotas})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { tenantRows(t, out.GetTenant()) })
+		})
+	}
+	return c
+}
+
+func tenantRows(t *table, x *adminpb.Tenant) {
+	q := x.GetQuotas()
+	size := func(n uint64) string {
+		if n == 0 {
+			return "no bound"
+		}
+		return config.FormatSize(n)
+	}
+	number := func(n uint64) string {
+		if n == 0 {
+			return "no bound"
+		}
+		return strconv.FormatUint(n, 10)
+	}
+	t.row("tenant", x.GetTenant())
+	t.row("tasks", number(q.GetTasksMax()))
+	t.row("bytes", size(q.GetBytesMax()))
+	t.row("enqueues per second", number(q.GetEnqueuesPerSMax()))
+	t.row("leases", number(q.GetLeasesMax()))
+	t.row("payload", size(q.GetPayloadBytesMax()))
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/config"
+)
+
+func (a *app) tokensCommand() *cobra.Command {
+	return group("tokens", "Create, list, rotate and revoke access tokens", `  queued tenants tokens create --tenant acme --scope produce,work --expires-in 90d
+  queued tenants tokens rotate tok_1 --grace 1h`,
+		a.tokensCreate(), a.tokensList(), a.tokensRotate(), a.tokensRevoke())
+}
+
+// scopes reads the names of scopes.
+func scopes(names []string) (out []adminpb.Scope, err error) {
+	words := []string{"produce", "work", "admin"}
+	for _, name := range names {
+		n, known := adminpb.Scope_value["SCOPE_"+strings.ToUpper(name)]
+		if !known || n == 0 {
+			remedy := ""
+			if meant := config.Nearest(name, words); meant != "" {
+				remedy = ": did you mean " + meant + "?"
+			}
+			return nil, usageError{fmt.Errorf("--scope: %q is none of %s%s", name, strings.Join(words, ", "), remedy)}
+		}
+		out = append(out, adminpb.Scope(n))
+	}
+	return out, nil
+}
+
+func (a *app) tokensCreate() *cobra.Command {
+	var tenant, note string
+	var names []string
+	var expires time.Duration
+	c := &cobra.Command{
+		Use:   "create --tenant TENANT --scope SCOPE",
+		Short: "Make an access token, and print its secret",
+		Long: `Makes an access token and prints its secret, which the server does not keep and nobody can read again.
+Clients send it as "authorization: Bearer SECRET".
+
+Scopes: produce (enqueue, read tasks and results), work (claim and settle), admin (the commands of this
+program that administer). The tenant "*" is all tenants, for operators.`,
+		Example: `  queued tenants tokens create --tenant acme --scope produce --note 'web shop'
+  queued tenants tokens create --tenant acme --scope work --expires-in 90d --output json | jq -r .secret > token`,
+		Args: noArgs,
+	}
+	flags := c.Flags()
+	flags.StringVar(&tenant, "tenant", "", `tenant that the token is for; "*" for all`)
+	flags.StringSliceVar(&names, "scope", nil, "produce, work or admin; several with commas, or the flag repeated")
+	durationFlag(flags, &expires, "expires-in", "how long it is good; for ever if left out")
+	flags.StringVar(&note, "note", "", "what it is for")
+	needs(c, "tenant", "scope")
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		wanted, err := scopes(names)
+		if err != nil {
+			return err
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.CreateToken(ctx, &adminpb.CreateTokenRequest{Tenant: tenant, Scopes: wanted, ExpiresInMs: ms(expires), Note: note})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { secretRows(t, out.GetToken(), out.GetSecret()) })
+		})
+	}
+	return c
+}
+
+func secretRows(t *table, k *adminpb.Token, secret string) {
+	t.row("id", k.GetId())
+	t.row("secret", secret)
+	t.row("tenant", k.GetTenant())
+	t.row("scopes", scopeWords(k))
+	t.row("expires", when(k.GetExpiresAtMs()))
+}
+
+func scopeWords(k *adminpb.Token) string {
+	words := make([]string, len(k.GetScopes()))
+	for i, s := range k.GetScopes() {
+		words[i] = word(s)
+	}
+	return or(strings.Join(words, ","), "-")
+}
+
+func (a *app) tokensList() *cobra.Command {
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List access tokens, without their secrets",
+		Example: `  queued tenants tokens list --tenant acme`,
+		Args:    noArgs,
+	}
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.ListTokens(ctx, &adminpb.ListTokensRequest{Tenant: conn.tenant})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) {
+				t.row("ID", "TENANT", "SCOPES", "CREATED", "EXPIRES", "NOTE")
+				for _, k := range out.GetTokens() {
+					t.row(k.GetId(), k.GetTenant(), scopeWords(k), when(k.GetCreatedAtMs()), when(k.GetExpiresAtMs()), k.GetNote())
+				}
+			})
+		})
+	}
+	return c
+}
+
+func (a *app) tokensRotate() *cobra.Command {
+	var grace time.Duration
+	c := &cobra.Command{
+		Use:   "rotate ID",
+		Short: "Give an access token a new secret, and print it",
+		Example: `  queued tenants tokens rotate tok_1             # the old secret ends at once
+  queued tenants tokens rotate tok_1 --grace 1h  # both are good for an hour`,
+		Args: oneArg("ID"),
+	}
+	durationFlag(c.Flags(), &grace, "grace", "how long the old secret stays good; it ends at once if left out")
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.RotateToken(ctx, &adminpb.RotateTokenRequest{Id: args[0], GraceMs: ms(grace)})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { secretRows(t, out.GetToken(), out.GetSecret()) })
+		})
+	}
+	return c
+}
+
+func (a *app) tokensRevoke() *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:     "revoke ID",
+		Short:   "End an access token at once",
+		Long:    "Ends an access token at once, also for streams that are open with it.",
+		Example: `  queued tenants tokens revoke tok_1`,
+		Args:    oneArg("ID"),
+	}
+	yesFlag(c, &yes)
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := a.confirm("end access token "+args[0], yes); err != nil {
+			return err
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			if _, err := api.RevokeToken(ctx, &adminpb.RevokeTokenRequest{Id: args[0]}); err != nil {
+				return err
+			}
+			return a.print(members{{"id", args[0]}, {"done", "revoked"}}, func(t *table) { t.row(args[0], "revoked") })
+		})
+	}
+	return c
+}
