@@ -55,7 +55,9 @@ func (c *Config) validateWorkload() *problems {
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
 	switch w.Arrivals.Kind {
-	case scenario.Closed, scenario.None:
+	case scenario.None:
+	case scenario.Closed:
+		check(w.InFlight == 0 || w.InFlight >= w.Batch, "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.Batch)
 	case scenario.Open:
 		check(w.Arrivals.PerSecond > 0, "workload.arrivals has a rate of %v a second; it must be positive", w.Arrivals.PerSecond)
 		check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)

@@ -314,3 +314,59 @@ func TestConcurrentGoroutinesInRealTime(t *testing.T) {
 	assert.Equal(t, balance.Enqueued, balance.Completed)
 	assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Unknown)
 }
+
+// With a bound, producers wait for the workers, and no more tasks are ever under way.
+func TestTasksInFlightAreBounded(t *testing.T) {
+	for name, change := range map[string]func(*scenario.Workload){
+		"one task a call": func(w *scenario.Workload) { w.InFlight = 10 },
+		"batches":         func(w *scenario.Workload) { w.Batch, w.InFlight = 7, 15 },
+		"a single call":   func(w *scenario.Workload) { w.Batch, w.InFlight = 7, 7 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				b.completeDelay = 50 * time.Millisecond // far slower than the producers
+				b.refuseEnqueue = func(n int) error {
+					if n%11 == 0 {
+						return errors.New("queue is full")
+					}
+					return nil
+				}
+				cfg := config(b, workload(change))
+				most := uint64(0)
+				cfg = withCalls(cfg, func([]driver.Task) { most = max(most, cfg.Ledger.Outstanding()) })
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				assert.True(t, o.Drained)
+				bound := cfg.Workload.InFlight / cfg.Workload.Batch * cfg.Workload.Batch
+				assert.LessOrEqual(t, most, uint64(bound))
+				assert.Greater(t, o.Cycles, uint64(20), "all of what may be in flight is")
+				assert.Less(t, o.Finished.Sub(o.WindowEnd), time.Second, "there is hardly anything to drain")
+				balance := cfg.Ledger.Balance()
+				assert.Equal(t, balance.Enqueued, balance.Completed)
+			})
+		})
+	}
+}
+
+func TestProducersThatWaitForRoomStop(t *testing.T) {
+	for name, cut := range map[string]time.Duration{"at the window's end": 3 * time.Second, "when cancelled": 2 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				b.claim = func(ctx context.Context) (bool, int, error) { return true, 0, blocked(ctx) }
+				cfg := config(b, workload(func(w *scenario.Workload) { w.InFlight = 5 }))
+				cfg.Phases.Drain = 0
+				ctx, cancel := context.WithTimeout(t.Context(), cut)
+				defer cancel()
+				launched := time.Now()
+				_, err := Run(ctx, cfg)
+				if cut < 3*time.Second {
+					require.Error(t, err)
+				}
+				assert.Equal(t, cut, time.Since(launched))
+				assert.Len(t, b.ready, 5)
+			})
+		})
+	}
+}

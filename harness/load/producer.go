@@ -64,7 +64,13 @@ func newProducer(r *round, number int, routes []destination) *producer {
 func (p *producer) runClosed(calls context.Context) {
 	now := p.clock.now()
 	for now < p.window.end && calls.Err() == nil {
-		// The time at which the last call was answered is when this one is meant to start.
+		if p.room != nil {
+			if !p.room.take(calls) {
+				return
+			}
+			now = p.clock.now()
+		}
+		// The time at which the last call was answered, and there was room, is when this one is meant to start.
 		started := now
 		for i := range p.intended {
 			p.intended[i] = started
@@ -73,6 +79,9 @@ func (p *producer) runClosed(calls context.Context) {
 		var ok bool
 		if acknowledged, now, ok = p.call(calls, len(p.tasks)); !ok {
 			return
+		}
+		if p.room != nil {
+			p.room.settled(len(p.tasks) - acknowledged)
 		}
 		if acknowledged > 0 && p.window.contains(now) {
 			p.enqueued += uint64(acknowledged)

@@ -32,6 +32,7 @@ type round struct {
 	window   span
 	deadline int64     // when everything must be over, in nanoseconds since the epoch
 	schedule *schedule // of an open load, else nil
+	room     *room     // of a closed load whose tasks in flight are bounded, else nil
 	untimed  bool      // cycles have no latency: their tasks were sent before the epoch
 	phase    string    // for progress; "" where the time tells it
 
@@ -161,6 +162,9 @@ func (r *round) plan() error {
 	r.window = span{start: start, end: start + int64(r.cfg.Phases.Window)}
 	r.deadline = r.window.end + int64(r.cfg.Phases.Drain)
 	w := r.cfg.Workload
+	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
+		r.room = newRoom(w.InFlight, w.Batch, r.clock.until(r.window.end))
+	}
 	if w.Arrivals.Kind != scenario.Open {
 		return nil
 	}
@@ -286,6 +290,9 @@ func (r *round) stop(drained bool) bool {
 		case <-timer.C:
 			return false
 		}
+	}
+	if r.room != nil {
+		r.room.finish.Stop()
 	}
 	if r.closePause != nil {
 		if err := r.closePause(); err != nil {

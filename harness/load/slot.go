@@ -139,6 +139,9 @@ func (s *slot) account(n int, at, now int64) {
 	if s.schedule != nil {
 		s.schedule.settled(settled)
 	}
+	if s.room != nil {
+		s.room.settled(settled)
+	}
 	if cycles > 0 {
 		s.cycles += uint64(cycles)
 		s.settle.record(now-at, cycles)

@@ -20,6 +20,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/queuepb"
@@ -28,6 +29,7 @@ import (
 // The faults of a server that breaks its contract at each hundredth completion, or otherwise.
 const (
 	faultNone    = "none"
+	faultToken   = "token"    // none, but it wants an access token of all who call
 	faultFull    = "full"     // refuses each hundredth task
 	faultKeeps   = "keeps"    // acknowledges the completion, and keeps the task leased
 	faultSilent  = "silent"   // never answers the frame that has it
@@ -207,6 +209,28 @@ func (b *broken) audit(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+// secret is what a server wants to be shown that wants a token.
+const secret = "let-me-in"
+
+// guard refuses whoever does not show the token, but for the probe.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" && r.Header.Get("Authorization") != "Bearer "+secret {
+			http.Error(w, "no token", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func guardStreams(service any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	m, _ := metadata.FromIncomingContext(stream.Context())
+	if shown := m.Get("authorization"); len(shown) != 1 || shown[0] != "Bearer "+secret {
+		return status.Error(codes.Unauthenticated, "no token")
+	}
+	return next(service, stream)
+}
+
 func die(code int, format string, args ...any) {
 	fmt.Fprintf(os.Stderr, format+"\n", args...)
 	os.Exit(code)
@@ -257,13 +281,24 @@ func actServer(fault string) {
 			die(1, "%v", err)
 		}
 	})
-	go func() { die(1, "%v", (&http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}).Serve(admin)) }()
-	server := grpc.NewServer()
+	tokenFile := ""
+	var guarded http.Handler = mux
+	var options []grpc.ServerOption
+	if fault == faultToken {
+		tokenFile = filepath.Join(filepath.Dir(*addressFile), "token")
+		if err := os.WriteFile(tokenFile, []byte(secret+"\n"), 0o600); err != nil {
+			die(1, "%v", err)
+		}
+		guarded = guard(mux)
+		options = append(options, grpc.StreamInterceptor(guardStreams))
+	}
+	go func() { die(1, "%v", (&http.Server{Handler: guarded, ReadHeaderTimeout: time.Minute}).Serve(admin)) }()
+	server := grpc.NewServer(options...)
 	queuepb.RegisterQueueServiceServer(server, b)
 	go func() { die(1, "%v", server.Serve(clients)) }()
 
 	text, err := json.Marshal(map[string]any{
-		"pid": os.Getpid(), "listen": []string{clients.Addr().String()}, "admin": admin.Addr().String(),
+		"pid": os.Getpid(), "listen": []string{clients.Addr().String()}, "admin": admin.Addr().String(), "token_file": tokenFile,
 	})
 	if err != nil {
 		die(1, "%v", err)

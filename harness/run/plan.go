@@ -50,7 +50,10 @@ func (r *runner) workload(p plannedRound) scenario.Workload {
 	w := r.points[p.point].Workload
 	switch {
 	case p.kind == calibration:
-		w.Arrivals, w.InFlight = scenario.Arrivals{Kind: scenario.Closed}, 0
+		w.Arrivals = scenario.Arrivals{Kind: scenario.Closed} // no more in flight than the open load may have
+		if w.InFlight < w.Batch {
+			w.InFlight = 0
+		}
 	case w.Arrivals.OfPeak > 0:
 		w.Arrivals.PerSecond = w.Arrivals.OfPeak * r.peaks[p.point]
 	}

@@ -121,15 +121,11 @@ func (r *runner) take(o *load.Outcome, p plannedRound, m *measured) {
 		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
 		Shed: a.Shed, Refused: a.Refused, Held: a.Held,
 	}
-	if slip := time.Duration(a.Slip.ValueAtPercentile(99)); slip > slipMax {
+	if slip := time.Duration(a.Slip.ValueAtPercentile(99)); slip > r.options.slipMax {
 		m.fault(result.Invalid, fmt.Sprintf("the generator did not keep up with its schedule: it sent one in a hundred tasks"+
-			" %v late or more, through its own fault; up to %v is sound", slip.Round(10*time.Microsecond), slipMax))
+			" %v late or more, through its own fault; up to %v is sound", slip.Round(10*time.Microsecond), r.options.slipMax))
 	}
 }
-
-// slipMax is how late, at the 99th percentile, the generator may be by its own fault. Beyond it the latencies are its own
-// as much as the server's.
-const slipMax = time.Millisecond
 
 // exitWait is how long a broken connection may come before the news that the server ended.
 const exitWait = 2 * time.Second

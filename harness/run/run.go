@@ -29,7 +29,13 @@ type Options struct {
 	// may be drawn over.
 	Progress io.Writer
 	Terminal bool
+
+	// slipMax is how late, at the 99th percentile, the generator of an open load may be by its own fault; 0 means a
+	// millisecond. Beyond it the latencies are its own as much as the server's.
+	slipMax time.Duration
 }
+
+const slipMaxDefault = time.Millisecond
 
 // Folders of a run folder: where its servers keep their data, which is gone after the run, and their logs.
 const (
@@ -43,6 +49,9 @@ const (
 // what there was.
 func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Result, string, error) {
 	started := time.Now()
+	if o.slipMax == 0 {
+		o.slipMax = slipMaxDefault
+	}
 	folder, err := result.Create(o.Out, result.NewID(started, s.Name))
 	if err != nil {
 		return nil, "", err

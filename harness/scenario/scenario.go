@@ -83,8 +83,8 @@ type Workload struct {
 	Batch       int // tasks per call
 	Payload     Payload
 	Arrivals    Arrivals
-	// InFlight is, in an open load, how many tasks may be sent and not completed: what is due beyond that is shed.
-	// 0 in any other.
+	// InFlight is how many tasks may be sent and not completed. An open load sheds what is due beyond that; the producers
+	// of a closed one wait until there is room, and 0 lets them go on.
 	InFlight int
 	Lease    time.Duration
 }

@@ -56,18 +56,30 @@ func readOneWorkload(b *hclfile.Block) Workload {
 		}),
 	}
 	readSides(b, &w)
-	switch {
-	case w.Arrivals.Kind == Open:
-		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
-	case w.Arrivals.Kind != "" && b.Has("in_flight"):
-		b.AttrProblem("in_flight", "in_flight has a meaning only with arrivals = rate(...)",
-			"remove it: a closed load has one call of each producer in flight")
-	}
+	readInFlight(b, &w)
 	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
 	}
 	return w
+}
+
+// readInFlight reads how many tasks may be sent and not completed. An open load sheds what is due beyond that; the
+// producers of a closed one wait, and without a bound they don't.
+func readInFlight(b *hclfile.Block, w *Workload) {
+	switch w.Arrivals.Kind {
+	case Open:
+		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
+	case Closed:
+		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax})
+		if w.InFlight > 0 && w.InFlight < w.Batch {
+			b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, fewer than the %d tasks of one call", w.InFlight, w.Batch), "raise it, or lower batch")
+		}
+	case None:
+		if b.Has("in_flight") {
+			b.AttrProblem("in_flight", "in_flight has no meaning with arrivals = none()", "remove it")
+		}
+	}
 }
 
 const (

@@ -70,6 +70,18 @@ scenario "operators" {
   phases { window = "5s" }
 }
 
+scenario "one-call" {
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    batch     = 64
+    in_flight = 63
+  }
+  phases { window = "5s" }
+}
+
 scenario "nothing" {
   topology "single" { durability = "none" }
   workload "main" {

@@ -1,0 +1,302 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// The tests of this file run the parts of scenarios that not all have.
+
+func TestSweep(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Rounds = 2
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	s.Sweeps = []scenario.Sweep{{Path: "workload.main.batch", Values: []string{"1", "64"}}}
+	for _, batch := range []int{1, 64} {
+		p := scenario.Point{Name: fmt.Sprintf("batch=%d", batch), Topology: s.Topology, Workload: s.Workload}
+		p.Values = []scenario.Value{{Path: "workload.main.batch", Text: fmt.Sprint(batch)}}
+		p.Workload.Batch = batch
+		s.Points = append(s.Points, p)
+	}
+	on := real(t)
+	e := execute(t, s, on)
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Len(t, on.started(t), 6)
+	var points []int
+	for _, round := range r.Rounds {
+		points = append(points, round.Point)
+	}
+	assert.Equal(t, []int{1, 2, 1, 2, 1, 2}, points)
+	require.Len(t, r.Points, 2)
+	for i, p := range r.Points {
+		assert.Equal(t, i+1, p.Number)
+		assert.Equal(t, s.Points[i].Name, p.Name)
+		assert.Equal(t, []result.Value{{Path: "workload.main.batch", Key: "batch", Text: s.Points[i].Values[0].Text}}, p.Values)
+		assert.Equal(t, 2, p.Metrics[result.CyclesPerS].N)
+		assert.Equal(t, 3, p.Metrics[result.Lost].N, "the profiled round's ledger counts")
+	}
+	assert.NotContains(t, r.Metrics, result.CyclesPerS)
+	assert.Equal(t, 6, r.Metrics[result.Lost].N)
+	require.Len(t, r.Profiles, 2)
+	for i, p := range r.Profiles {
+		assert.Equal(t, i+1, p.Point)
+		assert.Equal(t, fmt.Sprintf("profiles/point-%d/mutex.pb.gz", i+1), p.File)
+		assert.FileExists(t, filepath.Join(e.folder, p.File))
+	}
+	assert.Contains(t, e.shown.String(), "small: durability none, 2 points of 2 rounds and a profiled one of")
+	assert.Contains(t, e.shown.String(), "  round 2, batch=64: ")
+	assert.Contains(t, e.shown.String(), "small: batch=64: ")
+	bench, err := os.ReadFile(filepath.Join(e.folder, result.BenchFile))
+	require.NoError(t, err)
+	assert.Contains(t, string(bench), "BenchmarkSmall/durability=none/batch=64 ")
+}
+
+func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Workload.Batch = 1
+	s.Workload.Arrivals, s.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.1}, 100_000
+	e := execute(t, s, real(t))
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	require.Len(t, r.Rounds, 2)
+	peak, round := r.Rounds[0], r.Rounds[1]
+	assert.True(t, peak.Calibration)
+	assert.Nil(t, peak.Arrivals)
+	a := round.Arrivals
+	require.NotNil(t, a)
+	assert.InDelta(t, peak.Metrics[result.CyclesPerS], a.PeakPerSecond, 0)
+	assert.InDelta(t, 0.1*a.PeakPerSecond, a.PerSecond, 1e-6)
+	assert.InDelta(t, 0.5*a.PerSecond, float64(a.Scheduled), 1)
+	assert.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused)
+	assert.InDelta(t, a.PerSecond, r.Metrics[result.OfferedPerS].Median, 1e-6)
+	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the round that found the peak is not timed")
+	assert.Equal(t, 2, r.Metrics[result.Lost].N)
+	assert.Positive(t, r.Metrics[result.SlipMs+"_p99"].Median)
+	_, histograms, err := result.Read(e.folder)
+	require.NoError(t, err)
+	assert.EqualValues(t, a.Scheduled, histograms[1].Cycle.TotalCount())
+	assert.Contains(t, e.shown.String(), "  round 1 (to find the peak): ")
+	assert.Contains(t, e.shown.String(), "; offered ")
+}
+
+// A generator that is late by its own fault spoils the round, whatever the server did.
+func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Workload.Arrivals, s.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, PerSecond: 200}, 1000
+	on := acting(t, faultNone)
+	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: on.path, slipMax: 1}) // a nanosecond
+	require.NoError(t, err)
+	assert.Equal(t, result.Invalid, r.Verdict)
+	require.NotEmpty(t, r.Reasons)
+	assert.Contains(t, r.Reasons[0], "round 1: the generator did not keep up with its schedule")
+	assert.FileExists(t, filepath.Join(folder, result.ResultFile))
+}
+
+func TestIdleServer(t *testing.T) {
+	t.Parallel()
+	for _, workers := range []int{0, 3} {
+		s := patient(small())
+		s.Workload.Arrivals, s.Workload.Producers, s.Workload.Workers = scenario.Arrivals{Kind: scenario.None}, 0, workers
+		e := execute(t, s, real(t))
+		r := e.result
+		require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+		assert.Positive(t, r.Metrics[result.ServerCPUCores].Median)
+		assert.Positive(t, r.Metrics[result.ServerRSSMBMax].Median)
+		for _, name := range []string{result.CyclesPerS, result.CPUUsPerCycle, result.StorageSetsPerCycle, result.CycleLatencyMs + "_p99"} {
+			assert.NotContains(t, r.Metrics, name)
+		}
+		assert.Contains(t, e.shown.String(), "round 1: no load, server 0.")
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	for _, restart := range []string{"none", "term", "kill"} {
+		t.Run(restart, func(t *testing.T) {
+			t.Parallel()
+			s := patient(small())
+			s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+			s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: restart, Fill: patience, Drain: patience}
+			on := real(t)
+			e := execute(t, s, on)
+			r := e.result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			starts := 2 // the timed round and the profiled one
+			if restart != "none" {
+				starts++
+			}
+			assert.Len(t, on.started(t), starts)
+			b := r.Rounds[0].Backlog
+			require.NotNil(t, b)
+			assert.Nil(t, r.Rounds[1].Backlog, "a profiled round has none")
+			assert.EqualValues(t, 3000, b.Tasks)
+			assert.EqualValues(t, 3000, b.Cycles)
+			assert.Equal(t, restart != "none", b.FirstClaimS > 0)
+			l := r.Rounds[0].Ledger
+			assert.Equal(t, l.Enqueued, l.Completed)
+			assert.Greater(t, l.Completed, uint64(3000), "one account for all parts of the round")
+			for _, name := range []string{result.FillTasksPerS, result.DrainCyclesPerS, result.DrainRatio, result.BacklogRSSMBMax} {
+				assert.Positive(t, r.Metrics[name].Median, name)
+			}
+			_, found := r.Metrics[result.RestartFirstClaimS]
+			assert.Equal(t, restart != "none", found)
+			assert.GreaterOrEqual(t, r.Metrics[result.ServerRSSMBMax].Median, r.Metrics[result.BacklogRSSMBMax].Median)
+			assert.Contains(t, e.shown.String(), "; backlog of 3000 drained at ")
+		})
+	}
+}
+
+func TestBacklogThatFails(t *testing.T) {
+	t.Parallel()
+	backlog := func(restart string) *scenario.Scenario {
+		s := patient(small())
+		s.Rounds = 2
+		s.Backlog = &scenario.Backlog{Tasks: 1000, Restart: restart, Fill: patience, Drain: patience}
+		return s
+	}
+	t.Run("the server refuses a task of it", func(t *testing.T) {
+		t.Parallel()
+		e := execute(t, backlog("none"), acting(t, faultFull))
+		assert.Equal(t, result.Invalid, e.result.Verdict)
+		assert.Contains(t, e.reasons(), "the server refused a task of the backlog: the queue is full")
+		assert.NotContains(t, e.reasons(), "does not balance", "what was under way is not lost")
+		assert.Len(t, e.result.Rounds, 1)
+	})
+	t.Run("the server does not start again", func(t *testing.T) {
+		t.Parallel()
+		on := script(t, `[ "$(wc -l <"$(dirname "$0")/pids")" -lt 2 ] || { echo 'the log is damaged' >&2; exit 1; }`,
+			fmt.Sprintf(`exec '%s' "$@"`, queued))
+		e := execute(t, backlog("kill"), on)
+		assert.Equal(t, result.Incorrect, e.result.Verdict)
+		assert.Contains(t, e.reasons(), "restart topology: the server ended before it was ready")
+		assert.Contains(t, e.reasons(), "the log is damaged")
+		assert.Len(t, e.result.Rounds, 1)
+	})
+	t.Run("the server forgets the backlog", func(t *testing.T) {
+		t.Parallel()
+		s := backlog("kill")
+		s.Backlog.Drain = time.Second
+		e := execute(t, s, acting(t, faultNone)) // it keeps tasks in its memory only
+		assert.Equal(t, result.Invalid, e.result.Verdict)
+		assert.Contains(t, e.reasons(), "nothing of the backlog was claimed and completed")
+	})
+}
+
+func TestSeries(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.SeriesEvery = 50 * time.Millisecond
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	e := execute(t, s, real(t))
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	series := r.Rounds[0].Series
+	require.Len(t, series, 20)
+	assert.Empty(t, r.Rounds[1].Series, "a profiled round has none")
+	cycles, last := 0.0, 0.0
+	for _, sample := range series {
+		assert.Greater(t, sample.AtS, last)
+		cycles += sample.CyclesPerS * (sample.AtS - last)
+		last = sample.AtS
+		assert.Positive(t, sample.ServerRSSMB)
+		assert.Positive(t, sample.DiskMB)
+	}
+	assert.GreaterOrEqual(t, last, 1.0)
+	assert.LessOrEqual(t, cycles, float64(r.Rounds[0].Ledger.Completed))
+	assert.Positive(t, cycles)
+	for _, name := range []string{result.SteadyRateRatio, result.DiskMBMax, result.DiskMBEnd} {
+		assert.Positive(t, r.Metrics[name].Median, name)
+	}
+	assert.GreaterOrEqual(t, r.Metrics[result.DiskMBMax].Median, r.Metrics[result.DiskMBEnd].Median)
+}
+
+// The same load through plain calls.
+func TestUnaryDriver(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Workload.Driver = "unary"
+	s.Workload.Tenants, s.Workload.Queues, s.Workload.Connections = 2, 2, 2
+	e := execute(t, s, real(t))
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Positive(t, r.Rounds[0].Cycles)
+	sets := r.Metrics[result.StorageSetsPerCycle].Median
+	assert.Positive(t, sets, "the server counts what it does with its store")
+	assert.Less(t, sets, 100.0)
+}
+
+func TestDriverThatTheServerHasNoPlaceFor(t *testing.T) {
+	t.Parallel()
+	for driver, says := range map[string]string{"rest": "the server has no REST listener", "pigeon": `workload.driver is "pigeon"`} {
+		s := small()
+		s.Workload.Driver = driver
+		e := execute(t, s, acting(t, faultNone))
+		assert.Equal(t, result.Invalid, e.result.Verdict)
+		assert.Contains(t, e.reasons(), says)
+	}
+}
+
+// A server that wants an access token is shown the one that it wrote, in all that is asked of it.
+func TestServerThatWantsAToken(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	e := execute(t, s, acting(t, faultToken))
+	assert.Equal(t, result.Pass, e.result.Verdict, e.reasons())
+	assert.Positive(t, e.result.Rounds[0].Cycles)
+	assert.Len(t, e.result.Profiles, 1)
+}
+
+// What a server does with its store is divided by what it completed meanwhile, by its own count where it has one.
+func TestStorageOperationsPerCycle(t *testing.T) {
+	t.Parallel()
+	w := &windowProbe{
+		countersBefore: map[string]float64{"prony_storage_sets_total": 100, "prony_storage_gets_total": 7, completedCounter: 10},
+		countersAfter:  map[string]float64{"prony_storage_sets_total": 520, "prony_storage_gets_total": 7, completedCounter: 210},
+	}
+	m := &measured{round: result.Round{Cycles: 150, Metrics: map[string]float64{}}}
+	w.storage(m)
+	assert.Equal(t, map[string]float64{result.StorageSetsPerCycle: 2.1, result.StorageGetsPerCycle: 0}, m.round.Metrics)
+
+	for _, counters := range []map[string]float64{w.countersBefore, w.countersAfter} {
+		delete(counters, completedCounter)
+	}
+	w.storage(m)
+	assert.InDelta(t, 2.8, m.round.Metrics[result.StorageSetsPerCycle], 1e-9)
+
+	m = &measured{round: result.Round{Cycles: 150, Metrics: map[string]float64{}}}
+	(&windowProbe{}).storage(m)
+	assert.Empty(t, m.round.Metrics, "a server that does not count has no figures")
+	m.round.Cycles = 0
+	w.storage(m)
+	assert.Empty(t, m.round.Metrics, "nor has one that completed nothing")
+}
+
+func TestPartsOfAScenario(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Backlog, s.SeriesEvery = &scenario.Backlog{Restart: "kill"}, time.Second
+	r := &runner{scenario: s}
+	parts := r.parts(s.Plan()[0])
+	slices.Sort(parts)
+	assert.Equal(t, []result.Part{result.OfBacklog, result.OfLoad, result.OfRestart, result.OfSeries}, parts)
+	s.Backlog, s.SeriesEvery = nil, 0
+	s.Workload.Arrivals.Kind = scenario.None
+	assert.Empty(t, r.parts(s.Plan()[0]))
+	s.Workload.Arrivals.Kind = scenario.Open
+	assert.Equal(t, []result.Part{result.OfLoad, result.OfOpen}, r.parts(s.Plan()[0]))
+}

@@ -1,0 +1,62 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Rounds = 2
+	assert.Equal(t, []plannedRound{{1, 0, timed}, {2, 0, timed}}, planned(s))
+
+	s.Captures = []scenario.Capture{{Kind: "cpu"}}
+	ofPeak := s.Workload
+	ofPeak.Arrivals = scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.5}
+	s.Points = []scenario.Point{{Name: "a", Workload: s.Workload}, {Name: "b", Workload: ofPeak}, {Name: "c", Workload: ofPeak}}
+	assert.Equal(t, []plannedRound{
+		{1, 1, calibration},
+		{2, 2, calibration},
+		{3, 0, timed},
+		{4, 1, timed},
+		{5, 2, timed},
+		{6, 0, timed},
+		{7, 1, timed},
+		{8, 2, timed},
+		{9, 0, profiled},
+		{10, 1, profiled},
+		{11, 2, profiled},
+	}, planned(s), "each point has its turn before any has the next")
+}
+
+func TestWorkloadOfARound(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workload.Arrivals, s.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.5}, 1000
+	r := &runner{scenario: s, points: s.Plan(), peaks: []float64{0}}
+	w := r.workload(plannedRound{1, 0, calibration})
+	assert.Equal(t, scenario.Arrivals{Kind: scenario.Closed}, w.Arrivals)
+	assert.Equal(t, 1000, w.InFlight)
+
+	m := &measured{round: result.Round{Verdict: result.Pass, Metrics: map[string]float64{result.CyclesPerS: 8000}}}
+	r.calibrate(plannedRound{1, 0, timed}, m)
+	assert.Equal(t, []float64{0}, r.peaks, "only a calibration finds a peak")
+	r.calibrate(plannedRound{1, 0, calibration}, m)
+	assert.InDelta(t, 4000, r.workload(plannedRound{2, 0, timed}).Arrivals.PerSecond, 0)
+	assert.InDelta(t, 4000, r.workload(plannedRound{3, 0, profiled}).Arrivals.PerSecond, 0)
+	assert.False(t, m.broken)
+
+	for _, none := range []*measured{
+		{round: result.Round{Verdict: result.Pass}},
+		{round: result.Round{Verdict: result.Incorrect, Metrics: m.round.Metrics}},
+	} {
+		r.calibrate(plannedRound{1, 0, calibration}, none)
+		assert.True(t, none.broken, "the rounds to come would have no rate")
+		assert.Contains(t, none.round.Reasons, "without a peak there is no rate that is a part of it")
+	}
+}
