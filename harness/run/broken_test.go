@@ -243,6 +243,7 @@ func actServer(fault string) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	flags.String("data", "", "")
 	listen := flags.String("listen", "", "")
+	_ = flags.String("http", "", "")
 	adminListen := flags.String("admin", "", "")
 	flags.String("durability", "", "")
 	addressFile := flags.String("address-file", "", "")

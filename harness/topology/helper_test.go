@@ -68,6 +68,7 @@ func actServer(mode string) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	data := flags.String("data", "", "")
 	listen := flags.String("listen", "", "")
+	_ = flags.String("http", "", "")
 	admin := flags.String("admin", "", "")
 	durability := flags.String("durability", "", "")
 	interval := flags.Duration("sync-interval", 0, "")

@@ -105,6 +105,7 @@ func (f folders) arguments(config Config) []string {
 		"serve",
 		"--data", f.data,
 		"--listen", listen,
+		"--http", "127.0.0.1:0",
 		"--admin", "127.0.0.1:0",
 		"--durability", config.Topology.Durability,
 	}
