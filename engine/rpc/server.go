@@ -16,7 +16,10 @@ import (
 
 // Limits of a gRPC server: its own defaults are unbounded or meant for small messages.
 const (
-	streamsMax        = 1_024    // per connection
+	streamsMax = 1_024 // per connection
+	// streamWorkers is how many goroutines wait for calls: theirs have the stack that a call needs, which a new
+	// one grows first. A call that finds none free gets a new one.
+	streamWorkers     = 64
 	messageInBytesMax = 16 << 20 // a call of many large payloads is refused as a whole
 	streamWindowBytes = 1 << 20  // also turns off the bandwidth estimator's pings
 	connWindowBytes   = 4 << 20
@@ -32,6 +35,7 @@ func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerO
 	g := grpc.NewServer(append(options,
 		grpc.ChainUnaryInterceptor(auth.unary),
 		grpc.ChainStreamInterceptor(auth.stream, s.endWatches),
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.MaxConcurrentStreams(streamsMax),
 		grpc.MaxRecvMsgSize(messageInBytesMax),
 		grpc.InitialWindowSize(streamWindowBytes),
