@@ -103,6 +103,34 @@ func TestClaimDrainsQueuesInTurn(t *testing.T) {
 	assert.Len(t, rest, 344)
 }
 
+func TestClaimSharesByWeight(t *testing.T) {
+	s := serve(t, nil)
+	s.enqueue(newTasks("a", 800)...)
+	s.enqueue(newTasks("b", 800)...)
+	share := func(tasks []*queuepb.Task) (a int) {
+		for _, task := range tasks {
+			if task.GetQueue() == "a" {
+				a++
+			}
+		}
+		return a
+	}
+	out, err := s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"a", "b"}, Weights: []uint32{3, 1}, MaxTasks: 400})
+	require.NoError(t, err)
+	require.Len(t, out.GetTasks(), 400)
+	assert.InDelta(t, 300, share(out.GetTasks()), 60)
+	w := s.workRaw(s.ctx)
+	w.send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"b", "a"}, Weights: []uint32{3, 1}}, Credits: 1})
+	var got []*queuepb.Task
+	for range 200 {
+		got = append(got, w.take(1)...)
+		w.send(&queuepb.WorkRequest{Credits: 1})
+	}
+	assert.InDelta(t, 50, share(got), 10)
+	require.NoError(t, w.CloseSend())
+	require.NoError(t, w.end())
+}
+
 func TestHigherPrioritiesGoFirst(t *testing.T) {
 	s := serve(t, nil)
 	for _, p := range []uint32{0, 5, 9, 5, 1} {
@@ -175,6 +203,9 @@ func TestBadClaims(t *testing.T) {
 		{"max_tasks", &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1_001}},
 		{"max_tasks", &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1<<32 - 1}},
 		{"lease_ms", &queuepb.ClaimRequest{Queues: []string{"q"}, LeaseMs: 24*3600_000 + 1}},
+		{"weights", &queuepb.ClaimRequest{Queues: []string{"q", "r"}, Weights: []uint32{1}}},
+		{"weights[1]", &queuepb.ClaimRequest{Queues: []string{"q", "r"}, Weights: []uint32{1, 0}}},
+		{"weights[0]", &queuepb.ClaimRequest{Queues: []string{"q"}, Weights: []uint32{101}}},
 		{"wait_ms", &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 60_001}},
 		{"wait_ms", &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 1<<64 - 1}},
 	} {

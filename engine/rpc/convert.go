@@ -14,7 +14,11 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks []queue.
 	for i, t := range in {
 		n := queue.NewTask{
 			Queue: t.GetQueue(), Priority: uint8(min(t.GetPriority(), 255)), Payload: t.GetPayload(),
-			DelayMs: t.GetDelayMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
+			DelayMs: t.GetDelayMs(), NotBeforeMs: t.GetNotBeforeMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
+			TTLMs: t.GetTtlMs(), RetentionMs: t.GetResultRetentionMs(), Key: t.GetIdempotencyKey(),
+		}
+		if b := t.GetBackoff(); b != nil {
+			n.Backoff = backoffOf(b)
 		}
 		err := fieldErr(s.limits.CheckTask(now, &n, t.GetPriority()))
 		if err == nil && len(n.Payload) > payloadMax {
@@ -33,6 +37,13 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks []queue.
 		}
 	}
 	return tasks, places, errs
+}
+
+func backoffOf(b *queuepb.Backoff) queue.Backoff {
+	return queue.Backoff{
+		InitialMs: b.GetInitialMs(), MaxMs: b.GetMaxMs(),
+		MultiplierPercent: b.GetMultiplierPercent(), JitterPercent: b.GetJitterPercent(),
+	}
 }
 
 func firstPlaces(n int) []int {
@@ -87,6 +98,9 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 		m.EnqueuedAtMs = d.EnqueuedAtMs
 		m.State = queuepb.TaskState_TASK_STATE_LEASED
 		m.LastError = d.LastError
+		if d.Extras != nil {
+			m.ExpiresAtMs = d.Extras.ExpiresAtMs
+		}
 		out[i] = m
 	}
 	return out
@@ -109,16 +123,13 @@ func foundTask(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 	if f.HasProgress {
 		t.Attempt, t.MaxAttempts, t.ExpiresAtMs = f.Progress.Attempts, f.Progress.MaxAttempts, f.Progress.ExpiresAtMs
 	}
+	t.State = taskStates[f.State]
 	switch f.State {
 	case shard.Leased:
-		t.State, t.Attempt, t.LeaseExpiresAtMs = queuepb.TaskState_TASK_STATE_LEASED, f.Lease.Attempt, f.Lease.ExpiresAtMs
-	case shard.Dead:
-		t.State = queuepb.TaskState_TASK_STATE_DEAD
+		t.Attempt, t.LeaseExpiresAtMs = f.Lease.Attempt, f.Lease.ExpiresAtMs
 	case shard.Delayed:
-		t.State, t.DueAtMs = queuepb.TaskState_TASK_STATE_DELAYED, f.Progress.DueAtMs
-	case shard.Ready:
-		t.State = queuepb.TaskState_TASK_STATE_READY
-	case shard.Done: // not found by a look-up
+		t.DueAtMs = f.Progress.DueAtMs
+	case shard.Ready, shard.Dead, shard.Done:
 	}
 	return t
 }
@@ -168,7 +179,7 @@ func settlements[T item](s *Service, in []T, fill func(T, *queue.Settlement) err
 func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 	switch m.GetAction() {
 	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
-		t.Action = queue.Complete
+		t.Action, t.Result = queue.Complete, m.GetResult()
 	case queuepb.SettleAction_SETTLE_ACTION_FAIL:
 		t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
 	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
@@ -179,4 +190,16 @@ func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 		return &queue.FieldError{Field: "action", Problem: "is not set to a known action: use COMPLETE, FAIL, RELEASE or EXTEND"}
 	}
 	return nil
+}
+
+// settleResults puts errors in the places of their items.
+func settleResults(n int, errs []*queuepb.ItemError) []*queuepb.SettleResult {
+	results := make([]*queuepb.SettleResult, n)
+	for i := range results {
+		results[i] = &queuepb.SettleResult{}
+	}
+	for _, e := range errs {
+		results[e.GetIndex()].Error = e
+	}
+	return results
 }

@@ -44,6 +44,71 @@ func TestEnqueueStoresAllFields(t *testing.T) {
 	assert.Empty(t, task.GetPayload())
 }
 
+func TestATasksOwnTimes(t *testing.T) {
+	s := serve(t, nil)
+	now := time.Now().UnixMilli()
+	id := s.enqueue(&queuepb.NewTask{Queue: "later", NotBeforeMs: now + 3600_000, TtlMs: 7200_000})[0]
+	task := s.look(id)
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_DELAYED, task.GetState())
+	assert.Equal(t, now+3600_000, task.GetDueAtMs())
+	assert.Equal(t, task.GetEnqueuedAtMs()+7200_000, task.GetExpiresAtMs())
+
+	s.enqueue(&queuepb.NewTask{Queue: "q", NotBeforeMs: 1, TtlMs: 7200_000, Backoff: &queuepb.Backoff{InitialMs: 1_000_000, MaxMs: 1_000_000, JitterPercent: 1}})
+	task = s.claim("q")
+	assert.Equal(t, task.GetEnqueuedAtMs()+7200_000, task.GetExpiresAtMs())
+	s.fail(task, "no", 0)
+	failed := s.look(task.GetId())
+	assert.Greater(t, failed.GetDueAtMs(), now+900_000, "its own backoff")
+	assert.Equal(t, task.GetExpiresAtMs(), failed.GetExpiresAtMs())
+
+	id = s.enqueue(&queuepb.NewTask{Queue: "short", TtlMs: 1})[0]
+	require.Eventually(t, func() bool { return s.look(id).GetState() == queuepb.TaskState_TASK_STATE_DEAD }, patience, time.Millisecond)
+	assert.Empty(t, s.claimNow(1, "short"))
+}
+
+func TestAKeyStoresOnce(t *testing.T) {
+	s := serve(t, nil)
+	keyed := func(queue, key string) *queuepb.NewTask {
+		return &queuepb.NewTask{Queue: queue, IdempotencyKey: key, Payload: []byte(key)}
+	}
+	first := s.enqueue(keyed("q", "a"), keyed("q", "b"))
+	out, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{
+		keyed("q", "c"), {}, keyed("q", "b"), keyed("other", "a"), keyed("q", "c"), keyed("q", "a"), {Queue: "q"},
+	}})
+	require.NoError(t, err)
+	r := out.GetResults()
+	for i, duplicate := range []bool{false, false, true, false, true, true, false} {
+		assert.Equal(t, duplicate, r[i].GetDuplicate(), "%d", i)
+	}
+	assert.Equal(t, first[1], r[2].GetId())
+	assert.Equal(t, r[0].GetId(), r[4].GetId())
+	assert.Equal(t, first[0], r[5].GetId())
+	requireItemError(t, r[1].GetError(), codeInvalid, "queue")
+
+	p := s.produce()
+	p.send(&queuepb.ProduceRequest{Tasks: []*queuepb.NewTask{keyed("q", "d"), {}, keyed("q", "a"), {Queue: "q"}, keyed("q", "d")}})
+	a := p.answers(1)[0]
+	assert.Equal(t, []uint32{2, 4}, a.GetDuplicates())
+	assert.Equal(t, first[0], a.GetIds()[2])
+	assert.Equal(t, a.GetIds()[0], a.GetIds()[4])
+	require.Len(t, a.GetErrors(), 1)
+	require.NoError(t, p.CloseSend())
+	require.NoError(t, p.end())
+
+	seen := map[string]int{}
+	for n := 1; n > 0; {
+		tasks := s.claimNow(100, "q")
+		n = len(tasks)
+		for _, task := range tasks {
+			seen[string(task.GetPayload())]++
+		}
+	}
+	assert.Equal(t, map[string]int{"a": 1, "b": 1, "c": 1, "d": 1, "": 2}, seen)
+	other, err := s.Enqueue(s.ctx, &queuepb.EnqueueRequest{Tenant: "other", Tasks: []*queuepb.NewTask{keyed("q", "a")}})
+	require.NoError(t, err)
+	assert.False(t, other.GetResults()[0].GetDuplicate(), "a key is its tenant's")
+}
+
 func TestEnqueueKeepsOrderWithinAPriority(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(newTasks("q", 100)...)
@@ -68,6 +133,22 @@ func TestABadTaskIsRefusedAlone(t *testing.T) {
 		"max_attempts":    {Queue: "q", MaxAttempts: 1_001},
 		"lease_ms":        {Queue: "q", LeaseMs: 24*3600_000 + 1},
 		"lease_ms huge":   {Queue: "q", LeaseMs: 1<<64 - 1},
+
+		"not_before_ms negative":          {Queue: "q", NotBeforeMs: -1},
+		"not_before_ms and delay":         {Queue: "q", NotBeforeMs: 1, DelayMs: 1},
+		"not_before_ms far":               {Queue: "q", NotBeforeMs: time.Now().UnixMilli() + 367*24*3600_000},
+		"not_before_ms huge":              {Queue: "q", NotBeforeMs: 1<<63 - 1},
+		"ttl_ms":                          {Queue: "q", TtlMs: 367 * 24 * 3600_000},
+		"ttl_ms huge":                     {Queue: "q", TtlMs: 1<<64 - 1},
+		"backoff.initial_ms":              {Queue: "q", Backoff: &queuepb.Backoff{InitialMs: 367 * 24 * 3600_000}},
+		"backoff.initial_ms above":        {Queue: "q", Backoff: &queuepb.Backoff{InitialMs: 2, MaxMs: 1}},
+		"backoff.max_ms":                  {Queue: "q", Backoff: &queuepb.Backoff{MaxMs: 367 * 24 * 3600_000}},
+		"backoff.multiplier_percent":      {Queue: "q", Backoff: &queuepb.Backoff{MultiplierPercent: 99}},
+		"backoff.multiplier_percent high": {Queue: "q", Backoff: &queuepb.Backoff{MultiplierPercent: 1_001}},
+		"backoff.jitter_percent":          {Queue: "q", Backoff: &queuepb.Backoff{JitterPercent: 101}},
+		"result_retention_ms":             {Queue: "q", ResultRetentionMs: 8 * 24 * 3600_000},
+		"result_retention_ms huge":        {Queue: "q", ResultRetentionMs: 1<<64 - 1},
+		"idempotency_key":                 {Queue: "q", IdempotencyKey: strings.Repeat("k", 129)},
 	}
 	s := serve(t, nil)
 	for name, task := range bad {
@@ -103,8 +184,11 @@ func TestTheLargestAcceptedValuesAreAccepted(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(&queuepb.NewTask{
 		Queue: strings.Repeat("q", 128), Priority: 9, Payload: bytes.Repeat([]byte("x"), 1<<20),
-		DelayMs: 366 * 24 * 3600_000, MaxAttempts: 1_000, LeaseMs: 24 * 3600_000,
+		DelayMs: 366 * 24 * 3600_000, MaxAttempts: 1_000, LeaseMs: 24 * 3600_000, TtlMs: 366 * 24 * 3600_000,
+		ResultRetentionMs: 7 * 24 * 3600_000, IdempotencyKey: strings.Repeat("k", 128),
+		Backoff: &queuepb.Backoff{InitialMs: 366 * 24 * 3600_000, MaxMs: 366 * 24 * 3600_000, MultiplierPercent: 1_000, JitterPercent: 100},
 	})
+	s.enqueue(&queuepb.NewTask{Queue: "q", NotBeforeMs: time.Now().UnixMilli() + 365*24*3600_000, Backoff: &queuepb.Backoff{}})
 	s.enqueue(newTasks("abc.DEF_0-9/x:y", 1_000)...)
 }
 

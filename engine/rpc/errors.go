@@ -15,44 +15,81 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // retryDelay is what an overloaded server asks a client to wait.
 const retryDelay = 100 * time.Millisecond
+
+// refusal is what an error says to a client, whether it refuses a whole call or one item of a batch.
+type refusal struct {
+	call  codes.Code
+	item  queuepb.ErrorCode
+	field *queue.FieldError // that is at fault, or nil
+	retry time.Duration     // when it is worth trying again, or 0
+}
+
+// refusals say what the errors that mean one thing each mean.
+var refusals = []struct {
+	err error
+	refusal
+}{
+	{queue.ErrStaleToken, refusal{call: codes.FailedPrecondition, item: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}},
+	{shard.ErrNotFound, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrNotDead, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrNoQueue, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{access.ErrNotFound, refusal{call: codes.NotFound}},
+	{access.ErrPrecondition, refusal{call: codes.FailedPrecondition}},
+	{access.ErrTooMany, refusal{call: codes.ResourceExhausted, retry: retryDelay}},
+	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
+	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
+	{storage.ErrBackupExists, refusal{call: codes.AlreadyExists}},
+	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},
+	{context.Canceled, refusal{call: codes.Canceled}},
+	{context.DeadlineExceeded, refusal{call: codes.DeadlineExceeded}},
+}
+
+func refusalOf(err error) refusal {
+	var field *queue.FieldError
+	var quota *queue.QuotaError
+	unauthenticated, denied := isAccessError(err)
+	switch {
+	case unauthenticated:
+		return refusal{call: codes.Unauthenticated}
+	case denied:
+		return refusal{call: codes.PermissionDenied, item: queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED}
+	case errors.As(err, &field):
+		return refusal{call: codes.InvalidArgument, item: queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, field: field}
+	case errors.As(err, &quota):
+		return refusal{
+			call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
+			retry: max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond), // 0 would mean that there is no delay
+		}
+	}
+	for i := range refusals {
+		if errors.Is(err, refusals[i].err) {
+			return refusals[i].refusal
+		}
+	}
+	return refusal{call: codes.Internal}
+}
 
 // statusOf turns an error that refuses a whole call into a gRPC status.
 func statusOf(err error) error {
 	if err == nil {
 		return nil
 	}
-	var field *queue.FieldError
-	var quota *queue.QuotaError
-	unauthenticated, denied := isAccessError(err)
+	r := refusalOf(err)
+	s := status.New(r.call, err.Error())
 	switch {
-	case unauthenticated:
-		return status.Error(codes.Unauthenticated, err.Error())
-	case denied:
-		return status.Error(codes.PermissionDenied, err.Error())
-	case errors.As(err, &quota):
-		return withDetail(status.New(codes.ResourceExhausted, err.Error()),
-			&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Duration(quota.RetryAfterMs) * time.Millisecond)})
-	case errors.As(err, &field):
-		return withDetail(status.New(codes.InvalidArgument, err.Error()), &errdetails.BadRequest{
-			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field.Field, Description: field.Problem}},
+	case r.field != nil:
+		return withDetail(s, &errdetails.BadRequest{
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: r.field.Field, Description: r.field.Problem}},
 		})
-	case errors.Is(err, shard.ErrOverloaded), errors.Is(err, queue.ErrTooManyQueues), errors.Is(err, access.ErrTooMany):
-		return withDetail(status.New(codes.ResourceExhausted, err.Error()),
-			&errdetails.RetryInfo{RetryDelay: durationpb.New(retryDelay)})
-	case errors.Is(err, shard.ErrClosed):
-		return status.Error(codes.Unavailable, err.Error())
-	case errors.Is(err, shard.ErrNotFound), errors.Is(err, access.ErrNotFound):
-		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, access.ErrPrecondition):
-		return status.Error(codes.FailedPrecondition, err.Error())
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return status.FromContextError(err).Err()
+	case r.retry > 0:
+		return withDetail(s, &errdetails.RetryInfo{RetryDelay: durationpb.New(r.retry)})
 	}
-	return status.Error(codes.Internal, err.Error())
+	return s.Err()
 }
 
 func withDetail(s *status.Status, detail protoadapt.MessageV1) error {
@@ -64,22 +101,10 @@ func withDetail(s *status.Status, detail protoadapt.MessageV1) error {
 
 // itemError turns an error that refuses one item of a batch into its message.
 func itemError(index int, err error) *queuepb.ItemError {
-	e := &queuepb.ItemError{Index: uint32(index), Message: err.Error()}
-	var field *queue.FieldError
-	var quota *queue.QuotaError
-	switch {
-	case errors.As(err, &quota):
-		e.Code, e.RetryAfterMs = queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, quota.RetryAfterMs
-	case errors.As(err, &field):
-		e.Code, e.Field = queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, field.Field
-	case errors.Is(err, queue.ErrStaleToken):
-		e.Code = queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN
-	case errors.Is(err, shard.ErrNotFound):
-		e.Code = queuepb.ErrorCode_ERROR_CODE_NOT_FOUND
-	case errors.Is(err, shard.ErrOverloaded), errors.Is(err, queue.ErrTooManyQueues):
-		e.Code, e.RetryAfterMs = queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, uint64(retryDelay.Milliseconds())
-	case errors.Is(err, shard.ErrClosed):
-		e.Code = queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE
+	r := refusalOf(err)
+	e := &queuepb.ItemError{Index: uint32(index), Code: r.item, Message: err.Error(), RetryAfterMs: uint64(r.retry.Milliseconds())}
+	if r.field != nil {
+		e.Field = r.field.Field
 	}
 	return e
 }

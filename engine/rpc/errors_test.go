@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -26,7 +28,10 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 		{queue.ErrTooManyQueues, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
 		{shard.ErrClosed, codes.Unavailable, queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE},
 		{shard.ErrNotFound, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
-		{queue.ErrStaleToken, codes.Internal, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN},
+		{queue.ErrStaleToken, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN},
+		{shard.ErrNotDead, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
+		{shard.ErrNoQueue, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
+		{&queue.QuotaError{Tenant: "t", Quota: "q"}, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
 		{context.Canceled, codes.Canceled, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
 		{context.DeadlineExceeded, codes.DeadlineExceeded, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
 		{errors.New("disk"), codes.Internal, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
@@ -40,6 +45,13 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 			item := itemError(3, err)
 			assert.Equal(t, c.item, item.GetCode(), "%v", err)
 			assert.EqualValues(t, 3, item.GetIndex())
+			if c.status == codes.ResourceExhausted { // a client is always told when to try again
+				assert.Positive(t, item.GetRetryAfterMs())
+				require.Len(t, s.Details(), 1)
+				assert.Equal(t, int64(item.GetRetryAfterMs()), s.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration().Milliseconds())
+			} else {
+				assert.Zero(t, item.GetRetryAfterMs())
+			}
 		}
 	}
 	assert.NoError(t, statusOf(nil))

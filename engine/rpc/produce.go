@@ -101,6 +101,11 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 			return
 		}
 		writeIDs(results, places, a.Ids)
+		for i := range results {
+			if results[i].Duplicate {
+				a.Duplicates = append(a.Duplicates, uint32(place(places, i)))
+			}
+		}
 		a.Errors = appendEnqueueErrors(a.Errors, results, places)
 		p.out.put(a)
 	})
@@ -146,7 +151,7 @@ func (p *produceStream) send() error {
 func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
 	first, bytes := 0, 0
 	for i, a := range answers {
-		bytes += itemBytes + len(a.GetIds())*(queue.IDLen+2) + errorBytes(a.GetErrors())
+		bytes += itemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
 		if bytes < messageBytesMax && i < len(answers)-1 {
 			continue
 		}

@@ -81,8 +81,9 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	}
 	tasks, places, errs := s.newTasks(tenant, in.GetTasks())
 	ids := make([]string, len(in.GetTasks()))
+	var results []queue.Enqueued
 	if len(tasks) > 0 {
-		results, err := await(ctx, func(reply func([]queue.Enqueued, error)) error {
+		results, err = await(ctx, func(reply func([]queue.Enqueued, error)) error {
 			return s.shards.Enqueue(tenant, tasks, reply)
 		})
 		if err != nil {
@@ -94,6 +95,9 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	out := &queuepb.EnqueueResponse{Results: make([]*queuepb.EnqueueResult, len(ids))}
 	for i, id := range ids {
 		out.Results[i] = &queuepb.EnqueueResult{Id: id}
+	}
+	for i := range results {
+		out.Results[place(places, i)].Duplicate = results[i].Duplicate
 	}
 	for _, e := range errs {
 		out.Results[e.GetIndex()].Error = e
@@ -112,7 +116,7 @@ func appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, pl
 
 // Claim implements the call.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetLeaseMs())
+	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
 	claim.Credit, claim.Once = max(1, int(in.GetMaxTasks())), true
 	switch {
 	case err != nil:
@@ -124,21 +128,25 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	claim.BytesMax = claimBytesMax
 	if in.GetWaitMs() == 0 {
 		if err := s.quotas.CheckLeases(claim.Tenant); err != nil {
 			return nil, statusOf(err)
 		}
 		return s.claimNow(claim)
 	}
+	if s.shards.Len() > 1 { // who waits is granted what one shard has: first see what all have
+		if out, err := s.claimNow(claim); err != nil || len(out.GetTasks()) > 0 {
+			return out, err
+		}
+	}
 	return s.claimWaiting(ctx, claim, time.Duration(in.GetWaitMs())*time.Millisecond)
 }
 
 // claimNow answers with what is ready.
 func (s *Service) claimNow(claim queue.Claim) (*queuepb.ClaimResponse, error) {
-	done := make(chan answer[grant], 1)
-	err := s.shards.Claim(claim, func(shard uint16, d []queue.Delivery, err error) {
-		done <- answer[grant]{grant{shard, d}, err}
-	})
+	done := make(chan answer[[]shard.Granted], 1)
+	err := s.shards.Claim(claim, func(all []shard.Granted, err error) { done <- answer[[]shard.Granted]{all, err} })
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -146,20 +154,14 @@ func (s *Service) claimNow(claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	if a.err != nil {
 		return nil, statusOf(a.err)
 	}
-	return s.claimed(claim.Tenant, a.value), nil
-}
-
-// grant is what one shard delivered.
-type grant struct {
-	shard uint16
-	tasks []queue.Delivery
+	return s.claimed(claim.Tenant, a.value...), nil
 }
 
 func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration) (*queuepb.ClaimResponse, error) {
-	delivered := make(chan grant, 1) // a claim is granted once
+	delivered := make(chan shard.Granted, 1) // a claim is granted once
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
-		func(shard uint16, d []queue.Delivery) { delivered <- grant{shard, d} }, func(err error) { failed <- err })
+		func(n uint16, d []queue.Delivery) { delivered <- shard.Granted{Shard: n, Tasks: d} }, func(err error) { failed <- err })
 	if err != nil {
 		return nil, statusOf(err)
 	}
@@ -185,7 +187,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	select {
 	case g := <-delivered:
 		if refused != nil {
-			s.giveBack(claim.Tenant, g.shard, g.tasks)
+			s.giveBack(claim.Tenant, g.Shard, g.Tasks)
 			return nil, statusOf(refused)
 		}
 		return s.claimed(claim.Tenant, g), nil
@@ -204,20 +206,24 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 const claimBytesMax = 3 << 20
 
 // claimed answers a claim with as many tasks as an answer carries, and gives the others back at once.
-func (s *Service) claimed(tenant string, g grant) *queuepb.ClaimResponse {
-	d := g.tasks
-	n, bytes := 0, 0
-	for n < len(d) {
-		bytes += itemBytes + len(d[n].Payload) + len(d[n].LastError)
-		if n > 0 && bytes > claimBytesMax {
-			break
+func (s *Service) claimed(tenant string, all ...shard.Granted) *queuepb.ClaimResponse {
+	out := &queuepb.ClaimResponse{}
+	bytes, full := 0, false
+	for _, l := range all {
+		n := 0
+		for n < len(l.Tasks) && !full {
+			d := &l.Tasks[n]
+			bytes += itemBytes + len(d.Payload) + len(d.LastError)
+			if full = bytes > claimBytesMax && len(out.GetTasks())+n > 0; !full {
+				n++
+			}
 		}
-		n++
+		if n < len(l.Tasks) {
+			s.giveBack(tenant, l.Shard, l.Tasks[n:])
+		}
+		out.Tasks = append(out.Tasks, leasedTasks(l.Shard, l.Tasks[:n])...)
 	}
-	if n < len(d) {
-		s.giveBack(tenant, g.shard, d[n:])
-	}
-	return &queuepb.ClaimResponse{Tasks: leasedTasks(g.shard, d[:n])}
+	return out
 }
 
 // giveBack releases what was leased and is not handed out.
@@ -230,19 +236,22 @@ func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
 	_ = s.shards.Settle(tenant, back, func([]error, error) {})
 }
 
-func (s *Service) claim(ctx context.Context, tenant string, queues []string, leaseMs uint64) (queue.Claim, error) {
+func (s *Service) claim(ctx context.Context, tenant string, queues []string, weights []uint32, leaseMs uint64) (queue.Claim, error) {
+	if len(weights) == 0 {
+		weights = nil // over REST an empty list may come
+	}
 	tenant, err := tenantOf(ctx, access.Work, tenant)
 	if err == nil {
-		err = fieldErr(s.limits.CheckClaim(queues, nil, leaseMs))
+		err = fieldErr(s.limits.CheckClaim(queues, weights, leaseMs))
 	}
-	return queue.Claim{Tenant: tenant, Queues: queues, LeaseMs: leaseMs}, err
+	return queue.Claim{Tenant: tenant, Queues: queues, Weights: weights, LeaseMs: leaseMs}, err
 }
 
 // Complete implements the call.
 func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
-		func(_ *queuepb.Completion, t *queue.Settlement) error {
-			t.Action = queue.Complete
+		func(m *queuepb.Completion, t *queue.Settlement) error {
+			t.Action, t.Result = queue.Complete, m.GetResult()
 			return nil
 		})
 	return &queuepb.CompleteResponse{Results: results}, err
@@ -297,14 +306,7 @@ func settle[T item](ctx context.Context, s *Service, tenant, field string, in []
 		}
 		errs = appendSettleErrors(errs, outcomes, places)
 	}
-	results := make([]*queuepb.SettleResult, len(in))
-	for i := range results {
-		results[i] = &queuepb.SettleResult{}
-	}
-	for _, e := range errs {
-		results[e.GetIndex()].Error = e
-	}
-	return results, nil
+	return settleResults(len(in), errs), nil
 }
 
 func appendSettleErrors(errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {

@@ -90,7 +90,7 @@ func (w *workStream) receive() error {
 	if open == nil {
 		return statusOf(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
 	}
-	claim, err := w.service.claim(w.stream.Context(), open.GetTenant(), open.GetQueues(), open.GetLeaseMs())
+	claim, err := w.service.claim(w.stream.Context(), open.GetTenant(), open.GetQueues(), open.GetWeights(), open.GetLeaseMs())
 	if err != nil {
 		return statusOf(err)
 	}

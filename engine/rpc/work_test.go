@@ -209,6 +209,8 @@ func TestABadFrameEndsTheWorkStream(t *testing.T) {
 		{"queues", []*queuepb.WorkRequest{{Open: &queuepb.WorkOpen{}}}},
 		{"queues[0]", []*queuepb.WorkRequest{{Open: &queuepb.WorkOpen{Queues: []string{""}}}}},
 		{"lease_ms", []*queuepb.WorkRequest{{Open: &queuepb.WorkOpen{Queues: []string{"q"}, LeaseMs: 1 << 60}}}},
+		{"weights", []*queuepb.WorkRequest{{Open: &queuepb.WorkOpen{Queues: []string{"q"}, Weights: []uint32{1, 2}}}}},
+		{"weights[0]", []*queuepb.WorkRequest{{Open: &queuepb.WorkOpen{Queues: []string{"q"}, Weights: []uint32{0}}}}},
 		{"credits", []*queuepb.WorkRequest{{Open: open, Credits: 1<<16 + 1}}},
 		{"credits", []*queuepb.WorkRequest{{Open: open, Credits: 1 << 16}, {Credits: 1}}},
 		{"credits", []*queuepb.WorkRequest{{Open: open, Credits: 1<<32 - 1}}},

@@ -3,9 +3,6 @@ package shard
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"sync"
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -209,27 +206,14 @@ func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string
 	}
 }
 
+// Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. What was acknowledged
+// before the call is in it. Copies of several shards are of one moment each: no task is torn, since it is in one shard.
+func (g *Group) Checkpoint(shard int, dir string) error { return g.shards[shard].Checkpoint(dir) }
+
 // System reads the node's own records: shard 0 keeps them.
 func (g *Group) System() ([]storage.SystemRecord, error) { return g.shards[0].System() }
 
 // PutSystem stores records of the node's own; a nil value removes one. reply is called as for Lookup.
 func (g *Group) PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error {
 	return g.shards[0].PutSystem(records, reply)
-}
-
-// Checkpoint writes a consistent copy of each shard's store into a folder of its own, which folder names and must not
-// exist; its parent must. What was acknowledged before the call is in them. The copies are of one moment each, and
-// those moments differ: tasks are in one shard only, so no task is torn.
-func (g *Group) Checkpoint(folder func(shard int) string) error {
-	errs := make([]error, len(g.shards))
-	var all sync.WaitGroup
-	for i, s := range g.shards {
-		all.Go(func() {
-			if err := s.Checkpoint(folder(i)); err != nil {
-				errs[i] = fmt.Errorf("copy shard %d to %s: %w", i, filepath.Base(folder(i)), err)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
 }

@@ -266,8 +266,10 @@ func TestCopiesOfAllShards(t *testing.T) {
 	})).err)
 	require.NoError(t, fs.MkdirAll("copy", 0o700))
 	folder := func(i int) string { return filepath.Join("copy", fmt.Sprintf("shard%d", i)) }
-	require.NoError(t, f.Checkpoint(folder))
-	require.ErrorContains(t, f.Checkpoint(folder), "copy shard 0 to shard0")
+	for i := range 2 {
+		require.NoError(t, f.Checkpoint(i, folder(i)))
+		require.ErrorContains(t, f.Checkpoint(i, folder(i)), folder(i))
+	}
 	f.enqueueAt(0, newTasks("q", 9)...)
 	f.stop()
 

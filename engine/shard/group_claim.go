@@ -27,13 +27,19 @@ const subscriberBytesMax = 8 << 20
 // All shards together deliver no more tasks than c.Credit and what Credit adds to it.
 func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.Delivery), failed func(error)) (*GroupSubscription, error) {
 	sub := &GroupSubscription{subs: make([]*Subscription, len(g.shards))}
+	if c.BytesMax == 0 {
+		c.BytesMax = subscriberBytesMax
+	}
 	if len(g.shards) > 1 {
 		if c.Credit > poolCreditMax {
 			return nil, errTooMuchCredit
 		}
 		sub.pool = &pool{once: c.Once, subs: sub.subs}
 		sub.pool.word.Store(poolWord{credit: c.Credit}.pack())
-		c.Credit, c.BytesMax = 0, subscriberBytesMax/int64(len(g.shards))
+		c.Credit = 0
+		if !c.Once { // the one grant is one shard's
+			c.BytesMax = max(1, c.BytesMax/int64(len(g.shards)))
+		}
 		var once sync.Once
 		first := failed
 		failed = func(err error) { once.Do(func() { first(err) }) }
@@ -96,10 +102,20 @@ func (s *GroupSubscription) Close(closed func()) {
 	}
 }
 
-// Claim leases what is ready now, from one shard: up to c.Credit tasks, and none only if none is ready in any
-// shard. reply is called once, when the leases are durable; it must not block. Claim returns ErrClosed, and then reply is not called.
-func (g *Group) Claim(c queue.Claim, reply func(shard uint16, ds []queue.Delivery, err error)) error {
+// Granted is what one shard leased to a claim.
+type Granted struct {
+	Shard uint16
+	Tasks []queue.Delivery
+}
+
+// Claim leases what is ready now: up to c.Credit tasks, with about c.BytesMax bytes of payloads, and fewer only if no
+// more are ready in any shard. reply is called once, when the leases are durable; it must not block. Claim returns
+// ErrClosed, and then reply is not called.
+func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	c.Once = true
+	if c.BytesMax == 0 {
+		c.BytesMax = subscriberBytesMax
+	}
 	p := &poll{group: g, claim: c, left: len(g.shards), reply: reply}
 	if len(g.shards) > 1 {
 		p.shard = int((g.polling.Add(1) - 1) % uint32(len(g.shards)))
@@ -109,23 +125,31 @@ func (g *Group) Claim(c queue.Claim, reply func(shard uint16, ds []queue.Deliver
 
 // poll asks one shard after the other for what is ready. It is used by one goroutine at a time.
 type poll struct {
-	group     *Group
-	claim     queue.Claim
-	shard     int // is asked
-	left      int // to ask, with this one
-	sub       *Subscription
-	err       error
-	delivered []queue.Delivery
-	reply     func(uint16, []queue.Delivery, error)
+	group  *Group
+	claim  queue.Claim // what is still to be leased
+	shard  int         // is asked
+	left   int         // to ask, with this one
+	sub    *Subscription
+	err    error
+	leased []Granted
+	reply  func([]Granted, error)
 }
 
 func (p *poll) ask() error {
 	s := p.group.shards[p.shard]
 	p.sub = &Subscription{
-		shard: s, claim: p.claim, failed: func(error) {}, // release has the error too
-		deliver: func(ds []queue.Delivery) { p.delivered = ds },
+		shard: s, claim: p.claim, deliver: p.deliver,
+		failed: func(error) {}, // release has the error too
 	}
 	return s.inbox.put(p, load{})
+}
+
+func (p *poll) deliver(ds []queue.Delivery) {
+	p.leased = append(p.leased, Granted{uint16(p.shard), ds})
+	p.claim.Credit -= len(ds)
+	for i := range ds {
+		p.claim.BytesMax -= int64(len(ds[i].Payload))
+	}
 }
 
 func (p *poll) decide(s *Shard, _ int64) {
@@ -138,11 +162,14 @@ func (p *poll) decide(s *Shard, _ int64) {
 func (p *poll) release(_ *Shard, err error) {
 	err = errors.Join(p.err, err)
 	p.left--
-	if err == nil && len(p.delivered) == 0 && p.left > 0 {
+	if err == nil && p.left > 0 && p.claim.Credit > 0 && p.claim.BytesMax > 0 {
 		p.shard = (p.shard + 1) % len(p.group.shards)
 		if err = p.ask(); err == nil {
 			return
 		}
 	}
-	p.reply(uint16(p.shard), p.delivered, err)
+	if len(p.leased) > 0 {
+		err = nil // what was leased is to be handed out
+	}
+	p.reply(p.leased, err)
 }

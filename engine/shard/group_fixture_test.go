@@ -158,11 +158,13 @@ func (f *groupFixture) claim(n int, queues ...string) []leased {
 	var mu sync.Mutex
 	var out []leased
 	done := make(chan error, 2)
-	require.NoError(f.t, f.Claim(queue.Claim{Tenant: tenant, Queues: queues, Credit: n}, func(shard uint16, ds []queue.Delivery, err error) {
+	require.NoError(f.t, f.Claim(queue.Claim{Tenant: tenant, Queues: queues, Credit: n}, func(all []Granted, err error) {
 		mu.Lock()
 		defer mu.Unlock()
-		for _, d := range ds {
-			out = append(out, leased{shard, d})
+		for _, part := range all {
+			for _, d := range part.Tasks {
+				out = append(out, leased{part.Shard, d})
+			}
 		}
 		done <- err
 	}))

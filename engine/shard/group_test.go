@@ -273,6 +273,6 @@ func TestAHalfClosedGroup(t *testing.T) {
 	_, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 1}, func(uint16, []queue.Delivery) {}, func(error) {})
 	require.ErrorIs(t, err, ErrClosed)
 	asked := make(chan error, 1)
-	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"none"}, Credit: 1}, func(_ uint16, _ []queue.Delivery, err error) { asked <- err }))
+	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"none"}, Credit: 1}, func(_ []Granted, err error) { asked <- err }))
 	require.ErrorIs(t, receive(t, asked), ErrClosed)
 }

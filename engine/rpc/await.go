@@ -1,0 +1,68 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// AwaitResult implements the call.
+func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+	tenant, err := tenantOf(ctx, access.Produce, in.GetTenant())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	id, err := queue.ParseID(in.GetId())
+	if err != nil {
+		return nil, statusOf(idError(err))
+	}
+	if in.GetWaitMs() > s.limits.WaitMsMax {
+		return nil, statusOf(&queue.FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is above %d", in.GetWaitMs(), s.limits.WaitMsMax)})
+	}
+	ended := make(chan answer[shard.Awaited], 1)
+	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- answer[shard.Awaited]{a, err} })
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	refused := s.awaitEnd(ctx, ended, time.Duration(in.GetWaitMs())*time.Millisecond)
+	cancel()
+	a := <-ended // if the task did not end, the state that it is in now; a shard that stops answers all that wait
+	if err := cmp.Or(refused, a.err, ctx.Err()); err != nil {
+		return nil, statusOf(err)
+	}
+	return &queuepb.AwaitResultResponse{
+		State: taskStates[a.value.State], Result: a.value.Result.Value, LastError: a.value.LastError,
+		CompletedAtMs: a.value.Result.CompletedAtMs, RetainedUntilMs: a.value.Result.RetainedUntilMs,
+	}, nil
+}
+
+// awaitEnd returns when there is an answer, or no time to wait for one.
+func (s *Service) awaitEnd(ctx context.Context, ended chan answer[shard.Awaited], most time.Duration) error {
+	wait := time.NewTimer(most)
+	defer wait.Stop()
+	select {
+	case a := <-ended:
+		ended <- a // it has room
+	case <-wait.C:
+	case <-s.stopping:
+	case <-tokenEnded(ctx):
+		return access.ErrEnded
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// taskStates are the states as the wire has them.
+var taskStates = map[shard.TaskState]queuepb.TaskState{
+	shard.Ready:   queuepb.TaskState_TASK_STATE_READY,
+	shard.Delayed: queuepb.TaskState_TASK_STATE_DELAYED,
+	shard.Leased:  queuepb.TaskState_TASK_STATE_LEASED,
+	shard.Done:    queuepb.TaskState_TASK_STATE_DONE,
+	shard.Dead:    queuepb.TaskState_TASK_STATE_DEAD,
+}
