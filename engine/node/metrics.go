@@ -55,9 +55,9 @@ func (m *metrics) page() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: scrapesMax})
 }
 
-// buildInfo says what runs, in labels.
-func buildInfo() prometheus.Collector {
-	version, revision := "unknown", "unknown"
+// build returns what runs.
+func build() (version, revision string) {
+	version, revision = "unknown", "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {
 		version = info.Main.Version
 		for _, s := range info.Settings {
@@ -66,6 +66,12 @@ func buildInfo() prometheus.Collector {
 			}
 		}
 	}
+	return version, revision
+}
+
+// buildInfo says what runs, in labels.
+func buildInfo() prometheus.Collector {
+	version, revision := build()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "prony_build_info", Help: "Always 1; the labels say what runs.",
 		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": runtime.Version()},

@@ -1,0 +1,45 @@
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// host is the node as its admin service sees it.
+type host struct {
+	*Node
+
+	config    Config
+	startedAt time.Time
+	backup    sync.Mutex // held by who makes a backup
+}
+
+// Status implements rpc.Host.
+func (h *host) Status() rpc.Status {
+	version, _ := build()
+	return rpc.Status{
+		Version: version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
+	}
+}
+
+// Backup implements rpc.Host. A node that stops waits for a shard's copy that is under way.
+func (h *host) Backup(ctx context.Context, name string) (path string, bytes int64, err error) {
+	h.backup.Lock()
+	defer h.backup.Unlock()
+	version, _ := build()
+	m := storage.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version, Shards: h.shards.Len()}
+	path, m, err = storage.Backup(ctx, h.config.DataDir, name, m, func(i int, dir string) error {
+		h.storesInUse.RLock()
+		defer h.storesInUse.RUnlock()
+		if h.storesClosed {
+			return shard.ErrClosed
+		}
+		return h.shards.Checkpoint(i, dir)
+	})
+	return path, m.Bytes(), err
+}

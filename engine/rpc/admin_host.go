@@ -1,0 +1,51 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Backup implements the call.
+func (a *Admin) Backup(ctx context.Context, in *adminpb.BackupRequest) (*adminpb.BackupResponse, error) {
+	if _, err := operatorOf(ctx); err != nil {
+		return nil, statusOf(err)
+	}
+	path, bytes, err := a.host.Backup(ctx, in.GetName())
+	var bad *storage.BackupNameError
+	if errors.As(err, &bad) {
+		err = &queue.FieldError{Field: "name", Problem: bad.Error()}
+	}
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &adminpb.BackupResponse{Path: path, Bytes: uint64(bytes)}, nil
+}
+
+// GetStatus implements the call.
+func (a *Admin) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
+	if _, err := operatorOf(ctx); err != nil {
+		return nil, statusOf(err)
+	}
+	s := a.host.Status()
+	out := &adminpb.GetStatusResponse{
+		Version: s.Version, StartedAtMs: s.StartedAtMs, Shards: uint32(a.shards.Len()), Durability: s.Durability,
+		Ready: s.NotReady == "", NotReadyReason: s.NotReady,
+	}
+	stats, err := await(ctx, a.shards.Stats)
+	if err != nil { // a server that failed, or stops, can still say so
+		if out.GetReady() {
+			return nil, statusOf(err)
+		}
+		return out, nil
+	}
+	out.Queues = uint64(len(stats))
+	for i := range stats {
+		q := &stats[i]
+		out.Tasks += q.Ready + q.Delayed + q.Leased + q.Dead
+	}
+	return out, nil
+}

@@ -1,0 +1,63 @@
+package rpc
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// A token says where its list goes on, and any change of it, or another list's, is refused.
+func TestPageTokens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(rapid.StringMatching(`[a-z/]{0,9}`), 2, 2)
+		mine, other := names.Draw(t, "list"), names.Draw(t, "other list")
+		place := shard.ListPlace{
+			Shard: rapid.IntRange(0, shard.ShardsMax-1).Draw(t, "shard"),
+			After: storage.Place(rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "place")),
+		}
+		token := pageToken(listName(mine...), taskPlace(&place))
+		at, err := parsePageToken(listName(mine...), token)
+		require.NoError(t, err)
+		got := parseTaskPlace(at)
+		require.Equal(t, place.Shard, got.Shard)
+		require.Equal(t, string(place.After), string(got.After))
+		if mine[0] != other[0] || mine[1] != other[1] {
+			_, err = parsePageToken(listName(other...), token)
+			require.ErrorIs(t, err, errPageToken)
+		}
+		broken := []byte(token)
+		i := rapid.IntRange(0, len(broken)-1).Draw(t, "broken")
+		if broken[i] = "AB"[0]; string(broken) != token {
+			_, err = parsePageToken(listName(mine...), string(broken))
+			require.ErrorIs(t, err, errPageToken)
+		}
+		_, err = parsePageToken(listName(mine...), token[:i])
+		if i > 0 {
+			require.ErrorIs(t, err, errPageToken)
+		}
+		tenant, name := mine[0], mine[1]
+		gotTenant, gotName, err := parseQueuePlace(queuePlace(tenant, name))
+		require.NoError(t, err)
+		require.Equal(t, [2]string{tenant, name}, [2]string{gotTenant, gotName})
+	})
+}
+
+func FuzzPageToken(f *testing.F) {
+	list := listName("tasks", "t", "q", "1")
+	f.Add(pageToken(list, taskPlace(&shard.ListPlace{Shard: 3, After: storage.Place("x")})))
+	f.Add("")
+	f.Add("AQ")
+	f.Fuzz(func(t *testing.T, token string) {
+		at, err := parsePageToken(list, token)
+		if err != nil {
+			require.ErrorIs(t, err, errPageToken)
+			return
+		}
+		parseTaskPlace(at)
+		_, _, _ = parseQueuePlace(at)
+	})
+}

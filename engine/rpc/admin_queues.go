@@ -1,0 +1,200 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// ListQueues implements the call.
+func (a *Admin) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
+	tenant, err := adminTenantOrAll(ctx, in.GetTenant())
+	if err == nil && in.GetPrefix() != "" {
+		err = fieldErr(queue.CheckName("prefix", in.GetPrefix()))
+	}
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	size, err := pageSize(in.GetPageSize())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	list := listName("queues", tenant, in.GetPrefix())
+	at, err := parsePageToken(list, in.GetPageToken())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	afterTenant, afterName, err := parseQueuePlace(at)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	all, err := await(ctx, a.shards.Stats)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	all = slices.DeleteFunc(all, func(q queue.Stats) bool {
+		return tenant != "" && q.Tenant != tenant || !strings.HasPrefix(q.Name, in.GetPrefix()) ||
+			at != nil && cmp.Or(cmp.Compare(q.Tenant, afterTenant), cmp.Compare(q.Name, afterName)) <= 0
+	})
+	slices.SortFunc(all, func(p, q queue.Stats) int {
+		return cmp.Or(cmp.Compare(p.Tenant, q.Tenant), cmp.Compare(p.Name, q.Name))
+	})
+	out := &adminpb.ListQueuesResponse{}
+	for i := range all[:min(size, len(all))] {
+		q, err := a.complete(ctx, all[i])
+		if err != nil {
+			return nil, statusOf(err)
+		}
+		out.Queues = append(out.Queues, a.queueMessage(&q))
+	}
+	if len(all) > size {
+		last := &all[size-1]
+		out.NextPageToken = pageToken(list, queuePlace(last.Tenant, last.Name))
+	}
+	return out, nil
+}
+
+// complete returns figures with what has to be read for them.
+func (a *Admin) complete(ctx context.Context, q queue.Stats) (queue.Stats, error) {
+	if len(q.Unread) == 0 {
+		return q, nil
+	}
+	return a.shards.QueueStats(ctx, q.Tenant, q.Name)
+}
+
+// GetQueue implements the call.
+func (a *Admin) GetQueue(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
+	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &adminpb.GetQueueResponse{Queue: a.queueMessage(&q)}, nil
+}
+
+// ConfigureQueue implements the call.
+func (a *Admin) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
+	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	policy, err := a.policy(in.GetPolicy())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	if err := a.shards.Configure(ctx, tenant, in.GetQueue(), policy); err != nil {
+		return nil, statusOf(err)
+	}
+	q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &adminpb.ConfigureQueueResponse{Queue: a.queueMessage(&q)}, nil
+}
+
+// policy checks and converts a policy.
+func (a *Admin) policy(in *adminpb.QueuePolicy) (p queue.Policy, err error) {
+	if in == nil {
+		return p, &queue.FieldError{Field: "policy", Problem: "is missing: say what is to hold; an empty one sets the server's defaults"}
+	}
+	p = queue.Policy{
+		MaxAttempts: in.GetMaxAttempts(), LeaseMs: in.GetLeaseMs(), Backoff: backoffOf(in.GetBackoff()),
+		TTLMs: in.GetTtlMs(), RetentionMs: in.GetResultRetentionMs(),
+	}
+	switch in.GetPlacement() {
+	case adminpb.Placement_PLACEMENT_UNSPECIFIED, adminpb.Placement_PLACEMENT_SPREAD:
+		p.Placement = queue.Spread
+	case adminpb.Placement_PLACEMENT_ORDERED:
+		p.Placement = queue.Ordered
+	default:
+		return p, &queue.FieldError{Field: "policy.placement", Problem: fmt.Sprintf("%d is not known: use SPREAD or ORDERED", in.GetPlacement())}
+	}
+	if bad := a.limits.CheckPolicy(&p); bad != nil {
+		return p, &queue.FieldError{Field: "policy." + bad.Field, Problem: bad.Problem}
+	}
+	return p, nil
+}
+
+// PauseQueue implements the call.
+func (a *Admin) PauseQueue(ctx context.Context, in *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
+	return &adminpb.PauseQueueResponse{}, a.pause(ctx, in.GetTenant(), in.GetQueue(), true)
+}
+
+// ResumeQueue implements the call.
+func (a *Admin) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
+	return &adminpb.ResumeQueueResponse{}, a.pause(ctx, in.GetTenant(), in.GetQueue(), false)
+}
+
+// pause refuses a queue that is not there: it would be a misspelt one.
+func (a *Admin) pause(ctx context.Context, tenant, name string, paused bool) error {
+	tenant, err := target(ctx, tenant, name)
+	if err == nil {
+		_, err = a.shards.QueueStats(ctx, tenant, name)
+	}
+	if err == nil {
+		err = a.shards.Pause(ctx, tenant, name, paused)
+	}
+	return statusOf(err)
+}
+
+// PurgeQueue implements the call.
+func (a *Admin) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
+	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	removed, err := a.shards.Purge(ctx, tenant, in.GetQueue())
+	if err != nil {
+		return nil, statusOf(partly("removed", removed, err))
+	}
+	return &adminpb.PurgeQueueResponse{Removed: removed}, nil
+}
+
+// partly says what a call did before it failed.
+func partly(what string, n uint64, err error) error {
+	if n == 0 || errors.Is(err, shard.ErrNoQueue) {
+		return err
+	}
+	return fmt.Errorf("%s %d tasks, and then: %w", what, n, err)
+}
+
+func (a *Admin) queueMessage(q *queue.Stats) *adminpb.Queue {
+	m := &adminpb.Queue{
+		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
+		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Bytes,
+		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
+		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
+	}
+	if q.ReadySinceMs != math.MaxInt64 {
+		m.OldestReadyAgeMs = uint64(max(0, a.shards.NowMs()-q.ReadySinceMs))
+	}
+	return m
+}
+
+func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
+	m := &adminpb.QueuePolicy{
+		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
+		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs,
+	}
+	if p.Placement == queue.Ordered {
+		m.Placement = adminpb.Placement_PLACEMENT_ORDERED
+	}
+	if b := p.Backoff; b != (queue.Backoff{}) {
+		m.Backoff = &queuepb.Backoff{
+			InitialMs: b.InitialMs, MaxMs: b.MaxMs, MultiplierPercent: b.MultiplierPercent, JitterPercent: b.JitterPercent,
+		}
+	}
+	return m
+}
