@@ -2,7 +2,8 @@ package node
 
 import (
 	"context"
-	"sync"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/pronybench/prony/engine/rpc"
@@ -16,7 +17,11 @@ type host struct {
 
 	config    Config
 	startedAt time.Time
-	backup    sync.Mutex // held by who makes a backup
+	backup    chan struct{} // has an element while somebody makes a backup
+}
+
+func newHost(n *Node, c Config) *host {
+	return &host{Node: n, config: c, startedAt: time.Now(), backup: make(chan struct{}, 1)}
 }
 
 // Status implements rpc.Host.
@@ -29,11 +34,19 @@ func (h *host) Status() rpc.Status {
 
 // Backup implements rpc.Host. A node that stops waits for a shard's copy that is under way.
 func (h *host) Backup(ctx context.Context, name string) (path string, bytes int64, err error) {
-	h.backup.Lock()
-	defer h.backup.Unlock()
+	select {
+	case h.backup <- struct{}{}:
+		defer func() { <-h.backup }()
+	case <-ctx.Done():
+		return "", 0, ctx.Err()
+	}
+	data, err := filepath.Abs(h.config.DataDir)
+	if err != nil {
+		return "", 0, fmt.Errorf("find the data folder: %w", err)
+	}
 	version, _ := build()
 	m := storage.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version, Shards: h.shards.Len()}
-	path, m, err = storage.Backup(ctx, h.config.DataDir, name, m, func(i int, dir string) error {
+	path, m, err = storage.Backup(ctx, data, name, m, func(i int, dir string) error {
 		h.storesInUse.RLock()
 		defer h.storesInUse.RUnlock()
 		if h.storesClosed {

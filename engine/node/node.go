@@ -101,7 +101,7 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.newHTTP(); err != nil {
 		return nil, err
 	}
-	if err := n.newAdmin(rpc.NewAdmin(n.shards, c.Limits, n.registry, &host{Node: n, config: c, startedAt: time.Now()})); err != nil {
+	if err := n.newAdmin(rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))); err != nil {
 		return nil, err
 	}
 	n.serve()

@@ -51,6 +51,15 @@ func (r *records) Save(_ context.Context, puts []access.Record, deletes []string
 	return nil
 }
 
+// someHost is a server without a data folder.
+type someHost struct{}
+
+func (someHost) Status() rpc.Status { return rpc.Status{NotReady: "it is a test's"} }
+
+func (someHost) Backup(context.Context, string) (path string, bytes int64, err error) {
+	return "/nowhere", 1, nil
+}
+
 // guarded is a server that asks for tokens.
 type guarded struct {
 	*testing.T
@@ -77,7 +86,7 @@ func guard(t *testing.T) *guarded {
 	g := &guarded{T: t, registry: registry, auth: rpc.NewAuth(registry), listener: bufconn.Listen(1 << 16), ctx: ctx}
 	g.service = rpc.NewService(s, queue.DefaultLimits(), registry)
 	server := rpc.NewServer(g.service, health.NewServer(), g.auth)
-	g.admin = rpc.NewAccessCalls(registry, func(context.Context) (map[string]uint64, error) { return map[string]uint64{"t0": 3}, nil })
+	g.admin = rpc.NewAdmin(s, queue.DefaultLimits(), registry, someHost{})
 	adminpb.RegisterAdminServiceServer(server, g.admin)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(g.listener) }()
