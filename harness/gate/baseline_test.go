@@ -105,16 +105,20 @@ func TestRepositoryBaselines(t *testing.T) {
 		for _, l := range baseline.Limits {
 			limits[l.Metric] = l
 		}
-		for _, metric := range []string{
-			result.CyclesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.CycleLatencyMs + "_p99",
-			result.ServerRSSMBMax, result.Lost, result.Duplicated, result.Corrupted,
-		} {
-			assert.Contains(t, limits, metric, name)
-		}
+		assert.Greater(t, len(limits), 3, "%s: the ledger's and another", name)
 		for _, metric := range []string{result.Lost, result.Duplicated, result.Corrupted} {
-			assert.Zero(t, limits[metric].Value, "%s: %s", name, metric)
+			if assert.Contains(t, limits, metric, name) {
+				assert.Zero(t, limits[metric].Value, "%s: %s", name, metric)
+			}
 		}
 	}
-	_, ok := b.For("smoke")
-	assert.True(t, ok)
+	smoke, ok := b.For("smoke") // which CI runs
+	require.True(t, ok)
+	var metrics []string
+	for _, l := range smoke.Limits {
+		metrics = append(metrics, l.Metric)
+	}
+	assert.Subset(t, metrics, []string{
+		result.CyclesPerS, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.CycleLatencyMs + "_p99", result.ServerRSSMBMax,
+	})
 }

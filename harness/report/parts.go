@@ -49,10 +49,15 @@ func backlogSection(p *page, r *result.Result) {
 		if b.FirstClaimS > 0 {
 			first = number(b.FirstClaimS)
 		}
+		small := "–"
+		if b.ReferenceDrainS > 0 {
+			small = number(float64(b.ReferenceTasks) / b.ReferenceDrainS)
+		}
 		rows = append(rows, []string{
 			roundName(r, round), count(b.Tasks), number(b.FillS), number(b.RSSMBFillMax), code(b.Restart), first,
 			count(b.Cycles), number(b.DrainS), number(b.RSSMBDrainMax),
 			cell(round, result.DrainCyclesPerS), cell(round, result.CyclesPerS), cell(round, result.DrainRatio),
+			small, cell(round, result.DrainSmallRatio),
 		})
 	}
 	if len(rows) == 0 {
@@ -62,10 +67,12 @@ func backlogSection(p *page, r *result.Result) {
 	p.paragraph("After the window, whose queues stay nearly empty, tasks are enqueued that nobody claims, the server is ended and" +
 		" started again where the table says how, and the backlog is drained. The time to the first claim counts from the start" +
 		" of the new process to the first answer that carried a task. A cycle of the drain is a claim and a completion; one of" +
-		" the window is an enqueue too, so equal rates are not equal work.")
+		" the window is an enqueue too, so equal rates are not equal work. A small backlog, where there is one, was filled and" +
+		" drained first: the same work on a store that holds little else.")
 	p.table([]string{
 		">round", ">tasks", ">fill, s", ">memory while filling, MB", "restart", ">first claim, s", ">drained", ">drain, s",
 		">memory while draining, MB", ">drain, cycles/s", ">window, cycles/s", ">drain ÷ window",
+		">small backlog, cycles/s", ">drain ÷ small",
 	}, rows)
 }
 

@@ -176,6 +176,7 @@ func TestPageOfTheOtherParts(t *testing.T) {
 		"| 2 | 75,000 | 150,000 | 45,000,000 | 44,999,000 | 900 | 60 | 30 | 10 | 5 | 0.20",
 		"## Backlog, durability `none`",
 		"| 3 | 123 | 2.00 | 300 | `kill` | 0.750 | 123 | 3.00 | 200 | 41.0 | ",
+		" | – | – |\n\n## Ledger",
 		"| `restart_first_claim_s` | 0.750 |",
 		"| `steady_rate_ratio` | 1.00 |",
 		"| `unfinished` | 900 |",

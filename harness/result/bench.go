@@ -27,6 +27,7 @@ var benchUnits = []struct{ metric, unit string }{
 	{FillTasksPerS, "fill-tasks/s"},
 	{DrainCyclesPerS, "drain-cycles/s"},
 	{DrainRatio, "drain-ratio"},
+	{DrainSmallRatio, "drain-small-ratio"},
 	{BacklogRSSMBMax, "backlog-rss-MB"},
 	{RestartFirstClaimS, "first-claim-s"},
 	{EnqueueLatencyMs + "_p50", "enqueue-p50-ms"},

@@ -65,6 +65,7 @@ func addParts(fields map[string]float64, prefix string, r *Round) {
 		fields[prefix+"backlog.fill_s"] = b.FillS
 		fields[prefix+"backlog.first_claim_s"] = b.FirstClaimS
 		fields[prefix+"backlog.drain_s"] = b.DrainS
+		fields[prefix+"backlog.reference_drain_s"] = b.ReferenceDrainS
 		fields[prefix+"backlog.rss_mb_fill_max"] = b.RSSMBFillMax
 		fields[prefix+"backlog.rss_mb_drain_max"] = b.RSSMBDrainMax
 	}

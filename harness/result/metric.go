@@ -29,7 +29,8 @@ const (
 	// Of a backlog.
 	FillTasksPerS      = "fill_tasks_per_s"
 	DrainCyclesPerS    = "drain_cycles_per_s"
-	DrainRatio         = "drain_ratio" // drain_cycles_per_s to cycles_per_s, which is that of an empty queue
+	DrainRatio         = "drain_ratio"       // drain_cycles_per_s to cycles_per_s, which is that of an empty queue
+	DrainSmallRatio    = "drain_small_ratio" // drain_cycles_per_s to that of the small backlog that was drained first
 	BacklogRSSMBMax    = "backlog_rss_mb_max"
 	RestartFirstClaimS = "restart_first_claim_s" // from the start of the process to the first claim's answer
 
@@ -59,8 +60,10 @@ const (
 	OfOpen    Part = "open load"
 	OfBacklog Part = "backlog"
 	OfRestart Part = "restart"
-	OfSeries  Part = "series"
-	OfStorage Part = "storage" // the server counts what it does with its store
+	// OfReference is a small backlog beside the large one.
+	OfReference Part = "reference"
+	OfSeries    Part = "series"
+	OfStorage   Part = "storage" // the server counts what it does with its store
 )
 
 // Better says in which direction a metric improves.
@@ -113,6 +116,7 @@ var specs = func() []Spec {
 		{Name: FillTasksPerS, Unit: "1/s", Better: Higher, Part: OfBacklog},
 		{Name: DrainCyclesPerS, Unit: "1/s", Better: Higher, Part: OfBacklog},
 		{Name: DrainRatio, Unit: "ratio", Better: Higher, Part: OfBacklog},
+		{Name: DrainSmallRatio, Unit: "ratio", Better: Higher, Part: OfReference},
 		{Name: BacklogRSSMBMax, Unit: "MB", Better: Lower, Part: OfBacklog},
 		{Name: RestartFirstClaimS, Unit: "s", Better: Lower, Part: OfRestart},
 	}

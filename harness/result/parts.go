@@ -37,6 +37,10 @@ func (r *Round) deriveBacklog(b *Backlog) {
 		if reference := r.Metrics[CyclesPerS]; reference > 0 {
 			r.Metrics[DrainRatio] = r.Metrics[DrainCyclesPerS] / reference
 		}
+		if b.ReferenceTasks > 0 && b.ReferenceDrainS > 0 {
+			small := float64(b.ReferenceTasks) / b.ReferenceDrainS
+			r.Metrics[DrainSmallRatio] = r.Metrics[DrainCyclesPerS] / small
+		}
 	}
 	if b.Restart != "none" && b.FirstClaimS > 0 {
 		r.Metrics[RestartFirstClaimS] = b.FirstClaimS

@@ -33,11 +33,11 @@ func TestDeriveOpenLoad(t *testing.T) {
 func TestDeriveBacklog(t *testing.T) {
 	r := result.Round{
 		WindowSeconds: 10, Cycles: 1000, Metrics: map[string]float64{"server_rss_mb_max": 150},
-		Backlog: &result.Backlog{Tasks: 600, FillS: 3, Restart: "kill", FirstClaimS: 0.5, DrainS: 8, Cycles: 600, RSSMBFillMax: 300, RSSMBDrainMax: 200},
+		Backlog: &result.Backlog{Tasks: 600, FillS: 3, Restart: "kill", FirstClaimS: 0.5, DrainS: 8, Cycles: 600, ReferenceTasks: 50, ReferenceDrainS: 0.5, RSSMBFillMax: 300, RSSMBDrainMax: 200},
 	}
 	r.Derive(result.Histograms{})
 	for name, want := range map[string]float64{
-		"cycles_per_s": 100, "fill_tasks_per_s": 200, "drain_cycles_per_s": 75, "drain_ratio": 0.75,
+		"cycles_per_s": 100, "fill_tasks_per_s": 200, "drain_cycles_per_s": 75, "drain_ratio": 0.75, "drain_small_ratio": 0.75,
 		"restart_first_claim_s": 0.5, "backlog_rss_mb_max": 300, "server_rss_mb_max": 300,
 	} {
 		assert.InDelta(t, want, r.Metrics[name], 1e-9, name)

@@ -17,18 +17,19 @@ import (
 func (r *runner) backlog(ctx context.Context, node *topology.Node, account *ledger.Ledger, w scenario.Workload, m *measured,
 ) (*topology.Node, error) {
 	plan := r.scenario.Backlog
-	b := &result.Backlog{Restart: plan.Restart}
+	b := &backlogRound{runner: r, ctx: ctx, node: node, account: account, workload: w, m: m, result: result.Backlog{Restart: plan.Restart}}
+	if err := b.reference(); err != nil {
+		return node, err
+	}
 	if err := observe.ResetPeak(node.PID); err != nil {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the window too: %v", m.round.Number, result.BacklogRSSMBMax, err))
 	}
-	filled, err := stage(r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Filled, error) {
-		return load.Fill(ctx, cfg, uint64(plan.Tasks), plan.Fill)
-	})
+	filled, err := b.fill(plan.Tasks)
 	if err != nil {
 		return node, err
 	}
-	b.Tasks, b.FillS = filled.Tasks, filled.Finished.Sub(filled.Started).Seconds()
-	if b.RSSMBFillMax, err = peakMB(node); err != nil {
+	b.result.Tasks, b.result.FillS = filled.Tasks, filled.Finished.Sub(filled.Started).Seconds()
+	if b.result.RSSMBFillMax, err = peakMB(node); err != nil {
 		return node, err
 	}
 	if plan.Restart != "none" {
@@ -36,32 +37,79 @@ func (r *runner) backlog(ctx context.Context, node *topology.Node, account *ledg
 		if plan.Restart == "term" {
 			how = topology.Term
 		}
-		if node, err = node.Restart(ctx, how); err != nil {
+		if b.node, err = node.Restart(ctx, how); err != nil {
 			return nil, err
 		}
 	}
-	drained, err := stage(r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Drained, error) {
-		return load.Drain(ctx, cfg, plan.Drain)
+	drained, err := b.drain()
+	if err != nil {
+		return b.node, err
+	}
+	if b.result.RSSMBDrainMax, err = peakMB(b.node); err != nil {
+		return b.node, err
+	}
+	b.result.Cycles, b.result.DrainS = drained.Cycles, took(drained)
+	if plan.Restart != "none" {
+		b.result.FirstClaimS = drained.FirstClaim.Sub(b.node.Began).Seconds()
+	}
+	m.round.Backlog = &b.result
+	return b.node, nil
+}
+
+// backlogRound is a round's backlog under way.
+type backlogRound struct {
+	*runner
+	ctx      context.Context // the round's
+	node     *topology.Node
+	account  *ledger.Ledger
+	workload scenario.Workload
+	m        *measured
+	result   result.Backlog
+}
+
+// reference fills and drains the small backlog, if the scenario has one.
+func (b *backlogRound) reference() error {
+	tasks := b.scenario.Backlog.Reference
+	if tasks == 0 {
+		return nil
+	}
+	if _, err := b.fill(tasks); err != nil {
+		return err
+	}
+	drained, err := b.drain()
+	if err != nil {
+		return err
+	}
+	b.result.ReferenceTasks, b.result.ReferenceDrainS = drained.Cycles, took(drained)
+	return nil
+}
+
+func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
+	return stage(b.runner, b.node, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Filled, error) {
+		return load.Fill(b.ctx, cfg, uint64(tasks), b.scenario.Backlog.Fill)
+	})
+}
+
+// drain takes a backlog away, and notes what went wrong with it.
+func (b *backlogRound) drain() (*load.Drained, error) {
+	limit := b.scenario.Backlog.Drain
+	drained, err := stage(b.runner, b.node, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Drained, error) {
+		return load.Drain(b.ctx, cfg, limit)
 	})
 	if err != nil {
-		return node, err
-	}
-	if b.RSSMBDrainMax, err = peakMB(node); err != nil {
-		return node, err
-	}
-	b.Cycles, b.DrainS = drained.Cycles, drained.LastComplete.Sub(drained.FirstClaim).Seconds()
-	if plan.Restart != "none" {
-		b.FirstClaimS = drained.FirstClaim.Sub(node.Began).Seconds()
+		return nil, err
 	}
 	if !drained.Complete {
-		m.fault(result.Incorrect, fmt.Sprintf("not all tasks of the backlog were completed in %v", plan.Drain))
+		b.m.fault(result.Incorrect, fmt.Sprintf("not all tasks of the backlog were completed in %v", limit))
 	}
 	if refused := drained.RefusedCompletions; refused.Count > 0 {
-		m.fault(result.Incorrect, fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First))
+		b.m.fault(result.Incorrect, fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First))
 	}
-	m.round.Backlog = b
-	return node, nil
+	return drained, nil
 }
+
+// took is the time of a drain in seconds: from the first claim's answer to the last completion's.
+func took(d *load.Drained) float64 { return d.LastComplete.Sub(d.FirstClaim).Seconds() }
 
 // stage opens connections, carries a part of a round's load out over them, and closes them.
 func stage[T any](r *runner, node *topology.Node, account *ledger.Ledger, w scenario.Workload, number int,

@@ -131,6 +131,9 @@ func TestBacklog(t *testing.T) {
 			s := patient(small())
 			s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 			s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: restart, Fill: patience, Drain: patience}
+			if restart == "none" {
+				s.Backlog.Reference = 300
+			}
 			on := real(t)
 			e := execute(t, s, on)
 			r := e.result
@@ -152,7 +155,10 @@ func TestBacklog(t *testing.T) {
 			for _, name := range []string{result.FillTasksPerS, result.DrainCyclesPerS, result.DrainRatio, result.BacklogRSSMBMax} {
 				assert.Positive(t, r.Metrics[name].Median, name)
 			}
-			_, found := r.Metrics[result.RestartFirstClaimS]
+			small, found := r.Metrics[result.DrainSmallRatio]
+			assert.Equal(t, restart == "none", found)
+			assert.Equal(t, restart == "none", small.Median > 0)
+			_, found = r.Metrics[result.RestartFirstClaimS]
 			assert.Equal(t, restart != "none", found)
 			assert.GreaterOrEqual(t, r.Metrics[result.ServerRSSMBMax].Median, r.Metrics[result.BacklogRSSMBMax].Median)
 			assert.Contains(t, e.shown.String(), "; backlog of 3000 drained at ")

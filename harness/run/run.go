@@ -198,6 +198,9 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 		if b.Restart != "none" {
 			parts = append(parts, result.OfRestart)
 		}
+		if b.Reference > 0 {
+			parts = append(parts, result.OfReference)
+		}
 	}
 	if r.scenario.SeriesEvery > 0 && p.Workload.Arrivals.Kind != scenario.None {
 		parts = append(parts, result.OfSeries)

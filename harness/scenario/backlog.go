@@ -1,20 +1,21 @@
 package scenario
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 var backlogBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"tasks", "restart", "fill", "drain"}},
+	Names:   hclfile.Names{Attributes: []string{"tasks", "reference", "restart", "fill", "drain"}},
 	Example: `backlog { tasks = 1000000 }`, Once: true,
 }
 
 // backlogMax is far above what fits a disk of today with payloads of the smallest size.
 const backlogMax = 1_000_000_000
 
-// readBacklog reads backlog { tasks restart fill drain }, or returns nil where there is none.
+// readBacklog reads backlog { tasks reference restart fill drain }, or returns nil where there is none.
 func readBacklog(s *hclfile.Block, w Workload) *Backlog {
 	blocks := s.Blocks("backlog", backlogBlock)
 	if len(blocks) == 0 {
@@ -23,10 +24,15 @@ func readBacklog(s *hclfile.Block, w Workload) *Backlog {
 	b := blocks[0]
 	limit := hclfile.DurationSpec{Min: time.Second, Max: 24 * time.Hour, Default: 10 * time.Minute}
 	l := &Backlog{
-		Tasks:   b.Int("tasks", hclfile.IntSpec{Min: 1, Max: backlogMax, Required: true}),
-		Restart: b.Choice("restart", hclfile.ChoiceSpec{Built: []string{"none", "term", "kill"}, Default: "none"}),
-		Fill:    b.Duration("fill", limit),
-		Drain:   b.Duration("drain", limit),
+		Tasks:     b.Int("tasks", hclfile.IntSpec{Min: 1, Max: backlogMax, Required: true}),
+		Reference: b.Int("reference", hclfile.IntSpec{Min: 1, Max: backlogMax}),
+		Restart:   b.Choice("restart", hclfile.ChoiceSpec{Built: []string{"none", "term", "kill"}, Default: "none"}),
+		Fill:      b.Duration("fill", limit),
+		Drain:     b.Duration("drain", limit),
+	}
+	if l.Tasks > 0 && l.Reference >= l.Tasks {
+		b.AttrProblem("reference", fmt.Sprintf("reference is %d; it must be below the %d tasks of the backlog", l.Reference, l.Tasks),
+			"it is the small backlog that the large one is compared with")
 	}
 	if w.Arrivals.Kind == None {
 		b.Problem("a backlog needs producers that fill it and workers that drain it; the workload has arrivals = none()",

@@ -62,10 +62,11 @@ type expandedArrivals struct {
 }
 
 type expandedBacklog struct {
-	Tasks   int    `json:"tasks"`
-	Restart string `json:"restart"`
-	Fill    string `json:"fill"`
-	Drain   string `json:"drain"`
+	Tasks     int    `json:"tasks"`
+	Reference int    `json:"reference,omitempty"`
+	Restart   string `json:"restart"`
+	Fill      string `json:"fill"`
+	Drain     string `json:"drain"`
 }
 
 type expandedSeries struct {
@@ -132,7 +133,7 @@ func Expand(s *Scenario) any {
 		e.Topology.SyncInterval = hclfile.FormatDuration(s.Topology.SyncInterval)
 	}
 	if l := s.Backlog; l != nil {
-		e.Backlog = &expandedBacklog{l.Tasks, l.Restart, hclfile.FormatDuration(l.Fill), hclfile.FormatDuration(l.Drain)}
+		e.Backlog = &expandedBacklog{l.Tasks, l.Reference, l.Restart, hclfile.FormatDuration(l.Fill), hclfile.FormatDuration(l.Drain)}
 	}
 	if s.SeriesEvery > 0 {
 		e.Series = &expandedSeries{hclfile.FormatDuration(s.SeriesEvery)}
@@ -167,6 +168,9 @@ func (s *Scenario) Duration() time.Duration {
 	var backlog time.Duration
 	if s.Backlog != nil {
 		backlog = s.Backlog.Fill + s.Backlog.Drain
+		if s.Backlog.Reference > 0 {
+			backlog *= 2
+		}
 	}
 	var total time.Duration
 	for _, p := range s.Plan() {

@@ -115,10 +115,13 @@ type Phases struct {
 // Backlog is what a round does after its window: tasks are enqueued that nobody claims, the server is started
 // again, and the backlog is drained.
 type Backlog struct {
-	Tasks   int
-	Restart string        // "none", "term" or "kill": how the server is ended before it drains
-	Fill    time.Duration // at most
-	Drain   time.Duration // at most
+	Tasks int
+	// Reference is how many tasks a small backlog has that is filled and drained first, so that the drain of the large
+	// one can be compared with the same work; 0: there is none.
+	Reference int
+	Restart   string        // "none", "term" or "kill": how the server is ended before it drains
+	Fill      time.Duration // at most
+	Drain     time.Duration // at most
 }
 
 // Capture is one kind of profile taken in a profiled round.

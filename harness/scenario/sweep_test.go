@@ -38,10 +38,10 @@ func TestSweepsAreCrossed(t *testing.T) {
 	}
 	assert.Equal(t, s.Points[0].Topology, s.Topology)
 	assert.Equal(t, s.Points[0].Workload, s.Workload)
-	assert.Equal(t, &Backlog{Tasks: 1000, Restart: "kill", Fill: 10 * time.Second, Drain: 20 * time.Second}, s.Backlog)
+	assert.Equal(t, &Backlog{Tasks: 1000, Reference: 100, Restart: "kill", Fill: 10 * time.Second, Drain: 20 * time.Second}, s.Backlog)
 	assert.Equal(t, 500*time.Millisecond, s.SeriesEvery)
 	// Of each point: two timed rounds with a backlog, one profiled and one that finds the peak.
-	assert.Equal(t, 4*(2*(15+30)+15+15)*time.Second, s.Duration())
+	assert.Equal(t, 4*(2*(15+2*30)+15+15)*time.Second, s.Duration())
 }
 
 func TestSweptValuesOfAnyKind(t *testing.T) {

@@ -41,8 +41,8 @@ func readTopology(s *hclfile.Block) Topology {
 	return t
 }
 
-// shardsMax is how many shards one process may be asked for: far more than a host has cores.
-const shardsMax = 256
+// shardsMax is how many shards one server process takes.
+const shardsMax = 32
 
 // readShards reads shards, which is what tells the two kinds apart.
 func readShards(b *hclfile.Block, kind string) int {

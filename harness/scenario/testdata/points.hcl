@@ -13,10 +13,11 @@ scenario "points" {
   phases { warmup = "1s"  window = "10s"  drain = "4s" }
   rounds = 2
   backlog {
-    tasks   = 1000
-    restart = "kill"
-    fill    = "10s"
-    drain   = "20s"
+    tasks     = 1000
+    reference = 100
+    restart   = "kill"
+    fill      = "10s"
+    drain     = "20s"
   }
   series { every = "500ms" }
   sweep "topology.shards" { values = [1, 4] }

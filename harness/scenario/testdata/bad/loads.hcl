@@ -12,9 +12,10 @@ scenario "rates" {
   phases { window = "5s" }
   series { every = "1s" }
   backlog {
-    tasks   = 0
-    restart = "kil"
-    fill    = "0s"
+    tasks     = 0
+    restart   = "kil"
+    reference = 10
+    fill      = "0s"
   }
 }
 
@@ -91,5 +92,5 @@ scenario "nothing" {
     in_flight = 1
   }
   phases { window = "5s" }
-  backlog { tasks = 1 }
+  backlog { tasks = 1  reference = 1 }
 }

@@ -1,0 +1,38 @@
+# Limits of scenarios/backlog.hcl: tripwires at two to ten times what it should be on a quiet host of two cores.
+
+baseline "backlog" {
+  ceiling "backlog_rss_mb_max" {
+    max     = 1024
+    because = "memory does not follow the backlog: ten million tasks held in it would take more than this"
+  }
+
+  floor "drain_ratio" {
+    min     = 0.2
+    because = "tasks that were pushed out of memory are read back in order, by range: far slower is a read for each"
+  }
+
+  floor "drain_small_ratio" {
+    min     = 0.2
+    because = "what the size of a backlog may cost the same work"
+  }
+
+  ceiling "restart_first_claim_s" {
+    max     = 20
+    because = "recovery takes time in proportion to queues and leases and to the log since the last flush, not to the backlog"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

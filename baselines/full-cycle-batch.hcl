@@ -1,0 +1,49 @@
+# Limits of scenarios/full-cycle-batch.hcl. Those of rates and times are tripwires, a tenth to a quarter of what a host
+# of two shared cores does; the storage operations do not depend on the machine and are what the data path promises.
+
+baseline "full-cycle-batch" {
+  floor "cycles_per_s" {
+    min     = 60000
+    because = "far below what two shared cores do: trips on a break, not on a neighbour"
+  }
+
+  ceiling "cpu_us_per_cycle" {
+    max     = 20
+    because = "both sides together: a busy host has doubled the CPU time of a cycle, several times as much is a change of the code"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 1000
+    because = "16,384 tasks in flight take this long at a quarter of the floor: more is a stall"
+  }
+
+  ceiling "storage_sets_per_cycle" {
+    max     = 2.3
+    because = "a fresh task is set once, and its share of a batch's lease, queue record and commit is small: this does not depend on the machine"
+  }
+
+  ceiling "storage_gets_per_cycle" {
+    max     = 0.05
+    because = "a queue that is worked off as fast as it fills is served from memory: nothing is read back"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

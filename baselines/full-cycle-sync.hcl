@@ -1,0 +1,43 @@
+# Limits of scenarios/full-cycle-sync.hcl. The rate depends on the fsync of the disk: a floor that a slow disk keeps.
+
+baseline "full-cycle-sync" {
+  floor "cycles_per_s" {
+    min     = 20000
+    because = "batches share an fsync: a rate this low is one fsync for each batch, or worse"
+  }
+
+  ceiling "cpu_us_per_cycle" {
+    max     = 20
+    because = "fsync is waited for, not computed: a cycle costs hardly more CPU than without"
+  }
+
+  ceiling "storage_sets_per_cycle" {
+    max     = 2.3
+    because = "a fresh task is set once, and its share of a batch's lease, queue record and commit is small: this does not depend on the machine"
+  }
+
+  ceiling "storage_gets_per_cycle" {
+    max     = 0.05
+    because = "a queue that is worked off as fast as it fills is served from memory: nothing is read back"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,43 @@
+# Limits of scenarios/steady.hcl: tripwires for decay and for a data folder that grows with the tasks completed.
+
+baseline "steady" {
+  floor "steady_rate_ratio" {
+    min     = 0.5
+    because = "the last minute is like the second: half of it is decay, and no neighbour stays for ten minutes"
+  }
+
+  ceiling "disk_mb_max" {
+    max     = 4096
+    because = "completed tasks vanish: ten minutes of them would be tens of gigabytes"
+  }
+
+  ceiling "storage_sets_per_cycle" {
+    max     = 2.3
+    because = "a fresh task is set once, and its share of a batch's lease, queue record and commit is small: this does not depend on the machine"
+  }
+
+  ceiling "storage_gets_per_cycle" {
+    max     = 0.05
+    because = "a queue that is worked off as fast as it fills is served from memory: nothing is read back"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,41 @@
+# full-cycle.hcl with the disk in the path: one task per call, and an acknowledged enqueue or completion survives a loss
+# of power. With so few tasks in flight the server mostly waits for fsync, whose latency on the host the manifest of
+# the run states. full-cycle-sync.hcl is the same in batches of 64.
+
+scenario "full-cycle-sync-single" {
+  title = "Create, claim and complete over gRPC streams, one task per call, each acknowledgement after fsync"
+  tags  = ["single-node"]
+
+  topology "single" {
+    shards     = 1
+    durability = "sync"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 1
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  rounds = 7
+
+  capture "cpu" {}
+  capture "mutex" {}
+  capture "block" {}
+  capture "allocs" {}
+
+  invariant "conserved" {}
+}

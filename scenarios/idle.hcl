@@ -1,0 +1,29 @@
+# A server that has nothing to do: what it costs to leave one running. Its workers are connected and wait, as those of a
+# queue that is seldom used do, and all queues are empty.
+
+scenario "idle" {
+  title = "An idle server with waiting workers and empty queues"
+  tags  = ["single-node"]
+
+  topology "single" {
+    shards     = 1
+    durability = "sync"
+    listen     = "tcp"
+  }
+
+  workload "main" {
+    driver   = "stream"
+    workers  = 8
+    arrivals = none()
+  }
+
+  phases {
+    warmup = "5s"
+    window = "30s"
+    drain  = "5s"
+  }
+
+  rounds = 3
+
+  invariant "conserved" {}
+}

@@ -1,0 +1,41 @@
+# Ten minutes of enqueueing and completing as fast as the server goes: whether the rate holds, whether the data folder
+# stays bounded as completed tasks vanish from it, and whether memory does.
+#
+# steady_rate_ratio is the rate in the window's last minute to that in its second.
+
+scenario "steady" {
+  title = "Ten minutes of steady enqueue and complete: rate, disk and memory over time"
+  tags  = ["single-node", "long"]
+
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  # The bound on tasks in flight is what makes it steady: without it the queue would grow for ten minutes.
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 64
+    in_flight   = 16384
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "5s"
+    window = "10m"
+    drain  = "1m"
+  }
+
+  series { every = "10s" }
+
+  rounds = 1
+
+  invariant "conserved" {}
+}

@@ -1,0 +1,42 @@
+# What a client gets that does not hold a stream: three calls of their own for each task. rest.hcl is the same over
+# REST.
+
+scenario "unary" {
+  title = "Create, claim and complete with unary gRPC calls, one task each"
+  tags  = ["single-node"]
+
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  # A producer makes one call for each task, a worker two: a claim, which waits at the server for a task, and a
+  # completion. So there are twice as many of them.
+  workload "main" {
+    driver      = "unary"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 64
+    batch       = 1
+    in_flight   = 1024
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  rounds = 6
+
+  capture "cpu" {}
+  capture "mutex" {}
+  capture "allocs" {}
+
+  invariant "conserved" {}
+}
