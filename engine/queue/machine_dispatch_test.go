@@ -22,6 +22,10 @@ func (m *machine) subscribe(t *rapid.T) {
 		}
 	}
 	w := &modelWaiter{leaseMs: c.LeaseMs, credits: c.Credit, once: c.Once}
+	if rapid.IntRange(0, 2).Draw(t, "of a pool") == 1 {
+		w.pool = &testPool{left: c.Credit}
+		c.Credit, c.Pool = 0, w.pool
+	}
 	waiter, err := m.state.Subscribe(c, w)
 	for _, name := range c.Queues {
 		q := m.queue(c.Tenant, name)
@@ -45,8 +49,16 @@ func (m *machine) credit(t *rapid.T) {
 		return
 	}
 	w := rapid.SampledFrom(m.waiters).Draw(t, "waiter")
+	if w.once && w.pool != nil {
+		return // a claim's pool has what the claim asks for, once
+	}
 	n := 9 - rapid.IntRange(0, 9).Draw(t, "credit less")
 	w.credits += n
+	if w.pool != nil && !w.waiter.starved { // a pool gives a waiter that it passed over what comes next
+		w.pool.left += n
+		m.state.Sent(w.waiter, 0)
+		return
+	}
 	m.state.Credit(w.waiter, n)
 }
 
@@ -138,6 +150,11 @@ func (m *machine) dispatchOne(t *rapid.T) {
 			if !tasks[task] {
 				t.Fatalf("queue %s of %s: %+v was passed over", q.name, q.tenant, *task)
 			}
+		}
+	}
+	for _, w := range m.waiters {
+		if w.pool != nil && w.pool.left+w.waiter.credits != w.credits || !w.waiter.held && w.pool != nil && w.waiter.credits != 0 {
+			t.Fatalf("a waiter with %d credits has %d of them, its pool %d", w.credits, w.waiter.credits, w.pool.left)
 		}
 	}
 	m.reconcile()

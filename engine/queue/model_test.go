@@ -212,6 +212,7 @@ type modelWaiter struct {
 	queues  []*modelQueue
 	leaseMs uint64
 	credits int
+	pool    *testPool // where the credits are; nil: the state has them
 	once    bool
 	seen    int  // of the tasks that are held back for it
 	gone    bool // unsubscribed while tasks were held back for it
