@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -334,4 +335,47 @@ func TestUnknownDurabilityIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, d, got)
 	}
+}
+
+// A key that was put and is not committed yet is found: two tasks of one commit may have the same one.
+func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{})
+	defer closeStore(t, s)
+	b := s.NewBatch()
+	put := queue.KeyRef{Ref: queue.Ref{Queue: 1, Seq: 2}, ExpiresAtMs: 9}
+	b.PutKey(1, "k", 1_000, put)
+	for _, c := range []struct {
+		queue uint32
+		key   string
+		found bool
+	}{{1, "k", true}, {1, "kk", false}, {2, "k", false}} {
+		got, found := b.FindKey(c.queue, c.key, nil)
+		assert.Equal(t, c.found, found)
+		if found {
+			assert.Equal(t, put, got)
+		}
+	}
+	b.Reset()
+	_, found := b.FindKey(1, "k", []int64{1_000})
+	assert.False(t, found, "it was not committed")
+	b.PutKey(1, "k", 1_000, put)
+	c, err := b.Submit()
+	require.NoError(t, err)
+	require.NoError(t, c.Wait())
+	_, found = b.FindKey(1, "k", nil)
+	assert.False(t, found, "it is where its bucket is")
+	_, found = b.FindKey(1, "k", []int64{1_000})
+	assert.True(t, found)
+}
+
+// What can't be read of a key fails the commit: the task must not be enqueued a second time.
+func TestUnreadableKeyFailsTheCommit(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{})
+	defer closeStore(t, s)
+	require.NoError(t, s.db.Set(keyKey(1_000, 1, "k"), []byte{format, 1}, pebble.Sync))
+	b := s.NewBatch()
+	_, found := b.FindKey(1, "k", []int64{1_000})
+	assert.False(t, found)
+	_, err := b.Submit()
+	require.ErrorContains(t, err, "idempotency key of queue 1: record is cut short")
 }

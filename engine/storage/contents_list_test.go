@@ -1,0 +1,78 @@
+package storage
+
+import (
+	"math"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// compareLists goes over the pages of each list of one queue.
+func (c *contents) compareLists(t *rapid.T, s *Store) {
+	id := rapid.SampledFrom(someQueues).Draw(t, "listed queue")
+	var cursors [queue.MaxPriority + 1]uint64
+	for p := range cursors {
+		cursors[p] = rapid.SampledFrom(someSeqs[:3]).Draw(t, "cursor")
+	}
+	var want []queue.Ref
+	for _, ref := range sorted(c.tasks, compareRefs) {
+		if _, touched := c.progress[ref]; ref.Queue == id && ref.Seq >= cursors[ref.Priority] && !touched {
+			want = append(want, ref)
+		}
+	}
+	c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListFresh(id, cursors, p) })
+
+	from, before := rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from"), rapid.SampledFrom(append(someMs, math.MaxInt64)).Draw(t, "before")
+	want = nil
+	for _, at := range sorted(c.due, compareTimed) {
+		if _, stored := c.tasks[at.ref]; stored && at.ref.Queue == id && at.ms >= from && at.ms < before {
+			want = append(want, at.ref)
+		}
+	}
+	c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListReturned(id, from, before, p) })
+
+	want = nil
+	odd := func(l *Listed) bool { return l.Ref.Seq%2 == 1 }
+	for _, ref := range sorted(c.dead, compareRefs) {
+		if _, stored := c.tasks[ref]; stored && ref.Queue == id && ref.Seq%2 == 1 {
+			want = append(want, ref)
+		}
+	}
+	listed := c.comparePages(t, want, func(p Page) ([]Listed, Place, error) { return s.ListDead(id, odd, p) })
+	for _, l := range listed {
+		require.Equal(t, c.dead[l.Ref], l.DeadRecord)
+		require.Len(t, l.Attempts, len(c.attempts[l.Ref]))
+		for i, a := range l.Attempts {
+			require.True(t, i == 0 || a.Number > l.Attempts[i-1].Number)
+			require.Equal(t, c.attempts[l.Ref][a.Number], a.Attempt)
+		}
+	}
+}
+
+// comparePages requires that the pages of a list, of whatever sizes, are together what is wanted.
+func (c *contents) comparePages(t *rapid.T, want []queue.Ref, list func(Page) ([]Listed, Place, error)) (all []Listed) {
+	limit, looks := rapid.IntRange(1, 6).Draw(t, "page"), rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "look at most")
+	var got []queue.Ref
+	var place Place
+	for range 10_000 {
+		page, next, err := list(Page{After: place, Limit: limit, LookMax: looks})
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page), min(limit, looks))
+		for _, l := range page {
+			stored, _ := c.look(l.Ref)
+			require.Equal(t, stored, l.Stored)
+			got = append(got, l.Ref)
+		}
+		all = append(all, page...)
+		if len(next) == 0 {
+			require.True(t, slices.Equal(want, got), "want %v, got %v", want, got)
+			return all
+		}
+		place = next
+	}
+	t.Fatalf("the list does not come to an end")
+	return nil
+}

@@ -1,0 +1,402 @@
+package storage
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// contents is what a store must hold: a map for each kind of record.
+type contents struct {
+	ever     map[queue.Ref]bool
+	tasks    map[queue.Ref]queue.Task
+	progress map[queue.Ref]queue.Progress
+	due      map[timedRef]queue.Due
+	dead     map[queue.Ref]queue.Dead
+	attempts map[queue.Ref]map[uint32]queue.Attempt
+	expiries map[timedRef]bool
+	keys     map[bucketKey]queue.KeyRef
+	results  map[timedRef]queue.Result // by bucket
+	system   map[string][]byte
+	leases   map[uint64][]queue.LeaseRef
+	queues   map[uint32]queue.Record
+	meta     queue.Meta
+}
+
+type timedRef struct {
+	ref queue.Ref
+	ms  int64
+}
+
+type bucketKey struct {
+	bucket int64
+	queue  uint32
+	key    string
+}
+
+func newContents() *contents {
+	return &contents{
+		ever: map[queue.Ref]bool{}, tasks: map[queue.Ref]queue.Task{}, progress: map[queue.Ref]queue.Progress{},
+		due: map[timedRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
+		expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, results: map[timedRef]queue.Result{},
+		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, queues: map[uint32]queue.Record{},
+	}
+}
+
+// The values come from few, and from the ends of their ranges: neighbours meet, and keys end in 0x00 and 0xff.
+var (
+	someQueues = []uint32{0, 1, 255, 256, math.MaxUint32}
+	somePrios  = []uint8{0, 3, queue.MaxPriority}
+	someSeqs   = []uint64{0, 1, 2, 254, 255, 256, 1 << 40}
+	someMs     = []int64{1, 255, 256, 1_000, 1 << 40}
+	someKeys   = []string{"k", "kk", "\xff", "\x00"}
+)
+
+func drawFewRef(t *rapid.T) queue.Ref {
+	return queue.Ref{
+		Queue: rapid.SampledFrom(someQueues).Draw(t, "queue"), Priority: rapid.SampledFrom(somePrios).Draw(t, "priority"),
+		Seq: rapid.SampledFrom(someSeqs).Draw(t, "seq"),
+	}
+}
+
+func drawPayload(t *rapid.T) []byte {
+	if p := rapid.SliceOfN(rapid.Byte(), 0, 8).Draw(t, "bytes"); len(p) > 0 {
+		return p
+	}
+	return nil
+}
+
+// mutate writes one drawn mutation to a batch and to the contents.
+func (c *contents) mutate(t *rapid.T, b *Batch) {
+	ref := drawFewRef(t)
+	at := rapid.SampledFrom(someMs).Draw(t, "ms")
+	drop := rapid.IntRange(0, 2).Draw(t, "drop") == 1
+	timed := timedRef{ref, at}
+	switch kind := rapid.SampledFrom([]string{
+		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "expiry", "key", "result", "system", "lease", "queue",
+	}).Draw(t, "kind"); kind {
+	case "task":
+		c.mutateTask(t, b, ref, drop)
+	case "progress":
+		if drop {
+			delete(c.progress, ref)
+			b.DropProgress(ref)
+			return
+		}
+		p := queue.Progress{DueAtMs: at, Attempts: rapid.Uint32Range(0, 30).Draw(t, "attempts"), Token: queue.Token(rapid.Uint64Range(0, 4).Draw(t, "token's batch"), rapid.IntRange(0, 1).Draw(t, "place"))}
+		c.progress[ref] = p
+		b.PutProgress(ref, p)
+	case "due":
+		if drop {
+			delete(c.due, timed)
+			b.DropDue(ref, at)
+			return
+		}
+		d := queue.Due{DueAtMs: at, Bytes: uint32(at), Extras: drawExtras(t)}
+		c.due[timed] = d
+		b.PutDue(ref, d)
+	case "dead":
+		if drop {
+			delete(c.dead, ref)
+			b.DropDead(ref)
+			return
+		}
+		c.dead[ref] = queue.Dead{DiedAtMs: at, Reason: queue.TimeToLiveOver}
+		b.PutDead(ref, c.dead[ref])
+	case "attempts":
+		c.mutateAttempts(t, b, ref, drop)
+	case "expiry":
+		if drop {
+			delete(c.expiries, timed)
+			b.DropExpiry(ref, at)
+			return
+		}
+		c.expiries[timed] = true
+		b.PutExpiry(ref, at)
+	default:
+		c.mutateRest(t, b, kind, timed, drop)
+	}
+}
+
+// mutateTask keeps to the rule that a task is put once: its removal rests on it.
+func (c *contents) mutateTask(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
+	if _, there := c.tasks[ref]; there && drop {
+		delete(c.tasks, ref)
+		b.DropTask(ref)
+	} else if !c.ever[ref] {
+		task := queue.Task{EnqueuedAtMs: 5, Delayed: rapid.IntRange(0, 3).Draw(t, "delayed") == 1, Extras: drawExtras(t), Payload: drawPayload(t)}
+		c.ever[ref], c.tasks[ref] = true, task
+		b.PutTask(ref, task)
+	}
+}
+
+func (c *contents) mutateAttempts(t *rapid.T, b *Batch, ref queue.Ref, drop bool) {
+	ref.Queue, ref.Priority, ref.Seq = someQueues[ref.Queue%2], 0, ref.Seq%2 // few tasks with many attempts
+	n := rapid.SampledFrom([]uint32{1, 2, 255, 256, attemptDeletesMax, attemptDeletesMax + 1}).Draw(t, "number")
+	if drop {
+		maps.DeleteFunc(c.attempts[ref], func(have uint32, _ queue.Attempt) bool { return have <= n })
+		b.DropAttempts(ref, n)
+		return
+	}
+	if c.attempts[ref] == nil {
+		c.attempts[ref] = map[uint32]queue.Attempt{}
+	}
+	c.attempts[ref][n] = queue.Attempt{Outcome: queue.Failed, Error: rapid.SampledFrom([]string{"", "oops"}).Draw(t, "error")}
+	b.PutAttempt(ref, n, c.attempts[ref][n])
+}
+
+func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef, drop bool) {
+	ref, at := timed.ref, timed.ms
+	key := rapid.SampledFrom(someKeys).Draw(t, "key")
+	switch kind {
+	case "key":
+		if drop {
+			maps.DeleteFunc(c.keys, func(k bucketKey, _ queue.KeyRef) bool { return k.bucket <= at })
+			b.DropKeys(at)
+			return
+		}
+		k := queue.KeyRef{Ref: ref, ExpiresAtMs: rapid.Int64Range(1, 9).Draw(t, "expires")}
+		c.keys[bucketKey{at, ref.Queue, key}] = k
+		b.PutKey(ref.Queue, key, at, k)
+	case "result":
+		if drop {
+			maps.DeleteFunc(c.results, func(k timedRef, _ queue.Result) bool { return k.ms <= at })
+			b.DropResults(at)
+			return
+		}
+		c.results[timed] = queue.Result{CompletedAtMs: at, Value: drawPayload(t)}
+		b.PutResult(ref, at, c.results[timed])
+	case "system":
+		if drop {
+			delete(c.system, key)
+			b.PutSystem(key, nil)
+			return
+		}
+		c.system[key] = append([]byte{}, drawPayload(t)...)
+		b.PutSystem(key, c.system[key])
+	case "lease":
+		batch := rapid.Uint64Range(1, 4).Draw(t, "batch")
+		if drop {
+			delete(c.leases, batch)
+			b.DropLease(batch)
+			return
+		}
+		if touched := sorted(c.progress, compareRefs); len(touched) > 0 && rapid.Bool().Draw(t, "of one with progress") {
+			ref = rapid.SampledFrom(touched).Draw(t, "ref")
+		}
+		c.leases[batch] = []queue.LeaseRef{{Ref: ref, Attempt: rapid.Uint32Range(0, 2).Draw(t, "attempt"), ExpiresAtMs: at}, {Ref: drawFewRef(t), Attempt: 1}}
+		b.PutLease(batch, c.leases[batch])
+	case "queue":
+		r := queue.Record{ID: ref.Queue, Tenant: "t", Name: key, NextSeq: uint64(at)}
+		c.queues[ref.Queue] = r
+		b.PutQueue(&r)
+		c.meta = queue.Meta{NextBatch: uint64(at), NextQueue: ref.Queue}
+		b.PutMeta(c.meta)
+	}
+}
+
+func (c *contents) look(ref queue.Ref) (out queue.Stored, found bool) {
+	out.Ref = ref
+	if out.Task, found = c.tasks[ref]; !found {
+		return out, false
+	}
+	out.Bytes = uint32(len(out.Task.Payload))
+	if out.Progress, out.HasProgress = c.progress[ref]; !out.HasProgress {
+		return out, true
+	}
+	_, out.HasDue = c.due[timedRef{ref, out.Progress.DueAtMs}]
+	_, out.Dead = c.dead[ref]
+	return out, true
+}
+
+func compareTimed(a, b timedRef) int {
+	return cmp.Or(cmp.Compare(a.ref.Queue, b.ref.Queue), cmp.Compare(a.ref.Priority, b.ref.Priority), cmp.Compare(a.ms, b.ms), cmp.Compare(a.ref.Seq, b.ref.Seq))
+}
+
+func sorted[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
+	return slices.SortedFunc(maps.Keys(m), compare)
+}
+
+// compare reads all that a store holds, through each of its reads, and requires it to be these contents.
+func (c *contents) compare(t *rapid.T, s *Store) {
+	for ref := range c.ever {
+		want, found := c.look(ref)
+		got, ok, err := s.Look(ref)
+		require.NoError(t, err)
+		require.Equal(t, found, ok)
+		require.Equal(t, want, got)
+		require.Equal(t, found, c.compareTask(t, s, ref))
+	}
+	c.compareRefills(t, s)
+	c.compareExpired(t, s)
+	c.compareLists(t, s)
+	c.compareBuckets(t, s)
+	c.compareRecovered(t, s)
+}
+
+func (c *contents) compareTask(t *rapid.T, s *Store, ref queue.Ref) (found bool) {
+	task, found, err := s.Task(ref)
+	require.NoError(t, err)
+	require.Equal(t, c.tasks[ref], task)
+	p, has, err := s.Progress(ref)
+	require.NoError(t, err)
+	want, wanted := c.progress[ref]
+	require.Equal(t, wanted, has)
+	require.Equal(t, want, p)
+	d, has, err := s.Dead(ref)
+	require.NoError(t, err)
+	wantDead, wanted := c.dead[ref]
+	require.Equal(t, wanted, has)
+	require.Equal(t, wantDead, d)
+	for _, n := range []uint32{0, 1, 2, attemptDeletesMax, attemptDeletesMax + 1, 255, 256} {
+		text, err := s.LastError(ref, n)
+		require.NoError(t, err)
+		require.Equal(t, c.attempts[ref][n].Error, text)
+	}
+	return found
+}
+
+func (c *contents) compareRefills(t *rapid.T, s *Store) {
+	r := queue.Refill{
+		Queue: rapid.SampledFrom(someQueues).Draw(t, "of queue"), Priority: rapid.SampledFrom(somePrios).Draw(t, "of priority"),
+		FromSeq: rapid.SampledFrom(someSeqs).Draw(t, "from seq"), FromMs: rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from ms"),
+		Limit: rapid.IntRange(1, 5).Draw(t, "limit"),
+	}
+	var fresh []queue.SeqTask
+	for _, ref := range sorted(c.tasks, compareRefs) {
+		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && !touched && !c.tasks[ref].Delayed {
+			fresh = append(fresh, queue.SeqTask{Seq: ref.Seq, Task: c.tasks[ref]})
+		}
+	}
+	gotFresh, err := s.Fresh(r)
+	require.NoError(t, err)
+	require.Equal(t, fresh[:min(len(fresh), r.Limit)], gotFresh)
+
+	var returned []queue.SeqDue
+	from := timedRef{queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs}
+	for _, at := range sorted(c.due, compareTimed) {
+		if at.ref.Queue == r.Queue && at.ref.Priority == r.Priority && compareTimed(at, from) >= 0 {
+			returned = append(returned, queue.SeqDue{Seq: at.ref.Seq, Due: c.due[at]})
+		}
+	}
+	gotReturned, err := s.Returned(r)
+	require.NoError(t, err)
+	require.Equal(t, returned[:min(len(returned), r.Limit)], gotReturned)
+}
+
+func (c *contents) compareExpired(t *rapid.T, s *Store) {
+	now, limit := rapid.SampledFrom(append(someMs, 0)).Draw(t, "now"), rapid.IntRange(0, 4).Draw(t, "limit")
+	var want []queue.Expired
+	next := int64(math.MaxInt64)
+	for _, at := range sorted(c.expiries, func(a, b timedRef) int {
+		return cmp.Or(cmp.Compare(a.ms, b.ms), compareRefs(a.ref, b.ref))
+	}) {
+		if at.ms > now || len(want) >= limit {
+			next = at.ms
+			break
+		}
+		e := queue.Expired{AtMs: at.ms}
+		e.Stored, e.Found = c.look(at.ref)
+		want = append(want, e)
+	}
+	got, gotNext, err := s.Expired(now, limit)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, next, gotNext)
+}
+
+func (c *contents) compareBuckets(t *rapid.T, s *Store) {
+	live := slices.Clone(someMs) // what a state may know of: more than there are, and not all
+	if rapid.Bool().Draw(t, "not all buckets") {
+		live = live[1:4]
+	}
+	b := s.NewBatch()
+	for _, q := range someQueues {
+		for _, key := range someKeys {
+			var want queue.KeyRef
+			found := false
+			for _, bucket := range live {
+				if k, ok := c.keys[bucketKey{bucket, q, key}]; ok && (!found || k.ExpiresAtMs > want.ExpiresAtMs) {
+					want, found = k, true
+				}
+			}
+			got, ok := b.FindKey(q, key, live)
+			require.Equal(t, found, ok)
+			require.Equal(t, want, got)
+		}
+	}
+	for ref := range c.ever {
+		var want queue.Result
+		found := false
+		for _, bucket := range live {
+			if r, ok := c.results[timedRef{ref, bucket}]; ok {
+				want, found = r, true
+				break
+			}
+		}
+		got, ok, err := s.Result(ref, live)
+		require.NoError(t, err)
+		require.Equal(t, found, ok)
+		require.Equal(t, want, got)
+	}
+}
+
+func (c *contents) compareRecovered(t *rapid.T, s *Store) {
+	got, err := s.Recover()
+	require.NoError(t, err)
+	want := queue.Recovered{Meta: c.meta, NextExpiryMs: math.MaxInt64}
+	for at := range c.expiries {
+		want.NextExpiryMs = min(want.NextExpiryMs, at.ms)
+	}
+	for k := range c.keys {
+		want.KeyBuckets = append(want.KeyBuckets, k.bucket)
+	}
+	for k := range c.results {
+		want.ResultBuckets = append(want.ResultBuckets, k.ms)
+	}
+	for _, buckets := range []*[]int64{&want.KeyBuckets, &want.ResultBuckets} {
+		slices.Sort(*buckets)
+		*buckets = slices.Compact(*buckets)
+	}
+	for _, id := range sorted(c.queues, cmp.Compare[uint32]) {
+		want.Queues = append(want.Queues, c.queues[id])
+	}
+	for _, batch := range sorted(c.leases, cmp.Compare[uint64]) {
+		refs := slices.Clone(c.leases[batch])
+		for i := range refs {
+			_, stored := c.tasks[refs[i].Ref]
+			if p, has := c.progress[refs[i].Ref]; !stored || has && p.Token >= queue.Token(batch, i) {
+				refs[i].Attempt = 0
+			}
+		}
+		want.Leases = append(want.Leases, queue.RecoveredLease{Batch: batch, Refs: refs})
+	}
+	require.Equal(t, want, got)
+
+	system, err := s.System()
+	require.NoError(t, err)
+	var wantSystem []SystemRecord
+	for _, key := range sorted(c.system, cmp.Compare[string]) {
+		wantSystem = append(wantSystem, SystemRecord{key, c.system[key]})
+	}
+	require.Equal(t, wantSystem, system)
+
+	audited, err := s.Audit()
+	require.NoError(t, err)
+	require.Len(t, audited, len(want.Queues))
+	for i, a := range audited {
+		n := uint64(0)
+		for ref := range c.tasks {
+			if ref.Queue == a.ID {
+				n++
+			}
+		}
+		require.Equal(t, AuditedQueue{Record: want.Queues[i], Stored: n}, a)
+	}
+}
