@@ -10,61 +10,88 @@ import (
 	"sync"
 
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
 )
-
-// framesMax is how many frames of a session are on their way at once. What is called meanwhile waits and
-// goes out together; more frames would be smaller ones.
-const framesMax = 2
 
 // call is one caller's items, all of the same frame.
 type call[T any] struct {
 	items  []T
+	one    [1]T // what items is of, in a call of one
+	how    settling
 	bytes  int
-	errs   []error       // one for each item, nil where accepted
+	errs   []error       // one for each item, nil where accepted; nil if all were
 	ids    []string      // of accepted tasks, for a producer
 	failed error         // the outcome of all items is unknown, or none was sent
 	done   chan struct{} // has an element once the call is resolved
 }
 
+// frame is calls that are on their way together.
+type frame[T any] struct {
+	number uint64
+	calls  []*call[T]
+}
+
 // batcher sends calls in frames and resolves them when their answers come. One goroutine sends; the
-// session's receiving goroutine resolves.
+// session's receiving goroutine resolves. What a caller handed over is not read any more once its call has
+// returned, whatever it returned.
 type batcher[T any] struct {
-	send func(frame uint64, items []T) error
+	begin     func(f *wire.Frame, number uint64)
+	encode    func(f *wire.Frame, c *call[T]) error
+	send      func(*wire.Frame) error
+	answered  func(calls []*call[T]) // told of each frame's calls before they are resolved; may be nil
+	framesMax int
+
 	idle sync.Pool     // of *call[T] that are resolved and read
 	wake chan struct{} // has an element when the sender may have something to do
+
+	encoding sync.Mutex // held while calls are taken and encoded; taken before mu
 
 	mu      sync.Mutex
 	waiting []*call[T]
 	extra   bool // send a frame even if no call waits
-	frames  map[uint64][]*call[T]
+	frames  []frame[T]
+	spare   [][]*call[T] // of frames that were resolved
 	next    uint64
 	err     error // why the session ended
 	closing bool
 }
 
-func newBatcher[T any](send func(uint64, []T) error) *batcher[T] {
-	return &batcher[T]{send: send, wake: make(chan struct{}, 1), frames: map[uint64][]*call[T]{}}
+// call returns an empty call.
+func (b *batcher[T]) call() *call[T] {
+	if c, ok := b.idle.Get().(*call[T]); ok {
+		return c
+	}
+	return &call[T]{done: make(chan struct{}, 1)}
 }
 
-// do sends items of so many bytes and waits for their answers. errs is nil if all were accepted. When
-// ctx ends first, their outcome is unknown. Items that no frame could carry are refused here: sending them would
-// end the session, and everybody else's calls with it.
-func (b *batcher[T]) do(ctx context.Context, items []T, bytes int) (ids []string, errs []error, err error) {
-	if bytes > frameBytesMax {
-		return nil, nil, fmt.Errorf("%w: %d bytes in one call: send at most %d", ErrInvalidArgument, bytes, frameBytesMax)
+// single returns a call of one item.
+func (b *batcher[T]) single(item T, bytes int) *call[T] {
+	c := b.call()
+	c.one[0] = item
+	c.items, c.bytes = c.one[:], bytes
+	return c
+}
+
+// keep keeps a call that was resolved and read for another one.
+func (b *batcher[T]) keep(c *call[T]) {
+	*c = call[T]{done: c.done}
+	b.idle.Put(c)
+}
+
+// do sends a call and waits for the answers to its items; then the caller reads c.ids and c.errs, and keeps c.
+// When ctx ends first, their outcome is unknown. Items that no frame could carry are refused here: sending them
+// would end the session, and everybody else's calls with it.
+func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
+	if c.bytes > frameBytesMax {
+		return fmt.Errorf("%w: %d bytes in one call: send at most %d", ErrInvalidArgument, c.bytes, frameBytesMax)
 	}
-	c, ok := b.idle.Get().(*call[T])
-	if !ok {
-		c = &call[T]{done: make(chan struct{}, 1)}
-	}
-	c.items, c.bytes = items, bytes
 	b.mu.Lock()
 	if b.err != nil || b.closing {
 		defer b.mu.Unlock()
 		if b.err != nil {
-			return nil, nil, b.err
+			return b.err
 		}
-		return nil, nil, ErrClosed
+		return ErrClosed
 	}
 	b.waiting = append(b.waiting, c)
 	first := len(b.waiting) == 1
@@ -72,15 +99,16 @@ func (b *batcher[T]) do(ctx context.Context, items []T, bytes int) (ids []string
 	if first {
 		b.signal()
 	}
+	if ctx.Done() == nil {
+		<-c.done
+		return c.failed
+	}
 	select {
 	case <-c.done:
-		ids, errs, err = c.ids, c.errs, c.failed
-		*c = call[T]{done: c.done}
-		b.idle.Put(c)
-		return ids, errs, err
-	case <-ctx.Done(): // c may still be resolved: it must not be read any more
+		return c.failed
+	case <-ctx.Done():
 		b.withdraw(c)
-		return nil, nil, unknownOutcome(ctx.Err())
+		return unknownOutcome(ctx.Err())
 	}
 }
 
@@ -101,26 +129,26 @@ func (b *batcher[T]) flush() {
 
 // run is the sending goroutine. It returns when the session ended, or is closing and all calls went out.
 func (b *batcher[T]) run() error {
-	var items []T
+	var f wire.Frame
 	for range b.wake {
 		runtime.Gosched() // let callers that are about to call join the frame
 		for {
-			var frame uint64
-			var what taken
-			frame, items, what = b.take(items[:0])
+			what, err := b.take(&f)
+			if err != nil {
+				return err
+			}
 			if what == takeEnd {
 				return nil
 			}
 			if what == takeNothing {
 				break
 			}
-			if err := b.send(frame, items); err != nil {
+			if err := b.send(&f); err != nil {
 				if errors.Is(err, io.EOF) {
 					return nil // the receiver knows why
 				}
 				return err
 			}
-			clear(items)
 		}
 	}
 	return nil
@@ -135,78 +163,142 @@ const (
 	takeEnd           // the session ended, or is closing and everything went out
 )
 
-// take moves the calls of the next frame out of waiting, and appends their items to into: once the lock is
-// free a call may be resolved, and is its caller's again.
-func (b *batcher[T]) take(into []T) (frame uint64, items []T, what taken) {
+// itemBytes is about how large an item is as a message, beside its payload and texts.
+const itemBytes = 48
+
+// take encodes the next frame.
+func (b *batcher[T]) take(into *wire.Frame) (taken, error) {
+	b.encoding.Lock()
+	defer b.encoding.Unlock()
+	next, bytes, what := b.takeCalls()
+	if what != takeFrame {
+		return what, nil
+	}
+	into.Expect(bytes + itemBytes)
+	b.begin(into, next.number)
+	for _, c := range next.calls {
+		if err := b.encode(into, c); err != nil {
+			return takeFrame, err
+		}
+	}
+	return takeFrame, nil
+}
+
+// takeCalls moves the calls of the next frame out of waiting.
+func (b *batcher[T]) takeCalls() (next frame[T], bytes int, what taken) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
-		return 0, into, takeEnd
+		return next, 0, takeEnd
 	}
-	if len(b.frames) >= framesMax {
-		return 0, into, takeNothing // an answer signals
+	if len(b.frames) >= b.framesMax {
+		return next, 0, takeNothing // an answer signals
 	}
-	n, bytes, count := 0, 0, 0
+	n, payloads, count := 0, 0, 0
 	for _, c := range b.waiting {
-		if n > 0 && (count+len(c.items) > frameTasksMax || bytes+c.bytes > frameBytesMax) {
+		if n > 0 && (count+len(c.items) > frameTasksMax || payloads+c.bytes > frameBytesMax) {
 			break
 		}
 		n++
 		count += len(c.items)
-		bytes += c.bytes
+		payloads += c.bytes
 	}
 	if n == 0 && !b.extra {
 		if b.closing {
-			return 0, into, takeEnd
+			return next, 0, takeEnd
 		}
-		return 0, into, takeNothing
+		return next, 0, takeNothing
 	}
 	b.extra = false
-	calls := make([]*call[T], n)
-	copy(calls, b.waiting)
-	for _, c := range calls {
-		into = append(into, c.items...)
-	}
-	b.waiting = append(b.waiting[:0], b.waiting[n:]...)
-	clear(b.waiting[len(b.waiting):cap(b.waiting)])
 	b.next++
+	next.number = b.next
 	if n > 0 {
-		b.frames[b.next] = calls
+		if last := len(b.spare) - 1; last >= 0 {
+			next.calls, b.spare = b.spare[last], b.spare[:last]
+		}
+		next.calls = append(next.calls, b.waiting[:n]...)
+		b.waiting = slices.Delete(b.waiting, 0, n)
+		b.frames = append(b.frames, next)
 	}
-	return b.next, into, takeFrame
+	return next, payloads + count*itemBytes, takeFrame
 }
 
 // resolve ends the calls of a frame.
-func (b *batcher[T]) resolve(frame uint64, ids []string, errs []*queuepb.ItemError) {
+func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemError) {
 	b.mu.Lock()
-	calls := b.frames[frame]
-	delete(b.frames, frame)
+	var calls []*call[T]
+	if i := slices.IndexFunc(b.frames, func(f frame[T]) bool { return f.number == number }); i >= 0 {
+		calls = b.frames[i].calls
+		b.frames = slices.Delete(b.frames, i, i+1)
+	}
 	more := len(b.waiting) > 0 || b.extra || b.closing
 	b.mu.Unlock()
 	if more {
 		b.signal()
 	}
-	base := 0
-	for _, c := range calls {
-		n := len(c.items)
-		if ids != nil && base+n <= len(ids) {
-			c.ids = ids[base : base+n]
-		}
-		for _, e := range errs {
-			if i := int(e.GetIndex()) - base; i >= 0 && i < n {
-				if c.errs == nil {
-					c.errs = make([]error, n)
-				}
-				c.errs[i] = itemError(e)
+	if len(errs) > 0 {
+		refuse(calls, errs)
+	}
+	if ids != nil {
+		base := 0
+		for _, c := range calls {
+			end := base + len(c.items)
+			if end <= len(ids) {
+				c.ids = ids[base:end:end]
 			}
+			base = end
 		}
-		base += n
+	}
+	if b.answered != nil {
+		b.answered(calls)
+	}
+	for _, c := range calls {
 		c.done <- struct{}{}
+	}
+	b.reuse(calls)
+}
+
+// refuse gives each call the errors of its items. An index of no item is the server's mistake and is passed over.
+func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
+	ends, end := make([]int, len(calls)), 0
+	for i, c := range calls {
+		end += len(c.items)
+		ends[i] = end
+	}
+	for _, e := range errs {
+		place := int(e.GetIndex())
+		i, _ := slices.BinarySearch(ends, place+1)
+		if i == len(calls) {
+			continue
+		}
+		c := calls[i]
+		if c.errs == nil {
+			c.errs = make([]error, len(c.items))
+		}
+		c.errs[place-(ends[i]-len(c.items))] = itemError(e)
 	}
 }
 
-// withdraw takes a call out that did not go out yet: callers that give up must not pile up.
+// callsKeptMax is the longest list of calls that is kept for another frame.
+const callsKeptMax = 256
+
+func (b *batcher[T]) reuse(calls []*call[T]) {
+	if cap(calls) == 0 || cap(calls) > callsKeptMax {
+		return
+	}
+	clear(calls)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.spare) < b.framesMax {
+		b.spare = append(b.spare, calls[:0])
+	}
+}
+
+// withdraw takes a call out that did not go out yet: callers that give up must not pile up. One that is being
+// encoded is waited for.
 func (b *batcher[T]) withdraw(c *call[T]) {
+	b.encoding.Lock()
+	defer b.encoding.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := slices.Index(b.waiting, c); i >= 0 {
@@ -216,15 +308,17 @@ func (b *batcher[T]) withdraw(c *call[T]) {
 
 // fail ends every call: those on their way and those that wait.
 func (b *batcher[T]) fail(err error) {
+	b.encoding.Lock()
 	b.mu.Lock()
 	b.err = err
 	calls := b.waiting
 	b.waiting = nil
-	for _, onTheirWay := range b.frames {
-		calls = append(calls, onTheirWay...)
+	for _, f := range b.frames {
+		calls = append(calls, f.calls...)
 	}
-	clear(b.frames)
+	b.frames = nil
 	b.mu.Unlock()
+	b.encoding.Unlock()
 	b.signal()
 	for _, c := range calls {
 		c.failed = err

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,11 +27,29 @@ type sentFrame struct {
 	items []int
 }
 
+// testBatcher returns a batcher that sends to a function, for a test to run.
+func testBatcher(send func(sentFrame) error) *batcher[int] {
+	var going sentFrame
+	return &batcher[int]{
+		framesMax: testFramesMax, wake: make(chan struct{}, 1),
+		begin: func(_ *wire.Frame, number uint64) { going = sentFrame{frame: number} },
+		encode: func(_ *wire.Frame, c *call[int]) error {
+			going.items = append(going.items, c.items...)
+			return nil
+		},
+		send: func(*wire.Frame) error { return send(going) },
+	}
+}
+
+const testFramesMax = 2
+
+func sendNothing(sentFrame) error { return nil }
+
 // newTestBatcher returns a batcher that runs, and the frames it sends.
 func newTestBatcher(t *testing.T) (*batcher[int], chan sentFrame) {
 	sent := make(chan sentFrame, 10_000)
-	b := newBatcher(func(frame uint64, items []int) error {
-		sent <- sentFrame{frame, append([]int(nil), items...)}
+	b := testBatcher(func(f sentFrame) error {
+		sent <- f
 		return nil
 	})
 	ran := make(chan error, 1)
@@ -40,6 +59,17 @@ func newTestBatcher(t *testing.T) (*batcher[int], chan sentFrame) {
 		require.NoError(t, <-ran)
 	})
 	return b, sent
+}
+
+// enter sends items and returns what came of them.
+func enter(ctx context.Context, b *batcher[int], items ...int) (ids []string, errs []error, err error) {
+	c := b.call()
+	c.items = items
+	if err := b.do(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	defer b.keep(c)
+	return c.ids, c.errs, nil
 }
 
 func next(t *testing.T, sent chan sentFrame) sentFrame {
@@ -59,12 +89,12 @@ func (b *batcher[T]) waits() int {
 	return len(b.waiting)
 }
 
-// fill puts framesMax frames on their way.
+// fill puts testFramesMax frames on their way.
 func fill(t *testing.T, b *batcher[int], sent chan sentFrame, calls *sync.WaitGroup) []sentFrame {
 	t.Helper()
 	var frames []sentFrame
-	for i := range framesMax {
-		calls.Go(func() { _, _, _ = b.do(context.Background(), []int{i}, 0) })
+	for i := range testFramesMax {
+		calls.Go(func() { _, _, _ = enter(context.Background(), b, i) })
 		frames = append(frames, next(t, sent))
 	}
 	return frames
@@ -77,14 +107,14 @@ func TestWhatWaitsGoesOutTogether(t *testing.T) {
 	first := fill(t, b, sent, &calls)
 	for i := range callers {
 		calls.Go(func() {
-			ids, errs, err := b.do(context.Background(), []int{100 + i}, 0)
+			ids, errs, err := enter(context.Background(), b, 100+i)
 			assert.NoError(t, err)
 			assert.Nil(t, errs)
 			assert.Equal(t, []string{fmt.Sprint(100 + i)}, ids, "each caller gets its own answer")
 		})
 	}
 	require.Eventually(t, func() bool { return b.waits() == callers }, patience, time.Millisecond)
-	assert.Empty(t, sent, "no more than framesMax are on their way")
+	assert.Empty(t, sent, "no more than testFramesMax are on their way")
 	b.resolve(first[0].frame, nil, nil)
 	f := next(t, sent)
 	assert.Len(t, f.items, callers)
@@ -106,7 +136,7 @@ func TestErrorsReachTheCallersTheyAreFor(t *testing.T) {
 	first := fill(t, b, sent, &calls)
 	for i := range 10 {
 		calls.Go(func() {
-			_, errs, err := b.do(context.Background(), []int{i, i, i}, 0)
+			_, errs, err := enter(context.Background(), b, i, i, i)
 			assert.NoError(t, err)
 			if i != 4 {
 				assert.Nil(t, errs)
@@ -135,7 +165,7 @@ func TestErrorsReachTheCallersTheyAreFor(t *testing.T) {
 // TestFramesAreBounded makes calls of any size wait and looks at the frames they go out in.
 func TestFramesAreBounded(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		b := newBatcher(func(uint64, []int) error { return nil })
+		b := testBatcher(sendNothing)
 		sizes := rapid.SliceOfN(rapid.IntRange(1, frameTasksMax), 1, 50).Draw(r, "items of each call")
 		bytes := rapid.SliceOfN(rapid.IntRange(0, frameBytesMax), len(sizes), len(sizes)).Draw(r, "bytes of each call")
 		want := 0
@@ -145,48 +175,46 @@ func TestFramesAreBounded(t *testing.T) {
 		}
 		got := 0
 		for {
-			frame, items, what := b.take(nil)
+			next, _, what := b.takeCalls()
 			if what == takeNothing && got == want {
 				return
 			}
 			if what == takeNothing { // full: answer the oldest
-				for f := range b.frames {
-					b.resolve(f, nil, nil)
-					break
-				}
+				b.resolve(b.frames[0].number, nil, nil)
 				continue
 			}
-			size := 0
-			for _, c := range b.frames[frame] {
+			size, items := 0, 0
+			for _, c := range next.calls {
 				size += c.bytes
+				items += len(c.items)
 			}
-			if len(items) > frameTasksMax || size > frameBytesMax || len(b.frames) > framesMax {
-				r.Fatalf("frame %d of %d has %d items and %d bytes", frame, len(b.frames), len(items), size)
+			if items > frameTasksMax || size > frameBytesMax || len(b.frames) > testFramesMax {
+				r.Fatalf("frame %d of %d has %d items and %d bytes", next.number, len(b.frames), items, size)
 			}
-			got += len(items)
+			got += items
 		}
 	})
 }
 
 func TestAFlushGoesOutWhenThereIsRoomAgain(t *testing.T) {
-	b := newBatcher(func(uint64, []int) error { return nil })
-	for range framesMax {
+	b := testBatcher(sendNothing)
+	for range testFramesMax {
 		b.waiting = append(b.waiting, &call[int]{items: make([]int, frameTasksMax), done: make(chan struct{}, 1)})
 	}
-	for range framesMax {
-		_, _, what := b.take(nil)
+	for range testFramesMax {
+		_, _, what := b.takeCalls()
 		require.Equal(t, takeFrame, what)
 	}
 	b.flush()
 	<-b.wake
-	_, _, what := b.take(nil)
+	_, _, what := b.takeCalls()
 	require.Equal(t, takeNothing, what, "there is no room")
 	b.resolve(1, nil, nil)
 	require.Len(t, b.wake, 1, "the sender must look again")
-	frame, calls, what := b.take(nil)
+	next, _, what := b.takeCalls()
 	require.Equal(t, takeFrame, what)
-	assert.EqualValues(t, framesMax+1, frame)
-	assert.Empty(t, calls)
+	assert.EqualValues(t, testFramesMax+1, next.number)
+	assert.Empty(t, next.calls)
 }
 
 func TestCallersThatGiveUpDoNotPileUp(t *testing.T) {
@@ -196,7 +224,7 @@ func TestCallersThatGiveUpDoNotPileUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for range 100 {
-		_, _, err := b.do(ctx, []int{7}, 0)
+		_, _, err := enter(ctx, b, 7)
 		require.ErrorIs(t, err, ErrUnknownOutcome)
 		require.ErrorIs(t, err, context.Canceled)
 	}
@@ -210,8 +238,8 @@ func TestCallersThatGiveUpDoNotPileUp(t *testing.T) {
 
 func TestCloseSendsWhatWaitsAndRefusesMore(t *testing.T) {
 	sent := make(chan sentFrame, 100)
-	b := newBatcher(func(frame uint64, items []int) error {
-		sent <- sentFrame{frame, append([]int(nil), items...)}
+	b := testBatcher(func(f sentFrame) error {
+		sent <- f
 		return nil
 	})
 	ran := make(chan error, 1)
@@ -219,12 +247,12 @@ func TestCloseSendsWhatWaitsAndRefusesMore(t *testing.T) {
 	var calls sync.WaitGroup
 	first := fill(t, b, sent, &calls)
 	calls.Go(func() {
-		_, _, err := b.do(context.Background(), []int{9}, 0)
+		_, _, err := enter(context.Background(), b, 9)
 		assert.NoError(t, err)
 	})
 	require.Eventually(t, func() bool { return b.waits() == 1 }, patience, time.Millisecond)
 	b.close()
-	_, _, err := b.do(context.Background(), []int{1}, 0)
+	_, _, err := enter(context.Background(), b, 1)
 	require.ErrorIs(t, err, ErrClosed)
 	b.resolve(first[0].frame, nil, nil)
 	last := next(t, sent)
@@ -238,7 +266,7 @@ func TestCloseSendsWhatWaitsAndRefusesMore(t *testing.T) {
 
 func TestASendThatFailsEndsTheRun(t *testing.T) {
 	for _, broken := range []error{io.EOF, errors.New("marshal")} {
-		b := newBatcher(func(uint64, []int) error { return broken })
+		b := testBatcher(func(sentFrame) error { return broken })
 		ran := make(chan error, 1)
 		go func() { ran <- b.run() }()
 		b.flush()
@@ -266,4 +294,44 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, unknownOutcome(nil), ErrUnknownOutcome)
+}
+
+// TestNothingIsReadOnceACallHasReturned gives calls up while they are encoded, and overwrites what they handed over.
+func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
+	var sum int
+	b := testBatcher(sendNothing)
+	b.framesMax = 1 << 30
+	b.encode = func(_ *wire.Frame, c *call[int]) error {
+		for _, item := range c.items {
+			sum += item
+		}
+		return nil
+	}
+	ran := make(chan error, 1)
+	go func() { ran <- b.run() }()
+	items := make([]int, 1_000)
+	for i := range 3_000 {
+		ctx, cancel := context.WithCancel(context.Background())
+		go cancel()
+		_, _, err := enter(ctx, b, items...)
+		require.ErrorIs(t, err, ErrUnknownOutcome)
+		items[i%len(items)]++ // the race detector sees a read that is still under way
+	}
+	left := make(chan error)
+	go func() {
+		_, _, err := enter(context.Background(), b, items...)
+		left <- err
+	}()
+	b.fail(ErrClosed)
+	require.ErrorIs(t, <-left, ErrClosed)
+	items[0]++
+	require.NoError(t, <-ran)
+}
+
+func TestAnIndexOfNoItemIsPassedOver(t *testing.T) {
+	calls := []*call[int]{{items: []int{1}}, {items: []int{2, 3}}}
+	refuse(calls, []*queuepb.ItemError{{Index: 2, Message: "third"}, {Index: 3}, {Index: 1 << 31}, {Index: 0, Message: "first"}})
+	require.EqualError(t, calls[0].errs[0], "first")
+	require.NoError(t, calls[1].errs[0])
+	require.EqualError(t, calls[1].errs[1], "third")
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // Window and buffer sizes of a connection: large enough that flow control does not hold up a batch.
@@ -50,7 +51,7 @@ func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 		grpc.WithInitialConnWindowSize(connWindowBytes),
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(messageInBytesMax)),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.Codec()), grpc.MaxCallRecvMsgSize(messageInBytesMax)),
 	}, options...)...)
 	if err != nil && guarded {
 		return nil, fmt.Errorf("dial %s: %w: an access token goes to another host with WithTLS, or with WithPlaintextToken", address, err)

@@ -11,23 +11,23 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // Task is a task to enqueue.
 type Task struct {
 	Queue       string
 	Priority    uint32 // 0 to 9; 9 is the most urgent
-	Payload     []byte // must not change until the call has returned, nor after it returned ErrUnknownOutcome
+	Payload     []byte // must not change until the call has returned
 	Delay       time.Duration
 	MaxAttempts uint32        // 0: the server's default
 	Lease       time.Duration // of a claim that names none; 0: the server's default
 }
 
-func (t *Task) message() *queuepb.NewTask {
-	return &queuepb.NewTask{
-		Queue: sendable(t.Queue), Priority: t.Priority, Payload: t.Payload, DelayMs: uint64(t.Delay.Milliseconds()),
-		MaxAttempts: t.MaxAttempts, LeaseMs: uint64(t.Lease.Milliseconds()),
-	}
+// fill writes the task into a message, all of whose fields it sets.
+func (t *Task) fill(m *queuepb.NewTask) {
+	m.Queue, m.Priority, m.Payload, m.DelayMs = sendable(t.Queue), t.Priority, t.Payload, uint64(t.Delay.Milliseconds())
+	m.MaxAttempts, m.LeaseMs = t.MaxAttempts, uint64(t.Lease.Milliseconds())
 }
 
 // sendable replaces what is not UTF-8: a message with it can't be sent, and the attempt would end the
@@ -37,11 +37,15 @@ func sendable(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 // bytes is about how large the task is as a message.
 func (t *Task) bytes() int { return len(t.Payload) + len(t.Queue) }
 
+// produceFramesMax is how many frames of a producer session are on their way at once. What is called meanwhile
+// waits and goes out together; more frames would be smaller ones.
+const produceFramesMax = 2
+
 // Producer is a session that enqueues over one stream. It is safe for concurrent use.
 type Producer struct {
 	stream  grpc.BidiStreamingClient[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	cancel  context.CancelFunc
-	batcher *batcher[*queuepb.NewTask]
+	batcher *batcher[Task]
 	ended   chan struct{}
 }
 
@@ -54,9 +58,16 @@ func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error)
 		return nil, fmt.Errorf("open a producer session: %w", err)
 	}
 	p := &Producer{stream: stream, cancel: cancel, ended: make(chan struct{})}
-	p.batcher = newBatcher(func(frame uint64, tasks []*queuepb.NewTask) error {
-		return stream.Send(&queuepb.ProduceRequest{Tenant: tenant, Frame: frame, Tasks: tasks})
-	})
+	p.batcher = &batcher[Task]{
+		framesMax: produceFramesMax, wake: make(chan struct{}, 1), encode: encodeTasks,
+		begin: func(f *wire.Frame, number uint64) {
+			if number == 1 { // the server reads it from the first frame only
+				f.Text(wire.ProduceRequestTenant, tenant)
+			}
+			f.Uint(wire.ProduceRequestFrame, number)
+		},
+		send: func(f *wire.Frame) error { return stream.SendMsg(f) },
+	}
 	go p.sendAll()
 	go p.receive()
 	return p, nil
@@ -65,11 +76,15 @@ func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error)
 // Enqueue stores one task and returns its id once the server acknowledged it. The error is an *Error
 // if the server refused the task, and ErrUnknownOutcome if the session broke or ctx ended first.
 func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
-	ids, errs, err := p.batcher.do(ctx, []*queuepb.NewTask{t.message()}, t.bytes())
-	if err := first(errs, err); err != nil {
+	c := p.batcher.single(t, t.bytes())
+	if err := p.batcher.do(ctx, c); err != nil {
 		return "", err
 	}
-	return ids[0], nil
+	defer p.batcher.keep(c)
+	if c.errs != nil {
+		return "", c.errs[0]
+	}
+	return c.ids[0], nil
 }
 
 // EnqueueBatch stores up to 1,000 tasks, of 4 MiB together, in one frame. errs is nil if all were accepted; otherwise it has an
@@ -79,12 +94,28 @@ func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
 	}
-	items, bytes := make([]*queuepb.NewTask, len(tasks)), 0
+	c := p.batcher.call()
+	c.items = tasks
 	for i := range tasks {
-		items[i] = tasks[i].message()
-		bytes += tasks[i].bytes()
+		c.bytes += tasks[i].bytes()
 	}
-	return p.batcher.do(ctx, items, bytes)
+	if err := p.batcher.do(ctx, c); err != nil {
+		return nil, nil, err
+	}
+	defer p.batcher.keep(c)
+	return c.ids, c.errs, nil
+}
+
+// encodeTasks adds a call's tasks to a frame.
+func encodeTasks(f *wire.Frame, c *call[Task]) error {
+	var m queuepb.NewTask
+	for i := range c.items {
+		c.items[i].fill(&m)
+		if err := f.Message(wire.ProduceRequestTasks, &m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Producer) sendAll() {
@@ -101,9 +132,9 @@ func (p *Producer) sendAll() {
 func (p *Producer) receive() {
 	defer close(p.ended)
 	defer p.cancel()
+	var in queuepb.ProduceResponse
 	for {
-		in, err := p.stream.Recv()
-		if err != nil {
+		if err := p.stream.RecvMsg(&in); err != nil {
 			p.batcher.fail(endOfSession(err))
 			return
 		}

@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // slotsMax is how many tasks a worker session may hold: the server's limit of credits.
 const slotsMax = 1 << 16
+
+// workFramesMax is how many frames of a worker session are on their way at once. It is more than producers have:
+// where both are busy, finishing tasks goes before making more of them.
+const workFramesMax = 3
 
 // WorkerConfig says what a worker session takes.
 type WorkerConfig struct {
@@ -30,18 +34,14 @@ type Worker struct {
 	tenant  string
 	stream  grpc.BidiStreamingClient[queuepb.WorkRequest, queuepb.WorkResponse]
 	cancel  context.CancelFunc
-	batcher *batcher[*queuepb.Settlement]
-	tasks   chan *queuepb.Task // pushed and not received; has room for all slots
+	batcher *batcher[*queuepb.Task]
+	tasks   arrivals
 	ended   chan struct{}
-
-	closing   chan struct{}
-	closeOnce sync.Once
+	closing atomic.Bool
 
 	slots int32
 	freed atomic.Int32 // slots that were settled and not granted to the server again
-
-	mu   sync.Mutex
-	held map[uint64]struct{} // the tokens of tasks that occupy a slot
+	held  held
 }
 
 // Worker opens a session. ctx bounds its life.
@@ -64,12 +64,19 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 		return nil, fmt.Errorf("open a worker session: %w", err)
 	}
 	w := &Worker{
-		api: c.api, tenant: config.Tenant, stream: stream, cancel: cancel, held: map[uint64]struct{}{}, slots: int32(config.Slots), tasks: make(chan *queuepb.Task, config.Slots),
-		ended: make(chan struct{}), closing: make(chan struct{}),
+		api: c.api, tenant: config.Tenant, stream: stream, cancel: cancel, slots: int32(config.Slots),
+		tasks: arrivals{max: config.Slots}, ended: make(chan struct{}),
 	}
-	w.batcher = newBatcher(func(frame uint64, settlements []*queuepb.Settlement) error {
-		return stream.Send(&queuepb.WorkRequest{Credits: uint32(w.freed.Swap(0)), Frame: frame, Settlements: settlements})
-	})
+	w.batcher = &batcher[*queuepb.Task]{
+		framesMax: workFramesMax, wake: make(chan struct{}, 1), encode: encodeSettlements, answered: w.settled,
+		begin: func(f *wire.Frame, number uint64) {
+			if n := w.freed.Swap(0); n > 0 {
+				f.Uint(wire.WorkRequestCredits, uint64(n))
+			}
+			f.Uint(wire.WorkRequestFrame, number)
+		},
+		send: func(f *wire.Frame) error { return stream.SendMsg(f) },
+	}
 	go w.sendAll()
 	go w.receive()
 	return w, nil
@@ -77,42 +84,27 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 
 // Receive waits for a leased task. It returns ErrClosed after Close, and what ended the session if it broke.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
-	select {
-	case <-w.closing: // a task could not be settled any more
+	if w.closing.Load() { // a task could not be settled any more
 		return nil, ErrClosed
-	default:
 	}
-	select {
-	case t := <-w.tasks:
-		return t, nil
-	default:
-	}
-	select {
-	case t := <-w.tasks:
-		return t, nil
-	case <-w.closing:
-		return nil, ErrClosed
-	case <-w.ended:
-		return nil, w.batcher.cause()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	return w.tasks.receive(ctx)
 }
 
 // TryReceive returns a leased task if one is at hand.
-func (w *Worker) TryReceive() (*queuepb.Task, bool) {
-	select {
-	case t := <-w.tasks:
-		return t, true
-	default:
-		return nil, false
-	}
+func (w *Worker) TryReceive() (*queuepb.Task, bool) { return w.tasks.tryReceive() }
+
+// settling says how the items of a call are settled.
+type settling struct {
+	action  queuepb.SettleAction
+	error   string
+	delayMs uint64
+	leaseMs uint64
 }
 
 // Complete settles a task whose work is done. The error is as for Producer.Enqueue; ErrStaleToken
 // says that the lease had expired.
 func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
-	return w.settleOne(ctx, &queuepb.Settlement{Id: t.GetId(), Token: t.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
+	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
 // CompleteBatch settles up to 1,000 tasks in one frame; errs and err are as for Producer.EnqueueBatch.
@@ -120,92 +112,111 @@ func (w *Worker) CompleteBatch(ctx context.Context, tasks []*queuepb.Task) (errs
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
 	}
-	settlements := make([]*queuepb.Settlement, len(tasks))
-	for i, t := range tasks {
-		settlements[i] = &queuepb.Settlement{Id: t.GetId(), Token: t.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
-	}
-	return w.settle(ctx, settlements)
+	c := w.batcher.call()
+	c.items, c.how = tasks, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
+	return w.settle(ctx, c)
 }
 
 // Fail settles a task whose work failed. It is retried after delay, or after the server's backoff if
 // delay is 0, and is dead once its attempts are used up.
 func (w *Worker) Fail(ctx context.Context, t *queuepb.Task, reason string, delay time.Duration) error {
-	return w.settleOne(ctx, &queuepb.Settlement{
-		Id: t.GetId(), Token: t.GetToken(),
-		Action: queuepb.SettleAction_SETTLE_ACTION_FAIL, Error: sendable(reason), DelayMs: uint64(delay.Milliseconds()),
+	return w.settleOne(ctx, t, settling{
+		action: queuepb.SettleAction_SETTLE_ACTION_FAIL, error: sendable(reason), delayMs: uint64(delay.Milliseconds()),
 	})
 }
 
 // Release gives a task back without using up an attempt; it is ready again after delay.
 func (w *Worker) Release(ctx context.Context, t *queuepb.Task, delay time.Duration) error {
-	return w.settleOne(ctx, &queuepb.Settlement{
-		Id: t.GetId(), Token: t.GetToken(),
-		Action: queuepb.SettleAction_SETTLE_ACTION_RELEASE, DelayMs: uint64(delay.Milliseconds()),
+	return w.settleOne(ctx, t, settling{
+		action: queuepb.SettleAction_SETTLE_ACTION_RELEASE, delayMs: uint64(delay.Milliseconds()),
 	})
 }
 
 // Extend lets the lease of a task hold for lease from now.
 func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duration) error {
-	_, errs, err := w.batcher.do(ctx, []*queuepb.Settlement{{
-		Id: t.GetId(), Token: t.GetToken(),
-		Action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, LeaseMs: uint64(lease.Milliseconds()),
-	}}, 0)
-	return first(errs, err)
+	return w.settleOne(ctx, t, settling{
+		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()),
+	})
 }
 
-func (w *Worker) settleOne(ctx context.Context, s *queuepb.Settlement) error {
-	errs, err := w.settle(ctx, []*queuepb.Settlement{s})
-	return first(errs, err)
-}
-
-func first(errs []error, err error) error {
+func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) error {
+	c := w.batcher.single(t, len(how.error))
+	c.how = how
+	errs, err := w.settle(ctx, c)
 	if err == nil && errs != nil {
 		return errs[0]
 	}
 	return err
 }
 
-// settle ends leases. Their slots are free afterwards, unless the server refused the settlement for what it
-// says: then the lease still holds, and the task may be settled again. An unknown outcome frees the slot too:
-// a slot that nobody settles again would be lost to the session.
-func (w *Worker) settle(ctx context.Context, settlements []*queuepb.Settlement) ([]error, error) {
-	bytes := 0
-	for _, s := range settlements {
-		bytes += len(s.GetError())
+// settle carries a call out. An unknown outcome frees the slots too: a slot that nobody settles again would be
+// lost to the session.
+func (w *Worker) settle(ctx context.Context, c *call[*queuepb.Task]) ([]error, error) {
+	tasks, action := c.items, c.how.action
+	if err := w.batcher.do(ctx, c); err != nil {
+		if !errors.Is(err, ErrInvalidArgument) {
+			w.free(tasks, nil, action)
+		}
+		return nil, err
 	}
-	_, errs, err := w.batcher.do(ctx, settlements, bytes)
-	// Credits ride on the frames of settlements. They go alone only when the server runs short of them.
-	if w.freed.Add(w.free(settlements, errs, err)) >= max(1, w.slots/4) {
-		w.batcher.flush()
-	}
-	return errs, err
+	errs := c.errs
+	w.batcher.keep(c)
+	return errs, nil
 }
 
-// free ends the occupation of slots and returns how many ended: a task that is settled twice, say because
-// the first outcome was unknown, has freed its slot once.
-func (w *Worker) free(settlements []*queuepb.Settlement, errs []error, err error) (n int32) {
-	if errors.Is(err, ErrInvalidArgument) {
+// encodeSettlements adds a call's settlements to a frame.
+func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
+	m := queuepb.Settlement{Action: c.how.action, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs}
+	for _, t := range c.items {
+		m.Id, m.Token = sendable(t.GetId()), t.GetToken()
+		if err := f.Message(wire.WorkRequestSettlements, &m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settled frees the slots of calls that were answered.
+func (w *Worker) settled(calls []*call[*queuepb.Task]) {
+	n := int32(0)
+	w.held.mu.Lock()
+	for _, c := range calls {
+		n += w.freeLocked(c.items, c.errs, c.how.action)
+	}
+	w.held.mu.Unlock()
+	w.grant(n)
+}
+
+func (w *Worker) free(tasks []*queuepb.Task, errs []error, action queuepb.SettleAction) {
+	w.held.mu.Lock()
+	n := w.freeLocked(tasks, errs, action)
+	w.held.mu.Unlock()
+	w.grant(n)
+}
+
+// freeLocked ends the occupation of slots and returns how many ended: a task that is settled twice, say because
+// the first outcome was unknown, has freed its slot once. A settlement that the server refused for what it says
+// frees none: the lease still holds, and the task may be settled again.
+func (w *Worker) freeLocked(tasks []*queuepb.Task, errs []error, action queuepb.SettleAction) (n int32) {
+	if action == queuepb.SettleAction_SETTLE_ACTION_EXTEND {
 		return 0
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for i, s := range settlements {
+	for i, t := range tasks {
 		if errs != nil && errs[i] != nil && !errors.Is(errs[i], ErrStaleToken) && !errors.Is(errs[i], ErrNotFound) {
 			continue
 		}
-		if _, ok := w.held[s.GetToken()]; ok {
-			delete(w.held, s.GetToken())
+		if w.held.remove(t.GetId(), t.GetToken()) {
 			n++
 		}
 	}
 	return n
 }
 
-func (w *Worker) hold(tasks []*queuepb.Task) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, t := range tasks {
-		w.held[t.GetToken()] = struct{}{}
+// grant gives n slots to the server again. Credits ride on the frames of settlements; they go alone only when
+// the server runs short of them.
+func (w *Worker) grant(n int32) {
+	if w.freed.Add(n) >= max(1, w.slots/4) {
+		w.batcher.flush()
 	}
 }
 
@@ -222,24 +233,24 @@ func (w *Worker) sendAll() {
 
 func (w *Worker) receive() {
 	defer close(w.ended)
+	defer func() { w.tasks.end(w.batcher.cause()) }()
 	defer w.cancel()
+	var in queuepb.WorkResponse
 	for {
-		in, err := w.stream.Recv()
-		if err != nil {
+		if err := w.stream.RecvMsg(&in); err != nil {
 			w.batcher.fail(endOfSession(err))
 			return
 		}
 		for _, a := range in.GetAnswers() {
 			w.batcher.resolve(a.GetFrame(), nil, a.GetErrors())
 		}
-		w.hold(in.GetTasks())
-		for _, t := range in.GetTasks() {
-			select {
-			case w.tasks <- t:
-			default:
+		if tasks := in.GetTasks(); len(tasks) > 0 {
+			w.held.add(tasks)
+			if !w.tasks.put(tasks) {
 				w.batcher.fail(unknownOutcome(errors.New("the server pushed more tasks than it was granted")))
 				return
 			}
+			clear(tasks) // they are their receivers'
 		}
 	}
 }
@@ -248,7 +259,8 @@ func (w *Worker) receive() {
 // to the server. Tasks that were received and not settled come back when their leases expire. When ctx ends
 // first, it cuts the session.
 func (w *Worker) Close(ctx context.Context) error {
-	w.closeOnce.Do(func() { close(w.closing) })
+	w.closing.Store(true)
+	w.tasks.end(ErrClosed)
 	w.batcher.close()
 	if err := waitEnded(ctx, w.ended, w.cancel); err != nil {
 		return err

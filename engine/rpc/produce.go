@@ -11,6 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // framesMax is how many frames of one stream may be unanswered; then the server stops reading, and
@@ -42,8 +43,9 @@ type produceStream struct {
 // receive reads frames until the client has no more (nil), or an error.
 func (p *produceStream) receive() error {
 	var tenant string
+	var in queuepb.ProduceRequest
 	for {
-		in, err := p.stream.Recv()
+		err := p.stream.RecvMsg(&in)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -66,7 +68,8 @@ func (p *produceStream) receive() error {
 		case <-p.stream.Context().Done():
 			return p.stream.Context().Err()
 		}
-		p.enqueue(tenant, in)
+		p.enqueue(tenant, &in)
+		wire.RecycleProduceRequest(&in) // what is kept of the tasks was copied
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // Limits of a gRPC server: its own defaults are unbounded or meant for small messages.
@@ -33,6 +34,7 @@ const (
 // calls. Interceptors in the options are around all others.
 func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
 	g := grpc.NewServer(append(options,
+		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.ChainUnaryInterceptor(auth.unary),
 		grpc.ChainStreamInterceptor(auth.stream, s.endWatches),
 		grpc.NumStreamWorkers(streamWorkers),

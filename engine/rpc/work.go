@@ -13,6 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/wire"
 )
 
 // creditsMax is how many tasks a work stream may have granted credits for that were not sent yet. It
@@ -82,8 +83,8 @@ func errorBytes(errs []*queuepb.ItemError) (n int) {
 }
 
 func (w *workStream) receive() error {
-	in, err := w.stream.Recv()
-	if err != nil {
+	in := &queuepb.WorkRequest{}
+	if err := w.stream.RecvMsg(in); err != nil {
 		return endOfStream(err)
 	}
 	open := in.GetOpen()
@@ -108,7 +109,8 @@ func (w *workStream) receive() error {
 		if err := w.frame(claim.Tenant, sub, in); err != nil {
 			return err
 		}
-		if in, err = w.stream.Recv(); err != nil {
+		wire.RecycleWorkRequest(in) // what is kept of the settlements was copied
+		if err := w.stream.RecvMsg(in); err != nil {
 			return endOfStream(err)
 		}
 		if err := w.service.holdWhenStopping(w.stream.Context()); err != nil {

@@ -1,0 +1,129 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// receiver is a goroutine that waits for a task.
+type receiver struct {
+	task  *queuepb.Task
+	err   error
+	ready chan struct{} // has an element once task or err is set
+}
+
+// arrivals hands pushed tasks out, in order, to receivers, in order.
+type arrivals struct {
+	idle sync.Pool // of *receiver that were read
+
+	mu      sync.Mutex
+	tasks   []*queuepb.Task // pushed and not received
+	taken   int             // how many of them were received
+	max     int             // how many may be
+	waiting []*receiver     // only when there are no tasks
+	err     error           // why no more tasks come
+}
+
+// put hands tasks out, and returns false if there are more than there may be.
+func (a *arrivals) put(tasks []*queuepb.Task) bool {
+	a.mu.Lock()
+	n := min(len(tasks), len(a.waiting))
+	for i, r := range a.waiting[:n] {
+		r.task = tasks[i]
+		r.ready <- struct{}{}
+	}
+	a.waiting = slices.Delete(a.waiting, 0, n)
+	room := a.max - (len(a.tasks) - a.taken)
+	fits := len(tasks)-n <= room
+	if fits && n < len(tasks) {
+		if a.taken > 0 && len(a.tasks)+len(tasks)-n > cap(a.tasks) {
+			a.tasks, a.taken = slices.Delete(a.tasks, 0, a.taken), 0
+		}
+		a.tasks = append(a.tasks, tasks[n:]...)
+	}
+	a.mu.Unlock()
+	return fits
+}
+
+// pop returns a task that is at hand. The caller holds mu.
+func (a *arrivals) pop() (*queuepb.Task, bool) {
+	if a.taken == len(a.tasks) {
+		return nil, false
+	}
+	t := a.tasks[a.taken]
+	a.tasks[a.taken] = nil
+	a.taken++
+	if a.taken == len(a.tasks) {
+		a.tasks, a.taken = a.tasks[:0], 0
+	}
+	return t, true
+}
+
+// tryReceive returns a task that is at hand.
+func (a *arrivals) tryReceive() (*queuepb.Task, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.pop()
+}
+
+// receive waits for a task.
+func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
+	a.mu.Lock()
+	if t, ok := a.pop(); ok {
+		a.mu.Unlock()
+		return t, nil
+	}
+	if a.err != nil {
+		defer a.mu.Unlock()
+		return nil, a.err
+	}
+	r, ok := a.idle.Get().(*receiver)
+	if !ok {
+		r = &receiver{ready: make(chan struct{}, 1)}
+	}
+	a.waiting = append(a.waiting, r)
+	a.mu.Unlock()
+	if ctx.Done() == nil {
+		<-r.ready
+		return a.read(r)
+	}
+	select {
+	case <-r.ready:
+		return a.read(r)
+	case <-ctx.Done():
+		a.mu.Lock()
+		if i := slices.Index(a.waiting, r); i >= 0 {
+			a.waiting = slices.Delete(a.waiting, i, i+1)
+			a.mu.Unlock()
+			a.idle.Put(r)
+			return nil, ctx.Err()
+		}
+		a.mu.Unlock()
+		<-r.ready // a task came at the same moment
+		return a.read(r)
+	}
+}
+
+func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
+	t, err := r.task, r.err
+	r.task, r.err = nil, nil
+	a.idle.Put(r)
+	return t, err
+}
+
+// end says that no more tasks come, and why; the first reason counts.
+func (a *arrivals) end(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.err == nil {
+		a.err = err
+	}
+	for _, r := range a.waiting {
+		r.err = a.err
+		r.ready <- struct{}{}
+	}
+	a.waiting = nil
+}

@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"unicode/utf8"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+)
+
+// The functions below and in the files of the messages decode what a well-behaved peer of this version sends:
+// fields up to number 15, of which the tag is one byte, that are integers or have a length, all of them known. They
+// return false for anything else, and leave a message half filled. Then the general decoder is asked.
+
+// The low bits of a tag: the field's type.
+const (
+	integerType = byte(protowire.VarintType)
+	bytesType   = byte(protowire.BytesType)
+	typeBits    = 7
+)
+
+// merge decodes the rare messages inside of hot ones.
+var merge = proto.UnmarshalOptions{Merge: true}
+
+// varint returns the integer at b[i:] and where it ends, or a negative place.
+func varint(b []byte, i int) (v uint64, next int) {
+	if i < len(b) && b[i] < 0x80 {
+		return uint64(b[i]), i + 1
+	}
+	return longVarint(b, i)
+}
+
+func longVarint(b []byte, i int) (v uint64, next int) {
+	if i >= len(b) {
+		return 0, -1
+	}
+	v, n := protowire.ConsumeVarint(b[i:])
+	if n < 0 {
+		return 0, -1
+	}
+	return v, i + n
+}
+
+// text returns b as a string that shares its memory, and whether it is UTF-8.
+func text(b []byte) (string, bool) {
+	return unsafe.String(unsafe.SliceData(b), len(b)), utf8.Valid(b)
+}
+
+// read reads the field at b[i:]: its tag, which is number and type as they are encoded; its value, if it is an
+// integer, and else its length, which ends where the next field starts; and that place, negative if it can't be read.
+func read(b []byte, i int) (tag byte, v uint64, next int) {
+	tag = b[i]
+	if i+1 < len(b) && b[i+1] < 0x80 {
+		v, next = uint64(b[i+1]), i+2
+	} else if v, next = longVarint(b, i+1); next < 0 {
+		return tag, 0, -1
+	}
+	switch tag & (typeBits | 0x80) {
+	case integerType:
+		return tag, v, next
+	case bytesType:
+		if v <= uint64(len(b)-next) {
+			return tag, v, next + int(v)
+		}
+	}
+	return tag, 0, -1
+}
+
+// count returns how many fields of a message have the given tag, and whether all fields can be read.
+func count(b []byte, tag byte) (n int, ok bool) {
+	for i := 0; i < len(b); {
+		t, _, next := read(b, i)
+		if next < 0 {
+			return 0, false
+		}
+		if t == tag {
+			n++
+		}
+		i = next
+	}
+	return n, true
+}
+
+// group copies elements of a message, together with those behind them, into memory of their own: as many as
+// fit into bytesMax, and at least one.
+type group struct {
+	bytesMax int
+	copied   []byte
+	from     int // where in the message copied starts
+}
+
+// element returns the copy of the element b[start:end], given that all of b's fields can be read.
+func (g *group) element(b []byte, start, end int) []byte {
+	if end > g.from+len(g.copied) || start < g.from {
+		to := end
+		for i := end; i < len(b); {
+			_, _, next := read(b, i)
+			if next-start > g.bytesMax {
+				break
+			}
+			i, to = next, next
+		}
+		g.from, g.copied = start, append([]byte(nil), b[start:to]...)
+	}
+	return g.copied[start-g.from : end-g.from : end-g.from]
+}

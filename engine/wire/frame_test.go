@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// TestAFrameIsTheMessageItStandsFor and is empty once it was sent.
+func TestAFrameIsTheMessageItStandsFor(t *testing.T) {
+	var f Frame
+	rapid.Check(t, func(r *rapid.T) {
+		want := &queuepb.ProduceRequest{}
+		draw(r, want.ProtoReflect())
+		if rapid.Bool().Draw(r, "expect") {
+			f.Expect(rapid.IntRange(0, 8_000).Draw(r, "bytes"))
+		}
+		if want.Tenant != "" {
+			f.Text(ProduceRequestTenant, want.GetTenant())
+		}
+		f.Uint(ProduceRequestFrame, want.GetFrame())
+		for i, task := range want.GetTasks() {
+			if i == 1 {
+				f.Expect(10_000)
+			}
+			require.NoError(r, f.Message(ProduceRequestTasks, task))
+		}
+		out, err := Codec().Marshal(&f)
+		require.NoError(r, err)
+		got := &queuepb.ProduceRequest{}
+		require.NoError(r, Codec().Unmarshal(out, got))
+		out.Free()
+		equal(r, want, got)
+	})
+	out, err := Codec().Marshal(&f)
+	require.NoError(t, err)
+	assert.Zero(t, out.Len())
+}
+
+func TestBuffersHaveTheLengthThatWasAskedFor(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.OneOf(rapid.IntRange(0, 5_000), rapid.SampledFrom([]int{1 << 10, 1<<10 + 1, 1 << 22, 1<<22 + 1})).Draw(r, "length")
+		b := Buffers().Get(n)
+		require.Len(r, *b, n)
+		if n <= 1<<bufferBitsMax {
+			require.LessOrEqual(r, cap(*b), max(1<<bufferBitsMin, 2*n), "no more than twice what was asked for")
+		}
+		*b = (*b)[:rapid.IntRange(0, n).Draw(r, "used")]
+		Buffers().Put(b)
+	})
+	odd := make([]byte, 3_000)
+	Buffers().Put(&odd)
+	for range 10 {
+		require.NotEqual(t, 3_000, cap(*Buffers().Get(3_000)), "a buffer that is none of the pool's sizes is not kept")
+	}
+}

@@ -1,0 +1,223 @@
+package wire
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// The fields of a ProduceRequest.
+const (
+	ProduceRequestTenant protowire.Number = 1
+	ProduceRequestFrame  protowire.Number = 2
+	ProduceRequestTasks  protowire.Number = 3
+)
+
+// newTaskGroupBytes is how much memory the new tasks of a frame share. The server keeps the payloads of
+// tasks that wait: one that stays must not keep a whole frame.
+const newTaskGroupBytes = 512
+
+// newTasks has lists of NewTask messages that were recycled, each with its messages.
+var newTasks sync.Pool // of *[]*queuepb.NewTask
+
+// RecycleProduceRequest gives the messages of the request's tasks back for other requests, and leaves it without
+// tasks. Nothing may hold on to these messages; what their fields point to is not touched.
+func RecycleProduceRequest(m *queuepb.ProduceRequest) {
+	if len(m.Tasks) > 0 {
+		list := m.Tasks
+		newTasks.Put(&list)
+	}
+	m.Tasks = nil
+}
+
+// someNewTasks returns n empty messages.
+func someNewTasks(n int) []*queuepb.NewTask {
+	if n == 0 {
+		return nil
+	}
+	var list []*queuepb.NewTask
+	if recycled, ok := newTasks.Get().(*[]*queuepb.NewTask); ok {
+		list = *recycled
+	}
+	for _, m := range list[:min(n, len(list))] {
+		m.Reset()
+	}
+	if missing := n - len(list); missing > 0 {
+		slab := make([]queuepb.NewTask, missing)
+		for i := range slab {
+			list = append(list, &slab[i])
+		}
+	}
+	return list[:n]
+}
+
+func decodeProduceRequest(b []byte, m *queuepb.ProduceRequest) bool {
+	const tasks = byte(ProduceRequestTasks)<<3 | bytesType
+	n, ok := count(b, tasks)
+	if !ok {
+		return false
+	}
+	m.Reset()
+	m.Tasks = someNewTasks(n)
+	g := group{bytesMax: newTaskGroupBytes}
+	n = 0
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		switch tag {
+		case byte(ProduceRequestTenant)<<3 | bytesType:
+			m.Tenant, ok = text([]byte(string(b[next-int(v) : next : next])))
+		case byte(ProduceRequestFrame)<<3 | integerType:
+			m.Frame = v
+		case tasks:
+			ok = decodeNewTask(g.element(b, next-int(v), next), m.Tasks[n])
+			n++
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+		i = next
+	}
+	return true
+}
+
+func decodeNewTask(b []byte, m *queuepb.NewTask) (ok bool) {
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		ok = true
+		switch tag {
+		case 1<<3 | bytesType:
+			m.Queue, ok = text(b[next-int(v) : next : next])
+		case 2<<3 | integerType:
+			m.Priority = uint32(v)
+		case 3<<3 | bytesType:
+			m.Payload = b[next-int(v) : next : next]
+		case 4<<3 | integerType:
+			m.DelayMs = v
+		case 5<<3 | integerType:
+			m.MaxAttempts = uint32(v)
+		case 6<<3 | integerType:
+			m.LeaseMs = v
+		case 7<<3 | integerType:
+			m.NotBeforeMs = int64(v)
+		case 8<<3 | integerType:
+			m.TtlMs = v
+		case 9<<3 | bytesType:
+			if m.Backoff == nil {
+				m.Backoff = &queuepb.Backoff{}
+			}
+			ok = merge.Unmarshal(b[next-int(v):next:next], m.Backoff) == nil
+		case 10<<3 | integerType:
+			m.ResultRetentionMs = v
+		case 11<<3 | bytesType:
+			m.IdempotencyKey, ok = text(b[next-int(v) : next : next])
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// idGroupBytes is how much memory the ids of one answer share.
+const idGroupBytes = 512
+
+func decodeProduceResponse(b []byte, m *queuepb.ProduceResponse) bool {
+	const answers = 1<<3 | bytesType
+	n, ok := count(b, answers)
+	if !ok {
+		return false
+	}
+	list := m.Answers[:0]
+	m.Reset()
+	m.Answers = refill(list, n)
+	n = 0
+	for i := 0; i < len(b); n++ {
+		tag, v, next := read(b, i)
+		if tag != answers || !decodeEnqueueAnswer(b[next-int(v):next:next], m.Answers[n]) {
+			return false
+		}
+		i = next
+	}
+	return true
+}
+
+func decodeEnqueueAnswer(b []byte, m *queuepb.EnqueueAnswer) bool {
+	const ids = 2<<3 | bytesType
+	n, ok := count(b, ids)
+	if !ok {
+		return false
+	}
+	m.Reset()
+	if n > 0 {
+		m.Ids = make([]string, 0, n)
+	}
+	g := group{bytesMax: idGroupBytes}
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		switch tag {
+		case 1<<3 | integerType:
+			m.Frame = v
+		case ids:
+			var id string
+			id, ok = text(g.element(b, next-int(v), next))
+			m.Ids = append(m.Ids, id)
+		case 3<<3 | bytesType:
+			m.Errors, ok = appendError(m.Errors, b[next-int(v):next:next])
+		case 4<<3 | integerType:
+			m.Duplicates = append(m.Duplicates, uint32(v))
+		case 4<<3 | bytesType:
+			m.Duplicates, ok = appendPlaces(m.Duplicates, b[next-int(v):next:next])
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+		i = next
+	}
+	return true
+}
+
+func appendError(errs []*queuepb.ItemError, b []byte) ([]*queuepb.ItemError, bool) {
+	e := &queuepb.ItemError{}
+	return append(errs, e), merge.Unmarshal(b, e) == nil
+}
+
+func appendPlaces(places []uint32, b []byte) ([]uint32, bool) {
+	for i := 0; i < len(b); {
+		v, next := varint(b, i)
+		if next < 0 {
+			return places, false
+		}
+		places = append(places, uint32(v))
+		i = next
+	}
+	return places, true
+}
+
+// refill returns a list of n messages: those of an old list first.
+func refill[T any](list []*T, n int) []*T {
+	if n == 0 {
+		return nil
+	}
+	list = list[:min(n, cap(list))]
+	for i := range list {
+		if list[i] == nil {
+			list[i] = new(T)
+		}
+	}
+	for len(list) < n {
+		list = append(list, new(T))
+	}
+	return list
+}

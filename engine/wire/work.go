@@ -1,0 +1,236 @@
+package wire
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// The fields of a WorkRequest.
+const (
+	WorkRequestCredits     protowire.Number = 2
+	WorkRequestFrame       protowire.Number = 3
+	WorkRequestSettlements protowire.Number = 4
+)
+
+// settlements has lists of Settlement messages that were recycled, each with its messages.
+var settlements sync.Pool // of *[]*queuepb.Settlement
+
+// RecycleWorkRequest gives the messages of the request's settlements back for other requests, and leaves it
+// without settlements. Nothing may hold on to these messages; what their fields point to is not touched.
+func RecycleWorkRequest(m *queuepb.WorkRequest) {
+	if len(m.Settlements) > 0 {
+		list := m.Settlements
+		settlements.Put(&list)
+	}
+	m.Settlements = nil
+}
+
+func someSettlements(n int) []*queuepb.Settlement {
+	if n == 0 {
+		return nil
+	}
+	var list []*queuepb.Settlement
+	if recycled, ok := settlements.Get().(*[]*queuepb.Settlement); ok {
+		list = *recycled
+	}
+	for _, m := range list[:min(n, len(list))] {
+		m.Reset()
+	}
+	if missing := n - len(list); missing > 0 {
+		slab := make([]queuepb.Settlement, missing)
+		for i := range slab {
+			list = append(list, &slab[i])
+		}
+	}
+	return list[:n]
+}
+
+func decodeWorkRequest(b []byte, m *queuepb.WorkRequest) bool {
+	const items = byte(WorkRequestSettlements)<<3 | bytesType
+	n, ok := count(b, items)
+	if !ok {
+		return false
+	}
+	m.Reset()
+	m.Settlements = someSettlements(n)
+	g := group{bytesMax: newTaskGroupBytes}
+	n = 0
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		switch tag {
+		case 1<<3 | bytesType:
+			if m.Open == nil {
+				m.Open = &queuepb.WorkOpen{}
+			}
+			ok = merge.Unmarshal(b[next-int(v):next:next], m.Open) == nil
+		case byte(WorkRequestCredits)<<3 | integerType:
+			m.Credits = uint32(v)
+		case byte(WorkRequestFrame)<<3 | integerType:
+			m.Frame = v
+		case items:
+			ok = decodeSettlement(g.element(b, next-int(v), next), m.Settlements[n])
+			n++
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+		i = next
+	}
+	return true
+}
+
+func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		ok = true
+		switch tag {
+		case 1<<3 | bytesType:
+			m.Id, ok = text(b[next-int(v) : next : next])
+		case 2<<3 | integerType:
+			m.Token = v
+		case 3<<3 | integerType:
+			m.Action = queuepb.SettleAction(v)
+		case 4<<3 | bytesType:
+			m.Error, ok = text(b[next-int(v) : next : next])
+		case 5<<3 | integerType:
+			m.DelayMs = v
+		case 6<<3 | integerType:
+			m.LeaseMs = v
+		case 7<<3 | bytesType:
+			m.Result = b[next-int(v) : next : next]
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// What the tasks of a pushed message share: memory for their texts and payloads, and messages.
+const (
+	taskGroupBytes = 4 << 10
+	taskGroup      = 16
+)
+
+func decodeWorkResponse(b []byte, m *queuepb.WorkResponse) bool {
+	const tasks, answers = 1<<3 | bytesType, 2<<3 | bytesType
+	nTasks, ok := count(b, tasks)
+	if !ok {
+		return false
+	}
+	nAnswers, _ := count(b, answers)
+	oldTasks, oldAnswers := m.Tasks[:0], m.Answers[:0]
+	m.Reset()
+	m.Answers = refill(oldAnswers, nAnswers)
+	if nTasks > 0 {
+		m.Tasks = oldTasks
+	}
+	nAnswers = 0
+	g := group{bytesMax: taskGroupBytes}
+	var slab []queuepb.Task
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		switch tag {
+		case tasks:
+			if len(slab) == 0 {
+				slab = make([]queuepb.Task, min(nTasks-len(m.Tasks), taskGroup))
+			}
+			t := &slab[0]
+			slab = slab[1:]
+			m.Tasks = append(m.Tasks, t)
+			ok = decodeTask(g.element(b, next-int(v), next), t)
+		case answers:
+			ok = decodeSettleAnswer(b[next-int(v):next:next], m.Answers[nAnswers])
+			nAnswers++
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+		i = next
+	}
+	return true
+}
+
+func decodeTask(b []byte, m *queuepb.Task) (ok bool) {
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		if next < 0 {
+			return false
+		}
+		i = next
+		ok = true
+		switch tag {
+		case 1<<3 | bytesType:
+			m.Id, ok = text(b[next-int(v) : next : next])
+		case 2<<3 | bytesType:
+			m.Tenant, ok = text(b[next-int(v) : next : next])
+		case 3<<3 | bytesType:
+			m.Queue, ok = text(b[next-int(v) : next : next])
+		case 4<<3 | integerType:
+			m.Priority = uint32(v)
+		case 5<<3 | bytesType:
+			m.Payload = b[next-int(v) : next : next]
+		case 6<<3 | integerType:
+			m.Attempt = uint32(v)
+		case 7<<3 | integerType:
+			m.MaxAttempts = uint32(v)
+		case 8<<3 | integerType:
+			m.Token = v
+		case 9<<3 | integerType:
+			m.LeaseExpiresAtMs = int64(v)
+		case 10<<3 | integerType:
+			m.EnqueuedAtMs = int64(v)
+		case 11<<3 | integerType:
+			m.State = queuepb.TaskState(v)
+		case 12<<3 | integerType:
+			m.DueAtMs = int64(v)
+		case 13<<3 | bytesType:
+			m.LastError, ok = text(b[next-int(v) : next : next])
+		case 14<<3 | integerType:
+			m.ExpiresAtMs = int64(v)
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func decodeSettleAnswer(b []byte, m *queuepb.SettleAnswer) bool {
+	m.Reset()
+	ok := true
+	for i := 0; i < len(b); {
+		tag, v, next := read(b, i)
+		if next < 0 {
+			return false
+		}
+		switch tag {
+		case 1<<3 | integerType:
+			m.Frame = v
+		case 2<<3 | bytesType:
+			m.Errors, ok = appendError(m.Errors, b[next-int(v):next:next])
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+		i = next
+	}
+	return true
+}
