@@ -230,19 +230,41 @@ func TestSeries(t *testing.T) {
 	assert.GreaterOrEqual(t, r.Metrics[result.DiskMBMax].Median, r.Metrics[result.DiskMBEnd].Median)
 }
 
-// The same load through plain calls.
-func TestUnaryDriver(t *testing.T) {
+// The same load through plain calls, over gRPC and REST, with the token that the server wants.
+func TestPlainCalls(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
-	s.Workload.Driver = "unary"
-	s.Workload.Tenants, s.Workload.Queues, s.Workload.Connections = 2, 2, 2
-	e := execute(t, s, real(t))
-	r := e.result
-	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
-	assert.Positive(t, r.Rounds[0].Cycles)
-	sets := r.Metrics[result.StorageSetsPerCycle].Median
-	assert.Positive(t, sets, "the server counts what it does with its store")
-	assert.Less(t, sets, 100.0)
+	for _, driver := range []string{"unary", "rest"} {
+		for _, batch := range []int{1, 64} {
+			t.Run(fmt.Sprintf("%s batch=%d", driver, batch), func(t *testing.T) {
+				t.Parallel()
+				s := patient(small())
+				s.Workload.Driver, s.Workload.Batch = driver, batch
+				s.Workload.Tenants, s.Workload.Queues, s.Workload.Connections = 2, 2, 2
+				e := execute(t, s, real(t))
+				r := e.result
+				require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+				assert.Positive(t, r.Rounds[0].Cycles)
+				sets := r.Metrics[result.StorageSetsPerCycle].Median
+				assert.Positive(t, sets, "the server counts what it does with its store")
+				assert.Less(t, sets, 100.0)
+			})
+		}
+	}
+}
+
+func TestShardedTopology(t *testing.T) {
+	t.Parallel()
+	for _, driver := range []string{"stream", "unary"} {
+		t.Run(driver, func(t *testing.T) {
+			t.Parallel()
+			s := patient(small())
+			s.Topology.Kind, s.Topology.Shards = "sharded", 4
+			s.Workload.Driver, s.Workload.Queues = driver, 3
+			r := execute(t, s, real(t)).result
+			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+			assert.Positive(t, r.Rounds[0].Cycles)
+		})
+	}
 }
 
 func TestDriverThatTheServerHasNoPlaceFor(t *testing.T) {

@@ -68,7 +68,7 @@ func actServer(mode string) {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
 	data := flags.String("data", "", "")
 	listen := flags.String("listen", "", "")
-	_ = flags.String("http", "", "")
+	http := flags.String("http", "", "")
 	admin := flags.String("admin", "", "")
 	durability := flags.String("durability", "", "")
 	interval := flags.Duration("sync-interval", 0, "")
@@ -90,7 +90,7 @@ func actServer(mode string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
-	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: os.Getenv("QUEUED_HTTP"), Admin: serveAdmin(mode, *admin)}
+	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: *http, Admin: serveAdmin(mode, *admin)}
 	if clients.Addr().Network() == "tcp" {
 		at.Listen[0] = clients.Addr().String()
 	}

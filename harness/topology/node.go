@@ -40,9 +40,7 @@ func startNode(config Config, place folders, args []string, logMode int) (*Node,
 		return nil, fmt.Errorf("make the server's log: %w", err)
 	}
 	command := append([]string{config.Binary}, args...)
-	// REST on a port of the system's choice: the server's own default would be the same for all. One that does not
-	// know the variable ignores it.
-	env := append(slices.Clip(config.Env), "QUEUED_HTTP=127.0.0.1:0")
+	env := slices.Clip(config.Env)
 	if procs := config.Topology.Procs; procs > 0 {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", procs))
 	}
