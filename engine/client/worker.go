@@ -22,10 +22,13 @@ const workFramesMax = 3
 
 // WorkerConfig says what a worker session takes.
 type WorkerConfig struct {
-	Tenant string        // "" means "default"
-	Queues []string      // to draw from, in turn
-	Slots  int           // how many tasks the session holds, leased and not settled, at most; 1 to 65,536
-	Lease  time.Duration // 0: each task's own, or the server's default
+	Tenant string   // "" means "default"
+	Queues []string // to draw from
+	// Weights says how the queues share the slots while all have ready tasks: one weight, 1 to 100, for each queue, or
+	// none for equal shares.
+	Weights []uint32
+	Slots   int           // how many tasks the session holds, leased and not settled, at most; 1 to 65,536
+	Lease   time.Duration // 0: each task's own, or the server's default
 }
 
 // Worker is a session that claims and settles over one stream. It is safe for concurrent use.
@@ -54,7 +57,7 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 	if err == nil {
 		err = stream.Send(&queuepb.WorkRequest{
 			Open: &queuepb.WorkOpen{
-				Tenant: config.Tenant, Queues: config.Queues, LeaseMs: uint64(config.Lease.Milliseconds()),
+				Tenant: config.Tenant, Queues: config.Queues, Weights: config.Weights, LeaseMs: uint64(config.Lease.Milliseconds()),
 			},
 			Credits: uint32(config.Slots),
 		})
@@ -96,6 +99,7 @@ func (w *Worker) TryReceive() (*queuepb.Task, bool) { return w.tasks.tryReceive(
 // settling says how the items of a call are settled.
 type settling struct {
 	action  queuepb.SettleAction
+	result  []byte
 	error   string
 	delayMs uint64
 	leaseMs uint64
@@ -105,6 +109,12 @@ type settling struct {
 // says that the lease had expired.
 func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
+}
+
+// CompleteWith is Complete with what came of the task, at most 256 KiB unless the server says otherwise. The server
+// keeps it if the task, or its queue, has a result retention. The result must not change until the call has returned.
+func (w *Worker) CompleteWith(ctx context.Context, t *queuepb.Task, result []byte) error {
+	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE, result: result})
 }
 
 // CompleteBatch settles up to 1,000 tasks in one frame; errs and err are as for Producer.EnqueueBatch.
@@ -140,7 +150,7 @@ func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duratio
 }
 
 func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) error {
-	c := w.batcher.single(t, len(how.error))
+	c := w.batcher.single(t, len(how.error)+len(how.result))
 	c.how = how
 	errs, err := w.settle(ctx, c)
 	if err == nil && errs != nil {
@@ -166,7 +176,9 @@ func (w *Worker) settle(ctx context.Context, c *call[*queuepb.Task]) ([]error, e
 
 // encodeSettlements adds a call's settlements to a frame.
 func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
-	m := queuepb.Settlement{Action: c.how.action, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs}
+	m := queuepb.Settlement{
+		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
+	}
 	for _, t := range c.items {
 		m.Id, m.Token = sendable(t.GetId()), t.GetToken()
 		if err := f.Message(wire.WorkRequestSettlements, &m); err != nil {

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// resultWait is how long one call of AwaitResult waits at the server: its own limit is a minute.
+const resultWait = 30 * time.Second
+
+// AwaitResult waits until a task is done or dead, or ctx ends. The answer's state says which; a done task has its
+// result while that is kept. The error is ErrNotFound if nothing is known of the task, or no longer, and for a done
+// task whose result is not kept. tenant is "" for the token's.
+func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.AwaitResultResponse, error) {
+	for {
+		wait := resultWait
+		if deadline, ok := ctx.Deadline(); ok {
+			wait = min(wait, max(0, time.Until(deadline)))
+		}
+		r, err := c.api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: tenant, Id: id, WaitMs: uint64(wait.Milliseconds())})
+		if err != nil {
+			if status.Code(err) == codes.NotFound {
+				return nil, fmt.Errorf("%w: %s", ErrNotFound, status.Convert(err).Message())
+			}
+			return nil, fmt.Errorf("await the result of task %s: %w", id, err)
+		}
+		switch r.GetState() {
+		case queuepb.TaskState_TASK_STATE_DONE, queuepb.TaskState_TASK_STATE_DEAD:
+			return r, nil
+		default: // it goes on
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+}
