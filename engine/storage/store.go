@@ -60,6 +60,9 @@ const (
 // Store is one shard's keyspace. It is safe for concurrent use; each Batch is not.
 type Store struct {
 	db       *pebble.DB
+	fs       vfs.FS // below what Durability does with the log
+	dir      string
+	readOnly bool
 	deferred *deferredSync
 	count    counters
 }
@@ -86,11 +89,11 @@ func (s *Store) Counters() Counters {
 
 // Open opens the store in a folder, which it makes if need be. One process at a time may hold it.
 func Open(dir string, o Options) (*Store, error) {
-	s := &Store{}
 	fs := o.FS
 	if fs == nil {
 		fs = vfs.Default
 	}
+	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly}
 	switch o.Durability {
 	case Sync:
 	case Interval:
@@ -115,6 +118,9 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
+	}
+	if err := breakSeal(s.fs, dir, o.ReadOnly); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.closeDeferred())
 	}
 	db, err := pebble.Open(dir, &pebble.Options{
 		FS: fs,
@@ -148,7 +154,11 @@ func (s *Store) NewBatch() *Batch {
 // Checkpoint writes a consistent copy of the store into a folder that must not exist, with all that was
 // committed before the call.
 func (s *Store) Checkpoint(dir string) error {
-	if err := s.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
+	err := s.db.Checkpoint(dir, pebble.WithFlushedWAL())
+	if err == nil {
+		err = seal(s.fs, dir)
+	}
+	if err != nil {
 		return fmt.Errorf("write a checkpoint to %s: %w", dir, err)
 	}
 	return nil
@@ -156,8 +166,11 @@ func (s *Store) Checkpoint(dir string) error {
 
 // Close flushes what is under way and closes the store. No batch may be in use.
 func (s *Store) Close() error {
-	err := s.db.Close()
-	return errors.Join(err, s.closeDeferred())
+	err := errors.Join(s.db.Close(), s.closeDeferred())
+	if err == nil && !s.readOnly {
+		err = seal(s.fs, s.dir)
+	}
+	return err
 }
 
 func (s *Store) closeDeferred() error {

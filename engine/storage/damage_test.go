@@ -1,0 +1,272 @@
+package storage
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	pebblelog "github.com/cockroachdb/pebble/v2/record"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// dump is all that a store holds, byte for byte.
+func dump(s *Store) (out string, err error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{})
+	if err != nil {
+		return "", err
+	}
+	defer closeAfter(it, &err)
+	var b strings.Builder
+	for ok := it.First(); ok; ok = it.Next() {
+		v, err := it.ValueAndErr()
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%x=%x\n", it.Key(), v)
+	}
+	return b.String(), it.Error()
+}
+
+// closedStore makes a store whose records are in tables and in a log, and closes it.
+func closedStore(t *testing.T) (fs *vfs.MemFS, content string) {
+	t.Helper()
+	fs = vfs.NewCrashableMem()
+	s := open(t, fs, Options{})
+	b := s.NewBatch()
+	put := func(from, n uint64) {
+		for seq := from; seq < from+n; seq++ {
+			ref := queue.Ref{Queue: 1, Priority: uint8(seq % 3), Seq: seq}
+			b.PutTask(ref, queue.Task{Payload: fmt.Appendf(nil, "payload of %d", seq), Extras: &queue.Extras{RetentionMs: seq}})
+			b.PutProgress(ref, queue.Progress{Attempts: 1, Token: seq})
+			b.PutDue(ref, queue.Due{DueAtMs: int64(seq)})
+			b.PutAttempt(ref, 1, queue.Attempt{Error: "oops"})
+			b.PutExpiry(ref, int64(seq))
+			b.PutKey(1, fmt.Sprint(seq), 1_000, queue.KeyRef{Ref: ref})
+			b.PutResult(ref, 2_000, queue.Result{Value: []byte("done")})
+			b.PutLease(seq, []queue.LeaseRef{{Ref: ref, Attempt: 1}})
+		}
+		b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "q", NextSeq: from + n})
+		b.PutMeta(queue.Meta{NextBatch: from})
+		b.PutSystem("token", []byte("secret"))
+		c, err := b.Submit()
+		require.NoError(t, err)
+		require.NoError(t, c.Wait())
+	}
+	put(0, 60)
+	require.NoError(t, s.db.Flush())
+	put(60, 20)
+	require.NoError(t, s.db.Flush())
+	put(80, 10)
+	content, err := dump(s)
+	require.NoError(t, err)
+	closeStore(t, s)
+	return fs, content
+}
+
+func bytesOf(t *testing.T, fs vfs.FS, name string) []byte {
+	t.Helper()
+	f, err := fs.Open(name)
+	require.NoError(t, err)
+	all, err := io.ReadAll(f)
+	require.NoError(t, errors.Join(err, f.Close()))
+	return all
+}
+
+func cloned(fs *vfs.MemFS) *vfs.MemFS {
+	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+}
+
+// damaged returns a copy of a file system in which one bit of a file is flipped.
+func damaged(t *testing.T, fs *vfs.MemFS, name string, bit int) vfs.FS {
+	t.Helper()
+	copied := cloned(fs)
+	all := bytesOf(t, copied, name)
+	all[bit/8] ^= 1 << (bit % 8)
+	f, err := copied.Create(name, vfs.WriteCategoryUnspecified)
+	require.NoError(t, err)
+	_, err = f.Write(all)
+	require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
+	return copied
+}
+
+// readAll opens a store and reads all of it.
+func readAll(fs vfs.FS) (content string, err error) {
+	s, err := Open("shard", Options{FS: fs, Durability: Sync, Fatal: func(string) {}}) // the read fails too
+	if err != nil {
+		return "", err
+	}
+	defer closeAfter(s, &err)
+	return dump(s)
+}
+
+// places are the bytes of a file that are damaged one at a time: all that are said to matter most, those at its
+// beginning and end, and some of the others; all of them with PRONY_DAMAGE=all.
+func places(size int) (out []int) {
+	r := rand.New(rand.NewPCG(1, uint64(size)))
+	for i := range size {
+		if os.Getenv("PRONY_DAMAGE") == "all" || i < 40 || i >= size-100 || r.IntN(size) < 100 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// A flipped bit anywhere in the files of a closed store is found when the store is opened or read, and the damaged
+// file is named. What is read without an error is what was written.
+func TestDamageIsFoundAndNamed(t *testing.T) {
+	fs, content := closedStore(t)
+	names, err := fs.List("shard")
+	require.NoError(t, err)
+	kinds := map[string]int{}
+	flips, found := 0, 0
+	for _, name := range names {
+		kinds[strings.TrimLeft(name, "0123456789")]++
+		path := fs.PathJoin("shard", name)
+		for _, at := range places(len(bytesOf(t, fs, path))) {
+			flips++
+			got, err := readAll(damaged(t, fs, path, at*8+at%8))
+			if err != nil {
+				found++
+				require.ErrorContains(t, err, strings.TrimSuffix(name, ".sst"), "byte %d of %s", at, name)
+				continue
+			}
+			require.Equal(t, content, got, "byte %d of %s", at, name)
+		}
+	}
+	require.GreaterOrEqual(t, kinds[".sst"], 1)
+	require.GreaterOrEqual(t, kinds[".log"], 1)
+	t.Logf("%d bits flipped in the files %v: %d found, the others change nothing", flips, names, found)
+}
+
+// A table, or the log, that is missing or cut short is named too.
+func TestMissingAndCutFilesAreNamed(t *testing.T) {
+	fs, _ := closedStore(t)
+	names, err := fs.List("shard")
+	require.NoError(t, err)
+	for _, name := range names {
+		path := fs.PathJoin("shard", name)
+		size := len(bytesOf(t, fs, path))
+		if size == 0 || name == sealName {
+			continue
+		}
+		for cut, change := range map[string]func(vfs.FS) error{
+			"missing": func(fs vfs.FS) error { return fs.Remove(path) },
+			"cut": func(fs vfs.FS) error {
+				all := bytesOf(t, fs, path)
+				f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
+				require.NoError(t, err)
+				_, err = f.Write(all[:size-1])
+				return errors.Join(err, f.Sync(), f.Close())
+			},
+		} {
+			copied := cloned(fs)
+			require.NoError(t, change(copied))
+			_, err := readAll(copied)
+			require.ErrorContains(t, err, name, cut)
+			require.ErrorContains(t, err, "restore a backup")
+		}
+	}
+}
+
+// The seal is there while the store is closed, and only then; a store without one opens.
+func TestSealIsOfAClosedStore(t *testing.T) {
+	fs, content := closedStore(t)
+	has := func() bool {
+		_, err := fs.Stat("shard/" + sealName)
+		return err == nil
+	}
+	require.True(t, has())
+	s := open(t, fs, Options{})
+	require.False(t, has())
+	require.NoError(t, s.Checkpoint("copy"))
+	_, err := fs.Stat("copy/" + sealName)
+	require.NoError(t, err)
+	closeStore(t, s)
+	require.True(t, has())
+	require.NoError(t, fs.Remove("shard/"+sealName))
+	got, err := readAll(fs)
+	require.NoError(t, err)
+	require.Equal(t, content, got)
+}
+
+// A manifest that is damaged before its end is found also when the store was not closed in order. Its last record
+// may have been cut off by the crash: then the store opens as it was before.
+func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, fs, Options{})
+	putSeq(t, s, 0)
+	for seq := range uint64(3) {
+		putSeq(t, s, seq+1)
+		require.NoError(t, s.db.Flush())
+	}
+	crashed := cloned(fs)
+	closeStore(t, s)
+	name, err := atomicfs.ReadMarker(crashed, "shard", "manifest")
+	require.NoError(t, err)
+	path := "shard/" + name
+	all := bytesOf(t, crashed, path)
+	var records []int // where they begin
+	for at := 0; at < len(all); {
+		_, end, ok := chunk(all, at)
+		require.True(t, ok)
+		records = append(records, at)
+		at = end
+	}
+	require.Greater(t, len(records), 3)
+	last := records[len(records)-1]
+	for at := range all {
+		_, err := readAll(damaged(t, crashed, path, at*8+at%8))
+		if at < last {
+			require.ErrorContains(t, err, path+" is damaged at byte", "byte %d", at)
+		}
+	}
+	for cut := last; cut <= len(all); cut++ {
+		_, damaged := damagedRecord(all[:cut])
+		require.False(t, damaged)
+	}
+	got, err := readAll(crashed)
+	require.NoError(t, err)
+	require.NotEmpty(t, got)
+}
+
+// The manifest's blocks are not always full: what is left of one is not taken for damage.
+func TestRecordsOfManyBlocksAreRead(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var b bytes.Buffer
+		w := pebblelog.NewWriter(&b)
+		var begins []int
+		for range rapid.IntRange(1, 8).Draw(t, "records") {
+			begins = append(begins, b.Len())
+			size := rapid.SampledFrom([]int{1, 100, logBlock - 20, logBlock - logHeader, logBlock, 3 * logBlock}).Draw(t, "bytes")
+			_, err := w.WriteRecord(make([]byte, size+rapid.IntRange(0, 12).Draw(t, "more")))
+			require.NoError(t, err)
+			require.NoError(t, w.Flush())
+		}
+		require.NoError(t, w.Close())
+		all := b.Bytes()
+		_, damaged := damagedRecord(all)
+		require.False(t, damaged)
+		if len(begins) == 1 {
+			return
+		}
+		at := rapid.IntRange(0, begins[len(begins)-1]-1).Draw(t, "damaged byte")
+		all[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		where, damaged := damagedRecord(all)
+		if damaged { // else it is a byte that says nothing: the unused end of a block
+			require.LessOrEqual(t, where, at)
+			return
+		}
+		require.Zero(t, all[at]&(all[at]-1), "byte %d was zero", at)
+	})
+}

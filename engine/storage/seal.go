@@ -1,0 +1,158 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A store that was closed in order is sealed: a file says what the log, the manifest and the other files of the
+// store were then, and is checked and taken away when the store is opened. Pebble can't tell a damaged end of
+// its log, or of its manifest, from one that was never written, and goes on from what was before it. Tables have
+// checksums of their own; the seal says how long they are.
+const (
+	sealName  = "SEAL"
+	sealTitle = "queued store seal 1"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sealed says whether the seal covers a file.
+func sealed(name string) bool { return name != "LOCK" && !strings.HasPrefix(name, sealName) }
+
+// seal seals the closed store in a folder.
+func seal(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("seal the store: %w", err)
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, sealTitle)
+	for _, name := range names {
+		if !sealed(name) {
+			continue
+		}
+		is, err := describe(fs, dir, name)
+		if err != nil {
+			return fmt.Errorf("seal the store: %w", err)
+		}
+		fmt.Fprintln(&b, is)
+	}
+	fmt.Fprintf(&b, "%08x\n", crc32.Checksum([]byte(b.String()), castagnoli))
+	if err := writeFile(fs, dir, sealName, b.String()); err != nil {
+		return fmt.Errorf("seal the store: %w", err)
+	}
+	return nil
+}
+
+// describe is a line of the seal: a file's length and checksum, and its name.
+func describe(fs vfs.FS, dir, name string) (line string, err error) {
+	path := fs.PathJoin(dir, name)
+	if strings.HasSuffix(name, ".sst") {
+		info, err := fs.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d - %s", info.Size(), name), nil
+	}
+	f, err := fs.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer closeAfter(f, &err)
+	sum := crc32.New(castagnoli)
+	n, err := io.Copy(sum, f)
+	return fmt.Sprintf("%d %08x %s", n, sum.Sum32(), name), err
+}
+
+func writeFile(fs vfs.FS, dir, name, text string) error {
+	temp, path := fs.PathJoin(dir, name+".new"), fs.PathJoin(dir, name)
+	f, err := fs.Create(temp, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(f, text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := fs.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(fs, dir)
+}
+
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// breakSeal checks the seal of a store that is about to be opened, and takes it away unless the store is only read.
+// A store that was not closed in order, or is new, has none.
+func breakSeal(fs vfs.FS, dir string, readOnly bool) error {
+	path := fs.PathJoin(dir, sealName)
+	text, err := readFile(fs, path)
+	if errors.Is(err, os.ErrNotExist) {
+		return checkManifest(fs, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("read the store's seal: %w", err)
+	}
+	if err := checkSeal(fs, dir, text); err != nil {
+		return fmt.Errorf("%w: restore a backup, or remove %s to open what is left", err, path)
+	}
+	if readOnly {
+		return nil
+	}
+	// It must be gone before anything changes.
+	if err := fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("break the store's seal: %w", err)
+	}
+	if err := syncDir(fs, dir); err != nil {
+		return fmt.Errorf("break the store's seal: %w", err)
+	}
+	return nil
+}
+
+func checkSeal(fs vfs.FS, dir, text string) error {
+	lines := strings.SplitAfter(text, "\n")
+	if len(lines) < 3 || lines[0] != sealTitle+"\n" {
+		return fmt.Errorf("the file %s is damaged", sealName)
+	}
+	body, sum := strings.Join(lines[:len(lines)-2], ""), lines[len(lines)-2]
+	if sum+lines[len(lines)-1] != fmt.Sprintf("%08x\n", crc32.Checksum([]byte(body), castagnoli)) {
+		return fmt.Errorf("the file %s is damaged", sealName)
+	}
+	for _, was := range lines[1 : len(lines)-2] {
+		was = strings.TrimSuffix(was, "\n")
+		name := was[strings.LastIndexByte(was, ' ')+1:]
+		is, err := describe(fs, dir, name)
+		if err != nil {
+			return fmt.Errorf("a file of the closed store can't be read: %w", err)
+		}
+		if is != was {
+			return fmt.Errorf("the file %s is not what it was when the store was closed: it is damaged", name)
+		}
+	}
+	return nil
+}
+
+func readFile(fs vfs.FS, path string) (text string, err error) {
+	f, err := fs.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer closeAfter(f, &err)
+	all, err := io.ReadAll(f)
+	return string(all), err
+}
