@@ -154,6 +154,7 @@ func TestAFailedShardFailsTheNode(t *testing.T) {
 		enqueue(ctx, t, c, task("q", "0"))
 		enqueue(ctx, t, c, task("q", "1"))
 	})
+	require.NoError(t, os.Remove(filepath.Join(dir, "shards", "0001", "SEAL")), "what is changed here, its seal would tell of")
 	db, err := pebble.Open(filepath.Join(dir, "shards", "0001"), &pebble.Options{Logger: quiet{t}})
 	require.NoError(t, err)
 	require.NoError(t, db.Set([]byte{'t', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, []byte{99}, pebble.Sync))

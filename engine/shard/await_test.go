@@ -187,6 +187,7 @@ func TestAwaitIsNotAnsweredBeforeTheEndIsDurable(t *testing.T) {
 	f.stats()
 	disk.held.Store(true)
 	disk.failing.Store(true)
+	f.broken.Store(true)
 	settled := f.settleLater(ds[0], queue.Settlement{Action: queue.Complete})
 	receive(t, disk.entered)
 	during := f.await(ds[1].Ref)

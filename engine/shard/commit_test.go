@@ -118,6 +118,7 @@ func TestFailedCommitAnswersWithTheError(t *testing.T) {
 
 	disk.held.Store(true)
 	disk.failing.Store(true)
+	f.broken.Store(true)
 	first := f.enqueueLater(newTasks("q", 1)...)
 	receive(t, disk.entered)
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1})
@@ -158,6 +159,7 @@ func TestUnreadableStoreStopsTheShard(t *testing.T) {
 	ref := f.enqueue(newTasks("q", 2)...)[1]
 	f.stop()
 
+	require.NoError(t, fs.Remove("shard/SEAL"), "what is changed here, its seal would tell of")
 	db, err := pebble.Open("shard", &pebble.Options{FS: fs, Logger: quiet{t}})
 	require.NoError(t, err)
 	key := []byte{'t', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}

@@ -3,6 +3,7 @@ package storage
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -333,4 +334,54 @@ func TestFailedFsyncOfIntervalFailsLaterCommits(t *testing.T) {
 	require.ErrorContains(t, err, "fsync of the log")
 	toggle.Off()
 	assert.Error(t, s.Close())
+}
+
+// A failed fsync in the background ends the process at once, also when nobody commits any more.
+func TestFailedFsyncOfIntervalIsFatalAtOnce(t *testing.T) {
+	var fatal failures
+	toggle, fs := failing(vfs.NewMem(), isLogSync)
+	s := open(t, fs, Options{Durability: Interval, SyncInterval: time.Millisecond, Fatal: fatal.add})
+	putSeq(t, s, 0)
+	toggle.On()
+	putSeqs := func() bool { // until the log has something that the background fsyncs
+		if !fatal.any() {
+			b := s.NewBatch()
+			b.PutTask(seqRef(1), queue.Task{})
+			if c, err := b.Submit(); err == nil && c.Wait() == nil {
+				require.Eventually(t, fatal.any, waitMost, waitStep)
+			}
+		}
+		return fatal.any()
+	}
+	require.True(t, putSeqs())
+	assert.Contains(t, fatal.all[0], "fsync shard/")
+	toggle.Off()
+	assert.Error(t, s.Close())
+}
+
+// A checkpoint that can't be written fails alone: it may be on another disk.
+func TestFailedCheckpointLeavesTheStoreAlone(t *testing.T) {
+	inCopy := func(kind ...errorfs.OpKind) func(errorfs.Op) bool {
+		return func(op errorfs.Op) bool { return strings.HasPrefix(op.Path, "copy") && slices.Contains(kind, op.Kind) }
+	}
+	for name, which := range map[string]func(errorfs.Op) bool{
+		"folder": inCopy(errorfs.OpMkdirAll),
+		"create": inCopy(errorfs.OpCreate, errorfs.OpLink),
+		"write":  inCopy(errorfs.OpFileWrite),
+		"fsync":  inCopy(errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo),
+	} {
+		t.Run(name, func(t *testing.T) {
+			toggle, fs := failing(vfs.NewMem(), which)
+			s := open(t, fs, Options{})
+			putSeq(t, s, 0)
+			require.NoError(t, s.db.Flush())
+			putSeq(t, s, 1)
+			toggle.On()
+			require.ErrorIs(t, s.Checkpoint("copy"), errorfs.ErrInjected)
+			toggle.Off()
+			putSeq(t, s, 2)
+			closeStore(t, s)
+			require.Equal(t, uint64(3), count(present(t, fs, 3)))
+		})
+	}
 }

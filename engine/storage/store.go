@@ -94,6 +94,11 @@ func Open(dir string, o Options) (*Store, error) {
 		fs = vfs.Default
 	}
 	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly}
+	logger := pebbleLog{log: o.Log, fatal: o.Fatal}
+	if logger.log == nil {
+		logger.log = slog.New(slog.DiscardHandler)
+	}
+	fs = &failStopFS{FS: fs, dir: dir, failed: logger.stop}
 	switch o.Durability {
 	case Sync:
 	case Interval:
@@ -107,10 +112,6 @@ func Open(dir string, o Options) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", o.Durability, Sync, Interval, None)
 	}
-	logger := pebbleLog{log: o.Log, fatal: o.Fatal}
-	if logger.log == nil {
-		logger.log = slog.New(slog.DiscardHandler)
-	}
 	cache := o.Cache
 	if cache == nil {
 		cache = NewCache(DefaultCacheBytes)
@@ -122,7 +123,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := breakSeal(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.closeDeferred())
 	}
-	db, err := pebble.Open(dir, &pebble.Options{
+	db, err := openPebble(dir, &pebble.Options{
 		FS: fs,
 		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
 		// a log of Interval or None that lost its end with the power would be taken for corrupt.
@@ -144,6 +145,16 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s.db = db
 	return s, nil
+}
+
+// openPebble turns Pebble's panic, which is how it answers a failed fsync of a folder, into an error.
+func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("sync the folder: %v", p)
+		}
+	}()
+	return pebble.Open(dir, o)
 }
 
 // NewBatch returns an empty batch.
@@ -216,8 +227,9 @@ func (l pebbleLog) Errorf(format string, args ...any) {
 	l.log.Error("pebble: " + fmt.Sprintf(format, args...))
 }
 
-func (l pebbleLog) Fatalf(format string, args ...any) {
-	problem := fmt.Sprintf(format, args...)
+func (l pebbleLog) Fatalf(format string, args ...any) { l.stop(fmt.Sprintf(format, args...)) }
+
+func (l pebbleLog) stop(problem string) {
 	l.log.Error("the store failed, stopping at once: nothing is acknowledged that is not stored", "problem", problem)
 	if l.fatal != nil {
 		l.fatal(problem)

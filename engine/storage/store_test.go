@@ -8,12 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/engine/queue"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open opens a store in "shard" on a file system; the test closes it.
 func open(t *testing.T, fs vfs.FS, o Options) *Store {

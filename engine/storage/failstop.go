@@ -1,0 +1,81 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// failStopFS ends the process at the first write or fsync in the store's folder that fails. What the disk holds is
+// not known from then on, and an fsync that is tried again may report success for pages that the system threw
+// away. Pebble itself tries some of these again, and answers others with a panic in the middle of its locks.
+type failStopFS struct {
+	vfs.FS
+	dir    string
+	failed func(problem string)
+}
+
+// check passes an error on, after the process should have ended with it.
+func (fs *failStopFS) check(what, name string, err error) error {
+	if err != nil && strings.HasPrefix(name, fs.dir) { // a checkpoint is written elsewhere, and may fail alone
+		fs.failed(fmt.Sprintf("%s %s: %v", what, name, err))
+	}
+	return err
+}
+
+func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, error) {
+	if fs.check(what, name, err) != nil {
+		return f, err
+	}
+	return &failStopFile{File: f, fs: fs, name: name}, nil
+}
+
+func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := fs.FS.Create(name, c)
+	return fs.wrap("create", name, f, err)
+}
+
+func (fs *failStopFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	f, err := fs.FS.ReuseForWrite(oldname, newname, c)
+	return fs.wrap("reuse a file as", newname, f, err)
+}
+
+func (fs *failStopFS) Rename(oldname, newname string) error {
+	return fs.check("rename a file to", newname, fs.FS.Rename(oldname, newname))
+}
+
+func (fs *failStopFS) OpenDir(name string) (vfs.File, error) {
+	f, err := fs.FS.OpenDir(name)
+	if err != nil { // a folder that is not there yet is made
+		return nil, err
+	}
+	return &failStopFile{File: f, fs: fs, name: name}, nil
+}
+
+func (fs *failStopFS) Unwrap() vfs.FS { return fs.FS }
+
+type failStopFile struct {
+	vfs.File
+	fs   *failStopFS
+	name string
+}
+
+func (f *failStopFile) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b)
+	return n, f.fs.check("write", f.name, err)
+}
+
+func (f *failStopFile) WriteAt(b []byte, at int64) (int, error) {
+	n, err := f.File.WriteAt(b, at)
+	return n, f.fs.check("write", f.name, err)
+}
+
+func (f *failStopFile) Sync() error { return f.fs.check("fsync", f.name, f.File.Sync()) }
+
+func (f *failStopFile) SyncData() error { return f.fs.check("fsync", f.name, f.File.SyncData()) }
+
+func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {
+	fullSync, err = f.File.SyncTo(length)
+	return fullSync, f.fs.check("fsync", f.name, err)
+}
