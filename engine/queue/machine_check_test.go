@@ -128,7 +128,7 @@ func (m *machine) checkProgress(task *modelTask, stored map[string]int) error {
 func (m *machine) checkExpiry(task *modelTask, stored map[string]int) error {
 	has := m.journal.expiries[dueEntry{task.ref, task.extras.ExpiresAtMs}]
 	may := task.dieByMs() != 0 && (task.waits() || task.phase == leased)
-	must := may && !(task.phase == leased && task.overdue(m.now))
+	must := may && (task.phase != leased || !task.overdue(m.now))
 	if has && !may || !has && must {
 		return fmt.Errorf("is in the index of times to live: %v", has)
 	}

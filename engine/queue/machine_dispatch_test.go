@@ -162,7 +162,7 @@ func (m *machine) dispatchOne(t *rapid.T) {
 
 func (m *machine) ownerOf(t *rapid.T, waiter *Waiter) *modelWaiter {
 	w, ok := waiter.Owner.(*modelWaiter)
-	if !ok || w.waiter != waiter || !slices.Contains(m.waiters, w) && !(w.gone && w.seen > 0) {
+	if !ok || w.waiter != waiter || !slices.Contains(m.waiters, w) && (!w.gone || w.seen == 0) {
 		t.Fatalf("a grant for someone who does not wait")
 	}
 	return w
