@@ -70,7 +70,6 @@ func (s *slot) flushCycle(now int64) {
 		s.finished += uint64(n)
 	default:
 		s.cycle.record(s.window.end-s.run.at, n)
-		s.late += uint64(n)
 	}
 }
 

@@ -28,7 +28,6 @@ type slot struct {
 	run          sameStart
 	cycles       uint64
 	finished     uint64 // tasks due inside the window of an open load that were completed inside it
-	late         uint64 // likewise, but completed after it
 	refused      Refusals
 	firstClaim   int64 // when the first claim returned, -1 if none did
 	lastComplete int64 // when the last completion was answered, -1 if none was

@@ -82,7 +82,7 @@ func TestPageOfASweep(t *testing.T) {
 	for _, says := range []string{">shards<", ">workers=8<", ">workers=64<", ">1<", ">4<", "durability none"} {
 		assert.Contains(t, sweep, says)
 	}
-	assert.Contains(t, files["fixture-latency.svg"], "shards=4, workers=64, n = ")
+	assert.Contains(t, files["fixture-latency.svg"], "shards=4, workers=64, n = 40,000<", "the two timed rounds of the point")
 	requireWholeTables(t, page)
 	for range 3 {
 		assert.Equal(t, files, rendered(t, r, hists))

@@ -71,6 +71,17 @@ scenario "operators" {
   phases { window = "5s" }
 }
 
+scenario "sums" {
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver    = "rest"
+    producers = 1
+    workers   = 1
+    arrivals  = rate(0.5 + peak)
+  }
+  phases { window = "5s" }
+}
+
 scenario "one-call" {
   topology "single" { durability = "none" }
   workload "main" {
