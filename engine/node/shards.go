@@ -13,8 +13,11 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// memTableBytesMin keeps the memtables of many shards large enough to work with.
-const memTableBytesMin = 2 << 20
+// What one shard would have, many share, but for so much that each can work.
+const (
+	memTableBytesMin = 2 << 20
+	inboxBytesMin    = 4 << 20
+)
 
 // openShards opens the stores of all shards at once, recovers what they hold, and starts the shards.
 func (n *Node) openShards(c Config) error {
@@ -26,16 +29,17 @@ func (n *Node) openShards(c Config) error {
 	}
 	var err error
 	n.shards, err = shard.NewGroup(n.stores, func(i int) shard.Options {
-		return shard.Options{Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Failed: func(err error) {
-			n.fail(fmt.Errorf("shard %d: %w", i, err))
-		}, Observe: n.metrics.commits(i)}
+		return shard.Options{
+			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Observe: n.metrics.commits(i),
+			InboxBytesMax: max(inboxBytesMin, shard.DefaultInboxBytesMax/c.Shards),
+			Failed:        func(err error) { n.fail(fmt.Errorf("shard %d: %w", i, err)) },
+		}
 	})
 	return err
 }
 
 func (n *Node) openStores(c Config) error {
 	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log}
-	// What one shard would have, all of them share.
 	o.Cache = storage.NewCache(storage.DefaultCacheBytes)
 	defer o.Cache.Close()
 	o.MemTableBytes = max(memTableBytesMin, storage.DefaultMemTableBytes/uint64(c.Shards))

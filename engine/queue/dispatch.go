@@ -21,6 +21,7 @@ type Waiter struct {
 	once     bool
 	credits  int
 	pool     Pool
+	states   int   // share the pool
 	starved  bool  // the pool had nothing left
 	drawn    bool  // is in State.drawn
 	bytes    int64 // of payloads, given and not sent
@@ -58,15 +59,16 @@ type Claim struct {
 	LeaseMs uint64   // 0: each task's own lease
 	Credit  int      // how many tasks it may have before it is given more credit
 	Once    bool     // the first grant is the only one
-	// Pool, if not nil, is where the waiter's credit comes from; Credit must be 0 then.
-	Pool Pool
+	// Pool, if not nil, is where the waiter's credit comes from; Credit must be 0 then. States is how many states share it.
+	Pool   Pool
+	States int
 	// BytesMax is about how many bytes of payloads it is given before it says that it sent some; 0 means 8 MiB.
 	BytesMax int64
 }
 
 // Subscribe makes a waiter.
 func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
-	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once, pool: c.Pool, bytesMax: orDefault(c.BytesMax, waiterBytesMax)}
+	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once, pool: c.Pool, states: c.States, bytesMax: orDefault(c.BytesMax, waiterBytesMax)}
 	for i, name := range c.Queues {
 		q, err := s.queue(c.Tenant, name)
 		if err != nil {
@@ -286,7 +288,7 @@ func (sub *subscription) allowance() int {
 			w.unit = max(1, min(quantum, w.credits/(2*len(w.subs))))
 		}
 		sub.round = w.round
-		sub.left = sub.weight * w.unit
+		sub.left = sub.share() * w.unit
 	}
 	return sub.left
 }

@@ -6,8 +6,9 @@ import "math"
 // for concurrent use and never block.
 type Pool interface {
 	// Take returns how many of n further tasks the waiter may be given; they count at once. After 0 the waiter is
-	// passed over until it is given Credit.
-	Take(n int) int
+	// passed over until it is given Credit, of which weight is how much should go to this state: in proportion to the
+	// others' weights, at least 1.
+	Take(n, weight int) int
 	// Return gives back credit that was taken, or given, and not used.
 	Return(n int)
 }
@@ -21,9 +22,32 @@ func (s *State) draw(w *Waiter) {
 	if !w.once {
 		n = w.appetite()
 	}
-	w.credits = w.pool.Take(n)
+	w.credits = w.pool.Take(n, s.weight(w))
 	w.starved = w.credits == 0
 	s.noteDrawn(w)
+}
+
+// weight is how much the waiter's queues weigh that have a task for it just now.
+func (s *State) weight(w *Waiter) int {
+	if len(w.subs) == 1 {
+		return 1
+	}
+	sum := 0
+	for _, sub := range w.subs {
+		if s.servable(sub.queue) {
+			sum += sub.share()
+		}
+	}
+	return max(1, sum)
+}
+
+// share is the weight of a queue with its waiter, in this state. Of a queue that is spread, each of the states that
+// share the pool has about an equal part; an ordered one has all of its weight here.
+func (sub *subscription) share() int {
+	if sub.queue.record.Policy.Placement == Ordered {
+		return sub.weight * max(1, sub.waiter.states)
+	}
+	return sub.weight
 }
 
 // appetite is about how many tasks the waiter's queues have for it just now, but no more than a few turns' worth:

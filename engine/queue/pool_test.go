@@ -9,12 +9,14 @@ import (
 
 // testPool is credit that the test itself shares with a waiter.
 type testPool struct {
-	left  int
-	asked int
+	left   int
+	asked  int
+	weight int
 }
 
-func (p *testPool) Take(n int) int {
+func (p *testPool) Take(n, weight int) int {
 	p.asked++
+	p.weight = weight
 	got := min(n, p.left)
 	p.left -= got
 	return got
@@ -129,4 +131,37 @@ func TestAWaiterHasItsOwnBoundOfBytes(t *testing.T) {
 	assert.Empty(t, f.dispatch())
 	f.Sent(w, 1)
 	assert.Len(t, f.dispatch()[w], 1)
+}
+
+// What a state asks for goes by its queues that have tasks. An ordered queue has all of its weight in one state.
+func TestAStateWeighsWhatItHas(t *testing.T) {
+	f := newFixture(t, Config{})
+	require.NoError(t, f.Configure("t", "ordered", Policy{Placement: Ordered}, 1))
+	pool := &testPool{}
+	weights := func(c *Claim) { c.Weights, c.States = []uint32{3, 5, 7}, 4 }
+	for i, c := range []struct {
+		fill string
+		want int
+	}{{"spread", 3}, {"ordered", 3 + 4*5}, {"other", 3 + 4*5 + 7}} {
+		f.waitOn(pool, weights, "spread", "ordered", "other")
+		f.fill(c.fill, 1)
+		assert.Empty(t, f.dispatch())
+		assert.Equal(t, c.want, pool.weight, "%d", i)
+	}
+	f.waitOn(pool, nil, "spread")
+	f.dispatch()
+	assert.Equal(t, 1, pool.weight, "of one queue there is nothing to weigh")
+}
+
+// In one state, an ordered queue is due as much more as the spread ones are due in the other states.
+func TestASpreadQueueHasItsShareInEachState(t *testing.T) {
+	f := newFixture(t, Config{})
+	require.NoError(t, f.Configure("t", "ordered", Policy{Placement: Ordered}, 1))
+	f.fill("spread", 1_000)
+	f.fill("ordered", 1_000)
+	pool := &testPool{left: 500}
+	w := f.waitOn(pool, func(c *Claim) { c.States = 4 }, "spread", "ordered")
+	got := byQueue(f.dispatch()[w])
+	assert.InDelta(t, 400, got["ordered"], 60)
+	assert.InDelta(t, 100, got["spread"], 60)
 }

@@ -20,7 +20,8 @@ type GroupSubscription struct {
 // says that it sent some.
 const subscriberBytesMax = 8 << 20
 
-// Subscribe makes a waiter at every shard. deliver is called from the shards' releasing goroutines, by several at
+// Subscribe makes a waiter at every shard. Queues share its credit by their weights over all shards, taking it that a
+// spread queue has as much in each of them. deliver is called from the shards' releasing goroutines, by several at
 // once, with leased tasks, once their leases are durable; with c.Once it is called at most once. failed is called
 // at most once, if the subscription can't be served. Neither may block.
 //
@@ -46,7 +47,7 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 	}
 	for i, s := range g.shards { // all of them before the first is used: the pool knows them
 		if sub.pool != nil {
-			c.Pool = poolShare{sub.pool, i}
+			c.Pool, c.States = poolShare{sub.pool, i}, len(g.shards)
 		}
 		sub.subs[i] = &Subscription{
 			shard: s, claim: c, failed: failed,

@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -30,11 +31,76 @@ func TestOneCreditSeesEveryShard(t *testing.T) {
 		require.Empty(t, w.tasks, "one credit is one task")
 		require.NoError(t, w.Credit(1))
 		d = receive(t, w.tasks)
-		if i > 0 { // the very first was quicker than the others
+		if i >= shards { // the very first was quicker than the others
 			require.Equal(t, (before+1)%shards, d.shard, "each in its turn")
 		}
 	}
 	f.end(w)
+}
+
+// Queues share a subscriber's credit by their weights, wherever they lie, with little credit and with much.
+func TestWeightsHoldOverAllShards(t *testing.T) {
+	const shards, n = 4, 1_000
+	ctx := testContext(t)
+	f := startGroup(t, vfs.NewMem(), shards, nil)
+	defer f.stop()
+	names := [2]string{"a", "a"} // ordered, in two shards
+	for i := 0; f.owner(tenant, names[0]) == f.owner(tenant, names[1]); i++ {
+		names[1] = string(rune('b' + i))
+	}
+	for _, name := range names {
+		require.NoError(t, f.Configure(ctx, tenant, name, queue.Policy{Placement: queue.Ordered}))
+	}
+	for _, c := range []struct {
+		queues  []string
+		weights []uint32
+		credit  int
+	}{
+		{names[:], []uint32{3, 1}, 1},
+		{names[:], []uint32{3, 1}, 100},
+		{[]string{"spread", names[0]}, nil, 1},
+		{[]string{"spread", names[0]}, []uint32{1, 2}, 8},
+		{[]string{"spread", "too"}, []uint32{1, 4}, 1},
+	} {
+		for _, name := range append(c.queues, "spread", "too") {
+			_, err := f.Purge(ctx, tenant, name)
+			if !errors.Is(err, ErrNoQueue) {
+				require.NoError(t, err)
+			}
+		}
+		for i := range shards {
+			for _, name := range c.queues {
+				if name == names[0] || name == names[1] {
+					f.enqueue(newTasks(name, n/2)...)
+				} else {
+					f.enqueueAt(i, newTasks(name, n/2)...)
+				}
+			}
+		}
+		w := f.work(queue.Claim{Queues: c.queues, Weights: c.weights, Credit: c.credit})
+		got := map[string]int{}
+		hungry := uint32(1<<shards - 1) // the shards that have tasks
+		if c.queues[0] == names[0] {
+			hungry = 1<<f.owner(tenant, names[0]) | 1<<f.owner(tenant, names[1])
+		}
+		for i := range n {
+			d := receive(t, w.tasks)
+			got[d.Queue.Name()]++
+			if i%c.credit == c.credit-1 { // a shard that the system lets wait can't have its share
+				until(t, func() bool { return unpackPool(w.pool.word.Load()).starved == hungry })
+				require.NoError(t, w.Credit(c.credit))
+			}
+		}
+		weights := c.weights
+		if weights == nil {
+			weights = []uint32{1, 1}
+		}
+		want := float64(n) * float64(weights[0]) / float64(weights[0]+weights[1])
+		assert.InDelta(t, want, got[c.queues[0]], n/10, "%v %v by %d: %v", c.queues, c.weights, c.credit, got)
+		for _, d := range f.end(w) {
+			f.settle(d.settlement(queue.Complete))
+		}
+	}
 }
 
 // Credit goes where tasks are, wherever it was before.
@@ -147,9 +213,9 @@ func TestASubscriptionFailsOnce(t *testing.T) {
 	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues)
 	f.end(w)
 	assert.Empty(t, w.failed)
-	_, err := f.Subscribe(queue.Claim{Credit: 1 << 24}, nil, nil)
+	_, err := f.Subscribe(queue.Claim{Credit: poolCreditMax + 1}, nil, nil)
 	require.ErrorContains(t, err, "credit is above")
-	w = f.work(queue.Claim{Queues: []string{"none"}, Credit: 1<<24 - 1})
+	w = f.work(queue.Claim{Queues: []string{"none"}, Credit: poolCreditMax})
 	require.ErrorContains(t, w.Credit(1), "credit is above")
 	failed := make(chan error, 1)
 	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"other"}, Credit: 1},

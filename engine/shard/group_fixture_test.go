@@ -2,9 +2,11 @@ package shard
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
@@ -188,4 +190,12 @@ func (f *groupFixture) audit() map[string]Audited {
 		out[a.Name] = a
 	}
 	return out
+}
+
+// until lets others run until a condition holds: it comes about soon, and is asked for often.
+func until(t *testing.T, holds func() bool) {
+	t.Helper()
+	for start := time.Now(); !holds(); runtime.Gosched() {
+		require.Less(t, time.Since(start), waitMost)
+	}
 }

@@ -129,3 +129,13 @@ func TestInboxBoundsTheBytesThatWait(t *testing.T) {
 	require.NoError(t, b.put(&enqueue{}, load{tasks: 1, bytes: 1}))
 	require.ErrorIs(t, b.put(&enqueue{}, load{tasks: 1, bytes: 1}), ErrOverloaded)
 }
+
+func TestTheBytesThatMayWaitAreAnOption(t *testing.T) {
+	clock := newStuckClock()
+	f := start(t, vfs.NewMem(), Options{NowMs: clock.nowMs, InboxBytesMax: 100})
+	defer f.stop()
+	defer clock.letGo()
+	receive(t, clock.entered)
+	f.enqueueLater(queue.NewTask{Queue: "q", Payload: make([]byte, 60)})
+	require.ErrorIs(t, f.Enqueue(tenant, []queue.NewTask{{Queue: "q", Payload: make([]byte, 60)}}, nil), ErrOverloaded)
+}

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"math/bits"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -13,56 +14,65 @@ func TestPoolWordsKeepTheirParts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := poolWord{
 			starved: rapid.Uint32().Draw(t, "starved"),
-			next:    rapid.IntRange(0, ShardsMax-1).Draw(t, "next"),
 			credit:  rapid.IntRange(0, poolCreditMax).Draw(t, "credit"),
 		}
 		require.Equal(t, w, unpackPool(w.pack()))
 	})
 }
 
-// What is fed adds up, goes to starved shards only, once each and in turn, and none is left while one is starved.
+// What is fed adds up, goes to starved shards only, and none is left while one is starved.
 func TestFeeding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shards := rapid.IntRange(2, ShardsMax).Draw(t, "shards")
+		p := &pool{once: rapid.Bool().Draw(t, "once"), subs: make([]*Subscription, shards)}
+		for s := range shards {
+			p.shares[s].weight.Store(rapid.Int64Range(1, 1_000).Draw(t, "weight"))
+			p.shares[s].pass.Store(rapid.Int64Range(-10, 1<<40).Draw(t, "pass"))
+		}
 		before := poolWord{
 			starved: rapid.Uint32Range(0, uint32(1<<shards-1)).Draw(t, "starved"),
-			next:    rapid.IntRange(0, shards-1).Draw(t, "next"),
-			credit:  rapid.IntRange(0, 1_000).Draw(t, "credit"),
+			credit:  rapid.IntRange(0, 2_000).Draw(t, "credit"),
 		}
-		once := rapid.Bool().Draw(t, "once")
-		after := before
-		fed, total, last := uint32(0), 0, -1
-		after.feed(before.slice(once), shards, func(shard, n int) {
-			require.NotZero(t, before.starved&(1<<shard))
-			require.Zero(t, fed&(1<<shard))
-			require.Positive(t, n)
-			turn := (shard - before.next + shards) % shards
-			require.Greater(t, turn, last)
-			last = turn
-			fed |= 1 << shard
-			total += n
-		})
+		after, given := before, [ShardsMax]int{}
+		p.feed(&after, &given)
+		fed, total := uint32(0), 0
+		for s, n := range given {
+			if n != 0 {
+				require.Positive(t, n)
+				require.NotZero(t, before.starved&(1<<s))
+				fed |= 1 << s
+				total += n
+			}
+		}
 		require.Equal(t, before.credit, total+after.credit)
 		require.Equal(t, before.starved&^fed, after.starved)
 		require.True(t, after.starved == 0 || after.credit == 0)
-		if once {
+		if p.once {
 			require.LessOrEqual(t, bits.OnesCount32(fed), 1)
 		}
-		if last >= 0 {
-			require.Equal(t, (before.next+last+1)%shards, after.next)
+		if bits.OnesCount32(fed) == 1 {
+			for s := range shards {
+				if before.starved&(1<<s) != 0 {
+					require.LessOrEqual(t, p.shares[bits.TrailingZeros32(fed)].pass.Load(), p.shares[s].pass.Load(), "the lowest goes first")
+				}
+			}
 		}
 	})
 }
 
-func TestSlices(t *testing.T) {
+func TestPlentyIsDividedByWeight(t *testing.T) {
+	p := &pool{subs: make([]*Subscription, 4)}
+	for s, weight := range []int64{1, 2, 3, 2} {
+		p.shares[s].weight.Store(weight)
+	}
+	p.shares[1].pass.Store(-1)
 	for _, c := range []struct {
-		credit  int
-		starved uint32
-		want    int
-	}{{1, 0b1111, 16}, {16, 0b11, 16}, {64, 0b1111, 16}, {66, 0b1111, 17}, {64, 0b1, 64}, {64, 0, 64}} {
-		w := poolWord{credit: c.credit, starved: c.starved}
-		assert.Equal(t, c.want, w.slice(false))
-		assert.Equal(t, c.credit, w.slice(true))
+		credit int
+		want   []int
+	}{{800, []int{100, 200, 300, 200}}, {64, []int{8, 16, 24, 16}}, {67, []int{8, 18, 25, 16}}, {63, []int{0, 63, 0, 0}}} {
+		w, given := poolWord{starved: 0b1111, credit: c.credit}, [ShardsMax]int{}
+		p.feed(&w, &given)
+		assert.Equal(t, c.want, given[:4])
 	}
 }
 
@@ -70,9 +80,105 @@ func TestAPoolIsBounded(t *testing.T) {
 	p := &pool{subs: make([]*Subscription, 2)}
 	require.True(t, p.add(poolCreditMax))
 	require.False(t, p.add(1))
-	require.Equal(t, 5, p.take(0, 5))
+	require.Equal(t, 5, p.take(0, 5, 1))
 	require.True(t, p.add(5))
-	require.Equal(t, poolCreditMax, p.take(1, 1<<40))
-	require.Zero(t, p.take(0, 1))
+	require.Equal(t, poolCreditMax, p.take(1, 1<<40, 1))
+	require.Zero(t, p.take(0, 1, 1))
 	assert.Equal(t, poolWord{starved: 1}, unpackPool(p.word.Load()))
+}
+
+// trial is a pool whose shards always have tasks: the test says when each of them comes to its credit.
+type trial struct {
+	*pool
+	weights []int
+	inboxes []*inbox
+	used    []int
+}
+
+func newTrial(weights ...int) *trial {
+	r := &trial{pool: &pool{}, weights: weights, used: make([]int, len(weights))}
+	for range weights {
+		s := &Shard{inbox: newInbox(load{tasks: 1, bytes: 1})}
+		r.inboxes = append(r.inboxes, s.inbox)
+		r.subs = append(r.subs, &Subscription{shard: s})
+	}
+	for s := range weights {
+		r.take(s, 1, weights[s])
+	}
+	return r
+}
+
+// come lets a shard use what it was fed, and want more.
+func (r *trial) come(shard int) {
+	if commands, _ := r.inboxes[shard].take(nil); len(commands) > 0 {
+		r.take(shard, 1, r.weights[shard])
+	}
+}
+
+// fed counts one credit to the shard that is not starved any more.
+func (r *trial) fed(before, after poolWord) {
+	if s := before.starved &^ after.starved; s != 0 {
+		r.used[bits.TrailingZeros32(s)]++
+	}
+}
+
+// One credit at a time is shared by weight, however long each shard takes to come to what it was fed.
+func TestLittleIsSharedByWeight(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		weights := rapid.SliceOfN(rapid.IntRange(1, 8), 2, 6).Draw(t, "weights")
+		r := newTrial(weights...)
+		slow := rapid.IntRange(0, len(weights)-1).Draw(t, "slow")
+		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		const rounds = 100
+		sum := 0
+		for _, w := range weights {
+			sum += w
+		}
+		for range rounds * sum {
+			before := unpackPool(r.word.Load())
+			if before.starved == 0 {
+				for s := range weights {
+					r.come(s)
+				}
+				before = unpackPool(r.word.Load())
+			}
+			require.True(t, r.add(1))
+			r.fed(before, unpackPool(r.word.Load()))
+			for s := range weights {
+				if s != slow || rng.IntN(3) == 0 {
+					r.come(s)
+				}
+			}
+		}
+		for s, w := range weights {
+			if s != slow { // that one may have been away for too long
+				require.GreaterOrEqual(t, float64(r.used[s]), 0.9*float64(rounds*w), "shard %d of %v: %v", s, weights, r.used)
+			}
+		}
+	})
+}
+
+// A shard that needed nothing for long is not given all that it might have had.
+func TestAShardThatComesBackDoesNotStopTheOthers(t *testing.T) {
+	r := newTrial(1, 1)
+	// Shard 0 needs nothing.
+	r.word.Store(poolWord{starved: 0b10}.pack())
+	for range 10_000 {
+		require.True(t, r.add(1))
+		r.come(1)
+	}
+	require.Zero(t, r.take(0, 1, 1))
+	first := 0
+	for range 10_000 {
+		before := unpackPool(r.word.Load())
+		require.True(t, r.add(1))
+		after := unpackPool(r.word.Load())
+		r.come(0)
+		r.come(1)
+		if before.starved&^after.starved == 0b10 {
+			break
+		}
+		first++
+	}
+	assert.InDelta(t, poolLag, first, 2)
 }

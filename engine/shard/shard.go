@@ -32,6 +32,9 @@ type Options struct {
 	Observe func(CommitStats)
 	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
 	InboxTasksMax int
+	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. A commit carries no more
+	// either.
+	InboxBytesMax int
 }
 
 // CommitStats describes one commit.
@@ -42,8 +45,8 @@ type CommitStats struct {
 
 const (
 	defaultInboxTasksMax = 1 << 16
-	// inboxBytesMax is how many bytes of payloads may wait before ErrOverloaded. A commit carries no more either.
-	inboxBytesMax = 64 << 20
+	// DefaultInboxBytesMax is Options.InboxBytesMax unless it is set.
+	DefaultInboxBytesMax = 64 << 20
 	// commitsMax is how many commits may be under way: enough to keep the log busy while answers go out.
 	commitsMax = 64
 )
@@ -96,6 +99,9 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	if o.InboxTasksMax == 0 {
 		o.InboxTasksMax = defaultInboxTasksMax
 	}
+	if o.InboxBytesMax == 0 {
+		o.InboxBytesMax = DefaultInboxBytesMax
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -109,7 +115,7 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		return nil, fmt.Errorf("recover the shard: %w", err)
 	}
 	s := &Shard{
-		store: store, state: state, waiting: map[queue.Ref][]*await{}, batch: batch, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: inboxBytesMax}), opts: o,
+		store: store, state: state, waiting: map[queue.Ref][]*await{}, batch: batch, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: o.InboxBytesMax}), opts: o,
 		pipe: make(chan decided, commitsMax), recycle: make(chan []command, commitsMax), done: make(chan struct{}),
 	}
 	go s.decide()
