@@ -32,7 +32,8 @@ func runCommand(args []string) *cobra.Command {
 		Use:   "run FILE...",
 		Short: "Run the scenarios of files, one after the other",
 		Long: `Runs every scenario of the files given: each round on a server started afresh, first the timed
-rounds, then, if the scenario captures profiles, a profiled one. The result goes to a folder of its own
+rounds, then, if the scenario captures profiles, a profiled one. The points of a sweep take turns, and a
+load that is a part of the peak has a round before it that finds the peak. The result goes to a folder of its own
 under --out, with the symbolic link "latest" beside it: manifest.json, result.json, rounds.json, histograms.json,
 bench.txt (for benchstat), profiles/ and logs/.
 
@@ -48,7 +49,7 @@ incorrect and no figure is published.`,
 		},
 	}
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
-	c.Flags().IntVar(&f.rounds, "rounds", 0, "timed rounds, instead of the file's")
+	c.Flags().IntVar(&f.rounds, "rounds", 0, "timed rounds of each point, instead of the file's")
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document on stdout")
 	return c
 }

@@ -194,3 +194,45 @@ scenario "tiny" {
 		})
 	}
 }
+
+// A sweep from its file to its page: each point has figures and limits of its own.
+func TestRunCheckReportOfASweep(t *testing.T) {
+	inFolder(t)
+	pids := noting(t, fmt.Sprintf(`exec '%s' "$@"`, queuedBinary))
+	write(t, "tiny.hcl", tiny("tiny", "200ms", `sweep "workload.main.batch" { values = [1, 8] }`))
+	ran := prony(t, "run", "--json", "--rounds", "2", "tiny.hcl")
+	require.Equal(t, 0, ran.code, ran.stderr)
+	nothingLeft(t, pids, defaultOut)
+	scenario := ran.document(t).Scenarios[0]
+	require.Len(t, scenario.Points, 2)
+	assert.Equal(t, "batch=8", scenario.Points[1].Name)
+	assert.Equal(t, 2, scenario.Points[1].Metrics[result.CyclesPerS].N)
+	assert.NotContains(t, scenario.Metrics, result.CyclesPerS)
+	assert.Contains(t, ran.stderr, "  round 3, batch=1: ")
+
+	write(t, "baselines/tiny.hcl", `
+baseline "tiny" {
+  floor "cycles_per_s" {
+    min     = 0.001
+    because = "it does something"
+  }
+  floor "cycles_per_s" {
+    point   = "batch=8"
+    min     = 1e12
+    because = "more than it does"
+  }
+}
+`)
+	got := prony(t, "check", "--json")
+	assert.Equal(t, 1, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "ok    batch=1: cycles_per_s ")
+	assert.Contains(t, got.stderr, "FAIL  batch=8: cycles_per_s ")
+	assert.Len(t, got.document(t).Scenarios[0].Points, 2)
+
+	got = prony(t, "report")
+	assert.Equal(t, 0, got.code, got.stderr)
+	page, err := os.ReadFile(filepath.Join(scenario.Run, "report.md"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "## Points, durability `none`")
+	assert.FileExists(t, filepath.Join(scenario.Run, "tiny-sweep.svg"))
+}
