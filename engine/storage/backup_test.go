@@ -45,7 +45,8 @@ func putTasks(t *testing.T, s *Store, from, n uint64) {
 		ref := queue.Ref{Queue: 1, Seq: seq}
 		b.PutTask(ref, queue.Task{EnqueuedAtMs: 1, Payload: bytes.Repeat([]byte{byte(seq)}, 100)})
 	}
-	b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "mail", NextSeq: from + n, Counts: queue.Counts{Enqueued: from + n - 1, Fresh: from + n - 1}})
+	all := from + n - 1
+	b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "mail", NextSeq: from + n, Lanes: 1, Counts: queue.Counts{Enqueued: all, Fresh: all, Bytes: 100 * all}})
 	b.PutMeta(queue.Meta{NextBatch: 1, NextQueue: 2})
 	commitBatch(t, b)
 }

@@ -179,7 +179,8 @@ func (s *Store) Recover() (queue.Recovered, error) {
 		return out, err
 	}
 	for _, l := range out.Leases {
-		if err := s.voidSettled(l); err != nil {
+		s.count.gets.Add(2 * uint64(len(l.Refs)))
+		if err := voidSettled(s.db, l.Batch, l.Refs); err != nil {
 			return out, err
 		}
 	}
@@ -195,13 +196,13 @@ func (s *Store) Recover() (queue.Recovered, error) {
 
 // voidSettled marks the refs of a stored lease that were settled after it was written: the task
 // is gone, or its progress names this lease's token or a later one.
-func (s *Store) voidSettled(l queue.RecoveredLease) error {
-	for i := range l.Refs {
-		ref := &l.Refs[i]
+func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
+	for i := range refs {
+		ref := &refs[i]
 		if ref.Attempt == 0 {
 			continue
 		}
-		_, found, err := s.get(refKey(prefixTask, ref.Ref))
+		_, found, err := get(r, refKey(prefixTask, ref.Ref))
 		if err != nil {
 			return err
 		}
@@ -209,11 +210,17 @@ func (s *Store) voidSettled(l queue.RecoveredLease) error {
 			ref.Attempt = 0
 			continue
 		}
-		p, found, err := s.Progress(ref.Ref)
+		v, found, err := get(r, refKey(prefixProgress, ref.Ref))
 		if err != nil {
 			return err
 		}
-		if found && p.Token >= queue.Token(l.Batch, i) {
+		p := queue.Progress{}
+		if found {
+			if p, err = decodeProgress(v); err != nil {
+				return named(err, "progress of task", ref.Ref)
+			}
+		}
+		if found && p.Token >= queue.Token(batch, i) {
 			ref.Attempt = 0
 		}
 	}

@@ -13,7 +13,7 @@ type Holding struct {
 }
 
 // VerifyStore opens the store in a folder, which no server may hold, and reads all of it: blocks must match their
-// checksums, records must decode, and the counters of each queue must agree with the tasks that are there. The error
+// checksums, records must decode and agree with each other, and so must each queue's counters and tasks. The error
 // names what does not, up to 20 problems of it. It writes nothing but the store's lock.
 func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
 	s, err := Open(dir, Options{Durability: Sync, ReadOnly: true})
@@ -39,6 +39,15 @@ func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
 		if counted := c.Fresh + c.Returned + c.Leased + c.Dead; counted != q.Stored && len(problems) < problemsMax {
 			problems = append(problems, fmt.Errorf("the store in %s: queue %s of tenant %s counts %d tasks (%d ready, %d delayed, %d leased, %d dead) and has %d",
 				dir, q.Name, q.Tenant, counted, c.Fresh, c.Returned, c.Leased, c.Dead, q.Stored))
+		}
+	}
+	if len(problems) == 0 {
+		found, err := s.Contradictions(ctx, problemsMax)
+		if err != nil {
+			return h, fmt.Errorf("the store in %s: %w", dir, err)
+		}
+		for _, f := range found {
+			problems = append(problems, fmt.Errorf("the store in %s: %s", dir, f))
 		}
 	}
 	return h, errors.Join(problems...)

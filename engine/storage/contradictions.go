@@ -1,0 +1,348 @@
+package storage
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Contradictions names records that do not agree with each other, up to most of them; none in a store that is
+// sound. It reads all tasks in one snapshot, and keeps the leases in memory. What holds:
+//
+//   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned (progress and a due
+//     record), leased (in one live lease) or dead (progress and a dead record)
+//   - a queue's counters are those of its tasks
+//   - no progress, due, attempt, dead or expiry record is of a task that is not there, or that is in another state
+//   - a task with a time to live that is neither leased nor dead is in the index of them, so that it is found
+//   - a lease has live tasks, and numbers of queues, tasks and leases are below those that come next
+func (s *Store) Contradictions(ctx context.Context, most int) (found []string, err error) {
+	snap := s.db.NewSnapshot()
+	defer closeAfter(snap, &err)
+	c := &checker{ctx: ctx, r: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
+	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters} {
+		if err := step(); err != nil {
+			return c.found, err
+		}
+	}
+	return c.found, nil
+}
+
+type checker struct {
+	ctx    context.Context
+	r      pebble.Reader
+	most   int
+	found  []string
+	looked int
+
+	meta   queue.Meta
+	queues map[uint32]*checkedQueue
+	leased map[queue.Ref]queue.LeaseRef
+	due    uint64 // due records that tasks have
+	expiry uint64 // expiry records that tasks have
+}
+
+type checkedQueue struct {
+	queue.Record
+	counted queue.Counts
+}
+
+func (c *checker) say(format string, args ...any) {
+	if len(c.found) < c.most {
+		c.found = append(c.found, fmt.Sprintf(format, args...))
+	}
+}
+
+// goOn is asked for every record.
+func (c *checker) goOn() (bool, error) {
+	if c.looked++; c.looked%contextEvery == 0 && c.ctx.Err() != nil {
+		return false, c.ctx.Err()
+	}
+	return true, nil
+}
+
+func (c *checker) readQueues() error {
+	v, there, err := get(c.r, []byte{prefixMeta})
+	if err == nil && there {
+		c.meta, err = decodeMeta(v)
+	}
+	if err != nil {
+		return err
+	}
+	records, err := readQueues(c.r)
+	for _, r := range records {
+		c.queues[r.ID] = &checkedQueue{Record: r}
+		if r.ID >= c.meta.NextQueue {
+			c.say("queue %d is stored, and %d is the next one to be made", r.ID, c.meta.NextQueue)
+		}
+	}
+	return err
+}
+
+// readLeases collects what is leased now, as a recovery does.
+func (c *checker) readLeases() error {
+	return scan(c.r, []byte{prefixLease}, []byte{prefixLease}, func(k, v []byte) (bool, error) {
+		refs, err := decodeLease(v)
+		if err != nil {
+			return false, fmt.Errorf("lease %x: %w", k[1:], err)
+		}
+		batch := idOf(k)
+		if batch >= c.meta.NextBatch {
+			c.say("lease %d is stored, and %d is the next one", batch, c.meta.NextBatch)
+		}
+		if err := voidSettled(c.r, batch, refs); err != nil {
+			return false, err
+		}
+		live := 0
+		for _, ref := range refs {
+			if ref.Attempt == 0 {
+				continue
+			}
+			live++
+			if _, twice := c.leased[ref.Ref]; twice {
+				c.say("%s is leased twice, also by lease %d", nameOf(ref.Ref), batch)
+			}
+			c.leased[ref.Ref] = ref
+		}
+		if live == 0 {
+			c.say("lease %d is stored, and all of it is settled", batch)
+		}
+		return c.goOn()
+	})
+}
+
+func nameOf(ref queue.Ref) string {
+	return fmt.Sprintf("task (queue %d, priority %d, seq %d)", ref.Queue, ref.Priority, ref.Seq)
+}
+
+// beside walks the keys of a kind beside the tasks: both are in the order of the refs.
+type beside struct {
+	it   *pebble.Iterator
+	what string
+	ok   bool
+}
+
+func (c *checker) newBeside(prefix byte, what string) (*beside, error) {
+	it, err := c.r.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	if err != nil {
+		return nil, fmt.Errorf("scan %c: %w", prefix, err)
+	}
+	return &beside{it: it, what: what, ok: it.First()}, nil
+}
+
+// upTo goes on to a task's records, saying of those before that they are nobody's. nil means the end of all tasks.
+func (b *beside) upTo(c *checker, ref *queue.Ref) (there bool, err error) {
+	for b.ok {
+		key := b.it.Key()
+		if len(key) < refKeyLen {
+			return false, fmt.Errorf("key %x has %d bytes, not at least %d", key, len(key), refKeyLen)
+		}
+		of, err := parseRefKey(key[:refKeyLen])
+		if err != nil {
+			return false, err
+		}
+		if ref != nil {
+			if want := refKey(key[0], *ref); string(key[:refKeyLen]) == string(want) {
+				return true, nil
+			} else if string(key[:refKeyLen]) > string(want) {
+				return false, nil
+			}
+		}
+		c.say("%s is gone, and its %s is there", nameOf(of), b.what)
+		b.ok = b.it.Next()
+		if _, err := c.goOn(); err != nil {
+			return false, err
+		}
+	}
+	return false, b.it.Error()
+}
+
+// tasks looks at each task, with what is stored of it.
+func (c *checker) tasks() (err error) {
+	var all [3]*beside
+	for i, kind := range []struct {
+		prefix byte
+		what   string
+	}{{prefixProgress, "progress"}, {prefixDead, "dead record"}, {prefixAttempt, "attempt"}} {
+		if all[i], err = c.newBeside(kind.prefix, kind.what); err != nil {
+			return err
+		}
+		defer closeAfter(all[i].it, &err)
+	}
+	progress, dead, attempts := all[0], all[1], all[2]
+	err = scan(c.r, []byte{prefixTask}, []byte{prefixTask}, func(k, v []byte) (bool, error) {
+		ref, err := parseRefKey(k)
+		if err != nil {
+			return false, err
+		}
+		t := checkedTask{ref: ref}
+		if t.task, err = decodeTask(v); err != nil {
+			return false, named(err, "task", ref)
+		}
+		if t.hasProgress, err = progress.upTo(c, &ref); err != nil {
+			return false, err
+		}
+		if t.hasProgress {
+			if t.progress, err = decodeProgress(progress.it.Value()); err != nil {
+				return false, named(err, "progress of task", ref)
+			}
+			progress.ok = progress.it.Next()
+		}
+		if t.dead, err = dead.upTo(c, &ref); err != nil {
+			return false, err
+		}
+		if t.dead {
+			dead.ok = dead.it.Next()
+		}
+		if err := t.readAttempts(c, attempts); err != nil {
+			return false, err
+		}
+		if err := c.task(&t); err != nil {
+			return false, err
+		}
+		return c.goOn()
+	})
+	for _, b := range all {
+		if err == nil {
+			_, err = b.upTo(c, nil)
+		}
+	}
+	return err
+}
+
+// checkedTask is what is stored of one task.
+type checkedTask struct {
+	ref         queue.Ref
+	task        queue.Task
+	progress    queue.Progress
+	hasProgress bool
+	dead        bool
+	attempts    uint32 // the last one that has a record
+}
+
+func (t *checkedTask) readAttempts(c *checker, b *beside) error {
+	for {
+		there, err := b.upTo(c, &t.ref)
+		if err != nil || !there {
+			return err
+		}
+		if key := b.it.Key(); len(key) == attemptKeyLen {
+			t.attempts = binary.BigEndian.Uint32(key[refKeyLen:])
+		}
+		b.ok = b.it.Next()
+	}
+}
+
+// task checks one task, and counts it.
+func (c *checker) task(t *checkedTask) error {
+	q := c.queues[t.ref.Queue]
+	if q == nil {
+		c.say("%s is of a queue that is not stored", nameOf(t.ref))
+		return nil
+	}
+	if t.ref.Seq >= q.NextSeq {
+		c.say("%s is stored, and %d is the next seq", nameOf(t.ref), q.NextSeq)
+	}
+	lease, leased := c.leased[t.ref]
+	delete(c.leased, t.ref)
+	used := t.progress.Attempts
+	if leased {
+		used = lease.Attempt - 1
+	}
+	if t.attempts > used {
+		c.say("%s has a record of attempt %d, and used up %d", nameOf(t.ref), t.attempts, used)
+	}
+	q.counted.Bytes += uint64(len(t.task.Payload))
+	hasDue := false
+	if t.hasProgress {
+		var err error
+		if _, hasDue, err = get(c.r, dueKey(t.ref, t.progress.DueAtMs)); err != nil {
+			return err
+		}
+		if hasDue {
+			c.due++
+		}
+	}
+	c.state(q, t, leased, hasDue)
+	return c.timeToLive(t, leased)
+}
+
+// state finds the one state that the task is in.
+func (c *checker) state(q *checkedQueue, t *checkedTask, leased, hasDue bool) {
+	behind := q.Lanes&(1<<t.ref.Priority) == 0 || t.ref.Seq < q.Cursors[t.ref.Priority]
+	switch {
+	case t.dead && !leased && !hasDue && t.hasProgress:
+		q.counted.Dead++
+	case leased && !t.dead && !hasDue && (t.hasProgress || behind):
+		q.counted.Leased++
+	case hasDue && !t.dead && !leased:
+		q.counted.Returned++
+	case !t.dead && !leased && !t.hasProgress && !behind && !t.task.Delayed:
+		q.counted.Fresh++
+	default:
+		c.say("%s is in no state: progress %v, due record %v, leased %v, dead %v, behind its lane's cursor %v, delayed %v",
+			nameOf(t.ref), t.hasProgress, hasDue, leased, t.dead, behind, t.task.Delayed)
+	}
+}
+
+func (c *checker) timeToLive(t *checkedTask, leased bool) error {
+	x := t.task.Extras
+	if x == nil || x.ExpiresAtMs == 0 || t.dead || t.hasProgress && t.progress.ExpiresAtMs == 0 {
+		return nil
+	}
+	_, there, err := get(c.r, timedKey(prefixExpiry, x.ExpiresAtMs, t.ref))
+	if there {
+		c.expiry++
+	} else if err == nil && !leased {
+		c.say("%s has a time to live and is not in the index of them", nameOf(t.ref))
+	}
+	return err
+}
+
+// indexes counts the records that are looked up by time: each must be one that a task has.
+func (c *checker) indexes() error {
+	for ref := range c.leased {
+		c.say("%s is leased and not there", nameOf(ref))
+	}
+	for _, index := range []struct {
+		prefix byte
+		what   string
+		had    uint64
+	}{{prefixDue, "due", c.due}, {prefixExpiry, "expiry", c.expiry}} {
+		n := uint64(0)
+		err := scan(c.r, []byte{index.prefix}, []byte{index.prefix}, func([]byte, []byte) (bool, error) {
+			n++
+			return c.goOn()
+		})
+		if err != nil {
+			return err
+		}
+		if n != index.had {
+			c.say("%d %s records are stored, and tasks have %d", n, index.what, index.had)
+		}
+	}
+	return nil
+}
+
+func (c *checker) counters() error {
+	for _, q := range c.queues {
+		want := q.Counts
+		want.Enqueued, want.Completed, want.Removed = 0, 0, 0
+		if want != q.counted {
+			c.say("queue %s of tenant %s counts %s and has %s", q.Name, q.Tenant, held(&want), held(&q.counted))
+		}
+		if h := want.Fresh + want.Returned + want.Leased + want.Dead; q.Counts.Enqueued != q.Counts.Completed+q.Counts.Removed+h {
+			c.say("queue %s of tenant %s: of %d enqueued %d are completed, %d removed and %d there", q.Name, q.Tenant,
+				q.Counts.Enqueued, q.Counts.Completed, q.Counts.Removed, h)
+		}
+	}
+	return nil
+}
+
+func held(c *queue.Counts) string {
+	return fmt.Sprintf("%d tasks (%d never claimed, %d returned, %d leased, %d dead; %d bytes)",
+		c.Fresh+c.Returned+c.Leased+c.Dead, c.Fresh, c.Returned, c.Leased, c.Dead, c.Bytes)
+}
