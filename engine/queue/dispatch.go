@@ -9,6 +9,9 @@ const (
 // quantum is how many tasks one waiter gets from one queue before the next queue's, or waiter's, turn.
 const quantum = 64
 
+// grantRoom is how many tasks a grant has room for from the start, at most: beyond that it grows.
+const grantRoom = 512
+
 // waiterBytesMax is about how many bytes of payloads a waiter is given before it says that it sent some of
 // them: what it was given and did not send is held in memory.
 const waiterBytesMax = 8 << 20
@@ -384,7 +387,8 @@ func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery) {
 		w.batch = s.newLease()
 		s.granted = append(s.granted, w)
 		if w.grant == nil {
-			w.grant = make([]Delivery, 0, min(w.credits, max(1, int(q.ready())+1), quantum))
+			room := min(w.credits, max(1, int(q.ready())+1), grantRoom)
+			w.grant, w.batch.refs = make([]Delivery, 0, room), make([]LeaseRef, 0, room)
 		}
 	}
 	b := w.batch
