@@ -110,6 +110,9 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 		return nil, fmt.Errorf("recover the shard: %w", err)
 	}
 	batch := store.NewBatch()
+	if err := skipTokens(store, batch, &from.Meta); err != nil {
+		return nil, fmt.Errorf("recover the shard: %w", err)
+	}
 	state, err := queue.New(o.Queue, batch, from)
 	if err != nil {
 		return nil, fmt.Errorf("recover the shard: %w", err)
@@ -121,6 +124,27 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	go s.decide()
 	go s.release()
 	return s, nil
+}
+
+// batchesSkipped is more than the lease batches in all that a loss of power takes: a log as large as a memtable.
+const batchesSkipped = 1 << 24
+
+// skipTokens leaves out tokens that may have been given out before a loss of power that took the leases with it. It
+// does not look whether there was one.
+func skipTokens(store *storage.Store, batch *storage.Batch, meta *queue.Meta) error {
+	if store.Durability() == storage.Sync {
+		return nil
+	}
+	meta.NextBatch += batchesSkipped
+	batch.PutMeta(*meta)
+	commit, err := batch.Submit()
+	if err == nil {
+		err = commit.Wait()
+	}
+	if err != nil {
+		return err
+	}
+	return store.Persist()
 }
 
 // NowMs is the shard's time: Unix milliseconds.

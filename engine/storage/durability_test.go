@@ -385,3 +385,33 @@ func TestFailedCheckpointLeavesTheStoreAlone(t *testing.T) {
 		})
 	}
 }
+
+// A store opens again after a loss of power at any moment of its being opened, written and closed, also on a file
+// system that keeps of an unsynced folder what it likes.
+func TestEveryMomentOfAReopenOpens(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	var mu sync.Mutex
+	var moments []vfs.FS
+	rng := rand.New(rand.NewPCG(1, 3))
+	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, percent := range []int{0, 50, 50, 50, 90} {
+				moments = append(moments, disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng}))
+			}
+		}
+		return nil
+	}))
+	for seq := range uint64(4) {
+		s := open(t, fs, Options{Durability: Sync})
+		putSeq(t, s, seq)
+		closeStore(t, s)
+	}
+	require.Greater(t, len(moments), 100)
+	for i, m := range moments {
+		s, err := Open("shard", Options{FS: m, Durability: Sync})
+		require.NoError(t, err, "moment %d of %d", i, len(moments))
+		require.NoError(t, s.Close())
+	}
+}

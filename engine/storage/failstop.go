@@ -31,7 +31,17 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	return &failStopFile{File: f, fs: fs, name: name}, nil
 }
 
+// markerPrefix begins the names of the empty files by which Pebble says which manifest is the newest one.
+const markerPrefix = "marker."
+
+// Create puts a marker on disk only after what it names: Pebble syncs the folder once, after both, and a file system
+// that does not keep the order would leave a store that can't be opened.
 func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(fs.PathBase(name), markerPrefix) {
+		if err := fs.check("fsync", name, syncDir(fs.FS, fs.PathDir(name))); err != nil {
+			return nil, err
+		}
+	}
 	f, err := fs.FS.Create(name, c)
 	return fs.wrap("create", name, f, err)
 }

@@ -59,12 +59,13 @@ const (
 
 // Store is one shard's keyspace. It is safe for concurrent use; each Batch is not.
 type Store struct {
-	db       *pebble.DB
-	fs       vfs.FS // below what Durability does with the log
-	dir      string
-	readOnly bool
-	deferred *deferredSync
-	count    counters
+	db         *pebble.DB
+	fs         vfs.FS // below what Durability does with the log
+	dir        string
+	readOnly   bool
+	durability Durability
+	deferred   *deferredSync
+	count      counters
 }
 
 type counters struct {
@@ -93,7 +94,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly}
+	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, durability: o.Durability}
 	logger := pebbleLog{log: o.Log, fatal: o.Fatal}
 	if logger.log == nil {
 		logger.log = slog.New(slog.DiscardHandler)
@@ -155,6 +156,20 @@ func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 		}
 	}()
 	return pebble.Open(dir, o)
+}
+
+// Durability is the mode that the store was opened with.
+func (s *Store) Durability() Durability { return s.durability }
+
+// Persist returns when all that was committed survives a loss of power, in whatever mode.
+func (s *Store) Persist() error {
+	if s.durability == Sync {
+		return nil
+	}
+	if err := s.db.Flush(); err != nil {
+		return fmt.Errorf("flush the store: %w", err)
+	}
+	return nil
 }
 
 // NewBatch returns an empty batch.

@@ -1,0 +1,244 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// crashCheck looks at what a loss of power left.
+type crashCheck struct {
+	*testing.T
+	crashPoint
+	l       *crashLedger
+	durable bool // what was acknowledged must be there
+	store   *storage.Store
+	shard   *Shard
+	now     atomic.Int64
+	drained int
+	what    string
+}
+
+func (c *crashCheck) run(d storage.Durability) {
+	c.now.Store(c.nowMs)
+	c.store, c.shard = openCrashed(c.T, c.disk, d, c.now.Load)
+	c.sound()
+	c.tasks()
+	c.order()
+	c.records()
+	c.keysAndResults()
+	c.drain()
+	c.shard.Close()
+	require.NoError(c, c.store.Close())
+}
+
+func (c *crashCheck) sound() {
+	found, err := c.store.Contradictions(c.Context(), 10)
+	require.NoError(c, err, c.what)
+	require.Empty(c, found, c.what)
+}
+
+func (c *crashCheck) there(ref queue.Ref) bool {
+	_, found, err := c.store.Look(ref)
+	require.NoError(c, err, c.what)
+	return found
+}
+
+// tasks: what was acknowledged is there, what was removed is not, and in all modes what has a seq below the next one
+// is there unless somebody asked for its removal.
+func (c *crashCheck) tasks() {
+	from, err := c.store.Recover()
+	require.NoError(c, err)
+	next := map[uint32]uint64{}
+	for _, q := range from.Queues {
+		next[q.ID] = q.NextSeq
+	}
+	for _, t := range c.l.tasks {
+		if t.acked > c.acked {
+			continue
+		}
+		known := t.ref.Seq < next[t.ref.Queue]
+		require.True(c, known || !c.durable, "%s: task %s, %v, was acknowledged and is not known", c.what, t.name, t.ref)
+		switch there := c.there(t.ref); {
+		case !known:
+		case t.isGone(c.acked):
+			require.False(c, there && c.durable, "%s: task %s, %v, is back", c.what, t.name, t.ref)
+		case !c.l.mayBeGone(t, c.asked):
+			require.True(c, there, "%s: task %s, %v, is lost", c.what, t.name, t.ref)
+		}
+	}
+}
+
+// order: what is there is a beginning of what was acknowledged.
+func (c *crashCheck) order() {
+	from, err := c.store.Recover()
+	require.NoError(c, err)
+	next := map[uint32]uint64{}
+	for _, q := range from.Queues {
+		next[q.ID] = q.NextSeq
+	}
+	lost := ""
+	for _, f := range c.l.order {
+		seen := f.task.ref.Seq < next[f.task.ref.Queue]
+		if f.removed {
+			seen = seen && !c.there(f.task.ref)
+		}
+		if !seen && lost == "" {
+			lost = f.task.name
+		}
+		require.False(c, seen && lost != "", "%s: task %s is lost, and what was acknowledged later, of %s (removed %v), is not", c.what, lost, f.task.name, f.removed)
+	}
+}
+
+// records: policies, pauses and the node's own records.
+func (c *crashCheck) records() {
+	if !c.durable {
+		return
+	}
+	stats := map[crashQueue]queue.Stats{}
+	for _, st := range receive(c.T, ask(c.T, c.shard.Stats)).value {
+		stats[crashQueue{st.Tenant, st.Name}] = st
+	}
+	is := map[string]string{}
+	for _, q := range crashQueues {
+		st := stats[q]
+		is["pause of "+fmt.Sprint(q)], is["policy of "+fmt.Sprint(q)] = fmt.Sprint(st.Paused), fmt.Sprint(st.PolicyVersion)
+	}
+	system, err := c.store.System()
+	require.NoError(c, err)
+	for _, r := range system {
+		is["record "+r.Key] = string(r.Value)
+	}
+	for of := range c.l.set {
+		may := c.l.settings(of, c.acked, c.asked)
+		if !slices.Contains(may, "") { // else it may never have been set
+			require.Contains(c, may, is[of], "%s: the %s", c.what, of)
+		}
+	}
+}
+
+// keysAndResults: a key still stands for its task, and a result can be read.
+func (c *crashCheck) keysAndResults() {
+	if !c.durable {
+		return
+	}
+	for k, v := range c.l.keys {
+		if v.acked > c.acked || v.untilMs <= c.now.Load() {
+			continue
+		}
+		c.l.asked["again"] = true
+		got := receive(c.T, ask(c.T, func(r func([]queue.Enqueued, error)) error {
+			return c.shard.Enqueue(k.tenant, []queue.NewTask{{Queue: k.name, Key: k.key, Payload: []byte("again/")}}, r)
+		}))
+		require.NoError(c, got.err)
+		require.Equal(c, []queue.Enqueued{{Ref: v.ref, Duplicate: true}}, got.value, "%s: key %v", c.what, k)
+	}
+	for _, t := range c.l.tasks {
+		for _, r := range t.removals {
+			if r.acked == 0 || r.acked > c.acked || !r.did || r.untilMs <= c.now.Load() {
+				continue
+			}
+			got := receive(c.T, ask(c.T, func(reply func(Awaited, error)) error {
+				_, err := c.shard.Await(t.tenant, t.ref, reply)
+				return err
+			}))
+			require.NoError(c, got.err, "%s: the result of %s", c.what, t.name)
+			require.Equal(c, string(r.result), string(got.value.Result.Value), "%s: the result of %s", c.what, t.name)
+		}
+	}
+}
+
+// drain completes all that is left, the dead too: each stored task is found, once, and nothing is left of it.
+func (c *crashCheck) drain() {
+	stored := 0
+	for _, a := range c.audit() {
+		stored += int(a.Stored)
+	}
+	for _, q := range crashQueues {
+		got := receive(c.T, ask(c.T, func(r func(struct{}, error)) error { return c.shard.Pause(q.tenant, q.name, false, r) }))
+		require.NoError(c, got.err)
+	}
+	seen := map[queue.Ref]bool{}
+	token := c.l.tokenAt(c.asked)
+	for range 20 {
+		c.now.Add(3_600_000) // past all leases, delays and times to live
+		for _, q := range crashQueues {
+			for c.claimSome(q, seen, token) {
+			}
+			c.redrive(q)
+		}
+		if len(seen) == stored {
+			break
+		}
+	}
+	require.Len(c, seen, stored, "%s: not all stored tasks are found", c.what)
+	c.drained = stored
+	for _, a := range c.audit() {
+		require.Zero(c, a.Stored, c.what)
+	}
+	c.sound() // nothing is left of them
+	from, err := c.store.Recover()
+	require.NoError(c, err)
+	require.Empty(c, from.Leases, c.what)
+}
+
+func (c *crashCheck) audit() []storage.AuditedQueue {
+	audited, err := c.store.Audit()
+	require.NoError(c, err)
+	return audited
+}
+
+func (c *crashCheck) claimSome(q crashQueue, seen map[queue.Ref]bool, token uint64) bool {
+	var ds []queue.Delivery
+	closed := make(chan struct{})
+	sub, err := c.shard.Subscribe(queue.Claim{Tenant: q.tenant, Queues: []string{q.name}, Credit: 50, Once: true},
+		func(d []queue.Delivery) { ds = d }, func(err error) { c.Errorf("the subscription failed: %v", err) })
+	require.NoError(c, err)
+	sub.Close(func() { close(closed) })
+	receive(c.T, closed)
+	if len(ds) == 0 {
+		return false
+	}
+	batch := make([]queue.Settlement, len(ds))
+	for i, d := range ds {
+		require.False(c, seen[d.Ref], "%s: %v is delivered twice", c.what, d.Ref)
+		seen[d.Ref] = true
+		require.Greater(c, d.Token, token, "%s: a token that may have been given before", c.what)
+		require.True(c, c.l.asked[taskName(d.Payload)], "%s: nobody enqueued %q", c.what, d.Payload)
+		if t := c.l.byRef[d.Ref]; t != nil && t.acked != 0 && t.acked <= c.acked && c.durable {
+			require.Equal(c, t.name, taskName(d.Payload), c.what)
+		}
+		batch[i] = queue.Settlement{Ref: d.Ref, Token: d.Token, Action: queue.Complete}
+	}
+	got := receive(c.T, ask(c.T, func(r func([]error, error)) error { return c.shard.Settle(q.tenant, batch, r) }))
+	require.NoError(c, got.err)
+	for _, err := range got.value {
+		require.NoError(c, err, c.what)
+	}
+	return true
+}
+
+func (c *crashCheck) redrive(q crashQueue) {
+	got := receive(c.T, ask(c.T, func(r func(Listed, error)) error {
+		return c.shard.List(List{Tenant: q.tenant, Queue: q.name, State: Dead, Limit: 1_000}, r)
+	}))
+	require.NoError(c, got.err)
+	if len(got.value.Tasks) == 0 {
+		return
+	}
+	refs := make([]queue.Ref, len(got.value.Tasks))
+	for i, f := range got.value.Tasks {
+		refs[i] = f.Ref
+	}
+	did := receive(c.T, ask(c.T, func(r func([]error, error)) error { return c.shard.Change(Redrive, q.tenant, refs, r) }))
+	require.NoError(c, did.err)
+	for _, err := range did.value {
+		require.NoError(c, err, c.what)
+	}
+}

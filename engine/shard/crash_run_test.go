@@ -1,0 +1,138 @@
+package shard
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+const crashSyncInterval = time.Millisecond
+
+// crashTotals are what was run.
+type crashTotals struct{ seeds, commands, points, drained int }
+
+// fromEnv returns a number of the environment, or a default.
+func fromEnv(t *testing.T, name string, def int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return def
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// TestPowerLossAtEveryStep sends random commands of all kinds to a shard, takes a copy of the disk at every step that
+// makes something durable, and at random ones, and looks at what a shard finds there; one of the copies is gone on
+// from. PRONY_CRASH_SEEDS says how many runs there are in each mode of durability, and PRONY_CRASH_FIRST the first
+// seed; PRONY_CRASH_POINTS how many of the copies of one power's life are looked at.
+func TestPowerLossAtEveryStep(t *testing.T) {
+	first, seeds := fromEnv(t, "PRONY_CRASH_FIRST", 1), fromEnv(t, "PRONY_CRASH_SEEDS", 8)
+	points := fromEnv(t, "PRONY_CRASH_POINTS", 16)
+	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
+		t.Run(string(d), func(t *testing.T) {
+			var total crashTotals
+			for seed := first; seed < first+seeds; seed++ {
+				r := &crashRun{T: t, d: d, seed: uint64(seed), rng: rand.New(rand.NewPCG(uint64(seed), 7)), pointsMax: points}
+				r.run()
+				total.seeds++
+				total.commands += r.total.commands
+				total.points += r.total.points
+				total.drained += r.total.drained
+			}
+			t.Logf("%d seeds: %d commands, %d losses of power, %d tasks found again", total.seeds, total.commands, total.points, total.drained)
+		})
+	}
+}
+
+// crashRun is the life of one disk, over several losses of power.
+type crashRun struct {
+	*testing.T
+	d         storage.Durability
+	seed      uint64
+	rng       *rand.Rand
+	pointsMax int
+	total     crashTotals
+}
+
+const (
+	crashLives = 4
+	crashSteps = 120
+)
+
+func (r *crashRun) run() {
+	disk, l, nowMs := vfs.NewCrashableMem(), newCrashLedger(), int64(1_000_000)
+	for life := range crashLives {
+		points := r.live(life, disk, l, nowMs)
+		next := points[r.rng.IntN(len(points))]
+		disk, nowMs = next.copy(), next.nowMs
+		for _, p := range r.some(points) {
+			check := &crashCheck{T: r.T, crashPoint: p, l: l, durable: r.d == storage.Sync}
+			check.what = fmt.Sprintf("seed %d, life %d, %s, %d%% of what was not synced", r.seed, life, p.what, p.percent)
+			check.run(r.d)
+			r.total.points++
+			r.total.drained += check.drained
+		}
+		l = r.goOn(disk, l, next)
+	}
+}
+
+// copy keeps a disk for a second look at it.
+func (p *crashPoint) copy() *vfs.MemFS {
+	return p.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+}
+
+// some chooses which points are looked at; the last one, after an orderly end, always is.
+func (r *crashRun) some(points []crashPoint) []crashPoint {
+	last := points[len(points)-1]
+	points = points[:len(points)-1]
+	r.rng.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+	return append(points[:min(len(points), r.pointsMax)], last)
+}
+
+// live runs a shard on a disk until it ends in order, and returns the moments at which the power might have gone.
+func (r *crashRun) live(life int, disk *vfs.MemFS, l *crashLedger, nowMs int64) []crashPoint {
+	c := &crashDriver{
+		T: r.T, rng: r.rng, l: l, under: make(chan struct{}, crashUnderWay), prefix: fmt.Sprintf("%d/%d", r.seed, life),
+		versions: map[crashQueue]uint64{}, versionMin: uint64(100 * life),
+	}
+	c.nowMs.Store(nowMs)
+	p := &crashPoints{rng: rand.New(rand.NewPCG(r.seed, uint64(life))), disk: disk, l: l, nowMs: c.nowMs.Load, on: true}
+	c.store, c.shard = openCrashed(r.T, errorfs.Wrap(disk, errorfs.InjectorFunc(p.maybe)), r.d, c.nowMs.Load)
+	for range crashSteps {
+		c.step()
+	}
+	c.settle()
+	require.False(r, c.failed.Load())
+	r.total.commands += c.sent
+	c.shard.Close()
+	require.NoError(r, c.store.Close())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.take("after an orderly end")
+	return p.taken
+}
+
+// goOn has the clients look at what is there, and begin a new ledger with it.
+func (r *crashRun) goOn(disk *vfs.MemFS, l *crashLedger, from crashPoint) *crashLedger {
+	looked := (&crashPoint{disk: disk}).copy()
+	store, err := storage.Open("shard", storage.Options{FS: looked, Durability: r.d, SyncInterval: crashSyncInterval})
+	require.NoError(r, err)
+	defer func() { require.NoError(r, store.Close()) }()
+	return l.settled(from.acked, from.asked, r.d == storage.Sync, func(ref queue.Ref) bool {
+		_, found, err := store.Look(ref)
+		require.NoError(r, err)
+		return found
+	})
+}
