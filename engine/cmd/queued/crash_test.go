@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +96,17 @@ func (l *ledger) count(of map[string]bool) int {
 	return len(of)
 }
 
+// killRounds is how often a server is killed: PRONY_KILL_ROUNDS, or a few times.
+func killRounds(t *testing.T) int {
+	t.Helper()
+	if text := os.Getenv("PRONY_KILL_ROUNDS"); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		return n
+	}
+	return 4
+}
+
 // crashLease is short: what was leased when the server was killed must come back within the test.
 const crashLease = time.Second
 
@@ -104,12 +117,12 @@ func TestAKilledServerLosesNothingThatItAcknowledged(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
 			t.Parallel()
-			const rounds, producers, workers = 4, 8, 8
+			const producers, workers = 8, 8
 			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 			defer cancel()
 			args := []string{"--data", t.TempDir(), "--durability", durability}
 			l := newLedger()
-			for round := range rounds {
+			for round := range killRounds(t) {
 				p := start(t, args...)
 				c := p.dial()
 				producer, err := c.Producer(ctx, "")

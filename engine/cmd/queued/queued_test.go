@@ -84,9 +84,15 @@ func (s *syncBuffer) String() string {
 // start runs "queued serve" and waits until it serves.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startAs(t, func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
+}
+
+// startAs is start with a command of the test's own, made from the program and its arguments.
+func startAs(t *testing.T, command func(args []string) *exec.Cmd, args ...string) *process {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "addresses.json")
 	p := &process{T: t, log: &syncBuffer{}, exited: make(chan struct{})}
-	p.command = exec.Command(binary, append([]string{"serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0", "--address-file", file}, args...)...)
+	p.command = command(append([]string{binary, "serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0", "--address-file", file}, args...))
 	p.command.Stderr = p.log
 	require.NoError(t, p.command.Start())
 	go func() {
