@@ -86,8 +86,10 @@ type decided struct {
 
 // Clock returns a clock of Unix milliseconds that steps of the wall clock do not touch: a jump
 // forward must not expire every lease at once.
-func Clock() func() int64 {
-	start := time.Now()
+func Clock() func() int64 { return clockFrom(time.Now()) }
+
+// clockFrom goes on from a reading of the wall clock by the monotonic one.
+func clockFrom(start time.Time) func() int64 {
 	return func() int64 { return start.UnixMilli() + time.Since(start).Milliseconds() }
 }
 

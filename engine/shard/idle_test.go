@@ -1,0 +1,157 @@
+package shard
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// inBubble runs a test of a shard in which time passes only while all goroutines wait: a goroutine that never does
+// would keep it from ending. asked counts how often the deciding goroutine looks at its clock.
+func inBubble(t *testing.T, o Options, test func(t *testing.T, f *fixture, asked *atomic.Int64)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		clock := Clock()
+		o.NowMs = func() int64 { asked.Add(1); return clock() }
+		f := start(t, vfs.NewMem(), o)
+		test(t, f, &asked)
+		f.stop()
+		synctest.Wait()
+	})
+}
+
+// hour lets an hour pass and returns how often the shard looked at its clock: a few times for each thing that is due.
+func hour(asked *atomic.Int64) int64 {
+	synctest.Wait()
+	before := asked.Load()
+	<-time.After(time.Hour)
+	synctest.Wait()
+	return asked.Load() - before
+}
+
+// looksPerWake is how often the clock is read each time that the deciding goroutine wakes, at most.
+const looksPerWake = 6
+
+func TestIdleShardSleeps(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
+		assert.Zero(t, hour(asked), "it is new")
+		f.enqueue(newTasks("q", 3)...)
+		assert.Zero(t, hour(asked), "nobody wants its tasks")
+		f.enqueue(queue.NewTask{Queue: "q", DelayMs: 1_800_000}, queue.NewTask{Queue: "q", TTLMs: 1_800_000}, queue.NewTask{Queue: "q", Key: "k"})
+		assert.LessOrEqual(t, hour(asked), int64(3*looksPerWake), "it wakes for what is due: a delay, a time to live, a bucket of keys")
+		assert.Zero(t, hour(asked))
+	})
+}
+
+// Thousands of workers that give no credit, or wait at empty queues, cost memory only, and little of it.
+func TestThousandsOfIdleSubscriptionsCostLittle(t *testing.T) {
+	const subscriptions = 5_000
+	inBubble(t, Options{}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
+		f.enqueue(newTasks("full", 100)...)
+		f.enqueue(newTasks("empty", 1)...)
+		f.end(f.claim(1, "empty")[0], queue.Complete)
+		require.Len(t, f.claim(1, "full"), 1)
+		subscribe := func(credit int, queues ...string) (subs []*Subscription) {
+			for range subscriptions {
+				sub, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: queues, Credit: credit},
+					func([]queue.Delivery) { t.Error("a task was delivered") }, func(err error) { t.Errorf("failed: %v", err) })
+				require.NoError(t, err)
+				subs = append(subs, sub)
+			}
+			f.stats()
+			return subs
+		}
+		heap := func() uint64 {
+			synctest.Wait()
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := heap()
+		all := append(subscribe(0, "full", "empty"), subscribe(10, "empty")...)
+		assert.Less(t, (heap()-min(before, heap()))/(2*subscriptions), uint64(2_000), "bytes of each")
+		assert.LessOrEqual(t, hour(asked), int64(2*looksPerWake), "it wakes for the one lease")
+		assert.Zero(t, hour(asked))
+		for _, sub := range all {
+			sub.Close(func() {})
+		}
+		f.stats()
+	})
+}
+
+// A worker that never settles gets its tasks again when their leases expire, until they are dead. Then all is quiet,
+// and nothing is kept for it.
+func TestConsumerThatNeverSettlesComesToAnEnd(t *testing.T) {
+	const tasks, attempts = 300, 3
+	inBubble(t, Options{Queue: queue.Config{WindowTasks: 50}}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
+		w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 10_000, LeaseMs: 1_000})
+		for range tasks {
+			f.enqueue(queue.NewTask{Queue: "q", MaxAttempts: attempts})
+		}
+		woken := hour(asked)
+		assert.LessOrEqual(t, woken, int64(tasks*attempts*looksPerWake))
+		assert.Len(t, w.tasks, tasks*attempts)
+		st := f.stats()[0]
+		assert.Equal(t, []uint64{0, 0, 0, tasks}, []uint64{st.Ready, st.Delayed, st.Leased, st.Dead})
+		assert.Zero(t, hour(asked))
+		recovered, err := f.store.Recover()
+		require.NoError(t, err)
+		assert.Empty(t, recovered.Leases)
+		f.audit()
+	})
+}
+
+// One that does not even say that it sent what it was given gets a bounded number of bytes, whatever its credit, and
+// others get the rest.
+func TestConsumerThatTakesNothingIsGivenABoundedNumberOfBytes(t *testing.T) {
+	inBubble(t, Options{}, func(t *testing.T, f *fixture, asked *atomic.Int64) {
+		w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 1_000, LeaseMs: 1_000})
+		for range 20 {
+			f.enqueue(queue.NewTask{Queue: "q", Payload: make([]byte, 1<<20), MaxAttempts: 100})
+		}
+		hour(asked)
+		assert.Len(t, w.tasks, 8)
+		assert.Zero(t, hour(asked))
+		other := f.work(queue.Claim{Queues: []string{"q"}, Credit: 12})
+		f.stats()
+		assert.Zero(t, len(w.tasks)-8)
+		assert.Len(t, other.tasks, 8)
+		require.NoError(t, other.Sent(8<<20))
+		f.stats()
+		assert.Len(t, other.tasks, 12)
+	})
+}
+
+// quota is an account with room for no leases.
+type quota struct{ queue.Account }
+
+func (quota) Add(int64) error             { return nil }
+func (quota) Remove(int64, int64)         {}
+func (quota) Lease(int) int               { return 0 }
+func (quota) EndLeases(int)               {}
+func (quota) Restore(int64, int64, int64) {}
+
+// Workers of a tenant at its quota of leases have the shard look again for room a bounded number of times, and not at
+// all while there is nothing to lease.
+func TestQuotaOfLeasesIsLookedAtNowAndThen(t *testing.T) {
+	o := Options{Queue: queue.Config{Account: func(string) queue.Account { return quota{} }}}
+	inBubble(t, o, func(t *testing.T, f *fixture, asked *atomic.Int64) {
+		for range 100 {
+			f.work(queue.Claim{Queues: []string{"a", "b", "c"}, Credit: 10})
+		}
+		f.stats()
+		assert.Zero(t, hour(asked))
+		f.enqueue(newTasks("a", 10)...)
+		assert.LessOrEqual(t, hour(asked), int64(3_600*20*looksPerWake))
+	})
+}
