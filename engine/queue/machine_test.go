@@ -12,7 +12,7 @@ import (
 func init() {
 	// Windows, refills and expiries need longer runs than rapid's default. A flag on the command
 	// line still counts: it is read later.
-	for name, value := range map[string]string{"rapid.steps": "200", "rapid.checks": "250"} {
+	for name, value := range map[string]string{"rapid.steps": "200", "rapid.checks": "500"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
 		}

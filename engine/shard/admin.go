@@ -264,8 +264,23 @@ func (s *Shard) readLeased(tasks []Found) error {
 		if found {
 			f.Stored = stored
 		}
+		if f.LastError, err = s.lastError(f.Ref, f.Lease.Attempt-1); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// lastError reads what a task's last attempt reported, of those that are used up.
+func (s *Shard) lastError(ref queue.Ref, attempts uint32) (string, error) {
+	if attempts == 0 {
+		return "", nil
+	}
+	text, err := s.store.LastError(ref, attempts)
+	if err != nil {
+		return "", fmt.Errorf("list tasks: %w", err)
+	}
+	return text, nil
 }
 
 func (s *Shard) readList(b *listing) (Listed, error) {
@@ -292,7 +307,11 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 	}
 	out := Listed{Next: next}
 	for i := range tasks {
-		out.Tasks = append(out.Tasks, found(l, &tasks[i]))
+		f := found(l, &tasks[i])
+		if l.State != Dead && err == nil {
+			f.LastError, err = s.lastError(f.Ref, f.Progress.Attempts)
+		}
+		out.Tasks = append(out.Tasks, f)
 	}
 	return out, err
 }
