@@ -13,6 +13,8 @@ type receiver struct {
 	task  *queuepb.Task
 	err   error
 	ready chan struct{} // has an element once task or err is set
+
+	watched <-chan struct{} // of the context that the session watches for this receiver; nil if it does not
 }
 
 // arrivals hands pushed tasks out, in order, to receivers, in order.
@@ -25,6 +27,8 @@ type arrivals struct {
 	max     int             // how many may be
 	waiting []*receiver     // only when there are no tasks
 	err     error           // why no more tasks come
+	watch   watch
+	over    <-chan struct{} // closed at the session's end
 }
 
 // put hands tasks out, and returns false if there are more than there may be.
@@ -84,9 +88,13 @@ func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 	if !ok {
 		r = &receiver{ready: make(chan struct{}, 1)}
 	}
+	watched := a.watch.covers(ctx, a.over, a.ended)
+	if watched {
+		r.watched = ctx.Done()
+	}
 	a.waiting = append(a.waiting, r)
 	a.mu.Unlock()
-	if ctx.Done() == nil {
+	if watched {
 		<-r.ready
 		return a.read(r)
 	}
@@ -109,7 +117,7 @@ func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 
 func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
 	t, err := r.task, r.err
-	r.task, r.err = nil, nil
+	r.task, r.err, r.watched = nil, nil, nil
 	a.idle.Put(r)
 	return t, err
 }
@@ -126,4 +134,19 @@ func (a *arrivals) end(err error) {
 		r.ready <- struct{}{}
 	}
 	a.waiting = nil
+}
+
+// ended sends all receivers away whose context was watched and has ended.
+func (a *arrivals) ended(ctx context.Context) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.watch.forget()
+	a.waiting = slices.DeleteFunc(a.waiting, func(r *receiver) bool {
+		if r.watched == nil || r.watched != ctx.Done() {
+			return false
+		}
+		r.err = ctx.Err()
+		r.ready <- struct{}{}
+		return true
+	})
 }

@@ -16,13 +16,16 @@ import (
 // call is one caller's items, all of the same frame.
 type call[T any] struct {
 	items  []T
+	count  int  // of items
 	one    [1]T // what items is of, in a call of one
 	how    settling
 	bytes  int
 	errs   []error       // one for each item, nil where accepted; nil if all were
 	ids    []string      // of accepted tasks, for a producer
 	failed error         // the outcome of all items is unknown, or none was sent
-	done   chan struct{} // has an element once the call is resolved
+	done   chan struct{} // has an element once the call is resolved; nil if nobody waits for it any more
+
+	watched <-chan struct{} // of the context that the session watches for this call; nil if it does not
 }
 
 // frame is calls that are on their way together.
@@ -54,6 +57,14 @@ type batcher[T any] struct {
 	next    uint64
 	err     error // why the session ended
 	closing bool
+	watch   watch
+	over    chan struct{} // closed at the session's end
+}
+
+// setUp makes the batcher's channels.
+func (b *batcher[T]) setUp() *batcher[T] {
+	b.wake, b.over = make(chan struct{}, 1), make(chan struct{})
+	return b
 }
 
 // call returns an empty call.
@@ -85,6 +96,7 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	if c.bytes > frameBytesMax {
 		return fmt.Errorf("%w: %d bytes in one call: send at most %d", ErrInvalidArgument, c.bytes, frameBytesMax)
 	}
+	c.count = len(c.items)
 	b.mu.Lock()
 	if b.err != nil || b.closing {
 		defer b.mu.Unlock()
@@ -93,13 +105,17 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 		}
 		return ErrClosed
 	}
+	watched := b.watch.covers(ctx, b.over, b.ended)
+	if watched {
+		c.watched = ctx.Done()
+	}
 	b.waiting = append(b.waiting, c)
 	first := len(b.waiting) == 1
 	b.mu.Unlock()
 	if first {
 		b.signal()
 	}
-	if ctx.Done() == nil {
+	if watched {
 		<-c.done
 		return c.failed
 	}
@@ -107,8 +123,11 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	case <-c.done:
 		return c.failed
 	case <-ctx.Done():
-		b.withdraw(c)
-		return unknownOutcome(ctx.Err())
+		if b.withdraw(c) {
+			return unknownOutcome(ctx.Err())
+		}
+		<-c.done // it was answered at the same moment
+		return c.failed
 	}
 }
 
@@ -196,11 +215,11 @@ func (b *batcher[T]) takeCalls() (next frame[T], bytes int, what taken) {
 	}
 	n, payloads, count := 0, 0, 0
 	for _, c := range b.waiting {
-		if n > 0 && (count+len(c.items) > frameTasksMax || payloads+c.bytes > frameBytesMax) {
+		if n > 0 && (count+c.count > frameTasksMax || payloads+c.bytes > frameBytesMax) {
 			break
 		}
 		n++
-		count += len(c.items)
+		count += c.count
 		payloads += c.bytes
 	}
 	if n == 0 && !b.extra {
@@ -242,7 +261,7 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	if ids != nil {
 		base := 0
 		for _, c := range calls {
-			end := base + len(c.items)
+			end := base + c.count
 			if end <= len(ids) {
 				c.ids = ids[base:end:end]
 			}
@@ -253,7 +272,9 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 		b.answered(calls)
 	}
 	for _, c := range calls {
-		c.done <- struct{}{}
+		if c.done != nil {
+			c.done <- struct{}{}
+		}
 	}
 	b.reuse(calls)
 }
@@ -262,7 +283,7 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	ends, end := make([]int, len(calls)), 0
 	for i, c := range calls {
-		end += len(c.items)
+		end += c.count
 		ends[i] = end
 	}
 	for _, e := range errs {
@@ -273,9 +294,9 @@ func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 		}
 		c := calls[i]
 		if c.errs == nil {
-			c.errs = make([]error, len(c.items))
+			c.errs = make([]error, c.count)
 		}
-		c.errs[place-(ends[i]-len(c.items))] = itemError(e)
+		c.errs[place-(ends[i]-c.count)] = itemError(e)
 	}
 }
 
@@ -294,15 +315,59 @@ func (b *batcher[T]) reuse(calls []*call[T]) {
 	}
 }
 
-// withdraw takes a call out that did not go out yet: callers that give up must not pile up. One that is being
-// encoded is waited for.
-func (b *batcher[T]) withdraw(c *call[T]) {
+// withdraw takes a call back: callers that give up must not pile up. One that is being encoded is waited for. It
+// returns false if the call is resolved, or about to be.
+func (b *batcher[T]) withdraw(c *call[T]) bool {
 	b.encoding.Lock()
 	defer b.encoding.Unlock()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if i := slices.Index(b.waiting, c); i >= 0 {
 		b.waiting = slices.Delete(b.waiting, i, i+1)
+		return true
+	}
+	for _, f := range b.frames {
+		if i := slices.Index(f.calls, c); i >= 0 {
+			f.calls[i] = &call[T]{count: c.count} // its answers come all the same
+			return true
+		}
+	}
+	return false
+}
+
+// ended takes back all calls whose context was watched and has ended.
+func (b *batcher[T]) ended(ctx context.Context) {
+	b.encoding.Lock()
+	b.mu.Lock()
+	b.watch.forget()
+	var calls []*call[T]
+	out := func(c *call[T]) bool {
+		if c.watched == nil || c.watched != ctx.Done() {
+			return false
+		}
+		calls = append(calls, c)
+		return true
+	}
+	b.waiting = slices.DeleteFunc(b.waiting, out)
+	for _, f := range b.frames {
+		for i, c := range f.calls {
+			if out(c) {
+				f.calls[i] = &call[T]{count: c.count}
+			}
+		}
+	}
+	b.mu.Unlock()
+	b.encoding.Unlock()
+	finish(calls, unknownOutcome(ctx.Err()))
+}
+
+// finish resolves calls whose outcome is not known.
+func finish[T any](calls []*call[T], err error) {
+	for _, c := range calls {
+		if c.done != nil {
+			c.failed = err
+			c.done <- struct{}{}
+		}
 	}
 }
 
@@ -310,6 +375,9 @@ func (b *batcher[T]) withdraw(c *call[T]) {
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()
+	if b.err == nil {
+		close(b.over)
+	}
 	b.err = err
 	calls := b.waiting
 	b.waiting = nil
@@ -320,10 +388,7 @@ func (b *batcher[T]) fail(err error) {
 	b.mu.Unlock()
 	b.encoding.Unlock()
 	b.signal()
-	for _, c := range calls {
-		c.failed = err
-		c.done <- struct{}{}
-	}
+	finish(calls, err)
 }
 
 // cause is why the session ended.

@@ -30,15 +30,16 @@ type sentFrame struct {
 // testBatcher returns a batcher that sends to a function, for a test to run.
 func testBatcher(send func(sentFrame) error) *batcher[int] {
 	var going sentFrame
-	return &batcher[int]{
-		framesMax: testFramesMax, wake: make(chan struct{}, 1),
-		begin: func(_ *wire.Frame, number uint64) { going = sentFrame{frame: number} },
+	b := &batcher[int]{
+		framesMax: testFramesMax,
+		begin:     func(_ *wire.Frame, number uint64) { going = sentFrame{frame: number} },
 		encode: func(_ *wire.Frame, c *call[int]) error {
 			going.items = append(going.items, c.items...)
 			return nil
 		},
 		send: func(*wire.Frame) error { return send(going) },
 	}
+	return b.setUp()
 }
 
 const testFramesMax = 2
@@ -65,10 +66,10 @@ func newTestBatcher(t *testing.T) (*batcher[int], chan sentFrame) {
 func enter(ctx context.Context, b *batcher[int], items ...int) (ids []string, errs []error, err error) {
 	c := b.call()
 	c.items = items
+	defer b.keep(c)
 	if err := b.do(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	defer b.keep(c)
 	return c.ids, c.errs, nil
 }
 
@@ -170,7 +171,7 @@ func TestFramesAreBounded(t *testing.T) {
 		bytes := rapid.SliceOfN(rapid.IntRange(0, frameBytesMax), len(sizes), len(sizes)).Draw(r, "bytes of each call")
 		want := 0
 		for i, n := range sizes {
-			b.waiting = append(b.waiting, &call[int]{items: make([]int, n), bytes: bytes[i], done: make(chan struct{}, 1)})
+			b.waiting = append(b.waiting, &call[int]{items: make([]int, n), count: n, bytes: bytes[i], done: make(chan struct{}, 1)})
 			want += n
 		}
 		got := 0
@@ -199,7 +200,7 @@ func TestFramesAreBounded(t *testing.T) {
 func TestAFlushGoesOutWhenThereIsRoomAgain(t *testing.T) {
 	b := testBatcher(sendNothing)
 	for range testFramesMax {
-		b.waiting = append(b.waiting, &call[int]{items: make([]int, frameTasksMax), done: make(chan struct{}, 1)})
+		b.waiting = append(b.waiting, &call[int]{items: make([]int, frameTasksMax), count: frameTasksMax, done: make(chan struct{}, 1)})
 	}
 	for range testFramesMax {
 		_, _, what := b.takeCalls()
@@ -329,7 +330,7 @@ func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
 }
 
 func TestAnIndexOfNoItemIsPassedOver(t *testing.T) {
-	calls := []*call[int]{{items: []int{1}}, {items: []int{2, 3}}}
+	calls := []*call[int]{{count: 1}, {count: 2}}
 	refuse(calls, []*queuepb.ItemError{{Index: 2, Message: "third"}, {Index: 3}, {Index: 1 << 31}, {Index: 0, Message: "first"}})
 	require.EqualError(t, calls[0].errs[0], "first")
 	require.NoError(t, calls[1].errs[0])

@@ -87,8 +87,8 @@ func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error)
 		return nil, fmt.Errorf("open a producer session: %w", err)
 	}
 	p := &Producer{stream: stream, cancel: cancel, ended: make(chan struct{})}
-	p.batcher = &batcher[Task]{
-		framesMax: produceFramesMax, wake: make(chan struct{}, 1), encode: encodeTasks,
+	p.batcher = (&batcher[Task]{
+		framesMax: produceFramesMax, encode: encodeTasks,
 		begin: func(f *wire.Frame, number uint64) {
 			if number == 1 { // the server reads it from the first frame only
 				f.Text(wire.ProduceRequestTenant, tenant)
@@ -96,7 +96,7 @@ func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error)
 			f.Uint(wire.ProduceRequestFrame, number)
 		},
 		send: func(f *wire.Frame) error { return stream.SendMsg(f) },
-	}
+	}).setUp()
 	go p.sendAll()
 	go p.receive()
 	return p, nil
@@ -106,10 +106,10 @@ func (c *Client) Producer(ctx context.Context, tenant string) (*Producer, error)
 // if the server refused the task, and ErrUnknownOutcome if the session broke or ctx ended first.
 func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	c := p.batcher.single(t, t.bytes())
+	defer p.batcher.keep(c)
 	if err := p.batcher.do(ctx, c); err != nil {
 		return "", err
 	}
-	defer p.batcher.keep(c)
 	if c.errs != nil {
 		return "", c.errs[0]
 	}
@@ -128,10 +128,10 @@ func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string
 	for i := range tasks {
 		c.bytes += tasks[i].bytes()
 	}
+	defer p.batcher.keep(c)
 	if err := p.batcher.do(ctx, c); err != nil {
 		return nil, nil, err
 	}
-	defer p.batcher.keep(c)
 	return c.ids, c.errs, nil
 }
 

@@ -70,8 +70,8 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 		api: c.api, tenant: config.Tenant, stream: stream, cancel: cancel, slots: int32(config.Slots),
 		tasks: arrivals{max: config.Slots}, ended: make(chan struct{}),
 	}
-	w.batcher = &batcher[*queuepb.Task]{
-		framesMax: workFramesMax, wake: make(chan struct{}, 1), encode: encodeSettlements, answered: w.settled,
+	w.batcher = (&batcher[*queuepb.Task]{
+		framesMax: workFramesMax, encode: encodeSettlements, answered: w.settled,
 		begin: func(f *wire.Frame, number uint64) {
 			if n := w.freed.Swap(0); n > 0 {
 				f.Uint(wire.WorkRequestCredits, uint64(n))
@@ -79,7 +79,8 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 			f.Uint(wire.WorkRequestFrame, number)
 		},
 		send: func(f *wire.Frame) error { return stream.SendMsg(f) },
-	}
+	}).setUp()
+	w.tasks.over = w.batcher.over
 	go w.sendAll()
 	go w.receive()
 	return w, nil
@@ -162,16 +163,14 @@ func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) e
 // settle carries a call out. An unknown outcome frees the slots too: a slot that nobody settles again would be
 // lost to the session.
 func (w *Worker) settle(ctx context.Context, c *call[*queuepb.Task]) ([]error, error) {
-	tasks, action := c.items, c.how.action
+	defer w.batcher.keep(c)
 	if err := w.batcher.do(ctx, c); err != nil {
 		if !errors.Is(err, ErrInvalidArgument) {
-			w.free(tasks, nil, action)
+			w.settled([]*call[*queuepb.Task]{c})
 		}
 		return nil, err
 	}
-	errs := c.errs
-	w.batcher.keep(c)
-	return errs, nil
+	return c.errs, nil
 }
 
 // encodeSettlements adds a call's settlements to a frame.
@@ -188,33 +187,26 @@ func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
 	return nil
 }
 
-// settled frees the slots of calls that were answered.
+// settled frees the slots of calls that were answered, or whose outcome is unknown.
 func (w *Worker) settled(calls []*call[*queuepb.Task]) {
 	n := int32(0)
 	w.held.mu.Lock()
 	for _, c := range calls {
-		n += w.freeLocked(c.items, c.errs, c.how.action)
+		n += w.free(c)
 	}
 	w.held.mu.Unlock()
 	w.grant(n)
 }
 
-func (w *Worker) free(tasks []*queuepb.Task, errs []error, action queuepb.SettleAction) {
-	w.held.mu.Lock()
-	n := w.freeLocked(tasks, errs, action)
-	w.held.mu.Unlock()
-	w.grant(n)
-}
-
-// freeLocked ends the occupation of slots and returns how many ended: a task that is settled twice, say because
+// free ends the occupation of slots and returns how many ended: a task that is settled twice, say because
 // the first outcome was unknown, has freed its slot once. A settlement that the server refused for what it says
-// frees none: the lease still holds, and the task may be settled again.
-func (w *Worker) freeLocked(tasks []*queuepb.Task, errs []error, action queuepb.SettleAction) (n int32) {
-	if action == queuepb.SettleAction_SETTLE_ACTION_EXTEND {
+// frees none: the lease still holds, and the task may be settled again. The caller holds held.mu.
+func (w *Worker) free(c *call[*queuepb.Task]) (n int32) {
+	if c.how.action == queuepb.SettleAction_SETTLE_ACTION_EXTEND {
 		return 0
 	}
-	for i, t := range tasks {
-		if errs != nil && errs[i] != nil && !errors.Is(errs[i], ErrStaleToken) && !errors.Is(errs[i], ErrNotFound) {
+	for i, t := range c.items {
+		if c.errs != nil && c.errs[i] != nil && !errors.Is(c.errs[i], ErrStaleToken) && !errors.Is(c.errs[i], ErrNotFound) {
 			continue
 		}
 		if w.held.remove(t.GetId(), t.GetToken()) {
