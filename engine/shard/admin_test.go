@@ -259,4 +259,3 @@ func TestNodesOwnRecordsAndCheckpoints(t *testing.T) {
 	assert.Empty(t, found)
 	require.NoError(t, s.Close())
 }
-
