@@ -14,7 +14,7 @@ type receiver struct {
 	err   error
 	ready chan struct{} // has an element once task or err is set
 
-	watched <-chan struct{} // of the context that the session watches for this receiver; nil if it does not
+	watched bool // its context can end, and the session watches for that
 }
 
 // arrivals hands pushed tasks out, in order, to receivers, in order.
@@ -89,9 +89,7 @@ func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 		r = &receiver{ready: make(chan struct{}, 1)}
 	}
 	watched := a.watch.covers(ctx, a.over, a.ended)
-	if watched {
-		r.watched = ctx.Done()
-	}
+	r.watched = watched && ctx.Done() != nil
 	a.waiting = append(a.waiting, r)
 	a.mu.Unlock()
 	if watched {
@@ -117,7 +115,7 @@ func (a *arrivals) receive(ctx context.Context) (*queuepb.Task, error) {
 
 func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
 	t, err := r.task, r.err
-	r.task, r.err, r.watched = nil, nil, nil
+	r.task, r.err = nil, nil
 	a.idle.Put(r)
 	return t, err
 }
@@ -136,17 +134,16 @@ func (a *arrivals) end(err error) {
 	a.waiting = nil
 }
 
-// ended sends all receivers away whose context was watched and has ended.
+// ended sends all receivers away whose context is the one that was watched and has ended.
 func (a *arrivals) ended(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.watch.forget()
 	a.waiting = slices.DeleteFunc(a.waiting, func(r *receiver) bool {
-		if r.watched == nil || r.watched != ctx.Done() {
-			return false
+		if r.watched {
+			r.err = ctx.Err()
+			r.ready <- struct{}{}
 		}
-		r.err = ctx.Err()
-		r.ready <- struct{}{}
-		return true
+		return r.watched
 	})
 }

@@ -25,7 +25,7 @@ type call[T any] struct {
 	failed error         // the outcome of all items is unknown, or none was sent
 	done   chan struct{} // has an element once the call is resolved; nil if nobody waits for it any more
 
-	watched <-chan struct{} // of the context that the session watches for this call; nil if it does not
+	watched bool // its context can end, and the session watches for that
 }
 
 // frame is calls that are on their way together.
@@ -106,9 +106,7 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 		return ErrClosed
 	}
 	watched := b.watch.covers(ctx, b.over, b.ended)
-	if watched {
-		c.watched = ctx.Done()
-	}
+	c.watched = watched && ctx.Done() != nil
 	b.waiting = append(b.waiting, c)
 	first := len(b.waiting) == 1
 	b.mu.Unlock()
@@ -335,18 +333,17 @@ func (b *batcher[T]) withdraw(c *call[T]) bool {
 	return false
 }
 
-// ended takes back all calls whose context was watched and has ended.
+// ended takes back all calls of the context that was watched and has ended.
 func (b *batcher[T]) ended(ctx context.Context) {
 	b.encoding.Lock()
 	b.mu.Lock()
 	b.watch.forget()
 	var calls []*call[T]
 	out := func(c *call[T]) bool {
-		if c.watched == nil || c.watched != ctx.Done() {
-			return false
+		if c.watched {
+			calls = append(calls, c)
 		}
-		calls = append(calls, c)
-		return true
+		return c.watched
 	}
 	b.waiting = slices.DeleteFunc(b.waiting, out)
 	for _, f := range b.frames {

@@ -101,6 +101,28 @@ func TestAContextOfOneCallIsNotWatched(t *testing.T) {
 	}
 }
 
+// TestOneContextIsWatchedAtATime however many there are in turn.
+func TestOneContextIsWatchedAtATime(t *testing.T) {
+	b, sent := newTestBatcher(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	warm(t, ctx, b, sent)
+	other, cancelOther := context.WithCancel(context.Background())
+	defer cancelOther()
+	for i := range 3 * watchAfter {
+		done := make(chan error)
+		go func() {
+			_, _, err := enter(other, b, i)
+			done <- err
+		}()
+		b.resolve(next(t, sent).frame, []string{""}, nil)
+		require.NoError(t, <-done)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.True(t, b.watch.watched == ctx.Done(), "another one took its place")
+}
+
 func TestTheEndOfAWatchedContextReachesItsReceiversOnly(t *testing.T) {
 	over := make(chan struct{})
 	defer close(over)

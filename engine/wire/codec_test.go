@@ -215,7 +215,9 @@ func TestElementsDoNotShareWhatCanBeChanged(t *testing.T) {
 	for i := range n {
 		for _, payload := range [][]byte{gotIn.GetTasks()[i].GetPayload(), gotOut.GetTasks()[i].GetPayload()} {
 			assert.Equal(t, in.GetTasks()[i].GetPayload(), payload)
-			_ = append(payload, "more than was there"...)
+			for n := range 20 {
+				_ = append(payload, bytes.Repeat([]byte{0xee}, n)...)
+			}
 			clear(payload)
 		}
 		gotIn.Tasks[i].Payload, gotOut.Tasks[i].Payload = in.GetTasks()[i].GetPayload(), in.GetTasks()[i].GetPayload()
