@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/wire"
@@ -46,7 +45,7 @@ func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 	}
 	options, guarded := tokenOptions(address, options)
 	conn, err := grpc.NewClient(target, append([]grpc.DialOption{
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(plain(options)),
 		grpc.WithInitialWindowSize(streamWindowBytes),
 		grpc.WithInitialConnWindowSize(connWindowBytes),
 		grpc.WithReadBufferSize(bufferBytes),

@@ -97,7 +97,11 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
-	n.grpc = rpc.NewServer(n.service, n.health, n.auth, n.metrics.interceptors()...)
+	options := n.metrics.interceptors()
+	if c.BusyPoll {
+		options = append(options, rpc.BusyPoll())
+	}
+	n.grpc = rpc.NewServer(n.service, n.health, n.auth, options...)
 	if err := n.newHTTP(); err != nil {
 		return nil, err
 	}

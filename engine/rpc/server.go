@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -52,6 +53,9 @@ func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerO
 	reflection.Register(g)
 	return g
 }
+
+// BusyPoll lets the connections of a server poll before their thread sleeps, as wire.BusyPoll says.
+func BusyPoll() grpc.ServerOption { return grpc.Creds(wire.BusyPoll(insecure.NewCredentials())) }
 
 // NewAdminServer returns a gRPC server with the admin service, health and reflection on it, for its ServeHTTP: the
 // connections, their streams and their timeouts are its HTTP server's to bound. All but health asks auth who calls.

@@ -1,0 +1,144 @@
+//go:build unix
+
+package wire
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// polling returns a connection that polls, or the connection as it is where that is not possible.
+func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
+	var raw syscall.RawConn
+	var err error
+	switch c := c.(type) {
+	case *net.TCPConn:
+		raw, err = c.SyscallConn()
+	case *net.UnixConn:
+		raw, err = c.SyscallConn()
+	}
+	if raw == nil || err != nil {
+		return c
+	}
+	p := &pollingConn{Conn: c, raw: raw, habit: habit{max: max, shared: shared}}
+	p.attempt = p.readOnce
+	return p
+}
+
+// pollingConn reads without blocking as long as that pays. The poll asks the socket itself: a goroutine that yields
+// in a loop keeps the scheduler of a single processor from looking at the network at all.
+type pollingConn struct {
+	net.Conn
+
+	raw     syscall.RawConn
+	attempt func(fd uintptr) bool
+	habit   habit
+
+	// Of the read under way.
+	size   int
+	pool   mem.BufferPool
+	buffer *[]byte // from pool; nil while the connection waits, so that idle connections hold none
+	wait   bool
+	from   time.Duration // when waiting began, by now; 0 if there was no need
+	n      int
+	err    error
+}
+
+// readOnce reads what there is. It returns false if there is nothing and the read should wait for it.
+func (p *pollingConn) readOnce(fd uintptr) bool {
+	if p.buffer == nil {
+		p.buffer = p.pool.Get(p.size)
+	}
+	for {
+		p.n, p.err = syscall.Read(int(fd), *p.buffer)
+		if p.err != syscall.EINTR { //nolint:errorlint // syscall.Read returns it bare, and this is asked thousands of times a second
+			break
+		}
+	}
+	if !p.empty() {
+		return true
+	}
+	if p.wait {
+		p.pool.Put(p.buffer)
+		p.buffer = nil
+		if p.from == 0 {
+			p.from = p.habit.shared.now()
+		}
+	}
+	return !p.wait
+}
+
+func (p *pollingConn) empty() bool {
+	return p.err == syscall.EAGAIN //nolint:errorlint // as above
+}
+
+// try reads without waiting, and returns false if there was nothing. Closing the connection, and a deadline, end it.
+func (p *pollingConn) try() bool {
+	if err := p.raw.Read(p.attempt); err != nil {
+		p.err = err
+	}
+	return !p.empty()
+}
+
+// read fills the buffer with something.
+func (p *pollingConn) read() {
+	p.from, p.wait = 0, !p.habit.active
+	if !p.try() {
+		if p.habit.begin() {
+			found := p.habit.poll(p.try)
+			p.habit.end(found)
+			if found {
+				return
+			}
+		}
+		p.wait = true
+		p.try()
+	}
+	if p.from != 0 {
+		p.habit.waited(p.from, p.habit.shared.now())
+	}
+}
+
+// ReadOnReady reads once there is something to read, into a buffer that it takes from the pool then. gRPC calls it
+// instead of Read, where nothing stands between.
+func (p *pollingConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	p.size, p.pool, p.n, p.err = size, pool, 0, nil
+	p.read()
+	buffer, n, err := p.buffer, p.n, p.err
+	p.buffer, p.pool = nil, nil
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		err = &net.OpError{Op: "read", Net: p.LocalAddr().Network(), Source: p.LocalAddr(), Addr: p.RemoteAddr(), Err: os.NewSyscallError("read", err)}
+	case err == nil && n == 0:
+		err = io.EOF
+	}
+	if err == nil {
+		return buffer, n, nil
+	}
+	if buffer != nil {
+		pool.Put(buffer)
+	}
+	return nil, 0, err
+}
+
+// Read implements the interface.
+func (p *pollingConn) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	_, n, err := p.ReadOnReady(len(b), &given{b})
+	return n, err
+}
+
+// given is a pool of one buffer, that somebody else gave.
+type given struct{ b []byte }
+
+func (g *given) Get(int) *[]byte { return &g.b }
+func (*given) Put(*[]byte)       {}
