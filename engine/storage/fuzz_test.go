@@ -1,0 +1,90 @@
+package storage
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Beside the records' decoders (codec_test.go), these read what somebody else may have written.
+
+// A place that comes from outside never shows another queue's tasks, and harms nothing.
+func FuzzListPlace(f *testing.F) {
+	fs := vfs.NewMem()
+	s, err := Open("shard", Options{FS: fs, Durability: Sync})
+	require.NoError(f, err)
+	f.Cleanup(func() { require.NoError(f, s.Close()) })
+	b := s.NewBatch()
+	for _, id := range []uint32{0, 1, 2} {
+		for seq := range uint64(3) {
+			ref := queue.Ref{Queue: id, Seq: seq}
+			b.PutTask(ref, queue.Task{})
+			b.PutDue(ref, queue.Due{DueAtMs: 5})
+			b.PutDead(ref, queue.Dead{})
+		}
+	}
+	c, err := b.Submit()
+	require.NoError(f, err)
+	require.NoError(f, c.Wait())
+	for _, place := range []string{"", "t", "t\x00\x00\x00\x01", "t\x00\x00\x00\x01\x00", "d\x00\x00\x00\x01\xff\xff", "x\x00\x00\x00\x02\x00", "t\x00\x00\x00\x01" + strings.Repeat("\xff", 40)} {
+		f.Add([]byte(place))
+	}
+	f.Fuzz(func(t *testing.T, place []byte) {
+		p := Page{After: place, Limit: 2, LookMax: 3}
+		for _, list := range []func() ([]Listed, Place, error){
+			func() ([]Listed, Place, error) { return s.ListFresh(1, [queue.MaxPriority + 1]uint64{}, p) },
+			func() ([]Listed, Place, error) { return s.ListReturned(1, 0, 9, p) },
+			func() ([]Listed, Place, error) { return s.ListDead(1, func(*Listed) bool { return true }, p) },
+		} {
+			listed, next, err := list()
+			if err != nil {
+				require.ErrorIs(t, err, ErrPlace)
+				continue
+			}
+			for _, l := range listed {
+				require.Equal(t, uint32(1), l.Ref.Queue)
+			}
+			if len(next) > 0 {
+				require.Greater(t, string(next), string(place), "it goes on")
+			}
+		}
+	})
+}
+
+// Whatever the seal's file holds: it is the seal of these files, or it is damaged.
+func FuzzSeal(f *testing.F) {
+	fs := vfs.NewMem()
+	require.NoError(f, fs.MkdirAll("shard", 0o700))
+	require.NoError(f, writeFile(fs, "shard", "000001.log", "some text"))
+	require.NoError(f, seal(fs, "shard"))
+	whole, err := readFile(fs, "shard/"+sealName)
+	require.NoError(f, err)
+	for _, text := range []string{whole, whole[:len(whole)-1], "", sealTitle, sealTitle + "\n00000000\n", strings.ReplaceAll(whole, "9 ", "8 "), whole + whole} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := checkSeal(fs, "shard", text); text != whole {
+			require.Error(t, err)
+			require.False(t, errors.Is(err, ErrPlace))
+		} else {
+			require.NoError(t, err)
+		}
+	})
+}
+
+// No bytes of a manifest make the look at it fail, or read beyond them.
+func FuzzManifestRecords(f *testing.F) {
+	f.Add([]byte{})
+	f.Add(make([]byte, 3*logHeader))
+	f.Add([]byte("\x00\x00\x00\x00\xff\xff\x01some text that is shorter than it says"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if at, damaged := damagedRecord(b); damaged {
+			require.Less(t, at, len(b))
+		}
+	})
+}
