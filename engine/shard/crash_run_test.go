@@ -38,7 +38,7 @@ func fromEnv(t *testing.T, name string, def int) int {
 // from. PRONY_CRASH_SEEDS says how many runs there are in each mode of durability, and PRONY_CRASH_FIRST the first
 // seed; PRONY_CRASH_POINTS how many of the copies of one power's life are looked at.
 func TestPowerLossAtEveryStep(t *testing.T) {
-	first, seeds := fromEnv(t, "PRONY_CRASH_FIRST", 1), fromEnv(t, "PRONY_CRASH_SEEDS", 8)
+	first, seeds := fromEnv(t, "PRONY_CRASH_FIRST", 1), fromEnv(t, "PRONY_CRASH_SEEDS", 5)
 	points := fromEnv(t, "PRONY_CRASH_POINTS", 16)
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
