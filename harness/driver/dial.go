@@ -1,11 +1,21 @@
 package driver
 
-import "github.com/pronybench/prony/engine/client"
+import (
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/client"
+)
 
 // Dial returns a client of the engine for the target's gRPC address, which shows the target's access token.
-func (t Target) Dial() (*client.Client, error) {
-	if t.Token == "" {
-		return client.Dial(t.Address)
+func (t Target) Dial() (*client.Client, error) { return client.Dial(t.Address, t.options()...) }
+
+func (t Target) options() []grpc.DialOption {
+	var options []grpc.DialOption
+	if t.Token != "" {
+		options = append(options, client.WithToken(t.Token))
 	}
-	return client.Dial(t.Address, client.WithToken(t.Token))
+	if t.BusyPoll {
+		options = append(options, client.WithBusyPoll())
+	}
+	return options
 }

@@ -8,6 +8,8 @@ type Target struct {
 	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"
 	HTTP    string // of REST: "127.0.0.1:port"; "" where there is none
 	Token   string // the access token's secret; "" where none is wanted
+	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.
+	BusyPoll bool
 }
 
 // Task is a task to enqueue.

@@ -14,7 +14,7 @@ import (
 
 // dial opens the connections of a workload to a server, and returns what closes them.
 func dial(node *topology.Node, w scenario.Workload) (conns []driver.Conn, closeAll func() error, err error) {
-	target := driver.Target{Address: node.Address, HTTP: node.HTTP, Token: node.Token}
+	target := driver.Target{Address: node.Address, HTTP: node.HTTP, Token: node.Token, BusyPoll: w.BusyPoll}
 	open := map[string]func() (driver.Conn, error){
 		"stream": func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
 		"unary":  func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },

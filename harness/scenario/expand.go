@@ -31,12 +31,14 @@ type expandedTopology struct {
 	SyncInterval string `json:"sync_interval,omitempty"`
 	Listen       string `json:"listen"`
 	Procs        int    `json:"procs,omitempty"`
+	BusyPoll     bool   `json:"busy_poll,omitempty"`
 }
 
 type expandedWorkload struct {
 	Name        string           `json:"name"`
 	Driver      string           `json:"driver"`
 	Procs       int              `json:"procs,omitempty"`
+	BusyPoll    bool             `json:"busy_poll,omitempty"`
 	Connections int              `json:"connections"`
 	Tenants     int              `json:"tenants"`
 	Queues      int              `json:"queues"`
@@ -105,11 +107,13 @@ func Expand(s *Scenario) any {
 			Durability: s.Topology.Durability,
 			Listen:     s.Topology.Listen,
 			Procs:      s.Topology.Procs,
+			BusyPoll:   s.Topology.BusyPoll,
 		},
 		Workload: expandedWorkload{
 			Name:        s.Workload.Name,
 			Driver:      s.Workload.Driver,
 			Procs:       s.Workload.Procs,
+			BusyPoll:    s.Workload.BusyPoll,
 			Connections: s.Workload.Connections,
 			Tenants:     s.Workload.Tenants,
 			Queues:      s.Workload.Queues,

@@ -68,6 +68,7 @@ type Topology struct {
 	SyncInterval time.Duration
 	Listen       string // "tcp" or "unix"
 	Procs        int    // the server's GOMAXPROCS; 0: its own choice
+	BusyPoll     bool   // the server's gRPC connections poll before their thread sleeps
 }
 
 // Workload says what load is put on the topology.
@@ -75,6 +76,7 @@ type Workload struct {
 	Name        string
 	Driver      string // "stream", "unary" or "rest"
 	Procs       int    // the generator's GOMAXPROCS; 0: its own choice
+	BusyPoll    bool   // its gRPC connections poll before their thread sleeps
 	Connections int    // client connections that producers and workers are spread over
 	Tenants     int
 	Queues      int // per tenant

@@ -7,11 +7,11 @@ import (
 )
 
 var topologyBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{"shards", "durability", "sync_interval", "listen", "procs"}},
+	Names: hclfile.Names{Attributes: []string{"shards", "durability", "sync_interval", "listen", "procs", "busy_poll"}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { shards durability sync_interval listen procs }.
+// readTopology reads topology "KIND" { shards durability sync_interval listen procs busy_poll }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
@@ -28,6 +28,7 @@ func readTopology(s *hclfile.Block) Topology {
 		Procs:  b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 	}
 	t.Shards = readShards(b, t.Kind)
+	t.BusyPoll = readBusyPoll(b, t.Procs)
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
 	})
@@ -52,4 +53,13 @@ func readShards(b *hclfile.Block, kind string) int {
 	return b.Int("shards", hclfile.IntSpec{
 		Min: 1, Max: 1, Default: 1, Why: `for more than one, write topology "sharded"`,
 	})
+}
+
+// readBusyPoll reads busy_poll, which does nothing in a process that runs on more than one processor.
+func readBusyPoll(b *hclfile.Block, procs int) bool {
+	poll := b.Bool("busy_poll")
+	if poll && procs != 1 {
+		b.AttrProblem("busy_poll", "busy_poll has a meaning only with procs = 1", "add procs = 1, or remove it")
+	}
+	return poll
 }

@@ -10,7 +10,7 @@ import (
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
-		"in_flight", "lease",
+		"in_flight", "lease", "busy_poll",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -54,6 +54,10 @@ func readOneWorkload(b *hclfile.Block) Workload {
 		Lease: b.Duration("lease", hclfile.DurationSpec{
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
+	}
+	w.BusyPoll = readBusyPoll(b, w.Procs)
+	if w.BusyPoll && w.Driver == "rest" {
+		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or take a gRPC driver")
 	}
 	readSides(b, &w)
 	readInFlight(b, &w)

@@ -70,6 +70,7 @@ func actServer(mode string) {
 	listen := flags.String("listen", "", "")
 	http := flags.String("http", "", "")
 	admin := flags.String("admin", "", "")
+	busyPoll := flags.Bool("busy-poll", false, "")
 	durability := flags.String("durability", "", "")
 	interval := flags.Duration("sync-interval", 0, "")
 	shards := flags.Int("shards", 0, "")
@@ -77,7 +78,7 @@ func actServer(mode string) {
 	if os.Args[1] != "serve" || flags.Parse(os.Args[2:]) != nil || flags.NArg() > 0 {
 		die(1, "bad arguments: %q", os.Args)
 	}
-	fmt.Fprintf(os.Stderr, "durability=%s interval=%s shards=%d\n", *durability, *interval, *shards)
+	fmt.Fprintf(os.Stderr, "durability=%s interval=%s shards=%d busy-poll=%t\n", *durability, *interval, *shards, *busyPoll)
 	openStore(*data)
 
 	var clients net.Listener

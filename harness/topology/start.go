@@ -115,5 +115,8 @@ func (f folders) arguments(config Config) []string {
 	if config.Topology.SyncInterval > 0 {
 		args = append(args, "--sync-interval", config.Topology.SyncInterval.String())
 	}
+	if config.Topology.BusyPoll {
+		args = append(args, "--busy-poll")
+	}
 	return append(args, "--address-file", f.addressFile)
 }

@@ -49,7 +49,7 @@ func newSite(t *testing.T, mode string) *site {
 		Binary:       executable,
 		Dir:          t.TempDir(),
 		LogPath:      filepath.Join(t.TempDir(), "server.log"),
-		Topology:     scenario.Topology{Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 20 * time.Millisecond, Listen: "tcp"},
+		Topology:     scenario.Topology{Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 20 * time.Millisecond, Listen: "tcp", BusyPoll: true},
 		Env:          []string{helperMode + "=" + mode, helperPID + "=" + s.pid},
 		StartTimeout: long,
 		StopTimeout:  long,
@@ -120,7 +120,7 @@ func TestStartAndStop(t *testing.T) {
 	require.NoError(t, node.ExitError())
 	lines, err := node.LastLines(5)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"durability=interval interval=20ms shards=0"}, lines)
+	assert.Equal(t, []string{"durability=interval interval=20ms shards=0 busy-poll=true"}, lines)
 
 	require.NoError(t, node.Stop(t.Context()))
 	<-node.Exited()

@@ -7,11 +7,13 @@ scenario "everything" {
     durability    = "interval"
     sync_interval = "25ms"
     listen        = "unix"
-    procs         = 3
+    procs         = 1
+    busy_poll     = true
   }
   workload "load-1" {
     driver      = "stream"
-    procs       = 2
+    procs       = 1
+    busy_poll   = true
     connections = 2
     tenants     = 4
     queues      = 8

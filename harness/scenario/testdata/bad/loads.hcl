@@ -94,6 +94,21 @@ scenario "one-call" {
   phases { window = "5s" }
 }
 
+scenario "busy-poll" {
+  topology "single" {
+    durability = "none"
+    busy_poll  = true
+  }
+  workload "main" {
+    driver    = "rest"
+    producers = 1
+    workers   = 1
+    procs     = 1
+    busy_poll = true
+  }
+  phases { window = "5s" }
+}
+
 scenario "nothing" {
   topology "single" { durability = "none" }
   workload "main" {

@@ -7,6 +7,7 @@ scenario "types" {
     shards     = true
     durability = none
     listen     = ["tcp"]
+    busy_poll  = "yes"
   }
   workload "main" {
     driver    = null
