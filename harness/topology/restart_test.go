@@ -32,7 +32,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 			require.NoError(t, connection.Close())
 			lines, err := next.LastLines(9)
 			require.NoError(t, err)
-			want := []string{"durability=interval interval=20ms shards=0", "durability=interval interval=20ms shards=0", "found records"}
+			want := []string{"durability=interval interval=20ms shards=0 busy-poll=true", "durability=interval interval=20ms shards=0 busy-poll=true", "found records"}
 			if how == Term {
 				want = append(want[:1], append([]string{"closed"}, want[1:]...)...)
 			}
@@ -99,7 +99,7 @@ func TestShardsAreAskedFor(t *testing.T) {
 	node := s.start(t)
 	lines, err := node.LastLines(1)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"durability=interval interval=20ms shards=4"}, lines)
+	assert.Equal(t, []string{"durability=interval interval=20ms shards=4 busy-poll=true"}, lines)
 }
 
 func TestTokenIsRead(t *testing.T) {
