@@ -10,6 +10,7 @@ scenario "unary" {
     durability = "none"
     listen     = "tcp"
     procs      = 1
+    busy_poll  = true
   }
 
   # A producer makes one call for each task, a worker two: a claim, which waits at the server for a task, and a
@@ -17,6 +18,7 @@ scenario "unary" {
   workload "main" {
     driver      = "unary"
     procs       = 1
+    busy_poll   = true
     connections = 1
     producers   = 32
     workers     = 64
