@@ -45,8 +45,8 @@ fmt: ## Write the formatting of Go files and the schema
 
 generate: proto pages ## Regenerate all that is generated: protobuf code and report pages
 
-proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, the REST gateways and the OpenAPI files from engine/proto
-	rm -rf engine/queuepb engine/adminpb engine/rest/gateway engine/rest/openapi
+proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb, the REST gateways and the OpenAPI files from engine/proto
+	rm -rf engine/queuepb engine/adminpb engine/peerpb engine/rest/gateway engine/rest/openapi
 	cd engine/proto && $(TOOL) buf generate
 
 $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go

@@ -10,7 +10,7 @@ scenario "open-half" {
     shards     = 1
     durability = "none"
     listen     = "tcp"
-    procs      = 1
+    procs      = 2 # with one, the flush of a memtable takes turns with the tasks
   }
 
   workload "main" {

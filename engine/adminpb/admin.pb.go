@@ -2952,6 +2952,875 @@ func (x *GetStatusResponse) GetTasks() uint64 {
 	return 0
 }
 
+type GetClusterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterRequest) Reset() {
+	*x = GetClusterRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterRequest) ProtoMessage() {}
+
+func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
+func (*GetClusterRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+}
+
+type GetClusterResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The node that was asked; empty of a server that stands alone, which has no members.
+	Node    string           `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Members []*ClusterMember `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
+	// One for each shard, in their order.
+	Groups        []*ClusterGroup `protobuf:"bytes,3,rep,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetClusterResponse) Reset() {
+	*x = GetClusterResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetClusterResponse) ProtoMessage() {}
+
+func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
+func (*GetClusterResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetClusterResponse) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *GetClusterResponse) GetMembers() []*ClusterMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *GetClusterResponse) GetGroups() []*ClusterGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+type ClusterMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Where the other nodes reach it.
+	PeerAddress string `protobuf:"bytes,2,opt,name=peer_address,json=peerAddress,proto3" json:"peer_address,omitempty"`
+	// Where clients connect; empty where there is no such listener, or the node did not answer.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	Http    string `protobuf:"bytes,4,opt,name=http,proto3" json:"http,omitempty"`
+	Admin   string `protobuf:"bytes,5,opt,name=admin,proto3" json:"admin,omitempty"`
+	Voter   bool   `protobuf:"varint,6,opt,name=voter,proto3" json:"voter,omitempty"`
+	// It answered just now.
+	Reachable bool `protobuf:"varint,7,opt,name=reachable,proto3" json:"reachable,omitempty"`
+	// Of the server's program.
+	Version       string `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterMember) Reset() {
+	*x = ClusterMember{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterMember) ProtoMessage() {}
+
+func (x *ClusterMember) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
+func (*ClusterMember) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ClusterMember) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetPeerAddress() string {
+	if x != nil {
+		return x.PeerAddress
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetHttp() string {
+	if x != nil {
+		return x.Http
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetAdmin() string {
+	if x != nil {
+		return x.Admin
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetVoter() bool {
+	if x != nil {
+		return x.Voter
+	}
+	return false
+}
+
+func (x *ClusterMember) GetReachable() bool {
+	if x != nil {
+		return x.Reachable
+	}
+	return false
+}
+
+func (x *ClusterMember) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+// ClusterGroup is the Raft group of a shard.
+type ClusterGroup struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Shard uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
+	// The node that leads; empty when none is known to.
+	Leader string `protobuf:"bytes,2,opt,name=leader,proto3" json:"leader,omitempty"`
+	Term   uint64 `protobuf:"varint,3,opt,name=term,proto3" json:"term,omitempty"`
+	// Of the leader, or of the node that was asked where the leader did not answer.
+	LastIndex   uint64 `protobuf:"varint,4,opt,name=last_index,json=lastIndex,proto3" json:"last_index,omitempty"`
+	CommitIndex uint64 `protobuf:"varint,5,opt,name=commit_index,json=commitIndex,proto3" json:"commit_index,omitempty"`
+	// One for each member that answered.
+	Replicas      []*ClusterReplica `protobuf:"bytes,6,rep,name=replicas,proto3" json:"replicas,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterGroup) Reset() {
+	*x = ClusterGroup{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterGroup) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterGroup) ProtoMessage() {}
+
+func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
+func (*ClusterGroup) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *ClusterGroup) GetShard() uint32 {
+	if x != nil {
+		return x.Shard
+	}
+	return 0
+}
+
+func (x *ClusterGroup) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
+}
+
+func (x *ClusterGroup) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *ClusterGroup) GetLastIndex() uint64 {
+	if x != nil {
+		return x.LastIndex
+	}
+	return 0
+}
+
+func (x *ClusterGroup) GetCommitIndex() uint64 {
+	if x != nil {
+		return x.CommitIndex
+	}
+	return 0
+}
+
+func (x *ClusterGroup) GetReplicas() []*ClusterReplica {
+	if x != nil {
+		return x.Replicas
+	}
+	return nil
+}
+
+// ClusterReplica is one member's copy of a shard.
+type ClusterReplica struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	LastIndex     uint64                 `protobuf:"varint,2,opt,name=last_index,json=lastIndex,proto3" json:"last_index,omitempty"`
+	AppliedIndex  uint64                 `protobuf:"varint,3,opt,name=applied_index,json=appliedIndex,proto3" json:"applied_index,omitempty"`
+	SnapshotIndex uint64                 `protobuf:"varint,4,opt,name=snapshot_index,json=snapshotIndex,proto3" json:"snapshot_index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClusterReplica) Reset() {
+	*x = ClusterReplica{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClusterReplica) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClusterReplica) ProtoMessage() {}
+
+func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
+func (*ClusterReplica) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *ClusterReplica) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ClusterReplica) GetLastIndex() uint64 {
+	if x != nil {
+		return x.LastIndex
+	}
+	return 0
+}
+
+func (x *ClusterReplica) GetAppliedIndex() uint64 {
+	if x != nil {
+		return x.AppliedIndex
+	}
+	return 0
+}
+
+func (x *ClusterReplica) GetSnapshotIndex() uint64 {
+	if x != nil {
+		return x.SnapshotIndex
+	}
+	return 0
+}
+
+type AddMemberRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 32 characters of a-z, 0-9 and "-".
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Where the other nodes reach it: host:port.
+	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
+	// It only copies, and has no vote.
+	Nonvoter      bool `protobuf:"varint,3,opt,name=nonvoter,proto3" json:"nonvoter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddMemberRequest) Reset() {
+	*x = AddMemberRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddMemberRequest) ProtoMessage() {}
+
+func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
+func (*AddMemberRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *AddMemberRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *AddMemberRequest) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *AddMemberRequest) GetNonvoter() bool {
+	if x != nil {
+		return x.Nonvoter
+	}
+	return false
+}
+
+type AddMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddMemberResponse) Reset() {
+	*x = AddMemberResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddMemberResponse) ProtoMessage() {}
+
+func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
+func (*AddMemberResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+}
+
+type RemoveMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMemberRequest) Reset() {
+	*x = RemoveMemberRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMemberRequest) ProtoMessage() {}
+
+func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
+func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *RemoveMemberRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type RemoveMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveMemberResponse) Reset() {
+	*x = RemoveMemberResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveMemberResponse) ProtoMessage() {}
+
+func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
+func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+}
+
+type PromoteMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromoteMemberRequest) Reset() {
+	*x = PromoteMemberRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromoteMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromoteMemberRequest) ProtoMessage() {}
+
+func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
+func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *PromoteMemberRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type PromoteMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PromoteMemberResponse) Reset() {
+	*x = PromoteMemberResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PromoteMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PromoteMemberResponse) ProtoMessage() {}
+
+func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
+func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+}
+
+type DemoteMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DemoteMemberRequest) Reset() {
+	*x = DemoteMemberRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DemoteMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DemoteMemberRequest) ProtoMessage() {}
+
+func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
+func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+}
+
+func (x *DemoteMemberRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type DemoteMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DemoteMemberResponse) Reset() {
+	*x = DemoteMemberResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DemoteMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DemoteMemberResponse) ProtoMessage() {}
+
+func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
+func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+}
+
+type TransferLeadershipRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent means every shard that the node in question can take over.
+	Shard *uint32 `protobuf:"varint,1,opt,name=shard,proto3,oneof" json:"shard,omitempty"`
+	// Who is to lead; empty means any other voter.
+	Node          string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransferLeadershipRequest) Reset() {
+	*x = TransferLeadershipRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransferLeadershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransferLeadershipRequest) ProtoMessage() {}
+
+func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
+func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *TransferLeadershipRequest) GetShard() uint32 {
+	if x != nil && x.Shard != nil {
+		return *x.Shard
+	}
+	return 0
+}
+
+func (x *TransferLeadershipRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+type TransferLeadershipResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransferLeadershipResponse) Reset() {
+	*x = TransferLeadershipResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransferLeadershipResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransferLeadershipResponse) ProtoMessage() {}
+
+func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
+func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+}
+
+type TakeSnapshotRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent means all.
+	Shard         *uint32 `protobuf:"varint,1,opt,name=shard,proto3,oneof" json:"shard,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeSnapshotRequest) Reset() {
+	*x = TakeSnapshotRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeSnapshotRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeSnapshotRequest) ProtoMessage() {}
+
+func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
+func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *TakeSnapshotRequest) GetShard() uint32 {
+	if x != nil && x.Shard != nil {
+		return *x.Shard
+	}
+	return 0
+}
+
+type TakeSnapshotResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TakeSnapshotResponse) Reset() {
+	*x = TakeSnapshotResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TakeSnapshotResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TakeSnapshotResponse) ProtoMessage() {}
+
+func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
+func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+}
+
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_prony_admin_v1_admin_proto_rawDesc = "" +
@@ -3139,7 +4008,58 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05ready\x18\x05 \x01(\bR\x05ready\x12(\n" +
 	"\x10not_ready_reason\x18\x06 \x01(\tR\x0enotReadyReason\x12\x16\n" +
 	"\x06queues\x18\a \x01(\x04R\x06queues\x12\x14\n" +
-	"\x05tasks\x18\b \x01(\x04R\x05tasks*S\n" +
+	"\x05tasks\x18\b \x01(\x04R\x05tasks\"\x13\n" +
+	"\x11GetClusterRequest\"\x97\x01\n" +
+	"\x12GetClusterResponse\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x127\n" +
+	"\amembers\x18\x02 \x03(\v2\x1d.prony.admin.v1.ClusterMemberR\amembers\x124\n" +
+	"\x06groups\x18\x03 \x03(\v2\x1c.prony.admin.v1.ClusterGroupR\x06groups\"\xd8\x01\n" +
+	"\rClusterMember\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12!\n" +
+	"\fpeer_address\x18\x02 \x01(\tR\vpeerAddress\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04http\x18\x04 \x01(\tR\x04http\x12\x14\n" +
+	"\x05admin\x18\x05 \x01(\tR\x05admin\x12\x14\n" +
+	"\x05voter\x18\x06 \x01(\bR\x05voter\x12\x1c\n" +
+	"\treachable\x18\a \x01(\bR\treachable\x12\x18\n" +
+	"\aversion\x18\b \x01(\tR\aversion\"\xce\x01\n" +
+	"\fClusterGroup\x12\x14\n" +
+	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x16\n" +
+	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x12\n" +
+	"\x04term\x18\x03 \x01(\x04R\x04term\x12\x1d\n" +
+	"\n" +
+	"last_index\x18\x04 \x01(\x04R\tlastIndex\x12!\n" +
+	"\fcommit_index\x18\x05 \x01(\x04R\vcommitIndex\x12:\n" +
+	"\breplicas\x18\x06 \x03(\v2\x1e.prony.admin.v1.ClusterReplicaR\breplicas\"\x8f\x01\n" +
+	"\x0eClusterReplica\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x1d\n" +
+	"\n" +
+	"last_index\x18\x02 \x01(\x04R\tlastIndex\x12#\n" +
+	"\rapplied_index\x18\x03 \x01(\x04R\fappliedIndex\x12%\n" +
+	"\x0esnapshot_index\x18\x04 \x01(\x04R\rsnapshotIndex\"\\\n" +
+	"\x10AddMemberRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
+	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x1a\n" +
+	"\bnonvoter\x18\x03 \x01(\bR\bnonvoter\"\x13\n" +
+	"\x11AddMemberResponse\")\n" +
+	"\x13RemoveMemberRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\"\x16\n" +
+	"\x14RemoveMemberResponse\"*\n" +
+	"\x14PromoteMemberRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\"\x17\n" +
+	"\x15PromoteMemberResponse\")\n" +
+	"\x13DemoteMemberRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\"\x16\n" +
+	"\x14DemoteMemberResponse\"T\n" +
+	"\x19TransferLeadershipRequest\x12\x19\n" +
+	"\x05shard\x18\x01 \x01(\rH\x00R\x05shard\x88\x01\x01\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04nodeB\b\n" +
+	"\x06_shard\"\x1c\n" +
+	"\x1aTransferLeadershipResponse\":\n" +
+	"\x13TakeSnapshotRequest\x12\x19\n" +
+	"\x05shard\x18\x01 \x01(\rH\x00R\x05shard\x88\x01\x01B\b\n" +
+	"\x06_shard\"\x16\n" +
+	"\x14TakeSnapshotResponse*S\n" +
 	"\tPlacement\x12\x19\n" +
 	"\x15PLACEMENT_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PLACEMENT_SPREAD\x10\x01\x12\x15\n" +
@@ -3157,7 +4077,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rSCOPE_PRODUCE\x10\x01\x12\x0e\n" +
 	"\n" +
 	"SCOPE_WORK\x10\x02\x12\x0f\n" +
-	"\vSCOPE_ADMIN\x10\x032\xdd\x10\n" +
+	"\vSCOPE_ADMIN\x10\x032\xb2\x17\n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -3186,7 +4106,15 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06Backup\x12\x1d.prony.admin.v1.BackupRequest\x1a\x1e.prony.admin.v1.BackupResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
 	"/v1/backup\x12d\n" +
 	"\tGetStatus\x12 .prony.admin.v1.GetStatusRequest\x1a!.prony.admin.v1.GetStatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/statusB4Z2github.com/pronybench/prony/engine/adminpb;adminpbb\x06proto3"
+	"/v1/status\x12h\n" +
+	"\n" +
+	"GetCluster\x12!.prony.admin.v1.GetClusterRequest\x1a\".prony.admin.v1.GetClusterResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/cluster\x12l\n" +
+	"\tAddMember\x12 .prony.admin.v1.AddMemberRequest\x1a!.prony.admin.v1.AddMemberResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/cluster:add\x12x\n" +
+	"\fRemoveMember\x12#.prony.admin.v1.RemoveMemberRequest\x1a$.prony.admin.v1.RemoveMemberResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/cluster:remove\x12|\n" +
+	"\rPromoteMember\x12$.prony.admin.v1.PromoteMemberRequest\x1a%.prony.admin.v1.PromoteMemberResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/cluster:promote\x12x\n" +
+	"\fDemoteMember\x12#.prony.admin.v1.DemoteMemberRequest\x1a$.prony.admin.v1.DemoteMemberResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/cluster:demote\x12\x8c\x01\n" +
+	"\x12TransferLeadership\x12).prony.admin.v1.TransferLeadershipRequest\x1a*.prony.admin.v1.TransferLeadershipResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/cluster:transfer\x12z\n" +
+	"\fTakeSnapshot\x12#.prony.admin.v1.TakeSnapshotRequest\x1a$.prony.admin.v1.TakeSnapshotResponse\"\x1f\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/cluster:snapshotB4Z2github.com/pronybench/prony/engine/adminpb;adminpbb\x06proto3"
 
 var (
 	file_prony_admin_v1_admin_proto_rawDescOnce sync.Once
@@ -3201,85 +4129,102 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
-	(Placement)(0),                  // 0: prony.admin.v1.Placement
-	(Outcome)(0),                    // 1: prony.admin.v1.Outcome
-	(DeathReason)(0),                // 2: prony.admin.v1.DeathReason
-	(Scope)(0),                      // 3: prony.admin.v1.Scope
-	(*QueuePolicy)(nil),             // 4: prony.admin.v1.QueuePolicy
-	(*Queue)(nil),                   // 5: prony.admin.v1.Queue
-	(*ListQueuesRequest)(nil),       // 6: prony.admin.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),      // 7: prony.admin.v1.ListQueuesResponse
-	(*GetQueueRequest)(nil),         // 8: prony.admin.v1.GetQueueRequest
-	(*GetQueueResponse)(nil),        // 9: prony.admin.v1.GetQueueResponse
-	(*ConfigureQueueRequest)(nil),   // 10: prony.admin.v1.ConfigureQueueRequest
-	(*ConfigureQueueResponse)(nil),  // 11: prony.admin.v1.ConfigureQueueResponse
-	(*PauseQueueRequest)(nil),       // 12: prony.admin.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),      // 13: prony.admin.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),      // 14: prony.admin.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),     // 15: prony.admin.v1.ResumeQueueResponse
-	(*PurgeQueueRequest)(nil),       // 16: prony.admin.v1.PurgeQueueRequest
-	(*PurgeQueueResponse)(nil),      // 17: prony.admin.v1.PurgeQueueResponse
-	(*ListTasksRequest)(nil),        // 18: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),       // 19: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),      // 20: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),     // 21: prony.admin.v1.CancelTasksResponse
-	(*Attempt)(nil),                 // 22: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                // 23: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),              // 24: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),         // 25: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),        // 26: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),      // 27: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),     // 28: prony.admin.v1.RedriveDeadResponse
-	(*PurgeDeadRequest)(nil),        // 29: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),       // 30: prony.admin.v1.PurgeDeadResponse
-	(*Quotas)(nil),                  // 31: prony.admin.v1.Quotas
-	(*Tenant)(nil),                  // 32: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),      // 33: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),     // 34: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),  // 35: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil), // 36: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                   // 37: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),      // 38: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),     // 39: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),       // 40: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),      // 41: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),      // 42: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),     // 43: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),      // 44: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),     // 45: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),           // 46: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),          // 47: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),        // 48: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),       // 49: prony.admin.v1.GetStatusResponse
-	(*queuepb.Backoff)(nil),         // 50: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),          // 51: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),            // 52: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),    // 53: prony.queue.v1.SettleResult
+	(Placement)(0),                     // 0: prony.admin.v1.Placement
+	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
+	(DeathReason)(0),                   // 2: prony.admin.v1.DeathReason
+	(Scope)(0),                         // 3: prony.admin.v1.Scope
+	(*QueuePolicy)(nil),                // 4: prony.admin.v1.QueuePolicy
+	(*Queue)(nil),                      // 5: prony.admin.v1.Queue
+	(*ListQueuesRequest)(nil),          // 6: prony.admin.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),         // 7: prony.admin.v1.ListQueuesResponse
+	(*GetQueueRequest)(nil),            // 8: prony.admin.v1.GetQueueRequest
+	(*GetQueueResponse)(nil),           // 9: prony.admin.v1.GetQueueResponse
+	(*ConfigureQueueRequest)(nil),      // 10: prony.admin.v1.ConfigureQueueRequest
+	(*ConfigureQueueResponse)(nil),     // 11: prony.admin.v1.ConfigureQueueResponse
+	(*PauseQueueRequest)(nil),          // 12: prony.admin.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),         // 13: prony.admin.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),         // 14: prony.admin.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),        // 15: prony.admin.v1.ResumeQueueResponse
+	(*PurgeQueueRequest)(nil),          // 16: prony.admin.v1.PurgeQueueRequest
+	(*PurgeQueueResponse)(nil),         // 17: prony.admin.v1.PurgeQueueResponse
+	(*ListTasksRequest)(nil),           // 18: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 19: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 20: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 21: prony.admin.v1.CancelTasksResponse
+	(*Attempt)(nil),                    // 22: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 23: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 24: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 25: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 26: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 27: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 28: prony.admin.v1.RedriveDeadResponse
+	(*PurgeDeadRequest)(nil),           // 29: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 30: prony.admin.v1.PurgeDeadResponse
+	(*Quotas)(nil),                     // 31: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 32: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 33: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 34: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 35: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 36: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 37: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 38: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 39: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 40: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 41: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 42: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 43: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 44: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 45: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 46: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 47: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 48: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 49: prony.admin.v1.GetStatusResponse
+	(*GetClusterRequest)(nil),          // 50: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 51: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 52: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 53: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 54: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 55: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 56: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 57: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 58: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 59: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 60: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 61: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 62: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 63: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 64: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 65: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 66: prony.admin.v1.TakeSnapshotResponse
+	(*queuepb.Backoff)(nil),            // 67: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 68: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 69: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 70: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	50, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	67, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
 	4,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
 	5,  // 3: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
 	5,  // 4: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
 	4,  // 5: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
 	5,  // 6: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	51, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	52, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	53, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	68, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	69, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	70, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
 	1,  // 10: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	52, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	69, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
 	2,  // 12: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
 	22, // 13: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
 	2,  // 14: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
 	24, // 15: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
 	23, // 16: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
 	24, // 17: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	53, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	70, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
 	24, // 19: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	53, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	70, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
 	31, // 21: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
 	32, // 22: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
 	31, // 23: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
@@ -3289,49 +4234,66 @@ var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	37, // 27: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
 	37, // 28: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
 	37, // 29: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	6,  // 30: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	8,  // 31: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	10, // 32: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	12, // 33: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	14, // 34: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	16, // 35: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	18, // 36: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	20, // 37: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	25, // 38: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	27, // 39: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	29, // 40: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	33, // 41: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	35, // 42: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	38, // 43: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	40, // 44: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	42, // 45: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	44, // 46: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	46, // 47: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	48, // 48: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	7,  // 49: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	9,  // 50: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	11, // 51: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	13, // 52: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	15, // 53: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	17, // 54: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	19, // 55: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	21, // 56: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	26, // 57: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	28, // 58: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	30, // 59: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	34, // 60: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	36, // 61: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	39, // 62: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	41, // 63: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	43, // 64: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	45, // 65: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	47, // 66: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	49, // 67: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	49, // [49:68] is the sub-list for method output_type
-	30, // [30:49] is the sub-list for method input_type
-	30, // [30:30] is the sub-list for extension type_name
-	30, // [30:30] is the sub-list for extension extendee
-	0,  // [0:30] is the sub-list for field type_name
+	52, // 30: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	53, // 31: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	54, // 32: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	6,  // 33: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	8,  // 34: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	10, // 35: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	12, // 36: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	14, // 37: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	16, // 38: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	18, // 39: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	20, // 40: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	25, // 41: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	27, // 42: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	29, // 43: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	33, // 44: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	35, // 45: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	38, // 46: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	40, // 47: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	42, // 48: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	44, // 49: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	46, // 50: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	48, // 51: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	50, // 52: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	55, // 53: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	57, // 54: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	59, // 55: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	61, // 56: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	63, // 57: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	65, // 58: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	7,  // 59: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	9,  // 60: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	11, // 61: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	13, // 62: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	15, // 63: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	17, // 64: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	19, // 65: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	21, // 66: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	26, // 67: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	28, // 68: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	30, // 69: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	34, // 70: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	36, // 71: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	39, // 72: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	41, // 73: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	43, // 74: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	45, // 75: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	47, // 76: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	49, // 77: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	51, // 78: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	56, // 79: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	58, // 80: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	60, // 81: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	62, // 82: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	64, // 83: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	66, // 84: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	59, // [59:85] is the sub-list for method output_type
+	33, // [33:59] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -3339,13 +4301,15 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
+	file_prony_admin_v1_admin_proto_msgTypes[59].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   46,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,25 +25,32 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	AdminService_ListQueues_FullMethodName      = "/prony.admin.v1.AdminService/ListQueues"
-	AdminService_GetQueue_FullMethodName        = "/prony.admin.v1.AdminService/GetQueue"
-	AdminService_ConfigureQueue_FullMethodName  = "/prony.admin.v1.AdminService/ConfigureQueue"
-	AdminService_PauseQueue_FullMethodName      = "/prony.admin.v1.AdminService/PauseQueue"
-	AdminService_ResumeQueue_FullMethodName     = "/prony.admin.v1.AdminService/ResumeQueue"
-	AdminService_PurgeQueue_FullMethodName      = "/prony.admin.v1.AdminService/PurgeQueue"
-	AdminService_ListTasks_FullMethodName       = "/prony.admin.v1.AdminService/ListTasks"
-	AdminService_CancelTasks_FullMethodName     = "/prony.admin.v1.AdminService/CancelTasks"
-	AdminService_ListDead_FullMethodName        = "/prony.admin.v1.AdminService/ListDead"
-	AdminService_RedriveDead_FullMethodName     = "/prony.admin.v1.AdminService/RedriveDead"
-	AdminService_PurgeDead_FullMethodName       = "/prony.admin.v1.AdminService/PurgeDead"
-	AdminService_ListTenants_FullMethodName     = "/prony.admin.v1.AdminService/ListTenants"
-	AdminService_ConfigureTenant_FullMethodName = "/prony.admin.v1.AdminService/ConfigureTenant"
-	AdminService_CreateToken_FullMethodName     = "/prony.admin.v1.AdminService/CreateToken"
-	AdminService_ListTokens_FullMethodName      = "/prony.admin.v1.AdminService/ListTokens"
-	AdminService_RotateToken_FullMethodName     = "/prony.admin.v1.AdminService/RotateToken"
-	AdminService_RevokeToken_FullMethodName     = "/prony.admin.v1.AdminService/RevokeToken"
-	AdminService_Backup_FullMethodName          = "/prony.admin.v1.AdminService/Backup"
-	AdminService_GetStatus_FullMethodName       = "/prony.admin.v1.AdminService/GetStatus"
+	AdminService_ListQueues_FullMethodName         = "/prony.admin.v1.AdminService/ListQueues"
+	AdminService_GetQueue_FullMethodName           = "/prony.admin.v1.AdminService/GetQueue"
+	AdminService_ConfigureQueue_FullMethodName     = "/prony.admin.v1.AdminService/ConfigureQueue"
+	AdminService_PauseQueue_FullMethodName         = "/prony.admin.v1.AdminService/PauseQueue"
+	AdminService_ResumeQueue_FullMethodName        = "/prony.admin.v1.AdminService/ResumeQueue"
+	AdminService_PurgeQueue_FullMethodName         = "/prony.admin.v1.AdminService/PurgeQueue"
+	AdminService_ListTasks_FullMethodName          = "/prony.admin.v1.AdminService/ListTasks"
+	AdminService_CancelTasks_FullMethodName        = "/prony.admin.v1.AdminService/CancelTasks"
+	AdminService_ListDead_FullMethodName           = "/prony.admin.v1.AdminService/ListDead"
+	AdminService_RedriveDead_FullMethodName        = "/prony.admin.v1.AdminService/RedriveDead"
+	AdminService_PurgeDead_FullMethodName          = "/prony.admin.v1.AdminService/PurgeDead"
+	AdminService_ListTenants_FullMethodName        = "/prony.admin.v1.AdminService/ListTenants"
+	AdminService_ConfigureTenant_FullMethodName    = "/prony.admin.v1.AdminService/ConfigureTenant"
+	AdminService_CreateToken_FullMethodName        = "/prony.admin.v1.AdminService/CreateToken"
+	AdminService_ListTokens_FullMethodName         = "/prony.admin.v1.AdminService/ListTokens"
+	AdminService_RotateToken_FullMethodName        = "/prony.admin.v1.AdminService/RotateToken"
+	AdminService_RevokeToken_FullMethodName        = "/prony.admin.v1.AdminService/RevokeToken"
+	AdminService_Backup_FullMethodName             = "/prony.admin.v1.AdminService/Backup"
+	AdminService_GetStatus_FullMethodName          = "/prony.admin.v1.AdminService/GetStatus"
+	AdminService_GetCluster_FullMethodName         = "/prony.admin.v1.AdminService/GetCluster"
+	AdminService_AddMember_FullMethodName          = "/prony.admin.v1.AdminService/AddMember"
+	AdminService_RemoveMember_FullMethodName       = "/prony.admin.v1.AdminService/RemoveMember"
+	AdminService_PromoteMember_FullMethodName      = "/prony.admin.v1.AdminService/PromoteMember"
+	AdminService_DemoteMember_FullMethodName       = "/prony.admin.v1.AdminService/DemoteMember"
+	AdminService_TransferLeadership_FullMethodName = "/prony.admin.v1.AdminService/TransferLeadership"
+	AdminService_TakeSnapshot_FullMethodName       = "/prony.admin.v1.AdminService/TakeSnapshot"
 )
 
 // AdminServiceClient is the client API for AdminService service.
@@ -90,6 +97,20 @@ type AdminServiceClient interface {
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (*BackupResponse, error)
 	// GetStatus says what this server is and how it is (operator).
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
+	// GetCluster says which nodes are members, and how each shard's group is (operator).
+	GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error)
+	// AddMember adds a node to all groups (operator). The node catches up by itself.
+	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
+	// RemoveMember removes a node from all groups (operator).
+	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
+	// PromoteMember gives a member a vote in all groups (operator).
+	PromoteMember(ctx context.Context, in *PromoteMemberRequest, opts ...grpc.CallOption) (*PromoteMemberResponse, error)
+	// DemoteMember takes a member's vote in all groups: it goes on copying (operator).
+	DemoteMember(ctx context.Context, in *DemoteMemberRequest, opts ...grpc.CallOption) (*DemoteMemberResponse, error)
+	// TransferLeadership has another node lead one shard, or all (operator).
+	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
+	// TakeSnapshot has this node put its copies of the shards on disk and cut their logs (operator).
+	TakeSnapshot(ctx context.Context, in *TakeSnapshotRequest, opts ...grpc.CallOption) (*TakeSnapshotResponse, error)
 }
 
 type adminServiceClient struct {
@@ -290,6 +311,76 @@ func (c *adminServiceClient) GetStatus(ctx context.Context, in *GetStatusRequest
 	return out, nil
 }
 
+func (c *adminServiceClient) GetCluster(ctx context.Context, in *GetClusterRequest, opts ...grpc.CallOption) (*GetClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetClusterResponse)
+	err := c.cc.Invoke(ctx, AdminService_GetCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddMemberResponse)
+	err := c.cc.Invoke(ctx, AdminService_AddMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RemoveMemberResponse)
+	err := c.cc.Invoke(ctx, AdminService_RemoveMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) PromoteMember(ctx context.Context, in *PromoteMemberRequest, opts ...grpc.CallOption) (*PromoteMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PromoteMemberResponse)
+	err := c.cc.Invoke(ctx, AdminService_PromoteMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) DemoteMember(ctx context.Context, in *DemoteMemberRequest, opts ...grpc.CallOption) (*DemoteMemberResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DemoteMemberResponse)
+	err := c.cc.Invoke(ctx, AdminService_DemoteMember_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TransferLeadershipResponse)
+	err := c.cc.Invoke(ctx, AdminService_TransferLeadership_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) TakeSnapshot(ctx context.Context, in *TakeSnapshotRequest, opts ...grpc.CallOption) (*TakeSnapshotResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TakeSnapshotResponse)
+	err := c.cc.Invoke(ctx, AdminService_TakeSnapshot_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServiceServer is the server API for AdminService service.
 // All implementations must embed UnimplementedAdminServiceServer
 // for forward compatibility.
@@ -334,6 +425,20 @@ type AdminServiceServer interface {
 	Backup(context.Context, *BackupRequest) (*BackupResponse, error)
 	// GetStatus says what this server is and how it is (operator).
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
+	// GetCluster says which nodes are members, and how each shard's group is (operator).
+	GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error)
+	// AddMember adds a node to all groups (operator). The node catches up by itself.
+	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
+	// RemoveMember removes a node from all groups (operator).
+	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
+	// PromoteMember gives a member a vote in all groups (operator).
+	PromoteMember(context.Context, *PromoteMemberRequest) (*PromoteMemberResponse, error)
+	// DemoteMember takes a member's vote in all groups: it goes on copying (operator).
+	DemoteMember(context.Context, *DemoteMemberRequest) (*DemoteMemberResponse, error)
+	// TransferLeadership has another node lead one shard, or all (operator).
+	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
+	// TakeSnapshot has this node put its copies of the shards on disk and cut their logs (operator).
+	TakeSnapshot(context.Context, *TakeSnapshotRequest) (*TakeSnapshotResponse, error)
 	mustEmbedUnimplementedAdminServiceServer()
 }
 
@@ -400,6 +505,27 @@ func (UnimplementedAdminServiceServer) Backup(context.Context, *BackupRequest) (
 }
 func (UnimplementedAdminServiceServer) GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStatus not implemented")
+}
+func (UnimplementedAdminServiceServer) GetCluster(context.Context, *GetClusterRequest) (*GetClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCluster not implemented")
+}
+func (UnimplementedAdminServiceServer) AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddMember not implemented")
+}
+func (UnimplementedAdminServiceServer) RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RemoveMember not implemented")
+}
+func (UnimplementedAdminServiceServer) PromoteMember(context.Context, *PromoteMemberRequest) (*PromoteMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PromoteMember not implemented")
+}
+func (UnimplementedAdminServiceServer) DemoteMember(context.Context, *DemoteMemberRequest) (*DemoteMemberResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DemoteMember not implemented")
+}
+func (UnimplementedAdminServiceServer) TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TransferLeadership not implemented")
+}
+func (UnimplementedAdminServiceServer) TakeSnapshot(context.Context, *TakeSnapshotRequest) (*TakeSnapshotResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TakeSnapshot not implemented")
 }
 func (UnimplementedAdminServiceServer) mustEmbedUnimplementedAdminServiceServer() {}
 func (UnimplementedAdminServiceServer) testEmbeddedByValue()                      {}
@@ -764,6 +890,132 @@ func _AdminService_GetStatus_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AdminService_GetCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).GetCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_GetCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).GetCluster(ctx, req.(*GetClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_AddMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).AddMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_AddMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).AddMember(ctx, req.(*AddMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_RemoveMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RemoveMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).RemoveMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_RemoveMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).RemoveMember(ctx, req.(*RemoveMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_PromoteMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PromoteMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).PromoteMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_PromoteMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).PromoteMember(ctx, req.(*PromoteMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_DemoteMember_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DemoteMemberRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).DemoteMember(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_DemoteMember_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).DemoteMember(ctx, req.(*DemoteMemberRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_TransferLeadership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TransferLeadershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).TransferLeadership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_TransferLeadership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).TransferLeadership(ctx, req.(*TransferLeadershipRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_TakeSnapshot_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TakeSnapshotRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).TakeSnapshot(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_TakeSnapshot_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).TakeSnapshot(ctx, req.(*TakeSnapshotRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AdminService_ServiceDesc is the grpc.ServiceDesc for AdminService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -846,6 +1098,34 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetStatus",
 			Handler:    _AdminService_GetStatus_Handler,
+		},
+		{
+			MethodName: "GetCluster",
+			Handler:    _AdminService_GetCluster_Handler,
+		},
+		{
+			MethodName: "AddMember",
+			Handler:    _AdminService_AddMember_Handler,
+		},
+		{
+			MethodName: "RemoveMember",
+			Handler:    _AdminService_RemoveMember_Handler,
+		},
+		{
+			MethodName: "PromoteMember",
+			Handler:    _AdminService_PromoteMember_Handler,
+		},
+		{
+			MethodName: "DemoteMember",
+			Handler:    _AdminService_DemoteMember_Handler,
+		},
+		{
+			MethodName: "TransferLeadership",
+			Handler:    _AdminService_TransferLeadership_Handler,
+		},
+		{
+			MethodName: "TakeSnapshot",
+			Handler:    _AdminService_TakeSnapshot_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

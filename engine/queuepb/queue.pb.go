@@ -101,6 +101,10 @@ const (
 	ErrorCode_ERROR_CODE_UNAVAILABLE ErrorCode = 5
 	// The token does not allow this, or names another tenant.
 	ErrorCode_ERROR_CODE_PERMISSION_DENIED ErrorCode = 6
+	// Another node leads the task's shard, or none does at the moment; nothing was done.
+	ErrorCode_ERROR_CODE_NOT_LEADER ErrorCode = 7
+	// The node lost the lead while this was under way: it may or may not take effect.
+	ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME ErrorCode = 8
 )
 
 // Enum value maps for ErrorCode.
@@ -113,6 +117,8 @@ var (
 		4: "ERROR_CODE_RESOURCE_EXHAUSTED",
 		5: "ERROR_CODE_UNAVAILABLE",
 		6: "ERROR_CODE_PERMISSION_DENIED",
+		7: "ERROR_CODE_NOT_LEADER",
+		8: "ERROR_CODE_UNKNOWN_OUTCOME",
 	}
 	ErrorCode_value = map[string]int32{
 		"ERROR_CODE_UNSPECIFIED":        0,
@@ -122,6 +128,8 @@ var (
 		"ERROR_CODE_RESOURCE_EXHAUSTED": 4,
 		"ERROR_CODE_UNAVAILABLE":        5,
 		"ERROR_CODE_PERMISSION_DENIED":  6,
+		"ERROR_CODE_NOT_LEADER":         7,
+		"ERROR_CODE_UNKNOWN_OUTCOME":    8,
 	}
 )
 
@@ -582,7 +590,9 @@ type ItemError struct {
 	Field   string `protobuf:"bytes,3,opt,name=field,proto3" json:"field,omitempty"`
 	Message string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// With RESOURCE_EXHAUSTED: when it is worth trying again.
-	RetryAfterMs  uint64 `protobuf:"varint,5,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
+	RetryAfterMs uint64 `protobuf:"varint,5,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
+	// With NOT_LEADER: where the leader's clients connect; empty when it is not known.
+	Leader        string `protobuf:"bytes,6,opt,name=leader,proto3" json:"leader,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -652,6 +662,276 @@ func (x *ItemError) GetRetryAfterMs() uint64 {
 	return 0
 }
 
+func (x *ItemError) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
+}
+
+// NotLeader is the detail of a status UNAVAILABLE: another node leads the shard. Nothing was done.
+type NotLeader struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Shard uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
+	// The node that leads; empty when none is known to.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// Where its clients connect; empty when that is not known.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// The stream ended because this node leads other shards than before, not because of a call.
+	RoutesChanged bool `protobuf:"varint,4,opt,name=routes_changed,json=routesChanged,proto3" json:"routes_changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NotLeader) Reset() {
+	*x = NotLeader{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NotLeader) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NotLeader) ProtoMessage() {}
+
+func (x *NotLeader) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NotLeader.ProtoReflect.Descriptor instead.
+func (*NotLeader) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *NotLeader) GetShard() uint32 {
+	if x != nil {
+		return x.Shard
+	}
+	return 0
+}
+
+func (x *NotLeader) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *NotLeader) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *NotLeader) GetRoutesChanged() bool {
+	if x != nil {
+		return x.RoutesChanged
+	}
+	return false
+}
+
+// UnknownOutcome is the detail of a status ABORTED: the node lost the lead while the call was under way, which may or
+// may not take effect.
+type UnknownOutcome struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnknownOutcome) Reset() {
+	*x = UnknownOutcome{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnknownOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnknownOutcome) ProtoMessage() {}
+
+func (x *UnknownOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnknownOutcome.ProtoReflect.Descriptor instead.
+func (*UnknownOutcome) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
+}
+
+type GetRoutesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRoutesRequest) Reset() {
+	*x = GetRoutesRequest{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRoutesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRoutesRequest) ProtoMessage() {}
+
+func (x *GetRoutesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRoutesRequest.ProtoReflect.Descriptor instead.
+func (*GetRoutesRequest) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
+}
+
+type GetRoutesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each shard, in their order.
+	Routes        []*Route `protobuf:"bytes,1,rep,name=routes,proto3" json:"routes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRoutesResponse) Reset() {
+	*x = GetRoutesResponse{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRoutesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRoutesResponse) ProtoMessage() {}
+
+func (x *GetRoutesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRoutesResponse.ProtoReflect.Descriptor instead.
+func (*GetRoutesResponse) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *GetRoutesResponse) GetRoutes() []*Route {
+	if x != nil {
+		return x.Routes
+	}
+	return nil
+}
+
+// Route says where a shard is led.
+type Route struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Shard uint32                 `protobuf:"varint,1,opt,name=shard,proto3" json:"shard,omitempty"`
+	// The node that leads the shard; empty when none is known to, and of a server that stands alone.
+	Node string `protobuf:"bytes,2,opt,name=node,proto3" json:"node,omitempty"`
+	// Where its clients connect; empty when that is not known, and of a server that stands alone.
+	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
+	// This server leads the shard.
+	Here          bool `protobuf:"varint,4,opt,name=here,proto3" json:"here,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Route) Reset() {
+	*x = Route{}
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Route) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Route) ProtoMessage() {}
+
+func (x *Route) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Route.ProtoReflect.Descriptor instead.
+func (*Route) Descriptor() ([]byte, []int) {
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Route) GetShard() uint32 {
+	if x != nil {
+		return x.Shard
+	}
+	return 0
+}
+
+func (x *Route) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *Route) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *Route) GetHere() bool {
+	if x != nil {
+		return x.Here
+	}
+	return false
+}
+
 type EnqueueRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means the access token's tenant, or "default" with a token for all tenants.
@@ -663,7 +943,7 @@ type EnqueueRequest struct {
 
 func (x *EnqueueRequest) Reset() {
 	*x = EnqueueRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -675,7 +955,7 @@ func (x *EnqueueRequest) String() string {
 func (*EnqueueRequest) ProtoMessage() {}
 
 func (x *EnqueueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[4]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -688,7 +968,7 @@ func (x *EnqueueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueRequest.ProtoReflect.Descriptor instead.
 func (*EnqueueRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{4}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EnqueueRequest) GetTenant() string {
@@ -714,7 +994,7 @@ type EnqueueResponse struct {
 
 func (x *EnqueueResponse) Reset() {
 	*x = EnqueueResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -726,7 +1006,7 @@ func (x *EnqueueResponse) String() string {
 func (*EnqueueResponse) ProtoMessage() {}
 
 func (x *EnqueueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[5]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -739,7 +1019,7 @@ func (x *EnqueueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueResponse.ProtoReflect.Descriptor instead.
 func (*EnqueueResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{5}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *EnqueueResponse) GetResults() []*EnqueueResult {
@@ -762,7 +1042,7 @@ type EnqueueResult struct {
 
 func (x *EnqueueResult) Reset() {
 	*x = EnqueueResult{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -774,7 +1054,7 @@ func (x *EnqueueResult) String() string {
 func (*EnqueueResult) ProtoMessage() {}
 
 func (x *EnqueueResult) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[6]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -787,7 +1067,7 @@ func (x *EnqueueResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueResult.ProtoReflect.Descriptor instead.
 func (*EnqueueResult) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{6}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EnqueueResult) GetId() string {
@@ -831,7 +1111,7 @@ type ClaimRequest struct {
 
 func (x *ClaimRequest) Reset() {
 	*x = ClaimRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -843,7 +1123,7 @@ func (x *ClaimRequest) String() string {
 func (*ClaimRequest) ProtoMessage() {}
 
 func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[7]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -856,7 +1136,7 @@ func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimRequest.ProtoReflect.Descriptor instead.
 func (*ClaimRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{7}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ClaimRequest) GetTenant() string {
@@ -910,7 +1190,7 @@ type ClaimResponse struct {
 
 func (x *ClaimResponse) Reset() {
 	*x = ClaimResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -922,7 +1202,7 @@ func (x *ClaimResponse) String() string {
 func (*ClaimResponse) ProtoMessage() {}
 
 func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[8]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -935,7 +1215,7 @@ func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimResponse.ProtoReflect.Descriptor instead.
 func (*ClaimResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{8}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ClaimResponse) GetTasks() []*Task {
@@ -965,7 +1245,7 @@ type Settlement struct {
 
 func (x *Settlement) Reset() {
 	*x = Settlement{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1257,7 @@ func (x *Settlement) String() string {
 func (*Settlement) ProtoMessage() {}
 
 func (x *Settlement) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[9]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1270,7 @@ func (x *Settlement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settlement.ProtoReflect.Descriptor instead.
 func (*Settlement) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{9}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Settlement) GetId() string {
@@ -1054,7 +1334,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1066,7 +1346,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[10]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1079,7 +1359,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{10}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Completion) GetId() string {
@@ -1113,7 +1393,7 @@ type CompleteRequest struct {
 
 func (x *CompleteRequest) Reset() {
 	*x = CompleteRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1405,7 @@ func (x *CompleteRequest) String() string {
 func (*CompleteRequest) ProtoMessage() {}
 
 func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[11]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1418,7 @@ func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteRequest.ProtoReflect.Descriptor instead.
 func (*CompleteRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{11}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CompleteRequest) GetTenant() string {
@@ -1164,7 +1444,7 @@ type CompleteResponse struct {
 
 func (x *CompleteResponse) Reset() {
 	*x = CompleteResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1176,7 +1456,7 @@ func (x *CompleteResponse) String() string {
 func (*CompleteResponse) ProtoMessage() {}
 
 func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[12]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1189,7 +1469,7 @@ func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteResponse.ProtoReflect.Descriptor instead.
 func (*CompleteResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{12}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CompleteResponse) GetResults() []*SettleResult {
@@ -1212,7 +1492,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1224,7 +1504,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[13]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1237,7 +1517,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{13}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Failure) GetId() string {
@@ -1278,7 +1558,7 @@ type FailRequest struct {
 
 func (x *FailRequest) Reset() {
 	*x = FailRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1290,7 +1570,7 @@ func (x *FailRequest) String() string {
 func (*FailRequest) ProtoMessage() {}
 
 func (x *FailRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[14]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1303,7 +1583,7 @@ func (x *FailRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailRequest.ProtoReflect.Descriptor instead.
 func (*FailRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{14}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *FailRequest) GetTenant() string {
@@ -1329,7 +1609,7 @@ type FailResponse struct {
 
 func (x *FailResponse) Reset() {
 	*x = FailResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1621,7 @@ func (x *FailResponse) String() string {
 func (*FailResponse) ProtoMessage() {}
 
 func (x *FailResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[15]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1634,7 @@ func (x *FailResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FailResponse.ProtoReflect.Descriptor instead.
 func (*FailResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{15}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *FailResponse) GetResults() []*SettleResult {
@@ -1376,7 +1656,7 @@ type Extension struct {
 
 func (x *Extension) Reset() {
 	*x = Extension{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1388,7 +1668,7 @@ func (x *Extension) String() string {
 func (*Extension) ProtoMessage() {}
 
 func (x *Extension) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[16]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1401,7 +1681,7 @@ func (x *Extension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Extension.ProtoReflect.Descriptor instead.
 func (*Extension) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{16}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Extension) GetId() string {
@@ -1435,7 +1715,7 @@ type ExtendRequest struct {
 
 func (x *ExtendRequest) Reset() {
 	*x = ExtendRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +1727,7 @@ func (x *ExtendRequest) String() string {
 func (*ExtendRequest) ProtoMessage() {}
 
 func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[17]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +1740,7 @@ func (x *ExtendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendRequest.ProtoReflect.Descriptor instead.
 func (*ExtendRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{17}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExtendRequest) GetTenant() string {
@@ -1486,7 +1766,7 @@ type ExtendResponse struct {
 
 func (x *ExtendResponse) Reset() {
 	*x = ExtendResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +1778,7 @@ func (x *ExtendResponse) String() string {
 func (*ExtendResponse) ProtoMessage() {}
 
 func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[18]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +1791,7 @@ func (x *ExtendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendResponse.ProtoReflect.Descriptor instead.
 func (*ExtendResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{18}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExtendResponse) GetResults() []*SettleResult {
@@ -1533,7 +1813,7 @@ type Releasing struct {
 
 func (x *Releasing) Reset() {
 	*x = Releasing{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1825,7 @@ func (x *Releasing) String() string {
 func (*Releasing) ProtoMessage() {}
 
 func (x *Releasing) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[19]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1838,7 @@ func (x *Releasing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Releasing.ProtoReflect.Descriptor instead.
 func (*Releasing) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{19}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Releasing) GetId() string {
@@ -1592,7 +1872,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1604,7 +1884,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[20]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1617,7 +1897,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{20}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReleaseRequest) GetTenant() string {
@@ -1643,7 +1923,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1935,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[21]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1948,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{21}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReleaseResponse) GetResults() []*SettleResult {
@@ -1688,7 +1968,7 @@ type SettleResult struct {
 
 func (x *SettleResult) Reset() {
 	*x = SettleResult{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1700,7 +1980,7 @@ func (x *SettleResult) String() string {
 func (*SettleResult) ProtoMessage() {}
 
 func (x *SettleResult) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[22]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1713,7 +1993,7 @@ func (x *SettleResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleResult.ProtoReflect.Descriptor instead.
 func (*SettleResult) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{22}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *SettleResult) GetError() *ItemError {
@@ -1733,7 +2013,7 @@ type GetTaskRequest struct {
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +2025,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[23]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +2038,7 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{23}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetTaskRequest) GetTenant() string {
@@ -1784,7 +2064,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +2076,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[24]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +2089,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{24}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetTaskResponse) GetTask() *Task {
@@ -1831,7 +2111,7 @@ type AwaitResultRequest struct {
 
 func (x *AwaitResultRequest) Reset() {
 	*x = AwaitResultRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1843,7 +2123,7 @@ func (x *AwaitResultRequest) String() string {
 func (*AwaitResultRequest) ProtoMessage() {}
 
 func (x *AwaitResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[25]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1856,7 +2136,7 @@ func (x *AwaitResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResultRequest.ProtoReflect.Descriptor instead.
 func (*AwaitResultRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{25}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AwaitResultRequest) GetTenant() string {
@@ -1896,7 +2176,7 @@ type AwaitResultResponse struct {
 
 func (x *AwaitResultResponse) Reset() {
 	*x = AwaitResultResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +2188,7 @@ func (x *AwaitResultResponse) String() string {
 func (*AwaitResultResponse) ProtoMessage() {}
 
 func (x *AwaitResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[26]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +2201,7 @@ func (x *AwaitResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitResultResponse.ProtoReflect.Descriptor instead.
 func (*AwaitResultResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{26}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AwaitResultResponse) GetState() TaskState {
@@ -1972,7 +2252,7 @@ type ProduceRequest struct {
 
 func (x *ProduceRequest) Reset() {
 	*x = ProduceRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2264,7 @@ func (x *ProduceRequest) String() string {
 func (*ProduceRequest) ProtoMessage() {}
 
 func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[27]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2277,7 @@ func (x *ProduceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceRequest.ProtoReflect.Descriptor instead.
 func (*ProduceRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{27}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ProduceRequest) GetTenant() string {
@@ -2031,7 +2311,7 @@ type ProduceResponse struct {
 
 func (x *ProduceResponse) Reset() {
 	*x = ProduceResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2043,7 +2323,7 @@ func (x *ProduceResponse) String() string {
 func (*ProduceResponse) ProtoMessage() {}
 
 func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[28]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2056,7 +2336,7 @@ func (x *ProduceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProduceResponse.ProtoReflect.Descriptor instead.
 func (*ProduceResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{28}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ProduceResponse) GetAnswers() []*EnqueueAnswer {
@@ -2082,7 +2362,7 @@ type EnqueueAnswer struct {
 
 func (x *EnqueueAnswer) Reset() {
 	*x = EnqueueAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2374,7 @@ func (x *EnqueueAnswer) String() string {
 func (*EnqueueAnswer) ProtoMessage() {}
 
 func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[29]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2387,7 @@ func (x *EnqueueAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnqueueAnswer.ProtoReflect.Descriptor instead.
 func (*EnqueueAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{29}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *EnqueueAnswer) GetFrame() uint64 {
@@ -2153,7 +2433,7 @@ type WorkOpen struct {
 
 func (x *WorkOpen) Reset() {
 	*x = WorkOpen{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2445,7 @@ func (x *WorkOpen) String() string {
 func (*WorkOpen) ProtoMessage() {}
 
 func (x *WorkOpen) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[30]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2458,7 @@ func (x *WorkOpen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkOpen.ProtoReflect.Descriptor instead.
 func (*WorkOpen) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{30}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *WorkOpen) GetTenant() string {
@@ -2223,7 +2503,7 @@ type WorkRequest struct {
 
 func (x *WorkRequest) Reset() {
 	*x = WorkRequest{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2515,7 @@ func (x *WorkRequest) String() string {
 func (*WorkRequest) ProtoMessage() {}
 
 func (x *WorkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[31]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2528,7 @@ func (x *WorkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkRequest.ProtoReflect.Descriptor instead.
 func (*WorkRequest) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{31}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WorkRequest) GetOpen() *WorkOpen {
@@ -2290,7 +2570,7 @@ type WorkResponse struct {
 
 func (x *WorkResponse) Reset() {
 	*x = WorkResponse{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2582,7 @@ func (x *WorkResponse) String() string {
 func (*WorkResponse) ProtoMessage() {}
 
 func (x *WorkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[32]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2595,7 @@ func (x *WorkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkResponse.ProtoReflect.Descriptor instead.
 func (*WorkResponse) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{32}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WorkResponse) GetTasks() []*Task {
@@ -2344,7 +2624,7 @@ type SettleAnswer struct {
 
 func (x *SettleAnswer) Reset() {
 	*x = SettleAnswer{}
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2356,7 +2636,7 @@ func (x *SettleAnswer) String() string {
 func (*SettleAnswer) ProtoMessage() {}
 
 func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_queue_v1_queue_proto_msgTypes[33]
+	mi := &file_prony_queue_v1_queue_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2369,7 +2649,7 @@ func (x *SettleAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SettleAnswer.ProtoReflect.Descriptor instead.
 func (*SettleAnswer) Descriptor() ([]byte, []int) {
-	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{33}
+	return file_prony_queue_v1_queue_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SettleAnswer) GetFrame() uint64 {
@@ -2426,13 +2706,28 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\tdue_at_ms\x18\f \x01(\x03R\adueAtMs\x12\x1d\n" +
 	"\n" +
 	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
-	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xa6\x01\n" +
+	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xbe\x01\n" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12-\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x19.prony.queue.v1.ErrorCodeR\x04code\x12\x14\n" +
 	"\x05field\x18\x03 \x01(\tR\x05field\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12$\n" +
-	"\x0eretry_after_ms\x18\x05 \x01(\x04R\fretryAfterMs\"W\n" +
+	"\x0eretry_after_ms\x18\x05 \x01(\x04R\fretryAfterMs\x12\x16\n" +
+	"\x06leader\x18\x06 \x01(\tR\x06leader\"v\n" +
+	"\tNotLeader\x12\x14\n" +
+	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12%\n" +
+	"\x0eroutes_changed\x18\x04 \x01(\bR\rroutesChanged\"\x10\n" +
+	"\x0eUnknownOutcome\"\x12\n" +
+	"\x10GetRoutesRequest\"B\n" +
+	"\x11GetRoutesResponse\x12-\n" +
+	"\x06routes\x18\x01 \x03(\v2\x15.prony.queue.v1.RouteR\x06routes\"_\n" +
+	"\x05Route\x12\x14\n" +
+	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x12\n" +
+	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
+	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x12\n" +
+	"\x04here\x18\x04 \x01(\bR\x04here\"W\n" +
 	"\x0eEnqueueRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12-\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x17.prony.queue.v1.NewTaskR\x05tasks\"J\n" +
@@ -2553,7 +2848,7 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x12TASK_STATE_DELAYED\x10\x02\x12\x15\n" +
 	"\x11TASK_STATE_LEASED\x10\x03\x12\x13\n" +
 	"\x0fTASK_STATE_DONE\x10\x04\x12\x13\n" +
-	"\x0fTASK_STATE_DEAD\x10\x05*\xdf\x01\n" +
+	"\x0fTASK_STATE_DEAD\x10\x05*\x9a\x02\n" +
 	"\tErrorCode\x12\x1a\n" +
 	"\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bERROR_CODE_INVALID_ARGUMENT\x10\x01\x12\x18\n" +
@@ -2561,13 +2856,15 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x16ERROR_CODE_STALE_TOKEN\x10\x03\x12!\n" +
 	"\x1dERROR_CODE_RESOURCE_EXHAUSTED\x10\x04\x12\x1a\n" +
 	"\x16ERROR_CODE_UNAVAILABLE\x10\x05\x12 \n" +
-	"\x1cERROR_CODE_PERMISSION_DENIED\x10\x06*\x96\x01\n" +
+	"\x1cERROR_CODE_PERMISSION_DENIED\x10\x06\x12\x19\n" +
+	"\x15ERROR_CODE_NOT_LEADER\x10\a\x12\x1e\n" +
+	"\x1aERROR_CODE_UNKNOWN_OUTCOME\x10\b*\x96\x01\n" +
 	"\fSettleAction\x12\x1d\n" +
 	"\x19SETTLE_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16SETTLE_ACTION_COMPLETE\x10\x01\x12\x16\n" +
 	"\x12SETTLE_ACTION_FAIL\x10\x02\x12\x19\n" +
 	"\x15SETTLE_ACTION_RELEASE\x10\x03\x12\x18\n" +
-	"\x14SETTLE_ACTION_EXTEND\x10\x042\xe8\a\n" +
+	"\x14SETTLE_ACTION_EXTEND\x10\x042\xce\b\n" +
 	"\fQueueService\x12h\n" +
 	"\aEnqueue\x12\x1e.prony.queue.v1.EnqueueRequest\x1a\x1f.prony.queue.v1.EnqueueResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tasks:enqueue\x12`\n" +
 	"\x05Claim\x12\x1c.prony.queue.v1.ClaimRequest\x1a\x1d.prony.queue.v1.ClaimResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/tasks:claim\x12l\n" +
@@ -2576,7 +2873,9 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x06Extend\x12\x1d.prony.queue.v1.ExtendRequest\x1a\x1e.prony.queue.v1.ExtendResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/tasks:extend\x12h\n" +
 	"\aRelease\x12\x1e.prony.queue.v1.ReleaseRequest\x1a\x1f.prony.queue.v1.ReleaseResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/tasks:release\x12b\n" +
 	"\aGetTask\x12\x1e.prony.queue.v1.GetTaskRequest\x1a\x1f.prony.queue.v1.GetTaskResponse\"\x16\x82\xd3\xe4\x93\x02\x10\x12\x0e/v1/tasks/{id}\x12u\n" +
-	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tasks/{id}/result\x12N\n" +
+	"\vAwaitResult\x12\".prony.queue.v1.AwaitResultRequest\x1a#.prony.queue.v1.AwaitResultResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/tasks/{id}/result\x12d\n" +
+	"\tGetRoutes\x12 .prony.queue.v1.GetRoutesRequest\x1a!.prony.queue.v1.GetRoutesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/routes\x12N\n" +
 	"\aProduce\x12\x1e.prony.queue.v1.ProduceRequest\x1a\x1f.prony.queue.v1.ProduceResponse(\x010\x01\x12E\n" +
 	"\x04Work\x12\x1b.prony.queue.v1.WorkRequest\x1a\x1c.prony.queue.v1.WorkResponse(\x010\x01B4Z2github.com/pronybench/prony/engine/queuepb;queuepbb\x06proto3"
 
@@ -2593,7 +2892,7 @@ func file_prony_queue_v1_queue_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_queue_v1_queue_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_prony_queue_v1_queue_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(TaskState)(0),              // 0: prony.queue.v1.TaskState
 	(ErrorCode)(0),              // 1: prony.queue.v1.ErrorCode
@@ -2602,90 +2901,98 @@ var file_prony_queue_v1_queue_proto_goTypes = []any{
 	(*NewTask)(nil),             // 4: prony.queue.v1.NewTask
 	(*Task)(nil),                // 5: prony.queue.v1.Task
 	(*ItemError)(nil),           // 6: prony.queue.v1.ItemError
-	(*EnqueueRequest)(nil),      // 7: prony.queue.v1.EnqueueRequest
-	(*EnqueueResponse)(nil),     // 8: prony.queue.v1.EnqueueResponse
-	(*EnqueueResult)(nil),       // 9: prony.queue.v1.EnqueueResult
-	(*ClaimRequest)(nil),        // 10: prony.queue.v1.ClaimRequest
-	(*ClaimResponse)(nil),       // 11: prony.queue.v1.ClaimResponse
-	(*Settlement)(nil),          // 12: prony.queue.v1.Settlement
-	(*Completion)(nil),          // 13: prony.queue.v1.Completion
-	(*CompleteRequest)(nil),     // 14: prony.queue.v1.CompleteRequest
-	(*CompleteResponse)(nil),    // 15: prony.queue.v1.CompleteResponse
-	(*Failure)(nil),             // 16: prony.queue.v1.Failure
-	(*FailRequest)(nil),         // 17: prony.queue.v1.FailRequest
-	(*FailResponse)(nil),        // 18: prony.queue.v1.FailResponse
-	(*Extension)(nil),           // 19: prony.queue.v1.Extension
-	(*ExtendRequest)(nil),       // 20: prony.queue.v1.ExtendRequest
-	(*ExtendResponse)(nil),      // 21: prony.queue.v1.ExtendResponse
-	(*Releasing)(nil),           // 22: prony.queue.v1.Releasing
-	(*ReleaseRequest)(nil),      // 23: prony.queue.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),     // 24: prony.queue.v1.ReleaseResponse
-	(*SettleResult)(nil),        // 25: prony.queue.v1.SettleResult
-	(*GetTaskRequest)(nil),      // 26: prony.queue.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),     // 27: prony.queue.v1.GetTaskResponse
-	(*AwaitResultRequest)(nil),  // 28: prony.queue.v1.AwaitResultRequest
-	(*AwaitResultResponse)(nil), // 29: prony.queue.v1.AwaitResultResponse
-	(*ProduceRequest)(nil),      // 30: prony.queue.v1.ProduceRequest
-	(*ProduceResponse)(nil),     // 31: prony.queue.v1.ProduceResponse
-	(*EnqueueAnswer)(nil),       // 32: prony.queue.v1.EnqueueAnswer
-	(*WorkOpen)(nil),            // 33: prony.queue.v1.WorkOpen
-	(*WorkRequest)(nil),         // 34: prony.queue.v1.WorkRequest
-	(*WorkResponse)(nil),        // 35: prony.queue.v1.WorkResponse
-	(*SettleAnswer)(nil),        // 36: prony.queue.v1.SettleAnswer
+	(*NotLeader)(nil),           // 7: prony.queue.v1.NotLeader
+	(*UnknownOutcome)(nil),      // 8: prony.queue.v1.UnknownOutcome
+	(*GetRoutesRequest)(nil),    // 9: prony.queue.v1.GetRoutesRequest
+	(*GetRoutesResponse)(nil),   // 10: prony.queue.v1.GetRoutesResponse
+	(*Route)(nil),               // 11: prony.queue.v1.Route
+	(*EnqueueRequest)(nil),      // 12: prony.queue.v1.EnqueueRequest
+	(*EnqueueResponse)(nil),     // 13: prony.queue.v1.EnqueueResponse
+	(*EnqueueResult)(nil),       // 14: prony.queue.v1.EnqueueResult
+	(*ClaimRequest)(nil),        // 15: prony.queue.v1.ClaimRequest
+	(*ClaimResponse)(nil),       // 16: prony.queue.v1.ClaimResponse
+	(*Settlement)(nil),          // 17: prony.queue.v1.Settlement
+	(*Completion)(nil),          // 18: prony.queue.v1.Completion
+	(*CompleteRequest)(nil),     // 19: prony.queue.v1.CompleteRequest
+	(*CompleteResponse)(nil),    // 20: prony.queue.v1.CompleteResponse
+	(*Failure)(nil),             // 21: prony.queue.v1.Failure
+	(*FailRequest)(nil),         // 22: prony.queue.v1.FailRequest
+	(*FailResponse)(nil),        // 23: prony.queue.v1.FailResponse
+	(*Extension)(nil),           // 24: prony.queue.v1.Extension
+	(*ExtendRequest)(nil),       // 25: prony.queue.v1.ExtendRequest
+	(*ExtendResponse)(nil),      // 26: prony.queue.v1.ExtendResponse
+	(*Releasing)(nil),           // 27: prony.queue.v1.Releasing
+	(*ReleaseRequest)(nil),      // 28: prony.queue.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),     // 29: prony.queue.v1.ReleaseResponse
+	(*SettleResult)(nil),        // 30: prony.queue.v1.SettleResult
+	(*GetTaskRequest)(nil),      // 31: prony.queue.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),     // 32: prony.queue.v1.GetTaskResponse
+	(*AwaitResultRequest)(nil),  // 33: prony.queue.v1.AwaitResultRequest
+	(*AwaitResultResponse)(nil), // 34: prony.queue.v1.AwaitResultResponse
+	(*ProduceRequest)(nil),      // 35: prony.queue.v1.ProduceRequest
+	(*ProduceResponse)(nil),     // 36: prony.queue.v1.ProduceResponse
+	(*EnqueueAnswer)(nil),       // 37: prony.queue.v1.EnqueueAnswer
+	(*WorkOpen)(nil),            // 38: prony.queue.v1.WorkOpen
+	(*WorkRequest)(nil),         // 39: prony.queue.v1.WorkRequest
+	(*WorkResponse)(nil),        // 40: prony.queue.v1.WorkResponse
+	(*SettleAnswer)(nil),        // 41: prony.queue.v1.SettleAnswer
 }
 var file_prony_queue_v1_queue_proto_depIdxs = []int32{
 	3,  // 0: prony.queue.v1.NewTask.backoff:type_name -> prony.queue.v1.Backoff
 	0,  // 1: prony.queue.v1.Task.state:type_name -> prony.queue.v1.TaskState
 	1,  // 2: prony.queue.v1.ItemError.code:type_name -> prony.queue.v1.ErrorCode
-	4,  // 3: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
-	9,  // 4: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
-	6,  // 5: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 6: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	2,  // 7: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	13, // 8: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	25, // 9: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	16, // 10: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	25, // 11: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	19, // 12: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	25, // 13: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	22, // 14: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	25, // 15: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 16: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 17: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	0,  // 18: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
-	4,  // 19: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	32, // 20: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	6,  // 21: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	33, // 22: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	12, // 23: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	5,  // 24: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	36, // 25: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	6,  // 26: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	7,  // 27: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	10, // 28: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	14, // 29: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	17, // 30: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	20, // 31: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	23, // 32: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	26, // 33: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	28, // 34: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	30, // 35: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	34, // 36: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	8,  // 37: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	11, // 38: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	15, // 39: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	18, // 40: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	21, // 41: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	24, // 42: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	27, // 43: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	29, // 44: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	31, // 45: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	35, // 46: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	37, // [37:47] is the sub-list for method output_type
-	27, // [27:37] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	11, // 3: prony.queue.v1.GetRoutesResponse.routes:type_name -> prony.queue.v1.Route
+	4,  // 4: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
+	14, // 5: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
+	6,  // 6: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 7: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	2,  // 8: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	18, // 9: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	30, // 10: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	21, // 11: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	30, // 12: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	24, // 13: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	30, // 14: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	27, // 15: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	30, // 16: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 17: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 18: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	0,  // 19: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	4,  // 20: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	37, // 21: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	6,  // 22: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	38, // 23: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	17, // 24: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	5,  // 25: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	41, // 26: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	6,  // 27: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	12, // 28: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	15, // 29: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	19, // 30: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	22, // 31: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	25, // 32: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	28, // 33: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	31, // 34: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	33, // 35: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	9,  // 36: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	35, // 37: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	39, // 38: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	13, // 39: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	16, // 40: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	20, // 41: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	23, // 42: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	26, // 43: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	29, // 44: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	32, // 45: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	34, // 46: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	10, // 47: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	36, // 48: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	40, // 49: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	39, // [39:50] is the sub-list for method output_type
+	28, // [28:39] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }
@@ -2699,7 +3006,7 @@ func file_prony_queue_v1_queue_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_queue_v1_queue_proto_rawDesc), len(file_prony_queue_v1_queue_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   34,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -32,6 +32,7 @@ const (
 	QueueService_Release_FullMethodName     = "/prony.queue.v1.QueueService/Release"
 	QueueService_GetTask_FullMethodName     = "/prony.queue.v1.QueueService/GetTask"
 	QueueService_AwaitResult_FullMethodName = "/prony.queue.v1.QueueService/AwaitResult"
+	QueueService_GetRoutes_FullMethodName   = "/prony.queue.v1.QueueService/GetRoutes"
 	QueueService_Produce_FullMethodName     = "/prony.queue.v1.QueueService/Produce"
 	QueueService_Work_FullMethodName        = "/prony.queue.v1.QueueService/Work"
 )
@@ -58,6 +59,8 @@ type QueueServiceClient interface {
 	// AwaitResult waits up to wait_ms until a task is done or dead, and returns its result if its retention
 	// was asked for and is not over.
 	AwaitResult(ctx context.Context, in *AwaitResultRequest, opts ...grpc.CallOption) (*AwaitResultResponse, error)
+	// GetRoutes says which nodes lead the shards. Streams are opened at a node that leads; other calls go to any node.
+	GetRoutes(ctx context.Context, in *GetRoutesRequest, opts ...grpc.CallOption) (*GetRoutesResponse, error)
 	// Produce is Enqueue as a stream: one frame of answers for each frame of tasks.
 	Produce(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProduceRequest, ProduceResponse], error)
 	// Work is Claim and the settling calls as one stream: the server pushes tasks as they become
@@ -153,6 +156,16 @@ func (c *queueServiceClient) AwaitResult(ctx context.Context, in *AwaitResultReq
 	return out, nil
 }
 
+func (c *queueServiceClient) GetRoutes(ctx context.Context, in *GetRoutesRequest, opts ...grpc.CallOption) (*GetRoutesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRoutesResponse)
+	err := c.cc.Invoke(ctx, QueueService_GetRoutes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *queueServiceClient) Produce(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ProduceRequest, ProduceResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &QueueService_ServiceDesc.Streams[0], QueueService_Produce_FullMethodName, cOpts...)
@@ -201,6 +214,8 @@ type QueueServiceServer interface {
 	// AwaitResult waits up to wait_ms until a task is done or dead, and returns its result if its retention
 	// was asked for and is not over.
 	AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error)
+	// GetRoutes says which nodes lead the shards. Streams are opened at a node that leads; other calls go to any node.
+	GetRoutes(context.Context, *GetRoutesRequest) (*GetRoutesResponse, error)
 	// Produce is Enqueue as a stream: one frame of answers for each frame of tasks.
 	Produce(grpc.BidiStreamingServer[ProduceRequest, ProduceResponse]) error
 	// Work is Claim and the settling calls as one stream: the server pushes tasks as they become
@@ -239,6 +254,9 @@ func (UnimplementedQueueServiceServer) GetTask(context.Context, *GetTaskRequest)
 }
 func (UnimplementedQueueServiceServer) AwaitResult(context.Context, *AwaitResultRequest) (*AwaitResultResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AwaitResult not implemented")
+}
+func (UnimplementedQueueServiceServer) GetRoutes(context.Context, *GetRoutesRequest) (*GetRoutesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRoutes not implemented")
 }
 func (UnimplementedQueueServiceServer) Produce(grpc.BidiStreamingServer[ProduceRequest, ProduceResponse]) error {
 	return status.Error(codes.Unimplemented, "method Produce not implemented")
@@ -411,6 +429,24 @@ func _QueueService_AwaitResult_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _QueueService_GetRoutes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRoutesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(QueueServiceServer).GetRoutes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: QueueService_GetRoutes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(QueueServiceServer).GetRoutes(ctx, req.(*GetRoutesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _QueueService_Produce_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(QueueServiceServer).Produce(&grpc.GenericServerStream[ProduceRequest, ProduceResponse]{ServerStream: stream})
 }
@@ -463,6 +499,10 @@ var QueueService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AwaitResult",
 			Handler:    _QueueService_AwaitResult_Handler,
+		},
+		{
+			MethodName: "GetRoutes",
+			Handler:    _QueueService_GetRoutes_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
