@@ -85,6 +85,9 @@ type subscribe struct {
 
 func (c *subscribe) decide(s *Shard, _ int64) {
 	c.sub.waiter, c.err = s.state.Subscribe(c.sub.claim, c.sub)
+	if c.err == nil && s.subs != nil {
+		s.subs[c.sub] = struct{}{}
+	}
 }
 
 func (c *subscribe) release(_ *Shard, err error) {

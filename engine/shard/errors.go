@@ -12,7 +12,9 @@ var ErrNotLeader = errors.New("this node does not lead the shard")
 // NotLeaderError says which shard this node does not lead.
 type NotLeaderError struct{ Shard int }
 
-func (e *NotLeaderError) Error() string { return fmt.Sprintf("this node does not lead shard %d", e.Shard) }
+func (e *NotLeaderError) Error() string {
+	return fmt.Sprintf("this node does not lead shard %d", e.Shard)
+}
 
 // Is makes it an ErrNotLeader.
 func (e *NotLeaderError) Is(target error) bool { return target == ErrNotLeader }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,11 +21,104 @@ const ShardsMax = 32
 // shard number of its tasks' ids. With one shard every call goes straight to it. Its methods are safe for
 // concurrent use.
 type Group struct {
-	shards  []*Shard
+	size    int
+	here    atomic.Pointer[view]
+	clock   func() int64
+	log     *slog.Logger
 	places  directory
 	spread  atomic.Uint32 // the next call's spread tasks go to this shard
 	polling atomic.Uint32 // the next claim that does not wait begins here
+
+	mu   sync.Mutex                         // guards changes of here, and what follows
+	subs map[*GroupSubscription]func(error) // where the nodes of a cluster share the shards: who is told of a change
 }
+
+// view is which shards the group has: all of them, or where the nodes of a cluster share them, those that this one leads.
+type view struct {
+	shards []*Shard // by number; nil where another node leads
+	led    []int    // the numbers of the others, ascending
+}
+
+func newView(shards []*Shard) *view {
+	v := &view{shards: shards}
+	for i, s := range shards {
+		if s != nil {
+			v.led = append(v.led, i)
+		}
+	}
+	return v
+}
+
+// at returns a shard that exists.
+func (v *view) at(i int) (*Shard, error) {
+	if s := v.shards[i]; s != nil {
+		return s, nil
+	}
+	return nil, &NotLeaderError{i}
+}
+
+// all returns the shards that are here.
+func (v *view) all() ([]*Shard, error) {
+	out := make([]*Shard, len(v.led))
+	for k, i := range v.led {
+		out[k] = v.shards[i]
+	}
+	if len(out) == 0 {
+		return nil, &NotLeaderError{0}
+	}
+	return out, nil
+}
+
+// first returns the first shard that is here.
+func (v *view) first() (int, *Shard, error) {
+	if len(v.led) == 0 {
+		return 0, nil, &NotLeaderError{0}
+	}
+	return v.led[0], v.shards[v.led[0]], nil
+}
+
+// NewClusterGroup returns a group of so many shards of which this node leads none yet: Lead and Lose say when it does.
+func NewClusterGroup(shards int, log *slog.Logger) (*Group, error) {
+	if shards < 1 || shards > ShardsMax {
+		return nil, fmt.Errorf("%d shards: use 1 to %d", shards, ShardsMax)
+	}
+	g := &Group{size: shards, clock: Clock(), log: log, subs: map[*GroupSubscription]func(error){}}
+	g.here.Store(newView(make([]*Shard, shards)))
+	g.places.begin(map[queueName]struct{}{}, map[queueName]policyVersions{})
+	return g, nil
+}
+
+// Lead adds a shard that this node leads from now on. Subscribers that do not draw from it are ended with
+// ErrRoutesChanged.
+func (g *Group) Lead(i int, s *Shard) error {
+	if err := g.learnOf(s); err != nil {
+		return err
+	}
+	g.replace(i, s)
+	g.mu.Lock()
+	subs := maps.Clone(g.subs)
+	g.mu.Unlock()
+	for sub, failed := range subs {
+		if sub.subs[i] == nil {
+			failed(ErrRoutesChanged)
+		}
+	}
+	return nil
+}
+
+// Lose takes a shard out that this node does not lead any more. The shard itself is the caller's to stop.
+func (g *Group) Lose(i int) { g.replace(i, nil) }
+
+func (g *Group) replace(i int, s *Shard) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	shards := slices.Clone(g.here.Load().shards)
+	shards[i] = s
+	g.here.Store(newView(shards))
+}
+
+// Led returns the numbers of the shards that this node leads, ascending.
+func (g *Group) Led() []int { return slices.Clone(g.here.Load().led) }
 
 // NewGroup recovers a shard from each store, all at once, and starts them. of gives the options of each shard.
 // The group does not own the stores: close them after the group.
@@ -31,32 +126,34 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 	if n := len(stores); n < 1 || n > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", n, ShardsMax)
 	}
-	g := &Group{shards: make([]*Shard, len(stores))}
+	g := &Group{size: len(stores)}
+	shards := make([]*Shard, len(stores))
 	now := Clock() // one for all: what a shard says of time holds in the others
 	errs := make([]error, len(stores))
-	var log *slog.Logger
 	var all sync.WaitGroup
 	for i, store := range stores {
 		o := of(i)
 		if o.NowMs == nil {
 			o.NowMs = now
 		}
+		g.clock, o.Number = o.NowMs, i
 		if o.Log == nil {
 			o.Log = slog.New(slog.DiscardHandler)
 		}
-		log = o.Log
+		g.log = o.Log
 		o.Log = o.Log.With("shard", i)
 		all.Go(func() {
 			var err error
-			if g.shards[i], err = New(store, o); err != nil {
+			if shards[i], err = New(store, o); err != nil {
 				errs[i] = fmt.Errorf("shard %d: %w", i, err)
 			}
 		})
 	}
 	all.Wait()
+	g.here.Store(newView(shards))
 	err := errors.Join(errs...)
 	if err == nil {
-		err = g.learn(log)
+		err = g.learn()
 	}
 	if err != nil {
 		g.Close()
@@ -66,15 +163,15 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 }
 
 // Len returns the number of shards.
-func (g *Group) Len() int { return len(g.shards) }
+func (g *Group) Len() int { return g.size }
 
 // NowMs is the shards' time: Unix milliseconds.
-func (g *Group) NowMs() int64 { return g.shards[0].NowMs() }
+func (g *Group) NowMs() int64 { return g.clock() }
 
 // Close refuses further commands, carries out those that wait, and returns when their answers are out.
 func (g *Group) Close() {
 	var all sync.WaitGroup
-	for _, s := range g.shards {
+	for _, s := range g.here.Load().shards {
 		if s != nil {
 			all.Go(s.Close)
 		}
@@ -82,21 +179,34 @@ func (g *Group) Close() {
 	all.Wait()
 }
 
-// Lookup finds one task of a tenant; reply is called once and must not block. ErrNotFound says that there is
-// none. Lookup returns ErrNotFound, ErrOverloaded or ErrClosed, and then reply is not called.
-func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) error {
-	if int(id.Shard) >= len(g.shards) {
-		return ErrNotFound
+// of returns the shard of an id.
+func (g *Group) of(id queue.ID) (*Shard, error) {
+	if int(id.Shard) >= g.size {
+		return nil, ErrNotFound
 	}
-	return g.shards[id.Shard].Lookup(tenant, id.Ref, reply)
+	return g.here.Load().at(int(id.Shard))
+}
+
+// Lookup finds one task of a tenant; reply is called once and must not block. ErrNotFound says that there is
+// none. Lookup returns ErrNotFound, ErrNotLeader, ErrOverloaded or ErrClosed, and then reply is not called.
+func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) error {
+	s, err := g.of(id)
+	if err != nil {
+		return err
+	}
+	return s.Lookup(tenant, id.Ref, reply)
 }
 
 // Stats asks for the figures of all queues, over all shards; reply is called as for Lookup.
 func (g *Group) Stats(reply func([]queue.Stats, error)) error {
-	if len(g.shards) == 1 {
-		return g.shards[0].Stats(reply)
+	shards, err := g.here.Load().all()
+	if err != nil {
+		return err
 	}
-	return gather(g.shards, (*Shard).Stats, func(all [][]queue.Stats, err error) {
+	if len(shards) == 1 {
+		return shards[0].Stats(reply)
+	}
+	return gather(shards, (*Shard).Stats, func(all [][]queue.Stats, err error) {
 		if err != nil {
 			reply(nil, err)
 			return
@@ -213,8 +323,9 @@ type Audited struct {
 func (g *Group) Audit() ([]Audited, error) {
 	var out []Audited
 	at := map[queueName]int{}
-	for i, s := range g.shards {
-		audited, err := s.store.Audit()
+	v := g.here.Load()
+	for _, i := range v.led {
+		audited, err := v.shards[i].store.Audit()
 		if err != nil {
 			return nil, fmt.Errorf("audit shard %d: %w", i, err)
 		}

@@ -10,8 +10,12 @@ import (
 
 // QueueStats returns the figures of one queue over all shards, or ErrNoQueue.
 func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stats, error) {
+	shards, err := g.here.Load().all()
+	if err != nil {
+		return queue.Stats{}, err
+	}
 	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
-		return gather(g.shards, func(s *Shard, reply func([]queue.Stats, error)) error {
+		return gather(shards, func(s *Shard, reply func([]queue.Stats, error)) error {
 			return s.QueueStats(tenant, name, func(st queue.Stats, err error) {
 				if errors.Is(err, ErrNoQueue) {
 					reply(nil, nil) // others may have it
@@ -34,8 +38,12 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 // Purge removes the ready and delayed tasks of a queue that are there when it begins, or as many, and returns how
 // many. Others' commands come in between. When ctx ends it stops half-way.
 func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {
+	shards, err := g.here.Load().all()
+	if err != nil {
+		return 0, err
+	}
 	missing := 0
-	for _, s := range g.shards {
+	for _, s := range shards {
 		n, err := s.purgeAll(ctx, tenant, name)
 		removed += n
 		if errors.Is(err, ErrNoQueue) {
@@ -46,7 +54,7 @@ func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64,
 			return removed, err
 		}
 	}
-	if missing == len(g.shards) {
+	if missing == len(shards) {
 		return 0, ErrNoQueue
 	}
 	return removed, nil
@@ -81,7 +89,7 @@ func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []qu
 		each[i], refs[i] = id.Shard, id.Ref
 	}
 	return answered(ctx, func(reply func([]error, error)) error {
-		return scatter(g, split(refs, each, len(g.shards)), reply,
+		return scatter(g.here.Load().shards, split(refs, each, g.size), reply,
 			func(s *Shard, part []queue.Ref, reply func([]error, error)) error {
 				return s.Change(what, tenant, part, reply)
 			}, outcomeOf)
@@ -98,10 +106,11 @@ func outcomeOf(_ int, outcome, refused error) error {
 
 // Await calls reply once, when a task is done or dead or was removed: see Shard.Await.
 func (g *Group) Await(tenant string, id queue.ID, reply func(Awaited, error)) (cancel func(), err error) {
-	if int(id.Shard) >= len(g.shards) {
-		return nil, ErrNotFound
+	s, err := g.of(id)
+	if err != nil {
+		return nil, err
 	}
-	return g.shards[id.Shard].Await(tenant, id.Ref, reply)
+	return s.Await(tenant, id.Ref, reply)
 }
 
 // ListPlace is where a list over all shards goes on. The zero value is its beginning.
@@ -118,20 +127,28 @@ type ListPage struct {
 	Next *ListPlace
 }
 
-// List lists tasks from a place on; l.After is not used. ErrNoQueue says that no shard has the queue, and
+// List lists tasks of the shards that are here from a place on; l.After is not used. ErrNoQueue says that no shard has the queue, and
 // storage.ErrPlace that the place is not of this list.
 func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
-	if from.Shard < 0 || from.Shard >= len(g.shards) {
+	if from.Shard < 0 || from.Shard >= g.size {
 		return page, storage.ErrPlace
+	}
+	v := g.here.Load()
+	if len(v.led) == 0 {
+		return page, &NotLeaderError{from.Shard}
 	}
 	left := l
 	missing := 0
-	for i := from.Shard; i < len(g.shards); i++ {
+	last := v.led[len(v.led)-1]
+	for _, i := range v.led {
+		if i < from.Shard {
+			continue
+		}
 		left.After = nil
 		if i == from.Shard {
 			left.After = from.After
 		}
-		part, err := answered(ctx, func(reply func(Listed, error)) error { return g.shards[i].List(left, reply) })
+		part, err := answered(ctx, func(reply func(Listed, error)) error { return v.shards[i].List(left, reply) })
 		if errors.Is(err, ErrNoQueue) {
 			missing++
 			continue
@@ -151,12 +168,12 @@ func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage
 			page.Next = &ListPlace{Shard: i, After: part.Next}
 			return page, nil
 		}
-		if i+1 < len(g.shards) && (left.Limit <= 0 || l.BytesMax > 0 && left.BytesMax <= 0) {
+		if i < last && (left.Limit <= 0 || l.BytesMax > 0 && left.BytesMax <= 0) {
 			page.Next = &ListPlace{Shard: i + 1}
 			return page, nil
 		}
 	}
-	if missing == len(g.shards) {
+	if missing == len(v.led) {
 		return page, ErrNoQueue
 	}
 	return page, nil
@@ -208,12 +225,28 @@ func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string
 
 // Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. What was acknowledged
 // before the call is in it. Copies of several shards are of one moment each: no task is torn, since it is in one shard.
-func (g *Group) Checkpoint(shard int, dir string) error { return g.shards[shard].Checkpoint(dir) }
+func (g *Group) Checkpoint(shard int, dir string) error {
+	s, err := g.here.Load().at(shard)
+	if err != nil {
+		return err
+	}
+	return s.Checkpoint(dir)
+}
 
 // System reads the node's own records: shard 0 keeps them.
-func (g *Group) System() ([]storage.SystemRecord, error) { return g.shards[0].System() }
+func (g *Group) System() ([]storage.SystemRecord, error) {
+	s, err := g.here.Load().at(0)
+	if err != nil {
+		return nil, err
+	}
+	return s.System()
+}
 
 // PutSystem stores records of the node's own; a nil value removes one. reply is called as for Lookup.
 func (g *Group) PutSystem(records []storage.SystemRecord, reply func(struct{}, error)) error {
-	return g.shards[0].PutSystem(records, reply)
+	s, err := g.here.Load().at(0)
+	if err != nil {
+		return err
+	}
+	return s.PutSystem(records, reply)
 }

@@ -6,19 +6,31 @@ import "github.com/pronybench/prony/engine/queue"
 // those tasks have ErrOverloaded or ErrClosed as their own error. Otherwise Enqueue returns the refusal, and then
 // reply is not called. The caller must not change tasks before reply is called.
 func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
-	if len(g.shards) == 1 {
-		return g.shards[0].Enqueue(tenant, tasks, reply)
+	v := g.here.Load()
+	if g.size == 1 {
+		s, err := v.at(0)
+		if err != nil {
+			return err
+		}
+		return s.Enqueue(tenant, tasks, reply)
 	}
-	to := g.place(tenant, tasks)
+	if len(v.led) == 0 {
+		return &NotLeaderError{0}
+	}
+	to := g.place(v, tenant, tasks)
 	if to.each == nil {
-		return g.shards[to.one].Enqueue(tenant, tasks, func(out []queue.Enqueued, err error) {
+		s, err := v.at(to.one)
+		if err != nil {
+			return err
+		}
+		return s.Enqueue(tenant, tasks, func(out []queue.Enqueued, err error) {
 			for i := range out {
 				out[i].Shard = uint16(to.one)
 			}
 			reply(out, err)
 		})
 	}
-	return scatter(g, split(tasks, to.each, len(g.shards)), reply,
+	return scatter(v.shards, split(tasks, to.each, g.size), reply,
 		func(s *Shard, part []queue.NewTask, reply func([]queue.Enqueued, error)) error {
 			return s.Enqueue(tenant, part, reply)
 		},
@@ -35,13 +47,17 @@ func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 // or ErrNotFound where the shard does not exist, for each settlement.
 func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func([]error, error)) error {
 	if one, same := g.sameShard(settlements); same {
-		return g.shards[one].Settle(tenant, settlements, reply)
+		s, err := g.here.Load().at(int(one))
+		if err != nil {
+			return err
+		}
+		return s.Settle(tenant, settlements, reply)
 	}
 	each := make([]uint16, len(settlements))
 	for i := range settlements {
 		each[i] = settlements[i].Shard
 	}
-	return scatter(g, split(settlements, each, len(g.shards)), reply,
+	return scatter(g.here.Load().shards, split(settlements, each, g.size), reply,
 		func(s *Shard, part []queue.Settlement, reply func([]error, error)) error {
 			return s.Settle(tenant, part, reply)
 		},
@@ -59,7 +75,7 @@ func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bo
 			return 0, false
 		}
 	}
-	return shard, int(shard) < len(g.shards)
+	return shard, int(shard) < g.size
 }
 
 // parts is a call's items by shard.
@@ -98,12 +114,12 @@ func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	return p.items[from:p.ends[shard]], p.places[from:p.ends[shard]]
 }
 
-// scatter sends each shard its part and replies once all parts are answered, in the call's order. outcome makes
+// scatter sends each shard its part, refuses that of a shard that is nil, and replies once all parts are answered, in the call's order. outcome makes
 // an item's answer of its shard's, or of why the shard took none. When no shard took any, the reason is returned.
-func scatter[T, U any](g *Group, p parts[T], reply func([]U, error),
+func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
 ) error {
-	j := newJoin(make([]U, len(p.items)), len(g.shards)+1, reply)
+	j := newJoin(make([]U, len(p.items)), len(shards)+1, reply)
 	refuse := func(shard int, places []int32, err error) {
 		var none U
 		for _, place := range places {
@@ -112,18 +128,21 @@ func scatter[T, U any](g *Group, p parts[T], reply func([]U, error),
 	}
 	taken, idle := false, 0
 	var refused error
-	for i, s := range g.shards {
+	for i, s := range shards {
 		items, places := p.of(i)
 		if len(items) == 0 {
 			idle++
 			continue
 		}
-		err := send(s, items, func(answers []U, err error) {
-			for k := range answers {
-				j.out[places[k]] = outcome(i, answers[k], nil)
-			}
-			j.done(1, err)
-		})
+		err := error(&NotLeaderError{i})
+		if s != nil {
+			err = send(s, items, func(answers []U, err error) {
+				for k := range answers {
+					j.out[places[k]] = outcome(i, answers[k], nil)
+				}
+				j.done(1, err)
+			})
+		}
 		if err != nil {
 			refuse(i, places, err)
 			refused = err
@@ -132,11 +151,11 @@ func scatter[T, U any](g *Group, p parts[T], reply func([]U, error),
 		}
 		taken = true
 	}
-	_, unknown := p.of(len(g.shards))
+	_, unknown := p.of(len(shards))
 	if !taken && refused != nil && len(unknown) == 0 {
 		return refused
 	}
-	refuse(len(g.shards), unknown, ErrNotFound)
+	refuse(len(shards), unknown, ErrNotFound)
 	j.done(idle+1, nil)
 	return nil
 }

@@ -3,6 +3,7 @@ package shard
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -12,26 +13,32 @@ import (
 // GroupSubscription is a waiter at every shard of a group, with one credit for all of them. Its methods are
 // safe for concurrent use.
 type GroupSubscription struct {
-	subs []*Subscription
-	pool *pool // nil with one shard: it has the credit
+	group *Group
+	subs  []*Subscription // by shard; nil where it does not draw from one
+	one   *Subscription   // the only one; nil with several
+	pool  *pool           // nil with one: it has the credit
 }
 
 // subscriberBytesMax is about how many bytes of payloads a subscriber is given, by all shards together, before it
 // says that it sent some.
 const subscriberBytesMax = 8 << 20
 
-// Subscribe makes a waiter at every shard. Queues share its credit by their weights over all shards, taking it that a
+// Subscribe makes a waiter at every shard that is here. Queues share its credit by their weights over all shards, taking it that a
 // spread queue has as much in each of them. deliver is called from the shards' releasing goroutines, by several at
 // once, with leased tasks, once their leases are durable; with c.Once it is called at most once. failed is called
 // at most once, if the subscription can't be served. Neither may block.
 //
 // All shards together deliver no more tasks than c.Credit and what Credit adds to it.
 func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.Delivery), failed func(error)) (*GroupSubscription, error) {
-	sub := &GroupSubscription{subs: make([]*Subscription, len(g.shards))}
+	v := g.here.Load()
+	if len(v.led) == 0 {
+		return nil, &NotLeaderError{0}
+	}
+	sub := &GroupSubscription{group: g, subs: make([]*Subscription, g.size)}
 	if c.BytesMax == 0 {
 		c.BytesMax = subscriberBytesMax
 	}
-	if len(g.shards) > 1 {
+	if len(v.led) > 1 {
 		if c.Credit > poolCreditMax {
 			return nil, errTooMuchCredit
 		}
@@ -39,28 +46,44 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		sub.pool.word.Store(poolWord{credit: c.Credit}.pack())
 		c.Credit = 0
 		if !c.Once { // the one grant is one shard's
-			c.BytesMax = max(1, c.BytesMax/int64(len(g.shards)))
+			c.BytesMax = max(1, c.BytesMax/int64(len(v.led)))
 		}
+	}
+	if g.size > 1 {
 		var once sync.Once
 		first := failed
 		failed = func(err error) { once.Do(func() { first(err) }) }
 	}
-	for i, s := range g.shards { // all of them before the first is used: the pool knows them
+	for _, i := range v.led { // all of them before the first is used: the pool knows them
 		if sub.pool != nil {
-			c.Pool, c.States = poolShare{sub.pool, i}, len(g.shards)
+			c.Pool, c.States = poolShare{sub.pool, i}, len(v.led)
 		}
 		sub.subs[i] = &Subscription{
-			shard: s, claim: c, failed: failed,
+			shard: v.shards[i], claim: c, failed: failed,
 			deliver: func(ds []queue.Delivery) { deliver(uint16(i), ds) },
 		}
 	}
-	for i, one := range sub.subs {
-		if err := one.shard.inbox.put(&subscribe{sub: one}, load{}); err != nil {
-			for _, before := range sub.subs[:i] {
-				before.Close(func() {})
+	for k, i := range v.led {
+		sub.one = sub.subs[i]
+		if err := sub.one.shard.inbox.put(&subscribe{sub: sub.one}, load{}); err != nil {
+			for _, before := range v.led[:k] {
+				sub.subs[before].Close(func() {})
 			}
 			return nil, err
 		}
+	}
+	if len(v.led) > 1 {
+		sub.one = nil
+	}
+	if g.subs == nil {
+		return sub, nil
+	}
+	g.mu.Lock()
+	g.subs[sub] = failed
+	changed := !slices.Equal(v.led, g.here.Load().led)
+	g.mu.Unlock()
+	if changed { // meanwhile: whoever changed it did not see this subscription
+		failed(ErrRoutesChanged)
 	}
 	return sub, nil
 }
@@ -70,7 +93,7 @@ var errTooMuchCredit = fmt.Errorf("a subscriber's credit is above %d", poolCredi
 // Credit lets the subscription have n more tasks, from whichever shards.
 func (s *GroupSubscription) Credit(n int) error {
 	if s.pool == nil {
-		return s.subs[0].Credit(n)
+		return s.one.Credit(n)
 	}
 	if !s.pool.add(n) {
 		return errTooMuchCredit
@@ -88,13 +111,25 @@ func (s *GroupSubscription) Sent(shard uint16, bytes int64) error {
 // Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
 // were delivered stay leased until they are settled or their leases expire.
 func (s *GroupSubscription) Close(closed func()) {
-	if len(s.subs) == 1 {
-		s.subs[0].Close(closed)
+	if s.group.subs != nil {
+		s.group.mu.Lock()
+		delete(s.group.subs, s)
+		s.group.mu.Unlock()
+	}
+	if s.one != nil {
+		s.one.Close(closed)
 		return
 	}
 	var left atomic.Int32
-	left.Store(int32(len(s.subs)))
 	for _, one := range s.subs {
+		if one != nil {
+			left.Add(1)
+		}
+	}
+	for _, one := range s.subs {
+		if one == nil {
+			continue
+		}
 		one.Close(func() {
 			if left.Add(-1) == 0 {
 				closed()
@@ -117,18 +152,22 @@ func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 	if c.BytesMax == 0 {
 		c.BytesMax = subscriberBytesMax
 	}
-	p := &poll{group: g, claim: c, left: len(g.shards), reply: reply}
-	if len(g.shards) > 1 {
-		p.shard = int((g.polling.Add(1) - 1) % uint32(len(g.shards)))
+	v := g.here.Load()
+	if len(v.led) == 0 {
+		return &NotLeaderError{0}
+	}
+	p := &poll{here: v, claim: c, left: len(v.led), reply: reply}
+	if len(v.led) > 1 {
+		p.turn = int((g.polling.Add(1) - 1) % uint32(len(v.led)))
 	}
 	return p.ask()
 }
 
 // poll asks one shard after the other for what is ready. It is used by one goroutine at a time.
 type poll struct {
-	group  *Group
+	here   *view
 	claim  queue.Claim // what is still to be leased
-	shard  int         // is asked
+	turn   int         // whose it is, of here.led
 	left   int         // to ask, with this one
 	sub    *Subscription
 	err    error
@@ -137,7 +176,7 @@ type poll struct {
 }
 
 func (p *poll) ask() error {
-	s := p.group.shards[p.shard]
+	s := p.here.shards[p.shard()]
 	p.sub = &Subscription{
 		shard: s, claim: p.claim, deliver: p.deliver,
 		failed: func(error) {}, // release has the error too
@@ -145,8 +184,10 @@ func (p *poll) ask() error {
 	return s.inbox.put(p, load{})
 }
 
+func (p *poll) shard() int { return p.here.led[p.turn] }
+
 func (p *poll) deliver(ds []queue.Delivery) {
-	p.leased = append(p.leased, Granted{uint16(p.shard), ds})
+	p.leased = append(p.leased, Granted{uint16(p.shard()), ds})
 	p.claim.Credit -= len(ds)
 	for i := range ds {
 		p.claim.BytesMax -= int64(len(ds[i].Payload))
@@ -164,7 +205,7 @@ func (p *poll) release(_ *Shard, err error) {
 	err = errors.Join(p.err, err)
 	p.left--
 	if err == nil && p.left > 0 && p.claim.Credit > 0 && p.claim.BytesMax > 0 {
-		p.shard = (p.shard + 1) % len(p.group.shards)
+		p.turn = (p.turn + 1) % len(p.here.led)
 		if err = p.ask(); err == nil {
 			return
 		}

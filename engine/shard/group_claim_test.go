@@ -181,7 +181,7 @@ func TestAWaitingClaimIsGrantedOnce(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range shards {
 				all.Go(func() {
-					assert.NoError(t, f.shards[i].Enqueue(tenant, newTasks("q", 3), func([]queue.Enqueued, error) {}))
+					assert.NoError(t, f.here.Load().shards[i].Enqueue(tenant, newTasks("q", 3), func([]queue.Enqueued, error) {}))
 				})
 			}
 			all.Wait()

@@ -85,7 +85,7 @@ func (f *groupFixture) enqueue(tasks ...queue.NewTask) []queue.Enqueued {
 func (f *groupFixture) enqueueAt(shard int, tasks ...queue.NewTask) {
 	f.t.Helper()
 	got := receive(f.t, ask(f.t, func(r func([]queue.Enqueued, error)) error {
-		return f.shards[shard].Enqueue(tenant, tasks, r)
+		return f.here.Load().shards[shard].Enqueue(tenant, tasks, r)
 	}))
 	require.NoError(f.t, got.err)
 }

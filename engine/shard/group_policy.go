@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/pronybench/prony/engine/queue"
 )
@@ -31,9 +30,13 @@ func answered[T any](ctx context.Context, ask func(reply func(T, error)) error) 
 // hold in some shards: to set one again, or a restart, makes them agree.
 func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
 	q := queueName{tenant, name}
+	shards, err := g.here.Load().all()
+	if err != nil {
+		return err
+	}
 	version := g.places.next(q)
-	_, err := answered(ctx, func(reply func([]struct{}, error)) error {
-		return gather(g.shards, func(s *Shard, reply func(struct{}, error)) error {
+	_, err = answered(ctx, func(reply func([]struct{}, error)) error {
+		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Configure(tenant, name, p, version, reply)
 		}, func(none []struct{}, err error) {
 			if err == nil {
@@ -48,8 +51,12 @@ func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Poli
 // Pause stops a queue, made if need be, from handing tasks out in any shard, or lets it go on. When it fails, or
 // ctx ends, it may have done so in some shards.
 func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) error {
-	_, err := answered(ctx, func(reply func([]struct{}, error)) error {
-		return gather(g.shards, func(s *Shard, reply func(struct{}, error)) error {
+	shards, err := g.here.Load().all()
+	if err != nil {
+		return err
+	}
+	_, err = answered(ctx, func(reply func([]struct{}, error)) error {
+		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Pause(tenant, name, paused, reply)
 		}, reply)
 	})
@@ -58,10 +65,11 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 
 // learn reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
 // latest policy holds in every shard, and a queue that is paused in one is in all.
-func (g *Group) learn(log *slog.Logger) error {
+func (g *Group) learn() error {
 	ctx := context.Background() // the shards answer everything they take
+	shards := g.here.Load().shards
 	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
-		return gather(g.shards, (*Shard).Stats, reply)
+		return gather(shards, (*Shard).Stats, reply)
 	})
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
@@ -83,15 +91,29 @@ func (g *Group) learn(log *slog.Logger) error {
 		return nil
 	}
 	for i, stats := range all {
-		if err := g.complete(ctx, i, stats, merged, log); err != nil {
+		if err := g.complete(ctx, shards[i], stats, merged); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// learnOf reads how the queues of a shard are configured that this node has come to lead.
+func (g *Group) learnOf(s *Shard) error {
+	stats, err := answered(context.Background(), s.Stats) // it answers what it takes, also when the lead is lost
+	if err != nil {
+		return fmt.Errorf("read the queues' policies: %w", err)
+	}
+	for i := range stats {
+		if q := &stats[i]; q.PolicyVersion > 0 {
+			g.places.follow(queueName{q.Tenant, q.Name}, q.Policy.Placement, q.PolicyVersion)
+		}
+	}
+	return nil
+}
+
 // complete brings one shard, with its own figures, to where the group is.
-func (g *Group) complete(ctx context.Context, shard int, stats, merged []queue.Stats, log *slog.Logger) error {
+func (g *Group) complete(ctx context.Context, s *Shard, stats, merged []queue.Stats) error {
 	own := make(map[queueName]*queue.Stats, len(stats))
 	for i := range stats {
 		own[queueName{stats[i].Tenant, stats[i].Name}] = &stats[i]
@@ -105,20 +127,20 @@ func (g *Group) complete(ctx context.Context, shard int, stats, merged []queue.S
 		var err error
 		if has.PolicyVersion < q.PolicyVersion {
 			_, err = answered(ctx, func(reply func(struct{}, error)) error {
-				return g.shards[shard].Configure(q.Tenant, q.Name, q.Policy, q.PolicyVersion, reply)
+				return s.Configure(q.Tenant, q.Name, q.Policy, q.PolicyVersion, reply)
 			})
 		}
 		if err == nil && q.Paused && !has.Paused {
 			_, err = answered(ctx, func(reply func(struct{}, error)) error {
-				return g.shards[shard].Pause(q.Tenant, q.Name, true, reply)
+				return s.Pause(q.Tenant, q.Name, true, reply)
 			})
 		}
 		switch {
 		case errors.Is(err, queue.ErrTooManyQueues):
 			// It can't hold a task of the queue either.
-			log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", shard, "error", err)
+			g.log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
 		case err != nil:
-			return fmt.Errorf("complete the policy of queue %q of tenant %q in shard %d: %w", q.Name, q.Tenant, shard, err)
+			return fmt.Errorf("complete the policy of queue %q of tenant %q in shard %d: %w", q.Name, q.Tenant, s.opts.Number, err)
 		}
 	}
 	return nil

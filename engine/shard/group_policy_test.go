@@ -23,7 +23,7 @@ func testContext(t *testing.T) context.Context {
 // shardStats are the figures of a queue in one shard.
 func (f *groupFixture) shardStats(shard int, name string) queue.Stats {
 	f.t.Helper()
-	got := receive(f.t, ask(f.t, func(r func(queue.Stats, error)) error { return f.shards[shard].QueueStats(tenant, name, r) }))
+	got := receive(f.t, ask(f.t, func(r func(queue.Stats, error)) error { return f.here.Load().shards[shard].QueueStats(tenant, name, r) }))
 	require.NoError(f.t, got.err)
 	return got.value
 }
@@ -76,8 +76,8 @@ func TestAHalfSetPolicyIsCompleted(t *testing.T) {
 	require.NoError(t, f.Configure(ctx, tenant, "q", queue.Policy{MaxAttempts: 1}))
 	later := queue.Policy{Placement: queue.Ordered, MaxAttempts: 2}
 	for _, r := range []<-chan reply[struct{}]{
-		ask(t, func(r func(struct{}, error)) error { return f.shards[1].Configure(tenant, "q", later, 5, r) }),
-		ask(t, func(r func(struct{}, error)) error { return f.shards[2].Pause(tenant, "new", true, r) }),
+		ask(t, func(r func(struct{}, error)) error { return f.here.Load().shards[1].Configure(tenant, "q", later, 5, r) }),
+		ask(t, func(r func(struct{}, error)) error { return f.here.Load().shards[2].Pause(tenant, "new", true, r) }),
 	} {
 		require.NoError(t, receive(t, r).err)
 	}

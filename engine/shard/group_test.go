@@ -61,7 +61,7 @@ func TestOrderedQueuesAreInOneShard(t *testing.T) {
 
 // Where a name lies is part of the format: another answer would tear ordered queues and keys apart.
 func TestOwnersStayWhereTheyAre(t *testing.T) {
-	g := &Group{shards: make([]*Shard, 7)}
+	g := &Group{size: 7}
 	var got []int
 	for _, name := range [][]string{{"default", "q"}, {"default", "r"}, {"t", "a"}, {"ta", ""}, {"t", "a", "k"}, {"", ""}, {}} {
 		got = append(got, g.owner(name...))
@@ -162,7 +162,7 @@ func TestAnOverloadedShardRefusesItsItemsOnly(t *testing.T) {
 	defer f.stop()
 	defer clock.letGo()
 	stopped.Store(true)
-	require.NoError(t, f.shards[1].Stats(func([]queue.Stats, error) {}))
+	require.NoError(t, f.here.Load().shards[1].Stats(func([]queue.Stats, error) {}))
 	receive(t, clock.entered) // from here on it takes nothing
 	names := []string{"", ""}
 	for _, n := range []string{"a", "b", "c", "d", "e", "f"} {
@@ -266,7 +266,7 @@ func TestAClosedGroupTakesNothing(t *testing.T) {
 func TestAHalfClosedGroup(t *testing.T) {
 	f := startGroup(t, vfs.NewMem(), 2, nil)
 	defer f.stop()
-	f.shards[1].Close()
+	f.here.Load().shards[1].Close()
 	require.ErrorIs(t, receive(t, ask(t, f.Stats)).err, ErrClosed)
 	got := f.settle(queue.Settlement{Shard: 0, Token: 1}, queue.Settlement{Shard: 1, Token: 1})
 	assert.Equal(t, []error{queue.ErrStaleToken, ErrClosed}, got)

@@ -18,8 +18,8 @@ type inbox struct {
 
 	mu      sync.Mutex
 	waiting []command
-	load    load // of waiting
-	closed  bool
+	load    load  // of waiting
+	closed  error // why nothing more is taken; nil while it is
 	loadMax load
 }
 
@@ -37,9 +37,9 @@ func newInbox(loadMax load) *inbox {
 // calls that send them. One with more than the bound is taken when nothing else waits.
 func (b *inbox) put(c command, l load) error {
 	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return ErrClosed
+	if b.closed != nil {
+		defer b.mu.Unlock()
+		return b.closed
 	}
 	if b.load.tasks > 0 && l.tasks > 0 && (b.load.tasks+l.tasks > b.loadMax.tasks || b.load.bytes+l.bytes > b.loadMax.bytes) {
 		b.mu.Unlock()
@@ -64,7 +64,7 @@ func (b *inbox) signal() {
 }
 
 // take moves everything that waits to the end of into.
-func (b *inbox) take(into []command) (all []command, closed bool) {
+func (b *inbox) take(into []command) (all []command, closed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	into = append(into, b.waiting...)
@@ -74,10 +74,12 @@ func (b *inbox) take(into []command) (all []command, closed bool) {
 	return into, b.closed
 }
 
-// close refuses further commands; those already in can still be taken.
-func (b *inbox) close() {
+// close refuses further commands with a reason, of which the first counts; those already in can still be taken.
+func (b *inbox) close(why error) {
 	b.mu.Lock()
-	b.closed = true
+	if b.closed == nil {
+		b.closed = why
+	}
 	b.mu.Unlock()
 	b.signal()
 }

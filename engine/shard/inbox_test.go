@@ -19,15 +19,15 @@ func TestInboxIsBounded(t *testing.T) {
 	require.NoError(t, b.put(&settle{}, load{}), "what lightens the load is always taken")
 	all, closed := b.take(nil)
 	assert.Len(t, all, 3)
-	assert.False(t, closed)
+	require.NoError(t, closed)
 	require.NoError(t, b.put(&change{}, load{tasks: 11}), "a command above the bound is taken when nothing waits")
 	require.ErrorIs(t, b.put(&change{}, load{tasks: 1}), ErrOverloaded)
-	b.close()
+	b.close(ErrClosed)
 	require.ErrorIs(t, b.put(&change{}, load{tasks: 1}), ErrClosed)
 	require.ErrorIs(t, b.put(&settle{}, load{}), ErrClosed)
 	all, closed = b.take(all[:0])
 	assert.Len(t, all, 1, "what was in can still be taken")
-	assert.True(t, closed)
+	require.ErrorIs(t, closed, ErrClosed)
 }
 
 func TestInboxWakesItsTaker(t *testing.T) {
@@ -37,7 +37,7 @@ func TestInboxWakesItsTaker(t *testing.T) {
 	receive(t, b.wake)
 	assert.Empty(t, b.wake, "one signal is enough for all that waits")
 	b.take(nil)
-	b.close()
+	b.close(ErrClosed)
 	receive(t, b.wake)
 }
 

@@ -88,7 +88,7 @@ func (g *Group) owner(name ...string) int {
 		}
 		h = (h ^ 0xff) * 0x100000001b3 // no text has this byte: parts can't be mistaken for others
 	}
-	return int((h ^ h>>32) % uint64(len(g.shards)))
+	return int((h ^ h>>32) % uint64(g.size))
 }
 
 // target is where the tasks of one call go: all to one shard, or each to its own.
@@ -99,7 +99,7 @@ type target struct {
 
 // place decides where the tasks of a call go. Spread tasks go to one shard, and those of the next call to the
 // next shard: a batch stays a batch.
-func (g *Group) place(tenant string, tasks []queue.NewTask) target {
+func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
 	ordered := *g.places.ordered.Load()
 	to := target{one: -1}
 	spread := -1
@@ -107,7 +107,7 @@ func (g *Group) place(tenant string, tasks []queue.NewTask) target {
 		shard, is := g.pinned(ordered, tenant, &tasks[i])
 		if !is {
 			if spread < 0 {
-				spread = int((g.spread.Add(1) - 1) % uint32(len(g.shards)))
+				spread = v.led[(g.spread.Add(1)-1)%uint32(len(v.led))]
 			}
 			shard = spread
 		}

@@ -35,6 +35,18 @@ type Options struct {
 	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. A commit carries no more
 	// either.
 	InboxBytesMax int
+
+	// Number is the shard's in its group.
+	Number int
+	// Replicate, if not nil, is what the decisions of a replicated store go to, as those of Lead. The shard lives as long as
+	// that lead; the lead has begun: its first entry is applied.
+	Replicate storage.Log
+	Lead      storage.Lead
+	// LeaseGraceMs is added to the leases that the shard recovers: so far the clock of the node that granted them may have
+	// been behind this one's.
+	LeaseGraceMs int64
+	// Alone has each command decided and committed alone. It is for measuring what it is worth that they are not.
+	Alone bool
 }
 
 // CommitStats describes one commit.
@@ -59,10 +71,12 @@ type Shard struct {
 	inbox *inbox
 	opts  Options
 
-	leaving []*Subscription        // closed; the deciding goroutine's
-	waiting map[queue.Ref][]*await // for the end of a task; the deciding goroutine's
-	early   []storage.Commit       // of the decision under way; the deciding goroutine's
-	failure error                  // the deciding goroutine's; set once
+	leaving []*Subscription            // closed; the deciding goroutine's
+	subs    map[*Subscription]struct{} // of a replicated store: who is told when the lead is lost; the deciding goroutine's
+	last    storage.Commit             // that was submitted; the deciding goroutine's
+	waiting map[queue.Ref][]*await     // for the end of a task; the deciding goroutine's
+	early   []storage.Commit           // of the decision under way; the deciding goroutine's
+	failure error                      // the deciding goroutine's; set once
 	failed  sync.Once
 
 	reading             sync.WaitGroup // lists under way
@@ -77,7 +91,8 @@ type Shard struct {
 type decided struct {
 	early     []storage.Commit // what had to be visible before the rest could be decided
 	commit    storage.Commit
-	committed bool // there was something to commit
+	committed bool             // there was something to commit
+	verified  storage.Proposal // of a replicated store, where there was not: whether the answers are those of a leader
 	err       error
 	at        time.Time
 	commands  []command
@@ -111,7 +126,15 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recover the shard: %w", err)
 	}
+	for i := range from.Leases {
+		for k := range from.Leases[i].Refs {
+			from.Leases[i].Refs[k].ExpiresAtMs += o.LeaseGraceMs
+		}
+	}
 	batch := store.NewBatch()
+	if o.Replicate != nil {
+		batch = store.NewReplicatedBatch(o.Replicate, o.Lead)
+	}
 	if err := skipTokens(store, batch, &from.Meta); err != nil {
 		return nil, fmt.Errorf("recover the shard: %w", err)
 	}
@@ -122,6 +145,9 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	s := &Shard{
 		store: store, state: state, waiting: map[queue.Ref][]*await{}, batch: batch, inbox: newInbox(load{tasks: o.InboxTasksMax, bytes: o.InboxBytesMax}), opts: o,
 		pipe: make(chan decided, commitsMax), recycle: make(chan []command, commitsMax), done: make(chan struct{}),
+	}
+	if o.Replicate != nil {
+		s.subs = map[*Subscription]struct{}{}
 	}
 	go s.decide()
 	go s.release()
@@ -152,9 +178,17 @@ func skipTokens(store *storage.Store, batch *storage.Batch, meta *queue.Meta) er
 // NowMs is the shard's time: Unix milliseconds.
 func (s *Shard) NowMs() int64 { return s.opts.NowMs() }
 
+// Lose stops a replicated shard whose node has lost the lead, and returns when all that waits or is under way is
+// answered: with a *NotLeaderError where nothing was done.
+func (s *Shard) Lose() {
+	s.inbox.close(&NotLeaderError{s.opts.Number})
+	<-s.done
+	s.reading.Wait()
+}
+
 // Close refuses further commands, carries out those that wait, and returns when their answers are out.
 func (s *Shard) Close() {
-	s.inbox.close()
+	s.inbox.close(ErrClosed)
 	<-s.done
 	s.reading.Wait()
 }
@@ -167,10 +201,8 @@ func (s *Shard) decide() {
 	for {
 		commands, closed := s.inbox.take(s.spare())
 		if len(commands) == 0 && (s.failure != nil || !s.state.Unfinished() && !s.due()) {
-			if closed {
-				if left := s.abandoned(); len(left) > 0 {
-					s.pipe <- decided{commands: left, err: errors.Join(ErrClosed, s.failure)}
-				}
+			if closed != nil {
+				s.end(closed)
 				return
 			}
 			s.keep(commands)
@@ -181,20 +213,71 @@ func (s *Shard) decide() {
 		runtime.Gosched()
 		commands, _ = s.inbox.take(commands)
 		s.deciding.begin()
-		d := s.decideAll(commands)
-		if d.err != nil {
-			s.fail(d.err)
+		for len(commands) > 1 && s.opts.Alone {
+			s.send(s.decideAll(append(s.spare(), commands[0])))
+			commands = commands[1:]
 		}
-		s.pipe <- d
+		s.send(s.decideAll(commands))
 		s.deciding.end()
 	}
 }
 
+// end answers all that still waits. The deciding goroutine's.
+func (s *Shard) end(why error) {
+	if s.opts.Replicate == nil {
+		why = errors.Join(why, s.failure)
+	} else {
+		s.state.LetGo()
+	}
+	left := s.abandoned()
+	for sub := range s.subs {
+		left = append(left, &cutOff{sub: sub})
+	}
+	if len(left) > 0 {
+		s.pipe <- decided{commands: left, err: why}
+	}
+}
+
+// cutOff tells a subscriber of a replicated shard that the lead was lost.
+type cutOff struct{ sub *Subscription }
+
+func (*cutOff) decide(*Shard, int64) {}
+
+func (c *cutOff) release(_ *Shard, err error) { c.sub.fail(err) }
+
+// send hands decisions to the releasing goroutine.
+func (s *Shard) send(d decided) {
+	if d.err != nil {
+		s.fail(d.err)
+	}
+	s.pipe <- d
+}
+
+// answers says whether any of the commands is answered with what the state holds, so that it must be a leader's.
+func answers(commands []command) bool {
+	for _, c := range commands {
+		switch c.(type) {
+		case *change, *subscribe, *unsubscribe:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
 // fail stops the shard: the state is ahead of what could be stored, so nothing more may be decided from it.
 func (s *Shard) fail(err error) {
-	s.inbox.close()
+	lost := errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome)
+	if lost {
+		s.inbox.close(&NotLeaderError{s.opts.Number})
+	}
+	s.inbox.close(ErrClosed)
 	s.failed.Do(func() {
-		s.opts.Log.Error("the shard failed and stops", "error", err)
+		if lost {
+			s.opts.Log.Info("the lead is lost", "error", err)
+		} else {
+			s.opts.Log.Error("the shard failed and stops", "error", err)
+		}
 		if s.opts.Failed != nil {
 			s.opts.Failed(err)
 		}
@@ -232,6 +315,10 @@ func (s *Shard) decideAll(commands []command) decided {
 	if d.err == nil && (s.state.Flush() || !s.batch.Empty()) {
 		d.committed, d.at = true, time.Now()
 		d.commit, d.err = s.batch.Submit()
+		s.last = d.commit
+	}
+	if d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil && answers(commands) {
+		d.verified = s.opts.Replicate.Verify()
 	}
 	s.failure = d.err
 	return d
@@ -255,6 +342,7 @@ func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 			s.state.Unsubscribe(sub.waiter)
 		}
 		sub.waiter = nil
+		delete(s.subs, sub)
 		s.leaving[i] = nil
 	}
 	s.leaving = s.leaving[:0]
@@ -264,6 +352,13 @@ func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 // submit makes what was decided so far visible in the store, for a decision that must read it. Nothing is let
 // out before the whole decision is durable.
 func (s *Shard) submit() error {
+	if err := s.propose(); err != nil {
+		return err
+	}
+	return s.last.Visible()
+}
+
+func (s *Shard) propose() error {
 	if !s.state.Flush() && s.batch.Empty() {
 		return nil
 	}
@@ -271,6 +366,7 @@ func (s *Shard) submit() error {
 	if err != nil {
 		return err
 	}
+	s.last = commit
 	s.early = append(s.early, commit)
 	return nil
 }
@@ -326,6 +422,9 @@ func (s *Shard) release() {
 			if s.opts.Observe != nil {
 				s.opts.Observe(CommitStats{Commands: len(d.commands), Wait: time.Since(d.at)})
 			}
+		}
+		if d.verified != nil && d.err == nil {
+			d.err = d.verified.Wait()
 		}
 		if d.err != nil {
 			s.fail(d.err)

@@ -28,8 +28,9 @@ func (s *Shard) UnderWay() time.Duration { return max(s.deciding.age(), s.releas
 
 // UnderWay returns which shard has been at one batch for longest, and for how long.
 func (g *Group) UnderWay() (shard int, longest time.Duration) {
-	for i, s := range g.shards {
-		if d := s.UnderWay(); d > longest {
+	v := g.here.Load()
+	for _, i := range v.led {
+		if d := v.shards[i].UnderWay(); d > longest {
 			shard, longest = i, d
 		}
 	}

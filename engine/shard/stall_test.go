@@ -80,7 +80,9 @@ func TestUnderWayOfAGroupNamesTheShard(t *testing.T) {
 	require.NoError(t, f.inbox.put(c, load{}))
 	receive(t, c.entered)
 	f.growing()
-	stalled, d := (&Group{shards: []*Shard{{}, f.Shard}}).UnderWay()
+	g := &Group{}
+	g.here.Store(newView([]*Shard{{}, f.Shard}))
+	stalled, d := g.UnderWay()
 	assert.Equal(t, 1, stalled)
 	assert.Positive(t, d)
 	close(c.gate)

@@ -17,6 +17,10 @@ type Batch struct {
 	key   [dueKeyLen]byte
 	keys  map[string]queue.KeyRef // idempotency keys put since the last Submit: reads do not see them yet
 	err   error                   // the first one; Commit returns it
+
+	log     Log       // of a replicated store: it takes what is submitted
+	head    entryHead // of the entry that was proposed last
+	flights []flight  // proposals that put keys, and are on their way
 }
 
 var _ queue.Journal = (*Batch)(nil)
@@ -34,15 +38,22 @@ func (b *Batch) Reset() {
 func (b *Batch) Empty() bool { return b.b.Empty() }
 
 // Commit is a batch on its way to the log: Wait says when it is durable.
-type Commit struct{ b *pebble.Batch }
+type Commit struct {
+	b        *pebble.Batch
+	proposal Proposal // of a replicated store
+}
 
-// Submit applies the batch: from here on reads see it, and later batches come after it. Commit.Wait
-// must be called for each. The batch is empty afterwards.
+// Submit applies the batch: from here on reads see it, and later batches come after it. With a replicated store it is
+// proposed instead, and reads see it when Commit.Visible returns. Commit.Wait must be called for each. The batch is
+// empty afterwards.
 func (b *Batch) Submit() (Commit, error) {
 	if b.err != nil {
 		return Commit{}, b.err
 	}
-	c := Commit{b.b}
+	if b.log != nil {
+		return b.propose()
+	}
+	c := Commit{b: b.b}
 	b.b = b.store.db.NewBatch()
 	clear(b.keys)
 	return c, b.store.apply(c.b)
@@ -61,6 +72,9 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 
 // Wait returns when the commit is as durable as the store's mode says.
 func (c Commit) Wait() error {
+	if c.proposal != nil {
+		return c.proposal.Wait()
+	}
 	if err := c.b.SyncWait(); err != nil {
 		return err
 	}
@@ -195,6 +209,9 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 	if k, found := b.keys[string(keyKey(0, queueID, key))]; found {
 		return k, true
 	}
+	if k, found := b.inFlight(string(keyKey(0, queueID, key))); found {
+		return k, true
+	}
 	for _, bucket := range buckets {
 		v, stored, err := b.store.get(keyKey(bucket, queueID, key))
 		var one queue.KeyRef
@@ -230,6 +247,7 @@ func (b *Batch) dropBuckets(prefix byte, last int64) {
 
 // PutSystem writes a record of the node's own; a nil value removes it.
 func (b *Batch) PutSystem(key string, value []byte) {
+	b.head.system = true
 	stored := append([]byte{prefixSystem}, key...)
 	if value == nil {
 		b.delete(stored)

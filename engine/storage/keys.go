@@ -24,6 +24,7 @@ import (
 //	r bucket:8 queue:4 priority:1 seq:8    result; the same
 //	a key                                  the node's own records: tenants, access tokens
 //	m                                      the shard's own: format version, next ids
+//	i                                      how far the log is applied, of a replicated shard
 const (
 	prefixTask     = 't'
 	prefixProgress = 's'
@@ -37,6 +38,7 @@ const (
 	prefixResult   = 'r'
 	prefixSystem   = 'a'
 	prefixMeta     = 'm'
+	prefixPosition = 'i'
 )
 
 const (

@@ -21,6 +21,9 @@ type Options struct {
 	SyncInterval time.Duration // with Interval; 0 means DefaultSyncInterval
 	FS           vfs.FS        // nil: the operating system's
 	Log          *slog.Logger
+	// Replicated opens a store that has no log of its own: what it lacks is applied to it from the log that the nodes share.
+	// Durability says nothing of it then but what that log does.
+	Replicated bool
 	// ReadOnly opens a store that exists, to look at: what its log holds is read into memory, and nothing is written
 	// but the lock. NewBatch must not be called.
 	ReadOnly bool
@@ -63,9 +66,11 @@ type Store struct {
 	fs         vfs.FS // below what Durability does with the log
 	dir        string
 	readOnly   bool
+	replicated bool
 	durability Durability
 	deferred   *deferredSync
 	count      counters
+	position   atomic.Pointer[Position]
 }
 
 type counters struct {
@@ -94,7 +99,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, durability: o.Durability}
+	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability}
 	logger := pebbleLog{log: o.Log, fatal: o.Fatal}
 	if logger.log == nil {
 		logger.log = slog.New(slog.DiscardHandler)
@@ -137,6 +142,7 @@ func Open(dir string, o Options) (*Store, error) {
 		LoggerAndTracer:             logger,
 		EventListener:               &pebble.EventListener{DataCorruption: logger.damaged(o.ReadOnly)},
 		ReadOnly:                    o.ReadOnly,
+		DisableWAL:                  o.Replicated,
 	})
 	if err != nil {
 		if errors.Is(err, syscall.EAGAIN) {
@@ -145,6 +151,9 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.closeDeferred())
 	}
 	s.db = db
+	if err := s.readPosition(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
+	}
 	return s, nil
 }
 
@@ -163,13 +172,10 @@ func (s *Store) Durability() Durability { return s.durability }
 
 // Persist returns when all that was committed survives a loss of power, in whatever mode.
 func (s *Store) Persist() error {
-	if s.durability == Sync {
+	if s.durability == Sync && !s.replicated {
 		return nil
 	}
-	if err := s.db.Flush(); err != nil {
-		return fmt.Errorf("flush the store: %w", err)
-	}
-	return nil
+	return s.Flush()
 }
 
 // NewBatch returns an empty batch.
@@ -180,7 +186,13 @@ func (s *Store) NewBatch() *Batch {
 // Checkpoint writes a consistent copy of the store into a folder that must not exist, with all that was
 // committed before the call.
 func (s *Store) Checkpoint(dir string) error {
-	err := s.db.Checkpoint(dir, pebble.WithFlushedWAL())
+	var err error
+	if s.replicated { // without a log, a checkpoint has only what is in tables
+		err = s.Flush()
+	}
+	if err == nil {
+		err = s.db.Checkpoint(dir, pebble.WithFlushedWAL())
+	}
 	if err == nil {
 		err = seal(s.fs, dir)
 	}
@@ -192,7 +204,11 @@ func (s *Store) Checkpoint(dir string) error {
 
 // Close flushes what is under way and closes the store. No batch may be in use.
 func (s *Store) Close() error {
-	err := errors.Join(s.db.Close(), s.closeDeferred())
+	var err error
+	if s.replicated && !s.readOnly { // so that the next start has little to apply again
+		err = s.Flush()
+	}
+	err = errors.Join(err, s.db.Close(), s.closeDeferred())
 	if err == nil && !s.readOnly {
 		err = seal(s.fs, s.dir)
 	}

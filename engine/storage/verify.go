@@ -77,6 +77,8 @@ func (s *Store) readAll(ctx context.Context) error {
 			_, err = decodeKey(v)
 		case prefixResult:
 			_, err = decodeResult(v)
+		case prefixPosition:
+			_, err = decodePosition(v)
 		}
 		if err != nil {
 			return false, fmt.Errorf("key %x: %w", k, err)

@@ -1,0 +1,250 @@
+package storage
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// A replicated store is a copy of a shard that several nodes keep. What the leader decides does not go to its store but,
+// as the bytes of a batch, to a log; each node applies the log's entries in their order. The store has no log of its own:
+// what it lost in a crash is applied again, and it knows where to begin, since its position is stored with each entry's
+// effects.
+
+// Log orders the entries of a replicated store and has each node apply them with Store.Apply.
+type Log interface {
+	// Propose hands over an entry, which is the log's from here on. It may block until there is room for more.
+	Propose(entry []byte) Proposal
+	// Verify asks whether this node led at some moment after the call: what it answers from its state is current then.
+	Verify() Proposal
+}
+
+// Proposal is an entry, or a question, on its way.
+type Proposal interface {
+	// Wait returns when the entry is applied to this node's store, or the answer is here. Any number of goroutines may
+	// call it. After an error the entry may still be applied, unless the error says otherwise.
+	Wait() error
+	// Done says whether Wait would return at once.
+	Done() bool
+}
+
+// Lead is one time that a node leads a shard.
+type Lead struct {
+	Term uint64
+	// ID is another one each time, also if the node leads twice in one term.
+	ID uint64
+}
+
+// Position is how far a store has applied the log.
+type Position struct {
+	Index, Term uint64 // of the last entry
+	Lead        uint64 // the ID of the lead whose entries are applied
+	Seq         uint64 // of the last of these
+}
+
+// ErrSkipped says that an entry was not applied, and never is: the lead that it was decided in was over, or an earlier entry
+// of that lead is missing, so that what it was decided upon does not hold.
+var ErrSkipped = errors.New("the entry was decided in a lead that is over")
+
+// An entry is its head and a batch as Pebble has it. The first one of a lead has no batch:
+//
+//	format 1 byte │ flags 1 │ term 8 │ lead 8 │ seq 8 │ batch
+//
+// with integers in big-endian order.
+const (
+	entryFormat   = 1
+	entrySystem   = 1 // flag: it changes the node's own records
+	entryHeadLen  = 1 + 1 + 3*8
+	positionBytes = 1 + 4*8
+)
+
+type entryHead struct {
+	system          bool
+	term, lead, seq uint64
+}
+
+func parseEntry(b []byte) (h entryHead, batch []byte, err error) {
+	if len(b) < entryHeadLen {
+		return h, nil, fmt.Errorf("it has %d bytes, and its head alone %d", len(b), entryHeadLen)
+	}
+	if b[0] != entryFormat {
+		return h, nil, fmt.Errorf("it has format %d, this program reads format %d: use a newer one", b[0], entryFormat)
+	}
+	h.system = b[1]&entrySystem != 0
+	h.term, h.lead, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
+	return h, b[entryHeadLen:], nil
+}
+
+func (h entryHead) append(batch []byte) []byte {
+	b := make([]byte, 0, entryHeadLen+len(batch))
+	var flags byte
+	if h.system {
+		flags = entrySystem
+	}
+	b = append(b, entryFormat, flags)
+	b = binary.BigEndian.AppendUint64(b, h.term)
+	b = binary.BigEndian.AppendUint64(b, h.lead)
+	b = binary.BigEndian.AppendUint64(b, h.seq)
+	return append(b, batch...)
+}
+
+// Begin returns the first entry of a lead. Once it is applied, no entry of an earlier lead is, and the store is what the
+// lead begins with.
+func (l Lead) Begin() []byte { return entryHead{term: l.Term, lead: l.ID}.append(nil) }
+
+// NewReplicatedBatch returns an empty batch whose commits are proposed to a log, as decided in a lead.
+func (s *Store) NewReplicatedBatch(log Log, lead Lead) *Batch {
+	b := s.NewBatch()
+	b.log, b.head = log, entryHead{term: lead.Term, lead: lead.ID}
+	return b
+}
+
+// LogEntry is an entry as the log has it.
+type LogEntry struct {
+	Index, Term uint64
+	Data        []byte
+}
+
+// Applied is what came of entries that were applied.
+type Applied struct {
+	// Skipped says of each entry whether it was skipped, as ErrSkipped says.
+	Skipped []bool
+	// System says that the node's own records changed.
+	System bool
+}
+
+// Apply applies entries of the log in their order. Those up to the store's position were applied before, and are passed over.
+// Nothing is waited for: Flush makes it last. After an error the store must not be used. One goroutine at a time may
+// call it.
+func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
+	at := s.Position()
+	b := s.db.NewBatch()
+	defer closeAfter(b, &err)
+	out.Skipped = make([]bool, len(entries))
+	changed := false
+	for i, e := range entries {
+		if e.Index <= at.Index {
+			continue
+		}
+		h, batch, err := parseEntry(e.Data)
+		if err != nil {
+			return out, fmt.Errorf("log entry %d: %w", e.Index, err)
+		}
+		at.Index, at.Term, changed = e.Index, e.Term, true
+		switch {
+		case h.term != e.Term:
+			out.Skipped[i] = true
+		case h.seq == 0:
+			at.Lead, at.Seq = h.lead, 0
+		case h.lead != at.Lead || h.seq != at.Seq+1:
+			out.Skipped[i] = true
+		default:
+			at.Seq = h.seq
+			out.System = out.System || h.system
+			var one pebble.Batch
+			if err = one.SetRepr(batch); err == nil {
+				err = b.Apply(&one, nil)
+			}
+			if err != nil {
+				return out, fmt.Errorf("log entry %d: %w", e.Index, err)
+			}
+		}
+	}
+	if !changed {
+		return out, nil
+	}
+	if err := b.Set([]byte{prefixPosition}, at.encode(), nil); err != nil {
+		return out, fmt.Errorf("note the position: %w", err)
+	}
+	if err := s.db.Apply(b, pebble.NoSync); err != nil {
+		return out, fmt.Errorf("apply the log up to entry %d: %w", at.Index, err)
+	}
+	s.position.Store(&at)
+	return out, nil
+}
+
+// Position returns how far the log is applied; the zero value if nothing is.
+func (s *Store) Position() Position { return *s.position.Load() }
+
+func (s *Store) readPosition() error {
+	var p Position
+	v, found, err := get(s.db, []byte{prefixPosition})
+	if err == nil && found {
+		p, err = decodePosition(v)
+	}
+	s.position.Store(&p)
+	return err
+}
+
+func (p Position) encode() []byte {
+	b := append(make([]byte, 0, positionBytes), format)
+	for _, n := range []uint64{p.Index, p.Term, p.Lead, p.Seq} {
+		b = binary.BigEndian.AppendUint64(b, n)
+	}
+	return b
+}
+
+func decodePosition(v []byte) (p Position, err error) {
+	if len(v) != positionBytes || v[0] != format {
+		return p, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
+	}
+	for i, n := range []*uint64{&p.Index, &p.Term, &p.Lead, &p.Seq} {
+		*n = binary.BigEndian.Uint64(v[1+8*i:])
+	}
+	return p, nil
+}
+
+// Flush returns when all that was applied before the call is on disk.
+func (s *Store) Flush() error {
+	if err := s.db.Flush(); err != nil {
+		return fmt.Errorf("flush the store: %w", err)
+	}
+	return nil
+}
+
+// flight is a proposal whose effects reads may not see yet.
+type flight struct {
+	proposal Proposal
+	keys     map[string]queue.KeyRef
+}
+
+// propose sends the batch to the log.
+func (b *Batch) propose() (Commit, error) {
+	b.head.seq++
+	entry := b.head.append(b.b.Repr())
+	b.head.system = false
+	if err := b.b.Close(); err != nil {
+		return Commit{}, fmt.Errorf("end a batch: %w", err)
+	}
+	b.b = b.store.db.NewBatch()
+	c := Commit{proposal: b.log.Propose(entry)}
+	b.flights = slices.DeleteFunc(b.flights, func(f flight) bool { return f.proposal.Done() })
+	if len(b.keys) > 0 {
+		b.flights = append(b.flights, flight{c.proposal, b.keys})
+		b.keys = nil
+	}
+	return c, nil
+}
+
+// inFlight finds a key in the proposals that reads may not see, the latest first.
+func (b *Batch) inFlight(key string) (k queue.KeyRef, found bool) {
+	for i := len(b.flights) - 1; i >= 0; i-- {
+		if k, found := b.flights[i].keys[key]; found {
+			return k, true
+		}
+	}
+	return k, false
+}
+
+// Visible returns when reads see the commit and all before it. With a store that has its own log that is at once.
+func (c Commit) Visible() error {
+	if c.proposal == nil {
+		return nil
+	}
+	return c.proposal.Wait()
+}
