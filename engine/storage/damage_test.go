@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,14 +10,14 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
-	pebblelog "github.com/cockroachdb/pebble/v2/record"
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/queue"
 )
+
+// sealName is the file that says what a closed store was.
+const sealName = "SEAL"
 
 // dump is all that a store holds, byte for byte.
 func dump(s *Store) (out string, err error) {
@@ -198,75 +197,4 @@ func TestSealIsOfAClosedStore(t *testing.T) {
 	got, err := readAll(fs)
 	require.NoError(t, err)
 	require.Equal(t, content, got)
-}
-
-// A manifest that is damaged before its end is found also when the store was not closed in order. Its last record
-// may have been cut off by the crash: then the store opens as it was before.
-func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
-	fs := vfs.NewCrashableMem()
-	s := open(t, fs, Options{})
-	putSeq(t, s, 0)
-	for seq := range uint64(3) {
-		putSeq(t, s, seq+1)
-		require.NoError(t, s.db.Flush())
-	}
-	crashed := cloned(fs)
-	closeStore(t, s)
-	name, err := atomicfs.ReadMarker(crashed, "shard", "manifest")
-	require.NoError(t, err)
-	path := "shard/" + name
-	all := bytesOf(t, crashed, path)
-	var records []int // where they begin
-	for at := 0; at < len(all); {
-		_, end, ok := chunk(all, at)
-		require.True(t, ok)
-		records = append(records, at)
-		at = end
-	}
-	require.Greater(t, len(records), 3)
-	last := records[len(records)-1]
-	for at := range all {
-		_, err := readAll(damaged(t, crashed, path, at*8+at%8))
-		if at < last {
-			require.ErrorContains(t, err, path+" is damaged at byte", "byte %d", at)
-		}
-	}
-	for cut := last; cut <= len(all); cut++ {
-		_, damaged := damagedRecord(all[:cut])
-		require.False(t, damaged)
-	}
-	got, err := readAll(crashed)
-	require.NoError(t, err)
-	require.NotEmpty(t, got)
-}
-
-// The manifest's blocks are not always full: what is left of one is not taken for damage.
-func TestRecordsOfManyBlocksAreRead(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var b bytes.Buffer
-		w := pebblelog.NewWriter(&b)
-		var begins []int
-		for range rapid.IntRange(1, 8).Draw(t, "records") {
-			begins = append(begins, b.Len())
-			size := rapid.SampledFrom([]int{1, 100, logBlock - 20, logBlock - logHeader, logBlock, 3 * logBlock}).Draw(t, "bytes")
-			_, err := w.WriteRecord(make([]byte, size+rapid.IntRange(0, 12).Draw(t, "more")))
-			require.NoError(t, err)
-			require.NoError(t, w.Flush())
-		}
-		require.NoError(t, w.Close())
-		all := b.Bytes()
-		_, damaged := damagedRecord(all)
-		require.False(t, damaged)
-		if len(begins) == 1 {
-			return
-		}
-		at := rapid.IntRange(0, begins[len(begins)-1]-1).Draw(t, "damaged byte")
-		all[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
-		where, damaged := damagedRecord(all)
-		if damaged { // else it is a byte that says nothing: the unused end of a block
-			require.LessOrEqual(t, where, at)
-			return
-		}
-		require.Zero(t, all[at]&(all[at]-1), "byte %d was zero", at)
-	})
 }

@@ -22,6 +22,8 @@ const (
 	waitMost = 20 * time.Second
 	waitStep = 2 * time.Millisecond
 	never    = time.Hour // a sync interval that does not come round in a test
+
+	walSuffix = ".log"
 )
 
 func seqRef(seq uint64) queue.Ref { return queue.Ref{Queue: 1, Seq: seq} }

@@ -1,5 +1,5 @@
 // Package storage keeps one shard in Pebble: the keyspace, the codecs of its records, commits,
-// recovery. See keys.go for the layout and walfs.go for what durability means.
+// recovery. See keys.go for the layout and disk/walfs.go for what durability means.
 package storage
 
 import (

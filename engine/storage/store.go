@@ -1,19 +1,31 @@
 package storage
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
+
+// Durability is when a commit counts as done.
+type Durability = disk.Durability
+
+// The durability modes.
+const (
+	Sync     = disk.Sync
+	Interval = disk.Interval
+	None     = disk.None
+)
+
+// ParseDurability reads the name of a mode.
+func ParseDurability(name string) (Durability, error) { return disk.ParseDurability(name) }
 
 // Options say how a store is opened.
 type Options struct {
@@ -46,7 +58,7 @@ func NewCache(bytes int64) *Cache { return &Cache{pebble.NewCache(bytes)} }
 func (c *Cache) Close() { c.c.Unref() }
 
 // DefaultSyncInterval is how often the log is fsynced under Interval.
-const DefaultSyncInterval = 10 * time.Millisecond
+const DefaultSyncInterval = disk.DefaultSyncInterval
 
 const (
 	// DefaultMemTableBytes is large: it lets a task's set and its single delete meet in memory, so that most of
@@ -68,7 +80,7 @@ type Store struct {
 	readOnly   bool
 	replicated bool
 	durability Durability
-	deferred   *deferredSync
+	files      *disk.Files // on fs
 	count      counters
 	position   atomic.Pointer[Position]
 }
@@ -100,23 +112,10 @@ func Open(dir string, o Options) (*Store, error) {
 		fs = vfs.Default
 	}
 	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability}
-	logger := pebbleLog{log: o.Log, fatal: o.Fatal}
-	if logger.log == nil {
-		logger.log = slog.New(slog.DiscardHandler)
-	}
-	fs = &failStopFS{FS: fs, dir: dir, failed: logger.stop}
-	switch o.Durability {
-	case Sync:
-	case Interval:
-		if o.SyncInterval == 0 {
-			o.SyncInterval = DefaultSyncInterval
-		}
-		s.deferred = newDeferredSync(o.SyncInterval)
-		fs = &walFS{FS: fs, deferred: s.deferred}
-	case None:
-		fs = &walFS{FS: fs}
-	default:
-		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", o.Durability, Sync, Interval, None)
+	logger := disk.NewLog(o.Log, o.Fatal)
+	var err error
+	if s.files, err = disk.Guard(fs, dir, o.Durability, o.SyncInterval, logger); err != nil {
+		return nil, err
 	}
 	cache := o.Cache
 	if cache == nil {
@@ -126,11 +125,11 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
 	}
-	if err := breakSeal(s.fs, dir, o.ReadOnly); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.closeDeferred())
+	if err := disk.BreakSeal(s.fs, dir, o.ReadOnly); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
-	db, err := openPebble(dir, &pebble.Options{
-		FS: fs,
+	db, err := disk.Open(dir, &pebble.Options{
+		FS: s.files,
 		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
 		// a log of Interval or None that lost its end with the power would be taken for corrupt.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
@@ -140,31 +139,18 @@ func Open(dir string, o Options) (*Store, error) {
 		WALBytesPerSync:             walBytesPerSync,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
-		EventListener:               &pebble.EventListener{DataCorruption: logger.damaged(o.ReadOnly)},
+		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(o.ReadOnly)},
 		ReadOnly:                    o.ReadOnly,
 		DisableWAL:                  o.Replicated,
 	})
 	if err != nil {
-		if errors.Is(err, syscall.EAGAIN) {
-			err = fmt.Errorf("another server holds its lock, stop that first: %w", err)
-		}
-		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.closeDeferred())
+		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
 	s.db = db
 	if err := s.readPosition(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
 	}
 	return s, nil
-}
-
-// openPebble turns Pebble's panic, which is how it answers a failed fsync of a folder, into an error.
-func openPebble(dir string, o *pebble.Options) (db *pebble.DB, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("sync the folder: %v", p)
-		}
-	}()
-	return pebble.Open(dir, o)
 }
 
 // Durability is the mode that the store was opened with.
@@ -194,7 +180,7 @@ func (s *Store) Checkpoint(dir string) error {
 		err = s.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	}
 	if err == nil {
-		err = seal(s.fs, dir)
+		err = disk.Seal(s.fs, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("write a checkpoint to %s: %w", dir, err)
@@ -208,18 +194,11 @@ func (s *Store) Close() error {
 	if s.replicated && !s.readOnly { // so that the next start has little to apply again
 		err = s.Flush()
 	}
-	err = errors.Join(err, s.db.Close(), s.closeDeferred())
+	err = errors.Join(err, s.db.Close(), s.files.Close())
 	if err == nil && !s.readOnly {
-		err = seal(s.fs, s.dir)
+		err = disk.Seal(s.fs, s.dir)
 	}
 	return err
-}
-
-func (s *Store) closeDeferred() error {
-	if s.deferred == nil {
-		return nil
-	}
-	return s.deferred.close()
 }
 
 // get returns a copy of a key's value, or false.
@@ -239,50 +218,5 @@ func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
 	value = append([]byte(nil), v...)
 	return value, true, closer.Close()
 }
-
-// pebbleLog passes Pebble's log on. Pebble calls Fatalf when it can't keep its word.
-type pebbleLog struct {
-	log   *slog.Logger
-	fatal func(string)
-}
-
-var _ pebble.LoggerAndTracer = pebbleLog{}
-
-func (l pebbleLog) Infof(format string, args ...any) {
-	if l.log.Enabled(context.Background(), slog.LevelDebug) {
-		l.log.Debug("pebble: " + fmt.Sprintf(format, args...))
-	}
-}
-
-func (l pebbleLog) Errorf(format string, args ...any) {
-	l.log.Error("pebble: " + fmt.Sprintf(format, args...))
-}
-
-func (l pebbleLog) Fatalf(format string, args ...any) { l.stop(fmt.Sprintf(format, args...)) }
-
-func (l pebbleLog) stop(problem string) {
-	l.log.Error("the store failed, stopping at once: nothing is acknowledged that is not stored", "problem", problem)
-	if l.fatal != nil {
-		l.fatal(problem)
-		return
-	}
-	os.Exit(1)
-}
-
-// damaged returns what is done when a block does not match its checksum. A server stops: what it would answer from then
-// on may be wrong. Who only looks is told by the read that failed.
-func (l pebbleLog) damaged(readOnly bool) func(pebble.DataCorruptionInfo) {
-	return func(info pebble.DataCorruptionInfo) {
-		if readOnly {
-			l.Errorf("%s is damaged: %v", info.Path, info.Details)
-			return
-		}
-		l.Fatalf("%s is damaged: %v", info.Path, info.Details)
-	}
-}
-
-func (pebbleLog) Eventf(context.Context, string, ...any) {}
-
-func (pebbleLog) IsTracingEnabled(context.Context) bool { return false }
 
 func closeAfter(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

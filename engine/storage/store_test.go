@@ -325,13 +325,6 @@ func TestOpeningTwiceFails(t *testing.T) {
 func TestUnknownDurabilityIsRefused(t *testing.T) {
 	_, err := Open("shard", Options{FS: vfs.NewMem(), Durability: "often"})
 	require.ErrorContains(t, err, `durability "often" is not one of`)
-	_, err = ParseDurability("often")
-	require.ErrorContains(t, err, `durability "often" is not one of "sync", "interval", "none"`)
-	for _, d := range []Durability{Sync, Interval, None} {
-		got, err := ParseDurability(string(d))
-		require.NoError(t, err)
-		assert.Equal(t, d, got)
-	}
 }
 
 // A key that was put and is not committed yet is found: two tasks of one commit may have the same one.

@@ -1,4 +1,4 @@
-package storage
+package disk
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // sealed says whether the seal covers a file.
 func sealed(name string) bool { return name != "LOCK" && !strings.HasPrefix(name, sealName) }
 
-// seal seals the closed store in a folder.
-func seal(fs vfs.FS, dir string) error {
+// Seal seals the closed store in a folder.
+func Seal(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if err != nil {
 		return fmt.Errorf("seal the store: %w", err)
@@ -86,10 +86,11 @@ func writeFile(fs vfs.FS, dir, name, text string) error {
 	if err := fs.Rename(temp, path); err != nil {
 		return err
 	}
-	return syncDir(fs, dir)
+	return SyncDir(fs, dir)
 }
 
-func syncDir(fs vfs.FS, dir string) error {
+// SyncDir fsyncs a folder: which files are in it, under which names.
+func SyncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
 	if err != nil {
 		return err
@@ -97,9 +98,9 @@ func syncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// breakSeal checks the seal of a store that is about to be opened, and takes it away unless the store is only read.
+// BreakSeal checks the seal of a store that is about to be opened, and takes it away unless the store is only read.
 // A store that was not closed in order, or is new, has none.
-func breakSeal(fs vfs.FS, dir string, readOnly bool) error {
+func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	path := fs.PathJoin(dir, sealName)
 	text, err := readFile(fs, path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -118,7 +119,7 @@ func breakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	if err := fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("break the store's seal: %w", err)
 	}
-	if err := syncDir(fs, dir); err != nil {
+	if err := SyncDir(fs, dir); err != nil {
 		return fmt.Errorf("break the store's seal: %w", err)
 	}
 	return nil
@@ -156,3 +157,5 @@ func readFile(fs vfs.FS, path string) (text string, err error) {
 	all, err := io.ReadAll(f)
 	return string(all), err
 }
+
+func closeAfter(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

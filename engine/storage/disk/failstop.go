@@ -1,4 +1,4 @@
-package storage
+package disk
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ const markerPrefix = "marker."
 // that does not keep the order would leave a store that can't be opened.
 func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(fs.PathBase(name), markerPrefix) {
-		if err := fs.check("fsync", name, syncDir(fs.FS, fs.PathDir(name))); err != nil {
+		if err := fs.check("fsync", name, SyncDir(fs.FS, fs.PathDir(name))); err != nil {
 			return nil, err
 		}
 	}
