@@ -1,0 +1,175 @@
+package replica
+
+import (
+	"archive/tar"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// A store is sent as a tar of its files, which have plain names and lie in one folder.
+
+const (
+	tarBlock    = 512
+	tarEndBytes = 2 * tarBlock
+	copyBuffer  = 256 << 10
+)
+
+// checkpoint writes a copy of the store as it is now.
+func (r *Replica) checkpoint(dir string) error { return r.store.Load().Checkpoint(dir) }
+
+// copyStore returns a copy of the store as a stream of a known size. The copy is links to the store's files, and goes when
+// the stream is closed.
+func (s *snapshots) copyStore() (size int64, _ io.ReadCloser, err error) {
+	parent, err := os.MkdirTemp(s.dir, copyName+"-")
+	if err != nil {
+		return 0, nil, fmt.Errorf("copy the store: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(parent))
+		}
+	}()
+	dir := filepath.Join(parent, "store")
+	if err := s.checkpoint(dir); err != nil {
+		return 0, nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, nil, fmt.Errorf("copy the store: %w", err)
+	}
+	size = tarEndBytes
+	var files []os.FileInfo
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil {
+			return 0, nil, fmt.Errorf("copy the store: %w", err)
+		}
+		if !info.Mode().IsRegular() {
+			return 0, nil, fmt.Errorf("copy the store: %s is not a file", info.Name())
+		}
+		files = append(files, info)
+		size += tarBlock + (info.Size()+tarBlock-1)/tarBlock*tarBlock
+	}
+	reader, writer := io.Pipe()
+	c := &copying{PipeReader: reader, dir: parent, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		writer.CloseWithError(sendFiles(writer, dir, files))
+	}()
+	return size, c, nil
+}
+
+// copying is a copy of the store that is being read.
+type copying struct {
+	*io.PipeReader
+
+	dir  string
+	done chan struct{} // closed when nothing reads the copy's files any more
+}
+
+// Close implements io.Closer.
+func (c *copying) Close() error {
+	err := c.PipeReader.Close()
+	<-c.done
+	return errors.Join(err, os.RemoveAll(c.dir))
+}
+
+func sendFiles(to io.Writer, dir string, files []os.FileInfo) error {
+	buffered := bufio.NewWriterSize(to, copyBuffer)
+	w := tar.NewWriter(buffered)
+	for _, info := range files {
+		if err := sendFile(w, filepath.Join(dir, info.Name()), info); err != nil {
+			return fmt.Errorf("send %s: %w", info.Name(), err)
+		}
+	}
+	if err := errors.Join(w.Close(), buffered.Flush()); err != nil {
+		return fmt.Errorf("send the store: %w", err)
+	}
+	return nil
+}
+
+func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
+	err = w.WriteHeader(&tar.Header{Name: info.Name(), Size: info.Size(), Mode: 0o600, Typeflag: tar.TypeReg, Format: tar.FormatUSTAR})
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	_, err = io.CopyN(w, f, info.Size())
+	return err
+}
+
+// install makes the store of what was received. It may be done again from the start at any point: the old store goes only
+// after what was received is whole, and that goes only after the new one is.
+func (r *Replica) install() error {
+	received := r.snapshots.toInstall()
+	if received == "" {
+		return errors.New("nothing was received")
+	}
+	if old := r.store.Load(); old != nil {
+		if err := old.Close(); err != nil {
+			return fmt.Errorf("close the old store: %w", err)
+		}
+	}
+	fresh := r.o.Dir + ".new"
+	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(r.o.Dir)); err != nil {
+		return fmt.Errorf("remove the old store: %w", err)
+	}
+	if err := unpack(received, fresh); err != nil {
+		return err
+	}
+	if err := os.Rename(fresh, r.o.Dir); err != nil {
+		return fmt.Errorf("put the new store in place: %w", err)
+	}
+	if err := syncDir(filepath.Dir(r.o.Dir)); err != nil {
+		return fmt.Errorf("put the new store in place: %w", err)
+	}
+	if err := r.reopen(); err != nil {
+		return err
+	}
+	return r.snapshots.installed(r.store.Load().Position().Index)
+}
+
+// unpack writes the files of a tar into a folder, durably.
+func unpack(path, dir string) (err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read what was received: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make the new store: %w", err)
+	}
+	from := tar.NewReader(bufio.NewReaderSize(f, copyBuffer))
+	for {
+		h, err := from.Next()
+		if errors.Is(err, io.EOF) {
+			return syncDir(dir)
+		}
+		if err != nil {
+			return fmt.Errorf("read what was received: %w", err)
+		}
+		if h.Name != filepath.Base(h.Name) || h.Typeflag != tar.TypeReg {
+			return fmt.Errorf("what was received has %q, which no store has", h.Name)
+		}
+		if err := writeFrom(from, filepath.Join(dir, h.Name), h.Size); err != nil {
+			return fmt.Errorf("make the new store: %w", err)
+		}
+	}
+}
+
+func writeFrom(from io.Reader, path string, size int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(f, from, size)
+	return errors.Join(err, f.Sync(), f.Close())
+}

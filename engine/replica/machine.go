@@ -1,0 +1,107 @@
+package replica
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// machine is the replica as Raft's state machine. Raft calls it from one goroutine.
+type machine Replica
+
+var _ raft.BatchingFSM = (*machine)(nil)
+
+// Apply implements raft.FSM.
+func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
+
+// ApplyBatch implements raft.BatchingFSM. The answer to each entry is nil or an error.
+func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	r := (*Replica)(m)
+	out := make([]any, len(logs))
+	entries, places := make([]storage.LogEntry, 0, len(logs)), make([]int, 0, len(logs))
+	var bytes uint64
+	for i, l := range logs {
+		if l.Type == raft.LogCommand {
+			entries, places = append(entries, storage.LogEntry{Index: l.Index, Term: l.Term, Data: l.Data}), append(places, i)
+			bytes += uint64(len(l.Data))
+		}
+	}
+	if len(entries) == 0 {
+		return out
+	}
+	applied, err := r.store.Load().Apply(entries)
+	if err != nil {
+		// Nothing may be applied after what could not be.
+		r.o.Host.Failed(r.o.Shard, fmt.Errorf("apply the log: %w", err))
+		for i := range out {
+			out[i] = err
+		}
+		return out
+	}
+	for k, i := range places {
+		if applied.Skipped[k] {
+			out[i] = storage.ErrSkipped
+		}
+	}
+	r.count.entries.Add(uint64(len(entries)))
+	r.count.bytes.Add(bytes)
+	if applied.System {
+		r.o.Host.SystemChanged(r.o.Shard)
+	}
+	if r.sinceSnap.Add(bytes) >= r.o.SnapshotBytes {
+		signal(r.cut)
+	}
+	return out
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Snapshot implements raft.FSM. The store is the snapshot: it only has to be on disk.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	store := m.store.Load()
+	return flushed{store, store.Position().Index}, nil
+}
+
+// Restore implements raft.FSM: it puts the store in place that the leader has sent.
+func (m *machine) Restore(from io.ReadCloser) error {
+	r := (*Replica)(m)
+	// What is sent is on disk, and install reads it there: so does the next start, if the node dies meanwhile.
+	if err := from.Close(); err != nil {
+		return fmt.Errorf("install a snapshot: %w", err)
+	}
+	if err := r.o.Host.Swap(r.install); err != nil {
+		err = fmt.Errorf("install a snapshot: %w", err)
+		r.o.Host.Failed(r.o.Shard, err)
+		return err
+	}
+	r.count.installed.Add(1)
+	r.o.Log.Info("installed a snapshot of the leader's", "index", r.store.Load().Position().Index)
+	r.o.Host.SystemChanged(r.o.Shard)
+	return nil
+}
+
+// flushed is the store as it was when the snapshot was asked for, or later.
+type flushed struct {
+	store *storage.Store
+	index uint64 // of the last entry that it has
+}
+
+// Persist implements raft.FSMSnapshot. All entries up to the snapshot's index were applied before it is called.
+func (f flushed) Persist(to raft.SnapshotSink) error {
+	if err := f.store.Flush(); err != nil {
+		return err
+	}
+	to.(*sink).record.StoreIndex = f.index // it is from snapshots.Create
+	return nil                             // Raft closes it
+}
+
+// Release implements raft.FSMSnapshot.
+func (flushed) Release() {}

@@ -1,0 +1,99 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// changeMax bounds a change of members that has no earlier deadline.
+const changeMax = 10 * time.Second
+
+// Status is how this member's group is, as far as it knows.
+type Status struct {
+	Leader                                          string // "" when none is known
+	Term, LastIndex, CommitIndex, Applied, Snapshot uint64
+	Members                                         []raft.Server
+}
+
+// Status returns how the group is. It reads memory only.
+func (r *Replica) Status() (Status, error) {
+	_, leader := r.raft.LeaderWithID()
+	s := Status{
+		Leader: string(leader), Term: r.raft.CurrentTerm(), LastIndex: r.raft.LastIndex(), CommitIndex: r.raft.CommitIndex(), Applied: r.raft.AppliedIndex(),
+	}
+	if taken := r.snapshots.latest(); taken != nil {
+		s.Snapshot = taken.Meta.Index
+	}
+	members := r.raft.GetConfiguration()
+	if err := members.Error(); err != nil {
+		return s, fmt.Errorf("read the members of shard %d: %w", r.o.Shard, err)
+	}
+	s.Members = members.Configuration().Servers
+	return s, nil
+}
+
+// Leader returns the node that leads; "" when none is known to.
+func (r *Replica) Leader() string {
+	_, leader := r.raft.LeaderWithID()
+	return string(leader)
+}
+
+// AddVoter adds a member with a vote, or gives one its vote. Only the leader can: others get an error.
+func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
+	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)))
+}
+
+// AddNonvoter adds a member that only copies.
+func (r *Replica) AddNonvoter(ctx context.Context, node, address string) error {
+	return r.changed("add", node, r.raft.AddNonvoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)))
+}
+
+// Remove takes a member out.
+func (r *Replica) Remove(ctx context.Context, node string) error {
+	return r.changed("remove", node, r.raft.RemoveServer(raft.ServerID(node), 0, left(ctx)))
+}
+
+// Demote takes a member's vote.
+func (r *Replica) Demote(ctx context.Context, node string) error {
+	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)))
+}
+
+// Transfer has another member lead: node, or any voter when it is "". It returns when this one has lost the lead, and
+// does nothing where it does not lead.
+func (r *Replica) Transfer(node string) error {
+	if r.raft.State() != raft.Leader || node == r.o.Node {
+		return nil
+	}
+	f := r.raft.LeadershipTransfer()
+	if node != "" {
+		s, err := r.Status()
+		if err != nil {
+			return err
+		}
+		var address raft.ServerAddress
+		for _, m := range s.Members {
+			if string(m.ID) == node {
+				address = m.Address
+			}
+		}
+		f = r.raft.LeadershipTransferToServer(raft.ServerID(node), address)
+	}
+	return r.changed("hand over to", node, f)
+}
+
+func (r *Replica) changed(what, node string, f raft.Future) error {
+	if err := f.Error(); err != nil {
+		return fmt.Errorf("shard %d: %s node %q: %w", r.o.Shard, what, node, err)
+	}
+	return nil
+}
+
+func left(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(changeMax, max(time.Millisecond, time.Until(deadline)))
+	}
+	return changeMax
+}

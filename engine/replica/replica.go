@@ -1,0 +1,301 @@
+// Package replica keeps the copies of one shard on several nodes the same, with Raft: it is one member of the shard's
+// group. Leadership comes and goes; while this node leads, its host runs the shard, whose decisions are the group's log.
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Host is the node as a replica sees it.
+type Host interface {
+	// Lead begins to run the shard: the store holds all that was decided before, and what is decided from now on goes to the
+	// log. An error other than that the lead was lost again ends the node.
+	Lead(shard int, store *storage.Store, log storage.Log, lead storage.Lead) error
+	// Lose stops the shard, and returns when nothing of it reads the store any more. It is called after each Lead.
+	Lose(shard int)
+	// SystemChanged says that the node's own records in the shard's store may have changed.
+	SystemChanged(shard int)
+	// Failed says that the replica can't go on.
+	Failed(shard int, err error)
+	// Swap calls swap while nobody reads the store.
+	Swap(swap func() error) error
+}
+
+// Logs is the log and the stable store of a group.
+type Logs interface {
+	raft.LogStore
+	raft.StableStore
+}
+
+// Options say how a replica works. Zero durations and sizes mean the defaults.
+type Options struct {
+	Shard int
+	Node  string // this node's id
+	// Dir is the folder of the shard's store, Snapshots that of what is known of its snapshots. Both are made if need be.
+	Dir, Snapshots string
+	Store          storage.Options
+	Logs           Logs
+	Stream         raft.StreamLayer
+	Addresses      raft.ServerAddressProvider // nil: the addresses are those of the members
+	// Bootstrap are the first members of a group that begins; empty for a node that joins one.
+	Bootstrap []raft.Server
+	Host      Host
+	Log       *slog.Logger
+
+	// ElectionTimeout is how long nothing is heard of a leader before another one is elected; default 500 ms.
+	ElectionTimeout time.Duration
+	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 64 MiB.
+	SnapshotBytes uint64
+	// TrailingEntries is how many entries stay in the log for followers that are behind; default 4,096. One that is
+	// further behind is sent the whole store.
+	TrailingEntries uint64
+}
+
+const (
+	defaultElectionTimeout = 500 * time.Millisecond
+	defaultSnapshotBytes   = 64 << 20
+	defaultTrailingEntries = 4_096
+
+	// appendEntriesMax is how many entries one message to a follower carries, and one write to the log.
+	appendEntriesMax = 128
+	// logCacheEntries is how many entries are kept in memory for followers that are not behind.
+	logCacheEntries = 512
+	transportPool   = 3
+	transportMax    = 10 * time.Second
+	// inFlightMessages is how many messages are on their way to a follower at once.
+	inFlightMessages = 4
+)
+
+// Replica is one member of a shard's group. Its methods are safe for concurrent use.
+type Replica struct {
+	o         Options
+	raft      *raft.Raft
+	transport *raft.NetworkTransport
+	snapshots *snapshots
+	count     counters
+
+	store     atomic.Pointer[storage.Store]
+	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
+	cut       chan struct{} // has an element when it is to be cut again
+
+	again   chan struct{} // has an element when the lead is to begin anew
+	leading atomic.Bool
+	stop    chan struct{}
+	work    sync.WaitGroup
+	closed  sync.Once
+}
+
+// Open opens a member of a group, with what it has, and begins to take part. The logs, the stream layer and the host must
+// live until Close has returned.
+func Open(o Options) (_ *Replica, err error) {
+	o = o.withDefaults()
+	r := &Replica{o: o, cut: make(chan struct{}, 1), again: make(chan struct{}, 1), stop: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("shard %d: %w", o.Shard, err)
+			if s := r.store.Load(); s != nil {
+				err = errors.Join(err, s.Close())
+			}
+		}
+	}()
+	if r.snapshots, err = openSnapshots(o.Snapshots, r.checkpoint); err != nil {
+		return nil, err
+	}
+	if err := r.openStore(); err != nil {
+		return nil, err
+	}
+	if err := r.agree(); err != nil {
+		return nil, err
+	}
+	if err := r.startRaft(); err != nil {
+		return nil, err
+	}
+	r.work.Go(r.lead)
+	r.work.Go(r.cutLog)
+	return r, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.ElectionTimeout == 0 {
+		o.ElectionTimeout = defaultElectionTimeout
+	}
+	if o.SnapshotBytes == 0 {
+		o.SnapshotBytes = defaultSnapshotBytes
+	}
+	if o.TrailingEntries == 0 {
+		o.TrailingEntries = defaultTrailingEntries
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	o.Log = o.Log.With("shard", o.Shard)
+	o.Store.Replicated, o.Store.Log = true, o.Log
+	return o
+}
+
+// openStore opens the store, with the snapshot in place that was being installed when the node died.
+func (r *Replica) openStore() error {
+	if r.snapshots.toInstall() != "" {
+		if err := r.install(); err != nil {
+			return fmt.Errorf("go on installing a snapshot: %w", err)
+		}
+		return nil
+	}
+	return r.reopen()
+}
+
+func (r *Replica) reopen() error {
+	store, err := storage.Open(r.o.Dir, r.o.Store)
+	if err != nil {
+		return err
+	}
+	r.store.Store(store)
+	return nil
+}
+
+// agree sees to it that log, snapshots and store are of one history.
+func (r *Replica) agree() error {
+	at := r.store.Load().Position()
+	taken := r.snapshots.latest()
+	if taken != nil && at.Index < taken.StoreIndex {
+		return fmt.Errorf("the store in %s is at log entry %d, and was at %d when the log was cut: something is missing; remove this node's data folder, and let it join again",
+			r.o.Dir, at.Index, taken.StoreIndex)
+	}
+	last, err := r.o.Logs.LastIndex()
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	if last >= at.Index || taken != nil && taken.Meta.Index >= at.Index {
+		return nil
+	}
+	// A loss of power took the log's end, which none and interval allow. What is applied was committed: the log goes on from there.
+	r.o.Log.Warn("the log lost its end: going on from the store", "log", last, "store", at.Index)
+	configuration, index, err := r.lastConfiguration(taken, last)
+	if err != nil {
+		return err
+	}
+	made := newRecord(raft.SnapshotVersionMax, at.Index, at.Term, configuration, index)
+	made.StoreIndex = at.Index
+	if err := r.snapshots.note(made); err != nil {
+		return err
+	}
+	first, err := r.o.Logs.FirstIndex()
+	if err == nil && last > 0 {
+		err = r.o.Logs.DeleteRange(first, last)
+	}
+	if err != nil {
+		return fmt.Errorf("empty the log: %w", err)
+	}
+	return nil
+}
+
+// lastConfiguration returns the members as the log has them, or else the snapshot.
+func (r *Replica) lastConfiguration(taken *record, last uint64) (c raft.Configuration, index uint64, err error) {
+	if taken != nil {
+		c, index = taken.Meta.Configuration, taken.Meta.ConfigurationIndex
+	}
+	first, err := r.o.Logs.FirstIndex()
+	if err != nil || first == 0 {
+		return c, index, err
+	}
+	for i := last; i >= first; i-- {
+		var l raft.Log
+		if err := r.o.Logs.GetLog(i, &l); err != nil {
+			return c, index, fmt.Errorf("read log entry %d: %w", i, err)
+		}
+		if l.Type == raft.LogConfiguration {
+			return raft.DecodeConfiguration(l.Data), i, nil
+		}
+	}
+	return c, index, nil
+}
+
+func (r *Replica) startRaft() error {
+	logger := newLogger(r.o.Log)
+	c := raft.DefaultConfig()
+	c.LocalID = raft.ServerID(r.o.Node)
+	c.Logger = logger
+	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = r.o.ElectionTimeout, r.o.ElectionTimeout, r.o.ElectionTimeout/2
+	c.MaxAppendEntries, c.BatchApplyCh = appendEntriesMax, true
+	c.TrailingLogs = r.o.TrailingEntries
+	// The log is cut by its bytes, see cutLog. The store is never behind a snapshot.
+	c.SnapshotThreshold, c.SnapshotInterval = 1<<62, time.Hour
+	c.NoSnapshotRestoreOnStart = true
+	c.ShutdownOnRemove = false
+	c.NoLegacyTelemetry = true
+	cached, err := raft.NewLogCache(logCacheEntries, r.o.Logs)
+	if err != nil {
+		return fmt.Errorf("make the log's cache: %w", err)
+	}
+	r.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: r.o.Stream, ServerAddressProvider: r.o.Addresses, Logger: logger,
+		MaxPool: transportPool, MaxRPCsInFlight: inFlightMessages, Timeout: transportMax,
+	})
+	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
+	if err == nil && !known && len(r.o.Bootstrap) > 0 {
+		err = raft.BootstrapCluster(c, r.o.Logs, r.o.Logs, r.snapshots, r.transport, raft.Configuration{Servers: r.o.Bootstrap})
+	}
+	if err == nil {
+		r.raft, err = raft.NewRaft(c, (*machine)(r), cached, r.o.Logs, r.snapshots, r.transport)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("start Raft: %w", err), r.transport.Close())
+	}
+	return nil
+}
+
+// Store returns the shard's store. It is another one after a snapshot was installed: who reads it does so where
+// Host.Swap waits for them.
+func (r *Replica) Store() *storage.Store { return r.store.Load() }
+
+// Close stops taking part and closes the store. Where this node leads, it stops without handing over: see Transfer.
+func (r *Replica) Close() error {
+	var err error
+	r.closed.Do(func() {
+		close(r.stop)
+		err = r.raft.Shutdown().Error()
+		r.work.Wait()
+		err = errors.Join(err, r.transport.Close(), r.store.Load().Close())
+	})
+	if err != nil {
+		return fmt.Errorf("shard %d: %w", r.o.Shard, err)
+	}
+	return nil
+}
+
+// cutLog cuts the log when enough was applied.
+func (r *Replica) cutLog() {
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-r.cut:
+		}
+		r.sinceSnap.Store(0)
+		if err := r.Snapshot(); err != nil && !errors.Is(err, raft.ErrRaftShutdown) {
+			r.o.Log.Warn("the log could not be cut; it is tried again", "error", err)
+		}
+	}
+}
+
+// Snapshot puts what was applied on disk and cuts the log.
+func (r *Replica) Snapshot() error {
+	err := r.raft.Snapshot().Error()
+	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("snapshot shard %d: %w", r.o.Shard, err)
+	}
+	r.count.snapshots.Add(1)
+	return nil
+}

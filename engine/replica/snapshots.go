@@ -1,0 +1,233 @@
+package replica
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// A snapshot of a replicated shard is its store, which is on disk anyway: to take one is to flush the store and to note
+// how far the log may be cut. Only what a leader sends is a file of its own, until the store is made of it.
+//
+//	snapshot.json   what the newest snapshot is; replaced whole
+//	received        what the leader has sent, whole once snapshot.json names it
+
+// snapshots is the raft.SnapshotStore of one group. It keeps the newest snapshot only.
+type snapshots struct {
+	dir        string
+	checkpoint func(dir string) error // writes a copy of the store to a folder
+
+	mu  sync.Mutex
+	now *record // nil: none was ever taken
+}
+
+var _ raft.SnapshotStore = (*snapshots)(nil)
+
+// record is the newest snapshot.
+type record struct {
+	Meta raft.SnapshotMeta `json:"meta"`
+	// StoreIndex is the last entry that the store has for sure.
+	StoreIndex uint64 `json:"store_index"`
+	// Received says that the store is still to be made of what was received.
+	Received bool `json:"received,omitempty"`
+}
+
+const (
+	recordName   = "snapshot.json"
+	receivedName = "received"
+	copyName     = "copy" // a checkpoint that is being sent
+)
+
+func openSnapshots(dir string, checkpoint func(string) error) (*snapshots, error) {
+	s := &snapshots{dir: dir, checkpoint: checkpoint}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the snapshots' folder: %w", err)
+	}
+	leftovers, err := filepath.Glob(filepath.Join(dir, copyName+"-*"))
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished copies: %w", err)
+	}
+	for _, dir := range leftovers {
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, fmt.Errorf("remove an unfinished copy: %w", err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, recordName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil
+	}
+	s.now = &record{}
+	if err == nil {
+		err = json.Unmarshal(text, s.now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w: remove this node's data folder, and let it join again", filepath.Join(dir, recordName), err)
+	}
+	return s, nil
+}
+
+// latest returns the newest snapshot; nil if there is none.
+func (s *snapshots) latest() *record {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		return nil
+	}
+	r := *s.now
+	return &r
+}
+
+// toInstall returns the file that the store is to be made of; "" if it is made.
+func (s *snapshots) toInstall() string {
+	if r := s.latest(); r != nil && r.Received {
+		return filepath.Join(s.dir, receivedName)
+	}
+	return ""
+}
+
+// note replaces the newest snapshot, durably.
+func (s *snapshots) note(r record) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = writeDurably(filepath.Join(s.dir, recordName), text)
+	}
+	if err != nil {
+		return fmt.Errorf("note a snapshot: %w", err)
+	}
+	s.mu.Lock()
+	s.now = &r
+	s.mu.Unlock()
+	return nil
+}
+
+// installed notes that the store was made of what was received.
+func (s *snapshots) installed(storeIndex uint64) error {
+	r := s.latest()
+	r.Received, r.StoreIndex = false, storeIndex
+	if err := s.note(*r); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(s.dir, receivedName)); err != nil {
+		return fmt.Errorf("remove what was installed: %w", err)
+	}
+	return nil
+}
+
+func newRecord(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, configurationIndex uint64) record {
+	return record{Meta: raft.SnapshotMeta{
+		Version: version, ID: fmt.Sprintf("%d-%d", term, index), Index: index, Term: term, Configuration: c, ConfigurationIndex: configurationIndex,
+	}}
+}
+
+// Create implements raft.SnapshotStore: for a snapshot of this node's own, to which nothing is written, and for one that is
+// received.
+func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	return &sink{to: s, record: newRecord(version, index, term, c, configurationIndex)}, nil
+}
+
+// List implements raft.SnapshotStore.
+func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
+	r := s.latest()
+	if r == nil {
+		return nil, nil
+	}
+	return []*raft.SnapshotMeta{&r.Meta}, nil
+}
+
+var errNoSnapshot = errors.New("there is a newer snapshot")
+
+// Open implements raft.SnapshotStore: of what was received it is what was received, otherwise a copy of the store as it is
+// now. That may hold later entries than the snapshot says: who is sent them again passes them over.
+func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	r := s.latest()
+	if r == nil || r.Meta.ID != id {
+		return nil, nil, fmt.Errorf("snapshot %s: %w", id, errNoSnapshot)
+	}
+	if !r.Received {
+		size, stream, err := s.copyStore()
+		r.Meta.Size = size
+		return &r.Meta, stream, err
+	}
+	f, err := os.Open(filepath.Join(s.dir, receivedName))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open what was received: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("open what was received: %w", err), f.Close())
+	}
+	r.Meta.Size = info.Size()
+	return &r.Meta, f, nil
+}
+
+// sink takes a snapshot.
+type sink struct {
+	to     *snapshots
+	record record
+	file   *os.File // of what is received; nil until something is
+}
+
+// ID implements raft.SnapshotSink.
+func (k *sink) ID() string { return k.record.Meta.ID }
+
+// Write implements io.Writer.
+func (k *sink) Write(b []byte) (int, error) {
+	if k.file == nil {
+		f, err := os.OpenFile(filepath.Join(k.to.dir, receivedName), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return 0, fmt.Errorf("receive a snapshot: %w", err)
+		}
+		k.file = f
+	}
+	return k.file.Write(b)
+}
+
+// Close implements raft.SnapshotSink: from here on the snapshot counts.
+func (k *sink) Close() error {
+	if k.file != nil {
+		if err := errors.Join(k.file.Sync(), k.file.Close()); err != nil {
+			return fmt.Errorf("receive a snapshot: %w", err)
+		}
+		k.record.Received = true
+	}
+	return k.to.note(k.record)
+}
+
+// Cancel implements raft.SnapshotSink. What was received is written over by the next one.
+func (k *sink) Cancel() error {
+	if k.file == nil {
+		return nil
+	}
+	return k.file.Close()
+}
+
+// writeDurably replaces a file whole or not at all.
+func writeDurably(path string, text []byte) error {
+	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".tmp", path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
