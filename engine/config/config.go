@@ -42,6 +42,11 @@ func Default() *Config {
 			Auth:         true,
 			Limits:       queue.DefaultLimits(),
 			Queue:        queue.DefaultConfig(),
+			Cluster: node.Cluster{
+				Listen:          "127.0.0.1:7073",
+				ElectionTimeout: node.DefaultElectionTimeout,
+				ClockSkewMax:    500 * time.Millisecond,
+			},
 		},
 		LogLevel:  slog.LevelInfo,
 		LogFormat: LogText,

@@ -185,6 +185,10 @@ func (r *fileReader) attribute(block string, a *hclsyntax.Attribute) {
 		r.syntax(diags)
 		return
 	}
+	if twice := repeated(a.Expr); twice != nil {
+		r.note(*twice, fmt.Sprintf("%s has this name twice", pathName(path)), "keep one of them")
+		return
+	}
 	texts, remedy := texts(r.table[i].value.kind, v)
 	if remedy != "" {
 		r.note(a.Expr.Range(), fmt.Sprintf("%s is %s", pathName(path), v.Type().FriendlyName()), remedy)
@@ -214,6 +218,13 @@ func texts(k kind, v cty.Value) (texts []string, remedy string) {
 		if !isA(cty.String) {
 			return nil, `write a list of strings, as in ["127.0.0.1:7070"]`
 		}
+	case kindMap:
+		if items, ok := stringPairs(v); ok {
+			return items, ""
+		}
+		if !isA(cty.String) {
+			return nil, `write names with strings, as in { n1 = "127.0.0.1:7073" }`
+		}
 	case kindDuration:
 		if !isA(cty.String) {
 			return nil, `write a string with the unit, as in "30s"`
@@ -242,6 +253,43 @@ func stringList(v cty.Value) ([]string, bool) {
 		items = append(items, item.AsString())
 	}
 	return items, true
+}
+
+// stringPairs returns the members of an object, as pairs NAME=VALUE by name.
+func stringPairs(v cty.Value) ([]string, bool) {
+	if v.IsNull() || !v.IsKnown() || !v.Type().IsObjectType() {
+		return nil, false
+	}
+	items := make([]string, 0, v.LengthInt())
+	for name, item := range v.AsValueMap() {
+		if item.IsNull() || item.Type() != cty.String || strings.ContainsAny(name+item.AsString(), "=,") {
+			return nil, false
+		}
+		items = append(items, name+"="+item.AsString())
+	}
+	slices.Sort(items)
+	return items, true
+}
+
+// repeated returns where an object has a name for the second time, or nil. The parser lets the last one hold.
+func repeated(e hclsyntax.Expression) *hcl.Range {
+	object, is := e.(*hclsyntax.ObjectConsExpr)
+	if !is {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, item := range object.Items {
+		name, diags := item.KeyExpr.Value(nil)
+		if diags.HasErrors() || name.IsNull() || name.Type() != cty.String { // which the evaluation of the whole says
+			continue
+		}
+		if seen[name.AsString()] {
+			at := item.KeyExpr.Range()
+			return &at
+		}
+		seen[name.AsString()] = true
+	}
+	return nil
 }
 
 // blocks are the names of the blocks that the file may hold.

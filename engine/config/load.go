@@ -71,7 +71,7 @@ type flagValue struct {
 }
 
 func (f *flagValue) Set(text string) error {
-	if f.setting.value.kind != kindList { // the last one holds, as is usual
+	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last one holds, as is usual
 		delete(f.loader.flags, f.setting)
 	}
 	f.loader.flags[f.setting] = append(f.loader.flags[f.setting], text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -37,7 +38,7 @@ func (s *Setting) Env() string {
 // Value is the setting's present value, as the file or the environment would say it.
 func (s *Setting) Value() string { return s.value.get() }
 
-// Kind names the sort of value: text, list, choice, bool, number, duration or size.
+// Kind names the sort of value: text, list, map, choice, bool, number, duration or size.
 func (s *Setting) Kind() string { return string(s.value.kind) }
 
 // Choices are the values that a setting of the kind choice may have.
@@ -45,17 +46,18 @@ func (s *Setting) Choices() []string { return s.value.choices }
 
 // The groups of settings, in the order of help and documentation.
 const (
-	groupListen = "Listeners"
-	groupData   = "Data"
-	groupAccess = "Access"
-	groupQueue  = "Queue defaults"
-	groupLimits = "Limits"
-	groupLog    = "Log"
+	groupListen  = "Listeners"
+	groupData    = "Data"
+	groupAccess  = "Access"
+	groupCluster = "Cluster"
+	groupQueue   = "Queue defaults"
+	groupLimits  = "Limits"
+	groupLog     = "Log"
 )
 
 // Groups are the groups of settings, in the order of help and documentation.
 func Groups() []string {
-	return []string{groupListen, groupData, groupAccess, groupQueue, groupLimits, groupLog}
+	return []string{groupListen, groupData, groupAccess, groupCluster, groupQueue, groupLimits, groupLog}
 }
 
 // Bounds of the settings: what is beyond them is taken for a mistake.
@@ -73,7 +75,7 @@ const (
 
 // Table returns every setting, bound to the fields of c, which hold the defaults.
 func Table(c *Config) []*Setting {
-	n := &c.Node
+	n, cluster := &c.Node, &c.Node.Cluster
 	return []*Setting{
 		{Path: "listen", Group: groupListen, value: list(&n.Listen), Usage: "where clients connect with gRPC: host:port or unix:/path; several with commas, or the flag repeated"},
 		{Path: "http", Group: groupListen, value: text(&n.HTTP), Usage: `where clients connect with REST: host:port; "" for none`},
@@ -96,6 +98,15 @@ func Table(c *Config) []*Setting {
 		{Path: "tls.cert", Group: groupAccess, value: text(&n.TLS.CertFile), Usage: "PEM file of the server's certificate and its chain; read again when it changes"},
 		{Path: "tls.key", Group: groupAccess, value: text(&n.TLS.KeyFile), Usage: "PEM file of the certificate's key"},
 		{Path: "tls.client_ca", Group: groupAccess, value: text(&n.TLS.ClientCAFile), Usage: "PEM file of the authorities that client certificates must come from; turns mTLS on"},
+
+		{Path: "cluster.node", Group: groupCluster, value: text(&cluster.Node), Usage: "this server's id in a cluster, which turns clustering on: 1 to 32 of a-z, 0-9 and -; fixed when the data folder is made"},
+		{Path: "cluster.listen", Group: groupCluster, value: text(&cluster.Listen), Usage: "where the other nodes connect: host:port"},
+		{Path: "cluster.advertise", Group: groupCluster, value: text(&cluster.Advertise), Usage: "the address that other nodes are told for this one: host:port; empty for the listener's own"},
+		{Path: "cluster.peers", Group: groupCluster, value: pairs(&cluster.Peers), Usage: "where this node reaches each node, NODE=HOST:PORT with commas; without join, the first start makes a cluster of exactly these, this node among them"},
+		{Path: "cluster.join", Group: groupCluster, value: optional(list(&cluster.Join), func() { cluster.Join = nil }), Usage: "at the first start, ask the cluster of these nodes for membership: host:port; several with commas, or the flag repeated"},
+		{Path: "cluster.secret", Group: groupCluster, value: text(&cluster.SecretFile), Usage: "file with the secret that all nodes share, at least 32 bytes; not needed with tls-client-ca"},
+		{Path: "cluster.election_timeout", Group: groupCluster, value: duration(&cluster.ElectionTimeout, node.ElectionTimeoutMin, node.ElectionTimeoutMax), Usage: "how long a node hears nothing of a leader before it stands for election; the same on all nodes"},
+		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&cluster.ClockSkewMax, 0, node.ClockSkewMaxMax), Usage: "how far the nodes' clocks may differ without a lease being cut short after a failover"},
 
 		{Path: "queue.lease", Group: groupQueue, value: durationMs(&n.Queue.LeaseMs, time.Millisecond, longest), Usage: "how long a lease holds"},
 		{Path: "queue.max_attempts", Group: groupQueue, value: number(&n.Queue.MaxAttempts, 1, attemptsMax), Usage: "after how many failed attempts a task is dead"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,7 @@ type kind string
 const (
 	kindText     kind = "text"
 	kindList     kind = "list"
+	kindMap      kind = "map"
 	kindChoice   kind = "choice"
 	kindBool     kind = "bool"
 	kindNumber   kind = "number"
@@ -27,7 +29,7 @@ const (
 // value is where a setting is kept, behind its text.
 type value struct {
 	kind kind
-	// set replaces the value by what the texts say, of which only a list may have several. The error completes a
+	// set replaces the value by what the texts say, of which only a list or a map may have several. The error completes a
 	// sentence that begins with the setting's name and the text.
 	set func(texts []string) error
 	get func() string
@@ -81,6 +83,51 @@ func list(at *[]string) value {
 			return nil
 		},
 	}
+}
+
+// optional is a value of several texts that may also be none at all, which one empty text says.
+func optional(v value, none func()) value {
+	set := v.set
+	v.set = func(texts []string) error {
+		if len(texts) == 0 || len(texts) == 1 && texts[0] == "" {
+			none()
+			return nil
+		}
+		return set(texts)
+	}
+	return v
+}
+
+// pairs is a map; a text holds pairs NAME=VALUE with commas between them.
+func pairs(at *map[string]string) value {
+	return optional(value{
+		kind: kindMap,
+		get: func() string {
+			items := make([]string, 0, len(*at))
+			for _, name := range slices.Sorted(maps.Keys(*at)) {
+				items = append(items, name+"="+(*at)[name])
+			}
+			return strings.Join(items, ",")
+		},
+		set: func(texts []string) error {
+			all := map[string]string{}
+			for _, text := range texts {
+				for item := range strings.SplitSeq(text, ",") {
+					name, value, paired := strings.Cut(item, "=")
+					name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+					if !paired || name == "" || value == "" {
+						return fmt.Errorf("has the item %q: write NAME=VALUE, with a comma between two", item)
+					}
+					if _, again := all[name]; again {
+						return fmt.Errorf("names %s twice", name)
+					}
+					all[name] = value
+				}
+			}
+			*at = all
+			return nil
+		},
+	}, func() { *at = nil })
 }
 
 // choice is one of a few texts; each has the value at its place.

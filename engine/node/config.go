@@ -47,6 +47,9 @@ type Config struct {
 	// Insecure lets listeners that other hosts can reach go without TLS or without authentication.
 	Insecure bool
 
+	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
+	Cluster Cluster
+
 	fs vfs.FS // nil: the operating system's
 }
 
@@ -87,6 +90,7 @@ func (c *Config) check() error {
 		errs = append(errs, c.checkReach("admin address", c.Admin))
 	}
 	errs = append(errs, c.TLS.check())
+	errs = append(errs, c.checkCluster()...)
 	if c.NewAdminToken && !c.Auth {
 		errs = append(errs, errors.New("a new admin token is asked for, and authentication is off: turn it on"))
 	}

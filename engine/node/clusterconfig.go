@@ -1,0 +1,162 @@
+package node
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+// Cluster says how a node takes part in a cluster. The zero value means not at all.
+type Cluster struct {
+	// Node is this node's id, as rpc.CheckNodeID wants it; "" means that the node stands alone.
+	Node string
+	// Listen is where the other nodes connect, "host:port"; port 0 lets the system choose.
+	Listen string
+	// Advertise is where the others are told to connect, "host:port"; "" means the listener's address.
+	Advertise string
+	// Peers are the addresses at which this node reaches nodes, by id. They go before what the cluster knows, so that
+	// each may be a proxy. At the first start, without Join, they are the initial members, this node among them; with
+	// neither, this node alone is.
+	Peers map[string]string
+	// Join are addresses of members. At the first start, their cluster is asked for membership.
+	Join []string
+	// SecretFile has the secret that all nodes share, which ReadClusterSecret reads. It is needed unless TLS asks for client
+	// certificates or the node may be insecure.
+	SecretFile string
+	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
+	// DefaultElectionTimeout.
+	ElectionTimeout time.Duration
+	// ClockSkewMax is how far the nodes' clocks may differ without a lease being cut short, 0 to ClockSkewMaxMax.
+	ClockSkewMax time.Duration
+}
+
+// Bounds of a cluster's configuration.
+const (
+	DefaultElectionTimeout = 500 * time.Millisecond
+	ElectionTimeoutMin     = 100 * time.Millisecond
+	ElectionTimeoutMax     = time.Minute
+	ClockSkewMaxMax        = time.Minute
+	peersMax               = 32 // nodes that are named, to be reached or to be joined
+
+	clusterSecretBytesMin = 32
+	clusterSecretBytesMax = 4 << 10
+)
+
+// On tells whether the node is one of a cluster.
+func (c *Cluster) On() bool { return c.Node != "" }
+
+// checkCluster returns every problem with the cluster's part of the configuration.
+func (c *Config) checkCluster() (errs []error) {
+	k := &c.Cluster
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if !k.On() {
+		for name, given := range map[string]bool{
+			"peers": len(k.Peers) > 0, "nodes to join": len(k.Join) > 0, "secret": k.SecretFile != "", "advertised address": k.Advertise != "",
+		} {
+			if given {
+				problem("cluster %s given without a cluster node: name this node, or leave it out", name)
+			}
+		}
+		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return errs
+	}
+	if err := rpc.CheckNodeID(k.Node); err != nil {
+		problem("cluster node %w", err)
+	}
+	errs = append(errs, k.checkAddresses()...)
+	mutual := c.TLS.ClientCAFile != ""
+	if k.SecretFile == "" && !mutual && !c.Insecure {
+		problem("cluster secret is missing: name a file with at least %d bytes, ask for client certificates, or say explicitly that this may be insecure", clusterSecretBytesMin)
+	}
+	if _, _, err := net.SplitHostPort(k.Listen); err == nil && !isLoopback(k.Listen) && !c.TLS.on() && !c.Insecure {
+		problem("cluster listen address %q is not a loopback address, and there is no TLS: turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure", k.Listen)
+	}
+	if t := k.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
+		problem("cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)
+	}
+	if d := k.ClockSkewMax; d < 0 || d > ClockSkewMaxMax {
+		problem("cluster clock skew %v is not from 0 to %v", d, ClockSkewMaxMax)
+	}
+	return errs
+}
+
+// checkAddresses checks where this node listens and where it reaches others.
+func (c *Cluster) checkAddresses() (errs []error) {
+	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	host, _, err := net.SplitHostPort(c.Listen)
+	ip := net.ParseIP(host)
+	switch {
+	case err != nil:
+		problem("cluster listen address %q: %w: write host:port", c.Listen, err)
+	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
+		problem("cluster listen address %q is no address that others could connect to: advertise one", c.Listen)
+	}
+	if c.Advertise != "" {
+		if err := rpc.CheckPeerAddress(c.Advertise); err != nil {
+			problem("cluster advertised address %w", err)
+		}
+	}
+	if _, among := c.Peers[c.Node]; len(c.Peers) > 0 && len(c.Join) == 0 && !among {
+		problem("cluster peers lack this node, %s: they are the initial members; add it, or name nodes to join", c.Node)
+	}
+	if n := max(len(c.Peers), len(c.Join)); n > peersMax {
+		problem("cluster names %d nodes: name at most %d", n, peersMax)
+	}
+	at := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
+		address := c.Peers[id]
+		if err := rpc.CheckNodeID(id); err != nil {
+			problem("cluster peer %w", err)
+		}
+		if err := rpc.CheckPeerAddress(address); err != nil {
+			problem("cluster peer %s: address %w", id, err)
+		}
+		if other, taken := at[address]; taken {
+			problem("cluster peers %s and %s have the same address, %s", other, id, address)
+		}
+		at[address] = id
+	}
+	for _, address := range c.Join {
+		if err := rpc.CheckPeerAddress(address); err != nil {
+			problem("cluster node to join: address %w", err)
+		}
+	}
+	return errs
+}
+
+// ReadClusterSecret reads the secret that the nodes of a cluster share. White space around it is not part of it, so that
+// files that differ in their last line end are the same. It is at least 32 bytes and at most 4 KiB.
+func ReadClusterSecret(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("cluster secret: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("cluster secret: %s is not a regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cluster secret: %w", err)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, clusterSecretBytesMax+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("cluster secret: read %s: %w", path, err)
+	}
+	if len(text) > clusterSecretBytesMax {
+		return nil, fmt.Errorf("cluster secret: %s has more than %d bytes", path, clusterSecretBytesMax)
+	}
+	secret := bytes.TrimSpace(text)
+	if len(secret) < clusterSecretBytesMin {
+		return nil, fmt.Errorf("cluster secret: %s has %d bytes: use at least %d, as from openssl rand -hex 32", path, len(secret), clusterSecretBytesMin)
+	}
+	return secret, nil
+}
