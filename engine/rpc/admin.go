@@ -15,13 +15,14 @@ import (
 type Admin struct {
 	laterCalls
 	*accessAdmin
+	*clusterAdmin
 
 	shards *shard.Group
 	limits queue.Limits
 	host   Host
 }
 
-// laterCalls answers calls that a later schema may have. It is a type of its own so that accessAdmin goes before it.
+// laterCalls answers calls that a later schema may have. It is a type of its own so that accessAdmin and clusterAdmin go before it.
 type laterCalls struct {
 	adminpb.UnimplementedAdminServiceServer
 }
@@ -46,8 +47,12 @@ type Status struct {
 func NewAdmin(g *shard.Group, limits queue.Limits, registry *access.Registry, host Host) *Admin {
 	a := &Admin{shards: g, limits: limits, host: host}
 	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants}
+	a.clusterAdmin = &clusterAdmin{shards: g.Len}
 	return a
 }
+
+// InCluster makes the server one of a cluster. It is to be called before calls are served.
+func (a *Admin) InCluster(c Cluster) { a.cluster = c }
 
 // queuesOfTenants counts each tenant's queues.
 func (a *Admin) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
