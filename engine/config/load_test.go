@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -78,6 +79,8 @@ func samples(s *Setting) (file, env, flag, fileText string) {
 		return "2KiB", "3KiB", "4KiB", quote("2KiB")
 	case kindList:
 		return "127.0.0.1:2,127.0.0.1:20", "127.0.0.1:3", "127.0.0.1:4", `["127.0.0.1:2", "127.0.0.1:20"]`
+	case kindMap:
+		return "n1=a:2,n2=b:20", "n1=a:3", "n1=a:4", `{ n2 = "b:20", "n1" = "a:2" }`
 	case kindChoice:
 		c := s.Choices()
 		return c[len(c)-1], c[0], c[len(c)-1], quote(c[len(c)-1])
@@ -179,6 +182,59 @@ log {
 	assert.Equal(t, "q.hcl:8:3", effective(t, l, "queue.lease").At)
 	assert.Equal(t, "QUEUED_SHARDS", effective(t, l, "shards").At)
 	assert.Equal(t, "--admin", effective(t, l, "admin").At)
+}
+
+func TestACluster(t *testing.T) {
+	l, err := load(t, `
+cluster {
+  node             = "n1"
+  listen           = "127.0.0.1:0"
+  advertise        = "n1.example:7073"
+  peers            = { n1 = "127.0.0.1:1", n-2 = "127.0.0.1:2", "3" = "[::1]:3" }
+  join             = "127.0.0.1:4,127.0.0.1:5"
+  secret           = "/run/secret"
+  election_timeout = "300ms"
+  clock_skew_max   = "0s"
+}
+`, nil)
+	require.NoError(t, err)
+	assert.Equal(t, node.Cluster{
+		Node: "n1", Listen: "127.0.0.1:0", Advertise: "n1.example:7073",
+		Peers: map[string]string{"n1": "127.0.0.1:1", "n-2": "127.0.0.1:2", "3": "[::1]:3"}, Join: []string{"127.0.0.1:4", "127.0.0.1:5"},
+		SecretFile: "/run/secret", ElectionTimeout: 300 * time.Millisecond,
+	}, l.Config.Node.Cluster)
+	assert.Equal(t, "3=[::1]:3,n-2=127.0.0.1:2,n1=127.0.0.1:1", effective(t, l, "cluster.peers").Value())
+
+	// From a flag that is repeated; and nothing, said by a source, goes before something in a lower one.
+	file := "cluster {\n node = \"n1\"\n secret = \"s\"\n peers = \"n1=a:1\"\n join = [\"b:1\"]\n}\n"
+	l, err = load(t, file, []string{"QUEUED_CLUSTER_JOIN="}, "--cluster-peers", "n2=b:2, n1=a:1", "--cluster-peers", "n3=c:3")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]string{"n1": "a:1", "n2": "b:2", "n3": "c:3"}, l.Config.Node.Cluster.Peers)
+	assert.Empty(t, l.Config.Node.Cluster.Join)
+	l, err = load(t, file, []string{"QUEUED_CLUSTER_PEERS="})
+	require.NoError(t, err)
+	assert.Empty(t, l.Config.Node.Cluster.Peers)
+	assert.Equal(t, []string{"b:1"}, l.Config.Node.Cluster.Join)
+}
+
+func TestMapsThatAreNone(t *testing.T) {
+	for text, want := range map[string]string{
+		"3":                          `q.hcl:2:9: peers in cluster is number: write names with strings, as in { n1 = "127.0.0.1:7073" }`,
+		"null":                       `q.hcl:2:9: peers in cluster is dynamic: write names with strings`,
+		`["n1=a:1"]`:                 `q.hcl:2:9: peers in cluster is tuple: write names with strings`,
+		`{ n1 = 3 }`:                 `q.hcl:2:9: peers in cluster is object: write names with strings`,
+		`{ n1 = null }`:              `q.hcl:2:9: peers in cluster is object: write names with strings`,
+		`{ n1 = "a:1,n2=b:2" }`:      `q.hcl:2:9: peers in cluster is object: write names with strings`,
+		`{ n1 = "a:1", n1 = "b:1" }`: `q.hcl:2:23: peers in cluster has this name twice: keep one of them`,
+		`{ n1 = "" }`:                `q.hcl:2:1: peers in cluster "n1=" has the item "n1=": write NAME=VALUE, with a comma between two`,
+		`"n1=a:1,"`:                  `has the item "": write NAME=VALUE`,
+		`"a:1"`:                      `has the item "a:1": write NAME=VALUE`,
+		`"=a:1"`:                     `has the item "=a:1": write NAME=VALUE`,
+		`"n1=a:1,n1=b:1"`:            `names n1 twice`,
+	} {
+		_, err := load(t, "cluster {\npeers = "+text+"\n}\n", nil)
+		assert.Contains(t, problems(t, err)[0], want, text)
+	}
 }
 
 func TestRepeatedFlags(t *testing.T) {

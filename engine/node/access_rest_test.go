@@ -78,6 +78,8 @@ func TestEachRESTCallNeedsATokenAndItsScope(t *testing.T) {
 	}
 	nameNoTenant := map[string]bool{ // of their own: an operator's, and those by a token's id
 		"/v1/tenants": true, "/v1/tenants:configure": true, "/v1/backup": true, "/v1/status": true, "/v1/tokens:rotate": true, "/v1/tokens:revoke": true,
+		"/v1/cluster": true, "/v1/cluster:add": true, "/v1/cluster:remove": true, "/v1/cluster:promote": true, "/v1/cluster:demote": true,
+		"/v1/cluster:transfer": true, "/v1/cluster:snapshot": true,
 	}
 	for _, listener := range []struct {
 		address string

@@ -46,6 +46,8 @@ var contract = map[string]map[string]string{
 		"GET /v1/dead": "ListDead", "POST /v1/dead:redrive": "RedriveDead", "POST /v1/dead:purge": "PurgeDead", "GET /v1/tenants": "ListTenants",
 		"POST /v1/tenants:configure": "ConfigureTenant", "GET /v1/tokens": "ListTokens", "POST /v1/tokens:create": "CreateToken", "POST /v1/tokens:rotate": "RotateToken",
 		"POST /v1/tokens:revoke": "RevokeToken", "POST /v1/backup": "Backup", "GET /v1/status": "GetStatus",
+		"GET /v1/cluster": "GetCluster", "POST /v1/cluster:add": "AddMember", "POST /v1/cluster:remove": "RemoveMember", "POST /v1/cluster:promote": "PromoteMember",
+		"POST /v1/cluster:demote": "DemoteMember", "POST /v1/cluster:transfer": "TransferLeadership", "POST /v1/cluster:snapshot": "TakeSnapshot",
 	},
 }
 
