@@ -1,0 +1,136 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// clustered is the configuration of a node of a cluster that is well.
+func clustered(change func(c *Config)) *Config {
+	c := &Config{
+		DataDir: "d", Listen: []string{"127.0.0.1:0"}, Durability: storage.None,
+		Cluster: Cluster{
+			Node: "n1", Listen: "127.0.0.1:0", SecretFile: "secret",
+			Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2", "n3": "127.0.0.1:3"},
+		},
+	}
+	change(c)
+	return c
+}
+
+func TestGoodClusterConfigurations(t *testing.T) {
+	for name, change := range map[string]func(c *Config){
+		"as it is":             func(*Config) {},
+		"alone":                func(c *Config) { c.Cluster = Cluster{} },
+		"the first of several": func(c *Config) { c.Cluster.Peers = nil },
+		"joins":                func(c *Config) { c.Cluster.Peers, c.Cluster.Join = nil, []string{"127.0.0.1:1", "[::1]:2"} },
+		"joins through a proxy": func(c *Config) {
+			c.Cluster.Join = []string{"127.0.0.1:1"}
+			delete(c.Cluster.Peers, "n1")
+		},
+		"mTLS for a secret": func(c *Config) {
+			c.TLS = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}
+			c.Cluster.SecretFile = ""
+		},
+		"insecure":             func(c *Config) { c.Insecure, c.Cluster.SecretFile = true, "" },
+		"beyond loopback, TLS": func(c *Config) { c.TLS, c.Cluster.Listen = TLS{CertFile: "c", KeyFile: "k"}, "10.0.0.1:7073" },
+		"all interfaces": func(c *Config) {
+			c.TLS, c.Cluster.Listen, c.Cluster.Advertise = TLS{CertFile: "c", KeyFile: "k"}, "0.0.0.0:7073", "n1.example:7073"
+		},
+		"beyond loopback, insecure": func(c *Config) { c.Insecure, c.Cluster.Listen = true, "10.0.0.1:7073" },
+		"the shortest timeout":      func(c *Config) { c.Cluster.ElectionTimeout = ElectionTimeoutMin },
+		"the longest times":         func(c *Config) { c.Cluster.ElectionTimeout, c.Cluster.ClockSkewMax = time.Minute, time.Minute },
+		"the longest id": func(c *Config) {
+			c.Cluster.Node = strings.Repeat("-", 32)
+			c.Cluster.Peers[c.Cluster.Node] = "localhost:65535"
+		},
+	} {
+		assert.NoError(t, clustered(change).Check(), name)
+	}
+}
+
+func TestBadClusterConfigurations(t *testing.T) {
+	const insecure = "turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure"
+	for _, c := range []struct {
+		change func(c *Config)
+		want   []string
+	}{
+		{func(c *Config) { c.Cluster.Node = "" }, []string{
+			"cluster peers given without a cluster node: name this node, or leave it out",
+			"cluster secret given without a cluster node: name this node, or leave it out",
+		}},
+		{func(c *Config) { c.Cluster = Cluster{Join: []string{"a:1"}, Advertise: "a:1"} }, []string{
+			"cluster advertised address given without a cluster node: name this node, or leave it out",
+			"cluster nodes to join given without a cluster node: name this node, or leave it out",
+		}},
+		{func(c *Config) { c.Cluster.Node, c.Cluster.Peers = "N1", nil }, []string{`cluster node "N1" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
+		{func(c *Config) { c.Cluster.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join"}},
+		{func(c *Config) { c.Cluster.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
+		{func(c *Config) { c.Cluster.Listen = "10.0.0.1:1" }, []string{`cluster listen address "10.0.0.1:1" is not a loopback address, and there is no TLS: ` + insecure}},
+		{func(c *Config) { c.Insecure, c.Cluster.Listen = true, ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Insecure, c.Cluster.Listen = true, "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Cluster.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" names no host: name one that the other nodes reach`}},
+		{func(c *Config) { c.Cluster.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
+		{func(c *Config) { c.Cluster.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is no host:port`}},
+		{func(c *Config) { c.Cluster.Peers["n2"] = "a:0" }, []string{`cluster peer n2: address "a:0" has no port from 1 to 65535`}},
+		{func(c *Config) { c.Cluster.Peers["n2"] = "127.0.0.1:1" }, []string{`cluster peers n1 and n2 have the same address, 127.0.0.1:1`}},
+		{func(c *Config) { c.Cluster.Join = []string{"a:1", ":2"} }, []string{`cluster node to join: address ":2" names no host: name one that the other nodes reach`}},
+		{func(c *Config) {
+			for i := range 30 {
+				c.Cluster.Peers[fmt.Sprint("m", i)] = fmt.Sprint("b:", i+1)
+			}
+		}, []string{"cluster names 33 nodes: name at most 32"}},
+		{func(c *Config) { c.Cluster.SecretFile = "" }, []string{"cluster secret is missing: name a file with at least 32 bytes, ask for client certificates, or say explicitly that this may be insecure"}},
+		{func(c *Config) { c.TLS, c.Cluster.SecretFile = TLS{CertFile: "c", KeyFile: "k"}, "" }, []string{"cluster secret is missing: name a file with at least 32 bytes, ask for client certificates, or say explicitly that this may be insecure"}},
+		{func(c *Config) { c.Cluster.ElectionTimeout = ElectionTimeoutMin - 1 }, []string{"cluster election timeout 99.999999ms is not from 100ms to 1m0s"}},
+		{func(c *Config) { c.Cluster.ElectionTimeout = time.Minute + 1 }, []string{"cluster election timeout 1m0.000000001s is not from 100ms to 1m0s"}},
+		{func(c *Config) { c.Cluster.ClockSkewMax = -1 }, []string{"cluster clock skew -1ns is not from 0 to 1m0s"}},
+		{func(c *Config) { c.Cluster.ClockSkewMax = time.Minute + 1 }, []string{"cluster clock skew 1m0.000000001s is not from 0 to 1m0s"}},
+	} {
+		err := clustered(c.change).Check()
+		if assert.Error(t, err, "%v", c.want) {
+			assert.Equal(t, c.want, strings.Split(err.Error(), "\n"))
+		}
+	}
+}
+
+func TestTheClustersSecret(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		return path
+	}
+	secret := bytes.Repeat([]byte("s"), 32)
+	for _, text := range [][]byte{secret, append(bytes.Clone(secret), '\n'), append([]byte(" "), append(bytes.Clone(secret), "\r\n"...)...)} {
+		got, err := ReadClusterSecret(write("good", text))
+		require.NoError(t, err)
+		assert.Equal(t, secret, got)
+	}
+	got, err := ReadClusterSecret(write("long", bytes.Repeat([]byte("s"), 4<<10)))
+	require.NoError(t, err)
+	assert.Len(t, got, 4<<10)
+	for path, want := range map[string]string{
+		write("short", append(secret[:31:31], '\n')):          "short has 31 bytes: use at least 32, as from openssl rand -hex 32",
+		write("empty", nil):                                   "empty has 0 bytes",
+		write("too long", bytes.Repeat([]byte("s"), 4<<10+1)): "too long has more than 4096 bytes",
+		filepath.Join(dir, "missing"):                         "missing: no such file or directory",
+		dir:                                                   "is not a regular file",
+	} {
+		_, err := ReadClusterSecret(path)
+		if assert.Error(t, err, path) {
+			assert.Contains(t, err.Error(), "cluster secret: ")
+			assert.Contains(t, err.Error(), want)
+		}
+	}
+}
