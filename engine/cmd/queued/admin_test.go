@@ -32,6 +32,8 @@ type admin struct {
 	tokens []string // the access tokens that they came with
 	ready  bool
 	pages  int // lists have so many pages
+	alone  bool
+	broken bool // a node does not answer, and a shard has no leader
 	refuse error
 }
 
@@ -217,6 +219,54 @@ func (a *admin) GetStatus(context.Context, *adminpb.GetStatusRequest) (*adminpb.
 	return out, nil
 }
 
+func (a *admin) GetCluster(context.Context, *adminpb.GetClusterRequest) (*adminpb.GetClusterResponse, error) {
+	if a.alone {
+		return &adminpb.GetClusterResponse{}, nil
+	}
+	out := &adminpb.GetClusterResponse{
+		Node: "n2",
+		Members: []*adminpb.ClusterMember{
+			{Node: "n1", PeerAddress: "10.0.0.1:7073", Address: "10.0.0.1:7070", Http: "10.0.0.1:7072", Admin: "10.0.0.1:7071", Voter: true, Reachable: true, Version: "v1"},
+			{Node: "n2", PeerAddress: "10.0.0.2:7073", Address: "10.0.0.2:7070", Http: "10.0.0.2:7072", Admin: "10.0.0.2:7071", Voter: true, Reachable: true, Version: "v1"},
+			{Node: "n3", PeerAddress: "10.0.0.3:7073", Address: "10.0.0.3:7070", Reachable: true, Version: "v2"},
+		},
+		Groups: []*adminpb.ClusterGroup{
+			{Shard: 0, Leader: "n1", Term: 4, LastIndex: 1_000, CommitIndex: 998, Replicas: []*adminpb.ClusterReplica{
+				{Node: "n1", LastIndex: 1_000, AppliedIndex: 998, SnapshotIndex: 512}, {Node: "n2", LastIndex: 1_001, AppliedIndex: 998}, {Node: "n3", LastIndex: 400, AppliedIndex: 399},
+			}},
+			{Shard: 1, Leader: "n1", Term: 5, LastIndex: 7, CommitIndex: 7, Replicas: []*adminpb.ClusterReplica{{Node: "n1", LastIndex: 7}, {Node: "n2", LastIndex: 7}}},
+		},
+	}
+	if a.broken {
+		out.Members[0].Reachable, out.Members[0].Version, out.Groups[1].Leader = false, "", ""
+	}
+	return out, nil
+}
+
+func (a *admin) AddMember(context.Context, *adminpb.AddMemberRequest) (*adminpb.AddMemberResponse, error) {
+	return &adminpb.AddMemberResponse{}, nil
+}
+
+func (a *admin) RemoveMember(context.Context, *adminpb.RemoveMemberRequest) (*adminpb.RemoveMemberResponse, error) {
+	return &adminpb.RemoveMemberResponse{}, nil
+}
+
+func (a *admin) PromoteMember(context.Context, *adminpb.PromoteMemberRequest) (*adminpb.PromoteMemberResponse, error) {
+	return &adminpb.PromoteMemberResponse{}, nil
+}
+
+func (a *admin) DemoteMember(context.Context, *adminpb.DemoteMemberRequest) (*adminpb.DemoteMemberResponse, error) {
+	return &adminpb.DemoteMemberResponse{}, nil
+}
+
+func (a *admin) TransferLeadership(context.Context, *adminpb.TransferLeadershipRequest) (*adminpb.TransferLeadershipResponse, error) {
+	return &adminpb.TransferLeadershipResponse{}, nil
+}
+
+func (a *admin) TakeSnapshot(context.Context, *adminpb.TakeSnapshotRequest) (*adminpb.TakeSnapshotResponse, error) {
+	return &adminpb.TakeSnapshotResponse{}, nil
+}
+
 // administration is command lines of each kind.
 var administration = []string{
 	"status",
@@ -248,6 +298,17 @@ var administration = []string{
 	"tenants tokens list --tenant acme",
 	"tenants tokens rotate tok_1 --grace 1h",
 	"tenants tokens revoke tok_1 --yes",
+	"cluster status",
+	"cluster add n4 10.0.0.4:7073",
+	"cluster add n5 10.0.0.5:7073 --nonvoter",
+	"cluster remove n3 --yes",
+	"cluster promote n5",
+	"cluster demote n3",
+	"cluster transfer",
+	"cluster transfer --shard 0 --to n2",
+	"cluster transfer --to n2",
+	"cluster snapshot",
+	"cluster snapshot --shard 0",
 }
 
 // What each command asks the server, and what it prints of the answer, as a table and as JSON.
@@ -299,6 +360,7 @@ func TestWhatCantBeUndoneIsAskedFor(t *testing.T) {
 	s := a.serve(t)
 	for _, command := range []string{
 		"queues purge mail", "tasks cancel x", "dead purge x", "dead purge --queue q --all", "dead purge --queue q --reason expired", "tenants tokens revoke t",
+		"cluster remove n3",
 	} {
 		args := strings.Fields(command)
 		s.asks = false
@@ -321,8 +383,15 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	a := &admin{pages: 1}
 	s := a.serve(t)
 	s.run("status").fails(exitFailed, "queued: the server is not ready: stopping")
+	a.broken = true
+	r := s.run("cluster", "status")
+	r.fails(exitFailed, "queued: node n1 does not answer; shard 1 has no leader")
+	assertRow(t, r.out, "n1", "voter", "no", "1 shard", "10.0.0.1:7073", "10.0.0.1:7070", "10.0.0.1:7072", "10.0.0.1:7071", "-")
+	assertRow(t, r.out, "1", "none", "5", "7", "7", "n1 0, n2 0, n3 ?")
+	a.broken, a.alone = false, true
+	assert.Equal(t, "the server stands alone: it is not started with --cluster-node\n", s.ok("cluster", "status"))
 	s.run("dead", "redrive", "a", "gone").fails(exitFailed, "queued: gone: no such task")
-	r := s.run("tasks", "cancel", "gone", "--yes", "-o", "json")
+	r = s.run("tasks", "cancel", "gone", "--yes", "-o", "json")
 	r.fails(exitFailed)
 	assert.Equal(t, "not_found", r.failure().Code)
 	s.run("queues", "configure", "mail", "--reset", "--tenant", "x")

@@ -123,7 +123,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "queued",
 		Short: "A durable task queue server",
-		Long: `queued is a durable, multi-tenant task queue server on one node, and the tool to work with it.
+		Long: `queued is a durable, multi-tenant task queue server, alone or as a node of a cluster, and the tool to work with it.
 
 Start it with 'queued serve'; it needs no configuration. Then, in another terminal:
 
@@ -166,7 +166,7 @@ configuration is wrong, 3 the server can't be reached, 130 interrupted.`,
 	}
 	add(groupServer, a.serveCommand(), a.configCommand(), a.doctorCommand(), a.probeCommand(), a.restoreCommand())
 	add(groupTasks, a.enqueueCommand(), a.claimCommand(), a.completeCommand(), a.failCommand(), a.extendCommand(), a.releaseCommand(), a.taskCommand(), a.resultCommand())
-	add(groupAdmin, a.statusCommand(), a.queuesCommand(), a.tasksCommand(), a.deadCommand(), a.tenantsCommand(), a.backupCommand())
+	add(groupAdmin, a.statusCommand(), a.queuesCommand(), a.tasksCommand(), a.deadCommand(), a.tenantsCommand(), a.clusterCommand(), a.backupCommand())
 	return root
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 // document is a message as JSON for scripts: the schema's own names; every field, also where it is empty, save for
-// messages that are absent; numbers as numbers, except fencing tokens, which are strings because some readers of
-// JSON round large numbers; enums as short words ("ready"); bytes in base64.
+// messages and optional fields that are absent; numbers as numbers, except fencing tokens, which are strings because
+// some readers of JSON round large numbers; enums as short words ("ready"); bytes in base64.
 func document(m proto.Message) any { return object(m.ProtoReflect()) }
 
 // member is one member of a JSON object.
@@ -53,7 +53,7 @@ func object(m protoreflect.Message) members {
 	out := make(members, 0, fields.Len())
 	for i := range fields.Len() {
 		f := fields.Get(i)
-		if f.Kind() == protoreflect.MessageKind && !f.IsList() && !m.Has(f) {
+		if f.HasPresence() && !m.Has(f) {
 			continue
 		}
 		out = append(out, member{string(f.Name()), fieldValue(f, m.Get(f))})

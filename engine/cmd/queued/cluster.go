@@ -1,0 +1,308 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/engine/adminpb"
+)
+
+func (a *app) clusterCommand() *cobra.Command {
+	return group("cluster", "Show a cluster, change its members, move leadership", `  queued cluster status
+  queued cluster add n4 n4.example:7073
+  queued cluster transfer --shard 0 --to n2`,
+		a.clusterStatus(), a.clusterAdd(), a.clusterRemove(), a.clusterPromote(), a.clusterDemote(), a.clusterTransfer(), a.clusterSnapshot())
+}
+
+func (a *app) clusterStatus() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Say how the nodes and the shards of a cluster are",
+		Long: `Says how the nodes and the shards of a cluster are, as the node that is asked sees it: a line for each node,
+and one for each shard with how many log entries each copy lacks of the leader's. It ends with 0 only if each
+node answers and each shard has a leader.`,
+		Example: `  queued cluster status
+  queued cluster status --output json | jq -r '.groups[] | "\(.shard) \(.leader)"'`,
+		Args: noArgs,
+	}
+	conn := a.connect(c, true, false)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.GetCluster(ctx, &adminpb.GetClusterRequest{})
+			if err != nil {
+				return err
+			}
+			return errors.Join(ailing(out), a.print(document(out), func(t *table) {
+				if out.GetNode() == "" {
+					t.row("the server stands alone: it is not started with --cluster-node")
+					return
+				}
+				memberTable(t, out)
+				t.row()
+				groupTable(t, out)
+			}))
+		})
+	}
+	return c
+}
+
+// ailing says what is not as it should be, nil if all is.
+func ailing(s *adminpb.GetClusterResponse) error {
+	var problems []string
+	for _, m := range s.GetMembers() {
+		if !m.GetReachable() {
+			problems = append(problems, fmt.Sprintf("node %s does not answer", m.GetNode()))
+		}
+	}
+	for _, g := range s.GetGroups() {
+		if g.GetLeader() == "" {
+			problems = append(problems, fmt.Sprintf("shard %d has no leader", g.GetShard()))
+		}
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(problems, "; "))
+}
+
+func memberTable(t *table, s *adminpb.GetClusterResponse) {
+	leads := map[string]int{}
+	for _, g := range s.GetGroups() {
+		leads[g.GetLeader()]++
+	}
+	t.row("NODE", "ROLE", "ANSWERS", "LEADS", "PEER", "GRPC", "HTTP", "ADMIN", "VERSION", "")
+	for _, m := range s.GetMembers() {
+		role, answers, asked := "nonvoter", "no", ""
+		if m.GetVoter() {
+			role = "voter"
+		}
+		if m.GetReachable() {
+			answers = "yes"
+		}
+		if m.GetNode() == s.GetNode() {
+			asked = "asked"
+		}
+		t.row(m.GetNode(), role, answers, count(leads[m.GetNode()], "shard"), or(m.GetPeerAddress(), "-"), or(m.GetAddress(), "-"),
+			or(m.GetHttp(), "-"), or(m.GetAdmin(), "-"), or(m.GetVersion(), "-"), asked)
+	}
+}
+
+func groupTable(t *table, s *adminpb.GetClusterResponse) {
+	t.row("SHARD", "LEADER", "TERM", "COMMITTED", "LAST", "BEHIND")
+	for _, g := range s.GetGroups() {
+		t.row(g.GetShard(), or(g.GetLeader(), "none"), g.GetTerm(), g.GetCommitIndex(), g.GetLastIndex(), or(behind(s, g), "-"))
+	}
+}
+
+// behind says for each member but the leader how many entries its copy of a shard lacks: "n2 0, n3 51, n4 ?".
+func behind(s *adminpb.GetClusterResponse, g *adminpb.ClusterGroup) string {
+	last := map[string]uint64{}
+	for _, r := range g.GetReplicas() {
+		last[r.GetNode()] = r.GetLastIndex()
+	}
+	var all []string
+	for _, m := range s.GetMembers() {
+		if m.GetNode() == g.GetLeader() {
+			continue
+		}
+		lacks := "?"
+		if n, answered := last[m.GetNode()]; answered {
+			lacks = fmt.Sprint(g.GetLastIndex() - min(n, g.GetLastIndex())) // it may have got more since the leader was asked
+		}
+		all = append(all, m.GetNode()+" "+lacks)
+	}
+	return strings.Join(all, ", ")
+}
+
+func (a *app) clusterAdd() *cobra.Command {
+	var nonvoter bool
+	c := &cobra.Command{
+		Use:   "add NODE ADDRESS",
+		Short: "Make a node a member of all shards' groups",
+		Long: `Makes a node a member of all shards' groups; ADDRESS is where the other nodes reach it, its --cluster-listen or
+--cluster-advertise. The node catches up by itself; 'queued cluster status' says how far it is. A node that
+is started with --cluster-join needs no such call.`,
+		Example: `  queued cluster add n4 n4.example:7073
+  queued cluster add n5 10.0.0.5:7073 --nonvoter`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return nil
+			}
+			return fmt.Errorf("'%s' takes two arguments, NODE and ADDRESS, and was given %d", c.CommandPath(), len(args))
+		},
+	}
+	c.Flags().BoolVar(&nonvoter, "nonvoter", false, "it only copies, and has no vote")
+	conn := a.changesCluster(c, clusterTimeout)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			_, err := api.AddMember(ctx, &adminpb.AddMemberRequest{Node: args[0], Address: args[1], Nonvoter: nonvoter})
+			return a.done(err, args[0], "added")
+		})
+	}
+	return c
+}
+
+// clusterTimeout is longer than other calls': each group changes in turn, and one may have to elect a leader first.
+const clusterTimeout = time.Minute
+
+// changesCluster gives a command the flags of a connection, with the timeout of a change.
+func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connection {
+	conn := a.connect(c, true, false)
+	conn.timeout = timeout
+	c.Flags().Lookup("timeout").DefValue = durationValue{&conn.timeout}.String()
+	return conn
+}
+
+// done prints that a change to a node was carried out, unless there is an error.
+func (a *app) done(err error, node, done string) error {
+	if err != nil {
+		return err
+	}
+	return a.print(members{{"node", node}, {"done", done}}, func(t *table) { t.row(node, done) })
+}
+
+// onMember is a command that does one thing to a member. If ask is not empty, it is asked whether to do it.
+func (a *app) onMember(c *cobra.Command, ask, done string, call func(ctx context.Context, api adminpb.AdminServiceClient, node string) error) *cobra.Command {
+	var yes bool
+	c.Use += " NODE"
+	c.Args = oneArg("NODE")
+	if ask != "" {
+		yesFlag(c, &yes)
+	}
+	conn := a.changesCluster(c, clusterTimeout)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if ask != "" {
+			if err := a.confirm(fmt.Sprintf(ask, args[0]), yes); err != nil {
+				return err
+			}
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			return a.done(call(ctx, api, args[0]), args[0], done)
+		})
+	}
+	return c
+}
+
+func (a *app) clusterRemove() *cobra.Command {
+	return a.onMember(&cobra.Command{
+		Use:   "remove",
+		Short: "Take a node out of the cluster",
+		Long: `Takes a node out of all shards' groups. What it leads gets another leader first. Its data folder stays and is
+of no use any more: stop it, and give it a new one before it joins again.`,
+		Example: `  queued cluster remove n3
+  queued cluster remove n3 --yes`,
+	}, "take node %s and its copy of all shards out of the cluster", "removed", func(ctx context.Context, api adminpb.AdminServiceClient, node string) error {
+		_, err := api.RemoveMember(ctx, &adminpb.RemoveMemberRequest{Node: node})
+		return err
+	})
+}
+
+func (a *app) clusterPromote() *cobra.Command {
+	return a.onMember(&cobra.Command{
+		Use:     "promote",
+		Short:   "Give a nonvoter a vote",
+		Example: `  queued cluster promote n5`,
+	}, "", "promoted", func(ctx context.Context, api adminpb.AdminServiceClient, node string) error {
+		_, err := api.PromoteMember(ctx, &adminpb.PromoteMemberRequest{Node: node})
+		return err
+	})
+}
+
+func (a *app) clusterDemote() *cobra.Command {
+	return a.onMember(&cobra.Command{
+		Use:     "demote",
+		Short:   "Take a node's vote; it goes on copying",
+		Example: `  queued cluster demote n3`,
+	}, "", "demoted", func(ctx context.Context, api adminpb.AdminServiceClient, node string) error {
+		_, err := api.DemoteMember(ctx, &adminpb.DemoteMemberRequest{Node: node})
+		return err
+	})
+}
+
+// shardFlag is a shard that may be left out, which means all.
+type shardFlag struct {
+	command *cobra.Command
+	number  uint32
+}
+
+func (f *shardFlag) define(c *cobra.Command, usage string) {
+	f.command = c
+	numberFlag(c.Flags(), &f.number, "shard", 0, usage)
+	c.Flags().Lookup("shard").DefValue = "" // it is not shard 0
+}
+
+// value is nil for all.
+func (f *shardFlag) value() *uint32 {
+	if !f.command.Flags().Changed("shard") {
+		return nil
+	}
+	return &f.number
+}
+
+func (f *shardFlag) words() string {
+	if f.value() == nil {
+		return "all shards"
+	}
+	return fmt.Sprintf("shard %d", f.number)
+}
+
+func (a *app) clusterTransfer() *cobra.Command {
+	var shard shardFlag
+	var to string
+	c := &cobra.Command{
+		Use:   "transfer",
+		Short: "Have another node lead",
+		Long: `Has another node lead one shard, or all. Without --to the node that leads gives the lead to any other voter, and
+without --shard too the node that is asked gives up all that it leads, as before it is stopped.`,
+		Example: `  queued cluster transfer --shard 0 --to n2
+  queued cluster transfer --to n2
+  queued cluster transfer --admin-server n1.example:7071`,
+		Args: noArgs,
+	}
+	shard.define(c, "the shard; all if left out")
+	c.Flags().StringVar(&to, "to", "", "the node that is to lead; any other voter if left out")
+	conn := a.changesCluster(c, clusterTimeout)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			if _, err := api.TransferLeadership(ctx, &adminpb.TransferLeadershipRequest{Shard: shard.value(), Node: to}); err != nil {
+				return err
+			}
+			return a.print(members{{"shard", shard.value()}, {"node", to}, {"done", "transferred"}}, func(t *table) {
+				t.row(shard.words(), "transferred to "+or(to, "another node"))
+			})
+		})
+	}
+	return c
+}
+
+// snapshotTimeout is long: the node flushes and copies what it holds of each shard.
+const snapshotTimeout = 10 * time.Minute
+
+func (a *app) clusterSnapshot() *cobra.Command {
+	var shard shardFlag
+	c := &cobra.Command{
+		Use:   "snapshot",
+		Short: "Have a node snapshot its shards and cut their logs",
+		Long: `Has the node that is asked snapshot its own copy of one shard, or of all, and cut the logs. Nodes do so by
+themselves every now and then. A snapshot is no backup: 'queued backup' makes one.`,
+		Example: `  queued cluster snapshot
+  queued cluster snapshot --shard 1 --admin-server n2.example:7071`,
+		Args: noArgs,
+	}
+	shard.define(c, "the shard; all if left out")
+	conn := a.changesCluster(c, snapshotTimeout)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			if _, err := api.TakeSnapshot(ctx, &adminpb.TakeSnapshotRequest{Shard: shard.value()}); err != nil {
+				return err
+			}
+			return a.print(members{{"shard", shard.value()}, {"done", "taken"}}, func(t *table) { t.row(shard.words(), "snapshot taken") })
+		})
+	}
+	return c
+}
