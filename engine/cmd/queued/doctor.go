@@ -20,7 +20,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Check the host, the configuration and the data folder",
 		Long: `Checks, before 'queued serve' with the same flags, environment and file or beside it: the configuration, the
 clock, limits on processors, memory and open files, the data folder, its file system, free space and the
-time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, the addresses.
+time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, the addresses; of a
+cluster's node also the secret, whether the other nodes are reached, and their clocks.
 
 The stores are read to the end and their counters checked, unless a server holds them; a server that is
 started meanwhile is refused. Each check says ok, warning or problem, and what to do. It ends with 1 if
@@ -43,7 +44,8 @@ there is a problem.`,
 			}
 			if loaded != nil {
 				in.Config, in.Warnings = loaded.Config, loaded.Warnings
-				in.ServerVersion = a.serverVersion(loaded.Config)
+				in.ServerVersion = askServer(a, loaded.Config, serverVersion)
+				in.Members = askServer(a, loaded.Config, adminAddresses)
 			}
 			return a.printFindings(doctor.Run(c.Context(), in))
 		},
@@ -52,26 +54,43 @@ there is a problem.`,
 	return c
 }
 
-// serverVersion asks a server with this configuration for its version, with the token that it keeps itself.
-func (a *app) serverVersion(c *config.Config) func(context.Context) (string, error) {
+// askServer returns a way to ask a server with this configuration, with the token that it keeps itself; nil where there is
+// none.
+func askServer[T any](a *app, c *config.Config, ask func(context.Context, adminpb.AdminServiceClient) (T, error)) func(context.Context) (T, error) {
 	if c.Node.Admin == "" {
 		return nil
 	}
-	return func(ctx context.Context) (version string, err error) {
+	return func(ctx context.Context) (answer T, err error) {
 		conn := &connection{app: a, adminServer: doctor.Local(c.Node.Admin), timeout: defaultTimeout, data: c.Node.DataDir}
 		if c.Node.TLS.CertFile != "" {
 			if conn.serverName, err = certifiedName(c.Node.TLS.CertFile, c.Node.TLS.KeyFile); err != nil {
-				return "", err
+				return answer, err
 			}
 			conn.tlsCA = c.Node.TLS.CertFile // it is the one that must answer
 		}
-		err = conn.withAdmin(ctx, func(ctx context.Context, api adminpb.AdminServiceClient) error {
-			out, err := api.GetStatus(ctx, &adminpb.GetStatusRequest{})
-			version = out.GetVersion()
+		err = conn.withAdmin(ctx, func(ctx context.Context, api adminpb.AdminServiceClient) (err error) {
+			answer, err = ask(ctx, api)
 			return err
 		})
-		return version, err
+		return answer, err
 	}
+}
+
+func serverVersion(ctx context.Context, api adminpb.AdminServiceClient) (string, error) {
+	out, err := api.GetStatus(ctx, &adminpb.GetStatusRequest{})
+	return out.GetVersion(), err
+}
+
+// adminAddresses are those of a cluster's nodes that have one.
+func adminAddresses(ctx context.Context, api adminpb.AdminServiceClient) (map[string]string, error) {
+	out, err := api.GetCluster(ctx, &adminpb.GetClusterRequest{})
+	addresses := map[string]string{}
+	for _, m := range out.GetMembers() {
+		if m.GetAdmin() != "" {
+			addresses[m.GetNode()] = m.GetAdmin()
+		}
+	}
+	return addresses, err
 }
 
 // certifiedName returns a name that a certificate is for.

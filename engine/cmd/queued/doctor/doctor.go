@@ -43,6 +43,9 @@ type Input struct {
 	Version string
 	// ServerVersion asks a server that runs for its version; nil when there is no way to ask.
 	ServerVersion func(ctx context.Context) (string, error)
+	// Members asks a server that runs for the admin addresses of its cluster's nodes, by id; nil when there is no way to
+	// ask.
+	Members func(ctx context.Context) (map[string]string, error)
 	// Host is where the checks look.
 	Host Host
 }
@@ -77,6 +80,7 @@ func Run(ctx context.Context, in Input) []Finding {
 	r.token(c)
 	r.certificates(in.Host, c.TLS)
 	answered := r.ports(ctx, c)
+	r.cluster(ctx, &in, answered)
 	r.version(ctx, &in, answered)
 	return r
 }

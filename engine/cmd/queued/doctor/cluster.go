@@ -1,0 +1,152 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pronybench/prony/engine/node"
+)
+
+// cluster checks what a node needs to be one of a cluster. What is answered tells that a server with this
+// configuration runs.
+func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
+	c := &in.Config.Node
+	if !c.Cluster.On() {
+		return
+	}
+	r.secret(c)
+	r.clusterPort(c.Cluster.Listen, answered)
+	r.peers(ctx, &c.Cluster)
+	if answered && in.Members != nil {
+		r.clocks(ctx, in)
+	}
+}
+
+func (r *report) secret(c *node.Config) {
+	const check = "cluster secret"
+	path := c.Cluster.SecretFile
+	if path == "" {
+		if c.TLS.ClientCAFile != "" {
+			r.add(check, OK, "none: the nodes show certificates", "")
+			return
+		}
+		r.add(check, Warning, "none: whoever can connect is taken for a node", "use --cluster-secret, or --tls-client-ca")
+		return
+	}
+	if _, err := node.ReadClusterSecret(path); err != nil {
+		r.add(check, Problem, err.Error(), "--cluster-secret names a file that is the same on all nodes")
+		return
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		r.add(check, Problem, fmt.Sprintf("%s can be read by others: its mode is %o", path, info.Mode().Perm()),
+			"chmod 600 "+path+", and give all nodes another secret if somebody may have read it")
+		return
+	}
+	r.add(check, OK, path+" is only this user's", "")
+}
+
+// clusterPort sees that the address is free, unless a server runs: who answers there can't be asked.
+func (r *report) clusterPort(address string, answered bool) {
+	const check = "cluster listen"
+	err := free(address)
+	switch {
+	case err == nil:
+		r.add(check, OK, address+" is free", "")
+	case errors.Is(err, syscall.EADDRINUSE) && answered:
+		r.add(check, OK, address+" is in use, as it is beside a server that runs", "")
+	default:
+		r.add(check, Problem, err.Error(), "stop what uses it, or choose another address with --cluster-listen")
+	}
+}
+
+// peers connects to the nodes that the configuration names, all at once.
+func (r *report) peers(ctx context.Context, c *node.Cluster) {
+	const check = "cluster peers"
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	type named struct{ name, address string }
+	var all []named
+	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
+		if id != c.Node {
+			all = append(all, named{id, c.Peers[id]})
+		}
+	}
+	for _, address := range c.Join {
+		all = append(all, named{"the node to join", address})
+	}
+	if len(all) == 0 {
+		r.add(check, OK, "none are named: at its first start this node is a cluster by itself, which others join", "")
+		return
+	}
+	errs := make([]error, len(all))
+	var dialing sync.WaitGroup
+	for i, p := range all {
+		dialing.Go(func() {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.address)
+			if err == nil {
+				err = conn.Close()
+			}
+			errs[i] = err
+		})
+	}
+	dialing.Wait()
+	for i, p := range all {
+		if errs[i] != nil {
+			r.add(check, Warning, fmt.Sprintf("%s can't be reached at %s: %v", p.name, p.address, errs[i]), "start it, or let connections through; shards are led only while most voters reach each other")
+			continue
+		}
+		r.add(check, OK, fmt.Sprintf("%s can be reached at %s", p.name, p.address), "")
+	}
+}
+
+// clocks compares this host's clock with those of the other nodes, as their admin listeners tell it: in whole seconds,
+// so that a small difference goes unseen, and what is reported is there.
+func (r *report) clocks(ctx context.Context, in *Input) {
+	const check = "cluster clocks"
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	members, err := in.Members(ctx)
+	if err != nil {
+		r.add(check, Warning, fmt.Sprintf("the server does not tell the other nodes: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		return
+	}
+	c := &in.Config.Node
+	for _, id := range slices.Sorted(maps.Keys(members)) {
+		if id == c.Cluster.Node {
+			continue
+		}
+		var date time.Time
+		before := in.Host.Now()
+		err := askHTTP(ctx, members[id], "/livez", c.TLS.CertFile != "", func(answer *http.Response, body string) bool {
+			var err error
+			date, err = http.ParseTime(answer.Header.Get("Date"))
+			return err == nil && isAlive(answer, body)
+		})
+		after := in.Host.Now()
+		if err != nil {
+			r.add(check, Warning, fmt.Sprintf("%s does not tell its time: %v", id, err), "compare the clocks by hand")
+			continue
+		}
+		// The node's clock showed date or up to a second more, at a time between before and after.
+		ahead, behind := date.Sub(after), before.Sub(date.Add(time.Second))
+		if apart := max(ahead, behind); apart > c.Cluster.ClockSkewMax {
+			word := "ahead of"
+			if behind > ahead {
+				word = "behind"
+			}
+			r.add(check, Problem, fmt.Sprintf("that of %s is at least %v %s this one's; leases hold with up to %v", id, apart.Round(time.Millisecond), word, c.Cluster.ClockSkewMax),
+				"set the clocks and keep them right, as chrony does")
+			continue
+		}
+		r.add(check, OK, fmt.Sprintf("that of %s agrees to within %v, as far as can be told", id, max(date.Add(time.Second).Sub(before), after.Sub(date)).Round(time.Millisecond)), "")
+	}
+}
