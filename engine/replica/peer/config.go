@@ -1,0 +1,131 @@
+package peer
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+)
+
+const (
+	// NodeMax is the length of the longest node id, in bytes.
+	NodeMax = 32
+	// SecretMin is the length of the shortest secret of a cluster, in bytes.
+	SecretMin = 32
+)
+
+// Config is what Listen needs. Listen keeps copies, but of the certificates.
+type Config struct {
+	// Node is this node's id: 1 to NodeMax bytes of a-z, 0-9 and "-".
+	Node string
+	// Listen is the host:port to listen on; the system chooses port 0.
+	Listen string
+	// Advertise is the host:port that others are told. Empty: the listener's address. Port 0: the listener's port.
+	Advertise string
+	// Peers says where this node reaches others, by their ids, whatever the cluster says. It may name this node too.
+	Peers map[string]string
+	// Secret is what all nodes of the cluster know: SecretMin bytes or more. Without one, whoever can connect is a node: of a
+	// certificate that TLS asks for, if it is on.
+	Secret []byte
+	// Server and Client turn TLS on, both or neither. Both sides of a connection must show certificates, whatever
+	// these say: Server needs its ClientCAs, Client a certificate. Without a ServerName in Client, a
+	// certificate must be for the host that was dialed.
+	Server, Client *tls.Config
+	// Log gets a line for each refused connection, within bounds. nil: none.
+	Log *slog.Logger
+}
+
+func (c Config) check() error {
+	if err := CheckNode(c.Node); err != nil {
+		return err
+	}
+	if n := len(c.Secret); n > 0 && n < SecretMin {
+		return fmt.Errorf("the cluster's secret has %d bytes: make it %d or more", n, SecretMin)
+	}
+	if (c.Server == nil) != (c.Client == nil) {
+		return errors.New("TLS between nodes: both sides need it, the server's or the client's configuration is missing")
+	}
+	if c.Server != nil && c.Server.GetConfigForClient == nil && c.Server.ClientCAs == nil {
+		return errors.New("TLS between nodes: the server's configuration names no authority of client certificates")
+	}
+	at := map[string]string{}
+	for _, node := range slices.Sorted(maps.Keys(c.Peers)) {
+		address := c.Peers[node]
+		if err := CheckNode(node); err != nil {
+			return fmt.Errorf("peers: %w", err)
+		}
+		if err := CheckAddress(address); err != nil {
+			return fmt.Errorf("peers: node %s: %w", node, err)
+		}
+		if other, ok := at[address]; ok {
+			return fmt.Errorf("peers: nodes %s and %s have one address, %s: each needs its own", other, node, address)
+		}
+		at[address] = node
+	}
+	return nil
+}
+
+// tls returns the configurations in use: what the nodes need is set, whatever was given.
+func (c Config) tls() (server, client *tls.Config) {
+	if c.Server == nil {
+		return nil, nil
+	}
+	server, client = c.Server.Clone(), c.Client.Clone()
+	server.MinVersion, client.MinVersion = tls.VersionTLS13, tls.VersionTLS13
+	server.ClientAuth = tls.RequireAndVerifyClientCert // checkState refuses what GetConfigForClient leaves open
+	server.NextProtos, client.NextProtos = nil, nil
+	return server, client
+}
+
+// advertise returns the address that others are told, of a listener at l.
+func (c Config) advertise(l net.Addr) (string, error) {
+	listening, ok := l.(*net.TCPAddr)
+	if !ok {
+		return "", fmt.Errorf("listen for peers on %s: that is not a TCP address", l)
+	}
+	if c.Advertise == "" {
+		if listening.IP.IsUnspecified() {
+			return "", fmt.Errorf("listen for peers on %s: others can't be told an address that means all interfaces: say the one to advertise", c.Listen)
+		}
+		return listening.String(), nil
+	}
+	host, port, err := net.SplitHostPort(c.Advertise)
+	if err == nil && port == "0" {
+		return net.JoinHostPort(host, strconv.Itoa(listening.Port)), nil
+	}
+	if err := CheckAddress(c.Advertise); err != nil {
+		return "", fmt.Errorf("advertise: %w", err)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return "", fmt.Errorf("advertise: address %q means all interfaces: name the host as others reach it", c.Advertise)
+	}
+	return c.Advertise, nil
+}
+
+// CheckNode says what is wrong with a node's id.
+func CheckNode(id string) error {
+	wrong := id == "" || len(id) > NodeMax
+	for _, b := range []byte(id) {
+		wrong = wrong || b != '-' && (b < 'a' || b > 'z') && (b < '0' || b > '9')
+	}
+	if wrong {
+		return fmt.Errorf("node id %q: an id is 1 to %d bytes of a-z, 0-9 and -", id, NodeMax)
+	}
+	return nil
+}
+
+// CheckAddress says what is wrong with an address at which a node is to be reached.
+func CheckAddress(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("address %q: %w: an address is host:port", address, err)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); host == "" || err != nil || n == 0 {
+		return fmt.Errorf("address %q: an address is host:port, with a host and a port from 1 to 65535", address)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// The addresses that ServerAddr returns carry the node that is meant: Raft's transport passes nothing else to Dial.
+const addressSeparator = "@"
+
+func joinAddress(node, address string) raft.ServerAddress {
+	return raft.ServerAddress(node + addressSeparator + address)
+}
+
+func splitAddress(a raft.ServerAddress) (node, address string) {
+	if node, address, ok := strings.Cut(string(a), addressSeparator); ok {
+		return node, address
+	}
+	return "", string(a)
+}
+
+// dial connects to a node, or to whichever is at the address. l is nil for calls.
+func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Conn, error) {
+	p := place{purpose: forCalls}
+	if l != nil {
+		p = l.place
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.ctx, cancel)()
+	c, err := m.connect(ctx, node, address, p, l)
+	if err == nil {
+		m.dialed.Add(1)
+		return c, nil
+	}
+	if m.ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", net.ErrClosed, err)
+	}
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		m.refused.Add(1)
+		m.problems.warn("a connection to a peer was refused", "error", err, "address", address, "node", node, "for", p.String())
+	}
+	if node == "" {
+		return nil, fmt.Errorf("dial the node at %s for %s: %w", address, p, err)
+	}
+	return nil, fmt.Errorf("dial node %s at %s for %s: %w", node, address, p, err)
+}
+
+func (m *Mux) connect(ctx context.Context, node, address string, p place, l *layer) (*conn, error) {
+	if node != "" {
+		if err := CheckNode(node); err != nil {
+			return nil, err
+		}
+	}
+	raw, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{Conn: raw, raw: raw, mux: m}
+	if err = m.keep(c); err == nil {
+		err = m.introduce(ctx, c, node, address, p)
+	}
+	if err == nil {
+		err = c.belong(c.node, l)
+	}
+	if err != nil {
+		return nil, errors.Join(err, ignoreClosed(c.abort()))
+	}
+	return c, nil
+}
+
+// introduce makes the handshake of an outgoing connection: until ctx ends, and in bounded time.
+func (m *Mux) introduce(ctx context.Context, c *conn, node, address string, p place) error {
+	ctx, cancel := context.WithTimeout(ctx, m.bounds.handshake)
+	defer cancel()
+	interrupted := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(interrupted)
+		_ = c.raw.SetDeadline(time.Unix(1, 0)) // a closed connection has no deadline, and needs none
+	})
+	err := m.speak(ctx, c, node, address, p)
+	if !stop() {
+		<-interrupted
+		if cause := context.Cause(ctx); err != nil && !isRefused(err) {
+			return fmt.Errorf("handshake: %w: %w", cause, err)
+		}
+		return fmt.Errorf("handshake: %w", context.Cause(ctx))
+	}
+	return err
+}
+
+func (m *Mux) speak(ctx context.Context, c *conn, node, address string, p place) error {
+	a := asker{mux: m, conn: c.raw, to: node, place: p}
+	if m.client != nil {
+		config := m.client
+		if config.ServerName == "" {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				return err
+			}
+			config = config.Clone()
+			config.ServerName = host
+		}
+		encrypted := tls.Client(c.raw, config)
+		if err := encrypted.HandshakeContext(ctx); err != nil {
+			return fmt.Errorf("TLS handshake: %w: both nodes need TLS, and certificates that the other's authority signed", err)
+		}
+		var err error
+		if a.binding, err = bind(encrypted.ConnectionState()); err != nil {
+			return err
+		}
+		a.conn, c.Conn = encrypted, encrypted
+	}
+	var err error
+	c.node, err = a.run()
+	return err
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

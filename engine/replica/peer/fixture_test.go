@@ -1,0 +1,148 @@
+package peer
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds what a test waits for: never reached unless something is broken.
+const patience = 30 * time.Second
+
+var secret = bytes.Repeat([]byte("s3cret! "), 4)
+
+// journal is a log that tests read.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+// station is a mux with its log.
+type station struct {
+	*Mux
+
+	t   *testing.T
+	log *journal
+}
+
+// start listens on a free port.
+func start(t *testing.T, node string, change ...func(*Config, *bounds)) *station {
+	t.Helper()
+	j := &journal{}
+	c := Config{Node: node, Listen: "127.0.0.1:0", Secret: secret, Log: slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	b := defaults
+	for _, f := range change {
+		f(&c, &b)
+	}
+	m, err := listen(c, b)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	return &station{Mux: m, t: t, log: j}
+}
+
+// to is the address of a station for Dial, with its id.
+func (s *station) to() raft.ServerAddress { return joinAddress(s.node, s.Addr()) }
+
+// logs waits until the log has all of some texts.
+func (s *station) logs(texts ...string) {
+	s.t.Helper()
+	for _, text := range texts {
+		require.Eventually(s.t, func() bool { return bytes.Contains([]byte(s.log.String()), []byte(text)) }, patience, time.Millisecond, text)
+	}
+}
+
+// refused waits until so many handshakes were refused.
+func (s *station) refusals(n uint64) {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool { return s.Counters().Refused == n }, patience, time.Millisecond)
+}
+
+// accept accepts one connection.
+func accept(t *testing.T, l net.Listener) net.Conn {
+	t.Helper()
+	type result struct {
+		c   net.Conn
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		c, err := l.Accept()
+		done <- result{c, err}
+	}()
+	select {
+	case r := <-done:
+		require.NoError(t, r.err)
+		return r.c
+	case <-time.After(patience):
+		require.FailNow(t, "nothing was accepted")
+		return nil
+	}
+}
+
+// exchange checks that what one side writes the other reads, both ways.
+func exchange(t *testing.T, a, b net.Conn) {
+	t.Helper()
+	for _, pair := range [][2]net.Conn{{a, b}, {b, a}} {
+		require.NoError(t, pair[1].SetReadDeadline(time.Now().Add(patience)))
+		_, err := pair[0].Write([]byte("hello"))
+		require.NoError(t, err)
+		got := make([]byte, 5)
+		_, err = io.ReadFull(pair[1], got)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(got))
+	}
+}
+
+// ended checks that a connection was closed by the other side.
+func ended(t *testing.T, c net.Conn) {
+	t.Helper()
+	require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+	_, err := io.Copy(io.Discard, c)
+	timeout := net.Error(nil)
+	require.False(t, asTimeout(err, &timeout), "the connection stays open")
+}
+
+func asTimeout(err error, as *net.Error) bool {
+	e, ok := err.(net.Error) //nolint:errorlint // of a connection, as it is
+	*as = e
+	return ok && e.Timeout()
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// raw connects without a handshake.
+func (s *station) raw() net.Conn {
+	s.t.Helper()
+	c, err := net.Dial("tcp", s.Addr())
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = c.Close() })
+	return c
+}

@@ -1,0 +1,218 @@
+// Package peer connects the nodes of a cluster: one TCP listener per node carries the Raft traffic of all groups and the
+// calls that nodes make to each other. Each connection says first who dials, whom it means to reach and what for, and
+// proves that it belongs to the cluster; after that its bytes are its user's.
+package peer
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const keepAlive = 15 * time.Second // of TCP
+
+// bounds are what a Mux keeps to. Tests have smaller ones.
+type bounds struct {
+	handshake  time.Duration // of a whole handshake, TLS included
+	handshakes int           // under way at once at the listener; who comes then is closed
+	handoff    time.Duration // within which a connection must be accepted by those whom it is for
+	handoffs   int64         // connections that wait for that, of one group
+	conns      int           // open at once, dialed and accepted
+}
+
+var defaults = bounds{handshake: 5 * time.Second, handshakes: 128, handoff: 5 * time.Second, handoffs: 64, conns: 16_384}
+
+// Counters are what a Mux did since it began.
+type Counters struct {
+	Accepted uint64 // incoming connections whose handshake succeeded
+	Dialed   uint64 // outgoing ones
+	Refused  uint64 // handshakes that failed here or at the other side, and connections beyond a bound
+	Open     uint64 // connections that are open now
+}
+
+// Mux is the listener of a node and dials other nodes. Its methods are safe for concurrent use.
+type Mux struct {
+	bounds    bounds
+	node      string
+	instance  instance
+	secret    []byte
+	server    *tls.Config // nil: without TLS
+	client    *tls.Config
+	peers     map[string]string // never changed
+	listener  net.Listener
+	advertise addr
+	log       *slog.Logger
+	problems  lines
+	slots     chan struct{} // one for each handshake under way at the listener
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	running sync.WaitGroup // the goroutines of the listener
+	closed  sync.Once
+
+	accepted, dialed, refused atomic.Uint64
+
+	mu      sync.Mutex // guards what follows
+	layers  map[place]*layer
+	members map[string]string
+	conns   map[*conn]struct{}
+}
+
+// Listen begins to listen where c says. Connections for a group, or calls, are refused until Group, or Calls, is called.
+func Listen(c Config) (*Mux, error) { return listen(c, defaults) }
+
+func listen(c Config, b bounds) (*Mux, error) {
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{KeepAlive: keepAlive}).Listen(context.Background(), "tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen for peers: %w", err)
+	}
+	advertise, err := c.advertise(l.Addr())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	m := &Mux{
+		bounds: b, node: c.Node, secret: slices.Clone(c.Secret), peers: maps.Clone(c.Peers), listener: l, advertise: addr(advertise), log: c.Log,
+		slots: make(chan struct{}, b.handshakes), layers: map[place]*layer{}, conns: map[*conn]struct{}{},
+	}
+	if m.log == nil {
+		m.log = slog.New(slog.DiscardHandler)
+	}
+	m.problems.log = m.log
+	m.server, m.client = c.tls()
+	_, _ = rand.Read(m.instance[:]) // it never fails: it ends the process instead
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.running.Go(m.accept)
+	return m, nil
+}
+
+// Addr returns the address that this node tells the others: host:port.
+func (m *Mux) Addr() string { return string(m.advertise) }
+
+// Counters returns what was done up to now.
+func (m *Mux) Counters() Counters {
+	m.mu.Lock()
+	open := len(m.conns)
+	m.mu.Unlock()
+	return Counters{Accepted: m.accepted.Load(), Dialed: m.dialed.Load(), Refused: m.refused.Load(), Open: uint64(open)}
+}
+
+// Close stops listening, ends dials and handshakes under way, and closes every connection that was made, those in use too.
+func (m *Mux) Close() error {
+	var err error
+	m.closed.Do(func() {
+		m.cancel()
+		err = m.listener.Close()
+		m.mu.Lock()
+		layers := slices.Collect(maps.Values(m.layers))
+		m.mu.Unlock()
+		for _, l := range layers {
+			l.shut()
+		}
+		m.closeConns(func(*conn) bool { return true })
+		m.running.Wait()
+	})
+	return err
+}
+
+// Group returns the stream layer of a group. Until it is closed, each call for the same group returns the same one.
+// Closing it closes the group's connections, dialed and accepted.
+func (m *Mux) Group(n uint16) raft.StreamLayer {
+	return m.layer(place{purpose: forGroup, group: n})
+}
+
+// Calls returns the listener that accepts the connections of other nodes for calls. Closing it leaves the connections
+// that it accepted to those who accepted them.
+func (m *Mux) Calls() net.Listener { return m.layer(place{purpose: forCalls}) }
+
+func (m *Mux) layer(p place) *layer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l := m.layers[p]; l != nil {
+		return l
+	}
+	l := &layer{mux: m, place: p, incoming: make(chan *conn), closed: make(chan struct{})}
+	if m.ctx.Err() != nil {
+		close(l.closed)
+		return l
+	}
+	m.layers[p] = l
+	return l
+}
+
+// find returns the layer that connections for p are for, or nil.
+func (m *Mux) find(p place) *layer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.layers[p]
+}
+
+// SetMembers tells the addresses of the nodes that the Raft configurations of the groups name, in place of what an earlier
+// call told. ServerAddr and DialCalls find them where Config.Peers says nothing.
+func (m *Mux) SetMembers(addresses map[string]string) {
+	addresses = maps.Clone(addresses)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.members = addresses
+}
+
+// address returns where a node is reached: what Config.Peers says, else told, else what SetMembers said, else "".
+func (m *Mux) address(node, told string) string {
+	if a := m.peers[node]; a != "" {
+		return a
+	}
+	if told != "" {
+		return told
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.members[node]
+}
+
+// keep makes a connection one that Close closes.
+func (m *Mux) keep(c *conn) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.ctx.Err() != nil:
+		return net.ErrClosed
+	case len(m.conns) >= m.bounds.conns:
+		return fmt.Errorf("%d connections are open, which is the most: close some", m.bounds.conns)
+	}
+	m.conns[c] = struct{}{}
+	return nil
+}
+
+func (m *Mux) forget(c *conn) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.conns, c)
+}
+
+// closeConns closes the connections for which which says so.
+func (m *Mux) closeConns(which func(*conn) bool) {
+	m.mu.Lock()
+	var chosen []*conn
+	for c := range m.conns {
+		if which(c) {
+			chosen = append(chosen, c)
+		}
+	}
+	m.mu.Unlock()
+	for _, c := range chosen {
+		_ = c.abort() // nobody reads its error
+	}
+}

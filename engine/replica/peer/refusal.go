@@ -1,0 +1,54 @@
+package peer
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code says why a handshake was refused. Its numbers are on the wire.
+type Code byte
+
+// The codes.
+const (
+	accepted      Code = 0
+	CodeMalformed Code = 1 // the handshake is none
+	CodeVersion   Code = 2 // of another version of the handshake
+	CodeSecret    Code = 3 // one side has a secret and the other none, or they differ
+	CodeNode      Code = 4 // another node is meant
+	CodeDuplicate Code = 5 // another process has the dialer's node id
+	CodePlace     Code = 6 // the node does not have this group, or takes no calls
+)
+
+var codeNames = [...]string{"accepted", "malformed", "version", "secret", "node", "duplicate", "place"}
+
+func (c Code) String() string {
+	if int(c) < len(codeNames) {
+		return codeNames[c]
+	}
+	return fmt.Sprintf("code %d", byte(c))
+}
+
+// RefusedError says that a handshake was refused: by this side, or by the other one.
+type RefusedError struct {
+	Code   Code
+	Reason string // in English, for a log
+	Remote bool   // the other side refused
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	if e.Remote {
+		return fmt.Sprintf("the other side refused (%s): %s", e.Code, e.Reason)
+	}
+	return fmt.Sprintf("refused (%s): %s", e.Code, e.Reason)
+}
+
+func isRefused(err error) bool {
+	refused := (*RefusedError)(nil)
+	return errors.As(err, &refused)
+}
+
+func refuse(code Code, format string, about ...any) *RefusedError {
+	reason := fmt.Sprintf(format, about...)
+	return &RefusedError{Code: code, Reason: reason[:min(len(reason), reasonMax)]}
+}
