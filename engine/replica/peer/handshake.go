@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 	"time"
 )
 
@@ -149,17 +150,14 @@ func (a answerer) refuse(r *RefusedError, said []byte) error {
 	}
 	// To close while there is something to be read would take the verdict back from a dialer that did not read it yet.
 	closer, ok := a.conn.(interface{ CloseWrite() error })
-	if ok && closer.CloseWrite() == nil && a.conn.SetReadDeadline(earlier(a.deadline, time.Now().Add(lingerTimeout))) == nil {
+	if ok && closer.CloseWrite() == nil && a.conn.SetReadDeadline(earlier(a.deadline, time.Now().Add(a.mux.bounds.linger))) == nil {
 		_, _ = io.Copy(io.Discard, io.LimitReader(a.conn, lingerBytes)) // the refusal counts
 	}
 	return r
 }
 
-// How long, and for how many bytes, a refused dialer is listened to.
-const (
-	lingerTimeout = time.Second
-	lingerBytes   = 512
-)
+// lingerBytes is how much a refused dialer may still have sent.
+const lingerBytes = 512
 
 func earlier(a, b time.Time) time.Time {
 	if a.Before(b) {
@@ -185,6 +183,9 @@ func (a asker) run() (node string, err error) {
 		return "", fmt.Errorf("begin the handshake: %w", err)
 	}
 	second, err := readFrame(a.conn)
+	if errors.Is(err, errNothingSaid) || errors.Is(err, syscall.ECONNRESET) {
+		return "", errNoAnswer
+	}
 	if err != nil {
 		return "", err
 	}

@@ -77,7 +77,9 @@ func (l *layer) Accept() (net.Conn, error) {
 	}
 }
 
-func (l *layer) closedError() error { return fmt.Errorf("listener of peers for %s: %w", l.place, net.ErrClosed) }
+func (l *layer) closedError() error {
+	return fmt.Errorf("listener of peers for %s: %w", l.place, net.ErrClosed)
+}
 
 // Close implements net.Listener.
 func (l *layer) Close() error {

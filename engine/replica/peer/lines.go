@@ -16,9 +16,9 @@ const (
 type lines struct {
 	log *slog.Logger
 
-	mu    sync.Mutex // guards what follows
-	since time.Time
-	said  int
+	mu     sync.Mutex // guards what follows
+	since  time.Time
+	said   int
 	unsaid int
 }
 

@@ -58,6 +58,7 @@ type (
 // Errors about frames.
 var (
 	errNothingSaid = errors.New("it was closed before the handshake began")
+	errNoAnswer    = errors.New("the other side closed the connection without an answer: its log says why; it may be stopping, have TLS on, or be no node")
 	errNotPeer     = errors.New("what it says is no handshake of a peer")
 	errMalformed   = errors.New("the handshake is malformed")
 )

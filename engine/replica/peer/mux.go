@@ -26,12 +26,13 @@ const keepAlive = 15 * time.Second // of TCP
 type bounds struct {
 	handshake  time.Duration // of a whole handshake, TLS included
 	handshakes int           // under way at once at the listener; who comes then is closed
+	linger     time.Duration // how long a refused dialer may take to read why
 	handoff    time.Duration // within which a connection must be accepted by those whom it is for
 	handoffs   int64         // connections that wait for that, of one group
 	conns      int           // open at once, dialed and accepted
 }
 
-var defaults = bounds{handshake: 5 * time.Second, handshakes: 128, handoff: 5 * time.Second, handoffs: 64, conns: 16_384}
+var defaults = bounds{handshake: 5 * time.Second, handshakes: 128, linger: time.Second, handoff: 5 * time.Second, handoffs: 64, conns: 16_384}
 
 // Counters are what a Mux did since it began.
 type Counters struct {

@@ -60,11 +60,14 @@ func TestWhatFollowsTheHandshakeAtOnceIsNotLost(t *testing.T) {
 
 // TestNoDeadlineOfTheHandshakeRemains waits for longer than a handshake may take.
 func TestNoDeadlineOfTheHandshakeRemains(t *testing.T) {
-	short := func(_ *Config, b *bounds) { b.handshake = 200 * time.Millisecond }
-	a, b := start(t, "n1"), start(t, "n2", short)
+	a, b := start(t, "n1"), start(t, "n2", func(_ *Config, b *bounds) { b.handshake = 50 * time.Millisecond })
 	l := b.Group(0)
-	out, err := a.Group(0).Dial(b.to(), patience)
-	require.NoError(t, err)
+	var out net.Conn
+	require.Eventually(t, func() (ok bool) { // a busy host may take longer than the bound
+		var err error
+		out, err = a.Group(0).Dial(b.to(), patience)
+		return err == nil
+	}, patience, time.Millisecond)
 	in := accept(t, l)
 	// A dialer that says nothing is closed at its bound, which is after that of the connection in use.
 	ended(t, b.raw())

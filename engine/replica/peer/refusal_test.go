@@ -77,7 +77,7 @@ func TestADialerWithoutTheNameOfANode(t *testing.T) {
 
 // TestOthersThanPeers sends what is no handshake.
 func TestOthersThanPeers(t *testing.T) {
-	b := start(t, "n2")
+	b := start(t, "n2", func(_ *Config, b *bounds) { b.linger = time.Millisecond })
 	good := hello{flags: flagSecret, place: place{purpose: forCalls}, from: "n1", to: "n2"}
 	next := good.frame()
 	next.raw[4] = version + 1
@@ -242,7 +242,7 @@ func TestAListenerMustProveItself(t *testing.T) {
 			f.raw[4] = 9
 			send(t, c, f)
 		}, "refused (code 77): too old"},
-		"nothing": {func(*testing.T, net.Conn) {}, "closed before the handshake"},
+		"nothing": {func(*testing.T, net.Conn) {}, "closed the connection without an answer"},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -310,7 +310,7 @@ func TestARelayedHandshakeNamesWhoIsMeant(t *testing.T) {
 
 // TestAnOldHandshakeCantBePlayedAgain records one that succeeded.
 func TestAnOldHandshakeCantBePlayedAgain(t *testing.T) {
-	a, b := start(t, "n1"), start(t, "n2")
+	a, b := start(t, "n1"), start(t, "n2", func(_ *Config, b *bounds) { b.linger = time.Millisecond })
 	calls := b.Calls()
 	tape := &recorder{}
 	relay, err := net.Listen("tcp", "127.0.0.1:0")
