@@ -3,6 +3,7 @@ package disk
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -14,6 +15,8 @@ type failStopFS struct {
 	vfs.FS
 	dir    string
 	failed func(problem string)
+
+	logSyncs atomic.Uint64 // fsyncs of the write-ahead log's files
 }
 
 // check passes an error on, after the process should have ended with it.
@@ -81,9 +84,16 @@ func (f *failStopFile) WriteAt(b []byte, at int64) (int, error) {
 	return n, f.fs.check("write", f.name, err)
 }
 
-func (f *failStopFile) Sync() error { return f.fs.check("fsync", f.name, f.File.Sync()) }
+func (f *failStopFile) Sync() error { return f.synced(f.File.Sync()) }
 
-func (f *failStopFile) SyncData() error { return f.fs.check("fsync", f.name, f.File.SyncData()) }
+func (f *failStopFile) SyncData() error { return f.synced(f.File.SyncData()) }
+
+func (f *failStopFile) synced(err error) error {
+	if strings.HasSuffix(f.name, walSuffix) {
+		f.fs.logSyncs.Add(1)
+	}
+	return f.fs.check("fsync", f.name, err)
+}
 
 func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {
 	fullSync, err = f.File.SyncTo(length)

@@ -11,16 +11,17 @@ import (
 // process, and a commit with pebble.Sync waits for what the durability says. It is safe for concurrent use.
 type Files struct {
 	vfs.FS
+	failStop *failStopFS
 	deferred *deferredSync // nil under Sync
 }
 
 // Guard returns the files of the store in a folder of a file system. The interval is that of Interval, with 0 for
 // DefaultSyncInterval. Close them after the Pebble.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
-	fs = &failStopFS{FS: fs, dir: dir, failed: log.Stop}
+	failStop := &failStopFS{FS: fs, dir: dir, failed: log.Stop}
 	switch d {
 	case Sync:
-		return &Files{FS: fs}, nil
+		return &Files{FS: failStop, failStop: failStop}, nil
 	case Interval:
 		if interval == 0 {
 			interval = DefaultSyncInterval
@@ -31,7 +32,7 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 		return nil, fmt.Errorf("durability %q is not one of %q, %q, %q", d, Sync, Interval, None)
 	}
 	deferred := newDeferredSync(interval)
-	return &Files{FS: &walFS{FS: fs, deferred: deferred}, deferred: deferred}, nil
+	return &Files{FS: &walFS{FS: failStop, deferred: deferred}, failStop: failStop, deferred: deferred}, nil
 }
 
 // Unwrap returns what the files are on.
@@ -45,6 +46,9 @@ func (f *Files) SyncLog() error {
 	}
 	return f.deferred.syncAll()
 }
+
+// LogSyncs is how many fsyncs of the store's log the file system was asked for.
+func (f *Files) LogSyncs() uint64 { return f.failStop.logSyncs.Load() }
 
 // Close ends the fsyncs in the background, and returns the error of one that failed.
 func (f *Files) Close() error {

@@ -1,0 +1,215 @@
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/hashicorp/raft"
+)
+
+// Group is the log and the stable store of one Raft group. It is safe for concurrent use: Raft appends to a log and
+// truncates it from two goroutines, and reads it from others.
+type Group struct {
+	store   *Store
+	n       uint16
+	writing sync.Mutex             // one change of the log at a time; held until it is stored
+	bounds  atomic.Pointer[bounds] // what the log holds; changed with writing held, when the change is stored
+}
+
+// bounds are the first and the last index of a log without gaps; both 0 when it is empty.
+type bounds struct{ first, last uint64 }
+
+func (b *bounds) empty() bool { return b.last == 0 }
+
+var (
+	_ raft.LogStore          = (*Group)(nil)
+	_ raft.MonotonicLogStore = (*Group)(nil)
+	_ raft.StableStore       = (*Group)(nil)
+)
+
+// readBounds finds the bounds, with an iterator over the whole store, and reads the last entry: a format that is not
+// known is found when the store is opened.
+func (g *Group) readBounds(it *pebble.Iterator) error {
+	b := &bounds{}
+	g.bounds.Store(b)
+	own := prefix(g.n, kindEntry)
+	if !it.SeekGE(entryKey(g.n, 0)) || !bytes.HasPrefix(it.Key(), own) {
+		return it.Error()
+	}
+	var err error
+	if b.first, err = parseEntryKey(it.Key()); err != nil {
+		return err
+	}
+	if !it.SeekLT(entriesEnd(g.n)) {
+		return fmt.Errorf("find the last entry: %w", it.Error())
+	}
+	if b.last, err = parseEntryKey(it.Key()); err != nil {
+		return err
+	}
+	v, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	if err := readEntry(v, b.last, new(raft.Log)); err != nil {
+		return fmt.Errorf("entry %d: %w", b.last, err)
+	}
+	return nil
+}
+
+// IsMonotonic implements raft.MonotonicLogStore: a log has no gaps, and Raft empties it after it restored a snapshot.
+func (g *Group) IsMonotonic() bool { return true }
+
+// FirstIndex implements raft.LogStore: 0 for an empty log. It reads memory.
+func (g *Group) FirstIndex() (uint64, error) { return g.bounds.Load().first, nil }
+
+// LastIndex implements raft.LogStore: 0 for an empty log. It reads memory.
+func (g *Group) LastIndex() (uint64, error) { return g.bounds.Load().last, nil }
+
+// GetLog implements raft.LogStore. The error is raft.ErrLogNotFound when the log does not hold the index.
+func (g *Group) GetLog(index uint64, log *raft.Log) error {
+	if b := g.bounds.Load(); b.empty() || index < b.first || index > b.last {
+		return raft.ErrLogNotFound
+	}
+	return g.store.use(func() error {
+		v, found, err := g.store.get(entryKey(g.n, index))
+		if err == nil && !found { // it was deleted meanwhile
+			return raft.ErrLogNotFound
+		}
+		if err == nil {
+			err = readEntry(v, index, log)
+		}
+		if err != nil {
+			return fmt.Errorf("read entry %d of group %d: %w", index, g.n, err)
+		}
+		return nil
+	})
+}
+
+// StoreLog implements raft.LogStore.
+func (g *Group) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
+
+// StoreLogs implements raft.LogStore. It returns when the entries are as durable as the store's mode says; after a crash
+// during the call some first ones of them may be there. Their indexes follow each other. An index that the log holds
+// is refused. The log goes on after its last index; where the entries begin later than that, as they do after a
+// snapshot that this log's end did not reach, what it held before is deleted with the same commit.
+func (g *Group) StoreLogs(logs []*raft.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	began := time.Now()
+	err := g.store.use(func() error {
+		g.writing.Lock()
+		defer g.writing.Unlock()
+		for rest := logs; len(rest) > 0; {
+			n, size := commitOf(rest)
+			if err := g.append(rest[:n], size); err != nil {
+				return fmt.Errorf("append entries %d to %d to the log of group %d: %w", logs[0].Index, logs[len(logs)-1].Index, g.n, err)
+			}
+			rest = rest[n:]
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	took := time.Since(began)
+	g.store.count.appends.Add(1)
+	g.store.count.appendNs.Add(uint64(took))
+	g.store.appended(took)
+	return nil
+}
+
+// commitOf says how many of the entries go into one commit, at least one, and how many bytes they are.
+func commitOf(logs []*raft.Log) (n, size int) {
+	for _, l := range logs {
+		more := entryKeyLen + entryLen(l)
+		if n > 0 && size+more > batchBytesMax {
+			break
+		}
+		n, size = n+1, size+more
+	}
+	return n, size
+}
+
+// entryOverhead bounds what Pebble's batch adds to a key and a value.
+const entryOverhead = 16
+
+func (g *Group) append(logs []*raft.Log, size int) error {
+	was := g.bounds.Load()
+	now := bounds{first: was.first, last: logs[len(logs)-1].Index}
+	if first := logs[0].Index; was.empty() || first > was.last+1 {
+		now.first = first
+	} else if first <= was.last {
+		return fmt.Errorf("the log holds %d to %d already", was.first, was.last)
+	}
+	for i, l := range logs {
+		if want := logs[0].Index + uint64(i); l.Index == 0 || l.Index != want {
+			return fmt.Errorf("an entry has index %d where %d is next", l.Index, max(want, 1))
+		}
+	}
+	b := g.store.db.NewBatchWithSize(size + len(logs)*entryOverhead + 64)
+	if !was.empty() && now.first != was.first {
+		if err := b.DeleteRange(entryKey(g.n, was.first), entryEnd(g.n, was.last), nil); err != nil {
+			return err
+		}
+	}
+	for _, l := range logs {
+		op := b.SetDeferred(entryKeyLen, entryLen(l))
+		putEntryKey(op.Key, g.n, l.Index)
+		putEntry(op.Value, l)
+		if err := op.Finish(); err != nil {
+			return err
+		}
+	}
+	if err := g.store.commit(b); err != nil {
+		return err
+	}
+	g.bounds.Store(&now)
+	g.store.count.entries.Add(uint64(len(logs)))
+	g.store.count.bytes.Add(uint64(size))
+	return nil
+}
+
+// DeleteRange implements raft.LogStore: it deletes the entries from first to last, both included, of those that are
+// there. Those must be at the beginning of the log or at its end: what is left has no gap.
+func (g *Group) DeleteRange(first, last uint64) error {
+	return g.store.use(func() error {
+		g.writing.Lock()
+		defer g.writing.Unlock()
+		if err := g.deleteRange(first, last); err != nil {
+			return fmt.Errorf("delete entries %d to %d from the log of group %d: %w", first, last, g.n, err)
+		}
+		return nil
+	})
+}
+
+func (g *Group) deleteRange(first, last uint64) error {
+	was := *g.bounds.Load()
+	if was.empty() || last < was.first || first > was.last || first > last {
+		return nil
+	}
+	now := was
+	switch {
+	case first <= was.first && last >= was.last:
+		now = bounds{}
+	case first <= was.first:
+		now.first = last + 1
+	case last >= was.last:
+		now.last = first - 1
+	default:
+		return fmt.Errorf("it holds %d to %d: that would leave a gap", was.first, was.last)
+	}
+	b := g.store.db.NewBatch()
+	if err := b.DeleteRange(entryKey(g.n, max(first, was.first)), entryEnd(g.n, min(last, was.last)), nil); err != nil {
+		return err
+	}
+	if err := g.store.commit(b); err != nil {
+		return err
+	}
+	g.bounds.Store(&now)
+	return nil
+}

@@ -1,0 +1,51 @@
+package logs
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// The keyspace. Integers are big-endian, so that keys sort as their fields do.
+//
+//	group:2 e index:8   entry of the group's log
+//	group:2 n name      number of the stable store: terms
+//	group:2 s name      text of the stable store: whom the node voted for
+const (
+	kindEntry  = 'e'
+	kindNumber = 'n'
+	kindText   = 's'
+
+	prefixLen   = 2 + 1
+	entryKeyLen = prefixLen + 8
+)
+
+func prefix(group uint16, kind byte) []byte {
+	return append(binary.BigEndian.AppendUint16(make([]byte, 0, entryKeyLen+1), group), kind)
+}
+
+func entryKey(group uint16, index uint64) []byte {
+	return binary.BigEndian.AppendUint64(prefix(group, kindEntry), index)
+}
+
+func putEntryKey(k []byte, group uint16, index uint64) {
+	binary.BigEndian.PutUint16(k, group)
+	k[2] = kindEntry
+	binary.BigEndian.PutUint64(k[prefixLen:], index)
+}
+
+// entryEnd is the first key after that of an index.
+func entryEnd(group uint16, index uint64) []byte { return append(entryKey(group, index), 0) }
+
+// entriesEnd is the first key after those of a group's entries.
+func entriesEnd(group uint16) []byte { return prefix(group, kindEntry+1) }
+
+func stableKey(group uint16, kind byte, name []byte) []byte {
+	return append(prefix(group, kind), name...)
+}
+
+func parseEntryKey(k []byte) (index uint64, err error) {
+	if len(k) != entryKeyLen {
+		return 0, fmt.Errorf("the key %x of an entry has %d bytes, not %d", k, len(k), entryKeyLen)
+	}
+	return binary.BigEndian.Uint64(k[prefixLen:]), nil
+}

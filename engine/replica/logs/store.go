@@ -1,0 +1,269 @@
+// Package logs keeps the Raft logs and the stable stores of all groups of a node in one Pebble, so that one fsync serves
+// them all. See keys.go for the layout and storage/disk for what durability means.
+package logs
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+// Options say how the logs are opened.
+type Options struct {
+	// Durability is when appended entries count as stored. Terms and votes are on the disk in every mode: a node
+	// that forgot its vote could vote twice in a term.
+	Durability   storage.Durability
+	SyncInterval time.Duration // with Interval; 0 means storage.DefaultSyncInterval
+	FS           vfs.FS        // nil: the operating system's
+	Log          *slog.Logger  // nil: none
+	// Fatal is called, with what happened, when the store can't go on: a write or fsync failed. It must not return
+	// to the caller in a server; nil means log and exit with status 1.
+	Fatal func(problem string)
+	// MemTableBytes is the size of a memtable, of which there are up to two; 0 means DefaultMemTableBytes.
+	MemTableBytes uint64
+	// Appended is called after each StoreLogs that did not fail, with how long it took; nil: nobody. It must not block.
+	Appended func(took time.Duration)
+}
+
+const (
+	// DefaultMemTableBytes decides how much of the logs is written a second time: what Raft has truncated when its
+	// memtable is full never reaches a table.
+	DefaultMemTableBytes = 64 << 20
+
+	memTablesStop = 2
+	// cacheBytes is small: Raft reads recent entries, which its own cache or a memtable has.
+	cacheBytes = 8 << 20
+	// walBytesPerSync is how much of the log the system may put off writing.
+	walBytesPerSync = 1 << 20
+	// flushDelay is how long after a truncation the tables' space may still be taken on a node where little happens.
+	// On a busy one a memtable is full before.
+	flushDelay = 10 * time.Second
+	// batchBytesMax is where the entries of one StoreLogs are divided into several commits. It bounds the memory.
+	batchBytesMax = 16 << 20
+)
+
+// ErrClosed says that the store was closed.
+var ErrClosed = errors.New("the Raft logs are closed")
+
+// Store is the logs of all groups. It is safe for concurrent use.
+type Store struct {
+	db       *pebble.DB
+	fs       vfs.FS      // below what durability does with the log
+	files    *disk.Files // on fs
+	dir      string
+	appended func(took time.Duration)
+	failed   atomic.Pointer[error] // of a commit: what the disk holds is not known any more
+	count    counters
+
+	inUse  sync.RWMutex // read: a call; written: closing
+	closed bool
+
+	opening sync.Mutex // guards groups
+	groups  map[uint16]*Group
+}
+
+type counters struct {
+	entries, bytes, appends, appendNs atomic.Uint64
+}
+
+// Counters are what was stored since the store was opened.
+type Counters struct {
+	Entries  uint64 // entries appended
+	Bytes    uint64 // their records, with keys
+	Appends  uint64 // calls of StoreLogs
+	AppendNs uint64 // how long they took together
+	Syncs    uint64 // fsyncs of Pebble's log that reached the file system, of all groups
+}
+
+// Open opens the logs in a folder, which it makes if need be. One process at a time may hold it.
+func Open(dir string, o Options) (*Store, error) {
+	s := &Store{fs: o.FS, dir: dir, appended: o.Appended, groups: map[uint16]*Group{}}
+	if s.fs == nil {
+		s.fs = vfs.Default
+	}
+	if o.MemTableBytes == 0 {
+		o.MemTableBytes = DefaultMemTableBytes
+	}
+	if s.appended == nil {
+		s.appended = func(time.Duration) {}
+	}
+	if err := s.open(o); err != nil {
+		return nil, fmt.Errorf("open the Raft logs in %s: %w", dir, err)
+	}
+	return s, nil
+}
+
+func (s *Store) open(o Options) error {
+	logger := disk.NewLog(o.Log, o.Fatal)
+	var err error
+	if s.files, err = disk.Guard(s.fs, s.dir, o.Durability, o.SyncInterval, logger); err != nil {
+		return err
+	}
+	if err := disk.BreakSeal(s.fs, s.dir, false); err != nil {
+		return errors.Join(err, s.files.Close())
+	}
+	cache := pebble.NewCache(cacheBytes)
+	defer cache.Unref()
+	options := &pebble.Options{
+		FS: s.files,
+		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
+		// a log of Interval or None that lost its end with the power would be taken for corrupt.
+		FormatMajorVersion:          pebble.FormatColumnarBlocks,
+		Cache:                       cache,
+		MemTableSize:                o.MemTableBytes,
+		MemTableStopWritesThreshold: memTablesStop,
+		WALBytesPerSync:             walBytesPerSync,
+		FlushDelayDeleteRange:       flushDelay,
+		Logger:                      logger, // what the event listener's defaults log to
+		LoggerAndTracer:             logger,
+		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(false)},
+	}
+	// What is in a table is soon deleted: to compress it is not worth the time. The other levels do as the first.
+	options.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+	if s.db, err = disk.Open(s.dir, options); err != nil {
+		return errors.Join(err, s.files.Close())
+	}
+	if err := s.readGroups(); err != nil {
+		return errors.Join(err, s.db.Close(), s.files.Close())
+	}
+	return nil
+}
+
+// readGroups finds the bounds of the logs, with a few seeks for each.
+func (s *Store) readGroups() (err error) {
+	it, err := s.db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	for ok := it.First(); ok; {
+		if len(it.Key()) < prefixLen {
+			return fmt.Errorf("the key %x is none of a Raft log", it.Key())
+		}
+		n := binary.BigEndian.Uint16(it.Key())
+		g := &Group{store: s, n: n}
+		s.groups[n] = g
+		if err := g.readBounds(it); err != nil {
+			return fmt.Errorf("group %d: %w", n, err)
+		}
+		if n == 1<<16-1 {
+			break
+		}
+		ok = it.SeekGE(prefix(n+1, 0))
+	}
+	return it.Error()
+}
+
+// Group returns the log and the stable store of a group, which is empty if there is none yet. It is the same one for
+// each call.
+func (s *Store) Group(n uint16) *Group {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	g := s.groups[n]
+	if g == nil {
+		g = &Group{store: s, n: n}
+		g.bounds.Store(&bounds{})
+		s.groups[n] = g
+	}
+	return g
+}
+
+// Counters returns what was stored so far.
+func (s *Store) Counters() Counters {
+	return Counters{
+		Entries: s.count.entries.Load(), Bytes: s.count.bytes.Load(),
+		Appends: s.count.appends.Load(), AppendNs: s.count.appendNs.Load(), Syncs: s.files.LogSyncs(),
+	}
+}
+
+// Persist returns when all that was stored before the call survives a loss of power, in whatever mode.
+func (s *Store) Persist() error {
+	return s.use(func() error { return s.persist() })
+}
+
+func (s *Store) persist() error {
+	if err := s.files.SyncLog(); err != nil {
+		s.failed.CompareAndSwap(nil, &err)
+		return err
+	}
+	return nil
+}
+
+// Close closes the store, when the calls under way are done. Later ones fail with ErrClosed.
+func (s *Store) Close() error {
+	s.inUse.Lock()
+	defer s.inUse.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := errors.Join(s.db.Close(), s.files.Close())
+	if err == nil {
+		err = disk.Seal(s.fs, s.dir)
+	}
+	if err != nil {
+		return fmt.Errorf("close the Raft logs in %s: %w", s.dir, err)
+	}
+	return nil
+}
+
+// use does something with a store that is not closed meanwhile.
+func (s *Store) use(do func() error) error {
+	s.inUse.RLock()
+	defer s.inUse.RUnlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return do()
+}
+
+// commit applies a batch and returns when it is as durable as the mode says. After one that failed all others do.
+func (s *Store) commit(b *pebble.Batch) error {
+	if failed := s.failed.Load(); failed != nil {
+		return errors.Join(fmt.Errorf("the Raft logs failed before: %w", *failed), b.Close())
+	}
+	err := s.apply(b)
+	if err == nil {
+		err = b.SyncWait()
+	}
+	if err != nil {
+		s.failed.CompareAndSwap(nil, &err)
+		return err
+	}
+	return b.Close()
+}
+
+// apply turns Pebble's panic, which is how it answers a write after one to its log failed, into an error. The commit is
+// waited for by itself, because Pebble returns the log's error only then.
+func (s *Store) apply(b *pebble.Batch) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("write to Pebble's log: %v", p)
+		}
+	}()
+	return s.db.ApplyNoSyncWait(b, pebble.Sync)
+}
+
+// get returns a copy of a key's value, or false.
+func (s *Store) get(key []byte) (value []byte, found bool, err error) {
+	v, closer, err := s.db.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	value = append(make([]byte, 0, len(v)), v...)
+	return value, true, closer.Close()
+}
