@@ -32,18 +32,27 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 		return fmt.Errorf("find the admin token's file: %w", err)
 	}
 	n.tokenFile = path
+	if n.cluster != nil { // who leads makes it
+		n.cluster.background.Go(func() { n.cluster.makeAdminToken(c.NewAdminToken) })
+		return nil
+	}
 	if !n.registry.Empty() && !c.NewAdminToken {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			n.log.Info("the admin token's file is not there: start once with a new admin token if there is no other operator's token", "path", path)
 		}
 		return nil
 	}
+	return n.makeAdminToken(ctx)
+}
+
+// makeAdminToken makes an operator's token and writes its secret to the token file.
+func (n *Node) makeAdminToken(ctx context.Context) error {
 	// The file first: if the process dies in between, the registry is as it was, and the next start tries again.
-	err = n.registry.ReplaceAdminFile(ctx, func(secret string) error { return writeSecret(path, secret) })
+	err := n.registry.ReplaceAdminFile(ctx, func(secret string) error { return writeSecret(n.tokenFile, secret) })
 	if err != nil {
 		return fmt.Errorf("make the admin token: %w", err)
 	}
-	n.log.Info("made an operator's token", "path", path)
+	n.log.Info("made an operator's token", "path", n.tokenFile)
 	return nil
 }
 

@@ -78,6 +78,11 @@ func (n *Node) notReadyWhy() string {
 	if why := n.notReady.Load(); why != nil {
 		return *why
 	}
+	if n.cluster != nil {
+		if why := n.cluster.notReadyWhy(); why != "" {
+			return why
+		}
+	}
 	if i, d := n.shards.UnderWay(); d > n.stallMax {
 		return fmt.Sprintf("shard %d is stalled: a commit has been under way for %v", i, d.Round(time.Millisecond))
 	}

@@ -52,7 +52,7 @@ func (h *host) Backup(ctx context.Context, name string) (path string, bytes int6
 		if h.storesClosed {
 			return shard.ErrClosed
 		}
-		return h.shards.Checkpoint(i, dir)
+		return h.store(i).Checkpoint(dir)
 	})
 	return path, m.Bytes(), err
 }

@@ -107,10 +107,10 @@ func (m *metrics) watch(n *Node) {
 			return 1
 		}))
 	counter := func(name, help string, value func(storage.Counters) uint64) {
-		for i, store := range n.stores {
+		for i := range n.shards.Len() {
 			m.registry.MustRegister(prometheus.NewCounterFunc(
 				prometheus.CounterOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"shard": strconv.Itoa(i)}},
-				func() float64 { return float64(value(store.Counters())) }))
+				func() float64 { return float64(value(n.store(i).Counters())) }))
 		}
 	}
 	counter("prony_storage_sets_total", "Keys set in the store.", func(c storage.Counters) uint64 { return c.Sets })

@@ -29,8 +29,9 @@ import (
 // Node is a running server.
 type Node struct {
 	log       *slog.Logger
-	stores    []*storage.Store
+	stores    []*storage.Store // by shard; none in a cluster, see store
 	shards    *shard.Group
+	cluster   *cluster // nil: it stands alone
 	service   *rpc.Service
 	grpc      *grpc.Server
 	health    *health.Server
@@ -89,11 +90,12 @@ func Open(c Config) (_ *Node, err error) {
 	}
 	n.metrics = newMetrics()
 	c.Queue.Account = n.registry.Account
-	if err := n.openShards(c); err != nil {
+	var records systemRecords
+	if records, err = n.openState(c); err != nil {
 		return nil, err
 	}
 	n.metrics.watch(n)
-	if err := n.openAccess(c, accessStore{n.shards}); err != nil {
+	if err := n.openAccess(c, accessStore{records}); err != nil {
 		return nil, err
 	}
 	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
@@ -105,11 +107,28 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.newHTTP(); err != nil {
 		return nil, err
 	}
-	if err := n.newAdmin(rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))); err != nil {
+	admin := rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))
+	if err := n.newAdmin(admin); err != nil {
 		return nil, err
 	}
 	n.serve()
+	if n.cluster != nil {
+		n.cluster.serve(admin)
+	}
 	return n, nil
+}
+
+// openState opens the shards, or this node's copies of a cluster's, and says where the node's own records are.
+func (n *Node) openState(c Config) (systemRecords, error) {
+	if err := settleLayout(c.DataDir, c.Shards); err != nil {
+		return nil, err
+	}
+	if c.Cluster.On() {
+		err := n.openCluster(c)
+		return clusterRecords{n.cluster}, err
+	}
+	err := n.openShards(c)
+	return n.shards, err
 }
 
 func (n *Node) listen(c Config) error {
@@ -212,6 +231,9 @@ func (n *Node) Admin() string {
 // acknowledged is safe all the same.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
+	if n.cluster != nil {
+		n.cluster.handOver()
+	}
 	n.service.Stop()
 	stopped := make(chan struct{})
 	go func() {
@@ -231,8 +253,11 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	n.registry.Close()
 	n.serving.Wait()
 	n.storesInUse.Lock() // an audit whose connection was cut still reads
-	defer n.storesInUse.Unlock()
 	n.storesClosed = true
+	n.storesInUse.Unlock()
+	if n.cluster != nil {
+		return n.cluster.close()
+	}
 	var errs []error
 	for _, s := range n.stores {
 		errs = append(errs, s.Close())
@@ -249,6 +274,9 @@ func (n *Node) close() {
 	}
 	if n.shards != nil {
 		n.shards.Close()
+	}
+	if n.cluster != nil {
+		n.warn(n.cluster.close())
 	}
 	for _, s := range n.stores {
 		n.warn(s.Close())

@@ -21,9 +21,6 @@ const (
 
 // openShards opens the stores of all shards at once, recovers what they hold, and starts the shards.
 func (n *Node) openShards(c Config) error {
-	if err := settleLayout(c.DataDir, c.Shards); err != nil {
-		return err
-	}
 	if err := n.openStores(c); err != nil {
 		return err
 	}

@@ -149,3 +149,25 @@ func (t TLS) load() (*tls.Config, error) {
 	}
 	return config, nil
 }
+
+// peers returns how nodes of a cluster talk to each other: both sides show their certificates, and the authorities of
+// clients' certificates are those of nodes.
+func (c *certificates) peers() (server, client *tls.Config) {
+	server = &tls.Config{
+		MinVersion: tls.VersionTLS13,
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			c.refresh()
+			return c.current.Load(), nil
+		},
+	}
+	now := c.current.Load()
+	server.ClientAuth, server.ClientCAs, server.Certificates = now.ClientAuth, now.ClientCAs, now.Certificates
+	client = &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: now.ClientCAs,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			c.refresh()
+			return &c.current.Load().Certificates[0], nil
+		},
+	}
+	return server, client
+}

@@ -76,7 +76,9 @@ func TestAHalfSetPolicyIsCompleted(t *testing.T) {
 	require.NoError(t, f.Configure(ctx, tenant, "q", queue.Policy{MaxAttempts: 1}))
 	later := queue.Policy{Placement: queue.Ordered, MaxAttempts: 2}
 	for _, r := range []<-chan reply[struct{}]{
-		ask(t, func(r func(struct{}, error)) error { return f.here.Load().shards[1].Configure(tenant, "q", later, 5, r) }),
+		ask(t, func(r func(struct{}, error)) error {
+			return f.here.Load().shards[1].Configure(tenant, "q", later, 5, r)
+		}),
 		ask(t, func(r func(struct{}, error)) error { return f.here.Load().shards[2].Pause(tenant, "new", true, r) }),
 	} {
 		require.NoError(t, receive(t, r).err)

@@ -135,13 +135,16 @@ type addresses struct {
 	Listen []string `json:"listen"`
 	HTTP   string   `json:"http,omitempty"`
 	Admin  string   `json:"admin"`
+	// Cluster is where the other nodes connect, and Node this one's id.
+	Cluster string `json:"cluster,omitempty"`
+	Node    string `json:"node,omitempty"`
 	// TokenFile is the absolute path of the file with an operator's token.
 	TokenFile string `json:"token_file,omitempty"`
 }
 
 // writeAddresses writes the file whole or not at all: who waits for it must not read a half.
 func writeAddresses(path string, n *node.Node) error {
-	text, err := json.Marshal(addresses{os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.TokenFile()})
+	text, err := json.Marshal(addresses{os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.ClusterAddr(), n.NodeID(), n.TokenFile()})
 	if err != nil {
 		return fmt.Errorf("write the address file: %w", err)
 	}

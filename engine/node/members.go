@@ -1,0 +1,283 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+const (
+	// changeMax bounds a change of the cluster that has no earlier deadline.
+	changeMax = 30 * time.Second
+	// changePause is how long a change waits before it looks for a group's leader again.
+	changePause = 100 * time.Millisecond
+	// behindMax is how many entries a member may be behind when it is given a vote.
+	behindMax = 1_000
+)
+
+var _ rpc.Cluster = (*cluster)(nil)
+
+// Self implements rpc.Cluster.
+func (k *cluster) Self() string { return k.config.Cluster.Node }
+
+// Leader implements rpc.Cluster.
+func (k *cluster) Leader(i int) string {
+	if i < 0 || i >= len(k.replicas) {
+		return ""
+	}
+	return k.replicas[i].Leader()
+}
+
+// Member implements rpc.Cluster.
+func (k *cluster) Member(node string) (rpc.Member, bool) { return k.peers.member(node) }
+
+// Status implements rpc.Cluster.
+func (k *cluster) Status(ctx context.Context) (rpc.ClusterStatus, error) {
+	k.askPeers(ctx)
+	out := rpc.ClusterStatus{Node: k.Self()}
+	k.peers.mu.Lock()
+	for _, m := range k.peers.members {
+		out.Members = append(out.Members, m)
+	}
+	k.peers.mu.Unlock()
+	slices.SortFunc(out.Members, func(a, b rpc.Member) int { return cmp.Compare(a.Node, b.Node) })
+	infos := make([]*peerpb.GetInfoResponse, len(out.Members))
+	var all sync.WaitGroup
+	for i, m := range out.Members {
+		if m.Reachable {
+			all.Go(func() { infos[i], _ = k.ask(ctx, m.Node) }) // one that has gone meanwhile is not in the answer
+		}
+	}
+	all.Wait()
+	for i := range k.replicas {
+		out.Groups = append(out.Groups, k.groupStatus(i, out.Members, infos))
+	}
+	return out, nil
+}
+
+func (k *cluster) groupStatus(i int, members []rpc.Member, infos []*peerpb.GetInfoResponse) rpc.GroupStatus {
+	out := rpc.GroupStatus{Shard: i, Leader: k.Leader(i)}
+	for j, m := range members {
+		if infos[j] == nil || i >= len(infos[j].GetGroups()) {
+			continue
+		}
+		g := infos[j].GetGroups()[i]
+		if m.Node == out.Leader || out.Term == 0 && m.Node == k.Self() {
+			out.Term, out.LastIndex, out.CommitIndex = g.GetTerm(), g.GetLastIndex(), g.GetCommitIndex()
+		}
+		out.Replicas = append(out.Replicas, rpc.ReplicaStatus{
+			Node: m.Node, LastIndex: g.GetLastIndex(), AppliedIndex: g.GetAppliedIndex(), SnapshotIndex: g.GetSnapshotIndex(),
+		})
+	}
+	return out
+}
+
+// ownInfo is what this node says of itself.
+func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
+	version, _ := build()
+	n := k.node
+	out := &peerpb.GetInfoResponse{Node: k.Self(), Http: n.HTTP(), Admin: n.Admin(), Version: version, Shards: uint32(len(k.replicas))}
+	if a := n.Addresses(); len(a) > 0 {
+		out.Address = a[0]
+	}
+	for i, r := range k.replicas {
+		s, err := r.Status()
+		if err != nil {
+			return nil, err
+		}
+		g := &peerpb.Group{
+			Shard: uint32(i), Leader: s.Leader, Term: s.Term, LastIndex: s.LastIndex, CommitIndex: s.CommitIndex, AppliedIndex: s.Applied, SnapshotIndex: s.Snapshot,
+		}
+		for _, m := range s.Members {
+			g.Members = append(g.Members, &peerpb.GroupMember{Node: string(m.ID), Address: string(m.Address), Voter: m.Suffrage == raft.Voter})
+		}
+		out.Groups = append(out.Groups, g)
+	}
+	return out, nil
+}
+
+// Change implements rpc.Cluster.
+func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
+	ctx, cancel := context.WithTimeout(ctx, changeMax)
+	defer cancel()
+	if c.Kind != rpc.AddMember && c.Node != "" {
+		if _, member := k.peers.member(c.Node); !member {
+			return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster", c.Node)}
+		}
+	}
+	if c.Shard >= len(k.replicas) {
+		return &rpc.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}
+	}
+	switch c.Kind {
+	case rpc.AddMember:
+		return k.addMember(ctx, c)
+	case rpc.RemoveMember:
+		if err := k.inGroups(ctx, rpc.AllShards, func(i int) *peerpb.ChangeGroupRequest {
+			if k.Leader(i) != c.Node {
+				return nil
+			}
+			return &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER}
+		}); err != nil {
+			return err
+		}
+		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, c.Node, "")
+	case rpc.PromoteMember:
+		return k.promote(ctx, c.Node)
+	case rpc.DemoteMember:
+		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_DEMOTE, c.Node, "")
+	case rpc.TransferLeadership:
+		return k.inGroups(ctx, c.Shard, func(i int) *peerpb.ChangeGroupRequest {
+			if leader := k.Leader(i); leader == c.Node || c.Node == "" && c.Shard == rpc.AllShards && leader != k.Self() {
+				return nil
+			}
+			return &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER, Node: c.Node}
+		})
+	case rpc.TakeSnapshot:
+		for i, r := range k.replicas {
+			if c.Shard == rpc.AllShards || c.Shard == i {
+				if err := r.Snapshot(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	default:
+		return fmt.Errorf("change %v is not known", c.Kind)
+	}
+}
+
+// addMember adds a node, and gives it its vote when it has caught up: a voter that has nothing would hold up the others.
+func (k *cluster) addMember(ctx context.Context, c rpc.ClusterChange) error {
+	if m, member := k.peers.member(c.Node); !member || m.PeerAddress != c.Address {
+		if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
+			return err
+		}
+		k.askPeers(ctx)
+	}
+	if !c.Voter {
+		return nil
+	}
+	return k.promote(ctx, c.Node)
+}
+
+// promote waits until a member has caught up, and gives it its vote.
+func (k *cluster) promote(ctx context.Context, node string) error {
+	for !k.caughtUp(ctx, node) {
+		select {
+		case <-ctx.Done():
+			return &rpc.ChangeError{Problem: fmt.Sprintf("node %q is a member without a vote, and has not caught up in time: promote it later", node)}
+		case <-time.After(changePause):
+		}
+	}
+	m, _ := k.peers.member(node)
+	return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER, node, m.PeerAddress)
+}
+
+func (k *cluster) caughtUp(ctx context.Context, node string) bool {
+	theirs, err := k.ask(ctx, node)
+	if err != nil || len(theirs.GetGroups()) != len(k.replicas) {
+		return false
+	}
+	for i, r := range k.replicas {
+		s, err := r.Status()
+		if err != nil || theirs.GetGroups()[i].GetAppliedIndex()+behindMax < s.CommitIndex || theirs.GetGroups()[i].GetAppliedIndex() == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (k *cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, node, address string) error {
+	return k.inGroups(ctx, rpc.AllShards, func(int) *peerpb.ChangeGroupRequest {
+		return &peerpb.ChangeGroupRequest{Change: change, Node: node, Address: address}
+	})
+}
+
+// inGroups has the leader of each group carry a change out; nil means that there is nothing to change.
+func (k *cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
+	for i := range k.replicas {
+		if one != rpc.AllShards && one != i {
+			continue
+		}
+		if err := k.atLeader(ctx, i, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atLeader tries until a leader is found that carries the change out, or ctx ends.
+func (k *cluster) atLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
+	for {
+		err := error(&shard.NotLeaderError{Shard: i})
+		if leader := k.Leader(i); leader != "" {
+			in := change(i)
+			if in == nil {
+				return nil
+			}
+			in.Shard = uint32(i)
+			err = k.changeAt(ctx, leader, in)
+		}
+		if err == nil || !notLeading(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", err, ctx.Err())
+		case <-time.After(changePause):
+		}
+	}
+}
+
+func (k *cluster) changeAt(ctx context.Context, leader string, in *peerpb.ChangeGroupRequest) error {
+	if leader == k.Self() {
+		return k.changeGroup(ctx, in)
+	}
+	c, err := k.conn(leader)
+	if err != nil {
+		return err
+	}
+	_, err = peerpb.NewPeerServiceClient(c).ChangeGroup(ctx, in)
+	return err
+}
+
+// notLeading tells that a change was refused because the node that was asked does not lead, or is not there.
+func notLeading(err error) bool {
+	return errors.Is(err, shard.ErrNotLeader) || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || status.Code(err) == codes.Unavailable
+}
+
+// changeGroup changes a group that this node leads.
+func (k *cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
+	if int(in.GetShard()) >= len(k.replicas) {
+		return fmt.Errorf("shard %d is not one of the %d", in.GetShard(), len(k.replicas))
+	}
+	r := k.replicas[in.GetShard()]
+	switch in.GetChange() {
+	case peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER:
+		return r.AddVoter(ctx, in.GetNode(), in.GetAddress())
+	case peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER:
+		return r.AddNonvoter(ctx, in.GetNode(), in.GetAddress())
+	case peerpb.GroupChange_GROUP_CHANGE_REMOVE:
+		return r.Remove(ctx, in.GetNode())
+	case peerpb.GroupChange_GROUP_CHANGE_DEMOTE:
+		return r.Demote(ctx, in.GetNode())
+	case peerpb.GroupChange_GROUP_CHANGE_TRANSFER:
+		return r.Transfer(in.GetNode())
+	case peerpb.GroupChange_GROUP_CHANGE_SNAPSHOT:
+		return r.Snapshot()
+	default:
+		return fmt.Errorf("change %v is not known", in.GetChange())
+	}
+}

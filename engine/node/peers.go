@@ -1,0 +1,220 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+const (
+	// askEvery is how often the other nodes are asked where their clients connect, and whether they are there.
+	askEvery = time.Second
+	askMax   = time.Second
+	// redialMax is how long a connection to another node waits before it is tried again.
+	redialMax = 500 * time.Millisecond
+)
+
+// directory is what a node knows of the others.
+type directory struct {
+	mu      sync.Mutex
+	members map[string]rpc.Member // of the groups' members, and of this node
+	conns   map[string]*grpc.ClientConn
+	closed  bool
+}
+
+func newDirectory() directory {
+	return directory{members: map[string]rpc.Member{}, conns: map[string]*grpc.ClientConn{}}
+}
+
+func (d *directory) member(node string) (rpc.Member, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, ok := d.members[node]
+	return m, ok
+}
+
+func (d *directory) reachable(node string) bool {
+	m, ok := d.member(node)
+	return ok && m.Reachable
+}
+
+func (d *directory) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	var errs []error
+	for _, c := range d.conns {
+		errs = append(errs, c.Close())
+	}
+	clear(d.conns)
+	return errors.Join(errs...)
+}
+
+var errClusterClosed = errors.New("the node is stopping")
+
+// Conn implements rpc.Cluster.
+func (k *cluster) Conn(node string) (grpc.ClientConnInterface, error) {
+	return k.conn(node)
+}
+
+func (k *cluster) conn(node string) (*grpc.ClientConn, error) {
+	d := &k.peers
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, errClusterClosed
+	}
+	if c := d.conns[node]; c != nil {
+		return c, nil
+	}
+	if _, known := d.members[node]; !known {
+		return nil, fmt.Errorf("node %q is not a member of the cluster", node)
+	}
+	c, err := k.newConn(func(ctx context.Context) (net.Conn, error) { return k.mux.DialCalls(ctx, node, "") })
+	if err != nil {
+		return nil, fmt.Errorf("connect to node %q: %w", node, err)
+	}
+	d.conns[node] = c
+	return c, nil
+}
+
+// newConn makes a connection for calls. What dial returns is authenticated, and encrypted where nodes have TLS.
+func (k *cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.ClientConn, error) {
+	retry := backoff.DefaultConfig
+	retry.BaseDelay, retry.MaxDelay = redialMax/10, redialMax
+	return grpc.NewClient("passthrough:///peer",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: retry, MinConnectTimeout: askMax}),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(peerMessageBytesMax)),
+	)
+}
+
+// peerMessageBytesMax is as much as any answer that is forwarded has.
+const peerMessageBytesMax = 64 << 20
+
+// watchPeers keeps the directory up to date, and asks for membership where this node was told to.
+func (k *cluster) watchPeers() {
+	tick := time.NewTicker(askEvery)
+	defer tick.Stop()
+	for {
+		k.askPeers(k.ctx)
+		k.join()
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// askPeers asks each member of any group what it is.
+func (k *cluster) askPeers(ctx context.Context) {
+	found := map[string]rpc.Member{}
+	addresses := map[string]string{}
+	for _, r := range k.replicas {
+		s, err := r.Status()
+		if err != nil {
+			continue // it stops
+		}
+		for _, m := range s.Members {
+			id := string(m.ID)
+			found[id] = rpc.Member{Node: id, PeerAddress: string(m.Address), Voter: m.Suffrage == 0}
+			addresses[id] = string(m.Address)
+		}
+	}
+	k.mux.SetMembers(addresses)
+	d := &k.peers
+	d.mu.Lock()
+	for id, m := range found { // what was known before, until it answers
+		if was, ok := d.members[id]; ok {
+			m.Address, m.HTTP, m.Admin, m.Version, m.Reachable = was.Address, was.HTTP, was.Admin, was.Version, was.Reachable
+			found[id] = m
+		}
+	}
+	d.members = found
+	for id, c := range d.conns {
+		if _, still := found[id]; !still {
+			delete(d.conns, id)
+			_ = c.Close() // of a node that is gone
+		}
+	}
+	d.mu.Unlock()
+	var all sync.WaitGroup
+	for id := range addresses {
+		all.Go(func() { _, _ = k.ask(ctx, id) }) // an error is noted in the directory
+	}
+	all.Wait()
+}
+
+// ask asks a node what it is, and notes that.
+func (k *cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
+	info, err := k.info(ctx, id)
+	d := &k.peers
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	m, member := d.members[id]
+	if !member {
+		return info, err
+	}
+	m.Reachable = err == nil
+	if err == nil {
+		m.Address, m.HTTP, m.Admin, m.Version = info.GetAddress(), info.GetHttp(), info.GetAdmin(), info.GetVersion()
+	}
+	d.members[id] = m
+	return info, err
+}
+
+func (k *cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
+	if id == k.Self() {
+		return k.ownInfo()
+	}
+	c, err := k.conn(id)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	return peerpb.NewPeerServiceClient(c).GetInfo(ctx, &peerpb.GetInfoRequest{})
+}
+
+// join asks the nodes that this one was told to join for membership, until it is a member.
+func (k *cluster) join() {
+	if len(k.config.Cluster.Join) == 0 {
+		return
+	}
+	if _, member := k.peers.member(k.Self()); member {
+		return
+	}
+	for _, address := range k.config.Cluster.Join {
+		err := k.joinAt(address)
+		if err == nil {
+			return
+		}
+		if k.ctx.Err() == nil {
+			k.node.log.Info("asked for membership in vain; it is tried again", "at", address, "error", err)
+		}
+	}
+}
+
+func (k *cluster) joinAt(address string) (err error) {
+	c, err := k.newConn(func(ctx context.Context) (net.Conn, error) { return k.mux.DialCalls(ctx, "", address) })
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	ctx, cancel := context.WithTimeout(k.ctx, changeMax)
+	defer cancel()
+	_, err = peerpb.NewPeerServiceClient(c).Join(ctx, &peerpb.JoinRequest{Node: k.Self(), Address: k.mux.Addr()})
+	return err
+}

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+// peerService answers the other nodes. Their connections are authenticated.
+type peerService struct {
+	peerpb.UnimplementedPeerServiceServer
+
+	cluster *cluster
+}
+
+// GetInfo implements the call.
+func (s *peerService) GetInfo(context.Context, *peerpb.GetInfoRequest) (*peerpb.GetInfoResponse, error) {
+	info, err := s.cluster.ownInfo()
+	return info, peerError(err)
+}
+
+// Join implements the call.
+func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb.JoinResponse, error) {
+	err := rpc.CheckNodeID(in.GetNode())
+	if err == nil {
+		err = rpc.CheckPeerAddress(in.GetAddress())
+	}
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	err = s.cluster.Change(ctx, rpc.ClusterChange{Kind: rpc.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: rpc.AllShards})
+	return &peerpb.JoinResponse{}, peerError(err)
+}
+
+// ChangeGroup implements the call.
+func (s *peerService) ChangeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) (*peerpb.ChangeGroupResponse, error) {
+	return &peerpb.ChangeGroupResponse{}, peerError(s.cluster.changeGroup(ctx, in))
+}
+
+func peerError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case notLeading(err):
+		return status.Error(codes.Unavailable, err.Error())
+	default:
+		return status.Error(codes.Internal, err.Error())
+	}
+}
