@@ -24,7 +24,7 @@ func (g *Group) setStable(kind byte, name, record []byte) error {
 			err = g.store.commit(b)
 		}
 		if err == nil {
-			err = g.store.persist()
+			err = g.store.files.SyncLog()
 		}
 		if err != nil {
 			return fmt.Errorf("store %q of group %d: %w", name, g.n, err)

@@ -34,6 +34,8 @@ type Options struct {
 	MemTableBytes uint64
 	// Appended is called after each StoreLogs that did not fail, with how long it took; nil: nobody. It must not block.
 	Appended func(took time.Duration)
+
+	flushDelay time.Duration // of tests; 0 means flushDelay
 }
 
 const (
@@ -63,7 +65,6 @@ type Store struct {
 	files    *disk.Files // on fs
 	dir      string
 	appended func(took time.Duration)
-	failed   atomic.Pointer[error] // of a commit: what the disk holds is not known any more
 	count    counters
 
 	inUse  sync.RWMutex // read: a call; written: closing
@@ -95,6 +96,9 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
 	}
+	if o.flushDelay == 0 {
+		o.flushDelay = flushDelay
+	}
 	if s.appended == nil {
 		s.appended = func(time.Duration) {}
 	}
@@ -124,7 +128,7 @@ func (s *Store) open(o Options) error {
 		MemTableSize:                o.MemTableBytes,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
-		FlushDelayDeleteRange:       flushDelay,
+		FlushDelayDeleteRange:       o.flushDelay,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
 		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(false)},
@@ -189,15 +193,7 @@ func (s *Store) Counters() Counters {
 
 // Persist returns when all that was stored before the call survives a loss of power, in whatever mode.
 func (s *Store) Persist() error {
-	return s.use(func() error { return s.persist() })
-}
-
-func (s *Store) persist() error {
-	if err := s.files.SyncLog(); err != nil {
-		s.failed.CompareAndSwap(nil, &err)
-		return err
-	}
-	return nil
+	return s.use(s.files.SyncLog)
 }
 
 // Close closes the store, when the calls under way are done. Later ones fail with ErrClosed.
@@ -228,17 +224,14 @@ func (s *Store) use(do func() error) error {
 	return do()
 }
 
-// commit applies a batch and returns when it is as durable as the mode says. After one that failed all others do.
+// commit applies a batch and returns when it is as durable as the mode says. After one that failed all others do:
+// Pebble and its files keep the error.
 func (s *Store) commit(b *pebble.Batch) error {
-	if failed := s.failed.Load(); failed != nil {
-		return errors.Join(fmt.Errorf("the Raft logs failed before: %w", *failed), b.Close())
-	}
 	err := s.apply(b)
 	if err == nil {
 		err = b.SyncWait()
 	}
 	if err != nil {
-		s.failed.CompareAndSwap(nil, &err)
 		return err
 	}
 	return b.Close()

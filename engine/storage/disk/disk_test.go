@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -185,6 +186,45 @@ func TestFailedSyncLogIsNotForgotten(t *testing.T) {
 			require.ErrorIs(t, s.files.Close(), errorfs.ErrInjected)
 		})
 	}
+}
+
+// heldFile is a log file whose fsync waits, and fails.
+type heldFile struct {
+	vfs.File
+	syncs         atomic.Int64
+	held, release chan struct{}
+}
+
+func (f *heldFile) SyncData() error {
+	if f.syncs.Add(1) > 1 {
+		return nil // the system threw the pages away and says that all is well
+	}
+	close(f.held)
+	<-f.release
+	return errorfs.ErrInjected
+}
+
+// Who asks while an fsync is under way waits for it, and is told that it failed.
+func TestFailedFsyncIsToldToAllWhoAsk(t *testing.T) {
+	held := &heldFile{held: make(chan struct{}), release: make(chan struct{})}
+	d := newDeferredSync(0)
+	f := &walFile{File: held, deferred: d}
+	d.add(f)
+	require.NoError(t, f.Sync())
+	answers := make(chan error, 2)
+	go func() { answers <- f.syncNow() }()
+	<-held.held
+	go func() { answers <- f.syncNow() }()
+	for range 1000 { // the second one asks by now, or it asks when the first has failed
+		runtime.Gosched()
+	}
+	require.Empty(t, answers)
+	close(held.release)
+	require.ErrorIs(t, <-answers, errorfs.ErrInjected)
+	require.ErrorIs(t, <-answers, errorfs.ErrInjected)
+	require.ErrorIs(t, d.syncAll(), errorfs.ErrInjected)
+	require.Equal(t, int64(1), held.syncs.Load())
+	require.ErrorIs(t, d.close(), errorfs.ErrInjected)
 }
 
 func TestParseDurability(t *testing.T) {

@@ -1,0 +1,282 @@
+package logs
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// state is what a store holds, as far as the tests of crashes tell it apart.
+type state [2]groupState
+
+type groupState struct {
+	first, last uint64
+	terms       []uint64 // of the entries from first to last
+	term        uint64
+	candidate   string
+}
+
+func (s state) clone() state {
+	for i := range s {
+		s[i].terms = slices.Clone(s[i].terms)
+	}
+	return s
+}
+
+// stateOf reads all that a store holds. Each entry between the bounds is there and is the one of its index and term.
+func stateOf(t require.TestingT, s *Store) (out state) {
+	for n := range out {
+		g, is := s.Group(uint16(n)), &out[n]
+		b := g.bounds.Load()
+		is.first, is.last = b.first, b.last
+		for i := b.first; i <= b.last && i > 0; i++ {
+			var l raft.Log
+			require.NoError(t, g.GetLog(i, &l), "entry %d of %d to %d", i, b.first, b.last)
+			require.Equal(t, *entries(i, i, l.Term, len(l.Data))[0], l)
+			is.terms = append(is.terms, l.Term)
+		}
+		var err error
+		if is.term, err = g.GetUint64(term); err != nil {
+			require.ErrorIs(t, err, ErrNotFound)
+		}
+		who, err := g.Get(candidate)
+		if err != nil {
+			require.ErrorIs(t, err, ErrNotFound)
+		}
+		is.candidate = string(who)
+	}
+	return out
+}
+
+// change is one call, on a store and on the model of it. It says whether it was a term or a vote.
+func change(t *rapid.T, s *Store, m *state) (stable bool) {
+	n := rapid.IntRange(0, len(m)-1).Draw(t, "group")
+	g, is := s.Group(uint16(n)), &m[n]
+	switch what := rapid.SampledFrom([]string{"append", "append", "append", "truncate", "conflict", "term", "vote", "skip"}).Draw(t, "what"); {
+	case what == "append" || what == "skip" || is.last == 0:
+		first, count := is.last+1, rapid.Uint64Range(1, 6).Draw(t, "entries")
+		if what == "skip" && is.last > 0 { // a snapshot was installed that is beyond the log
+			first += 3
+			is.first, is.terms = 0, nil
+		}
+		require.NoError(t, g.StoreLogs(entries(first, first+count-1, is.term+1, rapid.SampledFrom([]int{30, 3_000, 30_000}).Draw(t, "bytes"))))
+		if is.first == 0 {
+			is.first = first
+		}
+		is.last = first + count - 1
+		for range count {
+			is.terms = append(is.terms, is.term+1)
+		}
+	case what == "truncate":
+		to := rapid.Uint64Range(is.first, is.last).Draw(t, "to")
+		require.NoError(t, g.DeleteRange(is.first, to))
+		is.terms = is.terms[to-is.first+1:]
+		if is.first = to + 1; is.first > is.last {
+			is.first, is.last, is.terms = 0, 0, nil
+		}
+	case what == "conflict":
+		from := rapid.Uint64Range(is.first, is.last).Draw(t, "from")
+		require.NoError(t, g.DeleteRange(from, is.last))
+		is.terms = is.terms[:from-is.first]
+		if is.last = from - 1; is.last < is.first {
+			is.first, is.last, is.terms = 0, 0, nil
+		}
+	case what == "term":
+		is.term++
+		require.NoError(t, g.SetUint64(term, is.term))
+		return true
+	default:
+		is.candidate = rapid.StringMatching("n[1-5]").Draw(t, "candidate")
+		require.NoError(t, g.Set(candidate, []byte(is.candidate)))
+		return true
+	}
+	return false
+}
+
+// moment is a disk at a moment, and which of the states it may hold.
+type moment struct {
+	disk     vfs.FS
+	from, to int
+}
+
+// moments takes copies of a disk while it is written to.
+type moments struct {
+	mu       sync.Mutex
+	disk     *vfs.MemFS
+	rng      *rand.Rand
+	every    int // how many writes there are for one moment
+	writes   int
+	from, to int
+	taken    []moment
+}
+
+func (m *moments) maybe(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.writes++; m.writes%m.every == 0 && len(m.taken) < 5 {
+		m.take()
+	}
+	return nil
+}
+
+// take has the power go: of what no fsync covers, some is on the disk.
+func (m *moments) take() {
+	percent := []int{0, 30, 70, 100}[m.rng.IntN(4)]
+	m.taken = append(m.taken, moment{m.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: m.rng}), m.from, m.to})
+}
+
+// may says from which state on the disk may be, and up to which: that of the call under way.
+func (m *moments) may(from, to int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.from, m.to = from, to
+}
+
+// The power may go at any moment. Under sync, all is there that was acknowledged; in the other modes all up to the last
+// term or vote, and what is there beyond is a beginning of what was done: no call took effect without those before it.
+func TestPowerLossLeavesABeginning(t *testing.T) {
+	for _, d := range modes {
+		t.Run(string(d), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				m := &moments{
+					disk: vfs.NewCrashableMem(), every: rapid.IntRange(1, 40).Draw(t, "every"),
+					rng: rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed"))),
+				}
+				s := open(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(m.maybe)), Options{Durability: d, MemTableBytes: 256 << 10})
+				states := []state{{}}
+				kept := 0 // the state that no loss of power goes behind
+				for range rapid.IntRange(1, 25).Draw(t, "calls") {
+					m.may(kept, len(states))
+					next := states[len(states)-1].clone()
+					stable := change(t, s, &next)
+					states = append(states, next)
+					if d == storage.Sync || stable {
+						kept = len(states) - 1
+					}
+					m.may(kept, len(states)-1)
+				}
+				m.mu.Lock()
+				m.take()
+				taken := m.taken
+				m.mu.Unlock()
+				closeStore(t, s)
+				for _, one := range taken {
+					again := open(t, one.disk, Options{Durability: d})
+					got := stateOf(t, again)
+					closeStore(t, again)
+					require.Contains(t, states[one.from:min(one.to, len(states)-1)+1], got, "states %d to %d of %d", one.from, one.to, len(states))
+				}
+			})
+		})
+	}
+}
+
+// The same with appends of several groups at once: each has what was acknowledged to it, and a beginning of the rest.
+func TestPowerLossWithGroupsAtOnce(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	s := open(t, disk, Options{MemTableBytes: 256 << 10})
+	var mu sync.Mutex
+	var acked [4]uint64
+	var wg sync.WaitGroup
+	type cut struct {
+		disk  vfs.FS
+		acked [4]uint64
+	}
+	var cuts []cut
+	for n := range acked {
+		wg.Go(func() {
+			for i := uint64(1); i < 200; i += 2 {
+				if !assert.NoError(t, s.Group(uint16(n)).StoreLogs(entries(i, i+1, i, 2_000))) {
+					return
+				}
+				mu.Lock()
+				acked[n] = i + 1
+				if i%40 == 1 {
+					cuts = append(cuts, cut{disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rand.New(rand.NewPCG(i, uint64(n)))}), acked})
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	closeStore(t, s)
+	require.Len(t, cuts, 20)
+	for _, c := range cuts {
+		s := open(t, c.disk, Options{})
+		for n, acked := range c.acked {
+			g := s.Group(uint16(n))
+			last, err := g.LastIndex()
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, last, acked)
+			for i := uint64(1); i <= last; i++ {
+				require.NoError(t, g.GetLog(i, new(raft.Log)))
+			}
+		}
+		closeStore(t, s)
+	}
+}
+
+// The modes say what an append waits for; a term and a vote are on the disk in all of them.
+func TestWhatALossOfPowerLeaves(t *testing.T) {
+	for _, d := range modes {
+		t.Run(string(d), func(t *testing.T) {
+			disk := vfs.NewCrashableMem()
+			s := open(t, disk, Options{Durability: d})
+			defer closeStore(t, s)
+			lastAfter := func(crashed vfs.FS) (last, n uint64) {
+				s := open(t, crashed, Options{})
+				defer closeStore(t, s)
+				last, err := s.Group(0).LastIndex()
+				require.NoError(t, err)
+				n, err = s.Group(0).GetUint64(term)
+				require.True(t, err == nil || err.Error() == "not found")
+				return last, n
+			}
+			power := func() vfs.FS { return disk.CrashClone(vfs.CrashCloneCfg{}) }
+			g := s.Group(0)
+			require.NoError(t, g.StoreLogs(entries(1, 2, 1, 10)))
+			last, _ := lastAfter(power())
+			require.Equal(t, d == storage.Sync, last == 2)
+			kept, _ := lastAfter(disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))}))
+			require.Equal(t, uint64(2), kept, "a kill of the process loses nothing")
+			for n := range uint64(3) {
+				require.NoError(t, g.SetUint64(term, n+1))
+				_, got := lastAfter(power())
+				require.Equal(t, n+1, got)
+			}
+			last, _ = lastAfter(power())
+			require.Equal(t, uint64(2), last, "what was before the term is there too")
+			require.NoError(t, g.StoreLogs(entries(3, 3, 1, 10)))
+			require.NoError(t, s.Persist())
+			last, _ = lastAfter(power())
+			require.Equal(t, uint64(3), last)
+		})
+	}
+}
+
+func TestIntervalReachesTheDiskUnasked(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	s := open(t, disk, Options{Durability: storage.Interval, SyncInterval: time.Millisecond})
+	defer closeStore(t, s)
+	require.NoError(t, s.Group(0).StoreLogs(entries(1, 2, 1, 10)))
+	require.Eventually(t, func() bool {
+		s := open(t, disk.CrashClone(vfs.CrashCloneCfg{}), Options{})
+		defer closeStore(t, s)
+		last, err := s.Group(0).LastIndex()
+		return err == nil && last == 2
+	}, 20*time.Second, 2*time.Millisecond)
+}

@@ -1,0 +1,131 @@
+package logs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+func ofTheLog(kinds ...errorfs.OpKind) func(errorfs.Op) bool {
+	return func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") && slices.Contains(kinds, op.Kind) }
+}
+
+var (
+	isLogSync  = ofTheLog(errorfs.OpFileSync, errorfs.OpFileSyncData)
+	isLogWrite = ofTheLog(errorfs.OpFileWrite)
+)
+
+// A write or fsync that fails ends the process, and nothing is acknowledged: neither the call under way nor a later one,
+// also when the disk says that it is well again.
+func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
+	appendOne := func(g *Group) error { return g.StoreLogs(entries(2, 2, 1, 10)) }
+	vote := func(g *Group) error { return g.Set(candidate, []byte("n2")) }
+	for name, c := range map[string]struct {
+		durability storage.Durability
+		which      func(errorfs.Op) bool
+		do         func(*Group) error
+		says       string
+	}{
+		"fsync of an append under sync":       {storage.Sync, isLogSync, appendOne, "fsync raft/"},
+		"fsync of a truncation under sync":    {storage.Sync, isLogSync, func(g *Group) error { return g.DeleteRange(1, 1) }, "fsync raft/"},
+		"write of an append under sync":       {storage.Sync, isLogWrite, appendOne, "write raft/"},
+		"write of an append under interval":   {storage.Interval, isLogWrite, appendOne, "write raft/"},
+		"write of an append under none":       {storage.None, isLogWrite, appendOne, "write raft/"},
+		"fsync of a vote under sync":          {storage.Sync, isLogSync, vote, "fsync raft/"},
+		"fsync of a vote under interval":      {storage.Interval, isLogSync, vote, "fsync raft/"},
+		"fsync of a vote under none":          {storage.None, isLogSync, vote, "fsync raft/"},
+		"fsync that was asked for under none": {storage.None, isLogSync, func(g *Group) error { return g.store.Persist() }, "fsync raft/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var fatal atomic.Pointer[string]
+			toggle := &errorfs.Toggle{Injector: errorfs.InjectorFunc(func(op errorfs.Op) error {
+				if c.which(op) {
+					return fmt.Errorf("%s: %w", op.Path, errorfs.ErrInjected)
+				}
+				return nil
+			})}
+			s := open(t, errorfs.Wrap(vfs.NewMem(), toggle), Options{
+				Durability: c.durability, Fatal: func(problem string) { fatal.CompareAndSwap(nil, &problem) },
+			})
+			g := s.Group(0)
+			require.NoError(t, g.StoreLogs(entries(1, 1, 1, 10)))
+			toggle.On()
+			require.ErrorIs(t, c.do(g), errorfs.ErrInjected)
+			require.NotNil(t, fatal.Load())
+			assert.Contains(t, *fatal.Load(), c.says)
+			requireBounds(t, g, 1, 1)
+			toggle.Off()
+			require.ErrorIs(t, appendOne(g), errorfs.ErrInjected)
+			require.ErrorIs(t, vote(g), errorfs.ErrInjected)
+			requireBounds(t, g, 1, 1)
+			require.Error(t, s.Close())
+		})
+	}
+}
+
+// gateFS holds fsyncs of the log back while it is closed.
+type gateFS struct {
+	mu     sync.Mutex
+	closed chan struct{} // nil: open
+	held   chan struct{}
+}
+
+func (g *gateFS) maybe(op errorfs.Op) error {
+	if !isLogSync(op) {
+		return nil
+	}
+	g.mu.Lock()
+	closed := g.closed
+	g.mu.Unlock()
+	if closed != nil {
+		g.held <- struct{}{}
+		<-closed
+	}
+	return nil
+}
+
+// What groups append while an fsync is under way, the next one covers, however many they are.
+func TestGroupsShareAnFsync(t *testing.T) {
+	const groups = 8
+	gate := &gateFS{held: make(chan struct{}, groups+1)}
+	s := open(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(gate.maybe)), Options{})
+	defer closeStore(t, s)
+	require.NoError(t, s.Group(0).StoreLogs(entries(1, 1, 1, 10)))
+	before := s.Counters().Syncs
+	closed := make(chan struct{})
+	gate.mu.Lock()
+	gate.closed = closed
+	gate.mu.Unlock()
+	var wg sync.WaitGroup
+	store := func(n uint16, index uint64) {
+		wg.Go(func() { assert.NoError(t, s.Group(n).StoreLogs(entries(index, index, 1, 10))) })
+	}
+	store(0, 2)
+	<-gate.held // its fsync is under way
+	for n := uint16(1); n < groups; n++ {
+		store(n, 1)
+	}
+	for n := uint16(1); n < groups; n++ { // until Pebble has them all
+		require.Eventually(t, func() bool {
+			_, found, err := s.get(entryKey(n, 1))
+			return err == nil && found
+		}, waitMost, waitStep)
+	}
+	requireBounds(t, s.Group(1), 0, 0) // what is not stored is not there for Raft
+	gate.mu.Lock()
+	gate.closed = nil
+	gate.mu.Unlock()
+	close(closed)
+	wg.Wait()
+	require.LessOrEqual(t, s.Counters().Syncs-before, uint64(3), "fsyncs of %d appends", groups)
+}
