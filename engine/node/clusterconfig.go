@@ -54,6 +54,21 @@ const (
 // On tells whether the node is one of a cluster.
 func (c *Cluster) On() bool { return c.Node != "" }
 
+// Reach returns how other hosts reach a listener of this node, whose address is given as "host:port": at that address, or
+// where the listener is on all interfaces, at the host under which the other nodes reach this one.
+func (c *Cluster) Reach(listener string) string {
+	host, port, err := net.SplitHostPort(listener)
+	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return listener
+	}
+	for _, known := range []string{c.Advertise, c.Listen} {
+		if host, _, err := net.SplitHostPort(known); err == nil && host != "" {
+			return net.JoinHostPort(host, port)
+		}
+	}
+	return listener
+}
+
 // checkCluster returns every problem with the cluster's part of the configuration.
 func (c *Config) checkCluster() (errs []error) {
 	k := &c.Cluster

@@ -104,6 +104,18 @@ func TestBadClusterConfigurations(t *testing.T) {
 	}
 }
 
+func TestHowOthersReachAListener(t *testing.T) {
+	advertised := Cluster{Listen: "0.0.0.0:7073", Advertise: "n1.example:7073"}
+	for listener, want := range map[string]string{
+		"[::]:7070": "n1.example:7070", "0.0.0.0:7070": "n1.example:7070", ":7070": "n1.example:7070",
+		"10.0.0.1:7070": "10.0.0.1:7070", "[::1]:7070": "[::1]:7070", "other.example:1": "other.example:1", "unix:/run/q": "unix:/run/q",
+	} {
+		assert.Equal(t, want, advertised.Reach(listener))
+	}
+	assert.Equal(t, "[2001:db8::1]:7070", (&Cluster{Listen: "[2001:db8::1]:7073"}).Reach("[::]:7070"))
+	assert.Equal(t, "[::]:7070", (&Cluster{}).Reach("[::]:7070"))
+}
+
 func TestTheClustersSecret(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, text []byte) string {

@@ -63,8 +63,9 @@ func TestTheExampleConfigurationIsWell(t *testing.T) {
 	s := newShell(t)
 	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued.hcl")), "is well")
 	// What it has as comments is well too: uncommented, only the files of the certificate are missing.
-	text := regexp.MustCompile(`(?m)^# ?((?:tls \{|  \w+ +=|\}).*)$`).ReplaceAllString(deployed(t, "queued.hcl"), "$1")
+	text := regexp.MustCompile(`(?m)^# ?((?:tls \{|cluster \{|  \w+ +=|\}).*)$`).ReplaceAllString(deployed(t, "queued.hcl"), "$1")
 	require.Contains(t, text, "\ntls {\n")
+	require.Contains(t, text, "\ncluster {\n")
 	path := filepath.Join(t.TempDir(), "queued.hcl")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s.ok("config", "check", path)
@@ -120,7 +121,7 @@ func TestTheImageCallsTheProgramAsItIs(t *testing.T) {
 	}
 }
 
-func TestTheComposeFileIsOfThreeServers(t *testing.T) {
+func TestTheComposeFileIsOfThreeNodes(t *testing.T) {
 	var file struct {
 		Services map[string]struct {
 			Build       struct{ Context, Dockerfile string }
@@ -132,7 +133,7 @@ func TestTheComposeFileIsOfThreeServers(t *testing.T) {
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "compose.yaml")), &file))
 	require.Len(t, file.Services, 3)
-	var ports, volumes []string
+	var ports, volumes, nodes []string
 	for name, s := range file.Services {
 		var env []string
 		for k, v := range s.Environment {
@@ -141,6 +142,12 @@ func TestTheComposeFileIsOfThreeServers(t *testing.T) {
 		}
 		loaded := serves(t, env)
 		assert.True(t, loaded.Config.Node.Auth, name)
+		cluster := &loaded.Config.Node.Cluster
+		nodes = append(nodes, cluster.Node)
+		assert.Len(t, cluster.Peers, 3)
+		assert.Equal(t, name+":7073", cluster.Advertise, "it is the container's name")
+		assert.Equal(t, cluster.Advertise, cluster.Peers[cluster.Node])
+		assert.Equal(t, name+":7070", cluster.Reach(loaded.Config.Node.Listen[0]))
 		assert.FileExists(t, filepath.Join(deploy, s.Build.Context, s.Build.Dockerfile))
 		require.Len(t, s.Volumes, 1)
 		volume, at, _ := strings.Cut(s.Volumes[0], ":")
@@ -155,6 +162,8 @@ func TestTheComposeFileIsOfThreeServers(t *testing.T) {
 			ports = append(ports, parts[1])
 		}
 	}
+	slices.Sort(nodes)
+	assert.Equal(t, []string{"n1", "n2", "n3"}, nodes)
 	slices.Sort(ports)
 	assert.Len(t, slices.Compact(ports), 9, "no port twice")
 	slices.Sort(volumes)
