@@ -1,0 +1,39 @@
+package node
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The cluster's calls over REST, of a node that stands alone: what is wrong with a body is said first.
+func TestClusterCallsOverREST(t *testing.T) {
+	a := newAdminTest(t)
+	status, body := a.ask(http.MethodGet, "/v1/cluster")
+	require.Equal(t, http.StatusOK, status)
+	assert.JSONEq(t, `{"node":"","members":[],"groups":[]}`, body)
+	const alone = "this server stands alone: start it with --cluster-node"
+	for _, c := range []struct{ path, body, says string }{
+		{"add", `{"node":"n2","address":"a:1"}`, alone},
+		{"add", `{"node":"n2","address":"a"}`, `address: "a" is no host:port`},
+		{"remove", `{"node":"n2"}`, alone},
+		{"remove", `{}`, "node: is empty"},
+		{"promote", `{"node":"n2"}`, alone},
+		{"demote", `{"node":"n2"}`, alone},
+		{"transfer", ``, alone},
+		{"transfer", `{"shard":0,"node":"n2"}`, alone},
+		{"transfer", `{"shard":null}`, alone},
+		{"transfer", `{"shard":99}`, "shard: 99 is not from 0 to "},
+		{"transfer", `{"shard":-1}`, "shard: invalid value for uint32"},
+		{"transfer", `{"shard":0,"to":"n2"}`, "to: "},
+		{"snapshot", `{"shard":0}`, alone},
+		{"snapshot", `{"shard":99}`, "shard: 99 is not from 0 to "},
+	} {
+		status, out := a.post("/v1/cluster:"+c.path, c.body)
+		assert.Equal(t, http.StatusBadRequest, status, "%s %s: %v", c.path, c.body, out)
+		assert.Contains(t, fmt.Sprint(out["message"]), c.says, "%s %s", c.path, c.body)
+	}
+}
