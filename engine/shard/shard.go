@@ -412,6 +412,7 @@ func (s *Shard) answer(r queue.Refill) error {
 // release is the releasing goroutine.
 func (s *Shard) release() {
 	defer close(s.done)
+	failed := false
 	for d := range s.pipe {
 		s.releasing.begin()
 		for _, c := range d.early {
@@ -426,7 +427,11 @@ func (s *Shard) release() {
 		if d.verified != nil && d.err == nil {
 			d.err = d.verified.Wait()
 		}
+		if failed && d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil {
+			d.err = &NotLeaderError{s.opts.Number} // it was decided upon what may not come to pass, and did nothing itself
+		}
 		if d.err != nil {
+			failed = true
 			s.fail(d.err)
 		}
 		for _, g := range d.grants { // before commands: a closing subscription gets its last tasks first

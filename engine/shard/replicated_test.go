@@ -1,0 +1,157 @@
+package shard
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// fakeLog is a log whose test says what becomes of each entry.
+type fakeLog struct {
+	store *storage.Store
+	term  uint64
+
+	mu       sync.Mutex
+	hold     bool // entries wait for the test
+	index    uint64
+	proposed []*fakeProposal
+}
+
+// fakeProposal is an entry that waits for the test, or was answered.
+type fakeProposal struct {
+	entry []byte
+	done  chan struct{}
+	err   error
+}
+
+func (p *fakeProposal) Wait() error {
+	<-p.done
+	return p.err
+}
+
+func (p *fakeProposal) Done() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (p *fakeProposal) answer(err error) {
+	p.err = err
+	close(p.done)
+}
+
+func (l *fakeLog) Propose(entry []byte) storage.Proposal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &fakeProposal{entry: entry, done: make(chan struct{})}
+	if l.hold {
+		l.proposed = append(l.proposed, p)
+		return p
+	}
+	p.answer(l.apply(entry))
+	return p
+}
+
+// apply puts an entry into the log and applies it, as raft would. The caller holds mu.
+func (l *fakeLog) apply(entry []byte) error {
+	l.index++
+	out, err := l.store.Apply([]storage.LogEntry{{Index: l.index, Term: l.term, Data: entry}})
+	if err == nil && out.Skipped[0] {
+		return storage.ErrSkipped
+	}
+	return err
+}
+
+// Verify says that the node leads.
+func (l *fakeLog) Verify() storage.Proposal {
+	p := &fakeProposal{done: make(chan struct{})}
+	p.answer(nil)
+	return p
+}
+
+// held returns how many entries wait.
+func (l *fakeLog) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.proposed)
+}
+
+// replicated is a shard on a replicated store, whose lead has begun.
+func replicated(t *testing.T) (*fixture, *fakeLog) {
+	t.Helper()
+	f := &fixture{t: t}
+	f.nowMs.Store(1_000)
+	var err error
+	f.store, err = storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.Sync, Replicated: true})
+	require.NoError(t, err)
+	log := &fakeLog{store: f.store, term: 7}
+	lead := storage.Lead{Term: 7, ID: 1}
+	require.NoError(t, log.Propose(lead.Begin()).Wait())
+	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead})
+	require.NoError(t, err)
+	return f, log
+}
+
+// TestNothingIsAnsweredFromWhatDidNotComeToPass decides answers upon an entry that then is refused, while the node goes on
+// leading: a transfer of the lead that failed does that.
+func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
+	keyed := queue.NewTask{Queue: "q", Key: "once"}
+	f, log := replicated(t)
+	defer func() {
+		f.Lose()
+		require.NoError(t, f.store.Close())
+	}()
+	f.enqueue(queue.NewTask{Queue: "q"})
+	leased := f.claim(1, "q")[0]
+	log.mu.Lock()
+	log.hold = true
+	log.mu.Unlock()
+	complete := queue.Settlement{Ref: leased.Ref, Token: leased.Token, Action: queue.Complete}
+	settle := func() <-chan reply[[]error] {
+		return ask(t, func(r func([]error, error)) error { return f.Settle(tenant, []queue.Settlement{complete}, r) })
+	}
+	refused := []<-chan reply[[]queue.Enqueued]{f.enqueueLater(keyed)}
+	completed := []<-chan reply[[]error]{settle()}
+	require.Eventually(t, func() bool { return log.held() > 0 }, waitMost, waitStep)
+	for range 3 { // each alone, and each an answer from the state only
+		refused = append(refused, f.enqueueLater(keyed))
+		completed = append(completed, settle())
+	}
+	require.Eventually(t, func() bool { // they are decided, and wait for the first entry
+		f.inbox.mu.Lock()
+		defer f.inbox.mu.Unlock()
+		return len(f.inbox.waiting) == 0 && f.deciding.age() == 0
+	}, waitMost, waitStep)
+
+	// The first entry does not come to pass; what is behind it is skipped.
+	answered := 0
+	require.Eventually(t, func() bool {
+		log.mu.Lock()
+		defer log.mu.Unlock()
+		for ; answered < len(log.proposed); answered++ {
+			if answered == 0 {
+				log.proposed[0].answer(&NotLeaderError{0})
+			} else {
+				log.proposed[answered].answer(log.apply(log.proposed[answered].entry))
+			}
+		}
+		log.hold = false
+		return len(completed[3]) > 0
+	}, waitMost, waitStep)
+	for i, c := range refused {
+		assert.Error(t, receive(t, c).err, "enqueue %d", i)
+	}
+	for i, c := range completed {
+		got := receive(t, c)
+		assert.Error(t, got.err, "settlement %d: %v", i, got.value)
+	}
+}
