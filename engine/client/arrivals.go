@@ -120,6 +120,22 @@ func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
 	return t, err
 }
 
+// interrupt sends all receivers away that wait now.
+func (a *arrivals) interrupt(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.dismiss(err)
+}
+
+// dismiss gives all receivers that wait an error. The caller holds mu.
+func (a *arrivals) dismiss(err error) {
+	for _, r := range a.waiting {
+		r.err = err
+		r.ready <- struct{}{}
+	}
+	a.waiting = nil
+}
+
 // end says that no more tasks come, and why; the first reason counts.
 func (a *arrivals) end(err error) {
 	a.mu.Lock()
@@ -127,11 +143,7 @@ func (a *arrivals) end(err error) {
 	if a.err == nil {
 		a.err = err
 	}
-	for _, r := range a.waiting {
-		r.err = a.err
-		r.ready <- struct{}{}
-	}
-	a.waiting = nil
+	a.dismiss(a.err)
 }
 
 // ended sends all receivers away whose context is the one that was watched and has ended.

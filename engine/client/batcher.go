@@ -25,6 +25,7 @@ type call[T any] struct {
 	failed error         // the outcome of all items is unknown, or none was sent
 	done   chan struct{} // has an element once the call is resolved; nil if nobody waits for it any more
 
+	covered bool // nobody needs to wait for its context: it can't end, or the session watches it
 	watched bool // its context can end, and the session watches for that
 }
 
@@ -55,10 +56,10 @@ type batcher[T any] struct {
 	frames  []frame[T]
 	spare   [][]*call[T] // of frames that were resolved
 	next    uint64
-	err     error // why the session ended
+	err     error // why the link ended
 	closing bool
 	watch   watch
-	over    chan struct{} // closed at the session's end
+	over    chan struct{} // closed at the link's end
 }
 
 // setUp makes the batcher's channels.
@@ -93,6 +94,14 @@ func (b *batcher[T]) keep(c *call[T]) {
 // When ctx ends first, their outcome is unknown. Items that no frame could carry are refused here: sending them
 // would end the session, and everybody else's calls with it.
 func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
+	if err := b.enter(ctx, c); err != nil {
+		return err
+	}
+	return b.wait(ctx, c)
+}
+
+// enter is the first half of do. What it refuses is not sent.
+func (b *batcher[T]) enter(ctx context.Context, c *call[T]) error {
 	if c.bytes > frameBytesMax {
 		return fmt.Errorf("%w: %d bytes in one call: send at most %d", ErrInvalidArgument, c.bytes, frameBytesMax)
 	}
@@ -101,19 +110,24 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	if b.err != nil || b.closing {
 		defer b.mu.Unlock()
 		if b.err != nil {
-			return b.err
+			return undone(b.err)
 		}
 		return ErrClosed
 	}
 	watched := b.watch.covers(ctx, b.over, b.ended)
-	c.watched = watched && ctx.Done() != nil
+	c.covered, c.watched = watched, watched && ctx.Done() != nil
 	b.waiting = append(b.waiting, c)
 	first := len(b.waiting) == 1
 	b.mu.Unlock()
 	if first {
 		b.signal()
 	}
-	if watched {
+	return nil
+}
+
+// wait is the second half.
+func (b *batcher[T]) wait(ctx context.Context, c *call[T]) error {
+	if c.covered {
 		<-c.done
 		return c.failed
 	}
@@ -368,7 +382,8 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call: those on their way and those that wait.
+// fail ends every call: those on their way with err, or an unknown outcome if they are merely cut off, and those that
+// wait with what says that they were not sent.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -376,16 +391,18 @@ func (b *batcher[T]) fail(err error) {
 		close(b.over)
 	}
 	b.err = err
-	calls := b.waiting
-	b.waiting = nil
-	for _, f := range b.frames {
-		calls = append(calls, f.calls...)
-	}
-	b.frames = nil
+	waiting, frames := b.waiting, b.frames
+	b.waiting, b.frames = nil, nil
 	b.mu.Unlock()
 	b.encoding.Unlock()
 	b.signal()
-	finish(calls, err)
+	finish(waiting, undone(err))
+	if errors.Is(err, ErrClosed) {
+		err = unknownOutcome(err)
+	}
+	for _, f := range frames {
+		finish(f.calls, err)
+	}
 }
 
 // cause is why the session ended.

@@ -3,13 +3,23 @@
 //
 // A session batches by itself: callers call per task, from any number of goroutines, and whatever
 // waits while a frame is on its way goes out together in the next one.
+//
+// A client of a cluster follows it: sessions keep a stream to each node that leads, and plain calls go to any node
+// that answers. What was not done is sent again by itself, and so is what can be sent twice without harm: see
+// Producer and Worker.
 package client
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/wire"
@@ -29,27 +39,107 @@ const frameTasksMax = 1_000
 // frameBytesMax is about how many bytes of payloads one frame carries, below what the server accepts.
 const frameBytesMax = 4 << 20
 
-// Client is one connection to a server. It is safe for concurrent use.
+// connectMin is how long one attempt to connect may take. Another node may be there at once.
+const connectMin = 5 * time.Second
+
+// peersMax is how many addresses a client connects to: those it was given, and those that the cluster named.
+const peersMax = 64
+
+// Client is the connections to a server, or to the nodes of a cluster. It is safe for concurrent use.
 type Client struct {
-	conn *grpc.ClientConn
-	api  queuepb.QueueServiceClient
+	options  []grpc.DialOption // as the caller gave them
+	retryMax time.Duration
+	follows  bool // the caller gave several addresses, or asked for retries
+	keys     bool // sessions give tasks without a key one of their own
+	seeds    []string
+	api      queuepb.QueueServiceClient
+	once     queuepb.QueueServiceClient // tries each node once
+	routing  routing
+
+	only atomic.Pointer[peer] // where all plain calls go while there is one address and no cluster
+	last atomic.Pointer[peer] // that answered a plain call
+
+	mu     sync.Mutex
+	peers  []*peer // in the order in which they became known; seeds come first
+	closed bool
 }
 
-// Dial returns a client for a server at "host:port" or "unix:/path". It connects at first use. Without WithTLS the
-// connection is not encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the
-// last of a kind counts.
-func Dial(address string, options ...grpc.DialOption) (*Client, error) {
+// Dial returns a client for a server at "host:port" or "unix:/path", or for a cluster at several such addresses with
+// commas between them, any of which may be down. It connects at first use. Without WithTLS the connections are not
+// encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the last of a kind
+// counts; all hold for every connection, and so does WithToken's rule for addresses that the cluster names.
+func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
+	c := &Client{options: options, retryMax: retryMaxDefault}
+	for _, o := range options {
+		switch o := o.(type) {
+		case retryOption:
+			c.retryMax, c.follows = o.max, true
+		case keysOption:
+			c.keys = true
+		}
+	}
+	for _, address := range strings.Split(addresses, ",") {
+		if address = strings.TrimSpace(address); !slices.Contains(c.seeds, address) {
+			c.seeds = append(c.seeds, address)
+		}
+	}
+	if len(c.seeds) > peersMax {
+		return nil, fmt.Errorf("dial %s: %w: %d addresses: pass at most %d", addresses, ErrInvalidArgument, len(c.seeds), peersMax)
+	}
+	for _, address := range c.seeds {
+		if _, err := c.peer(address); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	c.follows = c.follows || len(c.seeds) > 1
+	if !c.follows {
+		c.only.Store(c.peers[0])
+	}
+	c.api = queuepb.NewQueueServiceClient(&plain{client: c, most: c.retryMax})
+	c.once = queuepb.NewQueueServiceClient(&plain{client: c})
+	c.routing.client = c
+	c.routing.changed = make(chan struct{})
+	return c, nil
+}
+
+// API returns the plain calls. With several addresses they go to one that answers, and to another one when it can't
+// be reached, refused the call for not leading, or broke while it answered a call that only reads or that can be
+// repeated: an enqueue of tasks that all have a key. That goes on until the call's context or the time of
+// WithRetryMax ends. A call that may have taken effect and can't be repeated fails with what the connection broke of.
+func (c *Client) API() queuepb.QueueServiceClient { return c.api }
+
+// Close cuts the connections. Close sessions first: calls under way end with ErrUnknownOutcome.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	peers := c.peers
+	c.peers, c.closed = nil, true
+	c.mu.Unlock()
+	var errs []error
+	for _, p := range peers {
+		if err := p.conn.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the connection to %s: %w", p.address, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// connect returns a connection to one address.
+func connect(address string, options []grpc.DialOption) (*grpc.ClientConn, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {
 		target = "passthrough:///" + address
 	}
 	options, guarded := tokenOptions(address, options)
 	conn, err := grpc.NewClient(target, append([]grpc.DialOption{
-		grpc.WithTransportCredentials(plain(options)),
+		grpc.WithTransportCredentials(plainCredentials(options)),
 		grpc.WithInitialWindowSize(streamWindowBytes),
 		grpc.WithInitialConnWindowSize(connWindowBytes),
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: waitMin, Multiplier: 2, Jitter: 0.2, MaxDelay: waitMax},
+			MinConnectTimeout: connectMin,
+		}),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.Codec()), grpc.MaxCallRecvMsgSize(messageInBytesMax)),
 	}, options...)...)
 	if err != nil && guarded {
@@ -58,16 +148,5 @@ func Dial(address string, options ...grpc.DialOption) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", address, err)
 	}
-	return &Client{conn: conn, api: queuepb.NewQueueServiceClient(conn)}, nil
-}
-
-// API returns the plain calls.
-func (c *Client) API() queuepb.QueueServiceClient { return c.api }
-
-// Close cuts the connection. Close sessions first: calls under way end with ErrUnknownOutcome.
-func (c *Client) Close() error {
-	if err := c.conn.Close(); err != nil {
-		return fmt.Errorf("close the connection: %w", err)
-	}
-	return nil
+	return conn, nil
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -26,6 +27,10 @@ type Error struct {
 	Code    queuepb.ErrorCode
 	Field   string // at fault, where there is one
 	Message string
+	// RetryAfter is, with ErrOverloaded, when it is worth trying again.
+	RetryAfter time.Duration
+	// Leader is where the node that leads is reached, if that is why the item was refused, and is known.
+	Leader string
 }
 
 func (e *Error) Error() string { return e.Message }
@@ -41,7 +46,7 @@ func (e *Error) Is(target error) bool {
 		return target == ErrStaleToken
 	case queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED:
 		return target == ErrOverloaded
-	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:
+	case queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
 		return target == ErrUnavailable
 	case queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:
 	}
@@ -49,7 +54,13 @@ func (e *Error) Is(target error) bool {
 }
 
 func itemError(e *queuepb.ItemError) error {
-	return &Error{Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage()}
+	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME { // which is no refusal
+		return fmt.Errorf("%w: %s", ErrUnknownOutcome, e.GetMessage())
+	}
+	return &Error{
+		Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage(),
+		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond, Leader: e.GetLeader(),
+	}
 }
 
 func unknownOutcome(cause error) error {

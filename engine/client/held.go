@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// held is the set of leases that occupy a worker's slots: open addressing with linear probing, since it is asked
+// held is the set of leases that occupy a worker's slots, and from which link each came: open addressing with linear probing, since it is asked
 // twice for each task. A task that is leased twice, because its first lease expired, is in it twice, with two
 // tokens; two tasks of different shards may have the same token.
 type held struct {
@@ -19,6 +19,7 @@ type lease struct {
 	id    string
 	token uint64
 	used  bool
+	from  *workLink
 }
 
 const heldMin = 64
@@ -33,16 +34,16 @@ func (h *held) slot(id string, token uint64) int {
 	return int(x >> 33 & uint64(len(h.entries)-1))
 }
 
-// add adds the leases of tasks.
-func (h *held) add(tasks []*queuepb.Task) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+// add adds the leases of tasks that came from a link, and returns how many it did not have. The caller holds mu.
+func (h *held) add(tasks []*queuepb.Task, from *workLink) int {
+	before := h.count
 	for _, t := range tasks {
 		if 2*(h.count+1) > len(h.entries) {
 			h.grow()
 		}
-		h.insert(t.GetId(), t.GetToken())
+		h.insert(t.GetId(), t.GetToken(), from)
 	}
+	return h.count - before
 }
 
 func (h *held) grow() {
@@ -51,35 +52,54 @@ func (h *held) grow() {
 	h.count = 0
 	for _, e := range old {
 		if e.used {
-			h.insert(e.id, e.token)
+			h.insert(e.id, e.token, e.from)
 		}
 	}
 }
 
-func (h *held) insert(id string, token uint64) {
+func (h *held) insert(id string, token uint64, from *workLink) {
 	i := h.slot(id, token)
 	for ; h.entries[i].used; i = (i + 1) & (len(h.entries) - 1) {
 		if h.entries[i].token == token && h.entries[i].id == id {
 			return
 		}
 	}
-	h.entries[i] = lease{id, token, true}
+	h.entries[i] = lease{id, token, true, from}
 	h.count++
 }
 
-// remove removes a lease, and reports whether it was in. The caller holds mu.
-func (h *held) remove(id string, token uint64) bool {
+// find returns the place of a lease, or -1.
+func (h *held) find(id string, token uint64) int {
 	if h.count == 0 {
-		return false
+		return -1
 	}
 	mask := len(h.entries) - 1
 	i := h.slot(id, token)
 	for h.entries[i].token != token || h.entries[i].id != id || !h.entries[i].used {
 		if !h.entries[i].used {
-			return false
+			return -1
 		}
 		i = (i + 1) & mask
 	}
+	return i
+}
+
+// origin returns the link that a lease came from, or nil if it is not in. The caller holds mu.
+func (h *held) origin(id string, token uint64) *workLink {
+	if i := h.find(id, token); i >= 0 {
+		return h.entries[i].from
+	}
+	return nil
+}
+
+// remove removes a lease, and returns the link that it came from and whether it was in. The caller holds mu.
+func (h *held) remove(id string, token uint64) (from *workLink, was bool) {
+	i := h.find(id, token)
+	if i < 0 {
+		return nil, false
+	}
+	from = h.entries[i].from
+	mask := len(h.entries) - 1
 	h.count--
 	// Move up what was pushed down by the one that is gone, so that no search stops short of it.
 	for j := (i + 1) & mask; h.entries[j].used; j = (j + 1) & mask {
@@ -90,5 +110,5 @@ func (h *held) remove(id string, token uint64) bool {
 		}
 	}
 	h.entries[i] = lease{}
-	return true
+	return from, true
 }

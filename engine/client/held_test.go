@@ -23,16 +23,18 @@ func TestHeldIsASet(t *testing.T) {
 		for range rapid.IntRange(1, 400).Draw(r, "steps") {
 			k := key{rapid.SampledFrom(ids).Draw(r, "id"), rapid.Uint64Range(0, 30).Draw(r, "token")}
 			if rapid.IntRange(0, 2).Draw(r, "action") > 0 {
-				h.add([]*queuepb.Task{{Id: k.id, Token: k.token}})
+				h.add([]*queuepb.Task{{Id: k.id, Token: k.token}}, nil)
 				model[k] = true
 			} else {
-				require.Equal(r, model[k], h.remove(k.id, k.token))
+				_, was := h.remove(k.id, k.token)
+				require.Equal(r, model[k], was)
 				delete(model, k)
 			}
 			require.Equal(r, len(model), h.count)
 		}
 		for k := range model {
-			require.True(r, h.remove(k.id, k.token))
+			_, was := h.remove(k.id, k.token)
+			require.True(r, was)
 		}
 		require.Zero(r, h.count)
 		for _, e := range h.entries {
@@ -44,8 +46,17 @@ func TestHeldIsASet(t *testing.T) {
 // TestShardsMayGiveTheSameToken to different tasks.
 func TestShardsMayGiveTheSameToken(t *testing.T) {
 	var h held
-	h.add([]*queuepb.Task{{Id: "a", Token: 1}, {Id: "b", Token: 1}})
-	assert.True(t, h.remove("a", 1))
-	assert.False(t, h.remove("a", 1))
-	assert.True(t, h.remove("b", 1))
+	a, b := &workLink{}, &workLink{}
+	assert.Equal(t, 1, h.add([]*queuepb.Task{{Id: "a", Token: 1}}, a))
+	assert.Equal(t, 1, h.add([]*queuepb.Task{{Id: "b", Token: 1}, {Id: "a", Token: 1}}, b))
+	assert.Same(t, a, h.origin("a", 1))
+	from, was := h.remove("a", 1)
+	assert.True(t, was)
+	assert.Same(t, a, from)
+	_, was = h.remove("a", 1)
+	assert.False(t, was)
+	assert.Nil(t, h.origin("a", 1))
+	from, was = h.remove("b", 1)
+	assert.True(t, was)
+	assert.Same(t, b, from)
 }

@@ -33,8 +33,8 @@ func WithBusyPoll() grpc.DialOption { return busyPollOption{} }
 
 type busyPollOption struct{ grpc.EmptyDialOption }
 
-// plain returns the credentials of a connection that is not encrypted.
-func plain(options []grpc.DialOption) credentials.TransportCredentials {
+// plainCredentials returns the credentials of a connection that is not encrypted.
+func plainCredentials(options []grpc.DialOption) credentials.TransportCredentials {
 	for _, o := range options {
 		if _, ok := o.(busyPollOption); ok {
 			return wire.BusyPoll(insecure.NewCredentials())

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"io"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -31,64 +32,127 @@ type WorkerConfig struct {
 	Lease   time.Duration // 0: each task's own, or the server's default
 }
 
-// Worker is a session that claims and settles over one stream. It is safe for concurrent use.
+// Worker is a session that claims and settles over a stream; in a cluster over one to each node that leads, which share
+// the slots evenly. It is safe for concurrent use.
+//
+// In a cluster a task can be settled until its lease ends, whoever leads then. A settlement that was not carried out is
+// sent again until the call's context or the time of WithRetryMax ends, and one whose outcome is unknown is repeated:
+// when the repetition finds the lease settled while it can't have expired, by this host's clock, the first one took
+// effect.
 type Worker struct {
-	api     queuepb.QueueServiceClient
-	tenant  string
-	stream  grpc.BidiStreamingClient[queuepb.WorkRequest, queuepb.WorkResponse]
-	cancel  context.CancelFunc
-	batcher *batcher[*queuepb.Task]
-	tasks   arrivals
-	ended   chan struct{}
-	closing atomic.Bool
-
-	slots int32
-	freed atomic.Int32 // slots that were settled and not granted to the server again
-	held  held
+	client *Client
+	config WorkerConfig
+	links  *follower[*workLink]
+	slots  slots
+	tasks  arrivals
+	// The keeper's.
+	turned time.Time
+	turn   int //: which nodes have a slot, where there are fewer slots than nodes
 }
 
-// Worker opens a session. ctx bounds its life.
+// Worker opens a session. ctx bounds its life. In a cluster it waits for a node that leads, for as long as WithRetryMax
+// says.
 func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, error) {
 	if config.Slots < 1 || config.Slots > slotsMax {
 		return nil, fmt.Errorf("slots: %w: %d: pass 1 to %d", ErrInvalidArgument, config.Slots, slotsMax)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	stream, err := c.api.Work(ctx)
-	if err == nil {
-		err = stream.Send(&queuepb.WorkRequest{
-			Open: &queuepb.WorkOpen{
-				Tenant: config.Tenant, Queues: config.Queues, Weights: config.Weights, LeaseMs: uint64(config.Lease.Milliseconds()),
-			},
-			Credits: uint32(config.Slots),
-		})
+	w := &Worker{
+		client: c, config: config, tasks: arrivals{max: config.Slots}, slots: slots{total: int32(config.Slots), spare: int32(config.Slots)},
+		links: newFollower[*workLink](ctx, c),
 	}
-	if err != nil {
-		cancel()
+	w.tasks.over = w.links.ctx.Done()
+	w.links.open, w.links.balance, w.links.starved, w.links.ended = w.open, w.balance, w.tasks.interrupt, w.tasks.end
+	if err := w.links.start(); err != nil {
 		return nil, fmt.Errorf("open a worker session: %w", err)
 	}
-	w := &Worker{
-		api: c.api, tenant: config.Tenant, stream: stream, cancel: cancel, slots: int32(config.Slots),
-		tasks: arrivals{max: config.Slots}, ended: make(chan struct{}),
+	return w, nil
+}
+
+func (w *Worker) open(ctx context.Context, to leader, all []leader) (*workLink, error) {
+	l := &workLink{slots: &w.slots}
+	core, stream, err := openLink[*queuepb.Task](ctx, w.client, to, func(ctx context.Context, at *peer) (grpc.BidiStreamingClient[queuepb.WorkRequest, queuepb.WorkResponse], error) {
+		return at.api.Work(ctx)
+	})
+	if err != nil {
+		return nil, err
 	}
-	w.batcher = (&batcher[*queuepb.Task]{
-		framesMax: workFramesMax, encode: encodeSettlements, answered: w.settled,
+	l.link = core
+	l.batcher = (&batcher[*queuepb.Task]{
+		framesMax: workFramesMax, encode: encodeSettlements, answered: w.slots.settled, send: l.send,
 		begin: func(f *wire.Frame, number uint64) {
-			if n := w.freed.Swap(0); n > 0 {
+			if n := l.freed.Swap(0); n > 0 {
 				f.Uint(wire.WorkRequestCredits, uint64(n))
 			}
 			f.Uint(wire.WorkRequestFrame, number)
 		},
-		send: func(f *wire.Frame) error { return stream.SendMsg(f) },
 	}).setUp()
-	w.tasks.over = w.batcher.over
-	go w.sendAll()
-	go w.receive()
-	return w, nil
+	credits := w.slots.admit(l, w.share(to, all))
+	if err := stream.Send(&queuepb.WorkRequest{
+		Open: &queuepb.WorkOpen{
+			Tenant: w.config.Tenant, Queues: w.config.Queues, Weights: w.config.Weights, LeaseMs: uint64(w.config.Lease.Milliseconds()),
+		},
+		Credits: uint32(credits),
+	}); err != nil && !errors.Is(err, io.EOF) { // the receiver knows what the stream ended of
+		w.slots.leave(l)
+		l.abandon()
+		return nil, fmt.Errorf("%s: %w", l.at(), err)
+	}
+	l.start(func() error { return w.receive(l, stream) }, func() {
+		w.slots.leave(l)
+		if w.links.alone {
+			w.tasks.end(l.reason())
+		}
+		w.links.linkEnded()
+	})
+	return l, nil
+}
+
+func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.WorkRequest, queuepb.WorkResponse]) error {
+	var in queuepb.WorkResponse
+	for {
+		if err := stream.RecvMsg(&in); err != nil {
+			return linkEnd(err)
+		}
+		for _, a := range in.GetAnswers() {
+			l.batcher.resolve(a.GetFrame(), nil, a.GetErrors())
+		}
+		if tasks := in.GetTasks(); len(tasks) > 0 {
+			w.slots.came(l, tasks)
+			if !w.tasks.put(tasks) {
+				return unknownOutcome(errors.New("the server pushed more tasks than it was granted"))
+			}
+			clear(tasks) // they are their receivers'
+		}
+	}
+}
+
+// share returns how many slots a node should have.
+func (w *Worker) share(of leader, all []leader) int32 {
+	return shareOf(w.config.Slots, slices.IndexFunc(all, of.same), len(all), w.turn)
+}
+
+// balance brings the links' shares up to date. Where there are fewer slots than nodes, each node has one for a while. A
+// link that keeps slots from others has to leave: the server has no other way to give back what it was granted.
+func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
+	if w.config.Slots < len(all) && time.Since(w.turned) >= balanceEvery {
+		w.turn++
+		w.turned = time.Now()
+	}
+	hoarder := w.slots.setShares(func(l *workLink) int32 {
+		if !slices.ContainsFunc(all, l.to.same) {
+			return 0
+		}
+		return w.share(l.to, all)
+	})
+	if hoarder != nil && slices.Contains(links, hoarder) {
+		w.links.letGo(hoarder)
+	}
+	return hoarder != nil || w.config.Slots < len(all)
 }
 
 // Receive waits for a leased task. It returns ErrClosed after Close, and what ended the session if it broke.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
-	if w.closing.Load() { // a task could not be settled any more
+	if w.links.closing() { // a task could not be settled any more
 		return nil, ErrClosed
 	}
 	return w.tasks.receive(ctx)
@@ -105,6 +169,8 @@ type settling struct {
 	delayMs uint64
 	leaseMs uint64
 }
+
+func (s *settling) bytes() int { return len(s.error) + len(s.result) }
 
 // Complete settles a task whose work is done. The error is as for Producer.Enqueue; ErrStaleToken
 // says that the lease had expired.
@@ -123,9 +189,7 @@ func (w *Worker) CompleteBatch(ctx context.Context, tasks []*queuepb.Task) (errs
 	if len(tasks) == 0 || len(tasks) > frameTasksMax {
 		return nil, fmt.Errorf("tasks: %w: a batch of %d: pass 1 to %d", ErrInvalidArgument, len(tasks), frameTasksMax)
 	}
-	c := w.batcher.call()
-	c.items, c.how = tasks, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
-	return w.settle(ctx, c)
+	return w.settle(ctx, tasks, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
 // Fail settles a task whose work failed. It is retried after delay, or after the server's backoff if
@@ -150,123 +214,13 @@ func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duratio
 	})
 }
 
-func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) error {
-	c := w.batcher.single(t, len(how.error)+len(how.result))
-	c.how = how
-	errs, err := w.settle(ctx, c)
-	if err == nil && errs != nil {
-		return errs[0]
-	}
-	return err
-}
-
-// settle carries a call out. An unknown outcome frees the slots too: a slot that nobody settles again would be
-// lost to the session.
-func (w *Worker) settle(ctx context.Context, c *call[*queuepb.Task]) ([]error, error) {
-	defer w.batcher.keep(c)
-	if err := w.batcher.do(ctx, c); err != nil {
-		if !errors.Is(err, ErrInvalidArgument) {
-			w.settled([]*call[*queuepb.Task]{c})
-		}
-		return nil, err
-	}
-	return c.errs, nil
-}
-
-// encodeSettlements adds a call's settlements to a frame.
-func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
-	m := queuepb.Settlement{
-		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
-	}
-	for _, t := range c.items {
-		m.Id, m.Token = sendable(t.GetId()), t.GetToken()
-		if err := f.Message(wire.WorkRequestSettlements, &m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// settled frees the slots of calls that were answered, or whose outcome is unknown.
-func (w *Worker) settled(calls []*call[*queuepb.Task]) {
-	n := int32(0)
-	w.held.mu.Lock()
-	for _, c := range calls {
-		n += w.free(c)
-	}
-	w.held.mu.Unlock()
-	w.grant(n)
-}
-
-// free ends the occupation of slots and returns how many ended: a task that is settled twice, say because
-// the first outcome was unknown, has freed its slot once. A settlement that the server refused for what it says
-// frees none: the lease still holds, and the task may be settled again. The caller holds held.mu.
-func (w *Worker) free(c *call[*queuepb.Task]) (n int32) {
-	if c.how.action == queuepb.SettleAction_SETTLE_ACTION_EXTEND {
-		return 0
-	}
-	for i, t := range c.items {
-		if c.errs != nil && c.errs[i] != nil && !errors.Is(c.errs[i], ErrStaleToken) && !errors.Is(c.errs[i], ErrNotFound) {
-			continue
-		}
-		if w.held.remove(t.GetId(), t.GetToken()) {
-			n++
-		}
-	}
-	return n
-}
-
-// grant gives n slots to the server again. Credits ride on the frames of settlements; they go alone only when
-// the server runs short of them.
-func (w *Worker) grant(n int32) {
-	if w.freed.Add(n) >= max(1, w.slots/4) {
-		w.batcher.flush()
-	}
-}
-
-func (w *Worker) sendAll() {
-	err := w.batcher.run()
-	if err == nil {
-		err = w.stream.CloseSend()
-	}
-	if err != nil {
-		w.batcher.fail(unknownOutcome(err))
-		w.cancel()
-	}
-}
-
-func (w *Worker) receive() {
-	defer close(w.ended)
-	defer func() { w.tasks.end(w.batcher.cause()) }()
-	defer w.cancel()
-	var in queuepb.WorkResponse
-	for {
-		if err := w.stream.RecvMsg(&in); err != nil {
-			w.batcher.fail(endOfSession(err))
-			return
-		}
-		for _, a := range in.GetAnswers() {
-			w.batcher.resolve(a.GetFrame(), nil, a.GetErrors())
-		}
-		if tasks := in.GetTasks(); len(tasks) > 0 {
-			w.held.add(tasks)
-			if !w.tasks.put(tasks) {
-				w.batcher.fail(unknownOutcome(errors.New("the server pushed more tasks than it was granted")))
-				return
-			}
-			clear(tasks) // they are their receivers'
-		}
-	}
-}
-
 // Close lets the calls under way end, closes the session, and gives the tasks that nobody received back
 // to the server. Tasks that were received and not settled come back when their leases expire. When ctx ends
 // first, it cuts the session.
 func (w *Worker) Close(ctx context.Context) error {
-	w.closing.Store(true)
+	w.links.markClosing()
 	w.tasks.end(ErrClosed)
-	w.batcher.close()
-	if err := waitEnded(ctx, w.ended, w.cancel); err != nil {
+	if err := w.links.close(ctx); err != nil {
 		return err
 	}
 	return w.releaseUnreceived(ctx)
@@ -275,8 +229,8 @@ func (w *Worker) Close(ctx context.Context) error {
 // releaseUnreceived comes after the session's end: before it, the server could push what was just given
 // back to the same session again.
 func (w *Worker) releaseUnreceived(ctx context.Context) error {
-	if !errors.Is(w.batcher.cause(), ErrClosed) {
-		return nil // the session broke: the leases expire in their time
+	if w.links.broke() {
+		return nil // the leases expire in their time
 	}
 	for {
 		var releases []*queuepb.Releasing
@@ -290,7 +244,7 @@ func (w *Worker) releaseUnreceived(ctx context.Context) error {
 		if len(releases) == 0 {
 			return nil
 		}
-		if _, err := w.api.Release(ctx, &queuepb.ReleaseRequest{Tenant: w.tenant, Releases: releases}); err != nil {
+		if _, err := w.client.api.Release(ctx, &queuepb.ReleaseRequest{Tenant: w.config.Tenant, Releases: releases}); err != nil {
 			return fmt.Errorf("give back the tasks that nobody received, their leases expire in their time: %w", err)
 		}
 	}

@@ -1,0 +1,550 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// cluster acts a cluster: its nodes are gRPC servers in this process that share what a real one replicates. Who leads
+// which shard, and what goes wrong, the test says.
+type cluster struct {
+	t     testing.TB
+	nodes []*clusterNode
+
+	mu      sync.Mutex
+	moved   chan struct{} // closed, and replaced, when anything changes
+	leaders []int         // of the shards; -1 for none
+	stored  []*storedTask
+	byID    map[string]*storedTask
+	byKey   map[string]*storedTask
+	tokens  uint64
+	turn    int
+	lease   time.Duration
+	fault   func(node int, settles bool) fault // of each frame; nil: none. Called under mu
+}
+
+type storedTask struct {
+	id, key   string
+	payload   string
+	shard     int
+	token     uint64 // of its lease; 0: it is ready
+	completed int
+	times     int // how often a lease was given out
+}
+
+// fault is what goes wrong with a frame.
+type fault int
+
+const (
+	noFault        fault = iota
+	refusedFrame         // the stream ends with NOT_LEADER, and nothing was done
+	lostAnswer           // the stream breaks after the frame took effect
+	lostFrame            // the stream breaks before that
+	unclearDone          // the stream ends with ABORTED after the frame took effect
+	unclearNotDone       // the same, but it took none
+	unclearItems         // the items are answered with UNKNOWN_OUTCOME, and took effect
+	faults
+)
+
+type clusterNode struct {
+	queuepb.UnimplementedQueueServiceServer
+
+	cluster *cluster
+	index   int
+	address string
+	server  *grpc.Server
+	served  chan error
+	hangs   bool // it takes what comes and answers nothing
+	lies    []int
+	asked   int // how often it was asked for the routes
+}
+
+// newCluster serves a cluster of as many nodes, whose shards the first one leads.
+func newCluster(t testing.TB, nodes, shards int) *cluster {
+	c := &cluster{t: t, moved: make(chan struct{}), leaders: make([]int, shards), byID: map[string]*storedTask{}, byKey: map[string]*storedTask{}, lease: time.Hour}
+	for i := range nodes {
+		n := &clusterNode{cluster: c, index: i}
+		c.nodes = append(c.nodes, n)
+		n.start()
+	}
+	return c
+}
+
+// stop is called once no client needs the cluster any more.
+func (c *cluster) stop() {
+	for _, n := range c.nodes {
+		n.kill()
+	}
+}
+
+// running is newCluster for a test as a whole.
+func running(t *testing.T, nodes, shards int) *cluster {
+	t.Helper()
+	c := newCluster(t, nodes, shards)
+	t.Cleanup(c.stop)
+	return c
+}
+
+func (n *clusterNode) start() {
+	address := n.address
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	var l net.Listener
+	require.Eventually(n.cluster.t, func() (ok bool) {
+		var err error
+		l, err = net.Listen("tcp", address)
+		return err == nil
+	}, patience, time.Millisecond)
+	n.address = l.Addr().String()
+	n.server, n.served = grpc.NewServer(grpc.MaxRecvMsgSize(16<<20)), make(chan error, 1)
+	queuepb.RegisterQueueServiceServer(n.server, n)
+	go func(s *grpc.Server, served chan error) { served <- s.Serve(l) }(n.server, n.served)
+}
+
+// kill cuts all connections and stops listening.
+func (n *clusterNode) kill() {
+	if n.server != nil {
+		n.server.Stop()
+		<-n.served
+		n.server = nil
+	}
+}
+
+// addresses returns those of some nodes, as Dial takes them.
+func (c *cluster) addresses(of ...int) string {
+	var all []string
+	for i, n := range c.nodes {
+		if len(of) == 0 || slices.Contains(of, i) {
+			all = append(all, n.address)
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+func (c *cluster) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// lead lets a node lead shards, and whoever led them learn that.
+func (c *cluster) lead(node int, shards ...int) {
+	c.change(func() {
+		for _, s := range shards {
+			c.leaders[s] = node
+		}
+	})
+}
+
+// led returns the shards that a node leads. The caller holds mu.
+func (n *clusterNode) led() (shards []int) {
+	for s, l := range n.cluster.leaders {
+		if l == n.index {
+			shards = append(shards, s)
+		}
+	}
+	return shards
+}
+
+func (c *cluster) addressOf(node int) string {
+	if node < 0 {
+		return ""
+	}
+	return c.nodes[node].address
+}
+
+func detailed(code codes.Code, message string, d protoadapt.MessageV1) error {
+	s, err := status.New(code, message).WithDetails(d)
+	if err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+func notLeading() error {
+	return detailed(codes.Unavailable, "another node leads", &queuepb.NotLeader{RoutesChanged: true})
+}
+
+func (n *clusterNode) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
+	c := n.cluster
+	c.mu.Lock()
+	n.asked++
+	if n.hangs {
+		c.mu.Unlock()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	defer c.mu.Unlock()
+	out := &queuepb.GetRoutesResponse{}
+	leaders := c.leaders
+	if n.lies != nil {
+		leaders = n.lies
+	}
+	for s, l := range leaders {
+		r := &queuepb.Route{Shard: uint32(s), Address: c.addressOf(l), Here: l == n.index}
+		if l >= 0 {
+			r.Node = fmt.Sprintf("n%d", l)
+		}
+		out.Routes = append(out.Routes, r)
+	}
+	return out, nil
+}
+
+// frames turns a stream's frames into a channel. It is closed when the client has no more.
+func frames[F any](ctx context.Context, recv func() (*F, error)) <-chan *F {
+	out := make(chan *F)
+	go func() {
+		defer close(out)
+		for {
+			f, err := recv()
+			if err != nil {
+				return
+			}
+			select {
+			case out <- f:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
+}
+
+func (n *clusterNode) Produce(s grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
+	c := n.cluster
+	in := frames(s.Context(), s.Recv)
+	for {
+		c.mu.Lock()
+		moved, leads, hangs := c.moved, len(n.led()) > 0, n.hangs
+		c.mu.Unlock()
+		if !leads && !hangs {
+			return notLeading()
+		}
+		if hangs {
+			<-s.Context().Done()
+			return s.Context().Err()
+		}
+		select {
+		case <-moved:
+		case f, ok := <-in:
+			if !ok {
+				return nil
+			}
+			a, err := n.produced(f)
+			if err != nil {
+				return err
+			}
+			if err := s.Send(&queuepb.ProduceResponse{Answers: []*queuepb.EnqueueAnswer{a}}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+var errCut = status.Error(codes.Unavailable, "the connection was cut")
+
+// end returns what a fault makes of a stream, or nil.
+func (f fault) end() error {
+	switch f {
+	case refusedFrame:
+		return notLeading()
+	case lostAnswer, lostFrame:
+		return errCut
+	case unclearDone, unclearNotDone:
+		return detailed(codes.Aborted, "the lead was lost", &queuepb.UnknownOutcome{})
+	default:
+		return nil
+	}
+}
+
+func (f fault) takesEffect() bool { return f != refusedFrame && f != lostFrame && f != unclearNotDone }
+
+func (c *cluster) next(node int, settles bool) fault {
+	if c.fault == nil {
+		return noFault
+	}
+	return c.fault(node, settles)
+}
+
+func (n *clusterNode) produced(f *queuepb.ProduceRequest) (*queuepb.EnqueueAnswer, error) {
+	c := n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fault := c.next(n.index, false)
+	a := &queuepb.EnqueueAnswer{Frame: f.GetFrame(), Ids: make([]string, len(f.GetTasks()))}
+	if !fault.takesEffect() {
+		return a, fault.end()
+	}
+	for i, t := range f.GetTasks() {
+		id, err := n.store(t)
+		a.Ids[i] = id
+		if err == nil && fault == unclearItems {
+			a.Ids[i], err = "", &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, Message: "the lead was lost"}
+		}
+		if err != nil {
+			err.Index = uint32(i)
+			a.Errors = append(a.Errors, err)
+		}
+	}
+	c.stir()
+	return a, fault.end()
+}
+
+// stir wakes who waits for something. The caller holds mu.
+func (c *cluster) stir() {
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+// store stores a task: one with a key on the key's shard, others on any that the node leads. The caller holds mu.
+func (n *clusterNode) store(t *queuepb.NewTask) (string, *queuepb.ItemError) {
+	c := n.cluster
+	if strings.Contains(t.GetQueue(), " ") {
+		return "", &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, Field: "queue", Message: "no spaces"}
+	}
+	c.turn++
+	led := n.led()
+	if len(led) == 0 {
+		return "", &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "another node leads"}
+	}
+	shard := led[c.turn%len(led)]
+	if key := t.GetIdempotencyKey(); key != "" {
+		shard = 0
+		for _, b := range []byte(key) {
+			shard = (shard*31 + int(b)) % len(c.leaders)
+		}
+		if l := c.leaders[shard]; l != n.index {
+			return "", &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "another node leads", Leader: c.addressOf(l)}
+		}
+		if old := c.byKey[key]; old != nil {
+			return old.id, nil
+		}
+	}
+	s := &storedTask{id: fmt.Sprintf("%d/%d", shard, len(c.stored)), key: t.GetIdempotencyKey(), payload: string(t.GetPayload()), shard: shard}
+	c.stored = append(c.stored, s)
+	c.byID[s.id] = s
+	if s.key != "" {
+		c.byKey[s.key] = s
+	}
+	return s.id, nil
+}
+
+// Enqueue is forwarded task by task to the node that leads.
+func (n *clusterNode) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+	c := n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n.hangs {
+		c.mu.Unlock()
+		<-ctx.Done()
+		c.mu.Lock()
+		return nil, ctx.Err()
+	}
+	out := &queuepb.EnqueueResponse{}
+	for i, t := range in.GetTasks() {
+		var id string
+		err := &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "nobody leads"}
+		for _, m := range c.nodes {
+			if err != nil && err.GetCode() == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER && m.server != nil {
+				id, err = m.store(t)
+			}
+		}
+		if err != nil {
+			err.Index = uint32(i)
+		}
+		out.Results = append(out.Results, &queuepb.EnqueueResult{Id: id, Error: err})
+	}
+	c.stir()
+	return out, nil
+}
+
+func (n *clusterNode) Work(s grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
+	c := n.cluster
+	in := frames(s.Context(), s.Recv)
+	credits := 0
+	c.mu.Lock()
+	served := n.led()
+	c.mu.Unlock()
+	for {
+		c.mu.Lock()
+		moved, led, hangs := c.moved, n.led(), n.hangs
+		var out *queuepb.WorkResponse
+		if slices.Equal(led, served) && !hangs {
+			out = n.push(&credits)
+		}
+		c.mu.Unlock()
+		if hangs {
+			<-s.Context().Done()
+			return s.Context().Err()
+		}
+		if len(led) == 0 || !slices.Equal(led, served) {
+			return notLeading()
+		}
+		if len(out.GetTasks()) > 0 {
+			if err := s.Send(out); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-moved:
+		case f, ok := <-in:
+			if !ok {
+				return nil
+			}
+			credits += int(f.GetCredits())
+			if len(f.GetSettlements()) == 0 {
+				continue
+			}
+			a, err := n.settled(f)
+			if err != nil {
+				return err
+			}
+			if err := s.Send(&queuepb.WorkResponse{Answers: []*queuepb.SettleAnswer{a}}); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// push leases ready tasks for credits. The caller holds mu.
+func (n *clusterNode) push(credits *int) *queuepb.WorkResponse {
+	c := n.cluster
+	out := &queuepb.WorkResponse{}
+	for _, t := range c.stored {
+		if *credits == 0 {
+			break
+		}
+		if c.leaders[t.shard] != n.index || t.token != 0 || t.completed > 0 {
+			continue
+		}
+		c.tokens++
+		t.token = c.tokens
+		t.times++
+		*credits--
+		out.Tasks = append(out.Tasks, &queuepb.Task{
+			Id: t.id, Token: t.token, Payload: []byte(t.payload), LeaseExpiresAtMs: time.Now().Add(c.lease).UnixMilli(),
+		})
+	}
+	return out
+}
+
+func (n *clusterNode) settled(f *queuepb.WorkRequest) (*queuepb.SettleAnswer, error) {
+	c := n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fault := c.next(n.index, true)
+	a := &queuepb.SettleAnswer{Frame: f.GetFrame()}
+	if !fault.takesEffect() {
+		return a, fault.end()
+	}
+	for i, s := range f.GetSettlements() {
+		err := n.settle(s, false)
+		if err == nil && fault == unclearItems {
+			err = &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, Message: "the lead was lost"}
+		}
+		if err != nil {
+			err.Index = uint32(i)
+			a.Errors = append(a.Errors, err)
+		}
+	}
+	c.stir()
+	return a, fault.end()
+}
+
+// settle settles a lease. The caller holds mu.
+func (n *clusterNode) settle(s *queuepb.Settlement, forwarded bool) *queuepb.ItemError {
+	c := n.cluster
+	t := c.byID[s.GetId()]
+	switch {
+	case t == nil:
+		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, Message: "no such task"}
+	case c.leaders[t.shard] < 0 || c.leaders[t.shard] != n.index && !forwarded:
+		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "another node leads", Leader: c.addressOf(c.leaders[t.shard])}
+	case t.token != s.GetToken() || t.completed > 0:
+		return &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "the lease has ended"}
+	}
+	switch s.GetAction() {
+	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
+		t.completed++
+	case queuepb.SettleAction_SETTLE_ACTION_FAIL, queuepb.SettleAction_SETTLE_ACTION_RELEASE:
+		t.token = 0
+	}
+	return nil
+}
+
+func (n *clusterNode) Complete(_ context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
+	out := &queuepb.CompleteResponse{}
+	for _, t := range in.GetCompletions() {
+		out.Results = append(out.Results, n.forward(t.GetId(), t.GetToken(), queuepb.SettleAction_SETTLE_ACTION_COMPLETE))
+	}
+	return out, nil
+}
+
+func (n *clusterNode) Release(_ context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
+	out := &queuepb.ReleaseResponse{}
+	for _, t := range in.GetReleases() {
+		out.Results = append(out.Results, n.forward(t.GetId(), t.GetToken(), queuepb.SettleAction_SETTLE_ACTION_RELEASE))
+	}
+	return out, nil
+}
+
+func (n *clusterNode) forward(id string, token uint64, action queuepb.SettleAction) *queuepb.SettleResult {
+	n.cluster.mu.Lock()
+	defer n.cluster.mu.Unlock()
+	defer n.cluster.stir()
+	return &queuepb.SettleResult{Error: n.settle(&queuepb.Settlement{Id: id, Token: token, Action: action}, true)}
+}
+
+func (n *clusterNode) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+	n.cluster.mu.Lock()
+	defer n.cluster.mu.Unlock()
+	if len(n.led()) == 0 {
+		return nil, notLeading()
+	}
+	return &queuepb.GetTaskResponse{Task: &queuepb.Task{Id: in.GetId(), Payload: []byte(n.address)}}, nil
+}
+
+// client dials nodes of the cluster, all if none are named.
+func (c *cluster) client(t *testing.T, of []int, options ...grpc.DialOption) *Client {
+	t.Helper()
+	out, err := Dial(c.addresses(of...), options...)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, out.Close()) })
+	return out
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// payloads returns what was stored, sorted.
+func (c *cluster) payloads() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.stored {
+		all = append(all, s.payload)
+	}
+	slices.Sort(all)
+	return all
+}
+

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// enqueuing is an enqueue some of whose tasks have no outcome yet.
+type enqueuing struct {
+	retries
+
+	producer *Producer
+	tasks    []Task
+	ids      []string
+}
+
+// goOn sends again what a first try did not settle, if it may be sent again, or sends all if there was no try.
+func (p *Producer) goOn(ctx context.Context, tasks []Task, first *call[Task], err error) ([]string, []error, error) {
+	if first == nil && p.links.closing() {
+		return nil, nil, ErrClosed
+	}
+	e := &enqueuing{retries: newRetries(len(tasks)), producer: p, tasks: tasks, ids: make([]string, len(tasks))}
+	if first != nil {
+		e.tried(e.trying(), first, err)
+		if err == ErrClosed && p.links.closing() { //nolint:errorlint // a call that was not even taken: one that was wraps it
+			return nil, nil, err
+		}
+	}
+	tries := p.links.tries()
+	for len(e.open) > 0 {
+		if err := tries.wait(ctx); err != nil {
+			e.giveUp(err)
+			break
+		}
+		e.try(ctx, &tries)
+	}
+	errs, err := e.outcome()
+	if err != nil {
+		return nil, nil, err
+	}
+	return e.ids, errs, nil
+}
+
+// tried notes what came of a call that was made of the tasks at some places.
+func (e *enqueuing) tried(places []int, c *call[Task], err error) {
+	for i, place := range places {
+		one := err
+		switch {
+		case err != nil:
+		case c.errs != nil && c.errs[i] != nil:
+			one = c.errs[i]
+		case i < len(c.ids):
+			e.ids[place] = c.ids[i]
+		default:
+			one = unknownOutcome(errNoAnswer)
+		}
+		if e.producer.links.alone { // the session is over, or the refusal is final
+			e.errs[place] = one
+			continue
+		}
+		e.note(place, one, e.tasks[place].Key != "")
+	}
+}
+
+// try sends what is open once more: to the node that is said to lead, or else to the next one. Where there is no link,
+// any node carries it out.
+func (e *enqueuing) try(ctx context.Context, tries *tries[*produceLink]) {
+	l, ok := e.producer.links.toward(e.near)
+	places := e.trying()
+	tasks := make([]Task, len(places))
+	for i, place := range places {
+		tasks[i] = e.tasks[place]
+	}
+	if !ok {
+		ctx, cancel := context.WithDeadline(ctx, tries.deadline)
+		defer cancel()
+		e.tryPlainly(ctx, places, tasks)
+		return
+	}
+	c := batchOf(l.batcher, tasks)
+	defer l.batcher.keep(c)
+	err := l.batcher.do(ctx, c)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", l.at(), err)
+	}
+	e.tried(places, c, err)
+}
+
+func (e *enqueuing) tryPlainly(ctx context.Context, places []int, tasks []Task) {
+	in := &queuepb.EnqueueRequest{Tenant: e.producer.tenant, Tasks: make([]*queuepb.NewTask, len(tasks))}
+	for i := range tasks {
+		in.Tasks[i] = &queuepb.NewTask{}
+		tasks[i].fill(in.Tasks[i])
+	}
+	out, err := e.producer.client.once.Enqueue(ctx, in)
+	c := &call[Task]{count: len(tasks)}
+	for i, r := range out.GetResults() {
+		c.ids = append(c.ids, r.GetId())
+		if r.GetError() != nil && i < len(tasks) {
+			if c.errs == nil {
+				c.errs = make([]error, len(tasks))
+			}
+			c.errs[i] = itemError(r.GetError())
+		}
+	}
+	e.tried(places, c, callFate(ctx, err))
+}

@@ -1,0 +1,86 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/wire"
+)
+
+// openMax is how long a node has to accept a stream.
+const openMax = 3 * time.Second
+
+// link is one stream of a session, to one node, and what is on its way there.
+type link[T any] struct {
+	to      leader
+	peer    *peer
+	stream  grpc.ClientStream
+	cancel  context.CancelFunc
+	batcher *batcher[T]
+	end     error         // why the link ended; set before over is closed
+	over    chan struct{} // closed once nothing comes from the link any more
+}
+
+// openLink opens a stream to a node. ctx bounds the link's life. Then the caller sets the batcher and starts the link.
+func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to leader, open func(context.Context, *peer) (S, error)) (*link[T], S, error) {
+	var none S
+	p, err := c.peer(to.address)
+	if err != nil {
+		return nil, none, err
+	}
+	p.inUse.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(openMax, cancel)
+	stream, err := open(ctx, p)
+	if !late.Stop() && err == nil {
+		err = fmt.Errorf("it took longer than %v", openMax)
+	}
+	if err != nil {
+		cancel()
+		p.inUse.Add(-1)
+		return nil, none, fmt.Errorf("%s: %w", to.address, err)
+	}
+	return &link[T]{to: to, peer: p, stream: stream, cancel: cancel, over: make(chan struct{})}, stream, nil
+}
+
+// start lets the link work. receive returns why the link ended; then ended is called.
+func (l *link[T]) start(receive func() error, ended func()) {
+	go func() {
+		err := l.batcher.run()
+		if err == nil {
+			err = l.stream.CloseSend()
+		}
+		if err != nil {
+			l.batcher.fail(unknownOutcome(err))
+			l.cancel()
+		}
+	}()
+	go func() {
+		l.batcher.fail(receive())
+		l.cancel()
+		l.end = l.batcher.cause()
+		l.peer.inUse.Add(-1)
+		close(l.over)
+		ended()
+	}()
+}
+
+// abandon ends a link that was not started.
+func (l *link[T]) abandon() {
+	l.cancel()
+	l.peer.inUse.Add(-1)
+}
+
+func (l *link[T]) send(f *wire.Frame) error { return l.stream.SendMsg(f) }
+
+// The methods of linked.
+
+func (l *link[T]) node() leader           { return l.to }
+func (l *link[T]) at() string             { return l.peer.address }
+func (l *link[T]) leave()                 { l.batcher.close() }
+func (l *link[T]) cut()                   { l.cancel() }
+func (l *link[T]) ended() <-chan struct{} { return l.over }
+func (l *link[T]) reason() error          { return l.end }

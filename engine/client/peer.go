@@ -1,0 +1,66 @@
+package client
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// peer is an address and the connection to it.
+type peer struct {
+	address string
+	conn    *grpc.ClientConn
+	api     queuepb.QueueServiceClient
+	seed    bool
+	inUse   atomic.Int32 // by links and calls
+}
+
+// peer returns the peer of an address, and makes it known.
+func (c *Client) peer(address string) (*peer, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, fmt.Errorf("dial %s: %w", address, ErrClosed)
+	}
+	if i := slices.IndexFunc(c.peers, func(p *peer) bool { return p.address == address }); i >= 0 {
+		return c.peers[i], nil
+	}
+	if len(c.peers) >= peersMax {
+		return nil, fmt.Errorf("dial %s: there are connections to %d addresses already", address, peersMax)
+	}
+	conn, err := connect(address, c.options)
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{address: address, conn: conn, api: queuepb.NewQueueServiceClient(conn), seed: slices.Contains(c.seeds, address)}
+	c.peers = append(c.peers, p)
+	return p, nil
+}
+
+// known returns all peers.
+func (c *Client) known() []*peer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.peers)
+}
+
+// forget closes the connections to addresses that nobody named, that are not used, and that are not among those to keep.
+func (c *Client) forget(keep []leader) {
+	c.mu.Lock()
+	var gone []*peer
+	c.peers = slices.DeleteFunc(c.peers, func(p *peer) bool {
+		out := !p.seed && p.inUse.Load() == 0 && !slices.ContainsFunc(keep, func(l leader) bool { return l.address == p.address })
+		if out {
+			gone = append(gone, p)
+		}
+		return out
+	})
+	c.mu.Unlock()
+	for _, p := range gone {
+		_ = p.conn.Close() // it has no calls that could be told
+	}
+}

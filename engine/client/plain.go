@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	grpcpeer "google.golang.org/grpc/peer"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// plain carries plain calls to a node that answers. It has a picker of its own rather than gRPC's round robin: any node
+// carries a call out, but the one that leads does so without a second hop, and one that lost touch with the others
+// takes calls and fails them. So calls stay with one node, preferably one that leads, until it fails.
+type plain struct {
+	client *Client
+	most   time.Duration // how long to try for
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (c *plain) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+	if p := c.client.only.Load(); p != nil {
+		return p.conn.Invoke(ctx, method, in, out, options...)
+	}
+	return c.client.try(ctx, c.most, func(p *peer) (again bool, err error) {
+		var reached grpcpeer.Peer
+		err = p.conn.Invoke(ctx, method, in, out, append(slices.Clip(options), grpc.Peer(&reached))...)
+		return err != nil && !isFinal(err) && (reached.Addr == nil || notLeader(err) != nil || repeatable(method, in)), err
+	})
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c *plain) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, options ...grpc.CallOption) (s grpc.ClientStream, err error) {
+	if p := c.client.only.Load(); p != nil {
+		return p.conn.NewStream(ctx, d, method, options...)
+	}
+	err = c.client.try(ctx, c.most, func(p *peer) (bool, error) {
+		s, err = p.conn.NewStream(ctx, d, method, options...)
+		return !isFinal(err), err
+	})
+	return s, err
+}
+
+// repeatable tells whether a call may be carried out twice.
+func repeatable(method string, in any) bool {
+	switch method {
+	case queuepb.QueueService_GetTask_FullMethodName, queuepb.QueueService_AwaitResult_FullMethodName,
+		queuepb.QueueService_GetRoutes_FullMethodName:
+		return true
+	}
+	enqueue, ok := in.(*queuepb.EnqueueRequest)
+	return ok && !slices.ContainsFunc(enqueue.GetTasks(), func(t *queuepb.NewTask) bool { return t.GetIdempotencyKey() == "" })
+}
+
+// undoneCall is the error of a call that no node carried out.
+func undoneCall(p *peer, err error) error { return fmt.Errorf("%s: %w", p.address, err) }
+
+// try lets one node after the other carry a call out until one does, or fails it for good, or time is over. It goes
+// through all nodes at least once, unless ctx ends.
+func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
+	deadline := time.Now().Add(most)
+	var pace pace
+	var last error
+	for {
+		for _, p := range c.order() {
+			p.inUse.Add(1)
+			again, err := call(p)
+			p.inUse.Add(-1)
+			if err == nil {
+				c.last.Store(p)
+				return nil
+			}
+			last = undoneCall(p, err)
+			if !again || ctx.Err() != nil {
+				return last
+			}
+		}
+		if last == nil {
+			return ErrClosed
+		}
+		wait := pace.next()
+		if time.Until(deadline) < wait || sleep(ctx, wait, nil) != nil {
+			return last
+		}
+	}
+}
+
+// order returns all peers, those first that are worth trying first.
+func (c *Client) order() []*peer {
+	peers := c.known()
+	if i := slices.Index(peers, c.last.Load()); i > 0 {
+		peers[0], peers[i] = peers[i], peers[0]
+	}
+	return peers
+}
+
+// prefer turns to a node that leads, if the one in use did not answer or leads nothing.
+func (c *Client) prefer(answers []answer, t *table) {
+	leads := func(p *peer) bool {
+		return slices.ContainsFunc(t.leaders, func(l leader) bool { return l.address == p.address })
+	}
+	last := c.last.Load()
+	answered := slices.ContainsFunc(answers, func(a answer) bool { return a.peer == last })
+	if answered && leads(last) {
+		return
+	}
+	for _, a := range answers {
+		if leads(a.peer) {
+			c.last.Store(a.peer)
+			return
+		}
+	}
+	if !answered {
+		c.last.Store(answers[0].peer)
+	}
+}

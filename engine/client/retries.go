@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// retries is a call some of whose items have no outcome yet. Callers that are done at the first try need none.
+type retries struct {
+	errs  []error // one for each item that has an outcome: nil where it was accepted
+	open  []int   // the places of those that have none
+	doubt []bool  // an earlier try of the item may have taken effect
+	near  string  // the address that the last refusal for not leading named
+	cause error   // what the last try failed of
+}
+
+func newRetries(n int) retries {
+	r := retries{errs: make([]error, n), open: make([]int, n), doubt: make([]bool, n)}
+	for i := range r.open {
+		r.open[i] = i
+	}
+	return r
+}
+
+// fate is what one try means for an item.
+type fate int
+
+const (
+	settled fate = iota // it has its outcome
+	notDone             // nothing was done
+	unclear             // it may have taken effect
+)
+
+// fateOf tells what an error means for what it is about.
+func fateOf(err error) fate {
+	var refused *Error
+	var doubt *doubtError
+	switch {
+	case err == nil || errors.As(err, &doubt):
+		return settled
+	case isUndone(err):
+		return notDone
+	case errors.Is(err, ErrUnknownOutcome):
+		return unclear
+	case errors.Is(err, ErrClosed):
+		return notDone
+	case errors.As(err, &refused):
+		switch refused.Code {
+		case queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:
+			return notDone
+		case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:
+			return unclear
+		}
+	}
+	return settled
+}
+
+// callFate tells what the error of a plain call means, and gives it the session's words.
+func callFate(ctx context.Context, err error) error {
+	switch {
+	case err == nil || isFinal(err):
+		return err
+	case notLeader(err) != nil:
+		return undone(err)
+	case ctx.Err() != nil:
+		return unknownOutcome(ctx.Err())
+	}
+	return unknownOutcome(err)
+}
+
+// note takes an item's outcome of one try. again tells whether the item may be sent again although a try of it may have
+// taken effect.
+func (r *retries) note(place int, err error, again bool) {
+	switch fateOf(err) {
+	case settled:
+		if r.doubt[place] && errors.Is(err, ErrOverloaded) { // which is about this try only
+			r.keep(place, err)
+			return
+		}
+		r.errs[place] = err
+	case notDone:
+		r.keep(place, err)
+		var refused *Error
+		if errors.As(err, &refused) {
+			r.near = refused.Leader
+		}
+	case unclear:
+		r.doubt[place] = true
+		if !again {
+			r.errs[place] = err
+			return
+		}
+		r.keep(place, err)
+	}
+}
+
+func (r *retries) keep(place int, cause error) {
+	r.open = append(r.open, place)
+	r.cause = cause
+}
+
+// trying lets go of the open places for a try, which notes an outcome for each.
+func (r *retries) trying() []int {
+	places := r.open
+	r.open, r.near = nil, ""
+	return places
+}
+
+// giveUp gives all items that have none an outcome.
+func (r *retries) giveUp(why error) {
+	if r.cause != nil {
+		why = fmt.Errorf("%w, last: %w", why, r.cause)
+	}
+	for _, i := range r.open {
+		if r.doubt[i] {
+			r.errs[i] = unknownOutcome(why)
+		} else {
+			r.errs[i] = fmt.Errorf("nothing was done: %w: %w", ErrUnavailable, why)
+		}
+	}
+	r.open = nil
+}
+
+// outcome returns what a batch's call does: an error that all items share and that refuses none of them in particular,
+// or one for each, or none.
+func (r *retries) outcome() (errs []error, err error) {
+	failed := 0
+	for _, e := range r.errs {
+		var refused *Error
+		if e == nil || errors.As(e, &refused) {
+			continue
+		}
+		err = e
+		failed++
+	}
+	if failed == len(r.errs) {
+		return nil, err
+	}
+	for _, e := range r.errs {
+		if e != nil {
+			return r.errs, nil
+		}
+	}
+	return nil, nil
+}
+
+// tries bounds the tries of one call.
+type tries[L linked] struct {
+	links    *follower[L]
+	deadline time.Time
+	pace     pace
+	seen     <-chan struct{} // closed when the links have changed since the last try
+}
+
+func (f *follower[L]) tries() tries[L] {
+	_, changed := f.current()
+	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), seen: changed}
+}
+
+// wait waits until another try makes sense: for the links to change, or for some time, and without a link for one. An
+// error says that there is to be no other try. A session that is closing opens no links, and waits for none.
+func (p *tries[L]) wait(ctx context.Context) error {
+	for {
+		links, changed := p.links.current()
+		left := time.Until(p.deadline)
+		if left <= 0 {
+			return fmt.Errorf("tried for %v: %w", p.links.client.retryMax, p.links.problem())
+		}
+		d := left
+		if len(links) > 0 || p.links.closing() {
+			d = min(left, p.pace.next())
+		}
+		t := time.NewTimer(d)
+		select {
+		case <-p.seen:
+			t.Stop()
+			p.seen = changed
+			if now := *p.links.links.Load(); len(now) > 0 {
+				return nil
+			}
+		case <-t.C:
+			return nil
+		case <-p.links.failed:
+			t.Stop()
+			return p.links.why()
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+	}
+}

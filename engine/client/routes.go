@@ -1,0 +1,301 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+const (
+	// askMax is how long a node has to say what the routes are.
+	askMax = time.Second
+	// askGrace is how long the other nodes have once one has answered: what one node says may be out of date.
+	askGrace = 100 * time.Millisecond
+	// askEvery is how often the routes are asked for while sessions follow them. A node that hangs says nothing by
+	// itself.
+	askEvery = 500 * time.Millisecond
+	// shardsMax bounds what is believed of an answer.
+	shardsMax = 1 << 12
+)
+
+// leader is a node that leads.
+type leader struct {
+	node    string // "" of a server that stands alone
+	address string // where it is reached
+	named   string // where the cluster says that it is reached; "" of a server that stands alone
+}
+
+// same tells whether two are the same node.
+func (l leader) same(o leader) bool {
+	return l.node == o.node && (l.node != "" || l.address == o.address)
+}
+
+// table is who leads which shard.
+type table struct {
+	leaders []leader // by shard; zero where none is known
+	alone   bool     // the server is no cluster's
+}
+
+// complete tells whether each shard's leader is known.
+func (t *table) complete() bool { return !slices.Contains(t.leaders, leader{}) }
+
+// nodes returns the nodes that lead something, each once, in an order that depends on nothing else.
+func (t *table) nodes() (all []leader) {
+	for _, l := range t.leaders {
+		if l != (leader{}) && !slices.ContainsFunc(all, l.same) {
+			all = append(all, l)
+		}
+	}
+	slices.SortFunc(all, func(a, b leader) int { return strings.Compare(a.node+"@"+a.address, b.node+"@"+b.address) })
+	return all
+}
+
+// routing is what a client knows of the routes. It asks one time at a time, whoever wants to know.
+type routing struct {
+	client *Client
+
+	mu        sync.Mutex
+	table     *table        // nil: nothing is known
+	changed   chan struct{} // closed, and replaced, when the table changes
+	asking    *asking
+	followers int // sessions that follow
+	watching  chan struct{}
+}
+
+// asking is one round of questions.
+type asking struct {
+	done  chan struct{}
+	table *table
+	err   error
+}
+
+// current returns what is known, and a channel that is closed when it changes.
+func (r *routing) current() (*table, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.table, r.changed
+}
+
+// ask asks the nodes anew, or waits for the round that is under way.
+func (r *routing) ask(ctx context.Context) (*table, error) {
+	r.mu.Lock()
+	a := r.asking
+	if a == nil {
+		a = &asking{done: make(chan struct{})}
+		r.asking = a
+		go r.round(a)
+	}
+	r.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.table, a.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// round is one round of questions.
+func (r *routing) round(a *asking) {
+	ctx, cancel := context.WithTimeout(context.Background(), askMax)
+	defer cancel()
+	answers, err := r.client.answers(ctx)
+	var t *table
+	if len(answers) > 0 {
+		old, _ := r.current()
+		t = count(answers, old)
+		r.client.prefer(answers, t)
+	}
+	r.mu.Lock()
+	if t != nil && (r.table == nil || r.table.alone != t.alone || !slices.Equal(r.table.leaders, t.leaders)) {
+		r.table = t
+		close(r.changed)
+		r.changed = make(chan struct{})
+	}
+	a.table, a.err = t, err
+	r.asking = nil
+	r.mu.Unlock()
+	close(a.done)
+	if t != nil {
+		r.client.forget(t.nodes())
+	}
+}
+
+// answer is what one node says.
+type answer struct {
+	peer   *peer
+	routes []*queuepb.Route
+}
+
+// answers asks all nodes that are known. The error says why the last one did not answer, where none did.
+func (c *Client) answers(ctx context.Context) ([]answer, error) {
+	type reply struct {
+		answer
+		err error
+	}
+	peers := c.known()
+	if len(peers) == 0 {
+		return nil, ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	replies := make(chan reply, len(peers))
+	for _, p := range peers {
+		go func() {
+			out, err := p.api.GetRoutes(ctx, &queuepb.GetRoutesRequest{})
+			if status.Code(err) == codes.Unimplemented { // an older server stands alone
+				out, err = &queuepb.GetRoutesResponse{Routes: []*queuepb.Route{{Here: true}}}, nil
+			}
+			if n := len(out.GetRoutes()); err == nil && (n == 0 || n > shardsMax) {
+				err = fmt.Errorf("it names %d shards", n)
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", p.address, err)
+			}
+			replies <- reply{answer{p, out.GetRoutes()}, err}
+		}()
+	}
+	var answers []answer
+	var last, refused error
+	var grace <-chan time.Time
+	for range peers {
+		select {
+		case r := <-replies:
+			switch {
+			case r.err == nil:
+				answers = append(answers, r.answer)
+				if grace == nil {
+					grace = time.After(askGrace)
+				}
+			case isFinal(r.err):
+				refused = r.err
+			default:
+				last = r.err
+			}
+		case <-grace:
+			return answers, nil
+		}
+	}
+	if len(answers) > 0 {
+		return answers, nil
+	}
+	if refused != nil { // it tells more than that another one is down
+		last = refused
+	}
+	return nil, errors.Join(last)
+}
+
+// count makes one table of what several nodes say: for each shard the node that most of them name, and among those
+// that as many name one that says so itself. A node that lost touch with the others names itself, alone.
+func count(answers []answer, old *table) *table {
+	addresses := map[string]string{} // of nodes, as they proved to be reachable
+	shards := 0
+	t := &table{alone: true}
+	for _, a := range answers {
+		shards = max(shards, len(a.routes))
+		for _, r := range a.routes {
+			if r.GetNode() != "" || !r.GetHere() {
+				t.alone = false
+			}
+			if r.GetHere() && r.GetNode() != "" {
+				addresses[r.GetNode()] = a.peer.address
+			}
+		}
+	}
+	t.leaders = make([]leader, shards)
+	for shard := range t.leaders {
+		var votes []vote
+		for _, a := range answers {
+			if shard < len(a.routes) {
+				votes = cast(votes, a.peer, a.routes[shard], addresses)
+			}
+		}
+		var was leader
+		if old != nil && shard < len(old.leaders) {
+			was = old.leaders[shard]
+		}
+		t.leaders[shard] = elected(votes, was)
+	}
+	return t
+}
+
+// vote is for how many nodes think that one leads.
+type vote struct {
+	leader leader
+	count  int
+	itself bool
+}
+
+func cast(votes []vote, from *peer, r *queuepb.Route, addresses map[string]string) []vote {
+	l := leader{node: r.GetNode(), address: r.GetAddress(), named: r.GetAddress()}
+	if proven, ok := addresses[l.node]; ok {
+		l.address = proven
+	}
+	if r.GetHere() && l.address == "" {
+		l.address = from.address
+	}
+	if l.address == "" {
+		return votes // who leads is not known, or not where
+	}
+	i := slices.IndexFunc(votes, func(v vote) bool { return v.leader.same(l) })
+	if i < 0 {
+		i = len(votes)
+		votes = append(votes, vote{leader: l})
+	}
+	votes[i].count++
+	votes[i].itself = votes[i].itself || r.GetHere()
+	return votes
+}
+
+func elected(votes []vote, was leader) leader {
+	var best vote
+	for _, v := range votes {
+		better := v.count > best.count
+		if v.count == best.count {
+			better = v.itself && !best.itself || v.itself == best.itself && v.leader.same(was)
+		}
+		if better {
+			best = v
+		}
+	}
+	return best.leader
+}
+
+// follow keeps the routes up to date until the returned function is called.
+func (r *routing) follow() (leave func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.followers++
+	if r.followers == 1 {
+		r.watching = make(chan struct{})
+		go r.watch(r.watching)
+	}
+	return sync.OnceFunc(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.followers--; r.followers == 0 {
+			close(r.watching)
+		}
+	})
+}
+
+func (r *routing) watch(until <-chan struct{}) {
+	t := time.NewTicker(askEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-until:
+			return
+		case <-t.C:
+			_, _ = r.ask(context.Background()) // a round is bounded; who needs what it failed of asks itself
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/wire"
+)
+
+// encodeSettlements adds a call's settlements to a frame.
+func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
+	m := queuepb.Settlement{
+		Action: c.how.action, Result: c.how.result, Error: c.how.error, DelayMs: c.how.delayMs, LeaseMs: c.how.leaseMs,
+	}
+	for _, t := range c.items {
+		m.Id, m.Token = sendable(t.GetId()), t.GetToken()
+		if err := f.Message(wire.WorkRequestSettlements, &m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) error {
+	l, ok := w.linkOf(t)
+	if !ok {
+		return w.settleAgain(ctx, []*queuepb.Task{t}, how, nil, nil)
+	}
+	c := l.batcher.single(t, how.bytes())
+	c.how = how
+	defer l.batcher.keep(c)
+	err := l.batcher.do(ctx, c)
+	if err == nil && c.errs == nil {
+		return nil
+	}
+	return w.settleAgain(ctx, []*queuepb.Task{t}, how, c, err)
+}
+
+// linkOf returns the link that a task is settled over: that which it came from, or else the next one.
+func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
+	if links := *w.links.links.Load(); len(links) == 1 {
+		return links[0], true
+	}
+	if l := w.slots.origin(t); l != nil {
+		return l, true
+	}
+	return w.links.pick()
+}
+
+// settleAgain goes on after a first try of one settlement, or without one.
+func (w *Worker) settleAgain(ctx context.Context, tasks []*queuepb.Task, how settling, c *call[*queuepb.Task], err error) error {
+	if c == nil && w.links.closing() || err == ErrClosed && w.links.closing() { //nolint:errorlint // not even taken: one that was wraps it
+		return w.freed(tasks, ErrClosed)
+	}
+	s := w.settlement(tasks, how)
+	if c != nil {
+		s.tried(s.trying(), c, err)
+	}
+	errs, err := s.finish(ctx)
+	if err == nil && errs != nil {
+		return errs[0]
+	}
+	return err
+}
+
+// freed frees the slots of tasks that will not be settled.
+func (w *Worker) freed(tasks []*queuepb.Task, err error) error {
+	errs := make([]error, len(tasks))
+	for i := range errs {
+		errs[i] = err
+	}
+	w.slots.freeAll(tasks, errs)
+	return err
+}
+
+// settle carries out a batch.
+func (w *Worker) settle(ctx context.Context, tasks []*queuepb.Task, how settling) ([]error, error) {
+	if links := *w.links.links.Load(); len(links) == 1 {
+		l := links[0]
+		c := l.batcher.call()
+		c.items, c.how = tasks, how
+		defer l.batcher.keep(c)
+		err := l.batcher.do(ctx, c)
+		if err == nil && c.errs == nil {
+			return nil, nil
+		}
+		if err == ErrClosed && w.links.closing() { //nolint:errorlint // as above
+			return nil, w.freed(tasks, err)
+		}
+		s := w.settlement(tasks, how)
+		s.tried(s.trying(), c, err)
+		return s.finish(ctx)
+	}
+	if w.links.closing() {
+		return nil, w.freed(tasks, ErrClosed)
+	}
+	s := w.settlement(tasks, how)
+	s.try(ctx)
+	return s.finish(ctx)
+}
+
+// settlement is the settling of tasks some of which have no outcome yet.
+type settlement struct {
+	retries
+
+	worker *Worker
+	tasks  []*queuepb.Task
+	how    settling
+	before time.Time // when the tries must end
+}
+
+func (w *Worker) settlement(tasks []*queuepb.Task, how settling) *settlement {
+	return &settlement{retries: newRetries(len(tasks)), worker: w, tasks: tasks, how: how, before: time.Now().Add(w.client.retryMax)}
+}
+
+// tried notes what came of a call that was made of the tasks at some places.
+func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
+	for i, place := range places {
+		one := err
+		if err == nil && c.errs != nil {
+			one = c.errs[i]
+		}
+		if s.worker.links.alone { // the session is over, or the refusal is final
+			s.errs[place] = one
+			continue
+		}
+		if s.doubt[place] && s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
+			one = s.repeated(s.tasks[place], one)
+		}
+		s.note(place, one, true)
+	}
+}
+
+// repeated tells what the outcome of a repetition says of a settlement: while the lease can't have expired, only the
+// first try can have ended it. An extension ends nothing.
+func (s *settlement) repeated(t *queuepb.Task, err error) error {
+	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	if time.Now().UnixMilli() < t.GetLeaseExpiresAtMs() {
+		return nil
+	}
+	return &doubtError{fmt.Errorf("the lease has ended, or an earlier try has ended it: %s", err.Error())}
+}
+
+// doubtError is an unknown outcome that no further try would make clear.
+type doubtError struct{ cause error }
+
+func (e *doubtError) Error() string   { return ErrUnknownOutcome.Error() + ": " + e.cause.Error() }
+func (e *doubtError) Unwrap() []error { return []error{ErrUnknownOutcome, e.cause} }
+
+// finish tries until all is settled, or time is over, and frees the slots.
+func (s *settlement) finish(ctx context.Context) ([]error, error) {
+	tries := s.worker.links.tries()
+	for len(s.open) > 0 {
+		if err := tries.wait(ctx); err != nil {
+			s.giveUp(err)
+			break
+		}
+		s.try(ctx)
+	}
+	if s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
+		s.worker.slots.freeAll(s.tasks, s.errs)
+	}
+	return s.outcome()
+}
+
+// try sends what is open once more: to the node that is said to lead, or the link that each task came from, or else the
+// next one. Where there is no link, any node carries it out.
+func (s *settlement) try(ctx context.Context) {
+	near := s.near
+	byLink := map[*workLink][]int{}
+	for _, place := range s.trying() {
+		l, ok := s.worker.links.toward(near)
+		if near == "" {
+			l, ok = s.worker.linkOf(s.tasks[place])
+		}
+		if !ok {
+			l = nil
+		}
+		byLink[l] = append(byLink[l], place)
+	}
+	type under struct {
+		link   *workLink
+		call   *call[*queuepb.Task]
+		places []int
+	}
+	var way []under
+	for l, places := range byLink {
+		if l == nil {
+			continue
+		}
+		c := l.batcher.call()
+		c.how = s.how
+		c.items = s.at(places)
+		c.bytes = s.how.bytes()
+		if err := l.batcher.enter(ctx, c); err != nil {
+			s.tried(places, c, fmt.Errorf("%s: %w", l.at(), err))
+			l.batcher.keep(c)
+			continue
+		}
+		way = append(way, under{l, c, places})
+	}
+	for _, u := range way {
+		err := u.link.batcher.wait(ctx, u.call)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", u.link.at(), err)
+		}
+		s.tried(u.places, u.call, err)
+		u.link.batcher.keep(u.call)
+	}
+	if places := byLink[nil]; len(places) > 0 {
+		ctx, cancel := context.WithDeadline(ctx, s.before)
+		defer cancel()
+		results, err := s.tryPlainly(ctx, s.at(places))
+		c := &call[*queuepb.Task]{errs: make([]error, len(places))}
+		if err == nil && len(results) != len(places) {
+			err = unknownOutcome(errNoAnswer)
+		}
+		for i, r := range results[:min(len(results), len(places))] {
+			if r.GetError() != nil {
+				c.errs[i] = itemError(r.GetError())
+			}
+		}
+		s.tried(places, c, callFate(ctx, err))
+	}
+}
+
+func (s *settlement) at(places []int) []*queuepb.Task {
+	tasks := make([]*queuepb.Task, len(places))
+	for i, place := range places {
+		tasks[i] = s.tasks[place]
+	}
+	return tasks
+}
+
+// tryPlainly settles tasks with a plain call.
+func (s *settlement) tryPlainly(ctx context.Context, tasks []*queuepb.Task) ([]*queuepb.SettleResult, error) {
+	api, tenant := s.worker.client.once, s.worker.config.Tenant
+	switch s.how.action {
+	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
+		in := &queuepb.CompleteRequest{Tenant: tenant}
+		for _, t := range tasks {
+			in.Completions = append(in.Completions, &queuepb.Completion{Id: sendable(t.GetId()), Token: t.GetToken(), Result: s.how.result})
+		}
+		return results(api.Complete(ctx, in))
+	case queuepb.SettleAction_SETTLE_ACTION_FAIL:
+		in := &queuepb.FailRequest{Tenant: tenant}
+		for _, t := range tasks {
+			in.Failures = append(in.Failures, &queuepb.Failure{Id: sendable(t.GetId()), Token: t.GetToken(), Error: s.how.error, DelayMs: s.how.delayMs})
+		}
+		return results(api.Fail(ctx, in))
+	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
+		in := &queuepb.ReleaseRequest{Tenant: tenant}
+		for _, t := range tasks {
+			in.Releases = append(in.Releases, &queuepb.Releasing{Id: sendable(t.GetId()), Token: t.GetToken(), DelayMs: s.how.delayMs})
+		}
+		return results(api.Release(ctx, in))
+	default:
+		in := &queuepb.ExtendRequest{Tenant: tenant}
+		for _, t := range tasks {
+			in.Extensions = append(in.Extensions, &queuepb.Extension{Id: sendable(t.GetId()), Token: t.GetToken(), LeaseMs: s.how.leaseMs})
+		}
+		return results(api.Extend(ctx, in))
+	}
+}
+
+func results[A interface {
+	GetResults() []*queuepb.SettleResult
+}](out A, err error) ([]*queuepb.SettleResult, error) {
+	return out.GetResults(), err
+}
