@@ -26,12 +26,14 @@ type expanded struct {
 
 type expandedTopology struct {
 	Kind         string `json:"kind"`
+	Nodes        int    `json:"nodes,omitempty"`
 	Shards       int    `json:"shards"`
 	Durability   string `json:"durability"`
 	SyncInterval string `json:"sync_interval,omitempty"`
 	Listen       string `json:"listen"`
 	Procs        int    `json:"procs,omitempty"`
 	BusyPoll     bool   `json:"busy_poll,omitempty"`
+	Coalesce     *bool  `json:"coalesce,omitempty"` // of "raft"
 }
 
 type expandedWorkload struct {
@@ -103,6 +105,7 @@ func Expand(s *Scenario) any {
 		Rounds: s.Rounds,
 		Topology: expandedTopology{
 			Kind:       s.Topology.Kind,
+			Nodes:      s.Topology.Nodes,
 			Shards:     s.Topology.Shards,
 			Durability: s.Topology.Durability,
 			Listen:     s.Topology.Listen,
@@ -135,6 +138,9 @@ func Expand(s *Scenario) any {
 	}
 	if s.Topology.SyncInterval > 0 {
 		e.Topology.SyncInterval = hclfile.FormatDuration(s.Topology.SyncInterval)
+	}
+	if s.Topology.Kind == Raft {
+		e.Topology.Coalesce = new(!s.Topology.NoCoalesce)
 	}
 	if l := s.Backlog; l != nil {
 		e.Backlog = &expandedBacklog{l.Tasks, l.Reference, l.Restart, hclfile.FormatDuration(l.Fill), hclfile.FormatDuration(l.Drain)}

@@ -62,13 +62,15 @@ func (s *Scenario) Plan() []Point {
 
 // Topology says which processes are under test.
 type Topology struct {
-	Kind         string // "single" or "sharded"
+	Kind         string // "single", "sharded" or "raft"
+	Nodes        int    // of "raft": how many server processes; 0 of the others, which have one
 	Shards       int
 	Durability   string // "sync", "interval" or "none"
 	SyncInterval time.Duration
 	Listen       string // "tcp" or "unix"
-	Procs        int    // the server's GOMAXPROCS; 0: its own choice
+	Procs        int    // each server's GOMAXPROCS; 0: its own choice
 	BusyPoll     bool   // the server's gRPC connections poll before their thread sleeps
+	NoCoalesce   bool   // of "raft": each command is an entry of the Raft log of its own
 }
 
 // Workload says what load is put on the topology.

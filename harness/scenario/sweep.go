@@ -56,7 +56,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 	switch {
 	case len(parts) == 2 && parts[0] == "topology":
 		found = sweep{path: path, kind: "topology", attribute: parts[1]}
-		attributes = topologyBlock.Names.Attributes
+		attributes = append(slices.Clone(topologyBlock.Names.Attributes), kindAttribute)
 	case len(parts) == 3 && parts[0] == "workload":
 		found = sweep{path: path, kind: "workload", label: parts[1], attribute: parts[2]}
 		attributes = workloadBlock.Names.Attributes

@@ -7,28 +7,29 @@ import (
 )
 
 var topologyBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{"shards", "durability", "sync_interval", "listen", "procs", "busy_poll"}},
+	Names: hclfile.Names{Attributes: []string{
+		"nodes", "shards", "durability", "sync_interval", "listen", "procs", "busy_poll", "coalesce",
+	}},
 	Label: "kind", Example: `topology "single" { durability = "none" }`, Required: true, Once: true,
 }
 
-// readTopology reads topology "KIND" { shards durability sync_interval listen procs busy_poll }.
+// readTopology reads topology "KIND" { nodes shards durability sync_interval listen procs busy_poll coalesce }.
 func readTopology(s *hclfile.Block) Topology {
 	blocks := s.Blocks("topology", topologyBlock)
 	if len(blocks) == 0 {
 		return Topology{}
 	}
 	b := blocks[0]
-	t := Topology{
-		Kind: b.Kind([]string{"single", "sharded"}, []string{"raft", "embedded", "remote"}),
-		// Durability is printed beside every number and decides what the number means: it has no default.
-		Durability: b.Choice("durability", hclfile.ChoiceSpec{
-			Built: []string{"sync", "interval", "none"}, Required: true,
-		}),
-		Listen: b.Choice("listen", hclfile.ChoiceSpec{Built: []string{"tcp", "unix"}, Default: "tcp"}),
-		Procs:  b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
-	}
+	t := readKind(b)
+	// Durability is printed beside every number and decides what the number means: it has no default.
+	t.Durability = b.Choice("durability", hclfile.ChoiceSpec{
+		Built: []string{"sync", "interval", "none"}, Required: true,
+	})
+	t.Listen = b.Choice("listen", hclfile.ChoiceSpec{Built: []string{"tcp", "unix"}, Default: "tcp"})
+	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
 	t.Shards = readShards(b, t.Kind)
 	t.BusyPoll = readBusyPoll(b, t.Procs)
+	readRaft(b, &t)
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
 	})
@@ -45,14 +46,41 @@ func readTopology(s *hclfile.Block) Topology {
 // shardsMax is how many shards one server process takes.
 const shardsMax = 32
 
-// readShards reads shards, which is what tells the two kinds apart.
+// readShards reads shards, which is what tells the kinds of one process apart.
 func readShards(b *hclfile.Block, kind string) int {
-	if kind == "sharded" {
+	switch kind {
+	case "sharded":
 		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Required: true})
+	case Raft:
+		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Default: 1})
 	}
 	return b.Int("shards", hclfile.IntSpec{
 		Min: 1, Max: 1, Default: 1, Why: `for more than one, write topology "sharded"`,
 	})
+}
+
+// readRaft reads what only a cluster has, and refuses what it does not have.
+func readRaft(b *hclfile.Block, t *Topology) {
+	if t.Kind == "" {
+		return // which kind it should be is not known
+	}
+	if t.Kind != Raft {
+		for _, attribute := range []string{"nodes", "coalesce"} {
+			if b.Has(attribute) {
+				b.AttrProblem(attribute, attribute+` has a meaning only in topology "raft"`, "remove it")
+			}
+		}
+		return
+	}
+	t.NoCoalesce = b.Has("coalesce") && !b.Bool("coalesce")
+	if t.Listen == "unix" {
+		b.AttrProblem("listen", `the nodes of topology "raft" tell clients where the others are, which a Unix socket is not for`, `write listen = "tcp"`)
+	}
+	if !b.Has(kindAttribute) {
+		t.Nodes = b.Int("nodes", hclfile.IntSpec{Min: 1, Max: NodesMax, Default: nodesDefault})
+	} else if b.Has("nodes") {
+		b.AttrProblem("nodes", "nodes is given where the sweep of topology.kind says how many there are", "remove it")
+	}
 }
 
 // readBusyPoll reads busy_poll, which does nothing in a process that runs on more than one processor.

@@ -50,7 +50,10 @@ func (e *ServerError) Unwrap() error { return e.Err }
 
 // fail describes a problem of the server as it stands.
 func (n *Node) fail(problem string, cause error) *ServerError {
-	e := &ServerError{Problem: problem, Command: n.command, Status: "running", LogPath: n.config.LogPath, Err: cause}
+	if n.server.ID != "" {
+		problem = n.server.ID + ": " + problem
+	}
+	e := &ServerError{Problem: problem, Command: n.command, Status: "running", LogPath: n.server.logPath, Err: cause}
 	select {
 	case <-n.process.exited:
 		e.Status = n.process.cmd.ProcessState.String()

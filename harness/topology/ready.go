@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -29,65 +30,147 @@ type addresses struct {
 	TokenFile string   `json:"token_file"` // absent where none is wanted
 }
 
-// waitUntilReady waits until the server has told its addresses and says that it is ready. The
-// server ending, the timeout and ctx end the wait.
-func (n *Node) waitUntilReady(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, n.config.StartTimeout)
+// waitUntilReady waits until all servers serve: each has told its addresses and says that it is ready, the token is
+// known, and of a cluster every shard has a leader. A server that ends, the timeout and ctx end the wait.
+func (c *Cluster) waitUntilReady(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()
-	told := false
-	var notYet error
-	err := n.poll(limited, func() (bool, error) {
-		if !told {
-			at, err := readAddresses(n.place.addressFile)
-			if errors.Is(err, fs.ErrNotExist) {
-				notYet = errors.New("it has not written its address file")
-				return false, nil
-			}
-			if err != nil {
-				return false, n.fail("the server's address file is malformed", err)
-			}
-			if at.PID != n.PID {
-				return false, n.fail(fmt.Sprintf("the server's address file names process %d, not %d", at.PID, n.PID), nil)
-			}
-			if at.TokenFile != "" {
-				if n.Token, err = readToken(at.TokenFile); err != nil {
-					return false, n.fail("the server's token can't be read", err)
-				}
-			}
-			n.Address, n.HTTP, n.Admin, told = at.Listen[0], at.HTTP, at.Admin, true
-			notYet = errors.New("it has not answered GET /readyz")
+	for _, wait := range []func(context.Context) error{
+		func(ctx context.Context) error {
+			return c.eachUntil(ctx, (*Node).waitForAddresses)
+		},
+		c.waitForToken,
+		func(ctx context.Context) error { return c.eachUntil(ctx, (*Node).waitUntilReady) },
+		c.waitForLeaders,
+	} {
+		if err := wait(limited); err != nil {
+			return c.startError(ctx, limited, err)
 		}
-		err := askReady(limited, n.Admin)
-		if err != nil && limited.Err() == nil {
-			notYet = err // the last answer, rather than that the wait was over
+	}
+	return nil
+}
+
+// eachUntil waits for all servers at once, and no longer for the others once it has failed for one. The error is the
+// first one's to fail.
+func (c *Cluster) eachUntil(ctx context.Context, wait func(*Node, context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var once sync.Once
+	var first error
+	err := c.each(func(s *Server) error {
+		err := wait(s.Node(), ctx)
+		if err != nil {
+			once.Do(func() { first = err })
+			cancel()
 		}
-		return err == nil, nil
+		return err
 	})
+	if err != nil {
+		return first
+	}
+	return nil
+}
+
+// startError says of a wait that was given up by whom: limited is ctx with the time that a start may take.
+func (c *Cluster) startError(ctx, limited context.Context, err error) error {
+	var late *notYetError
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("given up before the server was ready: %w", ctx.Err())
+	case limited.Err() != nil && errors.As(err, &late):
+		return late.node.fail(fmt.Sprintf("the server was not ready within %s", c.config.StartTimeout), late.why)
 	case limited.Err() != nil && errors.Is(err, limited.Err()):
-		return n.fail(fmt.Sprintf("the server was not ready within %s", n.config.StartTimeout), notYet)
+		return c.servers[0].Node().fail(fmt.Sprintf("the server was not ready within %s", c.config.StartTimeout), nil)
 	}
 	return err
 }
 
-// poll calls try until it is done or fails, the server ends, or ctx is done.
+// notYetError says what a server had not done when the wait for it was over.
+type notYetError struct {
+	node *Node
+	why  error
+}
+
+func (e *notYetError) Error() string { return e.why.Error() }
+
+// waitForAddresses waits until the server has told its addresses.
+func (n *Node) waitForAddresses(ctx context.Context) error {
+	return n.poll(ctx, func() (bool, error) {
+		at, err := readAddresses(n.server.place.addressFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, errors.New("it has not written its address file")
+		}
+		if err != nil {
+			return true, n.fail("the server's address file is malformed", err)
+		}
+		if at.PID != n.PID {
+			return true, n.fail(fmt.Sprintf("the server's address file names process %d, not %d", at.PID, n.PID), nil)
+		}
+		n.tokenFile = at.TokenFile
+		if n.server.ID == "" {
+			n.Address, n.HTTP, n.Admin = at.Listen[0], at.HTTP, at.Admin
+		} else if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
+			return true, n.fail("the server is not where it was told to be", fmt.Errorf("it listens at %s, %s and %s, not at %s, %s and %s",
+				at.Listen[0], at.HTTP, at.Admin, n.Address, n.HTTP, n.Admin))
+		}
+		return true, nil
+	})
+}
+
+// waitUntilReady waits until the server, whose addresses are known, says that it is ready.
+func (n *Node) waitUntilReady(ctx context.Context) error {
+	return n.poll(ctx, func() (bool, error) {
+		err := askReady(ctx, n.Admin)
+		return err == nil, err
+	})
+}
+
+// waitForToken reads the token. That of a cluster is in the folder of the node that led first, and of no other; once
+// known it stays.
+func (c *Cluster) waitForToken(ctx context.Context) error {
+	if c.Token != "" || c.servers[0].Node().tokenFile == "" {
+		return nil
+	}
+	return c.servers[0].Node().poll(ctx, func() (bool, error) {
+		for _, s := range c.servers {
+			n := s.Node()
+			token, err := readToken(n.tokenFile)
+			switch {
+			case err == nil:
+				c.Token = token
+				return true, nil
+			case s.ID == "" || !errors.Is(err, fs.ErrNotExist):
+				return true, n.fail("the server's token can't be read", err)
+			case !n.Running():
+				return true, n.fail("the server ended before it was ready", nil)
+			}
+		}
+		return false, errors.New("no node has made an access token")
+	})
+}
+
+// poll calls try until it is done, which may be with an error, the server ends, or ctx is done. What try says before it
+// is done is why it is not.
 func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
+	notYet := errors.New("it has not been asked")
 	for {
 		select {
 		case <-n.process.exited:
 			return n.fail("the server ended before it was ready", nil)
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.Join(&notYetError{n, notYet}, ctx.Err())
 		case <-ticker.C:
 		}
-		if done, err := try(); done || err != nil {
+		done, err := try()
+		switch {
+		case done:
 			return err
+		case err != nil && ctx.Err() == nil:
+			notYet = err // the last answer, rather than that the wait was over
 		}
 	}
 }
@@ -128,23 +211,32 @@ func readToken(path string) (string, error) {
 
 // askReady returns nil when the server says that it is ready.
 func askReady(ctx context.Context, admin string) error {
+	_, err := ask(ctx, admin, "/readyz", "", 200)
+	return err
+}
+
+// ask fetches a path, and makes any answer but 200 an error. No connection outlives the call.
+func ask(ctx context.Context, address, path, token string, bytesMax int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyRequestTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	body, readErr := io.ReadAll(io.LimitReader(response.Body, 200))
+	body, readErr := io.ReadAll(io.LimitReader(response.Body, bytesMax))
 	if err := errors.Join(readErr, response.Body.Close()); err != nil {
-		return err
+		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET /readyz: %s: %s", response.Status, body)
+		return nil, fmt.Errorf("GET %s: %s: %.200s", path, response.Status, body)
 	}
-	return nil
+	return body, nil
 }

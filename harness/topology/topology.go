@@ -11,13 +11,18 @@ import (
 // Config says what to start and where.
 type Config struct {
 	Binary   string            // the queued binary, see FindServer
-	Dir      string            // an existing folder, in which the server's own is made
-	LogPath  string            // where the server's stdout and stderr go; kept. An existing file is replaced
+	Dir      string            // an existing folder, in which the topology's own is made
+	LogPath  string            // where the servers' stdout and stderr go; of a cluster's node its id comes before the extension. Kept. An existing file is replaced
 	Topology scenario.Topology // what to start
 	Env      []string          // "NAME=value", added to this process's environment
 
-	StartTimeout time.Duration // for the server to become ready; 0 means 20 s
-	StopTimeout  time.Duration // for the server to end after SIGTERM; 0 means 10 s
+	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
+	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s
+
+	// PeerAddress returns where one node of a cluster is to reach another; nil means at its own address. It is asked
+	// once for each ordered pair before any server starts, with the ids of both and the other's own address, which is
+	// "127.0.0.1:port" and stays the same for the whole life of the cluster.
+	PeerAddress func(from, to, address string) string
 }
 
 const (
@@ -25,30 +30,50 @@ const (
 	stopTimeoutDefault  = 10 * time.Second
 )
 
-// Start brings the topology up, with an empty data folder, and returns when it is ready to serve.
-// When it fails, also because ctx was cancelled, nothing but the log is left. A failure of the
-// server is a *ServerError.
+// Start brings the topology up, with empty data folders, and returns when it is ready to serve: of a cluster, when all
+// of its nodes are and every shard has a leader. When it fails, also because ctx was cancelled, nothing but the logs is
+// left. A failure of a server is a *ServerError.
 //
-// The server's life does not depend on ctx afterwards: the caller must call Stop. It ends by itself
-// only when this process dies.
-func Start(ctx context.Context, config Config) (*Node, error) {
+// The servers' life does not depend on ctx afterwards: the caller must call Stop. They end by themselves only when this
+// process dies.
+func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if config.StartTimeout <= 0 {
 		config.StartTimeout = startTimeoutDefault
 	}
 	if config.StopTimeout <= 0 {
 		config.StopTimeout = stopTimeoutDefault
 	}
-	switch config.Topology.Kind {
+	if err := check(config.Topology); err != nil {
+		return nil, fmt.Errorf("start topology: %w", err)
+	}
+	c, err := newCluster(config)
+	if err != nil {
+		return nil, fmt.Errorf("start topology: %w", err)
+	}
+	if err := c.startAll(ctx); err != nil {
+		return nil, fmt.Errorf("start topology: %w", err)
+	}
+	return c, nil
+}
+
+func check(t scenario.Topology) error {
+	switch t.Kind {
 	case "single": // topology "single" { durability = "sync" }
-		if config.Topology.Shards > 1 {
-			return nil, fmt.Errorf("start topology: %d shards; topology %q has one", config.Topology.Shards, config.Topology.Kind)
+		if t.Shards > 1 {
+			return fmt.Errorf("%d shards; topology %q has one", t.Shards, t.Kind)
 		}
-	case "sharded": // topology "sharded" { shards = 4  durability = "sync" }
-		if config.Topology.Shards < 1 {
-			return nil, fmt.Errorf("start topology: %d shards; there must be at least one", config.Topology.Shards)
+	case "sharded", "raft": // topology "raft" { nodes = 3  shards = 4  durability = "sync" }
+		if t.Shards < 1 {
+			return fmt.Errorf("%d shards; there must be at least one", t.Shards)
+		}
+		if t.Kind == "raft" && (t.Nodes < 1 || t.Nodes > scenario.NodesMax) {
+			return fmt.Errorf("%d nodes; there may be 1 to %d", t.Nodes, scenario.NodesMax)
+		}
+		if t.Kind == "raft" && t.Listen == "unix" {
+			return fmt.Errorf("topology %q listens on TCP", t.Kind)
 		}
 	default:
-		return nil, fmt.Errorf("start topology: kind %q is unknown; use %q or %q", config.Topology.Kind, "single", "sharded")
+		return fmt.Errorf("kind %q is unknown; use %q, %q or %q", t.Kind, "single", "sharded", "raft")
 	}
-	return startFresh(ctx, config)
+	return nil
 }

@@ -1,0 +1,261 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Cluster is all servers of a topology: one of "single" and "sharded", as many as it has nodes of "raft". Its methods
+// may be called from any goroutine.
+type Cluster struct {
+	// Token is what the servers want to be asked with; "" where they want none.
+	Token string
+
+	config  Config
+	root    string // holds the servers' folders and the secret
+	secret  string // the path of the file
+	servers []*Server
+
+	watchers sync.WaitGroup
+	failOnce sync.Once
+	failed   chan struct{}
+	failure  error // written before failed is closed, read only after that
+
+	stopped atomic.Bool
+	stop    sync.Once
+	stopErr error
+}
+
+// newCluster makes the folders and takes the ports of all servers. When it fails nothing of them is left.
+func newCluster(config Config) (_ *Cluster, err error) {
+	c := &Cluster{config: config, failed: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.remove())
+		}
+	}()
+	dir, err := filepath.Abs(config.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if c.root, err = os.MkdirTemp(dir, "topology-"); err != nil {
+		return nil, fmt.Errorf("make the servers' folder: %w", err)
+	}
+	ids := []string{""}
+	if config.Topology.Kind == "raft" {
+		ids = nil
+		for i := range config.Topology.Nodes {
+			ids = append(ids, "n"+strconv.Itoa(i+1))
+		}
+		c.secret = filepath.Join(c.root, "secret")
+		if err := writeSecret(c.secret); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range ids {
+		s := &Server{ID: id, cluster: c, logPath: logOf(config.LogPath, id)}
+		c.servers = append(c.servers, s)
+		if s.place, err = makeFolders(c.root, config.Topology.Listen == "unix"); err != nil {
+			return nil, err
+		}
+		if id != "" {
+			if err := s.reservePorts(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c.connectPeers()
+	return c, nil
+}
+
+// connectPeers tells each node where it reaches the others.
+func (c *Cluster) connectPeers() {
+	for _, from := range c.servers {
+		from.peers = map[string]string{}
+		for _, to := range c.servers {
+			address := to.PeerAddress
+			if to != from && c.config.PeerAddress != nil {
+				address = c.config.PeerAddress(from.ID, to.ID, address)
+			}
+			from.peers[to.ID] = address
+		}
+	}
+}
+
+// Servers returns all servers, in the order of their ids. The slice is the caller's.
+func (c *Cluster) Servers() []*Server { return append([]*Server(nil), c.servers...) }
+
+// Server returns the server of that id.
+func (c *Cluster) Server(id string) (*Server, bool) {
+	for _, s := range c.servers {
+		if s.ID == id {
+			return s, true
+		}
+	}
+	return nil, false
+}
+
+// Began is when the first of the servers' present processes was started.
+func (c *Cluster) Began() time.Time {
+	began := c.servers[0].Node().Began
+	for _, s := range c.servers[1:] {
+		if b := s.Node().Began; b.Before(began) {
+			began = b
+		}
+	}
+	return began
+}
+
+// Failed is closed when a server has ended unasked, or with an error.
+func (c *Cluster) Failed() <-chan struct{} { return c.failed }
+
+// Failure is why Failed was closed, a *ServerError; nil while it is not.
+func (c *Cluster) Failure() error {
+	select {
+	case <-c.failed:
+		return c.failure
+	default:
+		return nil
+	}
+}
+
+// watch notes it if a process ends and should not have.
+func (c *Cluster) watch(n *Node) {
+	c.watchers.Go(func() {
+		<-n.Exited()
+		if err := n.ExitError(); err != nil {
+			c.failOnce.Do(func() {
+				c.failure = err
+				close(c.failed)
+			})
+		}
+	})
+}
+
+// Stop ends all servers at once, each as Server.Stop says, and removes their folders. A server that ended before by
+// itself or with an error is an error too. It must be called once for each Cluster; further calls return what the first
+// one did. The logs are kept.
+func (c *Cluster) Stop(ctx context.Context) error {
+	c.stop.Do(func() {
+		c.stopped.Store(true)
+		err := c.each(func(s *Server) error { return s.Stop(ctx) })
+		c.watchers.Wait()
+		// One that ended by itself and was started again has left no other trace.
+		if failure := c.Failure(); failure != nil && err == nil {
+			err = failure
+		}
+		if err := errors.Join(err, c.remove()); err != nil {
+			c.stopErr = fmt.Errorf("stop topology: %w", err)
+		}
+	})
+	return c.stopErr
+}
+
+// Ending is how a server is ended.
+type Ending int
+
+const (
+	// Term is SIGTERM: the server ends in order.
+	Term Ending = iota
+	// Kill is SIGKILL: the server ends as in a crash.
+	Kill
+)
+
+// Restart ends all servers at once and starts them again on the data that they left, with their logs continued, and
+// returns when they are ready to serve. When it fails, also because a server did not end as asked, nothing but the logs
+// is left, and Stop does nothing any more.
+func (c *Cluster) Restart(ctx context.Context, how Ending) error {
+	if err := c.restart(ctx, how); err != nil {
+		return fmt.Errorf("restart topology: %w", err)
+	}
+	return nil
+}
+
+func (c *Cluster) restart(ctx context.Context, how Ending) error {
+	if c.stopped.Load() {
+		return errors.New("the servers were stopped before")
+	}
+	err := c.Failure()
+	if err == nil {
+		err = c.each(func(s *Server) error {
+			if how == Kill {
+				return errors.Join(s.Node().ExitError(), s.Kill())
+			}
+			return s.Stop(ctx)
+		})
+	}
+	for _, s := range c.servers {
+		if err == nil {
+			err = os.Remove(s.place.addressFile) // it would be taken for the next one's
+		}
+	}
+	if err != nil {
+		return errors.Join(err, c.discard())
+	}
+	return c.resume(ctx, os.O_APPEND)
+}
+
+// startAll starts the servers for the first time.
+func (c *Cluster) startAll(ctx context.Context) error { return c.resume(ctx, os.O_TRUNC) }
+
+// resume starts all servers and returns when they serve. When it fails nothing but the logs is left.
+func (c *Cluster) resume(ctx context.Context, logMode int) error {
+	for _, s := range c.servers {
+		if err := s.launch(logMode); err != nil {
+			return errors.Join(err, c.discard())
+		}
+	}
+	if err := c.waitUntilReady(ctx); err != nil {
+		return errors.Join(err, c.discard())
+	}
+	return nil
+}
+
+// discard takes away what did not become ready, and makes Stop do nothing.
+func (c *Cluster) discard() error {
+	var err error
+	c.stop.Do(func() {
+		c.stopped.Store(true)
+		err = c.each(func(s *Server) error {
+			if n := s.Node(); n != nil { // it was started
+				return n.process.kill()
+			}
+			return nil
+		})
+		c.watchers.Wait()
+		err = errors.Join(err, c.remove())
+	})
+	return err
+}
+
+// each does something with all servers at once, and returns all errors in the order of the servers.
+func (c *Cluster) each(do func(*Server) error) error {
+	errs := make([]error, len(c.servers))
+	var all sync.WaitGroup
+	for i, s := range c.servers {
+		all.Go(func() { errs[i] = do(s) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// remove deletes the servers' folders and gives their ports back.
+func (c *Cluster) remove() error {
+	var errs []error
+	for _, s := range c.servers {
+		errs = append(errs, s.place.remove(), s.releasePorts())
+	}
+	if c.root != "" {
+		if err := os.RemoveAll(c.root); err != nil {
+			errs = append(errs, fmt.Errorf("remove the servers' folder: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,116 @@
+package topology
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// routesBytesMax is more than the routes of all shards that a server may have take.
+const routesBytesMax = 64 << 10
+
+// routesAnswer is what a node says of who leads the shards.
+type routesAnswer struct {
+	Routes []struct {
+		Shard int    `json:"shard"`
+		Node  string `json:"node"`
+		Here  bool   `json:"here"`
+	} `json:"routes"`
+}
+
+// Leaders returns the id of the node that leads each shard, by shard from 0, "" for one that nobody leads. It asks all
+// nodes that run; a node leads what it says itself that it leads, and where two say so, since one has not yet heard of
+// the other, the one that more nodes name. The error is that no node answered. Of a server that stands alone it returns
+// one "" for each shard.
+func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
+	leaders := make([]string, max(1, c.config.Topology.Shards))
+	if c.config.Topology.Kind != "raft" {
+		return leaders, nil
+	}
+	answers := make([]*routesAnswer, len(c.servers))
+	errs := make([]error, len(c.servers))
+	var all sync.WaitGroup
+	for i, s := range c.servers {
+		if n := s.Node(); n.Running() {
+			all.Go(func() { answers[i], errs[i] = askRoutes(ctx, n.HTTP, c.Token) })
+		}
+	}
+	all.Wait()
+	answered := false
+	claims := make([]map[string]bool, len(leaders))
+	named := make([]map[string]int, len(leaders))
+	for i, answer := range answers {
+		if answer == nil {
+			continue
+		}
+		answered = true
+		for _, r := range answer.Routes {
+			if r.Shard < 0 || r.Shard >= len(leaders) {
+				return nil, fmt.Errorf("leaders: %s names shard %d of %d", c.servers[i].ID, r.Shard, len(leaders))
+			}
+			if claims[r.Shard] == nil {
+				claims[r.Shard], named[r.Shard] = map[string]bool{}, map[string]int{}
+			}
+			named[r.Shard][r.Node]++
+			if r.Here {
+				claims[r.Shard][c.servers[i].ID] = true
+			}
+		}
+	}
+	if !answered {
+		return nil, fmt.Errorf("leaders: no node answered: %w", errors.Join(errs...))
+	}
+	for shard := range leaders {
+		for _, s := range c.servers {
+			if claims[shard][s.ID] && (leaders[shard] == "" || named[shard][s.ID] > named[shard][leaders[shard]]) {
+				leaders[shard] = s.ID
+			}
+		}
+	}
+	return leaders, nil
+}
+
+func askRoutes(ctx context.Context, address, token string) (*routesAnswer, error) {
+	body, err := ask(ctx, address, "/v1/routes", token, routesBytesMax)
+	if err != nil {
+		return nil, err
+	}
+	var answer routesAnswer
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, fmt.Errorf("GET /v1/routes: %w: %.200q", err, body)
+	}
+	return &answer, nil
+}
+
+// waitForLeaders waits until every shard of a cluster has a leader.
+func (c *Cluster) waitForLeaders(ctx context.Context) error {
+	if c.config.Topology.Kind != "raft" {
+		return nil
+	}
+	return c.servers[0].Node().poll(ctx, func() (bool, error) {
+		for _, s := range c.servers[1:] {
+			if n := s.Node(); !n.Running() {
+				return true, n.fail("the server ended before it was ready", nil)
+			}
+		}
+		leaders, err := c.Leaders(ctx)
+		if err != nil {
+			return false, err
+		}
+		for shard, leader := range leaders {
+			if leader == "" {
+				return false, fmt.Errorf("shard %d has no leader", shard)
+			}
+		}
+		return true, nil
+	})
+}
+
+// WaitForLeaders waits until every shard has a leader, for at most the time that a start may take.
+func (c *Cluster) WaitForLeaders(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
+	defer cancel()
+	return c.startError(ctx, limited, c.waitForLeaders(limited))
+}

@@ -1,0 +1,54 @@
+package topology
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"syscall"
+)
+
+// reservation keeps a TCP port of 127.0.0.1 for a server that is about to start, and between two of its starts.
+//
+// The nodes of a cluster must know each other's ports before any of them runs, and clients must find a node where it
+// was before it was killed. A port that was only chosen could be given to somebody else before the server binds it. So a
+// socket of this process is bound to it, with SO_REUSEADDR, and never listens: the kernel then neither chooses the port
+// for anybody nor lets a socket without that option bind it, while the server, whose listeners have it, can.
+type reservation struct {
+	descriptor int
+	address    string // "127.0.0.1:port"
+}
+
+// reserve takes a port that nobody has. The descriptor is not inherited by child processes.
+func reserve() (reservation, error) {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return reservation{}, fmt.Errorf("reserve a port: %w", err)
+	}
+	r := reservation{descriptor: fd}
+	r.address, err = bindAny(fd)
+	if err != nil {
+		return reservation{}, errors.Join(fmt.Errorf("reserve a port: %w", err), r.release())
+	}
+	return r, nil
+}
+
+func bindAny(fd int) (string, error) {
+	if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1); err != nil {
+		return "", err
+	}
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return "", err
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		return "", err
+	}
+	at, ok := bound.(*syscall.SockaddrInet4)
+	if !ok {
+		return "", fmt.Errorf("a socket bound to 127.0.0.1 says it is at %v", bound)
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(at.Port)), nil
+}
+
+func (r reservation) release() error { return syscall.Close(r.descriptor) }

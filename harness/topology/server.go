@@ -1,0 +1,196 @@
+package topology
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Server is one server of a topology over its whole life: its data folder, its ports, its log, and the processes that
+// run on them one after the other. Its methods may be called from any goroutine; those that start, end or signal the
+// process take turns. A process that ends in any other way than by these methods is a failure of the cluster.
+type Server struct {
+	// ID is the node's: "n1", "n2" and so on; "" of a server that stands alone.
+	ID string
+	// PeerAddress is where the server listens for the other nodes, "127.0.0.1:port"; "" of one that stands alone.
+	PeerAddress string
+
+	cluster *Cluster
+	place   folders
+	logPath string
+	ports   ports
+	peers   map[string]string // the nodes' ids, this one's too → where this one reaches them
+
+	act   sync.Mutex // held by what starts, ends or signals the process
+	wiped bool       // the data is gone, and no process has started since; guarded by act
+
+	mu    sync.Mutex // guards the rest
+	node  *Node
+	spent time.Duration // CPU time of the processes before node
+}
+
+// ports are those of a node, kept for its whole life.
+type ports struct{ listen, http, admin, peer reservation }
+
+func (p *ports) all() []*reservation { return []*reservation{&p.listen, &p.http, &p.admin, &p.peer} }
+
+func (s *Server) reservePorts() error {
+	for _, p := range s.ports.all() {
+		r, err := reserve()
+		if err != nil {
+			return err
+		}
+		*p = r
+	}
+	s.PeerAddress = s.ports.peer.address
+	return nil
+}
+
+func (s *Server) releasePorts() error {
+	var errs []error
+	for _, p := range s.ports.all() {
+		if p.address != "" {
+			errs = append(errs, p.release())
+			*p = reservation{}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Node is the server's process: the one that runs, or the last one that did.
+func (s *Server) Node() *Node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.node
+}
+
+// Running tells whether the server's process runs; a paused one does.
+func (s *Server) Running() bool { return s.Node().Running() }
+
+// CPUOfEnded is the CPU time that those of the server's processes used that have ended.
+func (s *Server) CPUOfEnded() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.spent + s.node.CPU()
+}
+
+// DataDir is the folder that holds all that the server stores.
+func (s *Server) DataDir() string { return s.place.data }
+
+// Kill ends the process with SIGKILL, as a crash would, and returns when it is gone. The data stays.
+func (s *Server) Kill() error {
+	s.act.Lock()
+	defer s.act.Unlock()
+	return s.Node().kill()
+}
+
+// Stop ends the process in order: SIGTERM, then SIGKILL when it has not ended within the configured time or when ctx is
+// done, which is an error. So is an exit status other than 0. The data stays.
+func (s *Server) Stop(ctx context.Context) error {
+	s.act.Lock()
+	defer s.act.Unlock()
+	return s.Node().end(ctx)
+}
+
+// Start starts a new process on the data, the ports and the log of the last one, which must have ended, and returns when
+// it has said that it listens. WaitReady waits until it serves. When Start fails no process is left.
+func (s *Server) Start(ctx context.Context) error {
+	s.act.Lock()
+	defer s.act.Unlock()
+	if s.cluster.stopped.Load() {
+		return s.problem("the topology was stopped")
+	}
+	if s.Running() {
+		return s.problem("it runs already")
+	}
+	// What the last process said would be taken for this one's.
+	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("start the server again: %w", err)
+	}
+	if err := s.launch(os.O_APPEND); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, s.cluster.config.StartTimeout)
+	defer cancel()
+	if err := s.Node().waitForAddresses(limited); err != nil {
+		return errors.Join(s.cluster.startError(ctx, limited, err), s.Node().kill())
+	}
+	s.wiped = false
+	return nil
+}
+
+// WaitReady waits until the server says that it is ready to serve, for at most the configured time.
+func (s *Server) WaitReady(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, s.cluster.config.StartTimeout)
+	defer cancel()
+	return s.cluster.startError(ctx, limited, s.Node().waitUntilReady(limited))
+}
+
+// Pause stops the process with SIGSTOP: it does nothing until Resume, and its connections stay open.
+func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
+
+// Resume lets a paused process go on. Of one that is not paused or has ended it does nothing.
+func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
+
+func (s *Server) signal(sig syscall.Signal) error {
+	s.act.Lock()
+	defer s.act.Unlock()
+	return s.Node().process.signal(sig)
+}
+
+// Wipe removes all that the server stores, whose process must have ended. The next process of a cluster's node asks the
+// other nodes to take it in again: it must not start a cluster of its own.
+func (s *Server) Wipe() error {
+	s.act.Lock()
+	defer s.act.Unlock()
+	if s.Running() {
+		return s.problem("its data can't be wiped while it runs")
+	}
+	if err := os.RemoveAll(s.place.data); err != nil {
+		return fmt.Errorf("wipe the server's data: %w", err)
+	}
+	if err := os.Mkdir(s.place.data, 0o755); err != nil {
+		return fmt.Errorf("wipe the server's data: %w", err)
+	}
+	s.wiped = true
+	return nil
+}
+
+// problem is an error of the caller's.
+func (s *Server) problem(what string) error {
+	if s.ID == "" {
+		return fmt.Errorf("server: %s", what)
+	}
+	return fmt.Errorf("server %s: %s", s.ID, what)
+}
+
+// launch starts a process, whose end the cluster watches. It does not wait for it to serve.
+func (s *Server) launch(logMode int) error {
+	node, err := startNode(s, logMode)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if s.node != nil {
+		s.spent += s.node.CPU()
+	}
+	s.node = node
+	s.mu.Unlock()
+	s.cluster.watch(node)
+	return nil
+}
+
+// logOf is the log of a server: of a cluster's node its id is in the name.
+func logOf(path, id string) string {
+	if id == "" {
+		return path
+	}
+	extension := filepath.Ext(path)
+	return strings.TrimSuffix(path, extension) + "-" + id + extension
+}
