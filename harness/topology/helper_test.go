@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,6 +36,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if path := os.Getenv(helperPID); path != "" {
+		path += nodeOf(os.Args)
 		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 			die(1, "%v", err)
 		}
@@ -44,6 +46,14 @@ func TestMain(m *testing.M) {
 		return
 	}
 	actServer(mode)
+}
+
+// nodeOf is the id of the node that a command line is of, "" of a server that stands alone.
+func nodeOf(args []string) string {
+	if i := slices.Index(args, "--cluster-node"); i >= 0 && i+1 < len(args) {
+		return args[i+1]
+	}
+	return ""
 }
 
 func die(status int, format string, args ...any) {
@@ -75,9 +85,12 @@ func actServer(mode string) {
 	interval := flags.Duration("sync-interval", 0, "")
 	shards := flags.Int("shards", 0, "")
 	addressFile := flags.String("address-file", "", "")
+	member := membership{flags: flags}
+	member.define()
 	if os.Args[1] != "serve" || flags.Parse(os.Args[2:]) != nil || flags.NArg() > 0 {
 		die(1, "bad arguments: %q", os.Args)
 	}
+	member.check()
 	fmt.Fprintf(os.Stderr, "durability=%s interval=%s shards=%d busy-poll=%t\n", *durability, *interval, *shards, *busyPoll)
 	openStore(*data)
 
@@ -92,6 +105,15 @@ func actServer(mode string) {
 		die(1, "%v", err)
 	}
 	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: *http, Admin: serveAdmin(mode, *admin)}
+	if member.node != "" {
+		member.serve(mode, *http, *shards)
+		at.TokenFile = filepath.Join(*data, "admin.token")
+		if member.node == "n1" {
+			if err := os.WriteFile(at.TokenFile, []byte("secret\n"), 0o600); err != nil {
+				die(1, "%v", err)
+			}
+		}
+	}
 	if clients.Addr().Network() == "tcp" {
 		at.Listen[0] = clients.Addr().String()
 	}
@@ -120,7 +142,7 @@ func actServer(mode string) {
 	for {
 		<-term
 		switch mode {
-		case "stubborn":
+		case "stubborn", "stubborn " + member.node:
 			fmt.Fprintln(os.Stderr, "ignoring SIGTERM")
 		case "fails to close":
 			die(4, "close the store: input/output error")
@@ -145,7 +167,8 @@ func openStore(data string) {
 		return
 	}
 	records, err := os.ReadFile(store)
-	if err != nil || string(records) != "records" {
+	left = slices.DeleteFunc(left, func(e os.DirEntry) bool { return e.Name() == "admin.token" })
+	if err != nil || len(left) != 1 || string(records) != "records" {
 		die(1, "the data folder is neither empty nor what was left in it: %v %v", left, err)
 	}
 	fmt.Fprintln(os.Stderr, "found", string(records))

@@ -57,12 +57,19 @@ func newSite(t *testing.T, mode string) *site {
 	return s
 }
 
-func (s *site) start(t *testing.T) *Node {
+func (s *site) start(t *testing.T) *Cluster {
 	t.Helper()
-	node, err := Start(t.Context(), s.config)
+	c, err := Start(t.Context(), s.config)
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = node.Stop(context.Background()) })
-	return node
+	t.Cleanup(func() { _ = c.Stop(context.Background()) })
+	return c
+}
+
+// only is the server of a topology that has one.
+func only(t *testing.T, c *Cluster) *Server {
+	t.Helper()
+	require.Len(t, c.Servers(), 1)
+	return c.Servers()[0]
 }
 
 // assertEmpty checks that no process and no folder is left, and that the log is.
@@ -96,7 +103,8 @@ func serverError(t *testing.T, err error) *ServerError {
 
 func TestStartAndStop(t *testing.T) {
 	s := newSite(t, "good")
-	node := s.start(t)
+	c := s.start(t)
+	node := only(t, c).Node()
 	connection, err := net.Dial("tcp", node.Address)
 	require.NoError(t, err)
 	require.NoError(t, connection.Close())
@@ -122,10 +130,11 @@ func TestStartAndStop(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"durability=interval interval=20ms shards=0 busy-poll=true"}, lines)
 
-	require.NoError(t, node.Stop(t.Context()))
+	require.NoError(t, c.Stop(t.Context()))
 	<-node.Exited()
 	require.NoError(t, node.ExitError())
-	require.NoError(t, node.Stop(t.Context()), "a second Stop does nothing")
+	require.NoError(t, c.Failure())
+	require.NoError(t, c.Stop(t.Context()), "a second Stop does nothing")
 	s.assertEmpty(t)
 	lines, err = node.LastLines(1)
 	require.NoError(t, err)
@@ -137,13 +146,13 @@ func TestUnixSocketHasAPathThatCanBeBound(t *testing.T) {
 	s.config.Topology.Listen = "unix"
 	s.config.Dir = filepath.Join(s.config.Dir, strings.Repeat("long/", 30))
 	require.NoError(t, os.MkdirAll(s.config.Dir, 0o755))
-	node := s.start(t)
-	path, isUnix := strings.CutPrefix(node.Address, "unix:")
-	require.True(t, isUnix, node.Address)
+	c := s.start(t)
+	path, isUnix := strings.CutPrefix(only(t, c).Node().Address, "unix:")
+	require.True(t, isUnix, path)
 	connection, err := net.Dial("unix", path)
 	require.NoError(t, err)
 	require.NoError(t, connection.Close())
-	require.NoError(t, node.Stop(t.Context()))
+	require.NoError(t, c.Stop(t.Context()))
 	s.assertEmpty(t)
 }
 
@@ -192,15 +201,15 @@ func TestServerThatNeverBecomesReady(t *testing.T) {
 
 // startWhenItRan repeats a start that is meant to time out, with a longer timeout each time, until
 // the helper got far enough on a slow machine.
-func startWhenItRan(t *testing.T, s *site) (*Node, error) {
+func startWhenItRan(t *testing.T, s *site) (*Cluster, error) {
 	t.Helper()
 	for {
-		node, err := Start(t.Context(), s.config)
+		c, err := Start(t.Context(), s.config)
 		_, missing := os.Stat(s.pid)
 		early := errors.Is(missing, os.ErrNotExist) ||
 			(s.mode() == "never ready" && err != nil && !strings.Contains(err.Error(), "recovering"))
 		if !early || s.config.StartTimeout > wait {
-			return node, err
+			return c, err
 		}
 		s.config.StartTimeout *= 2
 	}
@@ -245,20 +254,20 @@ func TestAddressFileThatIsWrong(t *testing.T) {
 func TestServerThatIgnoresSIGTERMIsKilled(t *testing.T) {
 	s := newSite(t, "stubborn")
 	s.config.StopTimeout = soon
-	node := s.start(t)
-	err := node.Stop(t.Context())
+	c := s.start(t)
+	err := c.Stop(t.Context())
 	assert.Equal(t, "signal: killed", serverError(t, err).Status)
 	require.ErrorContains(t, err, "did not end within 300ms of SIGTERM")
-	assert.Equal(t, err, node.Stop(t.Context()), "the same answer again")
+	assert.Equal(t, err, c.Stop(t.Context()), "the same answer again")
 	s.assertEmpty(t)
 }
 
 func TestStopWithCancelledContextKills(t *testing.T) {
 	s := newSite(t, "stubborn")
-	node := s.start(t)
+	c := s.start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := node.Stop(ctx)
+	err := c.Stop(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, "signal: killed", serverError(t, err).Status)
 	s.assertEmpty(t)
@@ -266,8 +275,8 @@ func TestStopWithCancelledContextKills(t *testing.T) {
 
 func TestServerThatFailsToCloseIsAnError(t *testing.T) {
 	s := newSite(t, "fails to close")
-	node := s.start(t)
-	err := node.Stop(t.Context())
+	c := s.start(t)
+	err := c.Stop(t.Context())
 	assert.Equal(t, "exit status 4", serverError(t, err).Status)
 	require.ErrorContains(t, err, "did not end in order")
 	require.ErrorContains(t, err, "input/output error")
@@ -278,19 +287,21 @@ func TestServerThatEndsByItself(t *testing.T) {
 	for status, want := range map[int]string{3: "exit status 3", 0: "exit status 0"} {
 		t.Run(want, func(t *testing.T) {
 			s := newSite(t, "good")
-			node := s.start(t)
+			c := s.start(t)
+			node := only(t, c).Node()
+			require.NoError(t, c.Failure())
 			client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 			response, err := client.Get("http://" + node.Admin + "/end?status=" + strconv.Itoa(status))
 			if err == nil { // the server ended before it answered
 				require.NoError(t, response.Body.Close())
 			}
-			<-node.Exited()
-			err = node.ExitError()
+			<-c.Failed()
+			err = c.Failure()
 			e := serverError(t, err)
 			assert.Equal(t, want, e.Status)
 			require.ErrorContains(t, err, "ended by itself")
 			require.ErrorContains(t, err, "panic: out of order")
-			err = node.Stop(t.Context())
+			err = c.Stop(t.Context())
 			require.ErrorContains(t, err, "ended by itself")
 			s.assertEmpty(t)
 		})
@@ -299,15 +310,20 @@ func TestServerThatEndsByItself(t *testing.T) {
 
 func TestKillLeavesTheDataUntilStop(t *testing.T) {
 	s := newSite(t, "stubborn")
-	node := s.start(t)
-	require.NoError(t, node.Kill())
-	<-node.Exited()
-	require.NoError(t, node.ExitError(), "it was asked for")
-	left, err := filepath.Glob(filepath.Join(s.config.Dir, "*", "data", "store"))
+	c := s.start(t)
+	server := only(t, c)
+	assert.Zero(t, server.CPUOfEnded())
+	require.NoError(t, server.Kill())
+	<-server.Node().Exited()
+	assert.False(t, server.Running())
+	assert.Positive(t, server.CPUOfEnded(), "what it used is known after its end")
+	require.NoError(t, server.Node().ExitError(), "it was asked for")
+	left, err := filepath.Glob(filepath.Join(s.config.Dir, "*", "*", "data", "store"))
 	require.NoError(t, err)
 	assert.Len(t, left, 1)
-	require.NoError(t, node.Kill())
-	require.NoError(t, node.Stop(t.Context()))
+	require.NoError(t, server.Kill())
+	require.NoError(t, c.Stop(t.Context()))
+	require.NoError(t, c.Failure())
 	s.assertEmpty(t)
 }
 
@@ -320,7 +336,10 @@ func TestStartRefusals(t *testing.T) {
 		"shards":  {func(c *Config) { c.Topology.Shards = 2 }, "2 shards"},
 		"none":    {func(c *Config) { c.Topology.Kind, c.Topology.Shards = "sharded", 0 }, "0 shards"},
 		"binary":  {func(c *Config) { c.Binary = filepath.Join(c.Dir, "missing") }, "no such file"},
-		"dir":     {func(c *Config) { c.Dir = filepath.Join(c.Dir, "missing") }, "make the server's folder"},
+		"nodes":   {func(c *Config) { c.Topology.Kind = "raft" }, "0 nodes"},
+		"many":    {func(c *Config) { c.Topology.Kind, c.Topology.Nodes = "raft", 8 }, "8 nodes"},
+		"socket":  {func(c *Config) { c.Topology = scenario.Topology{Kind: "raft", Nodes: 3, Shards: 1, Listen: "unix"} }, "listens on TCP"},
+		"dir":     {func(c *Config) { c.Dir = filepath.Join(c.Dir, "missing") }, "make the servers' folder"},
 		"logPath": {func(c *Config) { c.LogPath = filepath.Join(c.Dir, "missing", "log") }, "make the server's log"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,292 @@
+package topology
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// newClusterSite is a site of three nodes and two shards.
+func newClusterSite(t *testing.T, mode string) *site {
+	s := newSite(t, mode)
+	s.config.Topology = scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"}
+	return s
+}
+
+// assertAllEmpty is assertEmpty for all nodes.
+func (s *site) assertAllEmpty(t *testing.T) {
+	t.Helper()
+	for i := range s.config.Topology.Nodes {
+		node := fmt.Sprintf("n%d", i+1)
+		text, err := os.ReadFile(s.pid + node)
+		require.NoError(t, err, "%s never ran", node)
+		pid, err := strconv.Atoi(string(text))
+		require.NoError(t, err)
+		require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "process %d of %s is left", pid, node)
+		require.FileExists(t, logOf(s.config.LogPath, node))
+	}
+	s.assertNoFolders(t)
+}
+
+// said is the last thing that a node's log has of how it was started.
+func said(t *testing.T, s *Server, what string) string {
+	t.Helper()
+	text, err := os.ReadFile(s.logPath)
+	require.NoError(t, err)
+	at := strings.LastIndex(string(text), what+"=")
+	require.GreaterOrEqual(t, at, 0, "%s in %q", what, text)
+	value, _, _ := strings.Cut(string(text[at+len(what)+1:]), " ")
+	value, _, _ = strings.Cut(value, "\n")
+	return value
+}
+
+// whoAt asks who listens for peers at an address.
+func whoAt(t *testing.T, address string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	name, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	return string(name)
+}
+
+func TestClusterStartsAndStops(t *testing.T) {
+	s := newClusterSite(t, "good")
+	c := s.start(t)
+	assert.Equal(t, "secret", c.Token)
+	leaders, err := c.Leaders(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"n1", "n2"}, leaders, "Start returns when each shard has a leader")
+	seen := map[string]bool{}
+	for i, server := range c.Servers() {
+		node := server.Node()
+		assert.Equal(t, fmt.Sprintf("n%d", i+1), server.ID)
+		assert.Equal(t, server.ID, whoAt(t, server.PeerAddress))
+		for _, address := range []string{node.Address, node.HTTP, node.Admin, server.PeerAddress} {
+			assert.False(t, seen[address], "%s has two servers", address)
+			seen[address] = true
+		}
+		var peers []string
+		for _, other := range c.Servers() {
+			peers = append(peers, other.ID+"="+other.PeerAddress)
+		}
+		assert.Equal(t, strings.Join(peers, ","), said(t, server, "peers"))
+		assert.Empty(t, said(t, server, "join"), "together they make the cluster")
+		assert.Equal(t, "true", said(t, server, "coalesce"))
+		assert.Equal(t, "2", said(t, server, "shards"))
+		found, ok := c.Server(server.ID)
+		require.True(t, ok)
+		assert.Same(t, server, found)
+	}
+	_, ok := c.Server("n4")
+	assert.False(t, ok)
+	require.NoError(t, c.Stop(t.Context()))
+	require.NoError(t, c.Failure())
+	s.assertAllEmpty(t)
+	for _, server := range c.Servers() {
+		lines, err := server.Node().LastLines(1)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"closed"}, lines, "%s ended in order", server.ID)
+	}
+}
+
+func TestClusterOfOneNodeThatProposesAlone(t *testing.T) {
+	s := newClusterSite(t, "good")
+	s.config.Topology.Nodes, s.config.Topology.NoCoalesce = 1, true
+	c := s.start(t)
+	assert.Equal(t, "false", said(t, only(t, c), "coalesce"))
+	leaders, err := c.Leaders(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"n1", "n1"}, leaders)
+	require.NoError(t, c.Stop(t.Context()))
+	s.assertAllEmpty(t)
+}
+
+// What the nodes are told of each other can be changed, link by link, and the address that is given is the node's.
+func TestPeerAddressesAreTheCallers(t *testing.T) {
+	s := newClusterSite(t, "good")
+	real := map[string]string{}
+	s.config.PeerAddress = func(from, to, address string) string {
+		if before, asked := real[to]; asked {
+			assert.Equal(t, before, address, "it is the same for all")
+		}
+		real[to] = address
+		return "10.0.0." + from[1:] + ":700" + to[1:]
+	}
+	c := s.start(t)
+	assert.Equal(t, "n1="+real["n1"]+",n2=10.0.0.1:7002,n3=10.0.0.1:7003", said(t, c.Servers()[0], "peers"))
+	assert.Equal(t, "n1=10.0.0.3:7001,n2=10.0.0.3:7002,n3="+real["n3"], said(t, c.Servers()[2], "peers"))
+	assert.Equal(t, "n2", whoAt(t, real["n2"]))
+}
+
+func TestNodeIsKilledAndStartedAgain(t *testing.T) {
+	s := newClusterSite(t, "good")
+	c := s.start(t)
+	server := c.Servers()[1]
+	first := server.Node()
+	require.ErrorContains(t, server.Start(t.Context()), "server n2: it runs already")
+	require.ErrorContains(t, server.Wipe(), "while it runs")
+	require.NoError(t, server.Kill())
+	leaders, err := c.Leaders(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"n1", ""}, leaders, "those that run are asked")
+
+	require.NoError(t, server.Start(t.Context()))
+	require.NoError(t, server.WaitReady(t.Context()))
+	next := server.Node()
+	assert.NotEqual(t, first.PID, next.PID)
+	assert.Equal(t, []string{first.Address, first.HTTP, first.Admin}, []string{next.Address, next.HTTP, next.Admin}, "clients find it where it was")
+	assert.Equal(t, "n2", whoAt(t, server.PeerAddress))
+	lines, err := next.LastLines(1)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"found records"}, lines)
+	require.NoError(t, c.WaitForLeaders(t.Context()))
+	assert.Empty(t, said(t, server, "join"), "it is a member still")
+
+	require.NoError(t, server.Stop(t.Context()))
+	require.NoError(t, c.Failure(), "all of it was asked for")
+	require.NoError(t, c.Stop(t.Context()))
+	s.assertAllEmpty(t)
+	require.ErrorContains(t, server.Start(t.Context()), "was stopped")
+}
+
+func TestWipedNodeJoinsAgain(t *testing.T) {
+	s := newClusterSite(t, "good")
+	c := s.start(t)
+	server := c.Servers()[2]
+	require.NoError(t, server.Kill())
+	require.NoError(t, server.Wipe())
+	left, err := os.ReadDir(server.DataDir())
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	require.NoError(t, server.Start(t.Context()))
+	assert.Equal(t, c.Servers()[0].PeerAddress+","+c.Servers()[1].PeerAddress, said(t, server, "join"))
+	assert.FileExists(t, filepath.Join(server.DataDir(), "store"))
+	require.NoError(t, server.Kill())
+	require.NoError(t, server.Start(t.Context()))
+	assert.Empty(t, said(t, server, "join"), "it has joined")
+}
+
+func TestPausedNodeIsStopped(t *testing.T) {
+	s := newClusterSite(t, "good")
+	c := s.start(t)
+	server := c.Servers()[0]
+	require.NoError(t, server.Pause())
+	require.Eventually(t, func() bool { return stateOf(t, server.Node().PID) == "T" }, wait, tick)
+	require.NoError(t, server.Resume())
+	require.Eventually(t, func() bool { return stateOf(t, server.Node().PID) != "T" }, wait, tick)
+	require.NoError(t, server.Pause())
+	require.NoError(t, c.Stop(t.Context()), "it goes on, so that it can end in order")
+	require.NoError(t, server.Resume(), "nothing is left to go on")
+	s.assertAllEmpty(t)
+}
+
+func stateOf(t *testing.T, pid int) string {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	require.NoError(t, err)
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return state[:1]
+}
+
+// All of it is taken away, whichever node fails.
+func TestClusterThatFails(t *testing.T) {
+	t.Run("one node is not asked to end", func(t *testing.T) {
+		s := newClusterSite(t, "good")
+		c := s.start(t)
+		require.NoError(t, c.Servers()[1].Node().process.kill())
+		<-c.Failed()
+		err := c.Stop(t.Context())
+		require.ErrorContains(t, err, "n2: the server ended by itself")
+		assert.Equal(t, "signal: killed", serverError(t, err).Status)
+		s.assertAllEmpty(t)
+	})
+	t.Run("one that ended by itself runs again", func(t *testing.T) {
+		s := newClusterSite(t, "good")
+		c := s.start(t)
+		require.NoError(t, c.Servers()[1].Node().process.kill())
+		<-c.Failed()
+		require.NoError(t, c.Servers()[1].Start(t.Context()))
+		require.ErrorContains(t, c.Stop(t.Context()), "n2: the server ended by itself")
+		s.assertAllEmpty(t)
+	})
+	t.Run("one does not end", func(t *testing.T) {
+		s := newClusterSite(t, "stubborn n2")
+		s.config.StopTimeout = soon
+		c := s.start(t)
+		err := c.Stop(t.Context())
+		require.ErrorContains(t, err, "n2: the server was killed: it did not end within 300ms of SIGTERM")
+		assert.NotContains(t, err.Error(), "n1: ")
+		s.assertAllEmpty(t)
+	})
+	t.Run("nobody leads", func(t *testing.T) {
+		s := newClusterSite(t, "leaderless")
+		s.config.StartTimeout = soon
+		var err error
+		for { // until all nodes got so far within the timeout
+			if _, err = Start(t.Context(), s.config); strings.Contains(err.Error(), "has no leader") || s.config.StartTimeout > wait {
+				break
+			}
+			s.config.StartTimeout *= 2
+		}
+		require.ErrorContains(t, err, "n1: the server was not ready within")
+		require.ErrorContains(t, err, "shard 0 has no leader")
+		s.assertAllEmpty(t)
+	})
+	t.Run("the routes are of another cluster", func(t *testing.T) {
+		s := newClusterSite(t, "too many shards")
+		ctx, cancel := context.WithTimeout(t.Context(), soon)
+		defer cancel()
+		_, err := Start(ctx, s.config)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		s.assertNoFolders(t)
+	})
+	t.Run("a port is taken", func(t *testing.T) {
+		s := newClusterSite(t, "good")
+		s.config.PeerAddress = func(_, _, address string) string {
+			// The reservation is a socket that does not listen: whoever insists can still listen there.
+			if l, err := net.Listen("tcp", address); err == nil {
+				t.Cleanup(func() { _ = l.Close() })
+			}
+			return address
+		}
+		_, err := Start(t.Context(), s.config)
+		require.ErrorContains(t, err, "ended before it was ready")
+		require.ErrorContains(t, err, "address already in use")
+		s.assertNoFolders(t)
+	})
+}
+
+// The kernel gives a reserved port to nobody who asks for any, and the server that it is for gets it.
+func TestReservedPort(t *testing.T) {
+	r, err := reserve()
+	require.NoError(t, err)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(r.address)
+	require.NoError(t, err)
+	number, err := strconv.Atoi(port)
+	require.NoError(t, err)
+	err = syscall.Bind(fd, &syscall.SockaddrInet4{Port: number, Addr: [4]byte{127, 0, 0, 1}})
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
+	require.NoError(t, syscall.Close(fd))
+	for range 2 { // as for a server that is started again
+		l, err := net.Listen("tcp", r.address)
+		require.NoError(t, err)
+		require.NoError(t, l.Close())
+	}
+	require.NoError(t, r.release())
+}
