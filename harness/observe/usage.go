@@ -3,18 +3,26 @@ package observe
 import (
 	"errors"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // Usage is what a process had used at one moment.
 type Usage struct {
 	CPU time.Duration // as ProcessCPU counts it
-	At  time.Time     // when it was read; carries the monotonic clock
+	// Written is how many bytes it had the kernel send to storage, as /proc/PID/io counts them: pages of files that it
+	// made dirty, each time anew once they were written back. WritesKnown says whether the kernel told.
+	Written     uint64
+	WritesKnown bool
+	At          time.Time // when it was read; carries the monotonic clock
 }
 
 // Spent is what a process used between two samples.
 type Spent struct {
-	CPU  time.Duration
-	Wall time.Duration // by the monotonic clock
+	CPU         time.Duration
+	Written     uint64 // bytes
+	WritesKnown bool
+	Wall        time.Duration // by the monotonic clock
 }
 
 // Sample reads what the process pid has used up to now.
@@ -23,12 +31,34 @@ func Sample(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	return Usage{CPU: cpu, At: time.Now()}, nil
+	u := Usage{CPU: cpu, At: time.Now()}
+	u.Written, u.WritesKnown = written(pid)
+	return u, nil
+}
+
+// Ended is the usage, from now on, of a process that has ended: its CPU time is known to who waited for it.
+func Ended() Usage { return Usage{At: time.Now()} }
+
+// written reads how much a process had written to storage. Kernels and sandboxes may not say.
+func written(pid int) (bytes uint64, known bool) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, false
+	}
+	io, err := proc.IO()
+	if err != nil {
+		return 0, false
+	}
+	return io.WriteBytes, true
 }
 
 // Since returns what was used from the earlier sample, of the same process, up to u.
 func (u Usage) Since(earlier Usage) Spent {
-	return Spent{CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At)}
+	s := Spent{CPU: u.CPU - earlier.CPU, Wall: u.At.Sub(earlier.At)}
+	if s.WritesKnown = u.WritesKnown && earlier.WritesKnown && u.Written >= earlier.Written; s.WritesKnown {
+		s.Written = u.Written - earlier.Written
+	}
+	return s
 }
 
 // Cores returns how many CPUs the process kept busy on average.
@@ -46,4 +76,21 @@ func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 		return 0, errors.New("CPU time per cycle: no cycle was counted")
 	}
 	return float64(s.CPU) / float64(time.Microsecond) / float64(cycles), nil
+}
+
+// WrittenBytesPer returns the bytes written to storage per cycle, with known false where that was not told or there was
+// no cycle.
+func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
+	if cycles == 0 || !s.WritesKnown {
+		return 0, false
+	}
+	return float64(s.Written) / float64(cycles), true
+}
+
+// Plus is what two processes used in the same time.
+func (s Spent) Plus(o Spent) Spent {
+	return Spent{
+		CPU: s.CPU + o.CPU, Wall: max(s.Wall, o.Wall),
+		Written: s.Written + o.Written, WritesKnown: s.WritesKnown && o.WritesKnown,
+	}
 }

@@ -29,6 +29,14 @@ func checkFinite(r *Result) error {
 		for name, v := range round.Server {
 			fields[prefix+"server."+name] = v
 		}
+		for _, n := range round.Nodes {
+			for name, v := range n.Metrics {
+				fields[prefix+n.ID+".metrics."+name] = v
+			}
+			for name, v := range n.Server {
+				fields[prefix+n.ID+".server."+name] = v
+			}
+		}
 		addParts(fields, prefix, &round)
 	}
 	for _, p := range r.Profiles {

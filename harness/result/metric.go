@@ -19,6 +19,21 @@ const (
 	StorageGetsPerCycle    = "storage_gets_per_cycle"
 	StorageDeletesPerCycle = "storage_deletes_per_cycle"
 
+	// Bytes that the server had the kernel send to storage, for each task completed; of a cluster the mean of its nodes.
+	WrittenBytesPerCycle = "written_bytes_per_cycle"
+
+	// Of a cluster. An entry of the Raft log carries what waited while the one before was proposed. Each node appends all
+	// entries; the mean times are over all nodes, those of commits over the leaders.
+	RaftEntriesPerCycle = "raft_entries_per_cycle"
+	RaftEntryBytesMean  = "raft_entry_bytes_mean"
+	RaftAppendMsMean    = "raft_append_ms_mean" // one call that appends entries to a node's log
+	RaftCommitMsMean    = "raft_commit_ms_mean" // from the proposal of an entry to its effect
+	RaftElections       = "raft_elections"      // in the window, over all nodes
+
+	// RateCost is of a point of a sweep: how many times as many cycles per second the sweep's first point had. It is the
+	// median over the turns that the points took, of the two rounds of each turn.
+	RateCost = "rate_cost"
+
 	// Of an open load; see Arrivals.
 	OfferedPerS = "offered_per_s"
 	Unfinished  = "unfinished"
@@ -64,6 +79,8 @@ const (
 	OfReference Part = "reference"
 	OfSeries    Part = "series"
 	OfStorage   Part = "storage" // the server counts what it does with its store
+	OfRaft      Part = "raft"
+	OfSweep     Part = "sweep"
 )
 
 // Better says in which direction a metric improves.
@@ -105,6 +122,13 @@ var specs = func() []Spec {
 		{Name: StorageSetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage},
 		{Name: StorageGetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: StorageDeletesPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: WrittenBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: RaftEntriesPerCycle, Unit: "entries", Better: Lower, Part: OfRaft},
+		{Name: RaftEntryBytesMean, Unit: "bytes", Better: Higher, Part: OfRaft},
+		{Name: RaftAppendMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
+		{Name: RaftCommitMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
+		{Name: RaftElections, Unit: "elections", Better: Lower, Part: OfRaft, Zero: true},
+		{Name: RateCost, Unit: "ratio", Better: Lower, Part: OfSweep},
 		{Name: OfferedPerS, Unit: "1/s", Better: Higher, Part: OfOpen},
 		{Name: Unfinished, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Unsent, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},

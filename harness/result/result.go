@@ -5,8 +5,9 @@ package result
 import "time"
 
 // Version is the version of the schema of result.json. Results of all versions up to it are read. Version 2 added the
-// points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name.
-const Version = 2
+// points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the
+// nodes of a cluster, in rounds and of profiles.
+const Version = 3
 
 // Result is one run of one scenario. It is stored as result.json.
 type Result struct {
@@ -91,7 +92,8 @@ type Round struct {
 	Cycles        uint64             `json:"cycles"` // completions acknowledged inside the window
 	Metrics       map[string]float64 `json:"metrics"`
 	Ledger        Ledger             `json:"ledger"`
-	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end
+	Server        map[string]float64 `json:"server,omitempty"` // counters of the server at the round's end; of a cluster summed over its nodes
+	Nodes         []Node             `json:"nodes,omitempty"`  // of a cluster, in the order of their ids
 	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
 	Backlog       *Backlog           `json:"backlog,omitempty"`
 	Series        []Sample           `json:"series,omitempty"`
@@ -99,6 +101,17 @@ type Round struct {
 
 // Timed reports whether the round's figures count: not if it was profiled, or only found the peak.
 func (r *Round) Timed() bool { return !r.Profiled && !r.Calibration }
+
+// Node is what one node of a cluster did in a round's window. A figure that it has none of is left out: a node that was
+// down at the window's end counts nothing.
+type Node struct {
+	ID    string `json:"id"`              // "n1"
+	Leads []int  `json:"leads,omitempty"` // the shards that it led at the window's end
+	// Metrics are those of the table that hold for one server, under the same names. Per cycle means per cycle of the
+	// cluster.
+	Metrics map[string]float64 `json:"metrics"`
+	Server  map[string]float64 `json:"server,omitempty"` // its counters at the round's end
+}
 
 // Arrivals is the account of the tasks of an open load that were due inside the window:
 // scheduled = finished + unfinished + unsent + shed + refused. All of them are in the latencies: those that were not
@@ -171,6 +184,7 @@ type Metric struct {
 // Profile is one capture of the profiled round, summarised.
 type Profile struct {
 	Point int    `json:"point,omitempty"` // the number of its point, of a run with a sweep
+	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster
 	Kind  string `json:"kind"`            // "cpu", "mutex", "block", "allocs" or "goroutine"
 	File  string `json:"file"`            // in the run folder
 	Unit  string `json:"unit"`

@@ -12,55 +12,60 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// backlog fills the server with tasks that nobody claims, starts it again if the scenario says so, and drains it. It
-// returns the server to go on with, which is another one after a restart, and nil where a restart failed.
-func (r *runner) backlog(ctx context.Context, node *topology.Node, account *ledger.Ledger, w scenario.Workload, m *measured,
-) (*topology.Node, error) {
+// notRestartedError says that nothing of the servers is left, since they could not be started again.
+type notRestartedError struct{ error }
+
+func (e notRestartedError) Unwrap() error { return e.error }
+
+// backlog fills the servers with tasks that nobody claims, starts them again if the scenario says so, and drains them.
+func (r *runner) backlog(ctx context.Context, cluster *topology.Cluster, account *ledger.Ledger, w scenario.Workload, m *measured) error {
 	plan := r.scenario.Backlog
-	b := &backlogRound{runner: r, ctx: ctx, node: node, account: account, workload: w, m: m, result: result.Backlog{Restart: plan.Restart}}
+	b := &backlogRound{runner: r, ctx: ctx, cluster: cluster, account: account, workload: w, m: m, result: result.Backlog{Restart: plan.Restart}}
 	if err := b.reference(); err != nil {
-		return node, err
+		return err
 	}
-	if err := observe.ResetPeak(node.PID); err != nil {
-		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the window too: %v", m.round.Number, result.BacklogRSSMBMax, err))
+	for _, s := range cluster.Servers() {
+		if err := observe.ResetPeak(s.Node().PID); err != nil {
+			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the window too: %v", m.round.Number, result.BacklogRSSMBMax, err))
+		}
 	}
 	filled, err := b.fill(plan.Tasks)
 	if err != nil {
-		return node, err
+		return err
 	}
 	b.result.Tasks, b.result.FillS = filled.Tasks, filled.Finished.Sub(filled.Started).Seconds()
-	if b.result.RSSMBFillMax, err = peakMB(node); err != nil {
-		return node, err
+	if b.result.RSSMBFillMax, err = peakMB(cluster); err != nil {
+		return err
 	}
 	if plan.Restart != "none" {
 		how := topology.Kill
 		if plan.Restart == "term" {
 			how = topology.Term
 		}
-		if b.node, err = node.Restart(ctx, how); err != nil {
-			return nil, err
+		if err := cluster.Restart(ctx, how); err != nil {
+			return notRestartedError{err}
 		}
 	}
 	drained, err := b.drain()
 	if err != nil {
-		return b.node, err
+		return err
 	}
-	if b.result.RSSMBDrainMax, err = peakMB(b.node); err != nil {
-		return b.node, err
+	if b.result.RSSMBDrainMax, err = peakMB(cluster); err != nil {
+		return err
 	}
 	b.result.Cycles, b.result.DrainS = drained.Cycles, took(drained)
 	if plan.Restart != "none" {
-		b.result.FirstClaimS = drained.FirstClaim.Sub(b.node.Began).Seconds()
+		b.result.FirstClaimS = drained.FirstClaim.Sub(cluster.Began()).Seconds()
 	}
 	m.round.Backlog = &b.result
-	return b.node, nil
+	return nil
 }
 
 // backlogRound is a round's backlog under way.
 type backlogRound struct {
 	*runner
 	ctx      context.Context // the round's
-	node     *topology.Node
+	cluster  *topology.Cluster
 	account  *ledger.Ledger
 	workload scenario.Workload
 	m        *measured
@@ -85,7 +90,7 @@ func (b *backlogRound) reference() error {
 }
 
 func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
-	return stage(b.runner, b.node, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Filled, error) {
+	return stage(b.runner, b.cluster, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Filled, error) {
 		return load.Fill(b.ctx, cfg, uint64(tasks), b.scenario.Backlog.Fill)
 	})
 }
@@ -93,7 +98,7 @@ func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
 // drain takes a backlog away, and notes what went wrong with it.
 func (b *backlogRound) drain() (*load.Drained, error) {
 	limit := b.scenario.Backlog.Drain
-	drained, err := stage(b.runner, b.node, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Drained, error) {
+	drained, err := stage(b.runner, b.cluster, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Drained, error) {
 		return load.Drain(b.ctx, cfg, limit)
 	})
 	if err != nil {
@@ -112,10 +117,10 @@ func (b *backlogRound) drain() (*load.Drained, error) {
 func took(d *load.Drained) float64 { return d.LastComplete.Sub(d.FirstClaim).Seconds() }
 
 // stage opens connections, carries a part of a round's load out over them, and closes them.
-func stage[T any](r *runner, node *topology.Node, account *ledger.Ledger, w scenario.Workload, number int,
+func stage[T any](r *runner, cluster *topology.Cluster, account *ledger.Ledger, w scenario.Workload, number int,
 	do func(load.Config) (T, error),
 ) (done T, err error) {
-	conns, closeAll, err := dial(node, w)
+	conns, closeAll, err := dial(cluster, w)
 	if err != nil {
 		return done, err
 	}
@@ -131,7 +136,15 @@ func stage[T any](r *runner, node *topology.Node, account *ledger.Ledger, w scen
 	})
 }
 
-func peakMB(node *topology.Node) (float64, error) {
-	peak, err := observe.PeakRSS(node.PID)
-	return float64(peak) / 1e6, err
+// peakMB is the peak of all servers' memory, each at its own moment.
+func peakMB(cluster *topology.Cluster) (float64, error) {
+	var sum uint64
+	for _, s := range cluster.Servers() {
+		peak, err := observe.PeakRSS(s.Node().PID)
+		if err != nil {
+			return 0, err
+		}
+		sum += peak
+	}
+	return float64(sum) / 1e6, nil
 }

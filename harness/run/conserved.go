@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/observe"
@@ -11,7 +13,7 @@ import (
 )
 
 // checkLedger judges the round's account, and the server's own where the scenario asks for it.
-func (r *runner) checkLedger(ctx context.Context, node *topology.Node, o *load.Outcome, m *measured) {
+func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *load.Outcome, m *measured) {
 	m.checkBalance()
 	if !o.Drained {
 		m.fault(result.Incorrect, fmt.Sprintf("not all tasks were completed %v after the window", r.scenario.Phases.Drain))
@@ -22,15 +24,13 @@ func (r *runner) checkLedger(ctx context.Context, node *topology.Node, o *load.O
 	if refused := o.RefusedEnqueues; refused.Count > 0 {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the server refused %d enqueues: %s", m.round.Number, refused.Count, refused.First))
 	}
-	counters, err := observe.Scrape(ctx, admin(node))
-	if err != nil {
+	if err := scrapeRound(ctx, cluster, &m.round); err != nil {
 		m.fault(result.Invalid, err.Error())
 		return
 	}
-	m.round.Server = counters
 	for _, invariant := range r.scenario.Invariants {
 		if invariant.Kind == "conserved" {
-			r.checkConserved(ctx, node, m)
+			checkConserved(ctx, cluster, m)
 		}
 	}
 }
@@ -53,15 +53,72 @@ func sample(samples []string) string {
 
 // checkConserved holds the server's account against itself and against the ledger. The tasks are counted one
 // by one in the store, since a counter can be wrong in the same way as what it counts.
-func (r *runner) checkConserved(ctx context.Context, node *topology.Node, m *measured) {
-	audit, err := observe.ReadAudit(ctx, admin(node))
+func checkConserved(ctx context.Context, cluster *topology.Cluster, m *measured) {
+	counts, err := audited(ctx, cluster)
 	if err != nil {
 		m.fault(result.Invalid, fmt.Sprintf("the server could not be audited: %v", err))
 		return
 	}
-	for _, problem := range conserved(audit.Totals(), &m.round.Ledger) {
+	for _, problem := range conserved(counts, &m.round.Ledger) {
 		m.fault(result.Incorrect, "not conserved: "+problem)
 	}
+}
+
+// scrapeRound keeps what the servers that run have counted: of a cluster each node's, and their sum.
+func scrapeRound(ctx context.Context, cluster *topology.Cluster, round *result.Round) error {
+	sum := map[string]float64{}
+	for i, s := range cluster.Servers() {
+		if !s.Running() {
+			continue
+		}
+		counters, err := observe.Scrape(ctx, admin(cluster, s))
+		if err != nil {
+			return err
+		}
+		for name, v := range counters {
+			sum[name] += v
+		}
+		if i < len(round.Nodes) {
+			round.Nodes[i].Server = counters
+		}
+	}
+	round.Server = sum
+	return nil
+}
+
+// auditTries is how often an audit is taken before it is given up: it needs shards that keep their leaders meanwhile.
+const auditTries = 3
+
+// audited returns what the servers say that they hold, each shard counted once: a node audits the shards that it leads,
+// so those that lead any are asked, and all over again if one has lost or won a shard in the meantime.
+func audited(ctx context.Context, cluster *topology.Cluster) (observe.Counts, error) {
+	for range auditTries {
+		if err := cluster.WaitForLeaders(ctx); err != nil {
+			return observe.Counts{}, err
+		}
+		before, err := cluster.Leaders(ctx)
+		if err != nil {
+			return observe.Counts{}, err
+		}
+		var all observe.Audit
+		var auditErr error
+		for _, s := range cluster.Servers() {
+			if !slices.Contains(before, s.ID) {
+				continue
+			}
+			audit, err := observe.ReadAudit(ctx, admin(cluster, s))
+			auditErr = errors.Join(auditErr, err)
+			all.Queues = append(all.Queues, audit.Queues...)
+		}
+		after, err := cluster.Leaders(ctx)
+		switch {
+		case err != nil:
+			return observe.Counts{}, err
+		case slices.Equal(before, after):
+			return all.Totals(), auditErr
+		}
+	}
+	return observe.Counts{}, fmt.Errorf("the shards changed their leaders during each of %d audits", auditTries)
 }
 
 // conserved returns how the server's account fails to balance. Tasks whose outcome the ledger does

@@ -3,6 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/rest"
@@ -12,9 +13,24 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// dial opens the connections of a workload to a server, and returns what closes them.
-func dial(node *topology.Node, w scenario.Workload) (conns []driver.Conn, closeAll func() error, err error) {
-	target := driver.Target{Address: node.Address, HTTP: node.HTTP, Token: node.Token, BusyPoll: w.BusyPoll}
+// targetOf is where the load goes: all servers, of which the drivers find the right ones.
+func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
+	var addresses, http []string
+	for _, s := range cluster.Servers() {
+		n := s.Node()
+		addresses = append(addresses, n.Address)
+		if n.HTTP != "" {
+			http = append(http, n.HTTP)
+		}
+	}
+	return driver.Target{
+		Address: strings.Join(addresses, ","), HTTP: strings.Join(http, ","), Token: cluster.Token, BusyPoll: w.BusyPoll,
+	}
+}
+
+// dial opens the connections of a workload to the servers, and returns what closes them.
+func dial(cluster *topology.Cluster, w scenario.Workload) (conns []driver.Conn, closeAll func() error, err error) {
+	target := targetOf(cluster, w)
 	open := map[string]func() (driver.Conn, error){
 		"stream": func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
 		"unary":  func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },

@@ -324,11 +324,11 @@ func TestInterruptedProfiles(t *testing.T) {
 func TestBreakOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node, err := topology.Start(t.Context(), topology.Config{
+	cluster, err := topology.Start(t.Context(), topology.Config{
 		Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "log"), Topology: small().Topology,
 	})
 	require.NoError(t, err)
-	defer func() { require.NoError(t, node.Stop(context.Background())) }()
+	defer func() { require.NoError(t, cluster.Stop(context.Background())) }()
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	account := ledger.New(1, 1, nil)
@@ -340,7 +340,7 @@ func TestBreakOff(t *testing.T) {
 	require.EqualValues(t, 3, account.Balance().Lost)
 	m := &measured{round: result.Round{Verdict: result.Pass}}
 	started := time.Now()
-	m.breakOff(done, errors.New("a hook failed"), node, account)
+	m.breakOff(done, errors.New("a hook failed"), cluster, account)
 	assert.Less(t, time.Since(started), exitWait)
 	assert.True(t, m.broken)
 	assert.False(t, m.serverEnd)

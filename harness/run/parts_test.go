@@ -292,15 +292,16 @@ func TestServerThatWantsAToken(t *testing.T) {
 // What a server does with its store is divided by what it completed meanwhile, by its own count where it has one.
 func TestStorageOperationsPerCycle(t *testing.T) {
 	t.Parallel()
-	w := &windowProbe{
+	server := &serverProbe{
 		countersBefore: map[string]float64{"prony_storage_sets_total": 100, "prony_storage_gets_total": 7, completedCounter: 10},
 		countersAfter:  map[string]float64{"prony_storage_sets_total": 520, "prony_storage_gets_total": 7, completedCounter: 210},
 	}
+	w := &windowProbe{servers: []*serverProbe{server}}
 	m := &measured{round: result.Round{Cycles: 150, Metrics: map[string]float64{}}}
 	w.storage(m)
 	assert.Equal(t, map[string]float64{result.StorageSetsPerCycle: 2.1, result.StorageGetsPerCycle: 0}, m.round.Metrics)
 
-	for _, counters := range []map[string]float64{w.countersBefore, w.countersAfter} {
+	for _, counters := range []map[string]float64{server.countersBefore, server.countersAfter} {
 		delete(counters, completedCounter)
 	}
 	w.storage(m)

@@ -7,121 +7,175 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/observe"
-	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// windowProbe reads both processes at the window's edges, samples the server in between, and profiles it.
+// windowProbe reads all processes at the window's edges, samples the servers in between, and profiles them.
 type windowProbe struct {
 	scenario *scenario.Scenario
 	folder   *result.Folder
-	node     *topology.Node
+	cluster  *topology.Cluster
+	servers  []*serverProbe
 	account  *ledger.Ledger
 	kind     kind
 	point    int // its number, 0 without a sweep
 
-	session        *profile.Session
-	series         *series // nil where none is wanted
-	serverBefore   observe.Usage
-	clientBefore   observe.Usage
-	server         observe.Spent
-	client         observe.Spent
-	countersBefore map[string]float64
-	countersAfter  map[string]float64
-	samples        []result.Sample
-	warnings       []string
+	series       *series // nil where none is wanted
+	clientBefore observe.Usage
+	server       observe.Spent // all servers together
+	client       observe.Spent
+	ledBefore    []string // the node that led each shard; empty names of a server that stands alone
+	ledAfter     []string
+	samples      []result.Sample
+	warnings     []string
 }
 
-func admin(node *topology.Node) observe.Admin {
-	return observe.Admin{Address: node.Admin, Token: node.Token}
+func newWindowProbe(r *runner, cluster *topology.Cluster, account *ledger.Ledger, p plannedRound) *windowProbe {
+	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, account: account, kind: p.kind}
+	if len(r.scenario.Points) > 0 {
+		w.point = p.point + 1
+	}
+	for _, s := range cluster.Servers() {
+		w.servers = append(w.servers, &serverProbe{server: s, admin: admin(cluster, s)})
+	}
+	return w
 }
 
-// start comes at the window's start. What it asks of the server is done before it reads what the server has used.
+// admin is where a server is asked about itself, at its present process.
+func admin(cluster *topology.Cluster, s *topology.Server) observe.Admin {
+	return observe.Admin{Address: s.Node().Admin, Token: cluster.Token}
+}
+
+// each does something with all servers at once, and returns all errors.
+func (w *windowProbe) each(do func(*serverProbe) error) error {
+	errs := make([]error, len(w.servers))
+	var all sync.WaitGroup
+	for i, s := range w.servers {
+		all.Go(func() { errs[i] = do(s) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// start comes at the window's start. What it asks of the servers is done before it reads what they have used.
 func (w *windowProbe) start(ctx context.Context) (err error) {
 	began := time.Now()
-	if err := observe.ResetPeak(w.node.PID); err != nil {
-		w.warnings = append(w.warnings, fmt.Sprintf("%s covers the warm-up too: %v", result.ServerRSSMBMax, err))
+	for _, s := range w.servers {
+		s.resetPeak()
 	}
 	if w.kind == profiled {
-		w.session, err = profile.Start(ctx, admin(w.node), w.scenario.Captures, w.scenario.Phases.Window)
-		if err != nil {
+		if err := w.each(func(s *serverProbe) error { return s.profile(ctx, w.scenario) }); err != nil {
 			return fmt.Errorf("start the profiles: %w", err)
 		}
 	}
-	if w.countersBefore, err = observe.Scrape(ctx, admin(w.node)); err != nil {
+	if w.ledBefore, err = w.cluster.Leaders(ctx); err != nil {
+		return err
+	}
+	if err := w.each(func(s *serverProbe) error { return s.scrapeBefore(ctx) }); err != nil {
 		return err
 	}
 	if w.kind == timed && w.scenario.SeriesEvery > 0 {
-		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.node, w.account)
+		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.account)
 	}
-	if w.serverBefore, err = observe.Sample(w.node.PID); err != nil {
-		return err
+	for _, s := range w.servers {
+		if err := s.sampleBefore(); err != nil {
+			return err
+		}
 	}
 	w.clientBefore, err = observe.Sample(os.Getpid())
 	return err
 }
 
-// end comes at the window's end, and reads first what both have used.
+// end comes at the window's end, and reads first what all have used. A server that ended by itself ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
-	server, err := observe.Sample(w.node.PID)
-	if err != nil {
+	if err := w.cluster.Failure(); err != nil {
 		return err
+	}
+	for i, s := range w.servers {
+		if err := s.sampleAfter(); err != nil {
+			return err
+		}
+		if i == 0 {
+			w.server = s.spent
+		} else {
+			w.server = w.server.Plus(s.spent)
+		}
 	}
 	client, err := observe.Sample(os.Getpid())
 	if err != nil {
 		return err
 	}
-	w.server, w.client = server.Since(w.serverBefore), client.Since(w.clientBefore)
+	w.client = client.Since(w.clientBefore)
 	if w.series != nil {
 		if w.samples, err = w.series.stop(ctx); err != nil {
 			return err
 		}
 	}
-	if w.countersAfter, err = observe.Scrape(ctx, admin(w.node)); err != nil {
+	if err := w.each(func(s *serverProbe) error { return s.scrapeAfter(ctx, w.cluster) }); err != nil {
 		return err
 	}
-	if w.session != nil {
-		if err := w.session.Stop(ctx); err != nil {
+	if w.ledAfter, err = w.cluster.Leaders(ctx); err != nil {
+		return err
+	}
+	return w.each(func(s *serverProbe) error {
+		if s.session == nil {
+			return nil
+		}
+		if err := s.session.Stop(ctx); err != nil {
 			return fmt.Errorf("stop the profiles: %w", err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // abandon ends what a round that broke off had begun. What that yields, an error included, is of no use.
 func (w *windowProbe) abandon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	if w.session != nil {
-		_ = w.session.Stop(ctx)
+	for _, s := range w.servers {
+		if s.session != nil {
+			_ = s.session.Stop(ctx)
+		}
 	}
 	if w.series != nil {
 		_, _ = w.series.stop(ctx)
 	}
 }
 
-// finish reads the server's peak of memory, and stores the profiles.
+// finish reads the servers' peaks of memory, and stores the profiles.
 func (w *windowProbe) finish(m *measured) error {
 	m.warnings = append(m.warnings, w.warnings...)
-	peak, err := observe.PeakRSS(w.node.PID)
-	if err != nil {
-		return err
+	var peak uint64
+	for _, s := range w.servers {
+		if err := s.readPeak(); err != nil {
+			return err
+		}
+		peak += s.peak
+		m.warnings = append(m.warnings, s.warnings...)
 	}
 	m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
 	m.round.Series = w.samples
-	if w.session != nil {
-		m.profiles, err = w.session.Write(w.folder.Path(), path.Join("profiles", pointFolder(w.point)))
-		for i := range m.profiles {
-			m.profiles[i].Point = w.point
+	for _, s := range w.servers {
+		if s.session == nil {
+			continue
 		}
+		profiles, err := s.session.Write(w.folder.Path(), path.Join("profiles", pointFolder(w.point), s.server.ID))
+		if err != nil {
+			return err
+		}
+		for i := range profiles {
+			profiles[i].Point, profiles[i].Node = w.point, s.server.ID
+		}
+		m.profiles = append(m.profiles, profiles...)
 	}
-	return err
+	return nil
 }
 
 // pointFolder is where a point's profiles lie; without a sweep there is no such folder.
@@ -132,17 +186,19 @@ func pointFolder(point int) string {
 	return "point-" + strconv.Itoa(point)
 }
 
-// spent fills in what both sides used of their CPUs, and the server of its store.
+// spent fills in what both sides used of their CPUs, and the servers of their stores and logs.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
 	cores, err := w.server.Cores()
 	if err != nil {
 		return err
 	}
 	m.round.Metrics[result.ServerCPUCores] = cores
+	w.nodes(m, loaded)
 	if !loaded {
 		return nil
 	}
 	w.storage(m)
+	w.raft(m)
 	return w.perCycle(m)
 }
 
@@ -156,33 +212,4 @@ func (w *windowProbe) perCycle(m *measured) error {
 	m.round.Metrics[result.ServerCPUUsPerCycle] = server
 	m.round.Metrics[result.ClientCPUUsPerCycle] = client
 	return nil
-}
-
-// completedCounter counts, over the queues, the tasks that the server completed.
-const completedCounter = "prony_queue_completed_total"
-
-// storage divides what the server did with its store by the tasks that it completed meanwhile. It takes the server's own
-// count of these, since both were read at once; the window's edges are a little apart from that. A server that does not
-// count what it does with its store has no such figures.
-func (w *windowProbe) storage(m *measured) {
-	delta := func(counter string) (float64, bool) {
-		after, there := w.countersAfter[counter]
-		return after - w.countersBefore[counter], there
-	}
-	cycles, counted := delta(completedCounter)
-	if !counted {
-		cycles = float64(m.round.Cycles)
-	}
-	if cycles <= 0 {
-		return
-	}
-	for counter, metric := range map[string]string{
-		"prony_storage_sets_total":    result.StorageSetsPerCycle,
-		"prony_storage_gets_total":    result.StorageGetsPerCycle,
-		"prony_storage_deletes_total": result.StorageDeletesPerCycle,
-	} {
-		if operations, there := delta(counter); there {
-			m.round.Metrics[metric] = operations / cycles
-		}
-	}
 }

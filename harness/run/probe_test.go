@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -20,22 +21,36 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-func TestWindowProbeOfAProcessThatIsGone(t *testing.T) {
+func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	t.Parallel()
-	const none = 1<<22 + 1 // above the largest process id that Linux gives out
-	w := &windowProbe{scenario: small(), node: &topology.Node{PID: none}}
-	require.Error(t, w.start(context.Background()))
-	require.Len(t, w.warnings, 1)
-	assert.Contains(t, w.warnings[0], result.ServerRSSMBMax+" covers the warm-up too")
-	require.Error(t, w.end(context.Background()))
+	dir := t.TempDir()
+	cluster, err := topology.Start(t.Context(), topology.Config{
+		Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "log"), Topology: small().Topology,
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, cluster.Stop(context.Background())) }()
+	require.NoError(t, cluster.Servers()[0].Kill())
+
+	w := newWindowProbe(&runner{scenario: small()}, cluster, nil, plannedRound{})
+	require.Error(t, w.start(context.Background()), "it must be there at the window's start")
+	require.Len(t, w.servers[0].warnings, 1)
+	assert.Contains(t, w.servers[0].warnings[0], result.ServerRSSMBMax+" covers the warm-up too")
+
+	// That it is down at the window's end is no failure of its own: it was killed on purpose.
+	require.NoError(t, w.servers[0].sampleBefore())
+	w.ledBefore = []string{""}
+	require.NoError(t, w.end(context.Background()))
 	m := &measured{round: result.Round{Metrics: map[string]float64{}}}
-	require.Error(t, w.finish(m))
-	assert.Equal(t, w.warnings, m.warnings)
-	assert.Empty(t, m.round.Metrics)
+	require.NoError(t, w.finish(m))
+	require.Len(t, m.warnings, 3)
+	assert.Contains(t, m.warnings[1], "its counters are missing")
+	assert.Contains(t, m.warnings[2], "its memory is missing")
+	w.storage(m)
+	assert.NotContains(t, m.round.Metrics, result.StorageSetsPerCycle)
 
 	w.server, w.client = observe.Spent{CPU: 6 * time.Millisecond}, observe.Spent{CPU: 2 * time.Millisecond}
 	require.ErrorContains(t, w.perCycle(m), "no CPU time per cycle")
-	assert.Empty(t, m.round.Metrics, "no figure without a cycle")
+	assert.NotContains(t, m.round.Metrics, result.ServerCPUUsPerCycle, "no figure without a cycle")
 }
 
 func TestCPUPerCycle(t *testing.T) {
@@ -65,7 +80,7 @@ func TestAbandonedProfiles(t *testing.T) {
 	captures := []scenario.Capture{{Kind: "mutex", MutexFraction: 7}}
 	session, err := profile.Start(t.Context(), observe.Admin{Address: strings.TrimPrefix(admin.URL, "http://")}, captures, time.Second)
 	require.NoError(t, err)
-	w := &windowProbe{session: session}
+	w := &windowProbe{servers: []*serverProbe{{session: session}, {}}}
 	w.abandon(t.Context())
 	(&windowProbe{}).abandon(t.Context()) // there may be none
 	mu.Lock()

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -42,7 +43,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	}
 	w := r.workload(p)
 	defer useProcs(w.Procs)()
-	node, err := topology.Start(ctx, topology.Config{
+	cluster, err := topology.Start(ctx, topology.Config{
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	})
@@ -51,26 +52,23 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		m.fault(serverFailed(err, false))
 		return m
 	}
-	node = r.loadOn(ctx, node, p, w, &m)
+	r.loadOn(ctx, cluster, p, w, &m)
 	r.calibrate(p, &m)
-	if node == nil {
-		return m
-	}
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
-	m.stopErr = node.Stop(context.WithoutCancel(ctx))
-	if m.stopErr != nil && !m.serverEnd {
+	stopErr := cluster.Stop(context.WithoutCancel(ctx))
+	m.stopErr = errors.Join(m.stopErr, stopErr)
+	if stopErr != nil && !m.serverEnd {
 		m.broken = true
-		m.fault(serverFailed(m.stopErr, true))
+		m.fault(serverFailed(stopErr, true))
 	}
 	return m
 }
 
-// loadOn puts the load on a running server and fills in what it measured. It returns the server to stop: another one
-// where the round started it again, and nil where that failed and nothing of it is left.
-func (r *runner) loadOn(ctx context.Context, node *topology.Node, p plannedRound, w scenario.Workload, m *measured) *topology.Node {
+// loadOn puts the load on running servers and fills in what it measured.
+func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, w scenario.Workload, m *measured) {
 	account := load.NewLedger(uint64(r.result.Started.UnixNano())+uint64(m.round.Number), w)
-	window := &windowProbe{scenario: r.scenario, folder: r.folder, node: node, account: account, kind: p.kind, point: m.round.Point}
-	outcome, err := stage(r, node, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
+	window := newWindowProbe(r, cluster, account, p)
+	outcome, err := stage(r, cluster, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
 		cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = window.start, window.end
 		return load.Run(ctx, cfg)
 	})
@@ -79,31 +77,30 @@ func (r *runner) loadOn(ctx context.Context, node *topology.Node, p plannedRound
 	}
 	if err != nil {
 		window.abandon(ctx)
-		m.breakOff(ctx, err, node, account)
-		return node
+		m.breakOff(ctx, err, cluster, account)
+		return
 	}
 	r.take(outcome, p, m)
 	if err := window.spent(m, w.Arrivals.Kind != scenario.None); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}
 	if r.scenario.Backlog != nil && p.kind == timed && outcome.Drained {
-		next, err := r.backlog(ctx, node, account, w, m)
+		err := r.backlog(ctx, cluster, account, w, m)
+		var gone notRestartedError
 		switch {
-		case next == nil:
-			m.broken, m.stopErr = true, err
+		case errors.As(err, &gone):
+			m.broken, m.serverEnd, m.stopErr = true, true, err
 			m.round.Ledger = withoutLost(account)
 			m.fault(serverFailed(err, true))
-			return nil
+			return
 		case err != nil:
-			m.breakOff(ctx, err, next, account)
-			return next
+			m.breakOff(ctx, err, cluster, account)
+			return
 		}
-		node = next
 	}
 	m.round.Ledger = account.Balance()
-	r.checkLedger(ctx, node, outcome, m)
+	r.checkLedger(ctx, cluster, outcome, m)
 	m.round.Derive(m.histograms)
-	return node
 }
 
 // take fills in what the load of the window measured.
@@ -132,16 +129,16 @@ const exitWait = 2 * time.Second
 
 // breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
 // were under way are not lost, since nobody waited for them; tasks at fault are at fault all the same.
-func (m *measured) breakOff(ctx context.Context, err error, node *topology.Node, account *ledger.Ledger) {
+func (m *measured) breakOff(ctx context.Context, err error, cluster *topology.Cluster, account *ledger.Ledger) {
 	m.broken = true
 	m.round.Ledger = withoutLost(account)
 	m.checkBalance()
 	select {
-	case <-node.Exited():
+	case <-cluster.Failed():
 	case <-ctx.Done():
 	case <-time.After(exitWait):
 	}
-	if exit := node.ExitError(); exit != nil {
+	if exit := cluster.Failure(); exit != nil {
 		m.serverEnd = true
 		m.fault(serverFailed(exit, true))
 		return

@@ -168,11 +168,18 @@ func (r *runner) summarise() (err error) {
 	}
 	var errs []error
 	res.Metrics = result.SummariseLedger(res.Rounds)
+	costs, err := r.rateCosts()
+	if err != nil {
+		errs = append(errs, err)
+	}
 	for i, p := range r.points {
 		rounds := slices.DeleteFunc(slices.Clone(res.Rounds), func(round result.Round) bool { return round.Point != i+1 })
 		metrics, err := result.Summarise(rounds, r.histograms, stat.Estimate, r.parts(p)...)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		if cost, found := costs[i+1]; found && metrics != nil {
+			metrics[result.RateCost] = cost
 		}
 		point := result.Point{Number: i + 1, Name: p.Name, Metrics: metrics}
 		for _, v := range p.Values {
@@ -181,6 +188,17 @@ func (r *runner) summarise() (err error) {
 		res.Points = append(res.Points, point)
 	}
 	return errors.Join(errs...)
+}
+
+// rateCosts compares the points of a sweep with the first one, where all of them have a load that goes as fast as it can:
+// a rate that was offered says nothing of what it costs.
+func (r *runner) rateCosts() (map[int]result.Metric, error) {
+	for _, p := range r.points {
+		if p.Workload.Arrivals.Kind != scenario.Closed {
+			return nil, nil
+		}
+	}
+	return result.RateCosts(r.result.Rounds, len(r.points), stat.Estimate)
 }
 
 // parts are those that the rounds of a point have, and whose metrics must not be missing.
@@ -201,6 +219,9 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 		if b.Reference > 0 {
 			parts = append(parts, result.OfReference)
 		}
+	}
+	if p.Topology.Kind == scenario.Raft && p.Workload.Arrivals.Kind != scenario.None {
+		parts = append(parts, result.OfRaft)
 	}
 	if r.scenario.SeriesEvery > 0 && p.Workload.Arrivals.Kind != scenario.None {
 		parts = append(parts, result.OfSeries)

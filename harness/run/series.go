@@ -21,7 +21,7 @@ type series struct {
 }
 
 // startSeries takes n samples, one each time that another so long has passed since the window began.
-func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, node *topology.Node, account *ledger.Ledger) *series {
+func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, account *ledger.Ledger) *series {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &series{cancel: cancel, done: make(chan struct{})}
 	completed := account.Totals().Completed
@@ -39,7 +39,7 @@ func startSeries(ctx context.Context, began time.Time, every time.Duration, n in
 			}
 			at, now := time.Now(), account.Totals().Completed
 			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: float64(now-completed) / at.Sub(last).Seconds()}
-			if s.err = observeServer(&sample, node); s.err != nil {
+			if s.err = observeServers(&sample, cluster); s.err != nil {
 				return
 			}
 			s.samples = append(s.samples, sample)
@@ -49,17 +49,21 @@ func startSeries(ctx context.Context, began time.Time, every time.Duration, n in
 	return s
 }
 
-// observeServer fills in the server's memory and disk.
-func observeServer(sample *result.Sample, node *topology.Node) error {
-	rss, err := observe.RSS(node.PID)
-	if err != nil {
-		return err
+// observeServers fills in the memory and the disk of all servers that run.
+func observeServers(sample *result.Sample, cluster *topology.Cluster) error {
+	for _, s := range cluster.Servers() {
+		n := s.Node()
+		rss, err := observe.RSS(n.PID)
+		if err != nil && n.Running() {
+			return err
+		}
+		disk, err := observe.DiskUse(s.DataDir())
+		if err != nil {
+			return err
+		}
+		sample.ServerRSSMB += float64(rss) / 1e6
+		sample.DiskMB += float64(disk) / 1e6
 	}
-	disk, err := observe.DiskUse(node.DataDir())
-	if err != nil {
-		return err
-	}
-	sample.ServerRSSMB, sample.DiskMB = float64(rss)/1e6, float64(disk)/1e6
 	return nil
 }
 

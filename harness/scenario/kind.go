@@ -39,7 +39,7 @@ var kindFunctions = hclfile.Functions{
 		"single":  function.New(constantKind("single")),
 		"sharded": function.New(constantKind("sharded")),
 		Raft: function.New(&function.Spec{
-			Params: []function.Parameter{{Name: "nodes", Type: cty.DynamicPseudoType}},
+			Params: []function.Parameter{{Name: "nodes", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 			Type:   function.StaticReturnType(kindType),
 			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 				nodes, whole := 0, false
@@ -72,7 +72,7 @@ func readKind(b *hclfile.Block) Topology {
 	if !b.Has(kindAttribute) {
 		return Topology{Kind: kind}
 	}
-	v, ok := b.Call(kindAttribute, kindFunctions, "[single(), raft(3)]")
+	v, ok := b.Call(kindAttribute, kindFunctions, "single() or raft(3)")
 	if !ok {
 		return Topology{}
 	}

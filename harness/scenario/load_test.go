@@ -112,11 +112,11 @@ func TestLoadReadsEverything(t *testing.T) {
 		Title: "All attributes, none at its default",
 		Tags:  []string{"one", "two-2"},
 		Topology: Topology{
-			Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 25 * time.Millisecond, Listen: "unix", Procs: 3,
+			Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 25 * time.Millisecond, Listen: "unix", Procs: 1, BusyPoll: true,
 		},
 		Workload: Workload{
 			Name: "load-1", Driver: "stream", Connections: 2, Tenants: 4, Queues: 8,
-			Producers: 100000, Workers: 5, Batch: 3, Procs: 2,
+			Producers: 100000, Workers: 5, Batch: 3, Procs: 1, BusyPoll: true,
 			Payload:  Payload{Kind: "uniform", Min: 32, Max: 1 << 20},
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    90 * time.Second,
@@ -146,7 +146,7 @@ func TestLoadReadsEverything(t *testing.T) {
 }
 
 func TestExpandIsReadableJSON(t *testing.T) {
-	for _, name := range []string{"defaults", "everything", "points"} {
+	for _, name := range []string{"defaults", "everything", "points", "raft"} {
 		all, err := Load("testdata/" + name + ".hcl")
 		require.NoError(t, err)
 		got, err := json.MarshalIndent(Expand(all[0]), "", "  ")

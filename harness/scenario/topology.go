@@ -61,12 +61,16 @@ func readShards(b *hclfile.Block, kind string) int {
 
 // readRaft reads what only a cluster has, and refuses what it does not have.
 func readRaft(b *hclfile.Block, t *Topology) {
+	swept := b.Has(kindAttribute)
+	if swept && b.Has("nodes") {
+		b.AttrProblem("nodes", "nodes is given where the sweep of topology.kind says how many there are", "remove it")
+	}
 	if t.Kind == "" {
 		return // which kind it should be is not known
 	}
 	if t.Kind != Raft {
 		for _, attribute := range []string{"nodes", "coalesce"} {
-			if b.Has(attribute) {
+			if b.Has(attribute) && !(swept && attribute == "nodes") {
 				b.AttrProblem(attribute, attribute+` has a meaning only in topology "raft"`, "remove it")
 			}
 		}
@@ -76,10 +80,8 @@ func readRaft(b *hclfile.Block, t *Topology) {
 	if t.Listen == "unix" {
 		b.AttrProblem("listen", `the nodes of topology "raft" tell clients where the others are, which a Unix socket is not for`, `write listen = "tcp"`)
 	}
-	if !b.Has(kindAttribute) {
+	if !swept {
 		t.Nodes = b.Int("nodes", hclfile.IntSpec{Min: 1, Max: NodesMax, Default: nodesDefault})
-	} else if b.Has("nodes") {
-		b.AttrProblem("nodes", "nodes is given where the sweep of topology.kind says how many there are", "remove it")
 	}
 }
 
