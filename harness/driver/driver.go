@@ -5,8 +5,8 @@ import "context"
 
 // Target is where a topology listens.
 type Target struct {
-	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"
-	HTTP    string // of REST: "127.0.0.1:port"; "" where there is none
+	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"; of a cluster those of all nodes, with commas between them
+	HTTP    string // of REST: "127.0.0.1:port", of a cluster those of all nodes with commas between them; "" where there is none
 	Token   string // the access token's secret; "" where none is wanted
 	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.
 	BusyPoll bool

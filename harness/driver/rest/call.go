@@ -16,7 +16,6 @@ const answerBytesMax = 64 << 20
 // caller makes requests.
 type caller struct {
 	pool  *pool
-	base  string // "http://host:port"
 	token string
 }
 
@@ -25,7 +24,9 @@ type fullError struct{ error }
 
 // post sends a body, which it keeps, and reads the answer into a value. The error is a fullError where the server says so.
 func (c caller) post(ctx context.Context, path string, body []byte, into any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+path, bytes.NewReader(body))
+	client := c.pool.take()
+	defer c.pool.giveBack(client)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.pool.base(client)+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -33,11 +34,10 @@ func (c caller) post(ctx context.Context, path string, body []byte, into any) er
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	client := c.pool.take()
-	defer c.pool.giveBack(client)
 	response, err := client.Do(request)
 	if err != nil {
-		return err // a *url.Error: it names the method and the URL
+		client.node++ // another node may be there; whether this one did anything is not known
+		return err    // a *url.Error: it names the method and the URL
 	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
 	if err = errors.Join(err, response.Body.Close()); err != nil {

@@ -1,5 +1,5 @@
 // Package rest drives the engine through REST with JSON: each batch is one request, and each goroutine has one request
-// under way, on a connection that is kept.
+// under way, on a connection that is kept. Of a cluster any node takes any request: the connections are spread over them.
 package rest
 
 import (
@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -20,7 +21,11 @@ func Dial(target driver.Target, lease time.Duration) (driver.Conn, error) {
 	if target.HTTP == "" {
 		return nil, errors.New("the server has no REST listener; use another driver, or a server that has one")
 	}
-	return &conn{caller{&pool{}, "http://" + target.HTTP, target.Token}, lease}, nil
+	var nodes []string
+	for address := range strings.SplitSeq(target.HTTP, ",") {
+		nodes = append(nodes, "http://"+address)
+	}
+	return &conn{caller{&pool{nodes: nodes}, target.Token}, lease}, nil
 }
 
 type conn struct {

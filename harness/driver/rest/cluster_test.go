@@ -1,0 +1,71 @@
+package rest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// The connections are spread over the nodes of a cluster, and leave one that does not answer.
+func TestNodesShareTheConnections(t *testing.T) {
+	const nodes, perNode = 3, 4
+	var asked [nodes]atomic.Int64
+	var servers []*httptest.Server
+	var addresses []string
+	// A request of the first part is answered when as many as there are connections have arrived, so that each takes one of its own.
+	var arrived sync.WaitGroup
+	arrived.Add(nodes * perNode)
+	var late atomic.Bool
+	for i := range nodes {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked[i].Add(1)
+			if !late.Load() {
+				arrived.Done()
+				arrived.Wait()
+			}
+			_, _ = w.Write([]byte(`{"results":[{"id":"a"}]}`))
+		}))
+		defer s.Close()
+		servers = append(servers, s)
+		addresses = append(addresses, strings.TrimPrefix(s.URL, "http://"))
+	}
+	conn, err := Dial(driver.Target{HTTP: strings.Join(addresses, ",")}, time.Minute)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	p, err := conn.Producer(t.Context(), "t")
+	require.NoError(t, err)
+	enqueue := func() error { // by the producer of the moment
+		return p.Enqueue(t.Context(), []driver.Task{{Queue: "q"}}, make([]error, 1))
+	}
+	var all sync.WaitGroup
+	for range nodes * perNode {
+		all.Go(func() { assert.NoError(t, enqueue()) })
+	}
+	all.Wait()
+	for i := range asked {
+		assert.EqualValues(t, perNode, asked[i].Load(), "node %d", i+1)
+	}
+
+	// What was asked of a node that is gone is not known, and the connection leaves it.
+	late.Store(true)
+	servers[0].Close()
+	gone, err := Dial(driver.Target{HTTP: addresses[0] + "," + addresses[1]}, time.Minute)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, gone.Close()) }()
+	p, err = gone.Producer(t.Context(), "t")
+	require.NoError(t, err)
+	require.ErrorContains(t, enqueue(), "connection refused")
+	before := asked[1].Load()
+	require.NoError(t, enqueue())
+	require.NoError(t, enqueue())
+	assert.Equal(t, before+2, asked[1].Load())
+}
