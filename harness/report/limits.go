@@ -16,7 +16,12 @@ func limits(r *result.Result) []string {
 		arrivals = ""
 	}
 	list = append(list, arrivalsLimit(arrivals)...)
-	if kind, found := m.Setting("topology.kind"); found && (kind == "single" || kind == "sharded") {
+	kinds := m.Swept("topology.kind")
+	if kind, found := m.Setting("topology.kind"); found && (kind == "raft" || len(kinds) > 0) {
+		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
+			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", plural(max(m.Host.CPUs, 1), "CPU")),
+			"A network. All nodes and the client are on one host, and no packet leaves it: a commit waits for no round trip between hosts.")
+	} else if found && (kind == "single" || kind == "sharded") {
 		list = append(list, fmt.Sprintf("A server that has its host to itself. Client and server share the %s and their memory"+
 			" bandwidth, so the throughput is that of both together.", plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. Client and server are on one host, and no packet leaves it.",
@@ -40,6 +45,10 @@ func limits(r *result.Result) []string {
 	case found && restart != "none":
 		list = append(list, "Faults under load. The server was ended while nobody called it; nothing was killed, paused or slowed under load.")
 	default:
+		if _, cluster := m.Setting("topology.nodes"); cluster || len(kinds) > 0 {
+			list = append(list, "Failover. No node was killed, paused or cut off: the figures say nothing about what that takes.")
+			break
+		}
 		list = append(list, "Faults. Nothing was killed, paused or slowed: the figures say nothing about recovery.")
 	}
 	list = append(list,

@@ -28,6 +28,7 @@ func markdown(r *result.Result, plots []figure) string {
 		summarySection(p, r)
 		plotSection(p, r, plots)
 		roundsSection(p, r)
+		nodesSection(p, r)
 		arrivalsSection(p, r)
 		backlogSection(p, r)
 		ledgerSection(p, r)
@@ -164,6 +165,10 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return fmt.Sprintf("largest of %s samples, all timed rounds; lowest and highest round", integral(all[spec.Family+"_n"].Median))
 	case spec.Family != "":
 		return "percentile of all timed rounds merged; lowest and highest round"
+	case spec.Name == result.RateCost && m.N >= stat.MinIntervalN:
+		return "median of the turns of the points and its 95 % interval"
+	case spec.Name == result.RateCost:
+		return "median of the turns of the points and their range"
 	case m.N >= stat.MinIntervalN:
 		return "median of the timed rounds and its 95 % interval"
 	default:

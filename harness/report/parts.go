@@ -77,8 +77,10 @@ func backlogSection(p *page, r *result.Result) {
 }
 
 // cell is a metric of a round in a table.
-func cell(round result.Round, metric string) string {
-	v, found := round.Metrics[metric]
+func cell(round result.Round, metric string) string { return cellOf(round.Metrics, metric) }
+
+func cellOf(metrics map[string]float64, metric string) string {
+	v, found := metrics[metric]
 	if !found {
 		return "–"
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -17,6 +18,12 @@ func partColumns(rounds []result.Round) []column {
 		{">sets/cycle", result.StorageSetsPerCycle},
 		{">gets/cycle", result.StorageGetsPerCycle},
 		{">deletes/cycle", result.StorageDeletesPerCycle},
+		{">written, bytes/cycle", result.WrittenBytesPerCycle},
+		{">entries/cycle", result.RaftEntriesPerCycle},
+		{">entry, bytes", result.RaftEntryBytesMean},
+		{">append, ms", result.RaftAppendMsMean},
+		{">commit, ms", result.RaftCommitMsMean},
+		{">elections", result.RaftElections},
 		{">last tenth ÷ second", result.SteadyRateRatio},
 		{">disk at most, MB", result.DiskMBMax},
 		{">disk at the end, MB", result.DiskMBEnd},
@@ -65,14 +72,23 @@ func pointsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Points, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
-		" The share is that of the first row's cycles per second.")
+	costs := slices.ContainsFunc(r.Points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
+	explained := "Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
+		" The share is that of the first row's cycles per second."
+	if costs {
+		explained += " The cost is how many times as many cycles per second the first row had: of each turn of the points the" +
+			" first's divided by the row's own, and of these the median and, from six turns on, its 95 % interval."
+	}
+	p.paragraph("%s", explained)
 	columns := pointColumns(r.Points)
 	var header []string
 	for _, v := range r.Points[0].Values {
 		header = append(header, code(v.Key))
 	}
 	header = append(header, ">n", ">cycles/s", ">low", ">high", ">share")
+	if costs {
+		header = append(header, ">cost", ">cost, low", ">cost, high")
+	}
 	for _, c := range columns {
 		header = append(header, c.header)
 	}
@@ -89,6 +105,9 @@ func pointsSection(p *page, r *result.Result) {
 		} else {
 			row = append(row, "–", "–", "–", "–", "–")
 		}
+		if costs {
+			row = append(row, costCells(point)...)
+		}
 		for _, c := range columns {
 			cell := "–"
 			if m, found := point.Metrics[c.metric]; found {
@@ -99,6 +118,14 @@ func pointsSection(p *page, r *result.Result) {
 		rows = append(rows, row)
 	}
 	p.table(header, rows)
+}
+
+func costCells(point result.Point) []string {
+	m, found := point.Metrics[result.RateCost]
+	if !found {
+		return []string{"–", "–", "–"}
+	}
+	return []string{number(m.Median), number(m.Low), number(m.High)}
 }
 
 func share(value, of float64) string {
@@ -121,6 +148,11 @@ func pointColumns(points []result.Point) []column {
 		{">server memory, MB", result.ServerRSSMBMax},
 		{">sets/cycle", result.StorageSetsPerCycle},
 		{">gets/cycle", result.StorageGetsPerCycle},
+		{">written, bytes/cycle", result.WrittenBytesPerCycle},
+		{">entries/cycle", result.RaftEntriesPerCycle},
+		{">entry, bytes", result.RaftEntryBytesMean},
+		{">append, ms", result.RaftAppendMsMean},
+		{">commit, ms", result.RaftCommitMsMean},
 		{">offered/s", result.OfferedPerS},
 		{">unfinished", result.Unfinished},
 		{">slip p99, ms", result.SlipMs + "_p99"},

@@ -60,6 +60,9 @@ func overhead(metrics map[string]result.Metric, profiled result.Round) string {
 }
 
 func profileTable(p *page, r *result.Result, profile result.Profile, at string, cycles uint64) {
+	if profile.Node != "" {
+		at += ", " + profile.Node
+	}
 	p.heading(3, "Profile %s%s", code(profile.Kind), at)
 	// A count of goroutines is a state at one moment: it does not add up over cycles.
 	perCycle := cycles > 0 && profile.Kind != "goroutine"

@@ -95,10 +95,12 @@ func scenarioSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, s := range []struct{ name, path string }{
 		{"topology", "topology.kind"},
+		{"nodes", "topology.nodes"},
 		{"shards", "topology.shards"},
 		{"durability", "topology.durability"},
 		{"listen", "topology.listen"},
 		{"driver", "workload.driver"},
+		{"commands share Raft entries", "topology.coalesce"},
 		{"server GOMAXPROCS", "topology.procs"},
 		{"generator GOMAXPROCS", "workload.procs"},
 		{"connections", "workload.connections"},

@@ -168,7 +168,7 @@ func TestLimitsFollowTheScenario(t *testing.T) {
 	assert.NotContains(t, section, "working tree")
 
 	scenario := r.Manifest.Scenario.(map[string]any)
-	scenario["topology"] = map[string]any{"kind": "raft", "shards": 4, "durability": "sync"}
+	scenario["topology"] = map[string]any{"kind": "remote", "shards": 4, "durability": "sync"}
 	scenario["workload"] = map[string]any{"arrivals": map[string]any{"kind": "rate"}, "payload": map[string]any{"kind": "uniform", "bytes_min": 1, "bytes_max": 9}}
 	scenario["faults"] = []any{map[string]any{"kind": "kill"}}
 	r.Manifest.Build.Dirty = true

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// nodesSection shows what each node of a cluster did in each timed round, and which of them led.
+func nodesSection(p *page, r *result.Result) {
+	columns := []column{
+		{">CPU, µs/cycle", result.ServerCPUUsPerCycle},
+		{">CPUs", result.ServerCPUCores},
+		{">memory, MB", result.ServerRSSMBMax},
+		{">written, bytes/cycle", result.WrittenBytesPerCycle},
+		{">entries/cycle", result.RaftEntriesPerCycle},
+		{">entry, bytes", result.RaftEntryBytesMean},
+		{">append, ms", result.RaftAppendMsMean},
+		{">commit, ms", result.RaftCommitMsMean},
+		{">elections", result.RaftElections},
+	}
+	var rows [][]string
+	for _, round := range r.Rounds {
+		if !round.Timed() {
+			continue
+		}
+		for _, n := range round.Nodes {
+			row := []string{roundName(r, round), code(n.ID), leads(n, round.Nodes)}
+			for _, c := range columns {
+				row = append(row, cellOf(n.Metrics, c.metric))
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Nodes, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("Each row is one node in the window of one timed round. A cycle is one of the cluster, so that a column per" +
+		" cycle adds up over the nodes, but for entries: each node appends all of them. Leads are the shards that the node led at" +
+		" the window's end; it decides what happens to these and proposes it, and the others copy. Written is what the node" +
+		" had the kernel send to storage, log and state together, an entry is what one proposal carried, and the times are" +
+		" means: of one call that appends to the log, and from a leader's proposal to its effect.")
+	header := []string{">round", "node", "leads"}
+	for _, c := range columns {
+		header = append(header, c.header)
+	}
+	p.table(header, rows)
+}
+
+// leads names the shards that a node led, or says that it led all or none.
+func leads(n result.Node, all []result.Node) string {
+	shards := 0
+	for _, other := range all {
+		shards += len(other.Leads)
+	}
+	switch {
+	case len(n.Leads) == 0:
+		return "–"
+	case shards == len(n.Leads) && shards > 1:
+		return "all"
+	}
+	numbers := slices.Sorted(slices.Values(n.Leads))
+	texts := make([]string, len(numbers))
+	for i, shard := range numbers {
+		texts[i] = strconv.Itoa(shard)
+	}
+	return strings.Join(texts, ", ")
+}

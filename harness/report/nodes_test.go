@@ -1,0 +1,70 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// raftFixture is the fixture of a sweep as one over kinds, of which some have nodes.
+func raftFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
+	t.Helper()
+	r, hists := sweptFixture(t)
+	s := &scenario.Scenario{
+		Name:     "fixture",
+		Topology: scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"},
+		Workload: scenario.Workload{Name: "main", Driver: "stream"},
+		Sweeps:   []scenario.Sweep{{Path: "topology.kind", Values: []string{"sharded()", "raft(3)"}}},
+	}
+	r.Manifest.Scenario = expanded(t, s)
+	for i := range r.Points {
+		r.Points[i].Metrics[result.RateCost] = result.Metric{Median: 1.5 + float64(i), Low: 1.25, High: 2.75, N: 2, Unit: "ratio"}
+	}
+	for i := range r.Rounds {
+		if r.Rounds[i].Point != 4 {
+			continue
+		}
+		for n, id := range []string{"n1", "n2", "n3"} {
+			node := result.Node{ID: id, Metrics: map[string]float64{result.ServerCPUUsPerCycle: 3 + float64(n), result.RaftEntriesPerCycle: 0.25}}
+			switch id {
+			case "n2":
+				node.Leads = []int{1, 0}
+			case "n3":
+				node.Metrics[result.RaftAppendMsMean] = 0.125
+			}
+			r.Rounds[i].Nodes = append(r.Rounds[i].Nodes, node)
+		}
+	}
+	r.Profiles[3].Node = "n2"
+	return r, hists
+}
+
+func TestPageOfACluster(t *testing.T) {
+	r, hists := raftFixture(t)
+	page := rendered(t, r, hists)["fixture.md"]
+	for _, says := range []string{
+		"| share | cost | cost, low | cost, high |",
+		"| 4.50 | 1.25 | 2.75 |",
+		"| `rate_cost` | 4.50 | 1.25 | 2.75 | 2 | ratio | median of the turns of the points and their range |",
+		"## Nodes, durability `none`",
+		"| 4, `shards=4, workers=64` | `n1` | – | 3.00 | – | – | – | 0.250 | – | – | – | – |",
+		"| `n2` | all | 4.00 |",
+		"| `n3` | – | 5.00 | – | – | – | 0.250 | – | 0.125 | – | – |",
+		"### Profile `mutex`, shards=4, workers=64, n2",
+		"| topology | swept: `sharded()`, `raft(3)` |",
+		"| nodes | `3` |",
+		"| commands share Raft entries | `true` |",
+		"Nodes that have their hosts to themselves.",
+		"Failover. No node was killed",
+	} {
+		assert.Contains(t, page, says)
+	}
+	assert.NotContains(t, page, "One server holds the only copy")
+	requireWholeTables(t, page)
+	r.Rounds[3].Nodes[1].Leads = []int{1}
+	r.Rounds[3].Nodes[0].Leads = []int{0}
+	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "| `n2` | 1 | 4.00 |")
+}

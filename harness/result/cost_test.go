@@ -1,0 +1,65 @@
+package result_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// turns are rounds of two points in turn, with a profiled one at the end, at these rates.
+func turns(first, second []float64) []result.Round {
+	var rounds []result.Round
+	add := func(point int, rate float64) {
+		rounds = append(rounds, result.Round{Number: len(rounds) + 1, Point: point, Metrics: map[string]float64{result.CyclesPerS: rate}})
+	}
+	for i := range first {
+		add(1, first[i])
+		if i < len(second) {
+			add(2, second[i])
+		}
+	}
+	add(1, 1e9)
+	rounds[len(rounds)-1].Profiled = true
+	return rounds
+}
+
+// What slows the host down for a turn is in both of its rounds, and not in their ratio.
+func TestRateCostsAreOfEachTurn(t *testing.T) {
+	costs, err := result.RateCosts(turns([]float64{300, 30, 300}, []float64{100, 10, 50}), 2, stat.Estimate)
+	require.NoError(t, err)
+	assert.Equal(t, result.Metric{Median: 1, Low: 1, High: 1, N: 3, Unit: "ratio"}, costs[1])
+	assert.Equal(t, result.Metric{Median: 3, Low: 3, High: 6, N: 3, Unit: "ratio"}, costs[2], "not the ratio of the medians, which is 6")
+
+	costs, err = result.RateCosts(turns([]float64{300, 30, 300}, []float64{100}), 2, stat.Estimate)
+	require.NoError(t, err)
+	assert.Equal(t, 1, costs[2].N, "a run that broke off has the turns that it has")
+}
+
+func TestRateCostsThatThereAreNot(t *testing.T) {
+	costs, err := result.RateCosts(turns([]float64{300, 300}, []float64{100, 0}), 3, stat.Estimate)
+	require.ErrorContains(t, err, "rate_cost of point 2: in turn 2 one of the two completed nothing")
+	require.ErrorContains(t, err, "rate_cost of point 3: it has no timed round")
+	assert.Len(t, costs, 1)
+}
+
+// A point that has a constant part of the first one's rate costs its inverse, however both vary.
+func TestRateCostsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		first := rapid.SliceOfN(rapid.Float64Range(1, 1e6), 1, 20).Draw(t, "first")
+		part := rapid.Float64Range(0.01, 1).Draw(t, "part")
+		second := make([]float64, len(first))
+		for i := range first {
+			second[i] = first[i] * part
+		}
+		costs, err := result.RateCosts(turns(first, second), 2, stat.Estimate)
+		require.NoError(t, err)
+		for _, v := range []float64{costs[2].Median, costs[2].Low, costs[2].High} {
+			require.InEpsilon(t, 1/part, v, 1e-9)
+		}
+	})
+}
