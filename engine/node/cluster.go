@@ -14,7 +14,6 @@ import (
 	"github.com/hashicorp/raft"
 	"google.golang.org/grpc"
 
-	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/replica/peer"
@@ -75,6 +74,7 @@ func (n *Node) openCluster(c Config) (err error) {
 	if err != nil {
 		return err
 	}
+	k.mux.Calls() // from here on their connections wait until they are served
 	if err := k.openReplicas(); err != nil {
 		return err
 	}
@@ -231,8 +231,9 @@ func (k *cluster) makeAdminToken(another bool) {
 }
 
 // serve serves the other nodes' calls.
-func (k *cluster) serve(admin adminpb.AdminServiceServer) {
+func (k *cluster) serve(admin *rpc.Admin) {
 	n := k.node
+	admin.JoinCluster(k)
 	k.calls = rpc.NewCallsServer(n.service, admin, &peerService{cluster: k}, n.auth)
 	k.background.Go(func() {
 		if err := k.calls.Serve(k.mux.Calls()); err != nil && !errors.Is(err, grpc.ErrServerStopped) {

@@ -111,10 +111,10 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.newAdmin(admin); err != nil {
 		return nil, err
 	}
-	n.serve()
 	if n.cluster != nil {
 		n.cluster.serve(admin)
 	}
+	n.serve()
 	return n, nil
 }
 
