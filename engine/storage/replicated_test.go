@@ -1,0 +1,233 @@
+package storage
+
+import (
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// paper is a log that keeps what is proposed.
+type paper struct{ entries [][]byte }
+
+type written struct{}
+
+func (written) Wait() error { return nil }
+func (written) Done() bool  { return false }
+
+func (p *paper) Propose(entry []byte) Proposal {
+	p.entries = append(p.entries, entry)
+	return written{}
+}
+
+func (*paper) Verify() Proposal { return written{} }
+
+func openReplicated(t *testing.T, fs vfs.FS) *Store {
+	t.Helper()
+	s, err := Open("shard", Options{FS: fs, Durability: None, Replicated: true})
+	require.NoError(t, err)
+	return s
+}
+
+// entriesOf returns the entries that put a task each, as a lead decides them, with its first entry.
+func entriesOf(t *testing.T, s *Store, lead Lead, seqs ...uint64) [][]byte {
+	t.Helper()
+	p := &paper{entries: [][]byte{lead.Begin()}}
+	b := s.NewReplicatedBatch(p, lead)
+	for _, seq := range seqs {
+		b.PutTask(queue.Ref{Queue: 1, Seq: seq}, queue.Task{Payload: []byte{byte(lead.ID), byte(seq)}})
+		_, err := b.Submit()
+		require.NoError(t, err)
+	}
+	return p.entries
+}
+
+func has(t *testing.T, s *Store, seq uint64) bool {
+	t.Helper()
+	_, found, err := s.Task(queue.Ref{Queue: 1, Seq: seq})
+	require.NoError(t, err)
+	return found
+}
+
+func TestEntriesAreAppliedInTheirLead(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	first, second := entriesOf(t, s, Lead{Term: 2, ID: 7}, 1, 2, 3), entriesOf(t, s, Lead{Term: 2, ID: 8}, 4, 5)
+	require.False(t, has(t, s, 1), "what is proposed is not applied by itself")
+	tests := []struct {
+		what  string
+		entry []byte
+		term  uint64
+		seq   uint64 // of the task
+		skip  bool
+	}{
+		{"before its lead began", first[1], 2, 1, true},
+		{"the lead begins", first[0], 2, 0, false},
+		{"the next one", first[1], 2, 1, false},
+		{"a gap", first[3], 2, 3, true},
+		{"in another term", first[2], 3, 2, true},
+		{"after the gap was filled", first[2], 2, 2, false},
+		{"again", first[2], 2, 2, true},
+		{"of a lead that has not begun", second[1], 2, 4, true},
+		{"another lead begins, in another term", second[0], 4, 0, true},
+		{"another lead begins", second[0], 2, 0, false},
+		{"of a lead that is over", first[3], 2, 3, true},
+		{"of the new one", second[1], 2, 4, false},
+	}
+	for i, test := range tests {
+		out, err := s.Apply([]LogEntry{{Index: uint64(10 + i), Term: test.term, Data: test.entry}})
+		require.NoError(t, err, test.what)
+		assert.Equal(t, []bool{test.skip}, out.Skipped, test.what)
+		assert.Equal(t, uint64(10+i), s.Position().Index, "skipped or not: it is behind us")
+		if !test.skip && test.seq > 0 {
+			assert.True(t, has(t, s, test.seq), test.what)
+		}
+	}
+	assert.False(t, has(t, s, 3))
+	assert.False(t, has(t, s, 5))
+}
+
+func TestEntriesAreAppliedOnce(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	entries := entriesOf(t, s, Lead{Term: 1, ID: 7}, 1, 2)
+	all := make([]LogEntry, len(entries))
+	for i := range entries {
+		all[i] = LogEntry{Index: uint64(i + 1), Term: 1, Data: entries[i]}
+	}
+	_, err := s.Apply(all[:2])
+	require.NoError(t, err)
+
+	before := s.db.Metrics().Keys
+	out, err := s.Apply(all[:2])
+	require.NoError(t, err)
+	assert.Equal(t, []bool{false, false}, out.Skipped, "who proposed it is told that it is applied")
+	assert.Equal(t, before, s.db.Metrics().Keys)
+	_, err = s.Apply(all)
+	require.NoError(t, err)
+	assert.True(t, has(t, s, 2))
+	assert.Equal(t, Position{Index: 3, Term: 1, Lead: 7, Seq: 2}, s.Position())
+}
+
+// What a crash takes of a store without a log is the end of what was applied, with the position that goes with it.
+func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := openReplicated(t, fs)
+	entries := entriesOf(t, s, Lead{Term: 1, ID: 7}, 1, 2, 3)
+	apply := func(s *Store, from, to int) {
+		for i := from; i < to; i++ {
+			_, err := s.Apply([]LogEntry{{Index: uint64(i + 1), Term: 1, Data: entries[i]}})
+			require.NoError(t, err)
+		}
+	}
+	apply(s, 0, 3)
+	require.NoError(t, s.Flush())
+	apply(s, 3, 4)
+	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	require.NoError(t, s.Close())
+
+	s = openReplicated(t, crashed)
+	assert.Equal(t, Position{Index: 3, Term: 1, Lead: 7, Seq: 2}, s.Position())
+	assert.False(t, has(t, s, 3))
+	apply(s, 0, 4)
+	assert.True(t, has(t, s, 3))
+	require.NoError(t, s.Close())
+
+	s = openReplicated(t, crashed)
+	defer func() { require.NoError(t, s.Close()) }()
+	assert.Equal(t, uint64(4), s.Position().Index, "an orderly end leaves nothing to apply again")
+}
+
+func TestEntryOfSystemRecordsSaysSo(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	lead := Lead{Term: 1, ID: 7}
+	p := &paper{entries: [][]byte{lead.Begin()}}
+	b := s.NewReplicatedBatch(p, lead)
+	for _, system := range []bool{false, true, false} {
+		b.PutTask(queue.Ref{Queue: 1, Seq: uint64(len(p.entries))}, queue.Task{})
+		if system {
+			b.PutSystem("tenant", []byte("quota"))
+		}
+		_, err := b.Submit()
+		require.NoError(t, err)
+	}
+	var got []bool
+	for i, e := range p.entries {
+		out, err := s.Apply([]LogEntry{{Index: uint64(i + 1), Term: 1, Data: e}})
+		require.NoError(t, err)
+		got = append(got, out.System)
+	}
+	assert.Equal(t, []bool{false, false, true, false}, got)
+}
+
+// A key that is on its way is found, and one that is applied too.
+func TestKeysOnTheirWayAreFound(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	lead := Lead{Term: 1, ID: 7}
+	p := &paper{entries: [][]byte{lead.Begin()}}
+	b := s.NewReplicatedBatch(p, lead)
+	for n := range 3 {
+		b.PutKey(1, string(rune('a'+n)), 5, queue.KeyRef{ExpiresAtMs: int64(100 + n)})
+		_, err := b.Submit()
+		require.NoError(t, err)
+	}
+	b.PutKey(1, "a", 6, queue.KeyRef{ExpiresAtMs: 500})
+	_, err := b.Submit()
+	require.NoError(t, err)
+	for key, want := range map[string]int64{"a": 500, "b": 101, "c": 102} {
+		k, found := b.FindKey(1, key, nil)
+		assert.True(t, found, key)
+		assert.Equal(t, want, k.ExpiresAtMs, key)
+	}
+	_, found := b.FindKey(2, "a", nil)
+	assert.False(t, found)
+}
+
+func TestBadEntryIsRefused(t *testing.T) {
+	s := openReplicated(t, vfs.NewMem())
+	defer func() { require.NoError(t, s.Close()) }()
+	_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: []byte{1, 2}}})
+	require.EqualError(t, err, "log entry 1: it has 2 bytes, and its head alone 26")
+	newer := Lead{Term: 1, ID: 7}.Begin()
+	newer[0] = 9
+	_, err = s.Apply([]LogEntry{{Index: 1, Term: 1, Data: newer}})
+	require.EqualError(t, err, "log entry 1: it has format 9, this program reads format 1: use a newer one")
+	assert.Zero(t, s.Position())
+}
+
+func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := entryHead{
+			system: rapid.Bool().Draw(t, "system"), term: rapid.Uint64().Draw(t, "term"),
+			lead: rapid.Uint64().Draw(t, "lead"), seq: rapid.Uint64().Draw(t, "seq"),
+		}
+		batch := rapid.SliceOf(rapid.Byte()).Draw(t, "batch")
+		got, rest, err := parseEntry(h.append(batch))
+		require.NoError(t, err)
+		assert.Equal(t, h, got)
+		assert.Equal(t, len(batch), len(rest))
+		p := Position{Index: h.seq, Term: h.term, Lead: h.lead, Seq: h.term}
+		back, err := decodePosition(p.encode())
+		require.NoError(t, err)
+		assert.Equal(t, p, back)
+	})
+}
+
+func FuzzEntry(f *testing.F) {
+	f.Add(Lead{Term: 1, ID: 2}.Begin())
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s := openReplicated(t, vfs.NewMem())
+		defer func() { require.NoError(t, s.Close()) }()
+		_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: b}})
+		if err != nil {
+			assert.Contains(t, err.Error(), "log entry 1")
+		}
+	})
+}
