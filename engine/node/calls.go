@@ -152,6 +152,8 @@ var itemRefusals = map[queuepb.ErrorCode]string{
 	queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED: "resource_exhausted",
 	queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE:        "unavailable",
 	queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED:  "permission_denied",
+	queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:         "not_leader",
+	queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    "unknown_outcome",
 }
 
 // items counts the items that an answer refuses.

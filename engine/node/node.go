@@ -99,6 +99,9 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
+	if n.cluster != nil {
+		n.service.InCluster(n.cluster)
+	}
 	options := n.metrics.interceptors()
 	if c.BusyPoll {
 		options = append(options, rpc.BusyPoll())
@@ -108,6 +111,9 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	admin := rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))
+	if n.cluster != nil {
+		admin.InCluster(n.cluster)
+	}
 	if err := n.newAdmin(admin); err != nil {
 		return nil, err
 	}

@@ -20,9 +20,10 @@ type Admin struct {
 	shards *shard.Group
 	limits queue.Limits
 	host   Host
+	router *router // nil without a cluster
 }
 
-// laterCalls answers calls that a later schema may have. It is a type of its own so that accessAdmin and clusterAdmin go before it.
+// laterCalls answers calls that a later schema may have. It is a type of its own so that clusterAdmin goes before it.
 type laterCalls struct {
 	adminpb.UnimplementedAdminServiceServer
 }
@@ -46,13 +47,17 @@ type Status struct {
 // NewAdmin administers the shards of a group, and who may use them.
 func NewAdmin(g *shard.Group, limits queue.Limits, registry *access.Registry, host Host) *Admin {
 	a := &Admin{shards: g, limits: limits, host: host}
-	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants}
+	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants, refuse: a.refuse}
 	a.clusterAdmin = &clusterAdmin{shards: g.Len}
 	return a
 }
 
-// InCluster makes the server one of a cluster. It is to be called before calls are served.
-func (a *Admin) InCluster(c Cluster) { a.cluster = c }
+// InCluster makes the server one of a cluster: calls go where their shards are led. It is to be called before calls are
+// served.
+func (a *Admin) InCluster(c Cluster) { a.cluster, a.router = c, newRouter(c, a.shards.Len(), nil) }
+
+// refuse is statusOf, and says who leads where that is the matter.
+func (a *Admin) refuse(err error) error { return statusOf(explain(a.cluster, err)) }
 
 // queuesOfTenants counts each tenant's queues.
 func (a *Admin) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
@@ -124,6 +129,6 @@ func (a *Admin) change(ctx context.Context, what shard.Change, tenant string, in
 	if err != nil {
 		return nil, 0, err
 	}
-	errs = appendSettleErrors(errs, outcomes, places)
+	errs = appendSettleErrors(a.cluster, errs, outcomes, places)
 	return settleResults(len(in), errs), uint64(len(in) - len(errs)), nil
 }

@@ -14,21 +14,22 @@ type accessAdmin struct {
 	registry *access.Registry
 	// queues counts each tenant's queues.
 	queues func(context.Context) (map[string]uint64, error)
+	refuse func(error) error
 }
 
-// ListTenants implements the call.
-func (a *accessAdmin) ListTenants(ctx context.Context, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
+// listTenantsHere is the call, of this node's registry.
+func (a *accessAdmin) listTenantsHere(ctx context.Context, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
 	by, err := operatorOf(ctx)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	queues, err := a.queues(ctx)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	tenants, err := a.registry.Tenants(by)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	out := &adminpb.ListTenantsResponse{Tenants: make([]*adminpb.Tenant, len(tenants))}
 	for i, t := range tenants {
@@ -37,15 +38,15 @@ func (a *accessAdmin) ListTenants(ctx context.Context, _ *adminpb.ListTenantsReq
 	return out, nil
 }
 
-// ConfigureTenant implements the call.
-func (a *accessAdmin) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
+// configureTenantHere is the call, of this node's registry.
+func (a *accessAdmin) configureTenantHere(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
 	by, err := operatorOf(ctx)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	queues, err := a.queues(ctx)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	q := in.GetQuotas()
 	t, err := a.registry.ConfigureTenant(ctx, by, in.GetTenant(), access.Quotas{
@@ -53,7 +54,7 @@ func (a *accessAdmin) ConfigureTenant(ctx context.Context, in *adminpb.Configure
 		LeasesMax: q.GetLeasesMax(), PayloadBytesMax: q.GetPayloadBytesMax(),
 	})
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.ConfigureTenantResponse{Tenant: tenantMessage(t, queues[t.Name])}, nil
 }
@@ -68,46 +69,46 @@ func tenantMessage(t access.Tenant, queues uint64) *adminpb.Tenant {
 	}
 }
 
-// CreateToken implements the call.
-func (a *accessAdmin) CreateToken(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
+// createTokenHere is the call, of this node's registry.
+func (a *accessAdmin) createTokenHere(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
 	by, err := allowed(ctx, access.Admin)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	tenant := in.GetTenant()
 	if tenant != access.AllTenants {
 		if tenant, err = tenantOf(ctx, access.Admin, tenant); err != nil {
-			return nil, statusOf(err)
+			return nil, a.refuse(err)
 		}
 	}
 	scopes, err := scopesOf(in.GetScopes())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	token, secret, err := a.registry.CreateToken(ctx, by, access.NewToken{
 		Tenant: tenant, Scopes: scopes, ExpiresInMs: in.GetExpiresInMs(), Note: in.GetNote(),
 	})
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.CreateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
 }
 
-// ListTokens implements the call.
-func (a *accessAdmin) ListTokens(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
+// listTokensHere is the call, of this node's registry.
+func (a *accessAdmin) listTokensHere(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
 	by, err := allowed(ctx, access.Admin)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	tenant := in.GetTenant()
 	if tenant != access.AllTenants {
 		if tenant, err = tenantOrAll(ctx, access.Admin, tenant); err != nil {
-			return nil, statusOf(err)
+			return nil, a.refuse(err)
 		}
 	}
 	tokens, err := a.registry.Tokens(by, tenant)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	out := &adminpb.ListTokensResponse{Tokens: make([]*adminpb.Token, len(tokens))}
 	for i, t := range tokens {
@@ -116,33 +117,33 @@ func (a *accessAdmin) ListTokens(ctx context.Context, in *adminpb.ListTokensRequ
 	return out, nil
 }
 
-// RotateToken implements the call.
-func (a *accessAdmin) RotateToken(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
+// rotateTokenHere is the call, of this node's registry.
+func (a *accessAdmin) rotateTokenHere(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
 	by, err := allowed(ctx, access.Admin)
 	if err == nil {
 		err = checkTokenID(in.GetId())
 	}
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	token, secret, err := a.registry.RotateToken(ctx, by, in.GetId(), in.GetGraceMs())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.RotateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
 }
 
-// RevokeToken implements the call.
-func (a *accessAdmin) RevokeToken(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
+// revokeTokenHere is the call, of this node's registry.
+func (a *accessAdmin) revokeTokenHere(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
 	by, err := allowed(ctx, access.Admin)
 	if err == nil {
 		err = checkTokenID(in.GetId())
 	}
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	if err := a.registry.RevokeToken(ctx, by, in.GetId()); err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.RevokeTokenResponse{}, nil
 }

@@ -12,7 +12,7 @@ import (
 // Backup implements the call.
 func (a *Admin) Backup(ctx context.Context, in *adminpb.BackupRequest) (*adminpb.BackupResponse, error) {
 	if _, err := operatorOf(ctx); err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	path, bytes, err := a.host.Backup(ctx, in.GetName())
 	var bad *storage.BackupNameError
@@ -20,25 +20,21 @@ func (a *Admin) Backup(ctx context.Context, in *adminpb.BackupRequest) (*adminpb
 		err = &queue.FieldError{Field: "name", Problem: bad.Error()}
 	}
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.BackupResponse{Path: path, Bytes: uint64(bytes)}, nil
 }
 
-// GetStatus implements the call.
-func (a *Admin) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
+// getStatusHere is the call on the shards that this node leads.
+func (a *Admin) getStatusHere(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
 	if _, err := operatorOf(ctx); err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
-	s := a.host.Status()
-	out := &adminpb.GetStatusResponse{
-		Version: s.Version, StartedAtMs: s.StartedAtMs, Shards: uint32(a.shards.Len()), Durability: s.Durability,
-		Ready: s.NotReady == "", NotReadyReason: s.NotReady,
-	}
+	out := a.statusHere()
 	stats, err := await(ctx, a.shards.Stats)
 	if err != nil { // a server that failed, or stops, can still say so
 		if out.GetReady() {
-			return nil, statusOf(err)
+			return nil, a.refuse(err)
 		}
 		return out, nil
 	}
@@ -48,4 +44,13 @@ func (a *Admin) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*ad
 		out.Tasks += q.Ready + q.Delayed + q.Leased + q.Dead
 	}
 	return out, nil
+}
+
+// statusHere returns what is this server's own.
+func (a *Admin) statusHere() *adminpb.GetStatusResponse {
+	s := a.host.Status()
+	return &adminpb.GetStatusResponse{
+		Version: s.Version, StartedAtMs: s.StartedAtMs, Shards: uint32(a.shards.Len()), Durability: s.Durability,
+		Ready: s.NotReady == "", NotReadyReason: s.NotReady,
+	}
 }

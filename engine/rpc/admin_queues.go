@@ -15,50 +15,65 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// ListQueues implements the call.
-func (a *Admin) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
-	tenant, err := adminTenantOrAll(ctx, in.GetTenant())
+// queueList is what a list of queues was asked for.
+type queueList struct {
+	tenant                 string // "" for all
+	size                   int
+	list                   uint64
+	goesOn                 bool // after:
+	afterTenant, afterName string
+}
+
+// queueList checks what a list of queues is asked for.
+func (a *Admin) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) (l queueList, err error) {
+	l.tenant, err = adminTenantOrAll(ctx, in.GetTenant())
 	if err == nil && in.GetPrefix() != "" {
 		err = fieldErr(queue.CheckName("prefix", in.GetPrefix()))
 	}
 	if err != nil {
-		return nil, statusOf(err)
+		return l, err
 	}
-	size, err := pageSize(in.GetPageSize())
-	if err != nil {
-		return nil, statusOf(err)
+	if l.size, err = pageSize(in.GetPageSize()); err != nil {
+		return l, err
 	}
-	list := listName("queues", tenant, in.GetPrefix())
-	at, err := parsePageToken(list, in.GetPageToken())
+	l.list = listName("queues", l.tenant, in.GetPrefix())
+	at, err := parsePageToken(l.list, in.GetPageToken())
 	if err != nil {
-		return nil, statusOf(err)
+		return l, err
 	}
-	afterTenant, afterName, err := parseQueuePlace(at)
+	l.goesOn = at != nil
+	l.afterTenant, l.afterName, err = parseQueuePlace(at)
+	return l, err
+}
+
+// listQueuesHere is the call on the shards that this node leads.
+func (a *Admin) listQueuesHere(ctx context.Context, in *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
+	l, err := a.queueList(ctx, in)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	all, err := await(ctx, a.shards.Stats)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	all = slices.DeleteFunc(all, func(q queue.Stats) bool {
-		return tenant != "" && q.Tenant != tenant || !strings.HasPrefix(q.Name, in.GetPrefix()) ||
-			at != nil && cmp.Or(cmp.Compare(q.Tenant, afterTenant), cmp.Compare(q.Name, afterName)) <= 0
+		return l.tenant != "" && q.Tenant != l.tenant || !strings.HasPrefix(q.Name, in.GetPrefix()) ||
+			l.goesOn && cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) <= 0
 	})
 	slices.SortFunc(all, func(p, q queue.Stats) int {
 		return cmp.Or(cmp.Compare(p.Tenant, q.Tenant), cmp.Compare(p.Name, q.Name))
 	})
 	out := &adminpb.ListQueuesResponse{}
-	for i := range all[:min(size, len(all))] {
+	for i := range all[:min(l.size, len(all))] {
 		q, err := a.complete(ctx, all[i])
 		if err != nil {
-			return nil, statusOf(err)
+			return nil, a.refuse(err)
 		}
 		out.Queues = append(out.Queues, a.queueMessage(&q))
 	}
-	if len(all) > size {
-		last := &all[size-1]
-		out.NextPageToken = pageToken(list, queuePlace(last.Tenant, last.Name))
+	if len(all) > l.size {
+		last := &all[l.size-1]
+		out.NextPageToken = pageToken(l.list, queuePlace(last.Tenant, last.Name))
 	}
 	return out, nil
 }
@@ -71,35 +86,35 @@ func (a *Admin) complete(ctx context.Context, q queue.Stats) (queue.Stats, error
 	return a.shards.QueueStats(ctx, q.Tenant, q.Name)
 }
 
-// GetQueue implements the call.
-func (a *Admin) GetQueue(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
+// getQueueHere is the call on the shards that this node leads.
+func (a *Admin) getQueueHere(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
 	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.GetQueueResponse{Queue: a.queueMessage(&q)}, nil
 }
 
-// ConfigureQueue implements the call.
-func (a *Admin) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
+// configureQueueHere is the call on the shards that this node leads.
+func (a *Admin) configureQueueHere(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
 	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	policy, err := a.policy(in.GetPolicy())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	if err := a.shards.Configure(ctx, tenant, in.GetQueue(), policy); err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.ConfigureQueueResponse{Queue: a.queueMessage(&q)}, nil
 }
@@ -127,37 +142,37 @@ func (a *Admin) policy(in *adminpb.QueuePolicy) (p queue.Policy, err error) {
 	return p, nil
 }
 
-// PauseQueue implements the call.
-func (a *Admin) PauseQueue(ctx context.Context, in *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
+// pauseQueueHere is the call on the shards that this node leads.
+func (a *Admin) pauseQueueHere(ctx context.Context, in *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
 	return &adminpb.PauseQueueResponse{}, a.pause(ctx, in.GetTenant(), in.GetQueue(), true)
 }
 
-// ResumeQueue implements the call.
-func (a *Admin) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
+// resumeQueueHere is the call on the shards that this node leads.
+func (a *Admin) resumeQueueHere(ctx context.Context, in *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
 	return &adminpb.ResumeQueueResponse{}, a.pause(ctx, in.GetTenant(), in.GetQueue(), false)
 }
 
 // pause refuses a queue that is not there: it would be a misspelt one.
 func (a *Admin) pause(ctx context.Context, tenant, name string, paused bool) error {
 	tenant, err := target(ctx, tenant, name)
-	if err == nil {
+	if err == nil && a.router == nil { // of a cluster, the node that was asked looks: the queue may be in others' shards
 		_, err = a.shards.QueueStats(ctx, tenant, name)
 	}
 	if err == nil {
 		err = a.shards.Pause(ctx, tenant, name, paused)
 	}
-	return statusOf(err)
+	return a.refuse(err)
 }
 
-// PurgeQueue implements the call.
-func (a *Admin) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
+// purgeQueueHere is the call on the shards that this node leads.
+func (a *Admin) purgeQueueHere(ctx context.Context, in *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
 	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	removed, err := a.shards.Purge(ctx, tenant, in.GetQueue())
 	if err != nil {
-		return nil, statusOf(partly("removed", removed, err))
+		return nil, a.refuse(partly("removed", removed, err))
 	}
 	return &adminpb.PurgeQueueResponse{Removed: removed}, nil
 }

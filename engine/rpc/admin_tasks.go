@@ -30,39 +30,55 @@ var listed = map[queuepb.TaskState]shard.TaskState{
 	queuepb.TaskState_TASK_STATE_DEAD:    shard.Dead,
 }
 
-// ListTasks implements the call.
-func (a *Admin) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
+// taskList checks what a list of tasks is asked for.
+func (a *Admin) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (shard.List, error) {
 	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	state, can := listed[in.GetState()]
 	if err == nil && !can {
 		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("%v can't be listed: use READY, DELAYED, LEASED or DEAD", in.GetState())}
 	}
+	return shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}, err
+}
+
+// listTasksHere is the call on the shards that this node leads.
+func (a *Admin) listTasksHere(ctx context.Context, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
+	l, err := a.taskList(ctx, in)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
-	page, next, err := a.list(ctx, shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}, in.GetPageSize(), in.GetPageToken())
+	page, next, err := a.list(ctx, l, in.GetPageSize(), in.GetPageToken())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	out := &adminpb.ListTasksResponse{NextPageToken: next}
 	for i := range page.Tasks {
-		out.Tasks = append(out.Tasks, foundTask(tenant, page.IDs[i], page.Tasks[i]))
+		out.Tasks = append(out.Tasks, foundTask(l.Tenant, page.IDs[i], page.Tasks[i]))
 	}
 	return out, nil
 }
 
-// list returns one page of tasks, and the token of the next.
+func taskListName(l *shard.List) uint64 {
+	return listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
+}
+
+// list returns one page of tasks, and the token of the next. Of a cluster, it is one of the page's shard alone: others may
+// lead the shards that follow.
 func (a *Admin) list(ctx context.Context, l shard.List, size uint32, token string) (page shard.ListPage, next string, err error) {
 	if l.Limit, err = pageSize(size); err != nil {
 		return page, "", err
 	}
 	l.BytesMax = pageBytesMax
-	list := listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
+	list := taskListName(&l)
 	at, err := parsePageToken(list, token)
 	if err != nil {
 		return page, "", err
 	}
-	page, err = a.shards.List(ctx, l, parseTaskPlace(at))
+	from := parseTaskPlace(at)
+	if a.router != nil {
+		page, err = a.shards.Page(ctx, l, from)
+	} else {
+		page, err = a.shards.List(ctx, l, from)
+	}
 	if errors.Is(err, storage.ErrPlace) {
 		err = errPageToken
 	}
@@ -72,37 +88,42 @@ func (a *Admin) list(ctx context.Context, l shard.List, size uint32, token strin
 	return page, next, err
 }
 
-// CancelTasks implements the call.
-func (a *Admin) CancelTasks(ctx context.Context, in *adminpb.CancelTasksRequest) (*adminpb.CancelTasksResponse, error) {
+// cancelTasksHere is the call on the shards that this node leads.
+func (a *Admin) cancelTasksHere(ctx context.Context, in *adminpb.CancelTasksRequest) (*adminpb.CancelTasksResponse, error) {
 	tenant, err := adminTenant(ctx, in.GetTenant())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	results, _, err := a.change(ctx, shard.Cancel, tenant, in.GetIds())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	return &adminpb.CancelTasksResponse{Results: results}, nil
 }
 
-// ListDead implements the call.
-func (a *Admin) ListDead(ctx context.Context, in *adminpb.ListDeadRequest) (*adminpb.ListDeadResponse, error) {
+// deadList checks what a list of dead tasks is asked for.
+func (a *Admin) deadList(ctx context.Context, in *adminpb.ListDeadRequest) (shard.List, error) {
 	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {
-		return nil, statusOf(err)
+		return shard.List{}, err
 	}
 	match, err := a.match(in.GetFilter())
+	return shard.List{Tenant: tenant, Queue: in.GetQueue(), State: shard.Dead, Match: match}, err
+}
+
+// listDeadHere is the call on the shards that this node leads.
+func (a *Admin) listDeadHere(ctx context.Context, in *adminpb.ListDeadRequest) (*adminpb.ListDeadResponse, error) {
+	l, err := a.deadList(ctx, in)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
-	l := shard.List{Tenant: tenant, Queue: in.GetQueue(), State: shard.Dead, Match: match}
 	page, next, err := a.list(ctx, l, in.GetPageSize(), in.GetPageToken())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, a.refuse(err)
 	}
 	out := &adminpb.ListDeadResponse{NextPageToken: next}
 	for i := range page.Tasks {
-		out.Tasks = append(out.Tasks, deadTask(tenant, page.IDs[i], &page.Tasks[i]))
+		out.Tasks = append(out.Tasks, deadTask(l.Tenant, page.IDs[i], &page.Tasks[i]))
 	}
 	return out, nil
 }
@@ -168,20 +189,20 @@ func (a *Admin) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) {
 	}, nil
 }
 
-// RedriveDead implements the call.
-func (a *Admin) RedriveDead(ctx context.Context, in *adminpb.RedriveDeadRequest) (*adminpb.RedriveDeadResponse, error) {
+// redriveDeadHere is the call on the shards that this node leads.
+func (a *Admin) redriveDeadHere(ctx context.Context, in *adminpb.RedriveDeadRequest) (*adminpb.RedriveDeadResponse, error) {
 	results, n, err := a.changeDead(ctx, shard.Redrive, in)
 	if err != nil {
-		return nil, statusOf(partly("redrove", n, err))
+		return nil, a.refuse(partly("redrove", n, err))
 	}
 	return &adminpb.RedriveDeadResponse{Redriven: n, Results: results}, nil
 }
 
-// PurgeDead implements the call.
-func (a *Admin) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest) (*adminpb.PurgeDeadResponse, error) {
+// purgeDeadHere is the call on the shards that this node leads.
+func (a *Admin) purgeDeadHere(ctx context.Context, in *adminpb.PurgeDeadRequest) (*adminpb.PurgeDeadResponse, error) {
 	results, n, err := a.changeDead(ctx, shard.PurgeDead, in)
 	if err != nil {
-		return nil, statusOf(partly("removed", n, err))
+		return nil, a.refuse(partly("removed", n, err))
 	}
 	return &adminpb.PurgeDeadResponse{Removed: n, Results: results}, nil
 }
@@ -194,29 +215,37 @@ type choice interface {
 	GetFilter() *adminpb.DeadFilter
 }
 
-func (a *Admin) changeDead(ctx context.Context, what shard.Change, in choice) ([]*queuepb.SettleResult, uint64, error) {
-	tenant, err := adminTenant(ctx, in.GetTenant())
-	if err != nil {
-		return nil, 0, err
+// chosen checks a choice, and returns the tenant and what it chooses among a queue's dead tasks, if it is no choice of ids.
+func (a *Admin) chosen(ctx context.Context, in choice) (tenant string, match func(*shard.Found) bool, err error) {
+	if tenant, err = adminTenant(ctx, in.GetTenant()); err != nil {
+		return "", nil, err
 	}
 	if len(in.GetIds()) > 0 {
 		switch {
 		case in.GetQueue() != "":
-			return nil, 0, &queue.FieldError{Field: "queue", Problem: "is set together with ids: set one of them"}
+			err = &queue.FieldError{Field: "queue", Problem: "is set together with ids: set one of them"}
 		case in.GetFilter() != nil:
-			return nil, 0, &queue.FieldError{Field: "filter", Problem: "is set together with ids: it chooses among a queue's dead tasks"}
+			err = &queue.FieldError{Field: "filter", Problem: "is set together with ids: it chooses among a queue's dead tasks"}
 		}
-		return a.change(ctx, what, tenant, in.GetIds())
+		return tenant, nil, err
 	}
 	if in.GetQueue() == "" {
-		return nil, 0, &queue.FieldError{Field: "queue", Problem: "is empty, and so is ids: set one of them"}
+		return "", nil, &queue.FieldError{Field: "queue", Problem: "is empty, and so is ids: set one of them"}
 	}
-	if err := queue.CheckName("queue", in.GetQueue()); err != nil {
-		return nil, 0, err
+	if err := fieldErr(queue.CheckName("queue", in.GetQueue())); err != nil {
+		return "", nil, err
 	}
-	match, err := a.match(in.GetFilter())
+	match, err = a.match(in.GetFilter())
+	return tenant, match, err
+}
+
+func (a *Admin) changeDead(ctx context.Context, what shard.Change, in choice) ([]*queuepb.SettleResult, uint64, error) {
+	tenant, match, err := a.chosen(ctx, in)
 	if err != nil {
 		return nil, 0, err
+	}
+	if len(in.GetIds()) > 0 {
+		return a.change(ctx, what, tenant, in.GetIds())
 	}
 	until := a.shards.NowMs() // or those that die again would be redriven again
 	n, err := a.shards.ChangeDead(ctx, what, tenant, in.GetQueue(), func(d *shard.Found) bool {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/metadata"
+
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 )
@@ -50,6 +52,24 @@ type identityKey struct{}
 
 func withIdentity(ctx context.Context, i *access.Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, i)
+}
+
+type authorizationKey struct{}
+
+// withAuthorization keeps what a caller over HTTP showed, for calls that are handed on to another node.
+func withAuthorization(ctx context.Context, authorization []string) context.Context {
+	if len(authorization) == 0 {
+		return ctx
+	}
+	return context.WithValue(ctx, authorizationKey{}, authorization)
+}
+
+// authorizationOf returns what the caller showed.
+func authorizationOf(ctx context.Context) []string {
+	if a, ok := ctx.Value(authorizationKey{}).([]string); ok {
+		return a
+	}
+	return metadata.ValueFromIncomingContext(ctx, "authorization")
 }
 
 // identityOf returns who calls. A context that did not come through an Auth has nobody, and is refused.

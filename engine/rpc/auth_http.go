@@ -9,12 +9,13 @@ import (
 // before the body is read: refuse answers with an error that has a gRPC status.
 func (a *Auth) Guard(next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
-		i, err := a.authenticate(in.Header.Values("Authorization"))
+		authorization := in.Header.Values("Authorization")
+		i, err := a.authenticate(authorization)
 		if err != nil {
 			refuse(w, statusOf(err))
 			return
 		}
-		next.ServeHTTP(w, in.WithContext(withIdentity(in.Context(), i)))
+		next.ServeHTTP(w, in.WithContext(withAuthorization(withIdentity(in.Context(), i), authorization)))
 	})
 }
 

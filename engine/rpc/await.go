@@ -12,34 +12,42 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// AwaitResult implements the call.
-func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+// awaitResultHere is the call on the shards that this node leads.
+func (s *Service) awaitResultHere(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	tenant, err := tenantOf(ctx, access.Produce, in.GetTenant())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	id, err := queue.ParseID(in.GetId())
 	if err != nil {
-		return nil, statusOf(idError(err))
+		return nil, s.refuse(idError(err))
 	}
-	if in.GetWaitMs() > s.limits.WaitMsMax {
-		return nil, statusOf(&queue.FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is above %d", in.GetWaitMs(), s.limits.WaitMsMax)})
+	if err := s.checkWait(in.GetWaitMs()); err != nil {
+		return nil, s.refuse(err)
 	}
 	ended := make(chan answer[shard.Awaited], 1)
 	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- answer[shard.Awaited]{a, err} })
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	refused := s.awaitEnd(ctx, ended, time.Duration(in.GetWaitMs())*time.Millisecond)
 	cancel()
 	a := <-ended // if the task did not end, the state that it is in now; a shard that stops answers all that wait
 	if err := cmp.Or(refused, a.err, ctx.Err()); err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	return &queuepb.AwaitResultResponse{
 		State: taskStates[a.value.State], Result: a.value.Result.Value, LastError: a.value.LastError,
 		CompletedAtMs: a.value.Result.CompletedAtMs, RetainedUntilMs: a.value.Result.RetainedUntilMs,
 	}, nil
+}
+
+// checkWait refuses too long a wait.
+func (s *Service) checkWait(ms uint64) error {
+	if ms > s.limits.WaitMsMax {
+		return &queue.FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is above %d", ms, s.limits.WaitMsMax)}
+	}
+	return nil
 }
 
 // awaitEnd returns when there is an answer, or no time to wait for one.

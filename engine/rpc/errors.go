@@ -27,6 +27,10 @@ type refusal struct {
 	item  queuepb.ErrorCode
 	field *queue.FieldError // that is at fault, or nil
 	retry time.Duration     // when it is worth trying again, or 0
+	// leader says who leads instead, or nil.
+	leader *queuepb.NotLeader
+	// unknown says that what was asked for may or may not take effect.
+	unknown bool
 }
 
 // refusals say what the errors that mean one thing each mean.
@@ -34,6 +38,9 @@ var refusals = []struct {
 	err error
 	refusal
 }{
+	{shard.ErrUnknownOutcome, refusal{call: codes.Aborted, item: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, unknown: true}},
+	{shard.ErrNotLeader, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{}}},
+	{shard.ErrRoutesChanged, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{RoutesChanged: true}}},
 	{queue.ErrStaleToken, refusal{call: codes.FailedPrecondition, item: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}},
 	{shard.ErrNotFound, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNotDead, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
@@ -52,12 +59,15 @@ var refusals = []struct {
 func refusalOf(err error) refusal {
 	var field *queue.FieldError
 	var quota *queue.QuotaError
+	var elsewhere *elsewhereError
 	unauthenticated, denied := isAccessError(err)
 	switch {
 	case unauthenticated:
 		return refusal{call: codes.Unauthenticated}
 	case denied:
 		return refusal{call: codes.PermissionDenied, item: queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED}
+	case errors.As(err, &elsewhere):
+		return refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: elsewhere.leader}
 	case errors.As(err, &field):
 		return refusal{call: codes.InvalidArgument, item: queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, field: field}
 	case errors.As(err, &quota):
@@ -88,6 +98,10 @@ func statusOf(err error) error {
 		})
 	case r.retry > 0:
 		return withDetail(s, &errdetails.RetryInfo{RetryDelay: durationpb.New(r.retry)})
+	case r.leader != nil:
+		return withDetail(s, r.leader)
+	case r.unknown:
+		return withDetail(s, &queuepb.UnknownOutcome{})
 	}
 	return s.Err()
 }
@@ -102,7 +116,9 @@ func withDetail(s *status.Status, detail protoadapt.MessageV1) error {
 // itemError turns an error that refuses one item of a batch into its message.
 func itemError(index int, err error) *queuepb.ItemError {
 	r := refusalOf(err)
-	e := &queuepb.ItemError{Index: uint32(index), Code: r.item, Message: err.Error(), RetryAfterMs: uint64(r.retry.Milliseconds())}
+	e := &queuepb.ItemError{
+		Index: uint32(index), Code: r.item, Message: err.Error(), RetryAfterMs: uint64(r.retry.Milliseconds()), Leader: r.leader.GetAddress(),
+	}
 	if r.field != nil {
 		e.Field = r.field.Field
 	}

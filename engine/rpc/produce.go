@@ -23,9 +23,12 @@ func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest
 	if _, err := allowed(stream.Context(), access.Produce); err != nil {
 		return statusOf(err)
 	}
+	if err := s.leadsNothing(); err != nil {
+		return s.refuse(err)
+	}
 	p := &produceStream{
 		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
-		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
+		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
 	}
 	go func() { p.received <- p.receive() }()
 	return p.send()
@@ -38,6 +41,7 @@ type produceStream struct {
 	unanswered chan struct{} // an element for each frame that was read and not answered
 	received   chan error    // why receive ended
 	failed     chan error    // why a commit failed
+	lost       chan error    // says that this node leads nothing any more
 }
 
 // receive reads frames until the client has no more (nil), or an error.
@@ -68,12 +72,16 @@ func (p *produceStream) receive() error {
 		case <-p.stream.Context().Done():
 			return p.stream.Context().Err()
 		}
-		p.enqueue(tenant, &in)
+		if !p.enqueue(tenant, &in) { // what is read from here on would be refused: its answers could not be awaited
+			<-p.stream.Context().Done()
+			return p.stream.Context().Err()
+		}
 		wire.RecycleProduceRequest(&in) // what is kept of the tasks was copied
 	}
 }
 
-func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
+// enqueue carries a frame out, and answers it in time. It reports false once this node leads nothing.
+func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
 	err := p.service.quotas.TakeEnqueues(tenant, len(in.GetTasks()))
 	if err != nil { // a frame is refused as a call is; the stream goes on
 		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
@@ -81,21 +89,25 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 			a.Errors = append(a.Errors, itemError(i, err))
 		}
 		p.out.put(a)
-		return
+		return true
 	}
 	tasks, places, errs := p.service.newTasks(tenant, in.GetTasks())
 	a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks())), Errors: errs}
 	if len(tasks) == 0 {
 		p.out.put(a)
-		return
+		return true
 	}
 	refuse := func(err error) {
 		for i := range tasks {
-			a.Errors = append(a.Errors, itemError(place(places, i), err))
+			a.Errors = append(a.Errors, p.service.refuseItem(place(places, i), err))
 		}
 		p.out.put(a)
 	}
 	err = p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
+		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
+			refuse(err)
+			return
+		}
 		if err != nil { // the outcome is not known: no answer says so
 			select {
 			case p.failed <- err:
@@ -109,12 +121,17 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) {
 				a.Duplicates = append(a.Duplicates, uint32(place(places, i)))
 			}
 		}
-		a.Errors = appendEnqueueErrors(a.Errors, results, places)
+		a.Errors = p.service.appendEnqueueErrors(a.Errors, results, places)
 		p.out.put(a)
 	})
 	if err != nil {
 		refuse(err)
 	}
+	if !isLeadership(err) {
+		return true
+	}
+	p.lost <- err // it is the one frame that finds it out
+	return false
 }
 
 // send sends answers until the client has no more frames and all are answered, or the server stops.
@@ -143,9 +160,11 @@ func (p *produceStream) send() error {
 			}
 			received = nil
 		case err := <-p.failed:
-			return statusOf(err)
+			return p.service.refuse(err)
+		case err := <-p.lost:
+			stopping, ended = nil, p.service.refuse(err)
 		case <-stopping:
-			stopping, ended = nil, statusOf(shard.ErrClosed)
+			stopping, ended = nil, p.service.refuse(shard.ErrClosed)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type Service struct {
 	shards *shard.Group
 	limits queue.Limits
 	quotas *access.Registry
+	router *router // nil without a cluster
 
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -29,6 +30,34 @@ type Service struct {
 // NewService serves the shards of a group. The quotas of calls are the registry's; who may call, NewServer's Auth says.
 func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
 	return &Service{shards: g, limits: limits, quotas: quotas, stopping: make(chan struct{})}
+}
+
+// InCluster has the service be one node's of a cluster: unary calls go where their shards are led, and refusals say
+// who leads. It is called before the service is served.
+func (s *Service) InCluster(c Cluster) { s.router = newRouter(c, s.shards.Len(), s.stopping) }
+
+// cluster returns the cluster, or nil.
+func (s *Service) cluster() Cluster {
+	if s.router == nil {
+		return nil
+	}
+	return s.router.cluster
+}
+
+// refuse is statusOf, and says who leads where that is the matter.
+func (s *Service) refuse(err error) error {
+	if s.router != nil {
+		err = explain(s.router.cluster, err)
+	}
+	return statusOf(err)
+}
+
+// refuseItem is itemError, and says who leads where that is the matter.
+func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
+	if s.router != nil {
+		err = explain(s.router.cluster, err)
+	}
+	return itemError(index, err)
 }
 
 // Stop ends all streams, after the answers they owe, and all waiting claims.
@@ -67,8 +96,8 @@ func await[T any](ctx context.Context, ask func(reply func(T, error)) error) (T,
 	}
 }
 
-// Enqueue implements the call.
-func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+// enqueueHere is the call on the shards that this node leads.
+func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
 	tenant, err := tenantOf(ctx, access.Produce, in.GetTenant())
 	if err == nil {
 		err = fieldErr(s.limits.CheckBatch("tasks", len(in.GetTasks())))
@@ -77,7 +106,7 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 		err = s.quotas.TakeEnqueues(tenant, len(in.GetTasks()))
 	}
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	tasks, places, errs := s.newTasks(tenant, in.GetTasks())
 	ids := make([]string, len(in.GetTasks()))
@@ -87,10 +116,10 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 			return s.shards.Enqueue(tenant, tasks, reply)
 		})
 		if err != nil {
-			return nil, statusOf(err)
+			return nil, s.refuse(err)
 		}
 		writeIDs(results, places, ids)
-		errs = appendEnqueueErrors(errs, results, places)
+		errs = s.appendEnqueueErrors(errs, results, places)
 	}
 	out := &queuepb.EnqueueResponse{Results: make([]*queuepb.EnqueueResult, len(ids))}
 	for i, id := range ids {
@@ -105,33 +134,25 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	return out, nil
 }
 
-func appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, places []int) []*queuepb.ItemError {
+func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, places []int) []*queuepb.ItemError {
 	for i := range results {
 		if results[i].Err != nil {
-			errs = append(errs, itemError(place(places, i), results[i].Err))
+			errs = append(errs, s.refuseItem(place(places, i), results[i].Err))
 		}
 	}
 	return errs
 }
 
-// Claim implements the call.
-func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
-	claim.Credit, claim.Once = max(1, int(in.GetMaxTasks())), true
-	switch {
-	case err != nil:
-	case claim.Credit > s.limits.BatchMax:
-		err = &queue.FieldError{Field: "max_tasks", Problem: fmt.Sprintf("%d is above %d", in.GetMaxTasks(), s.limits.BatchMax)}
-	case in.GetWaitMs() > s.limits.WaitMsMax:
-		err = &queue.FieldError{Field: "wait_ms", Problem: fmt.Sprintf("%d is above %d", in.GetWaitMs(), s.limits.WaitMsMax)}
-	}
+// claimHere is the call on the shards that this node leads. Once ctx ends, or settled is closed, nothing more is leased:
+// what ctx's end comes upon is given back, since nobody waits for it, and what settled comes upon is returned.
+func (s *Service) claimHere(ctx context.Context, in *queuepb.ClaimRequest, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
+	claim, err := s.checkClaim(ctx, in)
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
-	claim.BytesMax = claimBytesMax
 	if in.GetWaitMs() == 0 {
 		if err := s.quotas.CheckLeases(claim.Tenant); err != nil {
-			return nil, statusOf(err)
+			return nil, s.refuse(err)
 		}
 		return s.claimNow(claim)
 	}
@@ -140,7 +161,21 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 			return out, err
 		}
 	}
-	return s.claimWaiting(ctx, claim, time.Duration(in.GetWaitMs())*time.Millisecond)
+	return s.claimWaiting(ctx, claim, time.Duration(in.GetWaitMs())*time.Millisecond, settled)
+}
+
+// checkClaim checks and converts a claim.
+func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (queue.Claim, error) {
+	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
+	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, claimBytesMax
+	switch {
+	case err != nil:
+	case claim.Credit > s.limits.BatchMax:
+		err = &queue.FieldError{Field: "max_tasks", Problem: fmt.Sprintf("%d is above %d", in.GetMaxTasks(), s.limits.BatchMax)}
+	default:
+		err = s.checkWait(in.GetWaitMs())
+	}
+	return claim, err
 }
 
 // claimNow answers with what is ready.
@@ -148,37 +183,39 @@ func (s *Service) claimNow(claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	done := make(chan answer[[]shard.Granted], 1)
 	err := s.shards.Claim(claim, func(all []shard.Granted, err error) { done <- answer[[]shard.Granted]{all, err} })
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	a := <-done // a shard answers everything it took, also when it stops
 	if a.err != nil {
-		return nil, statusOf(a.err)
+		return nil, s.refuse(a.err)
 	}
 	return s.claimed(claim.Tenant, a.value...), nil
 }
 
-func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration) (*queuepb.ClaimResponse, error) {
+func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	delivered := make(chan shard.Granted, 1) // a claim is granted once
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
 		func(n uint16, d []queue.Delivery) { delivered <- shard.Granted{Shard: n, Tasks: d} }, func(err error) { failed <- err })
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	var refused error
+	nobody := false // is there to be handed a task
 	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
 	case g := <-delivered:
 		sub.Close(func() {})
 		return s.claimed(claim.Tenant, g), nil
-	case err := <-failed:
-		return nil, statusOf(err)
+	case refused = <-failed:
 	case <-wait.C:
+	case <-settled:
 	case <-s.stopping:
 	case <-tokenEnded(ctx):
-		refused = access.ErrEnded
+		refused, nobody = access.ErrEnded, true
 	case <-ctx.Done():
+		refused, nobody = ctx.Err(), true
 	}
 	// What was granted before the subscription ended must still be handed out.
 	closed := make(chan struct{})
@@ -186,19 +223,23 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	<-closed
 	select {
 	case g := <-delivered:
-		if refused != nil {
+		if nobody {
 			s.giveBack(claim.Tenant, g.Shard, g.Tasks)
-			return nil, statusOf(refused)
+			return nil, s.refuse(refused)
 		}
 		return s.claimed(claim.Tenant, g), nil
-	case err := <-failed:
-		return nil, statusOf(err)
 	default:
-		if refused == nil {
-			refused = ctx.Err()
-		}
-		return &queuepb.ClaimResponse{}, statusOf(refused)
 	}
+	if refused == nil {
+		select {
+		case refused = <-failed:
+		default:
+		}
+	}
+	if refused != nil {
+		return nil, s.refuse(refused)
+	}
+	return &queuepb.ClaimResponse{}, nil
 }
 
 // claimBytesMax is about how large the answer to a claim becomes: below the 4 MiB that a gRPC client takes
@@ -247,8 +288,8 @@ func (s *Service) claim(ctx context.Context, tenant string, queues []string, wei
 	return queue.Claim{Tenant: tenant, Queues: queues, Weights: weights, LeaseMs: leaseMs}, err
 }
 
-// Complete implements the call.
-func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
+// completeHere is the call on the shards that this node leads.
+func (s *Service) completeHere(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
 		func(m *queuepb.Completion, t *queue.Settlement) error {
 			t.Action, t.Result = queue.Complete, m.GetResult()
@@ -257,8 +298,8 @@ func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*q
 	return &queuepb.CompleteResponse{Results: results}, err
 }
 
-// Fail implements the call.
-func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
+// failHere is the call on the shards that this node leads.
+func (s *Service) failHere(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
 		func(m *queuepb.Failure, t *queue.Settlement) error {
 			t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
@@ -267,8 +308,8 @@ func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.F
 	return &queuepb.FailResponse{Results: results}, err
 }
 
-// Extend implements the call.
-func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
+// extendHere is the call on the shards that this node leads.
+func (s *Service) extendHere(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
 		func(m *queuepb.Extension, t *queue.Settlement) error {
 			t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
@@ -277,8 +318,8 @@ func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queue
 	return &queuepb.ExtendResponse{Results: results}, err
 }
 
-// Release implements the call.
-func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
+// releaseHere is the call on the shards that this node leads.
+func (s *Service) releaseHere(ctx context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "releases", in.GetReleases(),
 		func(m *queuepb.Releasing, t *queue.Settlement) error {
 			t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
@@ -296,33 +337,33 @@ func settle[T item](ctx context.Context, s *Service, tenant, field string, in []
 		err = fieldErr(s.limits.CheckBatch(field, len(in)))
 	}
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	ts, places, errs := settlements(s, in, fill)
 	if len(ts) > 0 {
 		outcomes, err := await(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts, reply) })
 		if err != nil {
-			return nil, statusOf(err)
+			return nil, s.refuse(err)
 		}
-		errs = appendSettleErrors(errs, outcomes, places)
+		errs = appendSettleErrors(s.cluster(), errs, outcomes, places)
 	}
 	return settleResults(len(in), errs), nil
 }
 
-func appendSettleErrors(errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
+func appendSettleErrors(c Cluster, errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
 	for i, err := range outcomes {
 		if err != nil {
-			errs = append(errs, itemError(place(places, i), err))
+			errs = append(errs, itemError(place(places, i), explain(c, err)))
 		}
 	}
 	return errs
 }
 
-// GetTask implements the call.
-func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+// getTaskHere is the call on the shards that this node leads.
+func (s *Service) getTaskHere(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
 	tenant, err := tenantOf(ctx, access.Produce|access.Work, in.GetTenant())
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	id, err := queue.ParseID(in.GetId())
 	if err != nil {
@@ -330,7 +371,7 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 	}
 	found, err := await(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
 	if err != nil {
-		return nil, statusOf(err)
+		return nil, s.refuse(err)
 	}
 	return &queuepb.GetTaskResponse{Task: foundTask(tenant, id, found)}, nil
 }

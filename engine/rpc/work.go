@@ -36,10 +36,13 @@ func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queu
 	if _, err := allowed(stream.Context(), access.Work); err != nil {
 		return statusOf(err)
 	}
+	if err := s.leadsNothing(); err != nil {
+		return s.refuse(err)
+	}
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
 		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
-		sentBytes: make([]int64, s.shards.Len()),
+		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}),
 	}
 	go func() { w.received <- w.receive() }()
 	err := w.send()
@@ -58,6 +61,7 @@ type workStream struct {
 	sub        atomic.Pointer[shard.GroupSubscription]
 	sentBytes  []int64 // of each shard's payloads, that it was not told of; the sending goroutine's
 	ended      atomic.Bool
+	ending     chan struct{} // closed once no further frame is to be read
 }
 
 // workItem is a pushed task, or an answer to settlements.
@@ -97,7 +101,7 @@ func (w *workStream) receive() error {
 	}
 	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail)
 	if err != nil {
-		return statusOf(err)
+		return w.service.refuse(err)
 	}
 	w.sub.Store(sub)
 	defer func() { // what is granted until then is delivered before received says that the client ended
@@ -113,9 +117,20 @@ func (w *workStream) receive() error {
 		if err := w.stream.RecvMsg(in); err != nil {
 			return endOfStream(err)
 		}
-		if err := w.service.holdWhenStopping(w.stream.Context()); err != nil {
+		if err := w.hold(); err != nil {
 			return err
 		}
+	}
+}
+
+// hold keeps the stream from reading further frames once it ends.
+func (w *workStream) hold() error {
+	select {
+	case <-w.ending:
+		<-w.stream.Context().Done()
+		return w.stream.Context().Err()
+	default:
+		return w.service.holdWhenStopping(w.stream.Context())
 	}
 }
 
@@ -131,8 +146,10 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 		if w.credits.Add(n) > creditsMax {
 			return statusOf(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
 		}
-		if err := sub.Credit(int(n)); err != nil {
-			return statusOf(err)
+		if err := sub.Credit(int(n)); isLeadership(err) {
+			w.fail(err) // the settlements of the frame are answered all the same
+		} else if err != nil {
+			return w.service.refuse(err)
 		}
 	}
 	if len(in.GetSettlements()) == 0 {
@@ -159,16 +176,20 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 	refuse := func(err error) {
 		for i := range ts {
-			a.Errors = append(a.Errors, itemError(place(places, i), err))
+			a.Errors = append(a.Errors, w.service.refuseItem(place(places, i), err))
 		}
 		w.out.put(workItem{answer: a})
 	}
 	err := w.service.shards.Settle(tenant, ts, func(outcomes []error, err error) {
+		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
+			refuse(err)
+			return
+		}
 		if err != nil {
 			w.fail(err)
 			return
 		}
-		a.Errors = appendSettleErrors(a.Errors, outcomes, places)
+		a.Errors = appendSettleErrors(w.service.cluster(), a.Errors, outcomes, places)
 		w.out.put(workItem{answer: a})
 	})
 	if err != nil {
@@ -176,7 +197,8 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 }
 
-// fail ends the stream without an answer to what is under way: its outcome is not known. The first reason counts.
+// fail ends the stream: without an answer to what is under way, since its outcome is not known, unless the reason is
+// that this node leads other shards than before. The first reason counts.
 func (w *workStream) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -196,13 +218,16 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	w.out.put(items...)
 }
 
-// send sends until the client ended its side and all is answered and delivered, or the server stops and all is answered.
+// send sends until the client ended its side and all is answered and delivered, or the server stops and all is answered,
+// or this node leads other shards than before and all that it owes is out.
 func (w *workStream) send() error {
 	var items []workItem
 	received, stopping := w.received, w.service.stopping
 	var ended error
+	var closing chan struct{} // not nil from the loss of the lead on, until the subscription is closed
 	for {
-		if len(w.unanswered) == 0 && (stopping == nil || received == nil && w.out.empty()) {
+		over := received == nil || ended != nil && stopping != nil
+		if len(w.unanswered) == 0 && closing == nil && (stopping == nil || over && w.out.empty()) {
 			return ended
 		}
 		select {
@@ -219,11 +244,34 @@ func (w *workStream) send() error {
 			}
 			received = nil
 		case err := <-w.failed:
-			return statusOf(err)
+			if errors.Is(err, shard.ErrUnknownOutcome) { // of leases that were under way: they may stand until they expire
+				err = shard.ErrNotLeader
+			}
+			if !isLeadership(err) {
+				return w.service.refuse(err)
+			}
+			if ended == nil {
+				ended, closing = w.service.refuse(err), w.unsubscribe()
+			}
+		case <-closing:
+			closing = nil
 		case <-stopping:
-			stopping, ended = nil, statusOf(shard.ErrClosed)
+			stopping, ended = nil, w.service.refuse(shard.ErrClosed)
 		}
 	}
+}
+
+// unsubscribe ends the subscription before the stream's end, and the reading of frames. What it returns is closed once
+// all that was leased to it is delivered.
+func (w *workStream) unsubscribe() chan struct{} {
+	close(w.ending)
+	closed := make(chan struct{})
+	if sub := w.sub.Load(); sub != nil {
+		sub.Close(func() { close(closed) })
+	} else {
+		close(closed)
+	}
+	return closed
 }
 
 // sendItems sends items in as few messages as their size allows.
@@ -269,8 +317,10 @@ func (w *workStream) tellSent() error {
 			continue
 		}
 		w.sentBytes[i] = 0
-		if err := sub.Sent(uint16(i), sent); err != nil {
-			return statusOf(err)
+		if err := sub.Sent(uint16(i), sent); isLeadership(err) {
+			w.fail(err)
+		} else if err != nil {
+			return w.service.refuse(err)
 		}
 	}
 	return nil

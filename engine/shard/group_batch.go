@@ -1,6 +1,10 @@
 package shard
 
-import "github.com/pronybench/prony/engine/queue"
+import (
+	"errors"
+
+	"github.com/pronybench/prony/engine/queue"
+)
 
 // Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not block. Where the tasks go to several shards and one of them refuses its part,
 // those tasks have ErrOverloaded or ErrClosed as their own error. Otherwise Enqueue returns the refusal, and then
@@ -115,7 +119,7 @@ func (p *parts[T]) of(shard int) (items []T, places []int32) {
 }
 
 // scatter sends each shard its part, refuses that of a shard that is nil, and replies once all parts are answered, in the call's order. outcome makes
-// an item's answer of its shard's, or of why the shard took none. When no shard took any, the reason is returned.
+// an item's answer of its shard's, or of why the shard took none or lost its lead over it. When no shard took any, the reason is returned.
 func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
 ) error {
@@ -137,8 +141,13 @@ func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 		err := error(&NotLeaderError{i})
 		if s != nil {
 			err = send(s, items, func(answers []U, err error) {
-				for k := range answers {
-					j.out[places[k]] = outcome(i, answers[k], nil)
+				if errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome) { // the other parts are as they are
+					refuse(i, places, err)
+					err = nil
+				} else {
+					for k := range answers {
+						j.out[places[k]] = outcome(i, answers[k], nil)
+					}
 				}
 				j.done(1, err)
 			})

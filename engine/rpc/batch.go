@@ -1,0 +1,233 @@
+package rpc
+
+import (
+	"context"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// anyShard is the shard of an item that any node may take, or whose shard is not known before one is asked.
+const anyShard = -1
+
+// batch is a call on items each of which belongs to a shard.
+type batch[I, R any] struct {
+	// shard is an item's, or anyShard.
+	shard func(I) int
+	// call carries some of the items out at a node. It returns a result for each, or an error that refuses them all.
+	call func(context.Context, *site, []I) ([]R, error)
+	// errorOf returns why an item was refused, or nil.
+	errorOf func(R) *queuepb.ItemError
+	// refused makes the result of an item that was.
+	refused func(*queuepb.ItemError) R
+}
+
+// spreading is a batch under way.
+type spreading[I, R any] struct {
+	*batch[I, R]
+
+	router  *router
+	items   []I
+	results []R
+	nodes   []string // of each item that no shard says the node of: where it is tried next
+	done    int      // how many items have their result
+}
+
+// spread carries a batch out, each item at the node that leads its shard. An item that was refused since another node
+// leads is tried there, as long as it is worth it.
+func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I) ([]R, error) {
+	s := &spreading[I, R]{batch: b, router: r, items: items, results: make([]R, len(items)), nodes: make([]string, len(items))}
+	left := make([]int, len(items)) // the places of items without result
+	for i := range left {
+		left[i] = i
+	}
+	h := r.hunt()
+	for first := true; ; first = false {
+		parts, orphans := s.split(left)
+		answers := s.ask(ctx, parts)
+		if err := ctx.Err(); err != nil {
+			return nil, statusOf(err)
+		}
+		if first && len(parts) == 1 && len(orphans) == 0 && answers[0].err != nil && answers[0].is == refused {
+			return nil, answers[0].err
+		}
+		left = orphans
+		for k, p := range parts {
+			left = append(left, s.take(p, answers[k])...)
+		}
+		if len(left) == 0 {
+			return s.results, nil
+		}
+		if !h.again(ctx) {
+			break
+		}
+	}
+	if s.done == 0 {
+		return nil, r.noLeader(s.shard(items[left[0]]))
+	}
+	for _, i := range left {
+		n := s.shard(items[i])
+		s.results[i] = s.refused(itemError(i, elsewhere(r.cluster, n, &shard.NotLeaderError{Shard: n})))
+	}
+	return s.results, nil
+}
+
+// part is the items that one node is asked for.
+type part struct {
+	node   string
+	places []int
+}
+
+// split sorts items by the node to ask, and returns the places of those that no node is known for.
+func (s *spreading[I, R]) split(left []int) (parts []part, orphans []int) {
+	at := map[string]int{}
+	for _, i := range left {
+		node := s.nodes[i]
+		if n := s.shard(s.items[i]); n != anyShard {
+			node = s.router.leader(n)
+		} else if node == "" {
+			if nodes, _ := s.router.leaders(); len(nodes) > 0 {
+				node = nodes[0]
+			}
+		}
+		if node == "" {
+			orphans = append(orphans, i)
+			continue
+		}
+		k, has := at[node]
+		if !has {
+			k = len(parts)
+			at[node] = k
+			parts = append(parts, part{node: node})
+		}
+		parts[k].places = append(parts[k].places, i)
+	}
+	return parts, orphans
+}
+
+// partAnswer is what a node answered.
+type partAnswer[R any] struct {
+	results []R
+	err     error
+	is      outcome // of err
+}
+
+// ask asks all nodes at once.
+func (s *spreading[I, R]) ask(ctx context.Context, parts []part) []partAnswer[R] {
+	answers := make([]partAnswer[R], len(parts))
+	ask := func(k int) {
+		t := s.router.site(parts[k].node, forwardMax)
+		items := s.items
+		if places := parts[k].places; len(places) < len(items) {
+			items = make([]I, len(places))
+			for j, i := range places {
+				items[j] = s.items[i]
+			}
+		}
+		a := &answers[k]
+		if a.results, a.err = s.call(ctx, t, items); a.err != nil {
+			a.is = outcomeOf(a.err, t.forward, false)
+		} else if len(a.results) != len(items) {
+			a.err, a.is = status.Errorf(codes.Internal, "node %s answered %d of %d items", parts[k].node, len(a.results), len(items)), unknown
+		}
+	}
+	var all sync.WaitGroup
+	for k := 1; k < len(parts); k++ {
+		all.Go(func() { ask(k) })
+	}
+	if len(parts) > 0 {
+		ask(0)
+	}
+	all.Wait()
+	return answers
+}
+
+// take notes a node's answer, and returns the places of the items that another node is to be asked for.
+func (s *spreading[I, R]) take(p part, a partAnswer[R]) (left []int) {
+	for j, i := range p.places {
+		var e *queuepb.ItemError
+		var result R
+		switch {
+		case a.err == nil:
+			result = a.results[j]
+			if e = s.errorOf(result); e != nil {
+				e.Index = uint32(i)
+			}
+		case a.is == again:
+			e = &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER}
+		default:
+			err := a.err
+			if a.is == unknown {
+				err = unknownOutcome(err)
+			}
+			result = s.refused(itemOfStatus(i, err))
+		}
+		if code := e.GetCode(); code == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER || code == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE {
+			s.nodes[i] = s.router.other(p.node, e.GetLeader())
+			left = append(left, i)
+			continue
+		}
+		s.results[i] = result
+		s.done++
+	}
+	return left
+}
+
+// other returns the node to try after one that refused: that at the address that it named, or else the next one that
+// leads something.
+func (r *router) other(node, address string) string {
+	if at := r.nodeAt(address); at != "" {
+		return at
+	}
+	nodes, _ := r.leaders()
+	for k, n := range nodes {
+		if n == node {
+			return nodes[(k+1)%len(nodes)]
+		}
+	}
+	return "" // it leads nothing: any other
+}
+
+// itemCodes are the codes of items by those of calls.
+var itemCodes = map[codes.Code]queuepb.ErrorCode{
+	codes.InvalidArgument:    queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT,
+	codes.NotFound:           queuepb.ErrorCode_ERROR_CODE_NOT_FOUND,
+	codes.FailedPrecondition: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
+	codes.ResourceExhausted:  queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
+	codes.Unavailable:        queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE,
+	codes.PermissionDenied:   queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
+	codes.Aborted:            queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME,
+}
+
+// itemOfStatus refuses one item as a node refused the call that the item was in.
+func itemOfStatus(index int, err error) *queuepb.ItemError {
+	s := status.Convert(err)
+	e := &queuepb.ItemError{Index: uint32(index), Code: itemCodes[s.Code()], Message: s.Message()}
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *errdetails.RetryInfo:
+			e.RetryAfterMs = uint64(max(1, d.GetRetryDelay().AsDuration().Milliseconds()))
+		case *errdetails.BadRequest:
+			if v := d.GetFieldViolations(); len(v) > 0 {
+				e.Field = v[0].GetField()
+			}
+		}
+	}
+	return e
+}
+
+// shardOfID returns the shard of a task; anyShard for what is no id, which any node refuses.
+func shardOfID(text string) int {
+	id, err := queue.ParseID(text)
+	if err != nil {
+		return anyShard
+	}
+	return int(id.Shard)
+}

@@ -1,0 +1,249 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// nodes is a cluster of servers in this process. Which of them leads a shard is for the test to say; the shards' stores
+// go from one to the other.
+type nodes struct {
+	*testing.T
+
+	ctx    context.Context
+	stores []*storage.Store
+	all    []*clusterNode
+	tokens map[string]string // secrets: "operator", and "t0" of all scopes
+
+	mu      sync.Mutex
+	leaders []string       // of the shards
+	open    []*shard.Shard // by shard, at its leader
+}
+
+// clusterNode is one of them. It is the rpc.Cluster of its services too.
+type clusterNode struct {
+	nodes *nodes
+	id    string
+
+	group    *shard.Group
+	registry *access.Registry
+	auth     *rpc.Auth
+	service  *rpc.Service
+	admin    *rpc.Admin
+	server   *grpc.Server
+	address  string
+	conn     *grpc.ClientConn // of the other nodes and of the test, which sends its tokens itself
+	served   chan error
+
+	forwarded atomic.Int64 // calls that another node handed on
+	believes  atomic.Pointer[string]
+	// hold, if set, is called around each forwarded call.
+	hold atomic.Pointer[func(next func() (any, error)) (any, error)]
+}
+
+// startNodes starts so many nodes with so many shards, which nobody leads.
+func startNodes(t *testing.T, count, shards int) *nodes {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	c := &nodes{T: t, ctx: ctx, tokens: map[string]string{}, leaders: make([]string, shards), open: make([]*shard.Shard, shards)}
+	for range shards {
+		store, err := storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.None})
+		require.NoError(t, err)
+		c.stores = append(c.stores, store)
+	}
+	stored := &records{m: map[string][]byte{}}
+	for i := range count {
+		c.all = append(c.all, c.start(fmt.Sprintf("n%d", i+1), stored))
+	}
+	t.Cleanup(func() {
+		for _, n := range c.all {
+			n.service.Stop()
+			require.NoError(t, n.conn.Close())
+		}
+		for _, n := range c.all {
+			n.stop()
+		}
+		for i := range shards {
+			c.lead(i, "")
+		}
+		for _, s := range c.stores {
+			require.NoError(t, s.Close())
+		}
+		for _, n := range c.all {
+			n.registry.Close()
+		}
+		cancel()
+	})
+	return c
+}
+
+func (c *nodes) start(id string, stored *records) *clusterNode {
+	c.Helper()
+	n := &clusterNode{nodes: c, id: id, registry: access.New(access.Options{}), served: make(chan error, 1)}
+	require.NoError(c, n.registry.Load(c.ctx, stored))
+	if len(c.tokens) == 0 { // the others load them
+		for name, tenant := range map[string]string{"operator": access.AllTenants, "t0": "t0"} {
+			_, secret, err := n.registry.CreateToken(c.ctx, access.Everybody(), access.NewToken{Tenant: tenant, Scopes: access.AllScopes})
+			require.NoError(c, err)
+			c.tokens[name] = secret
+		}
+		_, secret, err := n.registry.CreateToken(c.ctx, access.Everybody(), access.NewToken{Tenant: "t0", Scopes: access.Produce})
+		require.NoError(c, err)
+		c.tokens["producer"] = secret
+	}
+	var err error
+	n.group, err = shard.NewClusterGroup(len(c.stores), nil)
+	require.NoError(c, err)
+	n.auth = rpc.NewAuth(n.registry)
+	n.service = rpc.NewService(n.group, queue.DefaultLimits(), n.registry)
+	n.service.InCluster(n)
+	n.admin = rpc.NewAdmin(n.group, queue.DefaultLimits(), n.registry, someHost{})
+	n.admin.InCluster(n)
+	n.server = rpc.NewServer(n.service, health.NewServer(), n.auth, grpc.ChainUnaryInterceptor(n.watch))
+	adminpb.RegisterAdminServiceServer(n.server, n.admin)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(c, err)
+	n.address = l.Addr().String()
+	go func() { n.served <- n.server.Serve(l) }()
+	n.conn, err = grpc.NewClient("passthrough:///"+n.address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(c, err)
+	return n
+}
+
+func (n *clusterNode) watch(ctx context.Context, in any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	if len(metadata.ValueFromIncomingContext(ctx, "prony-forwarded")) == 0 {
+		return next(ctx, in)
+	}
+	n.forwarded.Add(1)
+	if hold := n.hold.Load(); hold != nil {
+		return (*hold)(func() (any, error) { return next(ctx, in) })
+	}
+	return next(ctx, in)
+}
+
+// stop cuts all connections to the node.
+func (n *clusterNode) stop() {
+	n.nodes.Helper()
+	n.server.Stop()
+	if err := <-n.served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+		require.NoError(n.nodes, err)
+	}
+	n.served <- nil
+}
+
+func (c *nodes) node(id string) *clusterNode {
+	for _, n := range c.all {
+		if n.id == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// lead has a node lead a shard that another one led before; "" means nobody.
+func (c *nodes) lead(i int, id string) {
+	c.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.node(c.leaders[i]); old != nil {
+		old.group.Lose(i)
+		c.open[i].Lose()
+	}
+	c.leaders[i], c.open[i] = id, nil
+	if id == "" {
+		return
+	}
+	n := c.node(id)
+	s, err := shard.New(c.stores[i], shard.Options{Number: i, NowMs: n.group.NowMs, Queue: queue.Config{Account: n.registry.Account}})
+	require.NoError(c, err)
+	c.open[i] = s
+	require.NoError(c, n.group.Lead(i, s))
+}
+
+// leads has the nodes lead the shards in their order.
+func (c *nodes) leads(ids ...string) {
+	c.Helper()
+	for i, id := range ids {
+		c.lead(i, id)
+	}
+}
+
+// hunts bounds how long calls look for who leads.
+func (c *nodes) hunts(most time.Duration) {
+	for _, n := range c.all {
+		n.service.HuntFor(most)
+		n.admin.HuntFor(most)
+	}
+}
+
+// as returns a context that shows a token.
+func (c *nodes) as(token string) context.Context {
+	return metadata.AppendToOutgoingContext(c.ctx, "authorization", "Bearer "+c.tokens[token])
+}
+
+func (n *clusterNode) queues() queuepb.QueueServiceClient { return queuepb.NewQueueServiceClient(n.conn) }
+
+func (n *clusterNode) admins() adminpb.AdminServiceClient { return adminpb.NewAdminServiceClient(n.conn) }
+
+// Self implements rpc.Cluster.
+func (n *clusterNode) Self() string { return n.id }
+
+// Leader implements rpc.Cluster.
+func (n *clusterNode) Leader(i int) string {
+	if b := n.believes.Load(); b != nil {
+		return *b
+	}
+	n.nodes.mu.Lock()
+	defer n.nodes.mu.Unlock()
+	if i < 0 || i >= len(n.nodes.leaders) {
+		return ""
+	}
+	return n.nodes.leaders[i]
+}
+
+// Member implements rpc.Cluster.
+func (n *clusterNode) Member(id string) (rpc.Member, bool) {
+	m := n.nodes.node(id)
+	if m == nil {
+		return rpc.Member{}, false
+	}
+	return rpc.Member{Node: id, Address: m.address, Voter: true}, true
+}
+
+// Conn implements rpc.Cluster.
+func (n *clusterNode) Conn(id string) (grpc.ClientConnInterface, error) {
+	m := n.nodes.node(id)
+	if m == nil {
+		return nil, errors.New("not a member")
+	}
+	return m.conn, nil
+}
+
+// Status implements rpc.Cluster.
+func (n *clusterNode) Status(context.Context) (rpc.ClusterStatus, error) {
+	return rpc.ClusterStatus{Node: n.id}, nil
+}
+
+// Change implements rpc.Cluster.
+func (n *clusterNode) Change(context.Context, rpc.ClusterChange) error { return nil }

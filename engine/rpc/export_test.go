@@ -1,0 +1,9 @@
+package rpc
+
+import "time"
+
+// HuntFor bounds how long calls look for who leads.
+func (s *Service) HuntFor(most time.Duration) { s.router.huntMax = most }
+
+// HuntFor does so too.
+func (a *Admin) HuntFor(most time.Duration) { a.router.huntMax = most }

@@ -1,0 +1,296 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+const (
+	// claimMoreBytesMax is how many bytes a claim may have leased at some nodes when it asks a further one: the answer
+	// stays below what a gRPC client takes, whatever comes.
+	claimMoreBytesMax = 256 << 10
+	// claimCloseMax is how long a claim that was served waits for what it leased elsewhere at the same moment.
+	claimCloseMax = 250 * time.Millisecond
+	// claimReturnMax is how long the return of what a claim leased and can't hand out may take.
+	claimReturnMax = 2 * time.Second
+)
+
+// untilOf returns how many milliseconds are left of a wait that begins now.
+func untilOf(waitMs uint64) func() uint64 {
+	until := time.Now().Add(time.Duration(waitMs) * time.Millisecond)
+	return func() uint64 { return uint64(max(0, time.Until(until).Milliseconds())) }
+}
+
+// Claim implements the call. Over several nodes that lead it first asks them in turn for what is ready, and then waits
+// at all of them at once.
+func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+	if !s.router.routes(ctx) {
+		return s.claimHere(ctx, in, nil)
+	}
+	if _, err := s.checkClaim(ctx, in); err != nil {
+		return nil, s.refuse(err)
+	}
+	c := &routedClaim{service: s, in: in, left: untilOf(in.GetWaitMs())}
+	h := s.router.hunt()
+	for {
+		began := time.Now()
+		out, err := c.round(ctx)
+		switch {
+		case err == nil:
+			return out, nil
+		case ctx.Err() != nil:
+			return nil, statusOf(ctx.Err())
+		case !errors.Is(err, errAgain):
+			return nil, err
+		case time.Since(began) > 2*connectMax: // nodes were at work on it
+			h = s.router.hunt()
+		}
+		if !h.again(ctx) {
+			return nil, s.refuse(s.nobodyLeads())
+		}
+	}
+}
+
+// errAgain says that a call is to be tried again at whoever leads then.
+var errAgain = status.Error(codes.Unavailable, "other nodes lead now")
+
+// routedClaim is a claim over the nodes of a cluster.
+type routedClaim struct {
+	service *Service
+	in      *queuepb.ClaimRequest
+	left    func() uint64 // milliseconds to wait
+}
+
+// ask returns the claim for so many tasks, with what is left of its wait.
+func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
+	in := &queuepb.ClaimRequest{
+		Tenant: c.in.GetTenant(), Queues: c.in.GetQueues(), Weights: c.in.GetWeights(), LeaseMs: c.in.GetLeaseMs(), MaxTasks: tasks,
+	}
+	if wait {
+		in.WaitMs = c.left()
+	}
+	return in
+}
+
+// at claims at one node.
+func (c *routedClaim) at(ctx context.Context, t *site, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+	if t.here() {
+		return c.service.claimHere(ctx, in, nil)
+	}
+	return t.queues().Claim(ctx, in)
+}
+
+// round claims at the nodes that lead at the moment. It returns errAgain where nothing was leased and other nodes lead.
+func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error) {
+	nodes, _ := c.service.router.leaders()
+	switch {
+	case len(nodes) == 0:
+		return nil, errAgain
+	case len(nodes) == 1:
+		t := c.service.router.site(nodes[0], 0)
+		out, err := c.at(ctx, t, c.ask(c.in.GetMaxTasks(), true))
+		return out, c.again(err, t)
+	}
+	out, err := c.inTurn(ctx, nodes)
+	if err != nil || len(out.GetTasks()) > 0 || c.left() == 0 {
+		return out, err
+	}
+	return c.everywhere(ctx, nodes)
+}
+
+// again makes errAgain of an error that says so. A claim whose answer was lost is one: its leases expire in their time.
+func (c *routedClaim) again(err error, t *site) error {
+	if err != nil && outcomeOf(err, t.forward, true) != refused {
+		return errAgain
+	}
+	return err
+}
+
+// inTurn leases what is ready, at one node after the other until there is enough.
+func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
+	out, want, bytes := &queuepb.ClaimResponse{}, max(1, c.in.GetMaxTasks()), 0
+	var failed error
+	for _, node := range nodes {
+		t := c.service.router.site(node, forwardMax)
+		part, err := c.at(ctx, t, c.ask(want-uint32(len(out.GetTasks())), false))
+		if err != nil {
+			if err = c.again(err, t); failed == nil || errors.Is(failed, errAgain) {
+				failed = err
+			}
+			continue
+		}
+		out.Tasks = append(out.Tasks, part.GetTasks()...)
+		for _, t := range part.GetTasks() {
+			bytes += taskBytes(t)
+		}
+		if len(out.GetTasks()) >= int(want) || bytes > claimMoreBytesMax {
+			break
+		}
+	}
+	if len(out.GetTasks()) > 0 {
+		return out, nil
+	}
+	return out, failed
+}
+
+func taskBytes(t *queuepb.Task) int { return itemBytes + len(t.GetPayload()) + len(t.GetLastError()) }
+
+// everywhere waits at all nodes. Once one has leased something the others are told to end, and what they leased at the
+// same moment is handed out too, if there is room, or else given back.
+func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &waitingClaim{routedClaim: c, settled: make(chan struct{})}
+	var all sync.WaitGroup
+	for _, node := range nodes {
+		all.Go(func() { w.end(w.wait(ctx, c.service.router.site(node, 0))) })
+	}
+	over := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(over)
+	}()
+	var ended error
+	wait := time.NewTimer(time.Duration(c.left()) * time.Millisecond)
+	defer wait.Stop()
+	select {
+	case <-w.settled:
+	case <-wait.C:
+	case <-c.service.stopping:
+	case <-tokenEnded(ctx):
+		ended = access.ErrEnded
+	case <-ctx.Done():
+	}
+	w.settle()
+	closing := time.NewTimer(claimCloseMax)
+	defer closing.Stop()
+	select {
+	case <-over:
+	case <-closing.C: // a node that does not answer keeps its leases until they expire
+		cancel()
+		<-over
+	}
+	if ended == nil {
+		ended = ctx.Err()
+	}
+	return w.answer(ctx, ended)
+}
+
+// waitingClaim is a claim that waits at several nodes.
+type waitingClaim struct {
+	*routedClaim
+
+	settled chan struct{} // closed once nothing more is to be leased
+	once    sync.Once
+
+	mu     sync.Mutex
+	tasks  []*queuepb.Task
+	failed error
+}
+
+func (w *waitingClaim) settle() { w.once.Do(func() { close(w.settled) }) }
+
+// end notes what came of the wait at one node. One error ends the waits at all nodes: who leads is to be looked up again,
+// or the call is refused.
+func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tasks = append(w.tasks, tasks...)
+	if err != nil && (w.failed == nil || errors.Is(w.failed, errAgain)) {
+		w.failed = err
+	}
+	if len(tasks) > 0 || err != nil {
+		w.settle()
+	}
+}
+
+// wait waits at one node. A wait elsewhere is a Work stream: unlike a call it can be ended without losing what is leased
+// at that moment.
+func (w *waitingClaim) wait(ctx context.Context, t *site) ([]*queuepb.Task, error) {
+	if t.here() {
+		out, err := w.service.claimHere(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
+		return out.GetTasks(), w.again(err, t)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := t.queues().Work(ctx)
+	if err != nil {
+		return nil, w.again(err, t)
+	}
+	// An error of sending is what receiving says too.
+	_ = stream.Send(&queuepb.WorkRequest{
+		Open:    &queuepb.WorkOpen{Tenant: w.in.GetTenant(), Queues: w.in.GetQueues(), Weights: w.in.GetWeights(), LeaseMs: w.in.GetLeaseMs()},
+		Credits: max(1, w.in.GetMaxTasks()),
+	})
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-w.settled:
+			_ = stream.CloseSend()
+		case <-over:
+		}
+	}()
+	var tasks []*queuepb.Task
+	for {
+		out, err := stream.Recv()
+		if err != nil {
+			return tasks, w.again(endOfStream(err), t)
+		}
+		if tasks = append(tasks, out.GetTasks()...); len(tasks) > 0 {
+			w.settle()
+		}
+	}
+}
+
+// answer hands out what was leased, as much as an answer carries, and gives the rest back.
+func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimResponse, error) {
+	n, bytes, most := 0, 0, int(max(1, w.in.GetMaxTasks()))
+	for ended == nil && n < len(w.tasks) && n < most {
+		if bytes += taskBytes(w.tasks[n]); n > 0 && bytes > claimBytesMax {
+			break
+		}
+		n++
+	}
+	w.returnTasks(ctx, w.tasks[n:])
+	switch {
+	case ended != nil:
+		return nil, statusOf(ended)
+	case n > 0:
+		return &queuepb.ClaimResponse{Tasks: w.tasks[:n]}, nil
+	case w.left() == 0 && errors.Is(w.failed, errAgain):
+		return &queuepb.ClaimResponse{}, nil
+	}
+	return &queuepb.ClaimResponse{}, w.failed
+}
+
+// returnTasks gives leases back. Where that fails they expire in their time.
+func (w *waitingClaim) returnTasks(ctx context.Context, tasks []*queuepb.Task) {
+	if len(tasks) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimReturnMax)
+	defer cancel()
+	for from := 0; from < len(tasks); from += w.service.limits.BatchMax {
+		in := &queuepb.ReleaseRequest{Tenant: w.in.GetTenant()}
+		for _, t := range tasks[from:min(len(tasks), from+w.service.limits.BatchMax)] {
+			in.Releases = append(in.Releases, &queuepb.Releasing{Id: t.GetId(), Token: t.GetToken()})
+		}
+		_, _ = w.service.Release(ctx, in)
+	}
+}
+
+// nobodyLeads refuses a call that is for whichever node leads.
+func (s *Service) nobodyLeads() error {
+	_, orphan := s.router.leaders()
+	return elsewhere(s.router.cluster, max(0, orphan), &shard.NotLeaderError{Shard: max(0, orphan)})
+}
