@@ -33,9 +33,6 @@ func clusterStatus(err error) error {
 	return status.Error(codes.FailedPrecondition, refused.Problem)
 }
 
-// JoinCluster has the service be one node's of a cluster. It is called before the service is served.
-func (a *clusterAdmin) JoinCluster(c Cluster) { a.cluster = c }
-
 // GetCluster implements the call.
 func (a *clusterAdmin) GetCluster(ctx context.Context, _ *adminpb.GetClusterRequest) (*adminpb.GetClusterResponse, error) {
 	if _, err := operatorOf(ctx); err != nil {
