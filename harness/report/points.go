@@ -76,8 +76,10 @@ func pointsSection(p *page, r *result.Result) {
 	explained := "Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
 		" The share is that of the first row's cycles per second."
 	if costs {
-		explained += " The cost is how many times as many cycles per second the first row had: of each turn of the points the" +
-			" first's divided by the row's own, and of these the median and, from six turns on, its 95 % interval."
+		first := r.Points[0].Values[0]
+		explained += fmt.Sprintf(" The cost is how many times as many cycles per second the row had that has %s and is otherwise the"+
+			" same: of each turn of the points that row's divided by the row's own, and of these the median and, from six turns on,"+
+			" its 95 %% interval.", code(first.Key+"="+first.Text))
 	}
 	p.paragraph("%s", explained)
 	columns := pointColumns(r.Points)

@@ -30,8 +30,8 @@ const (
 	RaftCommitMsMean    = "raft_commit_ms_mean" // from the proposal of an entry to its effect
 	RaftElections       = "raft_elections"      // in the window, over all nodes
 
-	// RateCost is of a point of a sweep: how many times as many cycles per second the sweep's first point had. It is the
-	// median over the turns that the points took, of the two rounds of each turn.
+	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
+	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
 
 	// Of an open load; see Arrivals.

@@ -48,6 +48,10 @@ func TestSweep(t *testing.T) {
 		assert.Equal(t, 3, p.Metrics[result.Lost].N, "the profiled round's ledger counts")
 	}
 	assert.NotContains(t, r.Metrics, result.CyclesPerS)
+	assert.InDelta(t, 1, r.Points[0].Metrics[result.RateCost].Median, 0)
+	assert.Positive(t, r.Points[1].Metrics[result.RateCost].Median)
+	assert.Equal(t, 2, r.Points[1].Metrics[result.RateCost].N)
+	assert.Contains(t, e.shown.String(), "small: batch=64: cost ")
 	assert.Equal(t, 6, r.Metrics[result.Lost].N)
 	require.Len(t, r.Profiles, 2)
 	for i, p := range r.Profiles {
@@ -328,4 +332,25 @@ func TestPartsOfAScenario(t *testing.T) {
 	assert.Empty(t, r.parts(s.Plan()[0]))
 	s.Workload.Arrivals.Kind = scenario.Open
 	assert.Equal(t, []result.Part{result.OfLoad, result.OfOpen}, r.parts(s.Plan()[0]))
+}
+
+// Points are compared with those that have the first sweep's first value, the others' the same.
+func TestRateCostsOfCrossedSweeps(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Sweeps = []scenario.Sweep{{Values: []string{"a", "b", "c"}}, {Values: []string{"x", "y"}}}
+	r := &runner{scenario: s}
+	for point, rate := range []float64{100, 10, 50, 2, 25, 1} {
+		r.points = append(r.points, scenario.Point{Workload: s.Workload})
+		r.result.Rounds = append(r.result.Rounds, result.Round{Point: point + 1, Metrics: map[string]float64{result.CyclesPerS: rate}})
+	}
+	costs, err := r.rateCosts()
+	require.NoError(t, err)
+	for i, want := range []float64{1, 1, 2, 5, 4, 10} {
+		assert.InDelta(t, want, costs[i+1].Median, 1e-9, "point %d", i+1)
+	}
+	r.points[3].Workload.Arrivals.Kind = scenario.Open
+	costs, err = r.rateCosts()
+	require.NoError(t, err)
+	assert.Empty(t, costs, "an offered rate is not a cost")
 }

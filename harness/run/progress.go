@@ -154,6 +154,10 @@ func (p *progress) done(r *result.Result) {
 	for i, point := range r.Points {
 		if r.Verdict != result.Incorrect {
 			p.summary(r.Scenario+": "+point.Name, point.Metrics, p.scenario.Points[i].Topology.Durability)
+			if cost, ok := point.Metrics[result.RateCost]; ok && i > 0 {
+				p.line("%s: %s: cost %.3f (%.3f to %.3f over %d turns), durability %s", r.Scenario, point.Name,
+					cost.Median, cost.Low, cost.High, cost.N, p.scenario.Points[i].Topology.Durability)
+			}
 		}
 	}
 	if r.Verdict == result.Incorrect || !p.summary(fmt.Sprintf("%s: %s", r.Scenario, r.Verdict), r.Metrics, p.durability()) {

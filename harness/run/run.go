@@ -190,15 +190,20 @@ func (r *runner) summarise() (err error) {
 	return errors.Join(errs...)
 }
 
-// rateCosts compares the points of a sweep with the first one, where all of them have a load that goes as fast as it can:
-// a rate that was offered says nothing of what it costs.
+// rateCosts compares each point of a sweep with the one that has the first sweep's first value and is otherwise the same,
+// where all of them have a load that goes as fast as it can: a rate that was offered says nothing of what it costs.
 func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	for _, p := range r.points {
 		if p.Workload.Arrivals.Kind != scenario.Closed {
 			return nil, nil
 		}
 	}
-	return result.RateCosts(r.result.Rounds, len(r.points), stat.Estimate)
+	same := len(r.points) / len(r.scenario.Sweeps[0].Values) // points of each value of the first sweep, which changes slowest
+	against := make([]int, len(r.points))
+	for i := range against {
+		against[i] = i%same + 1
+	}
+	return result.RateCosts(r.result.Rounds, against, stat.Estimate)
 }
 
 // parts are those that the rounds of a point have, and whose metrics must not be missing.

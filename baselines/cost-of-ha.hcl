@@ -1,0 +1,39 @@
+# Limits of scenarios/cost-of-ha.hcl. The costs are ratios of rounds of the same turn, so that they hold on any machine.
+
+baseline "cost-of-ha" {
+  floor "cycles_per_s" {
+    min     = 10000
+    because = "each point by itself: far below what two shared cores do"
+  }
+
+  ceiling "rate_cost" {
+    max     = 6
+    because = "twice what three nodes may cost at most: at durability sync one disk takes the fsyncs of all of them"
+  }
+
+  ceiling "rate_cost" {
+    point   = "kind=raft(3), durability=none"
+    max     = 3
+    because = "three nodes do three times the work of one on the same cores, and share what decides"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 3072
+    because = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,40 @@
+# Limits of scenarios/raft-coalescing.hcl, tripwires as those of raft-full-cycle.hcl.
+
+baseline "raft-coalescing" {
+  floor "cycles_per_s" {
+    min     = 1000
+    because = "an entry for each command is slow, which is what the comparison is for"
+  }
+
+  ceiling "raft_entries_per_cycle" {
+    point   = "coalesce=true"
+    max     = 0.5
+    because = "three commands of a cycle, each of which shares its entry with many others when hundreds are under way"
+  }
+
+  ceiling "raft_entries_per_cycle" {
+    point   = "coalesce=false"
+    max     = 4
+    because = "three commands of a cycle, each an entry of its own, and what keeps time passing"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 3072
+    because = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,44 @@
+# Limits of scenarios/raft-full-cycle-batch.hcl, tripwires for two cores that three nodes and the generator share. The entries
+# per cycle hardly depend on the machine.
+
+baseline "raft-full-cycle-batch" {
+  floor "cycles_per_s" {
+    min     = 40000
+    because = "far below what two shared cores do: trips on a break, not on a neighbour"
+  }
+
+  ceiling "raft_entries_per_cycle" {
+    max     = 0.1
+    because = "three commands carry 64 cycles, which is 0.05 entries for each if every command had an entry of its own"
+  }
+
+  ceiling "storage_sets_per_cycle" {
+    max     = 2.3
+    because = "what a leader decides is what a single process does: this does not depend on the machine"
+  }
+
+  ceiling "storage_gets_per_cycle" {
+    max     = 0.05
+    because = "a queue that is worked off as fast as it fills is served from memory: nothing is read back"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 3072
+    because = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

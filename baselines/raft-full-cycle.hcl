@@ -1,0 +1,39 @@
+# Limits of scenarios/raft-full-cycle.hcl, tripwires for two cores that three nodes and the generator share. The entries
+# per cycle hardly depend on the machine.
+
+baseline "raft-full-cycle" {
+  floor "cycles_per_s" {
+    min     = 15000
+    because = "far below what two shared cores do: trips on a break, not on a neighbour"
+  }
+
+  ceiling "raft_entries_per_cycle" {
+    max     = 0.5
+    because = "three commands of a cycle, each of which shares its entry with many others when hundreds are under way"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 2000
+    because = "4,096 tasks in flight take a quarter of a second at the floor: much more is a stall"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 3072
+    because = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,33 @@
+# Limits of scenarios/raft-rest.hcl, tripwires as those of rest.hcl.
+
+baseline "raft-rest" {
+  floor "cycles_per_s" {
+    min     = 500
+    because = "three requests for each task, two of three of which are handed on, on two shared cores"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 6000
+    because = "1,024 tasks in flight take two seconds at the floor: more than this is a stall"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 3072
+    because = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,33 @@
+# Limits of scenarios/raft-shards.hcl, which hold for each of its points: tripwires for two shared cores.
+
+baseline "raft-shards" {
+  floor "cycles_per_s" {
+    min     = 8000
+    because = "more groups cost something on few cores, but not most of the rate"
+  }
+
+  ceiling "storage_gets_per_cycle" {
+    max     = 0.05
+    because = "a queue that is worked off as fast as it fills is served from memory, on each shard"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 4096
+    because = "three nodes whose caches, windows and logs in memory are bounded: more is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

@@ -1,0 +1,42 @@
+# raft-full-cycle-batch.hcl with the disk in the path: every node fsyncs its log before it acknowledges an entry. All
+# three write to one disk here, which three hosts would not share.
+
+scenario "raft-full-cycle-sync" {
+  title = "Create, claim and complete over gRPC streams in batches of 64, three nodes that fsync before they acknowledge"
+  tags  = ["raft"]
+
+  topology "raft" {
+    nodes      = 3
+    shards     = 1
+    durability = "sync"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  # The bound on tasks in flight is explained in full-cycle-batch.hcl.
+  workload "main" {
+    driver      = "stream"
+    procs       = 1
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 64
+    in_flight   = 16384
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  rounds = 7
+
+  capture "cpu" {}
+  capture "mutex" {}
+  capture "block" {}
+
+  invariant "conserved" {}
+}

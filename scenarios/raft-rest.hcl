@@ -1,0 +1,41 @@
+# rest.hcl on three nodes. The connections are spread over all of them and any node takes any request: two of three
+# requests come to a node that does not lead, which hands them on.
+
+scenario "raft-rest" {
+  title = "Create, claim and complete with REST requests, one task each, three nodes, one shard"
+  tags  = ["raft"]
+
+  # durability is swept.
+  topology "raft" {
+    nodes      = 3
+    shards     = 1
+    durability = "none"
+    listen     = "tcp"
+    procs      = 1
+  }
+
+  # A producer makes one call for each task, a worker two, as in rest.hcl.
+  workload "main" {
+    driver      = "rest"
+    procs       = 1
+    connections = 1
+    producers   = 48
+    workers     = 96
+    batch       = 1
+    in_flight   = 1024
+    payload     = fixed(64)
+    arrivals    = closed()
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  rounds = 6
+
+  sweep "topology.durability" { values = ["none", "sync"] }
+
+  invariant "conserved" {}
+}
