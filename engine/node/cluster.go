@@ -39,6 +39,7 @@ type cluster struct {
 	opened   chan struct{}      // closed when replicas is complete, or never will be
 	calls    *grpc.Server
 	peers    directory
+	metrics  *raftMetrics
 
 	systemChanged chan struct{} // has an element when the registry is to be read again
 	ledZero       chan struct{} // has an element when this node came to lead group 0
@@ -54,7 +55,7 @@ var _ replica.Host = (*cluster)(nil)
 func (n *Node) openCluster(c Config) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &cluster{
-		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), peers: newDirectory(),
+		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), peers: newDirectory(), metrics: newRaftMetrics(),
 		systemChanged: make(chan struct{}, 1), ledZero: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
 	defer func() {
@@ -70,6 +71,7 @@ func (n *Node) openCluster(c Config) (err error) {
 	}
 	k.logs, err = logs.Open(filepath.Join(c.DataDir, raftFolder), logs.Options{
 		Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log,
+		Appended: func(d time.Duration) { k.metrics.appendSeconds.Observe(d.Seconds()) },
 	})
 	if err != nil {
 		return err

@@ -95,6 +95,9 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.metrics.watch(n)
+	if n.cluster != nil {
+		n.metrics.watchCluster(n.cluster)
+	}
 	if err := n.openAccess(c, accessStore{records}); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ func (r *Replica) Status() (Status, error) {
 	return s, nil
 }
 
+// Term returns the group's term.
+func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
+
 // Leader returns the node that leads; "" when none is known to.
 func (r *Replica) Leader() string {
 	_, leader := r.raft.LeaderWithID()
