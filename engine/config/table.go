@@ -106,6 +106,7 @@ func Table(c *Config) []*Setting {
 		{Path: "cluster.join", Group: groupCluster, value: optional(list(&cluster.Join), func() { cluster.Join = nil }), Usage: "at the first start, ask the cluster of these nodes for membership: host:port; several with commas, or the flag repeated"},
 		{Path: "cluster.secret", Group: groupCluster, value: text(&cluster.SecretFile), Usage: "file with the secret that all nodes share, at least 32 bytes; not needed with tls-client-ca"},
 		{Path: "cluster.election_timeout", Group: groupCluster, value: duration(&cluster.ElectionTimeout, node.ElectionTimeoutMin, node.ElectionTimeoutMax), Usage: "how long a node hears nothing of a leader before it stands for election; the same on all nodes"},
+		{Path: "cluster.coalesce", Group: groupCluster, value: unless(&cluster.Alone), Usage: "put all commands that wait into one entry of the log; false measures what that is worth"},
 		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&cluster.ClockSkewMax, 0, node.ClockSkewMaxMax), Usage: "how far the nodes' clocks may differ without a lease being cut short after a failover"},
 
 		{Path: "queue.lease", Group: groupQueue, value: durationMs(&n.Queue.LeaseMs, time.Millisecond, longest), Usage: "how long a lease holds"},

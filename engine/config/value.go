@@ -174,6 +174,21 @@ func boolean(at *bool) value {
 	}
 }
 
+// unless is boolean for a field that says the opposite.
+func unless(at *bool) value {
+	v := boolean(at)
+	set := v.set
+	v.get = func() string { return strconv.FormatBool(!*at) }
+	v.set = func(texts []string) error {
+		err := set(texts)
+		if err == nil {
+			*at = !*at
+		}
+		return err
+	}
+	return v
+}
+
 // within says that a value is out of its range.
 func within[T cmp.Ordered](v, least, most T, format func(T) string) error {
 	if v < least || v > most {

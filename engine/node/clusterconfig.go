@@ -35,6 +35,8 @@ type Cluster struct {
 	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
 	// DefaultElectionTimeout.
 	ElectionTimeout time.Duration
+	// Alone has each command be an entry of the log of its own, to measure what it is worth that they are not.
+	Alone bool
 	// ClockSkewMax is how far the nodes' clocks may differ without a lease being cut short, 0 to ClockSkewMaxMax.
 	ClockSkewMax time.Duration
 }

@@ -49,8 +49,6 @@ type Config struct {
 
 	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
 	Cluster Cluster
-	// Alone has each command of a shard committed alone, to measure what it is worth that they are not.
-	Alone bool
 
 	// Of a cluster's replicas, for tests; zero means the defaults.
 	trailingEntries uint64
