@@ -1,0 +1,179 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Rules say what Check can rely on.
+type Rules struct {
+	// Left are the payloads of the tasks that the server still holds.
+	Left map[string]bool
+	// SkewMs is how far the clocks of the servers and of the clients may differ.
+	SkewMs int64
+}
+
+// problemsMax bounds how many problems Check reports: after a few, more do not tell more.
+const problemsMax = 20
+
+// Check holds a history against what a queue promises, and returns a line for each promise that was broken:
+//
+//   - what was acknowledged is completed, or may be, or is left;
+//   - what was refused, or was never enqueued, comes to nobody, and no call makes two tasks;
+//   - a lease is settled once, and a task completed once; after that it comes to nobody;
+//   - a task's tokens do not repeat, and grow with its leases;
+//   - a task is leased to nobody else before its lease expires or is settled, and once it is, the earlier
+//     lease settles nothing.
+func Check(ops []Op, rules Rules) []string {
+	c := checker{rules: rules}
+	byPayload := map[string][]Op{}
+	byID := map[string][]Op{}
+	for _, o := range ops {
+		if o.Payload != "" {
+			byPayload[o.Payload] = append(byPayload[o.Payload], o)
+		}
+		if o.ID != "" && o.Kind != Read {
+			byID[o.ID] = append(byID[o.ID], o)
+		}
+	}
+	for _, payload := range sortedKeys(byPayload) {
+		c.task(payload, byPayload[payload])
+	}
+	for _, id := range sortedKeys(byID) {
+		c.leases(id, byID[id])
+	}
+	return c.problems
+}
+
+func sortedKeys(m map[string][]Op) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+type checker struct {
+	rules    Rules
+	problems []string
+}
+
+func (c *checker) report(problem string, ops ...Op) {
+	if len(c.problems) == problemsMax {
+		return
+	}
+	for _, o := range ops {
+		problem += "\n    " + o.String()
+	}
+	c.problems = append(c.problems, problem)
+}
+
+// task checks what happened to one payload.
+func (c *checker) task(payload string, ops []Op) {
+	ids := map[string]bool{}
+	acknowledged, possible, enqueued, done, came := false, false, false, false, false
+	completions := 0
+	for _, o := range ops {
+		if o.ID != "" {
+			ids[o.ID] = true
+		}
+		switch {
+		case o.Kind == Enqueue:
+			enqueued = true
+			acknowledged = acknowledged || o.Outcome == OK
+			possible = possible || o.Outcome == OK || o.Outcome == Unknown
+		case o.Kind == Claim && o.Outcome == OK:
+			came = true
+		case o.Kind == Complete && o.Outcome == OK:
+			completions++
+			done = true
+		case o.Kind == Complete && o.Outcome == Unknown:
+			done = true
+		}
+	}
+	switch {
+	case !enqueued:
+		c.report(fmt.Sprintf("%s was enqueued by nobody", payload), ops...)
+	case !possible && (came || c.rules.Left[payload]):
+		c.report(fmt.Sprintf("%s is there, and its enqueue was refused", payload), ops...)
+	case acknowledged && !done && !c.rules.Left[payload]:
+		c.report(fmt.Sprintf("%s was acknowledged and is lost", payload), ops...)
+	}
+	if len(ids) > 1 {
+		c.report(fmt.Sprintf("%s has %d ids", payload, len(ids)), ops...)
+	}
+	if completions > 1 {
+		c.report(fmt.Sprintf("%s was completed %d times", payload, completions), ops...)
+	}
+}
+
+// leases checks the leases of one task.
+func (c *checker) leases(id string, ops []Op) {
+	var claims, settles []Op
+	for _, o := range ops {
+		switch {
+		case o.Kind == Claim && o.Outcome == OK:
+			claims = append(claims, o)
+		case o.Kind != Enqueue:
+			settles = append(settles, o)
+		}
+	}
+	slices.SortStableFunc(claims, func(a, b Op) int { return cmp.Compare(a.Token, b.Token) })
+	for i := range claims {
+		if i > 0 {
+			c.pair(id, claims[i-1], claims[i], settles)
+		}
+	}
+	ended := map[uint64]Op{}
+	for _, s := range settles {
+		if s.Outcome != OK {
+			continue
+		}
+		if s.Kind.ends() {
+			if first, found := ended[s.Token]; found {
+				c.report(fmt.Sprintf("%s: one lease was settled twice", id), first, s)
+			}
+			ended[s.Token] = s
+		}
+		for _, later := range claims {
+			switch {
+			case later.Token <= s.Token:
+			case s.Kind == Complete:
+				c.report(fmt.Sprintf("%s was completed and leased again", id), s, later)
+			case s.Call > later.Return:
+				c.report(fmt.Sprintf("%s: an earlier lease was settled after it came to somebody else", id), later, s)
+			}
+		}
+	}
+}
+
+// pair checks two leases of one task, the second of which has the next token that was seen.
+func (c *checker) pair(id string, a, b Op, settles []Op) {
+	if a.Token == b.Token {
+		c.report(fmt.Sprintf("%s: the same token twice", id), a, b)
+		return
+	}
+	if b.grantedMs() < a.grantedMs()-c.rules.SkewMs {
+		c.report(fmt.Sprintf("%s: the greater token is of the earlier lease", id), a, b)
+	}
+	if b.Attempt < a.Attempt {
+		c.report(fmt.Sprintf("%s: the later lease is an earlier attempt", id), a, b)
+	}
+	expiresMs := a.ExpiresAtMs
+	for _, s := range settles {
+		if s.Token != a.Token {
+			continue
+		}
+		if s.Kind.ends() && (s.Outcome == OK || s.Outcome == Unknown) && s.CallMs <= b.grantedMs()+c.rules.SkewMs {
+			return // it ended so
+		}
+		if s.Kind == Extend && s.Outcome == OK {
+			expiresMs = max(expiresMs, s.CallMs+s.LeaseMs)
+		}
+	}
+	if b.grantedMs() < expiresMs-c.rules.SkewMs {
+		c.report(fmt.Sprintf("%s was leased again %d ms before its lease expired", id, expiresMs-b.grantedMs()), a, b)
+	}
+}
