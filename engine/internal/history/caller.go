@@ -1,0 +1,143 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// Caller is a client that makes plain calls, one after the other. It is not safe for concurrent use.
+type Caller struct {
+	Recorder *Recorder
+	API      queuepb.QueueServiceClient
+	Client   int
+	Queue    string
+	Lease    time.Duration
+	Timeout  time.Duration // of each call
+}
+
+// Enqueue enqueues one task and returns its id, "" unless it was acknowledged.
+func (c *Caller) Enqueue(ctx context.Context, payload string) (string, Outcome) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	returned := c.Recorder.Call(Op{Client: c.Client, Kind: Enqueue, Queue: c.Queue, Payload: payload})
+	out, err := c.API.Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: c.Queue, Payload: []byte(payload), MaxAttempts: maxAttempts}}})
+	outcome, id := ofStatus(err), ""
+	if outcome == OK {
+		r := out.GetResults()[0]
+		id = r.GetId()
+		outcome, err = ofResult(r.GetError())
+	}
+	returned(func(o *Op) { o.ID, o.Outcome, o.Note = id, outcome, text(err) })
+	return id, outcome
+}
+
+// Claim claims one task if one is there.
+func (c *Caller) Claim(ctx context.Context) (*queuepb.Task, Outcome) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	returned := c.Recorder.Call(Op{Client: c.Client, Kind: Claim, Queue: c.Queue, LeaseMs: c.Lease.Milliseconds()})
+	out, err := c.API.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{c.Queue}, MaxTasks: 1, LeaseMs: uint64(c.Lease.Milliseconds())})
+	outcome := ofStatus(err)
+	var t *queuepb.Task
+	if outcome == OK && len(out.GetTasks()) > 0 {
+		t = out.GetTasks()[0]
+	}
+	returned(func(o *Op) {
+		o.Outcome, o.Note = outcome, text(err)
+		if t != nil {
+			o.claimed(t)
+		}
+	})
+	return t, outcome
+}
+
+// Settle completes, fails or releases a task.
+func (c *Caller) Settle(ctx context.Context, t *queuepb.Task, kind Kind) Outcome {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	returned := c.Recorder.Call(settlement(c.Client, t, kind))
+	var results []*queuepb.SettleResult
+	var err error
+	switch kind {
+	case Complete:
+		var out *queuepb.CompleteResponse
+		out, err = c.API.Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: t.GetId(), Token: t.GetToken()}}})
+		results = out.GetResults()
+	case Fail:
+		var out *queuepb.FailResponse
+		out, err = c.API.Fail(ctx, &queuepb.FailRequest{Failures: []*queuepb.Failure{{Id: t.GetId(), Token: t.GetToken(), DelayMs: 1}}})
+		results = out.GetResults()
+	case Release:
+		var out *queuepb.ReleaseResponse
+		out, err = c.API.Release(ctx, &queuepb.ReleaseRequest{Releases: []*queuepb.Releasing{{Id: t.GetId(), Token: t.GetToken()}}})
+		results = out.GetResults()
+	case Enqueue, Claim, Extend, Read:
+		panic("history: a caller does not settle so: " + kind.String())
+	}
+	outcome := ofStatus(err)
+	if outcome == OK {
+		outcome, err = ofResult(results[0].GetError())
+	}
+	returned(func(o *Op) { o.Outcome, o.Note = outcome, text(err) })
+	return outcome
+}
+
+// Read looks a task up.
+func (c *Caller) Read(ctx context.Context, id, payload string) (queuepb.TaskState, Outcome) {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	returned := c.Recorder.Call(Op{Client: c.Client, Kind: Read, Queue: c.Queue, Payload: payload, ID: id})
+	out, err := c.API.GetTask(ctx, &queuepb.GetTaskRequest{Id: id})
+	outcome := ofStatus(err)
+	if outcome == Stale {
+		outcome = OK // that it is not there is an answer
+	}
+	state := out.GetTask().GetState()
+	returned(func(o *Op) { o.State, o.Outcome, o.Note = state, outcome, text(err) })
+	return state, outcome
+}
+
+// Mix makes calls of all kinds at random until stop is closed or ctx ends, with a pause after each, and at most calls of
+// them.
+func (c *Caller) Mix(ctx context.Context, stop <-chan struct{}, calls int, every time.Duration) {
+	type task struct{ id, payload string }
+	var leased []*queuepb.Task
+	var known []task
+	for n := range calls {
+		if closed(ctx, stop) {
+			return
+		}
+		switch pick := rand.IntN(10); {
+		case pick < 4:
+			payload := fmt.Sprintf("%d/%d", c.Client, n)
+			if id, outcome := c.Enqueue(ctx, payload); outcome == OK {
+				known = append(known, task{id, payload})
+			}
+		case pick < 7 || len(leased) == 0:
+			if t, _ := c.Claim(ctx); t != nil {
+				leased = append(leased, t)
+				known = append(known, task{t.GetId(), string(t.GetPayload())})
+			}
+		case pick < 9:
+			t := leased[0]
+			leased = leased[1:]
+			c.Settle(ctx, t, []Kind{Complete, Complete, Complete, Fail, Release}[rand.IntN(5)])
+		default:
+			t := known[rand.IntN(len(known))]
+			c.Read(ctx, t.id, t.payload)
+		}
+		pause(ctx, stop, every)
+	}
+}
+
+// ofResult says what the result of one item means.
+func ofResult(e *queuepb.ItemError) (Outcome, error) {
+	if e == nil {
+		return OK, nil
+	}
+	return ofItem(e.GetCode()), fmt.Errorf("%s: %s", e.GetCode(), e.GetMessage())
+}

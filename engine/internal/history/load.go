@@ -1,0 +1,200 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// reopenAfter is how long a driver waits before it opens another session in place of one that broke.
+const reopenAfter = 20 * time.Millisecond
+
+// Load drives a server through client sessions, and takes down what they saw. Its fields must not change once a driver
+// runs; its methods are safe for concurrent use.
+type Load struct {
+	Recorder *Recorder
+	Client   *client.Client
+	Queues   []string
+	Lease    time.Duration
+	// Every is the pause after each task of a producer; 0 means none.
+	Every time.Duration
+	// Untidy has workers fail, release, extend and forget some tasks instead of completing all.
+	Untidy bool
+
+	clients  atomic.Int64
+	sessions atomic.Int64 // that were opened
+}
+
+// maxAttempts is more than any task needs in a test: none is dead.
+const maxAttempts = 1_000
+
+// Produce enqueues tasks, one after the other, until stop is closed or ctx ends; ctx bounds each call. With keyed, each
+// task has an idempotency key.
+func (l *Load) Produce(ctx context.Context, stop <-chan struct{}, keyed bool) {
+	me := int(l.clients.Add(1))
+	n := 0
+	l.sessionsOf(ctx, stop, func() error {
+		p, err := l.Client.Producer(ctx, "")
+		if err != nil {
+			return err
+		}
+		defer closeSoon(p.Close)
+		for !closed(ctx, stop) {
+			n++
+			payload := fmt.Sprintf("%d/%d", me, n)
+			t := client.Task{Queue: l.Queues[n%len(l.Queues)], Payload: []byte(payload), MaxAttempts: maxAttempts}
+			if keyed {
+				t.Key = payload
+			}
+			returned := l.Recorder.Call(Op{Client: me, Kind: Enqueue, Queue: t.Queue, Payload: payload})
+			id, err := p.Enqueue(ctx, t)
+			returned(func(o *Op) { o.ID, o.Outcome, o.Note = id, of(err), text(err) })
+			if of(err) == Unknown {
+				return err
+			}
+			pause(ctx, stop, l.Every)
+		}
+		return nil
+	})
+}
+
+// Work claims and settles with several goroutines over one session until stop is closed or ctx ends. It goes on in another
+// session when one breaks.
+func (l *Load) Work(ctx context.Context, stop <-chan struct{}, goroutines int) {
+	me := int(l.clients.Add(1))
+	l.sessionsOf(ctx, stop, func() error {
+		w, err := l.Client.Worker(ctx, client.WorkerConfig{Queues: l.Queues, Slots: 2 * goroutines, Lease: l.Lease})
+		if err != nil {
+			return err
+		}
+		defer closeSoon(w.Close)
+		receiving, cancel := context.WithCancel(ctx)
+		defer cancel()
+		ended := make(chan error, goroutines)
+		for range goroutines {
+			go func() { ended <- l.workOn(ctx, receiving, w, me) }()
+		}
+		var first error
+		for range goroutines {
+			select {
+			case err := <-ended:
+				first = errors.Join(first, err)
+				cancel()
+			case <-stop:
+				cancel()
+				first = errors.Join(first, <-ended)
+			}
+		}
+		if closed(ctx, stop) {
+			return nil
+		}
+		return first
+	})
+}
+
+// workOn receives and settles until a session breaks or receiving ends.
+func (l *Load) workOn(ctx, receiving context.Context, w *client.Worker, me int) error {
+	for {
+		returned := l.Recorder.Call(Op{Client: me, Kind: Claim, LeaseMs: l.Lease.Milliseconds()})
+		t, err := w.Receive(receiving)
+		if err != nil {
+			return err
+		}
+		returned(func(o *Op) { o.Outcome = OK; o.claimed(t) })
+		pick := 100
+		if l.Untidy {
+			pick = rand.IntN(100)
+		}
+		switch {
+		case pick < 3: // forgotten: its lease expires
+		case pick < 7:
+			l.settle(me, t, Fail, func() error { return w.Fail(ctx, t, "on purpose", time.Millisecond) })
+		case pick < 10:
+			l.settle(me, t, Release, func() error { return w.Release(ctx, t, 0) })
+		case pick < 14:
+			l.settle(me, t, Extend, func() error { return w.Extend(ctx, t, l.Lease) })
+			fallthrough
+		default:
+			l.settle(me, t, Complete, func() error { return w.Complete(ctx, t) })
+		}
+	}
+}
+
+func (l *Load) settle(me int, t *queuepb.Task, kind Kind, call func() error) {
+	o := settlement(me, t, kind)
+	if kind == Extend {
+		o.LeaseMs = l.Lease.Milliseconds()
+	}
+	returned := l.Recorder.Call(o)
+	err := call()
+	returned(func(o *Op) { o.Outcome, o.Note = of(err), text(err) })
+}
+
+func settlement(me int, t *queuepb.Task, kind Kind) Op {
+	return Op{
+		Client: me, Kind: kind, Queue: t.GetQueue(), Payload: string(t.GetPayload()), ID: t.GetId(), Token: t.GetToken(), Attempt: t.GetAttempt(),
+	}
+}
+
+// claimed fills in what a claim got.
+func (o *Op) claimed(t *queuepb.Task) {
+	o.Queue, o.Payload, o.ID = t.GetQueue(), string(t.GetPayload()), t.GetId()
+	o.Token, o.Attempt, o.ExpiresAtMs = t.GetToken(), t.GetAttempt(), t.GetLeaseExpiresAtMs()
+}
+
+// Sessions returns how many sessions were opened: more than there are drivers where some broke.
+func (l *Load) Sessions() int64 { return l.sessions.Load() }
+
+// sessionsOf uses one session after the other until stop is closed or ctx ends.
+func (l *Load) sessionsOf(ctx context.Context, stop <-chan struct{}, use func() error) {
+	for !closed(ctx, stop) {
+		l.sessions.Add(1)
+		if use() != nil {
+			pause(ctx, stop, reopenAfter)
+		}
+	}
+}
+
+// closeSoon closes a session whose server may be gone.
+func closeSoon(closeSession func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = closeSession(ctx) // a session that broke has nothing left to say
+}
+
+func closed(ctx context.Context, stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func pause(ctx context.Context, stop <-chan struct{}, d time.Duration) {
+	if d == 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-stop:
+	case <-ctx.Done():
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -1,0 +1,61 @@
+package history
+
+import (
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// of says what a session's answer means. What is not certain is unknown.
+func of(err error) Outcome {
+	var refusal *client.Error
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, client.ErrUnknownOutcome):
+		return Unknown
+	case errors.Is(err, client.ErrStaleToken), errors.Is(err, client.ErrNotFound):
+		return Stale
+	case errors.As(err, &refusal):
+		return ofItem(refusal.Code)
+	}
+	return Unknown
+}
+
+// ofStatus says what a plain call's status means for all that was asked in it.
+func ofStatus(err error) Outcome {
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.OK:
+		return OK
+	case codes.InvalidArgument, codes.ResourceExhausted, codes.Unauthenticated, codes.PermissionDenied, codes.FailedPrecondition:
+		return Refused
+	case codes.NotFound:
+		return Stale
+	case codes.Unavailable:
+		for _, d := range s.Details() {
+			if _, ok := d.(*queuepb.NotLeader); ok {
+				return Refused
+			}
+		}
+		return Unknown // the connection broke, perhaps after the call was carried out
+	}
+	return Unknown
+}
+
+// ofItem says what the refusal of one item means.
+func ofItem(code queuepb.ErrorCode) Outcome {
+	switch code {
+	case queuepb.ErrorCode_ERROR_CODE_NOT_FOUND, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN:
+		return Stale
+	case queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
+		queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER:
+		return Refused
+	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED:
+	}
+	return Unknown
+}
