@@ -58,6 +58,7 @@ type process struct {
 	*testing.T
 	addresses
 
+	file    string // with its addresses
 	command *exec.Cmd
 	log     *syncBuffer
 	exited  chan struct{}
@@ -90,8 +91,15 @@ func start(t *testing.T, args ...string) *process {
 // startAs is start with a command of the test's own, made from the program and its arguments.
 func startAs(t *testing.T, command func(args []string) *exec.Cmd, args ...string) *process {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "addresses.json")
-	p := &process{T: t, log: &syncBuffer{}, exited: make(chan struct{})}
+	p := launch(t, filepath.Join(t.TempDir(), "addresses.json"), command, args...)
+	p.serves()
+	return p
+}
+
+// launch is startAs without the wait, and with a place for the file with its addresses.
+func launch(t *testing.T, file string, command func(args []string) *exec.Cmd, args ...string) *process {
+	t.Helper()
+	p := &process{T: t, file: file, log: &syncBuffer{}, exited: make(chan struct{})}
 	p.command = command(append([]string{binary, "serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0", "--address-file", file}, args...))
 	p.command.Stderr = p.log
 	require.NoError(t, p.command.Start())
@@ -100,21 +108,26 @@ func startAs(t *testing.T, command func(args []string) *exec.Cmd, args ...string
 		_ = p.command.Wait()
 	}()
 	t.Cleanup(func() { p.kill() })
-	require.Eventually(t, func() bool {
+	return p
+}
+
+// serves waits until the process does.
+func (p *process) serves() {
+	p.Helper()
+	require.Eventually(p, func() bool {
 		select {
 		case <-p.exited:
-			require.Fail(t, "queued ended", p.log.String())
+			require.Fail(p, "queued ended", p.log.String())
 		default:
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(p.file)
 		if errors.Is(err, os.ErrNotExist) {
 			return false
 		}
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(text, &p.addresses), "the file is written whole or not at all")
+		require.NoError(p, err)
+		require.NoError(p, json.Unmarshal(text, &p.addresses), "the file is written whole or not at all")
 		return true
 	}, patience, time.Millisecond)
-	return p
 }
 
 // kill ends the process as a crash would.

@@ -177,3 +177,14 @@ func (c *checker) pair(id string, a, b Op, settles []Op) {
 		c.report(fmt.Sprintf("%s was leased again %d ms before its lease expired", id, expiresMs-b.grantedMs()), a, b)
 	}
 }
+
+// Enqueued returns the payloads of all tasks that may be there: for Rules.Left where a history ends before the tasks do.
+func Enqueued(ops []Op) map[string]bool {
+	out := map[string]bool{}
+	for _, o := range ops {
+		if o.Kind == Enqueue && (o.Outcome == OK || o.Outcome == Unknown) {
+			out[o.Payload] = true
+		}
+	}
+	return out
+}

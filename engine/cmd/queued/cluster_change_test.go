@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/history"
+)
+
+// ask calls an admin call of one server, whichever that is, until it is carried out.
+func (c *cluster) ask(what string, call func(context.Context, adminpb.AdminServiceClient) error) {
+	c.Helper()
+	var err error
+	require.Eventually(c, func() bool {
+		for _, id := range c.up() {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			err = call(ctx, c.adminOf(id))
+			cancel()
+			if err == nil {
+				return true
+			}
+		}
+		return false
+	}, patience, 50*time.Millisecond, what)
+	require.NoError(c, err, what)
+}
+
+// snapshot has each server that runs put its copies on disk and cut its log.
+func (c *cluster) snapshot() {
+	c.Helper()
+	for _, id := range c.up() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		_, err := c.adminOf(id).TakeSnapshot(ctx, &adminpb.TakeSnapshotRequest{})
+		cancel()
+		require.NoError(c, err, "snapshot of %s", id)
+	}
+}
+
+// transfer has a server lead.
+func (c *cluster) transfer(to string) {
+	c.Helper()
+	require.Eventually(c, func() bool {
+		if routes := c.routes(to); len(routes) > 0 && routes[0].GetHere() {
+			return true
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		shard := uint32(0)
+		_, err := c.adminOf(to).TransferLeadership(ctx, &adminpb.TransferLeadershipRequest{Shard: &shard, Node: to})
+		if err != nil {
+			c.Logf("transfer to %s: %v", to, err)
+		}
+		return false
+	}, patience, 50*time.Millisecond, "%s does not come to lead", to)
+}
+
+// status is what one server says of the cluster.
+func (c *cluster) status(of string) *adminpb.GetClusterResponse {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	out, err := c.adminOf(of).GetCluster(ctx, &adminpb.GetClusterRequest{})
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// caughtUp waits until a server has applied what was committed when the wait began.
+func (c *cluster) caughtUp(id string) {
+	c.Helper()
+	var committed, applied uint64
+	require.Eventually(c, func() bool {
+		groups := c.status(c.leader()).GetGroups()
+		if len(groups) == 0 {
+			return false
+		}
+		if committed == 0 {
+			committed = groups[0].GetCommitIndex()
+		}
+		for _, replica := range groups[0].GetReplicas() {
+			if replica.GetNode() == id {
+				applied = replica.GetAppliedIndex()
+			}
+		}
+		return committed > 0 && applied >= committed
+	}, patience, 20*time.Millisecond, "%s does not catch up", id)
+	c.Logf("%s applied %d, of %d", id, applied, committed)
+}
+
+// TestARollingRestartFailsNoCall stops and starts one node after the other, the leader as well.
+func TestARollingRestartFailsNoCall(t *testing.T) {
+	c := newCluster(t, "--durability", "none")
+	l := c.load()
+	for _, id := range clusterNodes {
+		l.goOn(100)
+		c.stop(id)
+		l.goOn(100)
+		c.start(id)
+		c.caughtUp(id)
+	}
+	l.goOn(100)
+	for _, o := range l.end() {
+		assert.Equal(t, history.OK, o.Outcome, "%s", o)
+	}
+	assert.EqualValues(t, 6, l.Sessions(), "no session of a client broke")
+}
+
+// TestMembersComeAndGoUnderLoad adds a fourth node, removes one of the first, and kills leaders in between.
+func TestMembersComeAndGoUnderLoad(t *testing.T) {
+	c := newCluster(t, "--durability", "none")
+	l := c.load()
+	l.goOn(100)
+	leader := c.leader()
+	c.add("n4", "--cluster-join", c.address("any", c.others(leader)[0]))
+	c.start("n4")
+	c.caughtUp("n4")
+	l.goOn(100)
+	removed := c.leader()
+	c.ask("remove the leader", func(ctx context.Context, admin adminpb.AdminServiceClient) error {
+		_, err := admin.RemoveMember(ctx, &adminpb.RemoveMemberRequest{Node: removed})
+		return err
+	})
+	c.leader(c.others(removed)...)
+	l.goOn(100)
+	c.kill(removed)
+	l.goOn(100)
+	// Three are left, and one of them may be lost.
+	killed := c.leader()
+	c.kill(killed)
+	c.leader()
+	l.goOn(100)
+	c.start(killed)
+	l.goOn(100)
+	l.end()
+	status := c.status(c.leader())
+	var members []string
+	for _, m := range status.GetMembers() {
+		members = append(members, m.GetNode())
+	}
+	assert.Len(t, members, 3)
+	assert.NotContains(t, members, removed)
+	assert.Contains(t, members, "n4")
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// leaderKills is how often a leader is killed: PRONY_LEADER_KILLS, or a few times.
+func leaderKills(t *testing.T) int {
+	t.Helper()
+	if text := os.Getenv("PRONY_LEADER_KILLS"); text != "" {
+		n, err := strconv.Atoi(text)
+		require.NoError(t, err)
+		return n
+	}
+	return 5
+}
+
+// aMoment waits for a short random time: when a fault comes is the point of these tests.
+func aMoment() { <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond) }
+
+// TestKilledLeadersLoseNothing kills one leader after the other under load. The killed one comes back each time: what it
+// had and the others had not must not matter.
+func TestKilledLeadersLoseNothing(t *testing.T) {
+	c := newCluster(t, "--durability", "none")
+	l := c.load()
+	for range leaderKills(t) {
+		l.goOn(100)
+		aMoment()
+		killed := c.leader()
+		c.kill(killed)
+		c.leader()
+		l.goOn(100)
+		c.start(killed)
+	}
+	l.goOn(100)
+	l.end()
+}
+
+// TestAllNodesKilledAtOnceLoseNothing does so under sync, which promises that.
+func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
+	c := newCluster(t, "--durability", "sync")
+	l := c.load()
+	for range 3 {
+		l.goOn(50)
+		aMoment()
+		c.kill(clusterNodes...)
+		c.start(clusterNodes...)
+	}
+	l.goOn(50)
+	l.end()
+}
+
+// TestANodeKilledAgainAndAgainCatchesUp kills a follower while it catches up, also while it takes a snapshot over, and then
+// has it lead.
+func TestANodeKilledAgainAndAgainCatchesUp(t *testing.T) {
+	c := newCluster(t, "--durability", "none")
+	l := c.load()
+	victim := c.follower()
+	for range 5 {
+		c.kill(victim)
+		l.goOn(200)
+		c.snapshot()
+		c.start(victim)
+		aMoment()
+	}
+	c.caughtUp(victim)
+	c.transfer(victim)
+	l.goOn(100)
+	l.end()
+}
+
+// TestAWipedNodeComesBack takes everything from a node.
+func TestAWipedNodeComesBack(t *testing.T) {
+	c := newCluster(t, "--durability", "sync")
+	l := c.load()
+	l.goOn(100)
+	wiped := c.follower()
+	c.kill(wiped)
+	c.wipe(wiped)
+	l.goOn(100)
+	c.snapshot()
+	c.start(wiped)
+	c.caughtUp(wiped)
+	// All that it has came from the others. It leads, and another one is lost.
+	c.transfer(wiped)
+	l.goOn(100)
+	c.kill(c.others(wiped)[0])
+	l.goOn(100)
+	l.end()
+}
+
+// TestWhatWasPendingComesAfterAFailover has tasks of every state wait for a new leader.
+func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	c := newCluster(t, "--durability", "none")
+	r := history.NewRecorder()
+	leader := c.leader()
+	old := c.caller(r, 1, leader, "q")
+	old.Lease = 20 * time.Second
+	const tasks = 200
+	for i := range tasks {
+		_, outcome := old.Enqueue(ctx, fmt.Sprint(i))
+		require.Equal(t, history.OK, outcome)
+	}
+	claim := func(from *history.Caller, after string) *queuepb.Task {
+		t.Helper()
+		task, outcome := from.Claim(ctx)
+		require.Equal(t, history.OK, outcome, after)
+		require.NotNil(t, task, after)
+		return task
+	}
+	held, completed, failed, released, short := claim(old, ""), claim(old, ""), claim(old, ""), claim(old, ""), (*queuepb.Task)(nil)
+	old.Lease = time.Second
+	short = claim(old, "")
+	require.Equal(t, history.OK, old.Settle(ctx, completed, history.Complete))
+	require.Equal(t, history.OK, old.Settle(ctx, failed, history.Fail))
+	require.Equal(t, history.OK, old.Settle(ctx, released, history.Release))
+	c.kill(leader)
+
+	now := c.caller(r, 2, c.leader(), "q")
+	now.Lease = time.Minute
+	// All but the leased and the completed ones are there, and nothing else, until the short lease has ended.
+	for got := 0; got < tasks-2; {
+		task, outcome := now.Claim(ctx)
+		require.Equal(t, history.OK, outcome)
+		if task == nil {
+			continue
+		}
+		got++
+		assert.NotEqual(t, held.GetId(), task.GetId(), "a lease that the old leader granted holds at the new one")
+		if task.GetId() == short.GetId() {
+			assert.Greater(t, task.GetToken(), short.GetToken())
+			assert.Equal(t, history.Stale, now.Settle(ctx, short, history.Complete), "the old lease is over")
+		}
+		require.Equal(t, history.OK, now.Settle(ctx, task, history.Complete))
+	}
+	state, outcome := now.Read(ctx, held.GetId(), string(held.GetPayload()))
+	require.Equal(t, history.OK, outcome)
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, state)
+	task, outcome := now.Claim(ctx)
+	require.Equal(t, history.OK, outcome)
+	assert.Nil(t, task)
+	assert.Equal(t, history.OK, now.Settle(ctx, held, history.Complete), "it is settled at the new leader")
+	assert.Empty(t, history.Check(r.Ops(), history.Rules{SkewMs: slackMs}))
+}
+
+// TestAPausedLeaderIsFenced stops a leader for longer than its leases, and lets it go on with what it believes.
+func TestAPausedLeaderIsFenced(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	c := newCluster(t, "--durability", "none")
+	l := c.load()
+	l.goOn(50)
+	paused := c.leader()
+	r := history.NewRecorder()
+	late := c.caller(r, 1, paused, "fenced")
+	late.Lease, late.Timeout = time.Second, patience
+	_, outcome := late.Enqueue(ctx, "task")
+	require.Equal(t, history.OK, outcome)
+	leased, outcome := late.Claim(ctx)
+	require.Equal(t, history.OK, outcome)
+	require.NotNil(t, leased)
+
+	c.signal(paused, syscall.SIGSTOP)
+	next := c.caller(r, 2, c.leader(c.others(paused)...), "fenced")
+	var again *queuepb.Task
+	require.Eventually(t, func() bool {
+		again, _ = next.Claim(ctx)
+		return again != nil
+	}, patience, 20*time.Millisecond, "the lease does not end")
+	l.goOn(50)
+	// What was sent to it while it was stopped is the first that it sees.
+	settled := make(chan history.Outcome, 1)
+	go func() { settled <- late.Settle(ctx, leased, history.Complete) }()
+	type read struct {
+		state   queuepb.TaskState
+		outcome history.Outcome
+	}
+	reads := make(chan read, 1)
+	reader := c.caller(r, 3, paused, "fenced")
+	reader.Timeout = patience
+	go func() {
+		state, outcome := reader.Read(ctx, leased.GetId(), "task")
+		reads <- read{state, outcome}
+	}()
+	require.Equal(t, history.OK, next.Settle(ctx, again, history.Complete))
+	c.signal(paused, syscall.SIGCONT)
+	assert.NotEqual(t, history.OK, <-settled, "a lease that is over settles nothing")
+	if got := <-reads; got.outcome == history.OK {
+		// It was called before the completion: it may see the second lease, but not the first one's end.
+		assert.NotEqual(t, queuepb.TaskState_TASK_STATE_READY, got.state)
+	}
+	assert.Equal(t, history.Stale, late.Settle(ctx, leased, history.Complete), "later neither")
+	state, outcome := late.Read(ctx, leased.GetId(), "task")
+	require.Equal(t, history.OK, outcome)
+	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "what is completed is gone, whomever one asks")
+	assert.Empty(t, history.Check(r.Ops(), history.Rules{SkewMs: slackMs}))
+	l.goOn(50)
+	l.end()
+}

@@ -1,0 +1,373 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// cluster is three servers, each a process with a folder of its own. Each reaches each other over a link that the test
+// can hold, and clients reach each over a link as well, whose address stays when the server starts again.
+type cluster struct {
+	*testing.T
+
+	net    *links.Net
+	secret string
+	args   []string
+	nodes  map[string]*server
+	conns  []*grpc.ClientConn
+}
+
+// server is one of the servers.
+type server struct {
+	id, data string
+	*process // nil while it is down
+
+	args []string // further ones
+
+	api   queuepb.QueueServiceClient // over the clients' link to this server alone
+	admin *grpc.ClientConn           // to this process; nil before its first use
+}
+
+var clusterNodes = []string{"n1", "n2", "n3"}
+
+// slackMs is how far the clocks of processes on one host may seem to differ.
+const slackMs = 20
+
+// newCluster starts three servers, and waits until one leads.
+func newCluster(t *testing.T, args ...string) *cluster {
+	t.Helper()
+	c := &cluster{T: t, net: links.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
+	c.secret = filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(c.secret, []byte(strings.Repeat("a secret of these tests ", 3)), 0o600))
+	t.Cleanup(func() {
+		if t.Failed() {
+			for _, id := range c.known() {
+				if m := c.nodes[id]; m.process != nil {
+					t.Logf("the log of %s:\n%s", id, lastLines(m.log.String(), 60))
+				}
+			}
+		}
+		c.down()
+		for _, conn := range c.conns {
+			assert.NoError(t, conn.Close())
+		}
+		c.net.Close()
+	})
+	for _, id := range clusterNodes {
+		c.add(id)
+	}
+	c.start(clusterNodes...)
+	c.leader()
+	return c
+}
+
+// add makes a server known that is not started.
+func (c *cluster) add(id string, args ...string) {
+	c.Helper()
+	m := &server{id: id, data: filepath.Join(c.TempDir(), id), args: args}
+	conn, err := grpc.NewClient("passthrough:///"+c.address("client", "api."+id), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second}))
+	require.NoError(c, err)
+	c.conns = append(c.conns, conn)
+	m.api = queuepb.NewQueueServiceClient(conn)
+	c.nodes[id] = m
+}
+
+func (c *cluster) address(from, to string) string {
+	c.Helper()
+	address, err := c.net.Address(from, to)
+	require.NoError(c, err)
+	return address
+}
+
+func (c *cluster) known() []string { return slices.Sorted(maps.Keys(c.nodes)) }
+
+// up returns the servers that run.
+func (c *cluster) up() (ids []string) {
+	for _, id := range c.known() {
+		if c.nodes[id].process != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// others returns the servers that run, but one.
+func (c *cluster) others(than string) []string {
+	return slices.DeleteFunc(c.up(), func(id string) bool { return id == than })
+}
+
+// start starts servers that are down, all at once.
+func (c *cluster) start(ids ...string) {
+	c.Helper()
+	for _, id := range ids {
+		m := c.nodes[id]
+		peers := make([]string, 0, len(clusterNodes))
+		for _, other := range clusterNodes {
+			from := id
+			if other == id {
+				from = "any"
+			}
+			peers = append(peers, other+"="+c.address(from, other))
+		}
+		args := slices.Concat([]string{
+			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-advertise", c.address("any", id),
+			"--cluster-peers", strings.Join(peers, ","), "--cluster-secret", c.secret,
+		}, c.args, m.args)
+		m.process = launch(c.T, filepath.Join(c.TempDir(), "addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
+	}
+	for _, id := range ids {
+		m := c.nodes[id]
+		m.serves()
+		var at struct{ Cluster string }
+		text, err := os.ReadFile(m.file)
+		require.NoError(c, err)
+		require.NoError(c, json.Unmarshal(text, &at))
+		require.NotEmpty(c, at.Cluster, "%s", text)
+		c.net.At(id, at.Cluster)
+		c.net.At("api."+id, m.Listen[0])
+	}
+}
+
+// gone notes that a server's process has ended.
+func (c *cluster) gone(id string) {
+	m := c.nodes[id]
+	m.process = nil
+	if m.admin != nil {
+		assert.NoError(c, m.admin.Close())
+		m.admin = nil
+	}
+	c.net.At(id, "")
+	c.net.At("api."+id, "")
+}
+
+// kill ends servers as a crash would, all at once.
+func (c *cluster) kill(ids ...string) {
+	c.Helper()
+	for _, id := range ids {
+		require.NoError(c, c.nodes[id].command.Process.Kill())
+	}
+	for _, id := range ids {
+		<-c.nodes[id].exited
+		c.gone(id)
+	}
+}
+
+// stop asks a server to stop in order, and waits until it has.
+func (c *cluster) stop(id string) {
+	c.Helper()
+	m := c.nodes[id]
+	code := m.terminate(syscall.SIGTERM)
+	require.Zero(c, code, lastLines(m.log.String(), 60))
+	c.gone(id)
+}
+
+// down kills what still runs.
+func (c *cluster) down() {
+	c.net.Heal()
+	for _, id := range c.up() {
+		_ = c.nodes[id].command.Process.Signal(syscall.SIGCONT)
+		c.nodes[id].process.kill()
+		c.gone(id)
+	}
+}
+
+// signal sends a server a signal.
+func (c *cluster) signal(id string, s syscall.Signal) {
+	c.Helper()
+	require.NoError(c, c.nodes[id].command.Process.Signal(s))
+}
+
+// wipe removes the folder of a server that is down.
+func (c *cluster) wipe(id string) {
+	c.Helper()
+	require.Nil(c, c.nodes[id].process)
+	require.NoError(c, os.RemoveAll(c.nodes[id].data))
+}
+
+// routes asks one server who leads each shard; nil when it does not answer.
+func (c *cluster) routes(id string) []*queuepb.Route {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	out, err := c.nodes[id].api.GetRoutes(ctx, &queuepb.GetRoutesRequest{})
+	if err != nil {
+		return nil
+	}
+	return out.GetRoutes()
+}
+
+// leader waits until one of some servers, or of all that run, leads shard 0, and returns its id.
+func (c *cluster) leader(of ...string) (leads string) {
+	c.Helper()
+	if len(of) == 0 {
+		of = c.up()
+	}
+	require.Eventually(c, func() bool {
+		for _, id := range of {
+			if routes := c.routes(id); len(routes) > 0 && routes[0].GetHere() {
+				leads = id
+				return true
+			}
+		}
+		return false
+	}, patience, 5*time.Millisecond, "none of %v leads", of)
+	return leads
+}
+
+// follower returns a server that does not lead.
+func (c *cluster) follower() string {
+	c.Helper()
+	return c.others(c.leader())[0]
+}
+
+// adminOf calls one server's admin service.
+func (c *cluster) adminOf(id string) adminpb.AdminServiceClient {
+	c.Helper()
+	m := c.nodes[id]
+	if m.admin == nil {
+		conn, err := grpc.NewClient("passthrough:///"+m.Admin, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(c, err)
+		m.admin = conn
+	}
+	return adminpb.NewAdminServiceClient(m.admin)
+}
+
+// stored asks a server how many tasks the cluster holds; -1 when it does not answer.
+func (c *cluster) stored(id string) int {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	out, err := c.adminOf(id).ListQueues(ctx, &adminpb.ListQueuesRequest{})
+	if err != nil {
+		return -1
+	}
+	n := uint64(0)
+	for _, q := range out.GetQueues() {
+		n += q.GetReady() + q.GetDelayed() + q.GetLeased() + q.GetDead()
+	}
+	return int(n)
+}
+
+// dial returns a client that knows all servers.
+func (c *cluster) dial() *client.Client {
+	c.Helper()
+	addresses := make([]string, 0, len(clusterNodes))
+	for _, id := range clusterNodes {
+		addresses = append(addresses, c.address("client", "api."+id))
+	}
+	out, err := client.Dial(strings.Join(addresses, ","))
+	require.NoError(c, err)
+	c.Cleanup(func() { assert.NoError(c, out.Close()) })
+	return out
+}
+
+// caller is a client of one server alone.
+func (c *cluster) caller(r *history.Recorder, number int, node, queue string) *history.Caller {
+	return &history.Caller{Recorder: r, API: c.nodes[node].api, Client: number, Queue: queue, Lease: clusterLease, Timeout: 5 * time.Second}
+}
+
+// clusterLease is short: what was leased by whoever is gone must come back within the test.
+const clusterLease = 2 * time.Second
+
+// load is clients at work.
+type load struct {
+	*history.Load
+	c       *cluster
+	stop    chan struct{}
+	running sync.WaitGroup
+	cancel  context.CancelFunc
+}
+
+// load starts producers, half of which give each task a key, and workers.
+func (c *cluster) load() *load {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	l := &load{c: c, stop: make(chan struct{}), cancel: cancel, Load: &history.Load{
+		Recorder: history.NewRecorder(), Client: c.dial(), Queues: []string{"a", "b"}, Lease: clusterLease, Every: 2 * time.Millisecond, Untidy: true,
+	}}
+	for i := range 4 {
+		l.running.Go(func() { l.Produce(ctx, l.stop, i%2 == 0) })
+	}
+	for range 2 {
+		l.running.Go(func() { l.Work(ctx, l.stop, 4) })
+	}
+	c.Cleanup(func() {
+		cancel()
+		l.running.Wait()
+	})
+	return l
+}
+
+// goOn waits until so many more tasks are completed.
+func (l *load) goOn(more int) {
+	l.c.Helper()
+	before := l.Recorder.Count(history.Complete, history.OK)
+	require.Eventually(l.c, func() bool { return l.Recorder.Count(history.Complete, history.OK) >= before+more }, patience, 5*time.Millisecond,
+		"%d were completed before, and not %d more", before, more)
+}
+
+// end stops the clients, completes what is left, and holds what they saw against what is promised.
+func (l *load) end() []history.Op {
+	l.c.Helper()
+	close(l.stop)
+	l.running.Wait()
+	leader := l.c.leader()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	rest := &history.Load{Recorder: l.Recorder, Client: l.Client, Queues: l.Queues, Lease: clusterLease}
+	done := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { rest.Work(ctx, done, 16) })
+	left := 0
+	ok := assert.Eventually(l.c, func() bool {
+		left = l.c.stored(leader)
+		return left == 0
+	}, 2*patience, 20*time.Millisecond, "what is left is not delivered")
+	close(done)
+	running.Wait()
+	if !ok {
+		l.c.Logf("%d tasks are left", left)
+	}
+	ops := l.Recorder.Ops()
+	for _, problem := range history.Check(ops, history.Rules{SkewMs: slackMs}) {
+		l.c.Error(problem)
+	}
+	l.c.Log(counts(ops))
+	return ops
+}
+
+// counts says how many operations had which outcome.
+func counts(ops []history.Op) string {
+	n := map[string]int{}
+	for _, o := range ops {
+		n[fmt.Sprintf("%s %s", o.Kind, o.Outcome)]++
+	}
+	return fmt.Sprint(n)
+}
+
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

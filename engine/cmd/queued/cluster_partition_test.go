@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/history"
+)
+
+// TestAPartitionedLeaderAcknowledgesNothingThatIsLost cuts the leader off, with clients on both sides.
+func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
+	for name, cut := range map[string]func(c *cluster, leader string){
+		"both ways": func(c *cluster, leader string) { c.net.Isolate(leader, c.up()...) },
+		"what it sends": func(c *cluster, leader string) {
+			for _, other := range c.others(leader) {
+				c.net.Hold(leader, other)
+			}
+		},
+		"what it is sent": func(c *cluster, leader string) {
+			for _, other := range c.others(leader) {
+				c.net.Hold(other, leader)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, "--durability", "none")
+			l := c.load()
+			l.goOn(50)
+			leader := c.leader()
+			stop := make(chan struct{})
+			var sides sync.WaitGroup
+			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+			defer cancel()
+			for i, id := range clusterNodes { // they stay on their node's side
+				caller := c.caller(l.Recorder, 100+i, id, "a")
+				caller.Timeout = time.Second
+				sides.Go(func() { caller.Mix(ctx, stop, 10_000, 5*time.Millisecond) })
+			}
+			defer sides.Wait()
+			cut(c, leader)
+			next := c.leader(c.others(leader)...)
+			require.NotEqual(t, leader, next)
+			l.goOn(100)
+			c.net.Heal()
+			l.goOn(100)
+			close(stop)
+			sides.Wait()
+			l.end()
+		})
+	}
+}
+
+// TestAFollowerThatIsCutOffDisturbsNobody cuts a follower off, and lets it come back: the leader stays.
+func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
+	c := newCluster(t, "--durability", "none")
+	l := c.load()
+	l.goOn(50)
+	leader := c.leader()
+	follower := c.others(leader)[0]
+	for _, cut := range []func(){
+		func() { c.net.Isolate(follower, c.up()...) },
+		func() { c.net.Hold(follower, leader) },
+		func() { c.net.Hold(leader, follower) },
+	} {
+		cut()
+		l.goOn(300)
+		<-time.After(2 * time.Second) // several of its elections
+		c.net.Heal()
+		c.caughtUp(follower)
+	}
+	l.end()
+	assert.Equal(t, leader, c.leader(), "the lead was disturbed")
+}
+
+// TestShortHistoriesAreLinearizable has clients of single nodes call at random while the leader is cut off, stopped or
+// killed, and asks whether what they saw of each queue can have happened one after the other.
+func TestShortHistoriesAreLinearizable(t *testing.T) {
+	const queues, callsMax = 4, 60
+	faults := []struct {
+		name string
+		of   func(c *cluster, leader string) (end func())
+	}{
+		{"cut off", func(c *cluster, leader string) func() {
+			c.net.Isolate(leader, c.up()...)
+			return c.net.Heal
+		}},
+		{"stopped", func(c *cluster, leader string) func() {
+			c.signal(leader, syscall.SIGSTOP)
+			return func() { c.signal(leader, syscall.SIGCONT) }
+		}},
+		{"killed", func(c *cluster, leader string) func() {
+			c.kill(leader)
+			return func() { c.start(leader) }
+		}},
+	}
+	c := newCluster(t, "--durability", "none")
+	for i, fault := range faults {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+		r := history.NewRecorder()
+		stop := make(chan struct{})
+		var calling sync.WaitGroup
+		leader := c.leader()
+		for q := range queues {
+			for k, id := range clusterNodes {
+				caller := c.caller(r, 10*(q+1)+k, id, fmt.Sprintf("%d.%d", i, q))
+				caller.Timeout, caller.Lease = time.Second, 500*time.Millisecond
+				calling.Go(func() { caller.Mix(ctx, stop, callsMax, 20*time.Millisecond) })
+			}
+		}
+		aMoment()
+		end := fault.of(c, leader)
+		c.leader(c.others(leader)...)
+		end()
+		calling.Wait()
+		close(stop)
+		cancel()
+		ops := r.Ops()
+		for _, problem := range history.Check(ops, history.Rules{SkewMs: slackMs, Left: history.Enqueued(ops)}) {
+			t.Error(problem)
+		}
+		byQueue := map[string][]history.Op{}
+		for _, o := range ops {
+			byQueue[o.Queue] = append(byQueue[o.Queue], o)
+		}
+		require.Len(t, byQueue, queues)
+		for queue, ops := range byQueue {
+			verdict := history.CheckQueue(ops, slackMs, 10*time.Second)
+			t.Logf("the leader is %s, queue %s: %s: %s", fault.name, queue, verdict, counts(ops))
+			if verdict == history.NotLinearizable {
+				for _, o := range ops {
+					t.Log(o)
+				}
+				t.Errorf("queue %s is not linearizable when the leader is %s", queue, fault.name)
+			}
+		}
+	}
+}
