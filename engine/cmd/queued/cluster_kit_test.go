@@ -33,6 +33,7 @@ type cluster struct {
 	*testing.T
 
 	net    *links.Net
+	dir    string // of all that the servers keep
 	secret string
 	args   []string
 	nodes  map[string]*server
@@ -58,8 +59,8 @@ const slackMs = 20
 // newCluster starts three servers, and waits until one leads.
 func newCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
-	c := &cluster{T: t, net: links.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
-	c.secret = filepath.Join(t.TempDir(), "secret")
+	c := &cluster{T: t, dir: t.TempDir(), net: links.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
+	c.secret = filepath.Join(c.dir, "secret")
 	require.NoError(t, os.WriteFile(c.secret, []byte(strings.Repeat("a secret of these tests ", 3)), 0o600))
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -86,7 +87,7 @@ func newCluster(t *testing.T, args ...string) *cluster {
 // add makes a server known that is not started.
 func (c *cluster) add(id string, args ...string) {
 	c.Helper()
-	m := &server{id: id, data: filepath.Join(c.TempDir(), id), args: args}
+	m := &server{id: id, data: filepath.Join(c.dir, id), args: args}
 	conn, err := grpc.NewClient("passthrough:///"+c.address("client", "api."+id), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second}))
 	require.NoError(c, err)
@@ -136,7 +137,7 @@ func (c *cluster) start(ids ...string) {
 			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-advertise", c.address("any", id),
 			"--cluster-peers", strings.Join(peers, ","), "--cluster-secret", c.secret,
 		}, c.args, m.args)
-		m.process = launch(c.T, filepath.Join(c.TempDir(), "addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
+		m.process = launch(c.T, filepath.Join(c.dir, id+".addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
 	}
 	for _, id := range ids {
 		m := c.nodes[id]
