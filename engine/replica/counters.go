@@ -38,5 +38,5 @@ func (r *Replica) Counters() Counters {
 	}
 }
 
-// OnCommit has a function told how long each proposal took until it was applied, by the shard's releasing goroutine.
+// OnCommit has a function told how long each proposal took until it was applied, by one goroutine at a time.
 func (r *Replica) OnCommit(f func(time.Duration)) { r.count.onCommit.Store(&f) }

@@ -24,7 +24,7 @@ func (r *Replica) lead() {
 			r.lose()
 			return
 		case leads := <-changed:
-			if leads && r.leading.Load() && current.Term == r.raft.CurrentTerm() {
+			if leads && r.leads != nil && current.Term == r.raft.CurrentTerm() {
 				continue
 			}
 		case <-r.again:
@@ -46,32 +46,40 @@ func (r *Replica) lead() {
 
 // begin begins a lead, and returns false if that was not possible now.
 func (r *Replica) begin() (storage.Lead, bool) {
-	lead := storage.Lead{Term: r.raft.CurrentTerm(), ID: rand.Uint64()}
-	l := &leadLog{replica: r, lead: lead}
-	if err := l.Propose(lead.Begin()).Wait(); err != nil {
-		r.o.Log.Debug("the lead could not begin", "term", lead.Term, "error", err)
-		return lead, false
+	l := newLeadLog(r, storage.Lead{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
+	if err := l.Propose(l.lead.Begin()).Wait(); err != nil {
+		r.o.Log.Debug("the lead could not begin", "term", l.lead.Term, "error", err)
+		close(l.over)
+		return l.lead, false
 	}
 	r.count.leads.Add(1)
-	r.leading.Store(true)
-	err := r.o.Host.Lead(r.o.Shard, r.store.Load(), l, lead)
+	r.leads = l
+	err := r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.lead)
 	switch {
 	case err == nil:
-		r.o.Log.Info("leading", "term", lead.Term)
-		return lead, true
+		r.o.Log.Info("leading", "term", l.lead.Term)
+		return l.lead, true
 	case errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) || errors.Is(err, shard.ErrClosed):
 		r.lose()
 	default:
 		r.o.Host.Failed(r.o.Shard, err)
 	}
-	return lead, false
+	return l.lead, false
 }
 
+// lose ends the lead. What is under way is answered first, as long as Raft does: one that is taking a store over answers
+// nothing before that is in place, for which the shard must be gone.
 func (r *Replica) lose() {
-	if r.leading.Swap(false) {
-		r.o.Host.Lose(r.o.Shard)
-		r.o.Log.Info("not leading any more")
+	l := r.leads
+	if l == nil {
+		return
 	}
+	r.leads = nil
+	giveUp := time.AfterFunc(2*r.o.ElectionTimeout, func() { close(l.given) })
+	r.o.Host.Lose(r.o.Shard)
+	giveUp.Stop()
+	close(l.over)
+	r.o.Log.Info("not leading any more")
 }
 
 // Again has the lead begin anew, if this node still leads: the shard could not go on in the one that is.
@@ -81,26 +89,62 @@ func (r *Replica) Again() { signal(r.again) }
 type leadLog struct {
 	replica *Replica
 	lead    storage.Lead
+	asked   chan *proposal // waits for Raft's answers, which come in this order
+	over    chan struct{}  // closed when nothing is asked any more
+	given   chan struct{}  // closed when nobody waits for answers any more
 }
 
-// proposeMax is how long a proposal waits for room in Raft's queue.
-const proposeMax = 10 * time.Second
+const (
+	// proposeMax is how long a proposal waits for room in Raft's queue.
+	proposeMax = 10 * time.Second
+	// proposalsMax is how many proposals are under way at once before another one waits.
+	proposalsMax = 256
+)
+
+func newLeadLog(r *Replica, lead storage.Lead) *leadLog {
+	l := &leadLog{replica: r, lead: lead, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), given: make(chan struct{})}
+	go l.settle()
+	return l
+}
+
+// settle waits for Raft's answers. It is a goroutine of its own, since Raft's futures can't be waited for with anything else.
+func (l *leadLog) settle() {
+	for {
+		select {
+		case p := <-l.asked:
+			p.settle()
+		case <-l.over:
+			for len(l.asked) > 0 {
+				(<-l.asked).settle()
+			}
+			return
+		}
+	}
+}
+
+func (l *leadLog) ask(p *proposal) storage.Proposal {
+	p.shard, p.answered, p.given = l.replica.o.Shard, make(chan struct{}), l.given
+	select {
+	case l.asked <- p:
+	case <-l.given:
+	}
+	return p
+}
 
 // Propose implements storage.Log.
 func (l *leadLog) Propose(entry []byte) storage.Proposal {
 	r := l.replica
 	r.count.proposed.Add(1)
-	p := &proposal{shard: r.o.Shard, future: r.raft.Apply(entry, proposeMax)}
-	p.observe, p.at = r.count.commit, time.Now()
-	return p
+	at := time.Now()
+	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), observe: r.count.commit, at: at})
 }
 
 // Verify implements storage.Log.
 func (l *leadLog) Verify() storage.Proposal {
-	return &proposal{shard: l.replica.o.Shard, future: l.replica.raft.VerifyLeader(), check: func() error {
+	return l.ask(&proposal{future: l.replica.raft.VerifyLeader(), check: func() error {
 		if l.replica.raft.CurrentTerm() != l.lead.Term { // it leads again, and not with this state
 			return raft.ErrNotLeader
 		}
 		return nil
-	}}
+	}})
 }

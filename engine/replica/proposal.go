@@ -3,8 +3,6 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -21,25 +19,46 @@ type proposal struct {
 	observe func(time.Duration) // how long it took; may be nil
 	at      time.Time
 
-	once sync.Once
-	err  error
-	done atomic.Bool
+	answered chan struct{} // closed once err is set
+	err      error
+	given    <-chan struct{} // closed when nobody waits for answers any more
 }
 
 // Wait implements storage.Proposal.
 func (p *proposal) Wait() error {
-	p.once.Do(func() {
-		p.err = p.outcome()
-		p.done.Store(true)
-		if p.err == nil && p.observe != nil {
-			p.observe(time.Since(p.at))
-		}
-	})
-	return p.err
+	select {
+	case <-p.answered:
+		return p.err
+	default:
+	}
+	select {
+	case <-p.answered:
+		return p.err
+	case <-p.given:
+		return fmt.Errorf("%w: Raft gave no answer", shard.ErrUnknownOutcome)
+	}
 }
 
 // Done implements storage.Proposal.
-func (p *proposal) Done() bool { return p.done.Load() }
+func (p *proposal) Done() bool {
+	select {
+	case <-p.answered:
+		return true
+	case <-p.given:
+		return true
+	default:
+		return false
+	}
+}
+
+// settle waits for Raft's answer.
+func (p *proposal) settle() {
+	p.err = p.outcome()
+	if p.err == nil && p.observe != nil {
+		p.observe(time.Since(p.at))
+	}
+	close(p.answered)
+}
 
 // outcome says whether nothing was done, or that it is not known.
 func (p *proposal) outcome() error {

@@ -84,14 +84,15 @@ type Replica struct {
 	count     counters
 
 	store     atomic.Pointer[storage.Store]
+	inUse     sync.RWMutex  // read-locked while Raft flushes or copies the store; locked while it is replaced
 	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
 	cut       chan struct{} // has an element when it is to be cut again
 
-	again   chan struct{} // has an element when the lead is to begin anew
-	leading atomic.Bool
-	stop    chan struct{}
-	work    sync.WaitGroup
-	closed  sync.Once
+	again  chan struct{} // has an element when the lead is to begin anew
+	leads  *leadLog      // while this node leads; the lead goroutine's
+	stop   chan struct{}
+	work   sync.WaitGroup
+	closed sync.Once
 }
 
 // Open opens a member of a group, with what it has, and begins to take part. The logs, the stream layer and the host must
@@ -262,8 +263,8 @@ func (r *Replica) Close() error {
 	var err error
 	r.closed.Do(func() {
 		close(r.stop)
+		r.work.Wait() // first: a Raft that is shut down does not answer what waits in its queue
 		err = r.raft.Shutdown().Error()
-		r.work.Wait()
 		err = errors.Join(err, r.transport.Close(), r.store.Load().Close())
 	})
 	if err != nil {
