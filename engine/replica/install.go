@@ -19,7 +19,11 @@ const (
 )
 
 // checkpoint writes a copy of the store as it is now.
-func (r *Replica) checkpoint(dir string) error { return r.store.Load().Checkpoint(dir) }
+func (r *Replica) checkpoint(dir string) error {
+	r.inUse.RLock()
+	defer r.inUse.RUnlock()
+	return r.store.Load().Checkpoint(dir)
+}
 
 // copyStore returns a copy of the store as a stream of a known size. The copy is links to the store's files, and goes when
 // the stream is closed.
@@ -104,6 +108,13 @@ func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
 	defer func() { err = errors.Join(err, f.Close()) }()
 	_, err = io.CopyN(w, f, info.Size())
 	return err
+}
+
+// replaceStore is install while Raft runs.
+func (r *Replica) replaceStore() error {
+	r.inUse.Lock()
+	defer r.inUse.Unlock()
+	return r.install()
 }
 
 // install makes the store of what was received. It may be done again from the start at any point: the old store goes only

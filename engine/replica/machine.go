@@ -1,6 +1,7 @@
 package replica
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -67,7 +68,7 @@ func signal(c chan struct{}) {
 // Snapshot implements raft.FSM. The store is the snapshot: it only has to be on disk.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	store := m.store.Load()
-	return flushed{store, store.Position().Index}, nil
+	return flushed{(*Replica)(m), store, store.Position().Index}, nil
 }
 
 // Restore implements raft.FSM: it puts the store in place that the leader has sent.
@@ -77,7 +78,7 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	if err := from.Close(); err != nil {
 		return fmt.Errorf("install a snapshot: %w", err)
 	}
-	if err := r.o.Host.Swap(r.install); err != nil {
+	if err := r.o.Host.Swap(r.replaceStore); err != nil {
 		err = fmt.Errorf("install a snapshot: %w", err)
 		r.o.Host.Failed(r.o.Shard, err)
 		return err
@@ -88,14 +89,22 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	return nil
 }
 
+var errReplaced = errors.New("a store of the leader's was put in place meanwhile")
+
 // flushed is the store as it was when the snapshot was asked for, or later.
 type flushed struct {
-	store *storage.Store
-	index uint64 // of the last entry that it has
+	replica *Replica
+	store   *storage.Store
+	index   uint64 // of the last entry that it has
 }
 
 // Persist implements raft.FSMSnapshot. All entries up to the snapshot's index were applied before it is called.
 func (f flushed) Persist(to raft.SnapshotSink) error {
+	f.replica.inUse.RLock()
+	defer f.replica.inUse.RUnlock()
+	if f.replica.store.Load() != f.store {
+		return errReplaced
+	}
 	if err := f.store.Flush(); err != nil {
 		return err
 	}

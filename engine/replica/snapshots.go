@@ -24,6 +24,8 @@ type snapshots struct {
 	dir        string
 	checkpoint func(dir string) error // writes a copy of the store to a folder
 
+	noting sync.Mutex // held while the newest is replaced
+
 	mu  sync.Mutex
 	now *record // nil: none was ever taken
 }
@@ -109,6 +111,8 @@ func (s *snapshots) note(r record) error {
 
 // installed notes that the store was made of what was received.
 func (s *snapshots) installed(storeIndex uint64) error {
+	s.noting.Lock()
+	defer s.noting.Unlock()
 	r := s.latest()
 	r.Received, r.StoreIndex = false, storeIndex
 	if err := s.note(*r); err != nil {
@@ -141,6 +145,7 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{&r.Meta}, nil
 }
 
+// errNoSnapshot says that a snapshot is not the newest one, which is the only one that is kept.
 var errNoSnapshot = errors.New("there is a newer snapshot")
 
 // Open implements raft.SnapshotStore: of what was received it is what was received, otherwise a copy of the store as it is
@@ -196,6 +201,11 @@ func (k *sink) Close() error {
 			return fmt.Errorf("receive a snapshot: %w", err)
 		}
 		k.record.Received = true
+	}
+	k.to.noting.Lock()
+	defer k.to.noting.Unlock()
+	if newest := k.to.latest(); k.file == nil && newest != nil && newest.Meta.Index > k.record.Meta.Index {
+		return errNoSnapshot // the leader's was received meanwhile, and the log is cut for that
 	}
 	return k.to.note(k.record)
 }

@@ -1,0 +1,286 @@
+package replica
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/replica/logs"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait of these tests; none of them needs it unless something is broken.
+const patience = 30 * time.Second
+
+const step = 2 * time.Millisecond
+
+// group is the members of one shard's group, over links that the test can hold.
+type group struct {
+	*testing.T
+
+	net     *links.Net
+	members map[string]*member
+	change  func(*Options)
+}
+
+// member is one of them, and its host: it runs the shard while it leads.
+type member struct {
+	*testing.T
+	*Replica // nil while it is down
+
+	id, dir string
+	logs    *logs.Store
+
+	reading sync.RWMutex // read-locked while a shard is at work
+	shard   atomic.Pointer[shard.Shard]
+	log     atomic.Pointer[storage.Log] // of its last lead
+	failed  atomic.Pointer[error]
+
+	losing, swapping func() // called before; nil: nothing
+}
+
+// newGroup starts a group of three.
+func newGroup(t *testing.T, change func(*Options)) *group {
+	t.Helper()
+	g := &group{T: t, net: links.New(), members: map[string]*member{}, change: change}
+	for _, id := range []string{"n1", "n2", "n3"} {
+		g.members[id] = &member{T: t, id: id, dir: t.TempDir()}
+	}
+	t.Cleanup(func() { // before the folders go
+		for _, m := range g.members {
+			g.stop(m)
+		}
+		g.net.Close()
+	})
+	for _, m := range g.members {
+		g.start(m)
+	}
+	return g
+}
+
+// stream is the connections between the members.
+type stream struct {
+	net.Listener
+}
+
+func (s stream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return net.DialTimeout("tcp", string(address), timeout)
+}
+
+// addresses are where a member reaches the others.
+type addresses struct {
+	g    *group
+	from string
+}
+
+func (a addresses) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+	address, err := a.g.net.Address(a.from, string(id))
+	return raft.ServerAddress(address), err
+}
+
+func (g *group) start(m *member) {
+	g.Helper()
+	require.Nil(g, m.Replica)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(g, err)
+	m.logs, err = logs.Open(filepath.Join(m.dir, "raft"), logs.Options{Durability: storage.None})
+	require.NoError(g, err)
+	var members []raft.Server
+	for _, id := range []string{"n1", "n2", "n3"} {
+		members = append(members, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(id + ":1")})
+	}
+	o := Options{
+		Shard: 0, Node: m.id, Dir: filepath.Join(m.dir, "store"), Snapshots: filepath.Join(m.dir, "snapshots"), Logs: m.logs.Group(0),
+		Stream: stream{l}, Addresses: addresses{g, m.id}, Bootstrap: members, Host: m, ElectionTimeout: 300 * time.Millisecond,
+		Store: storage.Options{Durability: storage.None},
+	}
+	if testing.Verbose() {
+		o.Log = slog.New(slog.NewTextHandler(g.Output(), nil)).With("node", m.id)
+	}
+	if g.change != nil {
+		g.change(&o)
+	}
+	g.net.At(m.id, l.Addr().String())
+	m.Replica, err = Open(o)
+	require.NoError(g, err)
+}
+
+// stop closes a member, in time.
+func (g *group) stop(m *member) {
+	g.Helper()
+	if m.Replica == nil {
+		return
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- m.Close() }()
+	select {
+	case err := <-closed:
+		assert.NoError(g, err)
+	case <-time.After(patience):
+		assert.Fail(g, "a member does not close")
+		return
+	}
+	g.net.At(m.id, "")
+	assert.NoError(g, m.logs.Close())
+	m.Replica = nil
+}
+
+// Lead implements Host.
+func (m *member) Lead(_ int, store *storage.Store, log storage.Log, lead storage.Lead) error {
+	m.log.Store(&log)
+	m.reading.RLock()
+	s, err := shard.New(store, shard.Options{Replicate: log, Lead: lead, Failed: func(error) { m.Again() }})
+	if err != nil {
+		m.reading.RUnlock()
+		return err
+	}
+	m.shard.Store(s)
+	return nil
+}
+
+// Lose implements Host.
+func (m *member) Lose(int) {
+	if m.losing != nil {
+		m.losing()
+	}
+	m.shard.Swap(nil).Lose()
+	m.reading.RUnlock()
+}
+
+// SystemChanged implements Host.
+func (m *member) SystemChanged(int) {}
+
+// Failed implements Host.
+func (m *member) Failed(_ int, err error) { m.failed.CompareAndSwap(nil, &err) }
+
+// Swap implements Host.
+func (m *member) Swap(swap func() error) error {
+	if m.swapping != nil {
+		m.swapping()
+	}
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	return swap()
+}
+
+// leader waits until one of some members leads, or of all.
+func (g *group) leader(of ...string) (leads *member) {
+	g.Helper()
+	if len(of) == 0 {
+		of = []string{"n1", "n2", "n3"}
+	}
+	require.Eventually(g, func() bool {
+		for _, id := range of {
+			if m := g.members[id]; m.Replica != nil && m.shard.Load() != nil {
+				leads = m
+				return true
+			}
+		}
+		return false
+	}, patience, step, "nobody leads")
+	return leads
+}
+
+func (g *group) others(than *member) (ids []string) {
+	for id := range g.members {
+		if id != than.id {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// enqueue stores a task at a member, or says why not.
+func (m *member) enqueue(key string, payload []byte) (queue.Ref, error) {
+	s := m.shard.Load()
+	if s == nil {
+		return queue.Ref{}, shard.ErrNotLeader
+	}
+	type answer struct {
+		out []queue.Enqueued
+		err error
+	}
+	c := make(chan answer, 1)
+	err := s.Enqueue("t", []queue.NewTask{{Queue: "q", Key: key, Payload: payload}}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
+	if err != nil {
+		return queue.Ref{}, err
+	}
+	select {
+	case a := <-c:
+		if a.err != nil {
+			return queue.Ref{}, a.err
+		}
+		return a.out[0].Ref, a.out[0].Err
+	case <-time.After(patience):
+		return queue.Ref{}, fmt.Errorf("no answer at %s", m.id)
+	}
+}
+
+// fill enqueues at whoever leads until n tasks are stored.
+func (g *group) fill(n int, of ...string) {
+	g.Helper()
+	for n > 0 {
+		if _, err := g.leader(of...).enqueue("", make([]byte, 1000)); err == nil {
+			n--
+		}
+	}
+}
+
+// caughtUp waits until a member has all that another one has.
+func (g *group) caughtUp(m, with *member) {
+	g.Helper()
+	at := with.Store().Position()
+	require.Eventually(g, func() bool { return m.Store().Position().Index >= at.Index }, patience, step, "%s does not catch up", m.id)
+}
+
+// same sees that all members hold the same.
+func (g *group) same() {
+	g.Helper()
+	leader := g.leader()
+	g.fill(1, leader.id)
+	for _, m := range g.members {
+		g.caughtUp(m, leader)
+	}
+	want, err := leader.Store().Audit()
+	require.NoError(g, err)
+	for _, m := range g.members {
+		got, err := m.Store().Audit()
+		require.NoError(g, err)
+		assert.Equal(g, want, got, "%s and %s", m.id, leader.id)
+		assert.Equal(g, leader.Store().Position(), m.Store().Position())
+		if f := m.failed.Load(); f != nil {
+			assert.NoError(g, *f, m.id)
+		}
+	}
+}
+
+// loaded has clients enqueue at a member until ctx ends.
+func (m *member) loaded(ctx context.Context, clients int) (done *sync.WaitGroup) {
+	done = &sync.WaitGroup{}
+	for range clients {
+		done.Go(func() {
+			for ctx.Err() == nil {
+				if _, err := m.enqueue("", []byte("x")); err != nil {
+					<-time.After(step)
+				}
+			}
+		})
+	}
+	return done
+}

@@ -1,0 +1,149 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// TestALeaderClosesUnderLoad closes members in the middle of what they decide: all that waits is answered.
+func TestALeaderClosesUnderLoad(t *testing.T) {
+	g := newGroup(t, nil)
+	for range 8 {
+		leader := g.leader()
+		ctx, cancel := context.WithCancel(context.Background())
+		clients := leader.loaded(ctx, 32)
+		g.fill(20, leader.id)
+		g.stop(leader)
+		cancel()
+		clients.Wait()
+		g.start(leader)
+	}
+	g.same()
+}
+
+// small cuts the log often, and keeps little of it.
+func small(o *Options) { o.SnapshotBytes, o.TrailingEntries = 50_000, 10 }
+
+// TestAMemberThatWasAwayForLongerThanTheLogCatchesUp is sent a store, while the others work.
+func TestAMemberThatWasAwayForLongerThanTheLogCatchesUp(t *testing.T) {
+	g := newGroup(t, small)
+	g.fill(50)
+	leader := g.leader()
+	away := g.members[g.others(leader)[0]]
+	g.stop(away)
+	g.fill(300)
+	g.start(away)
+	g.caughtUp(away, g.leader())
+	require.Eventually(t, func() bool { return away.Counters().Installed > 0 }, patience, step)
+	g.same()
+	// It goes on from there, with what it has and no more.
+	g.stop(away)
+	g.start(away)
+	g.same()
+	g.stop(g.leader())
+	g.fill(50)
+}
+
+// TestALeaderThatWasCutOffTakesAStoreOver has a leader come back to a group whose log is cut beyond its own.
+func TestALeaderThatWasCutOffTakesAStoreOver(t *testing.T) {
+	g := newGroup(t, small)
+	for range 3 {
+		old := g.leader()
+		ctx, cancel := context.WithCancel(context.Background())
+		clients := old.loaded(ctx, 8)
+		for _, id := range g.others(old) {
+			g.net.Hold(old.id, id)
+			g.net.Hold(id, old.id)
+		}
+		g.fill(300, g.others(old)...)
+		before := old.Counters().Installed
+		g.net.Heal()
+		g.caughtUp(old, g.leader())
+		cancel()
+		clients.Wait()
+		require.Eventually(t, func() bool { return old.Counters().Installed > before }, patience, step)
+	}
+	g.same()
+}
+
+// TestAStoreIsTakenOverWhileTheOldOneIsFlushed asks for snapshots of a member all the time.
+func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
+	g := newGroup(t, small)
+	for range 5 {
+		leader := g.leader()
+		away := g.members[g.others(leader)[0]]
+		for _, id := range g.others(away) {
+			g.net.Hold(away.id, id)
+			g.net.Hold(id, away.id)
+		}
+		g.fill(200, g.others(away)...)
+		before := away.Counters().Installed
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_ = away.Snapshot() // it may be refused
+			}
+		}()
+		g.net.Heal()
+		require.Eventually(t, func() bool { return away.Counters().Installed > before }, patience, step)
+		close(stop)
+		<-stopped
+		g.caughtUp(away, g.leader())
+		g.stop(away)
+		g.start(away)
+	}
+	g.same()
+}
+
+// TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver has something wait in Raft's queue while Raft waits for the
+// store to be taken over, which waits for the shard to be gone, which waits for its answers.
+func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T) {
+	g := newGroup(t, small)
+	g.fill(20)
+	old := g.leader()
+	log := *old.log.Load()
+	swapping, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	old.swapping = func() { once.Do(func() { close(swapping) }) }
+	old.losing = func() { // the shard has decided something, and goes after it was answered
+		<-swapping
+		close(stop)
+		<-stopped
+		old.losing = nil
+	}
+	for _, id := range g.others(old) {
+		g.net.Hold(old.id, id)
+		g.net.Hold(id, old.id)
+	}
+	g.fill(300, g.others(old)...)
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				err := log.Propose(storage.Lead{}.Begin()).Wait() // it is of no term, and never applied
+				if errors.Is(err, shard.ErrUnknownOutcome) {
+					return
+				}
+			}
+		}
+	}()
+	g.net.Heal()
+	g.caughtUp(old, g.leader(g.others(old)...))
+	g.same()
+}
