@@ -110,13 +110,6 @@ func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
 	return err
 }
 
-// replaceStore is install while Raft runs.
-func (r *Replica) replaceStore() error {
-	r.inUse.Lock()
-	defer r.inUse.Unlock()
-	return r.install()
-}
-
 // install makes the store of what was received. It may be done again from the start at any point: the old store goes only
 // after what was received is whole, and that goes only after the new one is.
 func (r *Replica) install() error {

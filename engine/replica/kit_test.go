@@ -47,12 +47,11 @@ type member struct {
 	id, dir string
 	logs    *logs.Store
 
-	reading sync.RWMutex // read-locked while a shard is at work
-	shard   atomic.Pointer[shard.Shard]
-	log     atomic.Pointer[storage.Log] // of its last lead
-	failed  atomic.Pointer[error]
+	shard  atomic.Pointer[shard.Shard]
+	log    atomic.Pointer[storage.Log] // of its last lead
+	failed atomic.Pointer[error]
 
-	losing, swapping func() // called before; nil: nothing
+	losing func() // called before it loses the shard; nil: nothing
 }
 
 // newGroup starts a group of three.
@@ -144,10 +143,8 @@ func (g *group) stop(m *member) {
 // Lead implements Host.
 func (m *member) Lead(_ int, store *storage.Store, log storage.Log, lead storage.Lead) error {
 	m.log.Store(&log)
-	m.reading.RLock()
 	s, err := shard.New(store, shard.Options{Replicate: log, Lead: lead, Failed: func(error) { m.Again() }})
 	if err != nil {
-		m.reading.RUnlock()
 		return err
 	}
 	m.shard.Store(s)
@@ -160,7 +157,6 @@ func (m *member) Lose(int) {
 		m.losing()
 	}
 	m.shard.Swap(nil).Lose()
-	m.reading.RUnlock()
 }
 
 // SystemChanged implements Host.
@@ -171,11 +167,6 @@ func (m *member) Failed(_ int, err error) { m.failed.CompareAndSwap(nil, &err) }
 
 // Swap implements Host.
 func (m *member) Swap(swap func() error) error {
-	if m.swapping != nil {
-		m.swapping()
-	}
-	m.reading.Lock()
-	defer m.reading.Unlock()
 	return swap()
 }
 

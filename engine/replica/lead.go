@@ -3,6 +3,7 @@ package replica
 import (
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -24,7 +25,7 @@ func (r *Replica) lead() {
 			r.lose()
 			return
 		case leads := <-changed:
-			if leads && r.leads != nil && current.Term == r.raft.CurrentTerm() {
+			if leads && r.leads.Load() != nil && current.Term == r.raft.CurrentTerm() {
 				continue
 			}
 		case <-r.again:
@@ -53,7 +54,8 @@ func (r *Replica) begin() (storage.Lead, bool) {
 		return l.lead, false
 	}
 	r.count.leads.Add(1)
-	r.leads = l
+	r.inUse.RLock()
+	r.leads.Store(l)
 	err := r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.lead)
 	switch {
 	case err == nil:
@@ -67,19 +69,28 @@ func (r *Replica) begin() (storage.Lead, bool) {
 	return l.lead, false
 }
 
-// lose ends the lead. What is under way is answered first, as long as Raft does: one that is taking a store over answers
-// nothing before that is in place, for which the shard must be gone.
+// lose ends the lead. What is under way is answered before.
 func (r *Replica) lose() {
-	l := r.leads
+	l := r.leads.Load()
 	if l == nil {
 		return
 	}
-	r.leads = nil
-	giveUp := time.AfterFunc(2*r.o.ElectionTimeout, func() { close(l.given) })
 	r.o.Host.Lose(r.o.Shard)
-	giveUp.Stop()
+	r.leads.Store(nil)
+	r.inUse.RUnlock()
 	close(l.over)
 	r.o.Log.Info("not leading any more")
+}
+
+// freeStore returns with inUse locked. Raft answers nothing meanwhile, and the shard of a lead that was lost is there until
+// all that it asked for is answered: so it gets no answers.
+func (r *Replica) freeStore() {
+	for !r.inUse.TryLock() {
+		if l := r.leads.Load(); l != nil {
+			l.giveUp()
+		}
+		<-time.After(leadPause)
+	}
 }
 
 // Again has the lead begin anew, if this node still leads: the shard could not go on in the one that is.
@@ -92,7 +103,11 @@ type leadLog struct {
 	asked   chan *proposal // waits for Raft's answers, which come in this order
 	over    chan struct{}  // closed when nothing is asked any more
 	given   chan struct{}  // closed when nobody waits for answers any more
+	once    sync.Once
 }
+
+// giveUp has nobody wait for answers any more.
+func (l *leadLog) giveUp() { l.once.Do(func() { close(l.given) }) }
 
 const (
 	// proposeMax is how long a proposal waits for room in Raft's queue.

@@ -78,7 +78,10 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	if err := from.Close(); err != nil {
 		return fmt.Errorf("install a snapshot: %w", err)
 	}
-	if err := r.o.Host.Swap(r.replaceStore); err != nil {
+	r.freeStore()
+	err := r.o.Host.Swap(r.install)
+	r.inUse.Unlock()
+	if err != nil {
 		err = fmt.Errorf("install a snapshot: %w", err)
 		r.o.Host.Failed(r.o.Shard, err)
 		return err

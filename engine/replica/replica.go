@@ -26,7 +26,7 @@ type Host interface {
 	SystemChanged(shard int)
 	// Failed says that the replica can't go on.
 	Failed(shard int, err error)
-	// Swap calls swap while nobody reads the store.
+	// Swap calls swap while nobody reads the store. The shard does not: it is lost.
 	Swap(swap func() error) error
 }
 
@@ -84,12 +84,12 @@ type Replica struct {
 	count     counters
 
 	store     atomic.Pointer[storage.Store]
-	inUse     sync.RWMutex  // read-locked while Raft flushes or copies the store; locked while it is replaced
+	inUse     sync.RWMutex  // read-locked while this node leads, and while the store is flushed or copied; locked while it is replaced
 	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
 	cut       chan struct{} // has an element when it is to be cut again
 
-	again  chan struct{} // has an element when the lead is to begin anew
-	leads  *leadLog      // while this node leads; the lead goroutine's
+	again  chan struct{}           // has an element when the lead is to begin anew
+	leads  atomic.Pointer[leadLog] // while the host runs the shard; set by the lead goroutine
 	stop   chan struct{}
 	work   sync.WaitGroup
 	closed sync.Once

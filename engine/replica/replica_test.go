@@ -3,9 +3,9 @@ package replica
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/shard"
@@ -115,13 +115,13 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 	g.fill(20)
 	old := g.leader()
 	log := *old.log.Load()
-	swapping, stop, stopped := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var once sync.Once
-	old.swapping = func() { once.Do(func() { close(swapping) }) }
+	stop, stopped := make(chan struct{}), make(chan struct{})
 	old.losing = func() { // the shard has decided something, and goes after it was answered
-		<-swapping
+		assert.Eventually(t, func() bool { return old.snapshots.toInstall() != "" }, patience, step)
 		close(stop)
 		<-stopped
+		_, err := old.Store().Audit() // until then it reads the store
+		assert.NoError(t, err)
 		old.losing = nil
 	}
 	for _, id := range g.others(old) {
