@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,25 @@ func TestAFailedDiskAcknowledgesNothing(t *testing.T) {
 			require.Error(t, s.Close())
 		})
 	}
+}
+
+// A bit that flipped in a closed store's log is found when it is opened: Pebble would take what follows for never written.
+func TestDamagedLogDoesNotOpen(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs, Options{})
+	require.NoError(t, s.Group(0).StoreLogs(entries(1, 20, 1, 1000)))
+	closeStore(t, s)
+	names, err := fs.List(dir)
+	require.NoError(t, err)
+	i := slices.IndexFunc(names, func(name string) bool { return strings.HasSuffix(name, ".log") })
+	path := fs.PathJoin(dir, names[i])
+	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	require.NoError(t, err)
+	_, err = f.WriteAt([]byte{0x55}, 10_000)
+	require.NoError(t, errors.Join(err, f.Close()))
+	_, err = Open(dir, Options{FS: fs, Durability: storage.Sync})
+	require.ErrorContains(t, err, names[i])
+	require.ErrorContains(t, err, "have it join again")
 }
 
 // gateFS holds fsyncs of the log back while it is closed.

@@ -116,6 +116,7 @@ func (s *Store) open(o Options) error {
 		return err
 	}
 	if err := disk.BreakSeal(s.fs, s.dir, false); err != nil {
+		err = fmt.Errorf("%w. A node that lost a part of its Raft log may break what it promised: better remove it from the cluster and have it join again with an empty data folder", err)
 		return errors.Join(err, s.files.Close())
 	}
 	cache := pebble.NewCache(cacheBytes)
