@@ -149,40 +149,37 @@ func (m *moments) may(from, to int) {
 // The power may go at any moment. Under sync, all is there that was acknowledged; in the other modes all up to the last
 // term or vote, and what is there beyond is a beginning of what was done: no call took effect without those before it.
 func TestPowerLossLeavesABeginning(t *testing.T) {
-	for _, d := range modes {
-		t.Run(string(d), func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				m := &moments{
-					disk: vfs.NewCrashableMem(), every: rapid.IntRange(1, 40).Draw(t, "every"),
-					rng: rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed"))),
-				}
-				s := open(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(m.maybe)), Options{Durability: d, MemTableBytes: 256 << 10})
-				states := []state{{}}
-				kept := 0 // the state that no loss of power goes behind
-				for range rapid.IntRange(1, 25).Draw(t, "calls") {
-					m.may(kept, len(states))
-					next := states[len(states)-1].clone()
-					stable := change(t, s, &next)
-					states = append(states, next)
-					if d == storage.Sync || stable {
-						kept = len(states) - 1
-					}
-					m.may(kept, len(states)-1)
-				}
-				m.mu.Lock()
-				m.take()
-				taken := m.taken
-				m.mu.Unlock()
-				closeStore(t, s)
-				for _, one := range taken {
-					again := open(t, one.disk, Options{Durability: d})
-					got := stateOf(t, again)
-					closeStore(t, again)
-					require.Contains(t, states[one.from:min(one.to, len(states)-1)+1], got, "states %d to %d of %d", one.from, one.to, len(states))
-				}
-			})
-		})
-	}
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SampledFrom(modes).Draw(t, "durability")
+		m := &moments{
+			disk: vfs.NewCrashableMem(), every: rapid.IntRange(1, 40).Draw(t, "every"),
+			rng: rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "seed"))),
+		}
+		s := open(t, errorfs.Wrap(m.disk, errorfs.InjectorFunc(m.maybe)), Options{Durability: d, MemTableBytes: 256 << 10})
+		states := []state{{}}
+		kept := 0 // the state that no loss of power goes behind
+		for range rapid.IntRange(1, 25).Draw(t, "calls") {
+			m.may(kept, len(states))
+			next := states[len(states)-1].clone()
+			stable := change(t, s, &next)
+			states = append(states, next)
+			if d == storage.Sync || stable {
+				kept = len(states) - 1
+			}
+			m.may(kept, len(states)-1)
+		}
+		m.mu.Lock()
+		m.take()
+		taken := m.taken
+		m.mu.Unlock()
+		closeStore(t, s)
+		for _, one := range taken {
+			again := open(t, one.disk, Options{Durability: d})
+			got := stateOf(t, again)
+			closeStore(t, again)
+			require.Contains(t, states[one.from:min(one.to, len(states)-1)+1], got, "states %d to %d of %d", one.from, one.to, len(states))
+		}
+	})
 }
 
 // The same with appends of several groups at once: each has what was acknowledged to it, and a beginning of the rest.
