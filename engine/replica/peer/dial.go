@@ -35,7 +35,7 @@ func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Con
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
-	c, err := m.connect(ctx, node, address, p, l)
+	c, err := m.open(ctx, node, address, p, l)
 	if err == nil {
 		m.dialed.Add(1)
 		return c, nil
@@ -53,13 +53,13 @@ func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Con
 	return nil, fmt.Errorf("dial node %s at %s for %s: %w", node, address, p, err)
 }
 
-func (m *Mux) connect(ctx context.Context, node, address string, p place, l *layer) (*conn, error) {
+func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer) (*conn, error) {
 	if node != "" {
 		if err := CheckNode(node); err != nil {
 			return nil, err
 		}
 	}
-	raw, err := (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, "tcp", address)
+	raw, err := m.connect(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}

@@ -82,6 +82,7 @@ func TestProofsDifferWithAllThatTheyAreAbout(t *testing.T) {
 			all = append(all, proofs(h, c, nil, "a")...)
 		}
 		said := transcript(first.frame(), second.frame(), nil)
+		all = append(all, prove([]byte("a"), labelDialer, said, "x"), prove([]byte("a"), labelListener, said, "x"))
 		for _, v := range []verdict{{code: CodeNode}, {code: CodeNode, reason: "x"}, {code: accepted, reason: "x"}} {
 			all = append(all, v.prove([]byte("a"), said))
 		}

@@ -55,7 +55,8 @@ type Mux struct {
 	advertise addr
 	log       *slog.Logger
 	problems  lines
-	slots     chan struct{} // one for each handshake under way at the listener
+	connect   func(ctx context.Context, network, address string) (net.Conn, error) // a TCP connection
+	slots     chan struct{}                                                        // one for each handshake under way at the listener
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -87,7 +88,7 @@ func listen(c Config, b bounds) (*Mux, error) {
 	}
 	m := &Mux{
 		bounds: b, node: c.Node, secret: slices.Clone(c.Secret), peers: maps.Clone(c.Peers), listener: l, advertise: addr(advertise), log: c.Log,
-		slots: make(chan struct{}, b.handshakes), layers: map[place]*layer{}, conns: map[*conn]struct{}{},
+		connect: (&net.Dialer{KeepAlive: keepAlive}).DialContext, slots: make(chan struct{}, b.handshakes), layers: map[place]*layer{}, conns: map[*conn]struct{}{},
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)

@@ -193,6 +193,27 @@ func TestADialEndsWithItsContext(t *testing.T) {
 	assert.Zero(t, a.Counters().Open)
 }
 
+// TestCloseEndsADialThatDoesNotConnect is about hosts that swallow what is sent to them.
+func TestCloseEndsADialThatDoesNotConnect(t *testing.T) {
+	a := start(t, "n1")
+	begun := make(chan struct{})
+	a.connect = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		close(begun)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	dialed := make(chan error, 1)
+	go func() {
+		_, err := a.DialCalls(within(t), "n2", "192.0.2.1:1")
+		dialed <- err
+	}()
+	<-begun
+	require.NoError(t, a.Close())
+	err := <-dialed
+	require.ErrorIs(t, err, net.ErrClosed)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 func TestAddressesComeFromThePeersThenFromTheMembers(t *testing.T) {
 	b := start(t, "n2")
 	elsewhere := "192.0.2.1:1"
