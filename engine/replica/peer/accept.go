@@ -82,7 +82,7 @@ func (m *Mux) tellRefused(what string, err error, about ...any) {
 		m.log.Debug(what, append(about, "error", err)...) // a load balancer that looks whether the port is open
 		return
 	}
-	m.problems.warn(what, append(about, "error", err)...)
+	m.problems.tell(what, err, about...)
 }
 
 // receive makes the handshake of an incoming connection, which is bounded in time.

@@ -45,7 +45,7 @@ func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Con
 	}
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		m.refused.Add(1)
-		m.problems.warn("a connection to a peer was refused", "error", err, "address", address, "node", node, "for", p.String())
+		m.problems.tell("a connection to a peer was refused", err, "address", address, "node", node, "for", p.String())
 	}
 	if node == "" {
 		return nil, fmt.Errorf("dial the node at %s for %s: %w", address, p, err)

@@ -1,6 +1,8 @@
 package peer
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -22,12 +24,23 @@ type lines struct {
 	unsaid int
 }
 
-func (l *lines) warn(message string, about ...any) {
+func (l *lines) warn(message string, about ...any) { l.write(slog.LevelWarn, message, about) }
+
+// tell logs that a handshake was refused. That a group is not there is no problem while a node starts or stops.
+func (l *lines) tell(message string, err error, about ...any) {
+	level := slog.LevelWarn
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) && refused.Code == CodePlace {
+		level = slog.LevelInfo
+	}
+	l.write(level, message, append(about, "error", err))
+}
+
+func (l *lines) write(level slog.Level, message string, about []any) {
 	if unsaid, ok := l.take(time.Now()); ok {
 		if unsaid > 0 {
 			about = append(about, "lines_left_out_before", unsaid)
 		}
-		l.log.Warn(message, about...)
+		l.log.Log(context.Background(), level, message, about...)
 	}
 }
 

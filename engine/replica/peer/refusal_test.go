@@ -52,7 +52,12 @@ func TestRefusalsAreToldToBothSides(t *testing.T) {
 			assert.Equal(t, c.code, refused.Code)
 			assert.True(t, refused.Remote)
 			assert.Contains(t, a.log.String(), c.want)
-			b.logs("level=WARN", c.want)
+			level := "level=WARN"
+			if c.code == CodePlace { // a node that starts or stops
+				level = "level=INFO"
+			}
+			assert.Contains(t, a.log.String(), level)
+			b.logs(level, c.want)
 			b.refusals(1)
 			assert.EqualValues(t, 1, a.Counters().Refused)
 			assert.Zero(t, a.Counters().Open)
