@@ -1,17 +1,14 @@
 package node
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/engine/replica/peer"
 	"github.com/pronybench/prony/engine/rpc"
 )
 
@@ -29,7 +26,7 @@ type Cluster struct {
 	Peers map[string]string
 	// Join are addresses of members. At the first start, their cluster is asked for membership.
 	Join []string
-	// SecretFile has the secret that all nodes share, which ReadClusterSecret reads. It is needed unless TLS asks for client
+	// SecretFile has the secret that all nodes share, which peer.ReadSecret reads. It is needed unless TLS asks for client
 	// certificates or the node may be insecure.
 	SecretFile string
 	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
@@ -48,9 +45,6 @@ const (
 	ElectionTimeoutMax     = time.Minute
 	ClockSkewMaxMax        = time.Minute
 	peersMax               = 32 // nodes that are named, to be reached or to be joined
-
-	clusterSecretBytesMin = 32
-	clusterSecretBytesMax = 4 << 10
 )
 
 // On tells whether the node is one of a cluster.
@@ -92,10 +86,10 @@ func (c *Config) checkCluster() (errs []error) {
 	errs = append(errs, k.checkAddresses()...)
 	mutual := c.TLS.ClientCAFile != ""
 	if k.SecretFile == "" && !mutual && !c.Insecure {
-		problem("cluster secret is missing: name a file with at least %d bytes, ask for client certificates, or say explicitly that this may be insecure", clusterSecretBytesMin)
+		problem("cluster secret is missing: name a file with at least %d bytes, ask for client certificates, or say explicitly that this may be insecure", peer.SecretMin)
 	}
-	if _, _, err := net.SplitHostPort(k.Listen); err == nil && !isLoopback(k.Listen) && !c.TLS.on() && !c.Insecure {
-		problem("cluster listen address %q is not a loopback address, and there is no TLS: turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure", k.Listen)
+	if _, _, err := net.SplitHostPort(k.Listen); err == nil && !isLoopback(k.Listen) && !mutual && !c.Insecure {
+		problem("cluster listen address %q is not a loopback address, and nodes encrypt only with TLS that asks for client certificates: turn that on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure", k.Listen)
 	}
 	if t := k.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
 		problem("cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)
@@ -148,32 +142,4 @@ func (c *Cluster) checkAddresses() (errs []error) {
 		}
 	}
 	return errs
-}
-
-// ReadClusterSecret reads the secret that the nodes of a cluster share. White space around it is not part of it, so that
-// files that differ in their last line end are the same. It is at least 32 bytes and at most 4 KiB.
-func ReadClusterSecret(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("cluster secret: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("cluster secret: %s is not a regular file", path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cluster secret: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, clusterSecretBytesMax+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("cluster secret: read %s: %w", path, err)
-	}
-	if len(text) > clusterSecretBytesMax {
-		return nil, fmt.Errorf("cluster secret: %s has more than %d bytes", path, clusterSecretBytesMax)
-	}
-	secret := bytes.TrimSpace(text)
-	if len(secret) < clusterSecretBytesMin {
-		return nil, fmt.Errorf("cluster secret: %s has %d bytes: use at least %d, as from openssl rand -hex 32", path, len(secret), clusterSecretBytesMin)
-	}
-	return secret, nil
 }

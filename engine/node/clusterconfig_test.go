@@ -1,16 +1,12 @@
 package node
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -42,10 +38,12 @@ func TestGoodClusterConfigurations(t *testing.T) {
 			c.TLS = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}
 			c.Cluster.SecretFile = ""
 		},
-		"insecure":             func(c *Config) { c.Insecure, c.Cluster.SecretFile = true, "" },
-		"beyond loopback, TLS": func(c *Config) { c.TLS, c.Cluster.Listen = TLS{CertFile: "c", KeyFile: "k"}, "10.0.0.1:7073" },
+		"insecure": func(c *Config) { c.Insecure, c.Cluster.SecretFile = true, "" },
+		"beyond loopback, TLS": func(c *Config) {
+			c.TLS, c.Cluster.Listen = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, "10.0.0.1:7073"
+		},
 		"all interfaces": func(c *Config) {
-			c.TLS, c.Cluster.Listen, c.Cluster.Advertise = TLS{CertFile: "c", KeyFile: "k"}, "0.0.0.0:7073", "n1.example:7073"
+			c.TLS, c.Cluster.Listen, c.Cluster.Advertise = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, "0.0.0.0:7073", "n1.example:7073"
 		},
 		"beyond loopback, insecure": func(c *Config) { c.Insecure, c.Cluster.Listen = true, "10.0.0.1:7073" },
 		"the shortest timeout":      func(c *Config) { c.Cluster.ElectionTimeout = ElectionTimeoutMin },
@@ -60,7 +58,7 @@ func TestGoodClusterConfigurations(t *testing.T) {
 }
 
 func TestBadClusterConfigurations(t *testing.T) {
-	const insecure = "turn it on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure"
+	const insecure = "and nodes encrypt only with TLS that asks for client certificates: turn that on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure"
 	for _, c := range []struct {
 		change func(c *Config)
 		want   []string
@@ -76,7 +74,8 @@ func TestBadClusterConfigurations(t *testing.T) {
 		{func(c *Config) { c.Cluster.Node, c.Cluster.Peers = "N1", nil }, []string{`cluster node "N1" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
 		{func(c *Config) { c.Cluster.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join"}},
 		{func(c *Config) { c.Cluster.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
-		{func(c *Config) { c.Cluster.Listen = "10.0.0.1:1" }, []string{`cluster listen address "10.0.0.1:1" is not a loopback address, and there is no TLS: ` + insecure}},
+		{func(c *Config) { c.Cluster.Listen = "10.0.0.1:1" }, []string{`cluster listen address "10.0.0.1:1" is not a loopback address, ` + insecure}},
+		{func(c *Config) { c.TLS, c.Cluster.Listen = TLS{CertFile: "c", KeyFile: "k"}, "10.0.0.1:1" }, []string{`cluster listen address "10.0.0.1:1" is not a loopback address, ` + insecure}},
 		{func(c *Config) { c.Insecure, c.Cluster.Listen = true, ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one`}},
 		{func(c *Config) { c.Insecure, c.Cluster.Listen = true, "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one`}},
 		{func(c *Config) { c.Cluster.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" names no host: name one that the other nodes reach`}},
@@ -108,41 +107,10 @@ func TestHowOthersReachAListener(t *testing.T) {
 	advertised := Cluster{Listen: "0.0.0.0:7073", Advertise: "n1.example:7073"}
 	for listener, want := range map[string]string{
 		"[::]:7070": "n1.example:7070", "0.0.0.0:7070": "n1.example:7070", ":7070": "n1.example:7070",
-		"10.0.0.1:7070": "10.0.0.1:7070", "[::1]:7070": "[::1]:7070", "other.example:1": "other.example:1", "unix:/run/q": "unix:/run/q",
+		"10.0.0.1:7070": "10.0.0.1:7070", "[::1]:7070": "[::1]:7070", "other.example:1": "other.example:1", "unix:/run/q": "unix:/run/q", "": "",
 	} {
 		assert.Equal(t, want, advertised.Reach(listener))
 	}
 	assert.Equal(t, "[2001:db8::1]:7070", (&Cluster{Listen: "[2001:db8::1]:7073"}).Reach("[::]:7070"))
 	assert.Equal(t, "[::]:7070", (&Cluster{}).Reach("[::]:7070"))
-}
-
-func TestTheClustersSecret(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name string, text []byte) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, text, 0o600))
-		return path
-	}
-	secret := bytes.Repeat([]byte("s"), 32)
-	for _, text := range [][]byte{secret, append(bytes.Clone(secret), '\n'), append([]byte(" "), append(bytes.Clone(secret), "\r\n"...)...)} {
-		got, err := ReadClusterSecret(write("good", text))
-		require.NoError(t, err)
-		assert.Equal(t, secret, got)
-	}
-	got, err := ReadClusterSecret(write("long", bytes.Repeat([]byte("s"), 4<<10)))
-	require.NoError(t, err)
-	assert.Len(t, got, 4<<10)
-	for path, want := range map[string]string{
-		write("short", append(secret[:31:31], '\n')):          "short has 31 bytes: use at least 32, as from openssl rand -hex 32",
-		write("empty", nil):                                   "empty has 0 bytes",
-		write("too long", bytes.Repeat([]byte("s"), 4<<10+1)): "too long has more than 4096 bytes",
-		filepath.Join(dir, "missing"):                         "missing: no such file or directory",
-		dir:                                                   "is not a regular file",
-	} {
-		_, err := ReadClusterSecret(path)
-		if assert.Error(t, err, path) {
-			assert.Contains(t, err.Error(), "cluster secret: ")
-			assert.Contains(t, err.Error(), want)
-		}
-	}
 }

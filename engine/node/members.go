@@ -88,9 +88,10 @@ func (k *cluster) groupStatus(i int, members []rpc.Member, infos []*peerpb.GetIn
 func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 	version, _ := build()
 	n := k.node
-	out := &peerpb.GetInfoResponse{Node: k.Self(), Http: n.HTTP(), Admin: n.Admin(), Version: version, Shards: uint32(len(k.replicas))}
+	reach := k.config.Cluster.Reach
+	out := &peerpb.GetInfoResponse{Node: k.Self(), Http: reach(n.HTTP()), Admin: reach(n.Admin()), Version: version, Shards: uint32(len(k.replicas))}
 	if a := n.Addresses(); len(a) > 0 {
-		out.Address = a[0]
+		out.Address = reach(a[0])
 	}
 	for i, r := range k.replicas {
 		s, err := r.Status()

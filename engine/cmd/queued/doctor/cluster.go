@@ -7,13 +7,13 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/replica/peer"
 )
 
 // cluster checks what a node needs to be one of a cluster. What is answered tells that a server with this
@@ -42,13 +42,8 @@ func (r *report) secret(c *node.Config) {
 		r.add(check, Warning, "none: whoever can connect is taken for a node", "use --cluster-secret, or --tls-client-ca")
 		return
 	}
-	if _, err := node.ReadClusterSecret(path); err != nil {
-		r.add(check, Problem, err.Error(), "--cluster-secret names a file that is the same on all nodes")
-		return
-	}
-	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		r.add(check, Problem, fmt.Sprintf("%s can be read by others: its mode is %o", path, info.Mode().Perm()),
-			"chmod 600 "+path+", and give all nodes another secret if somebody may have read it")
+	if _, err := peer.ReadSecret(path); err != nil {
+		r.add(check, Problem, err.Error(), "--cluster-secret names a file that is the same on all nodes and only the server's user reads, as from (umask 77; openssl rand -hex 32 > FILE)")
 		return
 	}
 	r.add(check, OK, path+" is only this user's", "")
