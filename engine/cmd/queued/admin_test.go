@@ -27,14 +27,15 @@ import (
 type admin struct {
 	adminpb.UnimplementedAdminServiceServer
 
-	mu     sync.Mutex
-	asked  []string // the requests, with the call's name
-	tokens []string // the access tokens that they came with
-	ready  bool
-	pages  int // lists have so many pages
-	alone  bool
-	broken bool // a node does not answer, and a shard has no leader
-	refuse error
+	mu      sync.Mutex
+	asked   []string // the requests, with the call's name
+	tokens  []string // the access tokens that they came with
+	ready   bool
+	pages   int // lists have so many pages
+	alone   bool
+	broken  bool // a node does not answer, and a shard has no leader
+	removed bool // the node that is asked is no member any more
+	refuse  error
 }
 
 // serve starts it, and returns a shell whose commands reach it.
@@ -237,6 +238,9 @@ func (a *admin) GetCluster(context.Context, *adminpb.GetClusterRequest) (*adminp
 			{Shard: 1, Leader: "n1", Term: 5, LastIndex: 7, CommitIndex: 7, Replicas: []*adminpb.ClusterReplica{{Node: "n1", LastIndex: 7}, {Node: "n2", LastIndex: 7}}},
 		},
 	}
+	if a.removed {
+		out.Members = append(out.Members[:1], out.Members[2:]...)
+	}
 	if a.broken {
 		out.Members[0].Reachable, out.Members[0].Version, out.Groups[1].Leader = false, "", ""
 	}
@@ -388,7 +392,9 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	r.fails(exitFailed, "queued: node n1 does not answer; shard 1 has no leader")
 	assertRow(t, r.out, "n1", "voter", "no", "1 shard", "10.0.0.1:7073", "10.0.0.1:7070", "10.0.0.1:7072", "10.0.0.1:7071", "-")
 	assertRow(t, r.out, "1", "none", "5", "7", "7", "n1 0, n2 0, n3 ?")
-	a.broken, a.alone = false, true
+	a.broken, a.removed = false, true
+	s.run("cluster", "status").fails(exitFailed, "queued: node n2, which was asked, is not a member\n")
+	a.removed, a.alone = false, true
 	assert.Equal(t, "the server stands alone: it is not started with --cluster-node\n", s.ok("cluster", "status"))
 	s.run("dead", "redrive", "a", "gone").fails(exitFailed, "queued: gone: no such task")
 	r = s.run("tasks", "cancel", "gone", "--yes", "-o", "json")

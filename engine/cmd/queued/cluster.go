@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +25,8 @@ func (a *app) clusterStatus() *cobra.Command {
 		Use:   "status",
 		Short: "Say how the nodes and the shards of a cluster are",
 		Long: `Says how the nodes and the shards of a cluster are, as the node that is asked sees it: a line for each node,
-and one for each shard with how many log entries each copy lacks of the leader's. It ends with 0 only if each
-node answers and each shard has a leader.`,
+and one for each shard with how many log entries each copy lacks of the leader's. It ends with 0 only if the
+node is a member, each node answers and each shard has a leader.`,
 		Example: `  queued cluster status
   queued cluster status --output json | jq -r '.groups[] | "\(.shard) \(.leader)"'`,
 		Args: noArgs,
@@ -54,6 +55,9 @@ node answers and each shard has a leader.`,
 // ailing says what is not as it should be, nil if all is.
 func ailing(s *adminpb.GetClusterResponse) error {
 	var problems []string
+	if asked := s.GetNode(); asked != "" && !slices.ContainsFunc(s.GetMembers(), func(m *adminpb.ClusterMember) bool { return m.GetNode() == asked }) {
+		problems = append(problems, fmt.Sprintf("node %s, which was asked, is not a member", asked))
+	}
 	for _, m := range s.GetMembers() {
 		if !m.GetReachable() {
 			problems = append(problems, fmt.Sprintf("node %s does not answer", m.GetNode()))

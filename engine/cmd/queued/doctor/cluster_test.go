@@ -38,7 +38,7 @@ func TestAHealthyNodeOfACluster(t *testing.T) {
 	in := clusterNode(t)
 	all := Run(t.Context(), in)
 	for check, says := range map[string]string{
-		"cluster secret": "is only this user's", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
+		"admin token": "not here: the node that leads first makes it", "cluster secret": "is only this user's", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
 	} {
 		f := find(t, all, check)
 		assert.Equal(t, OK, f.Level, "%v", f)

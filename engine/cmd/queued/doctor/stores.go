@@ -85,6 +85,8 @@ func (r *report) token(c *node.Config) {
 	switch {
 	case !c.Auth:
 		r.add(check, Warning, "authentication is off: everybody who can connect is an operator", "use --auth on")
+	case errors.Is(err, fs.ErrNotExist) && c.Cluster.On():
+		r.add(check, OK, "not here: the node that leads first makes it", "")
 	case errors.Is(err, fs.ErrNotExist) && len(folders) > 0:
 		r.add(check, Warning, path+" is not there", "if nobody has an operator token, start the server once with --new-admin-token")
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// clusterSeen is what cluster status prints as JSON.
+type clusterSeen struct {
+	Node    string
+	Members []struct {
+		Node, PeerAddress, Address, Admin string
+		Voter, Reachable                  bool
+	}
+	Groups []struct {
+		Shard  int
+		Leader string
+	}
+}
+
+// voters are the members that have a vote and answer.
+func (c *clusterSeen) voters() (ids []string) {
+	for _, m := range c.Members {
+		if m.Voter && m.Reachable {
+			ids = append(ids, m.Node)
+		}
+	}
+	return ids
+}
+
+// eventually runs cluster status at a node until it shows what is wanted.
+func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen clusterSeen) {
+	s.Helper()
+	var last ran
+	require.Eventually(s, func() bool {
+		if last = s.run(append([]string{"cluster", "status", "-o", "json"}, args...)...); last.code != exitOK {
+			return false
+		}
+		seen = clusterSeen{}
+		decodeJSON(s.T, last.out, &seen)
+		return want(&seen)
+	}, patience, 50*time.Millisecond, "%v", &last)
+	return seen
+}
+
+// Three real processes become a cluster: the first by itself, the others by joining it. Each command does what it says.
+func TestAClusterIsAdministered(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(secret, []byte(strings.Repeat("s", 32)+"\n"), 0o600))
+	node := func(id string, more ...string) *process {
+		return start(t, append([]string{
+			"--data", t.TempDir(), "--shards", "2", "--durability", "none", "--cluster-node", id, "--cluster-listen", "127.0.0.1:0",
+			"--cluster-secret", secret, "--cluster-election-timeout", "1s",
+		}, more...)...)
+	}
+	n1 := node("n1")
+	assert.Equal(t, "n1", n1.Node)
+	assert.NotEmpty(t, n1.Cluster)
+	require.Eventually(t, func() bool { _, err := os.Stat(n1.TokenFile); return err == nil }, patience, 20*time.Millisecond, "the node makes an operator's token")
+	s := newShell(t, "QUEUED_ADMIN_SERVER="+n1.Admin, "QUEUED_TOKEN_FILE="+n1.TokenFile)
+	alone := s.eventually(func(c *clusterSeen) bool { return len(c.Groups) == 2 })
+	assert.Equal(t, []string{"n1"}, alone.voters())
+
+	n2, n3 := node("n2", "--cluster-join", n1.Cluster), node("n3", "--cluster-join", n1.Cluster)
+	at2 := []string{"--admin-server", n2.Admin}
+	for _, at := range [][]string{nil, at2} {
+		s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at...)
+	}
+	for _, to := range []string{"n2", "n3"} {
+		require.Eventually(t, func() bool { return s.run("cluster", "transfer", "--shard", "1", "--to", to).code == exitOK }, patience, 50*time.Millisecond,
+			"the nodes may just be sharing the leads out by themselves")
+		s.eventually(func(c *clusterSeen) bool { return c.Groups[1].Leader == to }, at2...)
+	}
+	assert.Equal(t, "all shards  snapshot taken\n", s.ok("cluster", "snapshot"))
+	assert.Equal(t, "n3  demoted\n", s.ok("cluster", "demote", "n3"))
+	s.eventually(func(c *clusterSeen) bool { return strings.Join(c.voters(), " ") == "n1 n2" && len(c.Members) == 3 }, at2...)
+	assert.Equal(t, "n3  promoted\n", s.ok("cluster", "promote", "n3"))
+	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at2...)
+
+	assert.Equal(t, "n3  removed\n", s.ok("cluster", "remove", "n3", "--yes"))
+	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 }, at2...)
+	n3.kill()
+	s.run("cluster", "promote", "n3").fails(exitFailed, `node: "n3" is not a member of the cluster`)
+	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: 2 is not from 0 to 1")
+
+	n2.kill()
+	require.Eventually(t, func() bool {
+		r := s.run("cluster", "status")
+		return r.code == exitFailed && strings.Contains(r.err, "queued: node n2 does not answer")
+	}, patience, 50*time.Millisecond)
+}
