@@ -50,6 +50,7 @@ type Client struct {
 	options  []grpc.DialOption // as the caller gave them
 	retryMax time.Duration
 	follows  bool // the caller gave several addresses, or asked for retries
+	rhythm   rhythm
 	keys     bool // sessions give tasks without a key one of their own
 	seeds    []string
 	api      queuepb.QueueServiceClient
@@ -69,13 +70,15 @@ type Client struct {
 // encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the last of a kind
 // counts; all hold for every connection, and so does WithToken's rule for addresses that the cluster names.
 func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
-	c := &Client{options: options, retryMax: retryMaxDefault}
+	c := &Client{options: options, retryMax: retryMaxDefault, rhythm: usual}
 	for _, o := range options {
 		switch o := o.(type) {
 		case retryOption:
 			c.retryMax, c.follows = o.max, true
 		case keysOption:
 			c.keys = true
+		case rhythmOption:
+			c.rhythm = o.rhythm
 		}
 	}
 	for _, address := range strings.Split(addresses, ",") {
@@ -124,7 +127,7 @@ func (c *Client) Close() error {
 }
 
 // connect returns a connection to one address.
-func connect(address string, options []grpc.DialOption) (*grpc.ClientConn, error) {
+func connect(address string, r *rhythm, options []grpc.DialOption) (*grpc.ClientConn, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {
 		target = "passthrough:///" + address
@@ -137,7 +140,7 @@ func connect(address string, options []grpc.DialOption) (*grpc.ClientConn, error
 		grpc.WithReadBufferSize(bufferBytes),
 		grpc.WithWriteBufferSize(bufferBytes),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: waitMin, Multiplier: 2, Jitter: 0.2, MaxDelay: waitMax},
+			Backoff:           backoff.Config{BaseDelay: r.waitMin, Multiplier: 2, Jitter: 0.2, MaxDelay: r.waitMax},
 			MinConnectTimeout: connectMin,
 		}),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(wire.Codec()), grpc.MaxCallRecvMsgSize(messageInBytesMax)),

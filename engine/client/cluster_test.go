@@ -547,4 +547,3 @@ func (c *cluster) payloads() (all []string) {
 	slices.Sort(all)
 	return all
 }
-

@@ -28,7 +28,7 @@ func bounded(t *testing.T) context.Context {
 	return ctx
 }
 
-func dial(t *testing.T, address string) *client.Client {
+func dial(t testing.TB, address string) *client.Client {
 	t.Helper()
 	c, err := client.Dial(address)
 	require.NoError(t, err)
@@ -67,13 +67,13 @@ type fake struct {
 func (f *fake) Produce(s produceServer) error { return f.produce(s) }
 func (f *fake) Work(s workServer) error       { return f.work(s) }
 
-func (f *fake) serve(t *testing.T) *client.Client {
+func (f *fake) serve(t testing.TB) *client.Client {
 	t.Helper()
 	return dial(t, f.listen(t))
 }
 
 // listen serves, and returns the address.
-func (f *fake) listen(t *testing.T) string {
+func (f *fake) listen(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

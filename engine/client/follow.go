@@ -10,17 +10,6 @@ import (
 	"time"
 )
 
-const (
-	// leaveMax is how long the calls on a link that is given up have to be answered.
-	leaveMax = 500 * time.Millisecond
-	// calm is after how long without trouble a session's next try comes at once again.
-	calm = 2 * time.Second
-	// keeperWaitMax bounds the keeper's waits: there is one for all calls of a session, and they wait for it.
-	keeperWaitMax = waitMax / 4
-	// balanceEvery is how often a session looks whether its links have what they should.
-	balanceEvery = time.Second
-)
-
 // linked is what a follower needs of a link.
 type linked interface {
 	comparable
@@ -84,6 +73,7 @@ func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 		client: c, poked: make(chan struct{}, 1), stop: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 		changed: make(chan struct{}), opened: make(chan opened[L]),
 	}
+	f.pace.of = &c.rhythm
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	f.links.Store(&[]L{})
 	return f
@@ -391,7 +381,7 @@ func (f *follower[L]) tendNodes(links []L) time.Duration {
 		f.upset(errors.New("not every shard has a leader"))
 		return max(time.Millisecond, time.Until(f.notBefore))
 	case again:
-		return balanceEvery
+		return f.client.rhythm.balanceEvery
 	}
 	return time.Hour // something happens before, or nothing needs to be done
 }
@@ -425,7 +415,7 @@ func (f *follower[L]) letGo(l L) {
 	f.publish(slices.DeleteFunc(slices.Clone(*f.links.Load()), func(o L) bool { return o == l }))
 	f.leaving = append(f.leaving, l)
 	l.leave()
-	time.AfterFunc(leaveMax, l.cut)
+	time.AfterFunc(f.client.rhythm.leaveMax, l.cut)
 }
 
 // take takes over what came of opening a link.
@@ -445,11 +435,11 @@ func (f *follower[L]) upset(err error) {
 	f.mu.Unlock()
 	now := time.Now()
 	f.stale = true
-	if now.Sub(f.upsetAt) > calm {
-		f.pace = pace{}
+	if now.Sub(f.upsetAt) > f.client.rhythm.calm {
+		f.pace.wait = 0
 		f.notBefore = now
 	} else if now.After(f.notBefore) {
-		f.notBefore = now.Add(min(f.pace.next(), keeperWaitMax))
+		f.notBefore = now.Add(min(f.pace.next(), f.client.rhythm.keeperWaitMax))
 	}
 	f.upsetAt = now
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// openMax is how long a node has to accept a stream.
-const openMax = 3 * time.Second
-
 // link is one stream of a session, to one node, and what is on its way there.
 type link[T any] struct {
 	to      leader
@@ -33,10 +30,10 @@ func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to lea
 	}
 	p.inUse.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(openMax, cancel)
+	late := time.AfterFunc(c.rhythm.openMax, cancel)
 	stream, err := open(ctx, p)
 	if !late.Stop() && err == nil {
-		err = fmt.Errorf("it took longer than %v", openMax)
+		err = fmt.Errorf("it took longer than %v", c.rhythm.openMax)
 	}
 	if err != nil {
 		cancel()

@@ -32,7 +32,7 @@ func (c *Client) peer(address string) (*peer, error) {
 	if len(c.peers) >= peersMax {
 		return nil, fmt.Errorf("dial %s: there are connections to %d addresses already", address, peersMax)
 	}
-	conn, err := connect(address, c.options)
+	conn, err := connect(address, &c.rhythm, c.options)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func undoneCall(p *peer, err error) error { return fmt.Errorf("%s: %w", p.addres
 // through all nodes at least once, unless ctx ends.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
 	deadline := time.Now().Add(most)
-	var pace pace
+	pace := pace{of: &c.rhythm}
 	var last error
 	for {
 		for _, p := range c.order() {

@@ -158,7 +158,7 @@ type tries[L linked] struct {
 
 func (f *follower[L]) tries() tries[L] {
 	_, changed := f.current()
-	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), seen: changed}
+	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), pace: pace{of: &f.client.rhythm}, seen: changed}
 }
 
 // wait waits until another try makes sense: for the links to change, or for some time, and without a link for one. An

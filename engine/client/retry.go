@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,12 +16,6 @@ import (
 
 // retryMaxDefault is how long a call is tried again unless WithRetryMax says otherwise.
 const retryMaxDefault = 30 * time.Second
-
-// The waits between two tries grow from waitMin to waitMax, each less a random part of up to a half.
-const (
-	waitMin = 20 * time.Millisecond
-	waitMax = 500 * time.Millisecond
-)
 
 // WithRetryMax says for how long a call that was not done is tried again, and for how long a call waits for a node
 // that leads: 30 s unless told otherwise; 0 tries once. With it a client of one address whose server stands alone
@@ -41,15 +34,6 @@ type retryOption struct {
 }
 
 type keysOption struct{ grpc.EmptyDialOption }
-
-// pace spaces out the tries of one call, or of one session.
-type pace struct{ wait time.Duration }
-
-// next returns how long to wait before the next try.
-func (p *pace) next() time.Duration {
-	p.wait = min(max(2*p.wait, waitMin), waitMax)
-	return p.wait - rand.N(p.wait/2)
-}
 
 // undoneError says that nothing was done: what it is about may be sent again.
 type undoneError struct{ cause error }

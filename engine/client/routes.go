@@ -15,17 +15,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-const (
-	// askMax is how long a node has to say what the routes are.
-	askMax = time.Second
-	// askGrace is how long the other nodes have once one has answered: what one node says may be out of date.
-	askGrace = 100 * time.Millisecond
-	// askEvery is how often the routes are asked for while sessions follow them. A node that hangs says nothing by
-	// itself.
-	askEvery = 500 * time.Millisecond
-	// shardsMax bounds what is believed of an answer.
-	shardsMax = 1 << 12
-)
+// shardsMax bounds what is believed of an answer.
+const shardsMax = 1 << 12
 
 // leader is a node that leads.
 type leader struct {
@@ -105,7 +96,7 @@ func (r *routing) ask(ctx context.Context) (*table, error) {
 
 // round is one round of questions.
 func (r *routing) round(a *asking) {
-	ctx, cancel := context.WithTimeout(context.Background(), askMax)
+	ctx, cancel := context.WithTimeout(context.Background(), r.client.rhythm.askMax)
 	defer cancel()
 	answers, err := r.client.answers(ctx)
 	var t *table
@@ -173,7 +164,7 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 			case r.err == nil:
 				answers = append(answers, r.answer)
 				if grace == nil {
-					grace = time.After(askGrace)
+					grace = time.After(c.rhythm.askGrace)
 				}
 			case isFinal(r.err):
 				refused = r.err
@@ -288,7 +279,7 @@ func (r *routing) follow() (leave func()) {
 }
 
 func (r *routing) watch(until <-chan struct{}) {
-	t := time.NewTicker(askEvery)
+	t := time.NewTicker(r.client.rhythm.askEvery)
 	defer t.Stop()
 	for {
 		select {

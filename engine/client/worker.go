@@ -134,7 +134,7 @@ func (w *Worker) share(of leader, all []leader) int32 {
 // balance brings the links' shares up to date. Where there are fewer slots than nodes, each node has one for a while. A
 // link that keeps slots from others has to leave: the server has no other way to give back what it was granted.
 func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
-	if w.config.Slots < len(all) && time.Since(w.turned) >= balanceEvery {
+	if w.config.Slots < len(all) && time.Since(w.turned) >= w.client.rhythm.balanceEvery {
 		w.turn++
 		w.turned = time.Now()
 	}
