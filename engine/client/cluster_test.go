@@ -35,6 +35,8 @@ type cluster struct {
 	turn    int
 	lease   time.Duration
 	fault   func(node int, settles bool) fault // of each frame; nil: none. Called under mu
+	denied  bool                               // streams are refused
+	alone   bool                               // the only node says that it is no cluster's
 }
 
 type storedTask struct {
@@ -178,6 +180,8 @@ func detailed(code codes.Code, message string, d protoadapt.MessageV1) error {
 	return s.Err()
 }
 
+var errDenied = status.Error(codes.PermissionDenied, "not for you")
+
 func notLeading() error {
 	return detailed(codes.Unavailable, "another node leads", &queuepb.NotLeader{RoutesChanged: true})
 }
@@ -198,6 +202,10 @@ func (n *clusterNode) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest
 		leaders = n.lies
 	}
 	for s, l := range leaders {
+		if c.alone {
+			out.Routes = append(out.Routes, &queuepb.Route{Shard: uint32(s), Here: true})
+			continue
+		}
 		r := &queuepb.Route{Shard: uint32(s), Address: c.addressOf(l), Here: l == n.index}
 		if l >= 0 {
 			r.Node = fmt.Sprintf("n%d", l)
@@ -232,8 +240,11 @@ func (n *clusterNode) Produce(s grpc.BidiStreamingServer[queuepb.ProduceRequest,
 	in := frames(s.Context(), s.Recv)
 	for {
 		c.mu.Lock()
-		moved, leads, hangs := c.moved, len(n.led()) > 0, n.hangs
+		moved, leads, hangs, denied := c.moved, len(n.led()) > 0, n.hangs, c.denied
 		c.mu.Unlock()
+		if denied {
+			return errDenied
+		}
 		if !leads && !hangs {
 			return notLeading()
 		}
@@ -384,12 +395,15 @@ func (n *clusterNode) Work(s grpc.BidiStreamingServer[queuepb.WorkRequest, queue
 	c.mu.Unlock()
 	for {
 		c.mu.Lock()
-		moved, led, hangs := c.moved, n.led(), n.hangs
+		moved, led, hangs, denied := c.moved, n.led(), n.hangs, c.denied
 		var out *queuepb.WorkResponse
 		if slices.Equal(led, served) && !hangs {
 			out = n.push(&credits)
 		}
 		c.mu.Unlock()
+		if denied {
+			return errDenied
+		}
 		if hangs {
 			<-s.Context().Done()
 			return s.Context().Err()
@@ -487,6 +501,14 @@ func (n *clusterNode) settle(s *queuepb.Settlement, forwarded bool) *queuepb.Ite
 		t.token = 0
 	}
 	return nil
+}
+
+func (n *clusterNode) Extend(_ context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
+	out := &queuepb.ExtendResponse{}
+	for _, t := range in.GetExtensions() {
+		out.Results = append(out.Results, n.forward(t.GetId(), t.GetToken(), queuepb.SettleAction_SETTLE_ACTION_EXTEND))
+	}
+	return out, nil
 }
 
 func (n *clusterNode) Complete(_ context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {

@@ -1,11 +1,18 @@
 package client
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queuepb"
 )
 
 func TestAProducerFollowsTheLeader(t *testing.T) {
@@ -65,4 +72,371 @@ func TestAWorkerFollowsTheLeader(t *testing.T) {
 			assert.Equal(t, 1, s.times, "the lease went on")
 		}
 	}
+}
+
+// once lets one fault happen to the next frame, of those that settle or of those that do not.
+func (c *cluster) once(f fault, settles bool) {
+	c.change(func() {
+		c.fault = func(_ int, s bool) fault {
+			if s != settles {
+				return noFault
+			}
+			c.fault = nil
+			return f
+		}
+	})
+}
+
+// TestWhatAFaultMeansForAnEnqueue tries each fault on a task with a key, on one without, and on one that is given one.
+func TestWhatAFaultMeansForAnEnqueue(t *testing.T) {
+	for f := noFault; f < faults; f++ {
+		for _, given := range []string{"", "key", "session"} {
+			t.Run(fmt.Sprintf("%d %s", f, given), func(t *testing.T) {
+				ctx := bounded(t)
+				c := running(t, 2, 1)
+				client := c.client(t, nil, hasty)
+				client.keys = given == "session"
+				p, err := client.Producer(ctx, "")
+				require.NoError(t, err)
+				task := Task{Queue: "q"}
+				if given == "key" {
+					task.Key = "k"
+				}
+				c.once(f, false)
+				id, err := p.Enqueue(ctx, task)
+				stored := len(c.payloads())
+				if given == "" && f != noFault && f != refusedFrame {
+					require.ErrorIs(t, err, ErrUnknownOutcome)
+					require.Empty(t, id)
+					if f.takesEffect() {
+						assert.Equal(t, 1, stored)
+					} else {
+						assert.Zero(t, stored)
+					}
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, c.stored[0].id, id)
+					assert.Equal(t, 1, stored)
+				}
+				_, err = p.Enqueue(ctx, Task{Queue: "q"})
+				require.NoError(t, err, "the session goes on")
+				require.NoError(t, p.Close(ctx))
+			})
+		}
+	}
+}
+
+func TestWhatAFaultMeansForASettlement(t *testing.T) {
+	for f := noFault; f < faults; f++ {
+		for _, lease := range []time.Duration{time.Hour, -time.Hour} {
+			t.Run(fmt.Sprintf("%d %v", f, lease), func(t *testing.T) {
+				ctx := bounded(t)
+				c := running(t, 2, 1)
+				c.lease = lease
+				client := c.client(t, nil, hasty)
+				c.add(2)
+				w, err := client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+				require.NoError(t, err)
+				task, err := w.Receive(ctx)
+				require.NoError(t, err)
+				c.once(f, true)
+				if errs, err := w.CompleteBatch(ctx, []*queuepb.Task{task}); lease < 0 && f != noFault && f.takesEffect() {
+					require.ErrorIs(t, errors.Join(append(errs, err)...), ErrUnknownOutcome, "the repetition may have come too late")
+					var refused *Error
+					assert.False(t, errors.As(err, &refused), "it is no refusal")
+				} else {
+					require.NoError(t, err)
+					require.Nil(t, errs)
+				}
+				require.ErrorIs(t, w.Complete(ctx, task), ErrStaleToken, "a refusal at the first try is one")
+				_, err = w.Receive(ctx)
+				require.NoError(t, err, "its slot is free")
+				assert.Equal(t, 1, c.stored[0].completed)
+				require.NoError(t, w.Close(ctx))
+			})
+		}
+	}
+}
+
+// add stores tasks, on one shard after the other.
+func (c *cluster) add(n int) {
+	c.change(func() {
+		for range n {
+			s := &storedTask{id: fmt.Sprint(len(c.stored)), shard: len(c.stored) % len(c.leaders)}
+			c.stored, c.byID[s.id] = append(c.stored, s), s
+		}
+	})
+}
+
+// TestARepeatedExtensionIsNoEnd: only what ends a lease can explain that it has ended.
+func TestARepeatedExtensionIsNoEnd(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	c.add(1)
+	w, err := c.client(t, nil, hasty).Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.NoError(t, err)
+	task, err := w.Receive(ctx)
+	require.NoError(t, err)
+	c.once(lostAnswer, true)
+	require.NoError(t, w.Extend(ctx, task, time.Hour))
+	c.change(func() { c.stored[0].token = 1 << 40 })
+	c.once(lostFrame, true)
+	require.ErrorIs(t, w.Extend(ctx, task, time.Hour), ErrStaleToken)
+	require.NoError(t, w.Close(ctx))
+}
+
+// TestBatchesGoToAllThatLead in turn, and a task of a shard that is led elsewhere goes there.
+func TestBatchesGoToAllThatLead(t *testing.T) {
+	const n = 60
+	ctx := bounded(t)
+	c := running(t, 3, 3)
+	c.lead(1, 1)
+	c.lead(2, 2)
+	client := c.client(t, []int{0})
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { links, _ := p.links.current(); return len(links) == 3 }, patience, time.Millisecond)
+	for i := range n {
+		_, err := p.Enqueue(ctx, Task{Queue: "q", Payload: fmt.Append(nil, i)})
+		require.NoError(t, err)
+		_, errs, err := p.EnqueueBatch(ctx, []Task{{Queue: "q", Key: fmt.Sprint("a", i)}, {Queue: "no spaces"}, {Queue: "q", Key: fmt.Sprint("b", i)}})
+		require.NoError(t, err)
+		require.NoError(t, errs[0])
+		require.ErrorIs(t, errs[1], ErrInvalidArgument)
+		require.NoError(t, errs[2])
+	}
+	require.NoError(t, p.Close(ctx))
+	perShard := make([]int, 3)
+	for _, s := range c.stored {
+		if s.key == "" {
+			perShard[s.shard]++
+		}
+	}
+	assert.Len(t, c.stored, 3*n)
+	for shard, count := range perShard {
+		assert.Positive(t, count, "shard %d", shard)
+	}
+}
+
+// TestATaskGoesOnWhenItsShardIsLedByNobodyTheClientReaches: any node forwards a plain call.
+func TestWhatNoLinkLeadsToGoesPlainly(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 2)
+	client := c.client(t, []int{0}, hasty)
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	c.change(func() { // the other node leads, but nobody says where it is
+		c.leaders[1] = 1
+		for _, n := range c.nodes {
+			n.lies = []int{0, -1}
+		}
+	})
+	for i := range 10 {
+		_, err := p.Enqueue(ctx, Task{Queue: "q", Key: fmt.Sprint(i)})
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.Close(ctx))
+	assert.Len(t, c.stored, 10)
+}
+
+func TestACallWithoutALeaderEndsInTime(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	client := c.client(t, nil, hasty, WithRetryMax(50*time.Millisecond))
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	w, err := client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.NoError(t, err)
+	c.lead(-1, 0)
+	_, err = p.Enqueue(ctx, Task{Queue: "q"})
+	require.ErrorIs(t, err, ErrUnavailable)
+	require.NotErrorIs(t, err, ErrUnknownOutcome, "it was stored nowhere")
+	_, err = w.Receive(ctx)
+	require.ErrorIs(t, err, ErrUnavailable)
+	for _, n := range c.nodes {
+		n.kill()
+	}
+	_, _, err = p.EnqueueBatch(ctx, make([]Task, 3))
+	require.ErrorIs(t, err, ErrUnavailable)
+	assert.ErrorContains(t, err, "127.0.0.1:", "it says who was asked")
+	_, err = client.Producer(ctx, "")
+	require.ErrorIs(t, err, ErrUnavailable)
+	_, err = client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.ErrorIs(t, err, ErrUnavailable)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = p.Enqueue(gone, Task{Queue: "q"})
+	require.ErrorIs(t, err, context.Canceled)
+
+	c.nodes[1].start() // and they are there again
+	c.lead(1, 0)
+	require.Eventually(t, func() bool { _, err := p.Enqueue(ctx, Task{Queue: "q"}); return err == nil }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := w.Receive(ctx); return err == nil }, patience, time.Millisecond)
+	require.NoError(t, p.Close(ctx))
+	require.NoError(t, w.Close(ctx))
+}
+
+// TestALeaderThatHangsIsLeft once the others say that another one leads: calls that wait for it are made again.
+func TestALeaderThatHangsIsLeft(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 3, 1)
+	c.add(3)
+	client := c.client(t, nil, hasty)
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	w, err := client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 2})
+	require.NoError(t, err)
+	task, err := w.Receive(ctx)
+	require.NoError(t, err)
+	c.change(func() { c.nodes[0].hangs = true })
+	var calls sync.WaitGroup
+	calls.Go(func() {
+		_, err := p.Enqueue(ctx, Task{Queue: "q", Key: "k"})
+		assert.NoError(t, err)
+	})
+	calls.Go(func() {
+		_, err := p.Enqueue(ctx, Task{Queue: "q"})
+		if err != nil { // it went to the one that hangs
+			assert.ErrorIs(t, err, ErrUnknownOutcome)
+		}
+	})
+	calls.Go(func() { assert.NoError(t, w.Complete(ctx, task)) })
+	c.change(func() { c.leaders[0] = 2; c.nodes[0].lies = []int{0} })
+	calls.Wait()
+	for range 2 {
+		task, err := w.Receive(ctx)
+		require.NoError(t, err)
+		require.NoError(t, w.Complete(ctx, task))
+	}
+	require.NoError(t, p.Close(ctx))
+	require.NoError(t, w.Close(ctx))
+}
+
+// TestANodeThatLostTouchIsNotBelieved: it says that it leads, and the others that one of them does.
+func TestANodeThatLostTouchIsNotBelieved(t *testing.T) {
+	routes := func(l int, here bool) []*queuepb.Route {
+		return []*queuepb.Route{{Node: fmt.Sprint("n", l), Address: fmt.Sprint("a", l), Here: here}}
+	}
+	p := func(i int) *peer { return &peer{address: fmt.Sprint("p", i)} }
+	stale, follower, leads := answer{p(0), routes(0, true)}, answer{p(1), routes(2, false)}, answer{p(2), routes(2, true)}
+	for _, answers := range [][]answer{{stale, follower, leads}, {leads, stale, follower}, {follower, leads}, {stale, leads, follower}} {
+		got := count(answers, nil)
+		assert.Equal(t, []leader{{node: "n2", address: "p2", named: "a2"}}, got.leaders, "reached as it was asked")
+		assert.True(t, got.complete())
+		assert.False(t, got.alone)
+	}
+	assert.Equal(t, []leader{{node: "n0", address: "p0", named: "a0"}}, count([]answer{stale}, nil).leaders)
+	assert.Equal(t, []leader{{node: "n2", address: "a2", named: "a2"}}, count([]answer{follower}, nil).leaders)
+	again := count([]answer{stale, leads}, &table{leaders: []leader{{node: "n2"}}})
+	assert.Equal(t, "n2", again.leaders[0].node, "of two that say so, the one that did")
+	nobody := count([]answer{{p(0), []*queuepb.Route{{}, {Node: "n1"}}}}, nil)
+	assert.Equal(t, []leader{{}, {}}, nobody.leaders)
+	assert.False(t, nobody.complete())
+	assert.Empty(t, nobody.nodes())
+	alone := count([]answer{{p(0), []*queuepb.Route{{Here: true}, {Shard: 1, Here: true}}}}, nil)
+	assert.True(t, alone.alone)
+	assert.Equal(t, []leader{{address: "p0"}}, alone.nodes())
+}
+
+func TestARefusalEndsTheSession(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	client := c.client(t, nil)
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	w, err := client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.NoError(t, err)
+	c.change(func() { c.denied = true })
+	_, err = p.Enqueue(ctx, Task{Queue: "q"})
+	require.Error(t, err)
+	require.ErrorContains(t, err, "not for you")
+	_, err = w.Receive(ctx)
+	require.ErrorContains(t, err, "not for you")
+	_, err = p.Enqueue(ctx, Task{Queue: "q", Key: "k"})
+	require.ErrorContains(t, err, "not for you")
+	require.NoError(t, p.Close(ctx))
+	require.NoError(t, w.Close(ctx))
+}
+
+func TestTheEndOfASessionsContextEndsItsLinks(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 2)
+	c.lead(1, 1)
+	client := c.client(t, nil)
+	life, cancel := context.WithCancel(ctx)
+	p, err := client.Producer(life, "")
+	require.NoError(t, err)
+	w, err := client.Worker(life, WorkerConfig{Queues: []string{"q"}, Slots: 1})
+	require.NoError(t, err)
+	cancel()
+	_, err = w.Receive(ctx)
+	require.ErrorIs(t, err, ErrUnknownOutcome)
+	require.Eventually(t, func() bool { _, err := p.Enqueue(ctx, Task{Queue: "q"}); return err != nil }, patience, time.Millisecond)
+	require.NoError(t, p.Close(ctx))
+	require.NoError(t, w.Close(ctx))
+}
+
+// TestCloseDoesNotWaitForANodeThatHangs beyond its context.
+func TestCloseDoesNotWaitForANodeThatHangs(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 1, 1)
+	client := c.client(t, nil, WithRetryMax(patience))
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	c.change(func() { c.nodes[0].hangs = true })
+	failed := make(chan error, 1)
+	go func() {
+		_, err := p.Enqueue(ctx, Task{Queue: "q"})
+		failed <- err
+	}()
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, p.Close(over), context.Canceled)
+	err = <-failed
+	require.True(t, errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrClosed), "%v", err)
+}
+
+// TestOneServerIsFollowedThroughARestartIfItIsAskedFor, and otherwise ends its sessions.
+func TestOneServerIsFollowedThroughARestartIfItIsAskedFor(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 1, 1)
+	c.alone = true
+	p, err := c.client(t, nil, WithRetryMax(patience), hasty).Producer(ctx, "")
+	require.NoError(t, err)
+	broken, err := c.client(t, nil).Producer(ctx, "")
+	require.NoError(t, err)
+	assert.True(t, broken.links.alone)
+	c.nodes[0].kill()
+	c.nodes[0].start()
+	_, err = p.Enqueue(ctx, Task{Queue: "q", Key: "k"})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { _, err := broken.Enqueue(ctx, Task{Queue: "q"}); return errors.Is(err, ErrUnknownOutcome) }, patience, time.Millisecond)
+	require.NoError(t, p.Close(ctx))
+	require.NoError(t, broken.Close(ctx))
+}
+
+// TestWhatIsGoneIsForgotten: connections to addresses that the cluster named once are not kept for ever.
+func TestWhatIsGoneIsForgotten(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 3, 1)
+	client := c.client(t, []int{0}, hasty)
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err)
+	at := func() (all []string) {
+		for _, p := range client.known() {
+			all = append(all, p.address)
+		}
+		return all
+	}
+	for _, node := range []int{1, 2, 1, 0} {
+		c.lead(node, 0)
+		want := []string{c.nodes[0].address}
+		if node > 0 {
+			want = append(want, c.nodes[node].address)
+		}
+		require.Eventually(t, func() bool { return slices.Equal(want, at()) }, patience, time.Millisecond)
+		_, err = p.Enqueue(ctx, Task{Queue: "q"})
+		require.NoError(t, err)
+	}
+	require.NoError(t, p.Close(ctx))
 }

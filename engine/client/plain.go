@@ -28,7 +28,10 @@ func (c *plain) Invoke(ctx context.Context, method string, in, out any, options 
 	return c.client.try(ctx, c.most, func(p *peer) (again bool, err error) {
 		var reached grpcpeer.Peer
 		err = p.conn.Invoke(ctx, method, in, out, append(slices.Clip(options), grpc.Peer(&reached))...)
-		return err != nil && !isFinal(err) && (reached.Addr == nil || notLeader(err) != nil || repeatable(method, in)), err
+		if err != nil && (reached.Addr == nil || notLeader(err) != nil) {
+			err = undone(err)
+		}
+		return err != nil && !isFinal(err) && (isUndone(err) || repeatable(method, in)), err
 	})
 }
 

@@ -62,10 +62,8 @@ func fateOf(err error) fate {
 // callFate tells what the error of a plain call means, and gives it the session's words.
 func callFate(ctx context.Context, err error) error {
 	switch {
-	case err == nil || isFinal(err):
+	case err == nil || isFinal(err) || isUndone(err):
 		return err
-	case notLeader(err) != nil:
-		return undone(err)
 	case ctx.Err() != nil:
 		return unknownOutcome(ctx.Err())
 	}
@@ -170,8 +168,8 @@ func (p *tries[L]) wait(ctx context.Context) error {
 		if left <= 0 {
 			return fmt.Errorf("tried for %v: %w", p.links.client.retryMax, p.links.problem())
 		}
-		d := left
-		if len(links) > 0 || p.links.closing() {
+		d, canTry := left, len(links) > 0 || p.links.closing()
+		if canTry {
 			d = min(left, p.pace.next())
 		}
 		t := time.NewTimer(d)
@@ -183,7 +181,9 @@ func (p *tries[L]) wait(ctx context.Context) error {
 				return nil
 			}
 		case <-t.C:
-			return nil
+			if canTry {
+				return nil
+			}
 		case <-p.links.failed:
 			t.Stop()
 			return p.links.why()
