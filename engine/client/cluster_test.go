@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type cluster struct {
 	turn    int
 	lease   time.Duration
 	fault   func(node int, settles bool) fault // of each frame; nil: none. Called under mu
+	breaks  int                                // how many plain enqueues break after they took effect
 	denied  bool                               // streams are refused
 	alone   bool                               // the only node says that it is no cluster's
 }
@@ -72,7 +74,9 @@ type clusterNode struct {
 	served  chan error
 	hangs   bool // it takes what comes and answers nothing
 	lies    []int
-	asked   int // how often it was asked for the routes
+
+	awaited  atomic.Int32
+	finishes atomic.Bool // it has results
 }
 
 // newCluster serves a cluster of as many nodes, whose shards the first one leads.
@@ -189,7 +193,6 @@ func notLeading() error {
 func (n *clusterNode) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
 	c := n.cluster
 	c.mu.Lock()
-	n.asked++
 	if n.hangs {
 		c.mu.Unlock()
 		<-ctx.Done()
@@ -383,7 +386,28 @@ func (n *clusterNode) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (
 		out.Results = append(out.Results, &queuepb.EnqueueResult{Id: id, Error: err})
 	}
 	c.stir()
+	if c.breaks > 0 {
+		c.breaks--
+		return nil, errCut
+	}
 	return out, nil
+}
+
+// AwaitResult waits until the node finishes, or does not lead.
+func (n *clusterNode) AwaitResult(ctx context.Context, _ *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+	n.awaited.Add(1)
+	for !n.finishes.Load() {
+		n.cluster.mu.Lock()
+		moved := n.cluster.moved
+		n.cluster.mu.Unlock()
+		select {
+		case <-moved:
+			return nil, errCut
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return &queuepb.AwaitResultResponse{State: queuepb.TaskState_TASK_STATE_DONE, Result: []byte(n.address)}, nil
 }
 
 func (n *clusterNode) Work(s grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {

@@ -1,0 +1,108 @@
+package client
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+func get(ctx context.Context, c *Client) (at string, err error) {
+	out, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Id: "1"})
+	return string(out.GetTask().GetPayload()), err
+}
+
+func TestPlainCallsGoToANodeThatAnswers(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 3, 1)
+	client := c.client(t, nil, hasty)
+	for _, node := range []int{0, 2, 1, 0} {
+		c.lead(node, 0)
+		for range 5 {
+			at, err := get(ctx, client)
+			require.NoError(t, err)
+			require.Equal(t, c.nodes[node].address, at, "the others refuse, in this cluster")
+		}
+	}
+	c.nodes[0].kill()
+	c.lead(1, 0)
+	at, err := get(ctx, client)
+	require.NoError(t, err)
+	require.Equal(t, c.nodes[1].address, at)
+	_, err = client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
+	require.NoError(t, err)
+	assert.Len(t, c.stored, 1)
+}
+
+// TestAPlainCallThatMayHaveTakenEffectIsNotRepeated, unless nothing comes of it.
+func TestAPlainCallThatMayHaveTakenEffectIsNotRepeated(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	client := c.client(t, nil, hasty)
+	c.breaks = 1
+	_, err := client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", IdempotencyKey: "k"}, {Queue: "q"}}})
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	require.ErrorContains(t, err, "127.0.0.1:", "it names the address")
+	require.Len(t, c.stored, 2)
+	c.breaks = 1
+	out, err := client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", IdempotencyKey: "k"}}})
+	require.NoError(t, err)
+	assert.Equal(t, c.stored[0].id, out.GetResults()[0].GetId())
+	assert.Len(t, c.stored, 2)
+	_, err = client.API().Claim(ctx, &queuepb.ClaimRequest{})
+	require.Equal(t, codes.Unimplemented, status.Code(err), "a decision is final")
+}
+
+func TestPlainCallsEndInTime(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	client := c.client(t, nil, hasty, WithRetryMax(20*time.Millisecond))
+	c.lead(-1, 0)
+	_, err := get(ctx, client)
+	require.Equal(t, codes.Unavailable, status.Code(err))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = get(gone, client)
+	require.Equal(t, codes.Canceled, status.Code(err))
+}
+
+// TestAResultIsAwaitedThroughAFailover of the node that was asked.
+func TestAResultIsAwaitedThroughAFailover(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	client := c.client(t, nil, hasty)
+	came := make(chan error, 1)
+	go func() {
+		out, err := client.AwaitResult(ctx, "", "1")
+		if err == nil && string(out.GetResult()) != c.nodes[1].address {
+			err = status.Error(codes.Internal, string(out.GetResult()))
+		}
+		came <- err
+	}()
+	require.Eventually(t, func() bool { return c.nodes[0].awaited.Load() > 0 }, patience, time.Millisecond)
+	c.lead(1, 0)
+	c.nodes[0].kill()
+	c.nodes[1].finishes.Store(true)
+	require.NoError(t, <-came)
+}
+
+// TestATokenGoesToNoHostThatTheClusterNames unless it may go there in plain text.
+func TestATokenGoesToNoHostThatTheClusterNames(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 1, 2)
+	c.leaders[1] = 1
+	c.nodes = append(c.nodes, &clusterNode{cluster: c, index: 1, address: "192.0.2.1:7070"})
+	client := c.client(t, []int{0}, hasty, WithToken("secret"))
+	p, err := client.Producer(ctx, "")
+	require.NoError(t, err, "what leads here is served")
+	require.Eventually(t, func() bool { return strings.Contains(p.links.problem().Error(), "WithTLS") }, patience, time.Millisecond)
+	assert.Len(t, client.known(), 1)
+	require.NoError(t, p.Close(ctx))
+}
