@@ -65,6 +65,9 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 		if len(left) == 0 {
 			return s.results, nil
 		}
+		if first && s.elsewhere(left) {
+			continue
+		}
 		if !h.again(ctx) {
 			break
 		}
@@ -77,6 +80,16 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 		s.results[i] = s.refused(itemError(i, elsewhere(r.cluster, n, &shard.NotLeaderError{Shard: n})))
 	}
 	return s.results, nil
+}
+
+// elsewhere tells whether it is known of all items where to try them next: no time is to be lost then.
+func (s *spreading[I, R]) elsewhere(left []int) bool {
+	for _, i := range left {
+		if s.nodes[i] == "" || s.shard(s.items[i]) != anyShard {
+			return false
+		}
+	}
+	return true
 }
 
 // part is the items that one node is asked for.

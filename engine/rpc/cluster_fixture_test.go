@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/metadata"
@@ -150,6 +151,9 @@ func (n *clusterNode) stop() {
 		require.NoError(n.nodes, err)
 	}
 	n.served <- nil
+	for n.conn.GetState() == connectivity.Ready { // what is sent until then may have arrived
+		n.conn.WaitForStateChange(n.nodes.ctx, connectivity.Ready)
+	}
 }
 
 func (c *nodes) node(id string) *clusterNode {

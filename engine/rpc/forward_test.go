@@ -266,7 +266,6 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	c.hunts(60 * time.Millisecond)
 	for name, call := range everyCall(id) {
 		back := c.all[0].forwarded.Load()
-		t.Log(name)
 		detail := requireNotLeader(t, call(c.as("t0"), n))
 		assert.Equal(t, "n2", detail.GetNode(), name)
 		assert.Equal(t, c.all[1].address, detail.GetAddress(), name)
@@ -302,7 +301,6 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	c.hunts(60 * time.Millisecond)
 	c.all[1].stop()
 	for name, call := range everyCall(id) {
-		t.Log(name)
 		detail := requireNotLeader(t, call(c.as("t0"), n))
 		assert.Equal(t, "n2", detail.GetNode(), name)
 	}
