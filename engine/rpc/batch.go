@@ -55,8 +55,14 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 		if err := ctx.Err(); err != nil {
 			return nil, statusOf(err)
 		}
-		if first && len(parts) == 1 && len(orphans) == 0 && answers[0].err != nil && answers[0].is == refused {
-			return nil, answers[0].err
+		if first && len(parts) == 1 && len(orphans) == 0 && answers[0].err != nil {
+			switch answers[0].is { // of the whole call
+			case refused:
+				return nil, answers[0].err
+			case unknown:
+				return nil, unknownOutcome(answers[0].err)
+			case again:
+			}
 		}
 		left = orphans
 		for k, p := range parts {

@@ -40,6 +40,96 @@ type nodes struct {
 	mu      sync.Mutex
 	leaders []string       // of the shards
 	open    []*shard.Shard // by shard, at its leader
+	logs    []*shardLog
+}
+
+// shardLog is a shard's log, of which the test says what becomes of its entries.
+type shardLog struct {
+	store *storage.Store
+
+	mu    sync.Mutex
+	term  uint64
+	index uint64
+	held  []*proposal // in the order that they came
+	hold  bool        // entries wait for the test
+}
+
+type proposal struct {
+	entry []byte
+	done  chan struct{}
+	err   error
+}
+
+// Wait implements storage.Proposal.
+func (p *proposal) Wait() error {
+	<-p.done
+	return p.err
+}
+
+// Done implements storage.Proposal.
+func (p *proposal) Done() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Propose implements storage.Log.
+func (l *shardLog) Propose(entry []byte) storage.Proposal {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := &proposal{entry: entry, done: make(chan struct{})}
+	l.held = append(l.held, p)
+	if !l.hold {
+		l.release(nil)
+	}
+	return p
+}
+
+// Verify implements storage.Log: it leads.
+func (l *shardLog) Verify() storage.Proposal {
+	p := &proposal{done: make(chan struct{})}
+	close(p.done)
+	return p
+}
+
+// release answers what is held: it is applied, unless failed says what else becomes of it. The caller holds mu.
+func (l *shardLog) release(failed error) {
+	for _, p := range l.held {
+		p.err = failed
+		if failed == nil {
+			l.index++
+			_, p.err = l.store.Apply([]storage.LogEntry{{Index: l.index, Term: l.term, Data: p.entry}})
+		}
+		close(p.done)
+	}
+	l.held = nil
+}
+
+// holdOn has entries wait until letGo.
+func (l *shardLog) holdOn() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hold = true
+}
+
+// waits returns once an entry waits.
+func (l *shardLog) waits(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.held) > 0
+	}, patience, time.Millisecond)
+}
+
+func (l *shardLog) letGo(failed error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hold = false
+	l.release(failed)
 }
 
 // clusterNode is one of them. It is the rpc.Cluster of its services too.
@@ -69,8 +159,9 @@ func startNodes(t *testing.T, count, shards int) *nodes {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	c := &nodes{T: t, ctx: ctx, tokens: map[string]string{}, leaders: make([]string, shards), open: make([]*shard.Shard, shards)}
 	for range shards {
-		store, err := storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.None})
+		store, err := storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.None, Replicated: true})
 		require.NoError(t, err)
+		c.logs = append(c.logs, &shardLog{store: store})
 		c.stores = append(c.stores, store)
 	}
 	stored := &records{m: map[string][]byte{}}
@@ -171,15 +262,26 @@ func (c *nodes) lead(i int, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old := c.node(c.leaders[i]); old != nil {
+		c.leaders[i] = ""
 		old.group.Lose(i)
+		c.mu.Unlock()
 		c.open[i].Lose()
+		c.mu.Lock()
 	}
 	c.leaders[i], c.open[i] = id, nil
 	if id == "" {
 		return
 	}
 	n := c.node(id)
-	s, err := shard.New(c.stores[i], shard.Options{Number: i, NowMs: n.group.NowMs, Queue: queue.Config{Account: n.registry.Account}})
+	log := c.logs[i]
+	log.mu.Lock()
+	log.term++
+	lead := storage.Lead{Term: log.term, ID: log.term}
+	log.mu.Unlock()
+	require.NoError(c, log.Propose(lead.Begin()).Wait())
+	s, err := shard.New(c.stores[i], shard.Options{
+		Number: i, NowMs: n.group.NowMs, Queue: queue.Config{Account: n.registry.Account}, Replicate: log, Lead: lead,
+	})
 	require.NoError(c, err)
 	c.open[i] = s
 	require.NoError(c, n.group.Lead(i, s))
