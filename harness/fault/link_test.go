@@ -1,0 +1,354 @@
+package fault
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	wait = 30 * time.Second
+	tick = time.Millisecond
+	// quiet is how long nothing is seen to arrive where nothing may; what may arrive does so in far less.
+	quiet = 100 * time.Millisecond
+)
+
+// site is two nodes, and the mesh between them.
+type site struct {
+	mesh     *Mesh
+	listener *net.TCPListener // of b
+	address  string           // where a reaches b
+}
+
+func newSite(t require.TestingT, cleanup func(func())) *site {
+	mesh, err := NewMesh([]string{"a", "b"})
+	require.NoError(t, err)
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	cleanup(func() {
+		_ = listener.Close()
+		require.NoError(t, mesh.Close())
+	})
+	return &site{mesh: mesh, listener: listener, address: mesh.PeerAddress("a", "b", listener.Addr().String())}
+}
+
+// dial opens a connection from a and returns both of its ends.
+func (s *site) dial(t require.TestingT, cleanup func(func())) (near, far *net.TCPConn) {
+	c, err := net.Dial("tcp", s.address)
+	require.NoError(t, err)
+	near = c.(*net.TCPConn)
+	require.NoError(t, s.listener.SetDeadline(time.Now().Add(wait)))
+	far, err = s.listener.AcceptTCP()
+	require.NoError(t, err)
+	for _, c := range []*net.TCPConn{near, far} {
+		require.NoError(t, c.SetDeadline(time.Now().Add(wait)))
+	}
+	cleanup(func() {
+		_ = near.Close()
+		_ = far.Close()
+	})
+	return near, far
+}
+
+func (s *site) set(t require.TestingT, from, to string, c Conditions) {
+	require.NoError(t, s.mesh.Set(from, to, c))
+}
+
+func say(t *testing.T, to net.Conn, text string) {
+	t.Helper()
+	_, err := to.Write([]byte(text))
+	require.NoError(t, err)
+}
+
+func hear(t *testing.T, from net.Conn, text string) {
+	t.Helper()
+	got := make([]byte, len(text))
+	_, err := io.ReadFull(from, got)
+	require.NoError(t, err)
+	require.Equal(t, text, string(got))
+}
+
+// silent checks that nothing arrives, and that the connection stands.
+func silent(t *testing.T, from *net.TCPConn) {
+	t.Helper()
+	require.NoError(t, from.SetReadDeadline(time.Now().Add(quiet)))
+	n, err := from.Read(make([]byte, 1))
+	require.Zero(t, n)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, from.SetReadDeadline(time.Now().Add(wait)))
+}
+
+func TestWhatIsSentArrivesInItsOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var undo []func()
+		defer func() {
+			for i := len(undo) - 1; i >= 0; i-- {
+				undo[i]()
+			}
+		}()
+		cleanup := func(f func()) { undo = append(undo, f) }
+		s := newSite(t, cleanup)
+		for _, from := range []string{"a", "b"} {
+			to := map[string]string{"a": "b", "b": "a"}[from]
+			s.set(t, from, to, Conditions{
+				Delay:     time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * time.Millisecond,
+				Jitter:    time.Duration(rapid.IntRange(0, 3).Draw(t, "jitter")) * time.Millisecond,
+				BytesPerS: float64(rapid.SampledFrom([]int{0, 64 << 20}).Draw(t, "rate")),
+			})
+		}
+		near, far := s.dial(t, cleanup)
+		seed := rapid.Uint64().Draw(t, "seed")
+		size := rapid.SampledFrom([]int{0, 1, 1000, 3 * pipeBytes}).Draw(t, "size")
+		var work sync.WaitGroup
+		for i, end := range []*net.TCPConn{near, far} {
+			sent := make([]byte, size)
+			fill := rand.NewChaCha8(sha256.Sum256([]byte{byte(seed), byte(seed >> 8), byte(i)}))
+			_, _ = fill.Read(sent)
+			other := []*net.TCPConn{far, near}[i]
+			work.Go(func() {
+				for rest := sent; len(rest) > 0; {
+					n := min(len(rest), 1+int(fill.Uint64()%100_000))
+					if _, err := end.Write(rest[:n]); !assert.NoError(t, err) {
+						return
+					}
+					rest = rest[n:]
+				}
+				assert.NoError(t, end.CloseWrite())
+			})
+			work.Go(func() {
+				got, err := io.ReadAll(other)
+				assert.NoError(t, err)
+				assert.True(t, bytes.Equal(sent, got), "%d bytes sent, %d arrived, or others", len(sent), len(got))
+			})
+		}
+		work.Wait()
+		require.Equal(t, uint64(size), s.mesh.Bytes("a", "b"))
+		require.Equal(t, uint64(size), s.mesh.Bytes("b", "a"))
+	})
+}
+
+func TestDelayedBytesArriveNoEarlier(t *testing.T) {
+	const delay = 50 * time.Millisecond
+	s := newSite(t, t.Cleanup)
+	near, far := s.dial(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{Delay: delay})
+	began := time.Now()
+	say(t, near, "x")
+	hear(t, far, "x")
+	assert.GreaterOrEqual(t, time.Since(began), delay)
+	s.set(t, "b", "a", Conditions{Delay: delay})
+	began = time.Now()
+	say(t, near, "x")
+	hear(t, far, "x")
+	say(t, far, "y")
+	hear(t, near, "y")
+	assert.GreaterOrEqual(t, time.Since(began), 2*delay, "there and back")
+}
+
+func TestARateIsSharedByAllConnections(t *testing.T) {
+	const rate, size = 1 << 20, 100 << 10
+	s := newSite(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{BytesPerS: rate})
+	began := time.Now()
+	var work sync.WaitGroup
+	for range 2 {
+		near, far := s.dial(t, t.Cleanup)
+		work.Go(func() {
+			_, err := near.Write(make([]byte, size))
+			assert.NoError(t, err)
+		})
+		work.Go(func() {
+			_, err := io.ReadFull(far, make([]byte, size))
+			assert.NoError(t, err)
+		})
+	}
+	work.Wait()
+	// The last piece of each passes when it begins.
+	least := time.Duration(float64(2*(size-pieceBytesMax)) / rate * float64(time.Second))
+	assert.GreaterOrEqual(t, time.Since(began), least)
+}
+
+func TestARateEndsWithItsFault(t *testing.T) {
+	s := newSite(t, t.Cleanup)
+	near, far := s.dial(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{BytesPerS: 1})
+	say(t, near, "the first passes at once, ")
+	hear(t, far, "the first passes at once, ")
+	say(t, near, "the next not for long")
+	silent(t, far)
+	s.set(t, "a", "b", Conditions{})
+	hear(t, far, "the next not for long")
+}
+
+func TestACutHoldsOneDirection(t *testing.T) {
+	s := newSite(t, t.Cleanup)
+	near, far := s.dial(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{Cut: Drop})
+	say(t, near, "held")
+	silent(t, far)
+	say(t, far, "this way is open")
+	hear(t, near, "this way is open")
+
+	// The flow is cut whoever has opened the connection.
+	back, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = back.Close() })
+	other := &site{mesh: s.mesh, listener: back, address: s.mesh.PeerAddress("b", "a", back.Addr().String())}
+	s.set(t, "a", "b", Conditions{})
+	hear(t, far, "held")
+	fromB, atA := other.dial(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{Cut: Drop})
+	say(t, atA, "held too")
+	silent(t, fromB)
+	say(t, fromB, "open too")
+	hear(t, atA, "open too")
+	s.set(t, "a", "b", Conditions{})
+	hear(t, fromB, "held too")
+}
+
+func TestNobodyHearsOfAnEndThroughACut(t *testing.T) {
+	for name, end := range map[string]func(*net.TCPConn) error{
+		"close": func(c *net.TCPConn) error { return c.Close() },
+		"reset": func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, t.Cleanup)
+			near, far := s.dial(t, t.Cleanup)
+			s.set(t, "a", "b", Conditions{Cut: Drop})
+			s.set(t, "b", "a", Conditions{Cut: Drop})
+			require.NoError(t, end(near))
+			silent(t, far)
+			s.set(t, "a", "b", Conditions{})
+			_, err := far.Read(make([]byte, 1))
+			require.Error(t, err)
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+		})
+	}
+}
+
+func TestNoConnectionIsOpenedThroughACut(t *testing.T) {
+	for _, cut := range []pair{{"a", "b"}, {"b", "a"}} {
+		s := newSite(t, t.Cleanup)
+		s.set(t, cut.from, cut.to, Conditions{Cut: Drop})
+		given, err := net.Dial("tcp", s.address)
+		require.NoError(t, err)
+		require.NoError(t, given.Close(), "given up before the link is well")
+		kept, err := net.Dial("tcp", s.address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = kept.Close() })
+		say(t, kept, "hello")
+		require.NoError(t, s.listener.SetDeadline(time.Now().Add(quiet)))
+		_, err = s.listener.AcceptTCP()
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.Eventually(t, func() bool {
+			l := s.mesh.links[pair{"a", "b"}]
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return len(l.conns) == 1
+		}, wait, tick, "what was given up is forgotten")
+
+		s.set(t, cut.from, cut.to, Conditions{})
+		require.NoError(t, s.listener.SetDeadline(time.Now().Add(wait)))
+		far, err := s.listener.AcceptTCP()
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = far.Close() })
+		hear(t, far, "hello")
+	}
+}
+
+func TestAResetEndsConnectionsAndRefusesNewOnes(t *testing.T) {
+	s := newSite(t, t.Cleanup)
+	near, far := s.dial(t, t.Cleanup)
+	say(t, near, "x")
+	hear(t, far, "x")
+	s.set(t, "a", "b", Conditions{Cut: Reset})
+	for _, end := range []*net.TCPConn{near, far} {
+		_, err := end.Read(make([]byte, 1))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	}
+	again, err := net.Dial("tcp", s.address)
+	if err == nil {
+		_, err = again.Read(make([]byte, 1))
+		require.NoError(t, again.Close())
+	}
+	require.ErrorIs(t, err, syscall.ECONNRESET)
+	s.set(t, "a", "b", Conditions{})
+	near, far = s.dial(t, t.Cleanup)
+	say(t, near, "y")
+	hear(t, far, "y")
+}
+
+func TestANodeThatDoesNotListenRefuses(t *testing.T) {
+	s := newSite(t, t.Cleanup)
+	require.NoError(t, s.listener.Close())
+	c, err := net.Dial("tcp", s.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorIs(t, err, syscall.ECONNRESET)
+}
+
+func TestALinkHoldsABoundedNumberOfConnections(t *testing.T) {
+	s := newSite(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{Cut: Drop})
+	l := s.mesh.links[pair{"a", "b"}]
+	count := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return len(l.conns)
+	}
+	for i := range connsMax {
+		c, err := net.Dial("tcp", s.address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		require.Eventually(t, func() bool { return count() == i+1 }, wait, tick)
+	}
+	c, err := net.Dial("tcp", s.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = c.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	assert.Equal(t, connsMax, count())
+}
+
+func TestTheMeshKnowsItsNodes(t *testing.T) {
+	s := newSite(t, t.Cleanup)
+	assert.Equal(t, "10.0.0.1:7", s.mesh.PeerAddress("a", "c", "10.0.0.1:7"))
+	require.ErrorContains(t, s.mesh.Set("a", "a", Conditions{}), `no link from "a" to "a"`)
+	assert.Zero(t, s.mesh.Bytes("c", "a"))
+}
+
+func TestClosingTheMeshEndsWhatIsUnderWay(t *testing.T) {
+	mesh, err := NewMesh([]string{"a", "b", "c"})
+	require.NoError(t, err)
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	s := &site{mesh: mesh, listener: listener, address: mesh.PeerAddress("a", "b", listener.Addr().String())}
+	near, far := s.dial(t, t.Cleanup)
+	s.set(t, "a", "b", Conditions{Delay: time.Hour})
+	say(t, near, "x")
+	s.set(t, "b", "a", Conditions{Cut: Drop})
+	say(t, far, "y")
+	held, err := net.Dial("tcp", s.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = held.Close() })
+	require.NoError(t, mesh.Close())
+	_, err = near.Read(make([]byte, 1))
+	require.Error(t, err)
+}
