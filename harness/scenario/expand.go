@@ -22,6 +22,7 @@ type expanded struct {
 	Sweeps     []expandedSweep   `json:"sweeps,omitempty"`
 	Captures   []expandedCapture `json:"captures"`
 	Invariants []string          `json:"invariants"`
+	Faults     []expandedFault   `json:"faults,omitempty"`
 }
 
 type expandedTopology struct {
@@ -75,6 +76,20 @@ type expandedBacklog struct {
 
 type expandedSeries struct {
 	Every string `json:"every"`
+}
+
+type expandedFault struct {
+	Kind      string  `json:"kind"`
+	Target    string  `json:"target"`
+	At        string  `json:"at"`
+	For       string  `json:"for"`
+	Every     string  `json:"every,omitempty"`
+	Times     int     `json:"times"`
+	Direction string  `json:"direction,omitempty"`
+	How       string  `json:"how,omitempty"`
+	Delay     string  `json:"delay,omitempty"`
+	Jitter    string  `json:"jitter,omitempty"`
+	Rate      string  `json:"rate,omitempty"`
 }
 
 type expandedSweep struct {
@@ -156,6 +171,28 @@ func Expand(s *Scenario) any {
 	}
 	for _, i := range s.Invariants {
 		e.Invariants = append(e.Invariants, i.Kind)
+	}
+	for _, f := range s.Faults {
+		e.Faults = append(e.Faults, expandFault(f))
+	}
+	return e
+}
+
+func expandFault(f Fault) expandedFault {
+	e := expandedFault{
+		Kind: f.Kind, Target: f.Target.String(), At: hclfile.FormatDuration(f.At), For: hclfile.FormatDuration(f.For),
+		Times: f.Times, Direction: f.Direction, How: f.How,
+	}
+	for _, d := range []struct {
+		into *string
+		from time.Duration
+	}{{&e.Every, f.Every}, {&e.Delay, f.Delay}, {&e.Jitter, f.Jitter}} {
+		if d.from > 0 {
+			*d.into = hclfile.FormatDuration(d.from)
+		}
+	}
+	if f.BytesPerS > 0 {
+		e.Rate = FormatByteRate(f.BytesPerS)
 	}
 	return e
 }

@@ -77,8 +77,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 var scenarioNames = hclfile.Names{
 	Attributes: []string{"title", "tags", "rounds"},
-	Blocks:     []string{"topology", "workload", "phases", "backlog", "series", "sweep", "capture", "invariant"},
-	NotBuilt:   []string{"fault"},
+	Blocks:     []string{"topology", "workload", "phases", "backlog", "series", "sweep", "capture", "invariant", "fault"},
 }
 
 // readScenario reads scenario "NAME" { ... }, once for each point of its sweeps.
@@ -123,6 +122,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)
 	s.Invariants = readInvariants(b)
+	s.Faults = readFaults(b, s)
 	return s
 }
 

@@ -1,0 +1,103 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// The kinds of targets.
+const (
+	TargetLeader   = "leader"   // the node that leads shard 0 when the fault begins
+	TargetFollower = "follower" // the first node, in the order of their names, that does not
+	TargetNode     = "node"     // the node of that name
+	TargetEach     = "each"     // with times: node 1 the first time, node 2 the second, and round again
+	TargetAll      = "all"      // every node
+)
+
+// Target says which nodes a fault hits.
+type Target struct {
+	Kind string
+	Node string // of TargetNode; else ""
+}
+
+// String writes the target as a scenario does.
+func (t Target) String() string {
+	if t.Kind == TargetNode {
+		return fmt.Sprintf("node(%q)", t.Node)
+	}
+	return t.Kind + "()"
+}
+
+var targetType = cty.Capsule("a target", reflect.TypeFor[Target]())
+
+var targetFunctions = hclfile.Functions{
+	Built: map[string]function.Function{
+		TargetLeader:   function.New(target(TargetLeader)),
+		TargetFollower: function.New(target(TargetFollower)),
+		TargetEach:     function.New(target(TargetEach)),
+		TargetAll:      function.New(target(TargetAll)),
+		TargetNode: function.New(&function.Spec{
+			Params: []function.Parameter{{Name: "node", Type: cty.DynamicPseudoType}},
+			Type:   function.StaticReturnType(targetType),
+			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+				if args[0].IsNull() || args[0].Type() != cty.String {
+					return cty.NilVal, &hclfile.Fault{Message: "a node's name must be a string, not " + hclfile.TypeName(args[0]), Remedy: `write node("n1")`}
+				}
+				return cty.CapsuleVal(targetType, &Target{Kind: TargetNode, Node: args[0].AsString()}), nil
+			},
+		}),
+	},
+}
+
+// target makes the function of a target without parameters.
+func target(kind string) *function.Spec {
+	return &function.Spec{
+		Type: function.StaticReturnType(targetType),
+		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
+			return cty.CapsuleVal(targetType, &Target{Kind: kind}), nil
+		},
+	}
+}
+
+// readTarget reads target = leader(), follower(), node("n1"), each() or all(); ok is false after a problem.
+func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
+	const example = "leader()"
+	if !b.Has("target") {
+		b.Problem(b.String()+" has no target", "add target = "+example)
+		return Target{}, false
+	}
+	v, ok := b.Call("target", targetFunctions, example)
+	if !ok {
+		return Target{}, false
+	}
+	found := *v.EncapsulatedValue().(*Target)
+	if t.Kind != Raft {
+		return found, true // which is said elsewhere
+	}
+	switch {
+	case found.Kind == TargetNode && !isNode(found.Node, t.Nodes):
+		b.AttrProblem("target", fmt.Sprintf("there is no node %.40q; the nodes are n1 to n%d", found.Node, t.Nodes), "")
+		return found, false
+	case found.Kind == TargetFollower && t.Nodes < 2:
+		b.AttrProblem("target", "there is no follower in a cluster of one node", "raise topology.nodes")
+		return found, false
+	}
+	return found, true
+}
+
+// NodeName returns the name of node i of a cluster, counted from 0.
+func NodeName(i int) string { return fmt.Sprintf("n%d", i+1) }
+
+func isNode(name string, nodes int) bool {
+	for i := range nodes {
+		if name == NodeName(i) {
+			return true
+		}
+	}
+	return false
+}
