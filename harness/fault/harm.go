@@ -1,0 +1,105 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// harm is how a fault is done to one node, and undone.
+type harm struct {
+	do   func(ctx context.Context, node string) error
+	undo func(ctx context.Context, node string) error
+	// release undoes, whatever has failed, what would keep the nodes from being ended; nil where nothing does.
+	release func(node string) error
+}
+
+// harms returns what a kind of fault does.
+func harms(f scenario.Fault, c Cluster, links Links) harm {
+	plain := func(do func(string) error) func(context.Context, string) error {
+		return func(_ context.Context, node string) error { return do(node) }
+	}
+	switch f.Kind {
+	case scenario.FaultKill:
+		return harm{do: plain(c.Kill), undo: c.Start}
+	case scenario.FaultRestart:
+		return harm{do: c.Stop, undo: c.Start}
+	case scenario.FaultWipe:
+		return harm{do: plain(c.Kill), undo: func(ctx context.Context, node string) error { return rejoin(ctx, c, node) }}
+	case scenario.FaultPause:
+		return harm{do: plain(c.Pause), undo: plain(c.Resume), release: c.Resume}
+	case scenario.FaultMember:
+		return harm{do: c.Remove, undo: c.Add}
+	case scenario.FaultPartition, scenario.FaultDelay, scenario.FaultBandwidth:
+		heal := func(node string) error { return setLinks(c, links, f.Direction, node, Conditions{}) }
+		return harm{
+			do:      plain(func(node string) error { return setLinks(c, links, f.Direction, node, conditions(f)) }),
+			undo:    plain(heal),
+			release: heal,
+		}
+	}
+	unknown := plain(func(string) error { return fmt.Errorf("%q is no kind of fault", f.Kind) })
+	return harm{do: unknown, undo: unknown}
+}
+
+// rejoin makes a node that has lost its data a new member: one that forgot what it had promised the others must not
+// come back under its old membership.
+func rejoin(ctx context.Context, c Cluster, node string) error {
+	if err := c.Remove(ctx, node); err != nil {
+		return err
+	}
+	if err := c.Wipe(node); err != nil {
+		return err
+	}
+	return c.Start(ctx, node)
+}
+
+// conditions are those of the links that a fault is of.
+func conditions(f scenario.Fault) Conditions {
+	c := Conditions{Delay: f.Delay, Jitter: f.Jitter, BytesPerS: f.BytesPerS}
+	if f.Kind == scenario.FaultPartition {
+		c.Cut = Drop
+		if f.How == scenario.Reset {
+			c.Cut = Reset
+		}
+	}
+	return c
+}
+
+// setLinks sets what flows between a node and all others, in the directions given, as the node sees them.
+func setLinks(c Cluster, links Links, direction, node string, conditions Conditions) error {
+	if links == nil {
+		return errors.New("the links of this cluster can't be changed")
+	}
+	var errs []error
+	for _, other := range c.Nodes() {
+		if other == node {
+			continue
+		}
+		if direction != scenario.DirectionIn {
+			errs = append(errs, links.Set(node, other, conditions))
+		}
+		if direction != scenario.DirectionOut {
+			errs = append(errs, links.Set(other, node, conditions))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// each does something with all nodes at once, and returns all errors in their order.
+func each(nodes []string, do func(string) error) error {
+	errs := make([]error, len(nodes))
+	var all sync.WaitGroup
+	for i, node := range nodes {
+		all.Go(func() {
+			if err := do(node); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", node, err)
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}

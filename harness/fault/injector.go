@@ -1,0 +1,191 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Cluster is what an injector acts on. Nodes are named by their ids.
+type Cluster interface {
+	// Nodes returns the ids of all nodes, in their order.
+	Nodes() []string
+	// Leader returns the node that leads shard 0, "" where none does.
+	Leader(ctx context.Context) (string, error)
+	// Kill ends a node as a crash would, and returns when it is gone.
+	Kill(node string) error
+	// Stop ends a node in order.
+	Stop(ctx context.Context, node string) error
+	// Start starts a node that has ended on what it left, and returns when it listens.
+	Start(ctx context.Context, node string) error
+	// WaitReady waits until a node says that it is ready to serve.
+	WaitReady(ctx context.Context, node string) error
+	// Wipe removes what a node that has ended left, so that it starts as a new member.
+	Wipe(node string) error
+	// Pause has a node do nothing until Resume.
+	Pause(node string) error
+	Resume(node string) error
+	// Remove makes a node no member of the cluster any more; Add makes it one again, with a vote.
+	Remove(ctx context.Context, node string) error
+	Add(ctx context.Context, node string) error
+}
+
+// Links are the links between a cluster's nodes. A Mesh is one.
+type Links interface {
+	Set(from, to string, c Conditions) error
+}
+
+// Event is one time that a fault happened. Its times count from the window's start.
+type Event struct {
+	Kind   string
+	Target string   // as the scenario says it
+	Nodes  []string // that it hit
+	Leader string   // of shard 0 when it began
+	Began  time.Duration
+	Done   time.Duration // when the nodes were gone, paused or removed, or the links ill
+	Healed time.Duration // when that was undone; a node that was started again listens by then
+}
+
+const (
+	// leaderTimeout bounds the wait for somebody to lead.
+	leaderTimeout = 10 * time.Second
+	leaderPoll    = 20 * time.Millisecond
+	// askTimeout bounds one question for the leader: a node that is paused does not answer.
+	askTimeout = 500 * time.Millisecond
+)
+
+// Plan says what to do to a cluster, and when.
+type Plan struct {
+	Faults []scenario.Fault
+	Window time.Duration
+	Began  time.Time // the window's start
+}
+
+// Happenings is how often the plan's faults happen together.
+func (p *Plan) Happenings() int { return len(p.happenings()) }
+
+// happening is one time that a fault is to happen.
+type happening struct {
+	scenario.Fault
+	number int // of the fault's, from 0
+}
+
+func (p *Plan) happenings() []happening {
+	var all []happening
+	for _, f := range p.Faults {
+		for i := range f.Times {
+			all = append(all, happening{f, i})
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].begins() < all[j].begins() })
+	return all
+}
+
+func (h happening) begins() time.Duration { return h.Begins(h.number) }
+
+// Inject carries a plan out, one fault after the other, and returns what it did. A fault that is due while the nodes
+// have not recovered from the last one waits for them. When it fails, or ctx is done, nothing is left paused and no link
+// ill; nodes that are down stay so. links may be nil where no fault is one of links.
+func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error) {
+	var events []Event
+	for i, h := range p.happenings() {
+		if !sleepUntil(p.Began.Add(h.begins()), ctx.Done()) {
+			return events, fmt.Errorf("fault %d: %w", i+1, ctx.Err())
+		}
+		if late := time.Since(p.Began) - h.begins(); h.begins()+late+h.For > p.Window {
+			return events, fmt.Errorf("fault %d, %s of %s, could not happen any more: the cluster took %v longer than planned to recover from the ones before it",
+				i+1, h.Kind, h.Target, late.Round(time.Millisecond))
+		}
+		e, err := inject(ctx, &p, h, c, links)
+		if err != nil {
+			return events, fmt.Errorf("fault %d, %s of %s: %w", i+1, h.Kind, h.Target, err)
+		}
+		events = append(events, *e)
+	}
+	return events, nil
+}
+
+// inject lets one fault happen.
+func inject(ctx context.Context, p *Plan, h happening, c Cluster, links Links) (e *Event, err error) {
+	nodes, leader, err := targets(ctx, h, c)
+	if err != nil {
+		return nil, err
+	}
+	e = &Event{Kind: h.Kind, Target: h.Target.String(), Nodes: nodes, Leader: leader, Began: time.Since(p.Began)}
+	harm := harms(h.Fault, c, links)
+	defer func() {
+		if err != nil && harm.release != nil {
+			err = errors.Join(err, each(nodes, func(node string) error { return harm.release(node) }))
+		}
+	}()
+	if err := each(nodes, func(node string) error { return harm.do(ctx, node) }); err != nil {
+		return e, err
+	}
+	e.Done = time.Since(p.Began)
+	if !sleepUntil(p.Began.Add(e.Done+h.For), ctx.Done()) {
+		return e, ctx.Err()
+	}
+	if err := each(nodes, func(node string) error { return harm.undo(ctx, node) }); err != nil {
+		return e, err
+	}
+	e.Healed = time.Since(p.Began)
+	return e, each(c.Nodes(), func(node string) error { return c.WaitReady(ctx, node) })
+}
+
+// targets finds the nodes that a fault hits, and who leads.
+func targets(ctx context.Context, h happening, c Cluster) (nodes []string, leader string, err error) {
+	all := c.Nodes()
+	switch h.Target.Kind {
+	case scenario.TargetNode:
+		nodes = []string{h.Target.Node}
+	case scenario.TargetEach:
+		nodes = []string{all[h.number%len(all)]}
+	case scenario.TargetAll:
+		nodes = all
+	}
+	if leader, err = awaitLeader(ctx, c); err != nil {
+		return nil, "", err
+	}
+	switch h.Target.Kind {
+	case scenario.TargetLeader:
+		nodes = []string{leader}
+	case scenario.TargetFollower:
+		for _, node := range all {
+			if node != leader {
+				return []string{node}, leader, nil
+			}
+		}
+	}
+	if len(nodes) == 0 {
+		return nil, leader, errors.New("there is no such node")
+	}
+	return nodes, leader, nil
+}
+
+// awaitLeader waits until somebody leads.
+func awaitLeader(ctx context.Context, c Cluster) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, leaderTimeout)
+	defer cancel()
+	ticker := time.NewTicker(leaderPoll)
+	defer ticker.Stop()
+	for {
+		asking, done := context.WithTimeout(limited, askTimeout)
+		leader, err := c.Leader(asking)
+		done()
+		if err == nil && leader != "" {
+			return leader, nil
+		}
+		select {
+		case <-ticker.C:
+		case <-limited.Done():
+			if ctx.Err() != nil {
+				return "", ctx.Err()
+			}
+			return "", errors.Join(fmt.Errorf("nobody led within %v", leaderTimeout), err)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+package fault
+
+import (
+	"context"
+	"time"
+)
+
+// Sample counts cycles every SampleEvery from began on, for as long as the window is, or until ctx is done.
+func Sample(ctx context.Context, began time.Time, window time.Duration, cycles func() uint64) Series {
+	ticker := time.NewTicker(SampleEvery)
+	defer ticker.Stop()
+	series := make(Series, 0, int(window/SampleEvery)+2)
+	for {
+		at := time.Since(began)
+		series = append(series, Point{At: at, Total: cycles()})
+		if at >= window {
+			return series
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return series
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package fault
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"time"
+)
+
+// Point says how many cycles were acknowledged until a time, which counts from the window's start.
+type Point struct {
+	At    time.Duration
+	Total uint64
+}
+
+// Series is points in the order of their times.
+type Series []Point
+
+const (
+	// SampleEvery is the time between the points of a series.
+	SampleEvery = 10 * time.Millisecond
+	// slot is the time over which a rate is looked at for how deep it falls.
+	slot = 100 * time.Millisecond
+	// stretch is for how long a rate must have recovered to count.
+	stretch = 500 * time.Millisecond
+	// recovered is the part of the baseline that counts as that.
+	recovered = 0.95
+	// gapLeast is the shortest time without a cycle that is an outage: below it is what a host with other things to do
+	// makes of a steady load.
+	gapLeast = slot
+	// gapLatest is how long after a fault an outage that it causes begins at the latest.
+	gapLatest = time.Second
+)
+
+// Score is what the load made of one fault. Times count from when the fault began.
+type Score struct {
+	// FirstAck is when the first cycle was acknowledged after the outage; 0 where there was none.
+	FirstAck time.Duration
+	// Recovery is when the rate first was at 95 % of the baseline again, for half a second.
+	Recovery time.Duration
+	// Recovered says that it was so before the next fault and the window's end. If not, Recovery is the time until then.
+	Recovered bool
+	// DipPercent is how far the rate fell below the baseline, in the worst tenth of a second until it had recovered and
+	// the fault was over.
+	DipPercent float64
+	// FaultPerS and AfterPerS are the rates in cycles a second while the fault lasted, and from then to the next one.
+	FaultPerS float64
+	AfterPerS float64
+}
+
+// Scores are those of all faults of a window.
+type Scores struct {
+	BaselinePerS       float64 // before the first fault
+	BaselineDipPercent float64 // of its own worst tenth of a second: what a dip of the same depth says nothing beyond
+	Events             []Score
+}
+
+// Judge scores the events of a window, which are in the order of their times, by the cycles that were acknowledged in
+// it. It is an error if there is no load before the first of them to compare with.
+func Judge(s Series, events []Event) (Scores, error) {
+	var all Scores
+	if len(events) == 0 {
+		return all, errors.New("score: there was no fault")
+	}
+	if len(s) < 2 {
+		return all, errors.New("score: the cycles were not counted")
+	}
+	first := events[0].Began
+	all.BaselinePerS = s.rate(s[0].At, first)
+	if all.BaselinePerS <= 0 || math.IsNaN(all.BaselinePerS) {
+		return all, errors.New("score: no cycle was acknowledged before the first fault")
+	}
+	all.BaselineDipPercent = s.dip(s[0].At, first, all.BaselinePerS)
+	for i, e := range events {
+		until := s[len(s)-1].At
+		if i+1 < len(events) {
+			until = min(until, events[i+1].Began)
+		}
+		all.Events = append(all.Events, s.score(e, until, all.BaselinePerS))
+	}
+	return all, nil
+}
+
+// score scores one event by what came before until.
+func (s Series) score(e Event, until time.Duration, baseline float64) Score {
+	resumed := e.Began
+	var score Score
+	if end, found := s.outage(e.Began, e.Done+gapLatest, until); found {
+		resumed = end
+		score.FirstAck = end - e.Began
+	}
+	at := resumed
+	for ; at+stretch <= until; at += SampleEvery {
+		if s.rate(at, at+stretch) >= recovered*baseline {
+			score.Recovered = true
+			break
+		}
+	}
+	if !score.Recovered {
+		at = until
+	}
+	score.Recovery = at - e.Began
+	healed := min(e.Healed, until)
+	score.DipPercent = s.dip(e.Began, max(healed, at), baseline)
+	score.FaultPerS = s.rate(e.Began, healed)
+	score.AfterPerS = s.rate(healed, until)
+	return score
+}
+
+// outage returns the end of the longest time without a cycle that begins from one time to another, and ends before
+// until if it ends at all.
+func (s Series) outage(from, latest, until time.Duration) (end time.Duration, found bool) {
+	longest := gapLeast - 1
+	first, exact := s.find(from)
+	if !exact {
+		first = max(0, first-1)
+	}
+	for i := first; i < len(s) && s[i].At <= latest && s[i].At < until; {
+		j := i + 1
+		for j < len(s) && s[j].Total == s[i].Total && s[j].At < until {
+			j++
+		}
+		over := until
+		if j < len(s) {
+			over = min(until, s[j].At)
+		}
+		// One that was under way before is as long as what is left of it.
+		if begun := max(s[i].At, from); over-begun > longest {
+			longest, end, found = over-begun, over, true
+		}
+		i = j
+	}
+	return end, found
+}
+
+// rate is that of the cycles from one time to another, a second.
+func (s Series) rate(from, to time.Duration) float64 {
+	if to <= from {
+		return 0
+	}
+	return (s.total(to) - s.total(from)) / (to - from).Seconds()
+}
+
+// find returns the first point that is not before a time.
+func (s Series) find(at time.Duration) (i int, exact bool) {
+	return slices.BinarySearchFunc(s, at, func(p Point, at time.Duration) int { return int(p.At - at) })
+}
+
+// total is how many cycles were acknowledged until a time, between two points in proportion.
+func (s Series) total(at time.Duration) float64 {
+	i, _ := s.find(at)
+	switch {
+	case i == 0:
+		return float64(s[0].Total)
+	case i == len(s):
+		return float64(s[i-1].Total)
+	}
+	before, after := s[i-1], s[i]
+	part := float64(at-before.At) / float64(after.At-before.At)
+	return float64(before.Total) + part*float64(after.Total-before.Total)
+}
+
+// dip is how many percent below the baseline the rate was in the worst slot from one time to another.
+func (s Series) dip(from, to time.Duration, baseline float64) float64 {
+	worst := baseline
+	for at := from; at+slot <= to; at += SampleEvery {
+		worst = min(worst, s.rate(at, at+slot))
+	}
+	return 100 * (1 - worst/baseline)
+}
+
+// Slots returns how many cycles were acknowledged in each tenth of a second of the series, for a plot.
+func (s Series) Slots() (every time.Duration, cycles []float64) {
+	if len(s) == 0 {
+		return slot, nil
+	}
+	for at := s[0].At; at+slot <= s[len(s)-1].At; at += slot {
+		cycles = append(cycles, math.Round(s.total(at+slot)-s.total(at)))
+	}
+	return slot, cycles
+}
