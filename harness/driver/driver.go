@@ -1,7 +1,10 @@
 // Package driver is how load reaches a target. Each folder below it is one way there.
 package driver
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // Target is where a topology listens.
 type Target struct {
@@ -11,6 +14,9 @@ type Target struct {
 	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.
 	BusyPoll bool
 }
+
+// ErrUnknown is among the causes of an item's outcome where it is not known whether the item took effect.
+var ErrUnknown = errors.New("the outcome is unknown")
 
 // Task is a task to enqueue.
 type Task struct {
@@ -41,7 +47,8 @@ type Conn interface {
 // Producer enqueues tasks.
 type Producer interface {
 	// Enqueue returns when each task was acknowledged or refused. outcomes has one element for each
-	// task, nil where acknowledged. A non-nil error means that the outcome of all of them is unknown.
+	// task, nil where acknowledged, and one that is ErrUnknown where nobody knows. A non-nil error means
+	// that the outcome of all of them is unknown.
 	// The payloads may be reused as soon as it has returned, whatever it returned.
 	Enqueue(ctx context.Context, tasks []Task, outcomes []error) error
 }

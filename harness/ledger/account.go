@@ -27,20 +27,17 @@ func settled(task uint8) bool {
 	return task&refused != 0 || task&completed != 0 && task&answered != 0
 }
 
+// doubtful reports whether a task that is not completed may be so, or may never have been enqueued: nothing says that it
+// will be heard of again.
+func doubtful(task uint8) bool {
+	return task&(refused|completed) == 0 && task&(unknown|completionInDoubt) != 0
+}
+
 // page is what is known of pageTasks consecutive tasks.
 type page struct {
 	index   uint64 // of its first task, divided by pageTasks
 	settled int    // how many of its tasks are settled
 	tasks   [pageTasks]uint8
-}
-
-// update adds a flag to what is known of a task.
-func (p *page) update(i uint64, flag uint8) {
-	was := p.tasks[i]
-	p.tasks[i] = was | flag
-	if !settled(was) && settled(was|flag) {
-		p.settled++
-	}
 }
 
 // account is what is known of one producer's tasks. Pages are made in order as tasks are sent, and
@@ -53,12 +50,36 @@ type account struct {
 	refused            uint64
 	completed          uint64 // at least once, and not refused
 	completionsRefused uint64
+	doubtful           uint64
+	inDoubt            uint64 // acknowledged, of the doubtful
 
 	live  []*page // by index, ascending
 	spare []*page // released, at most maxSpare, to be used again
 	made  int     // pages allocated so far
 
-	_ [24]byte // fills up two cache lines: accounts lie side by side and are written by different goroutines
+	_ [8]byte // fills up two cache lines: accounts lie side by side and are written by different goroutines
+}
+
+// update adds a flag to what is known of a task.
+func (a *account) update(p *page, i uint64, flag uint8) {
+	was := p.tasks[i]
+	now := was | flag
+	p.tasks[i] = now
+	if !settled(was) && settled(now) {
+		p.settled++
+	}
+	a.doubtful += count(doubtful(now)) - count(doubtful(was))
+	a.inDoubt += count(inDoubt(now)) - count(inDoubt(was))
+}
+
+// inDoubt reports whether all that is not known of a task is whether it was completed.
+func inDoubt(task uint8) bool { return doubtful(task) && task&acknowledged != 0 }
+
+func count(is bool) uint64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // maxSpare bounds the pages that an account keeps for reuse.
@@ -133,7 +154,7 @@ func (a *account) answer(first, n uint64, flag uint8) (contradicted uint64) {
 			if task&answered != 0 {
 				continue
 			}
-			p.update(next%pageTasks, flag)
+			a.update(p, next%pageTasks, flag)
 			switch flag {
 			case acknowledged:
 				a.acknowledged++
@@ -174,7 +195,7 @@ func (a *account) complete(sequence uint64) finding {
 	if task&completed != 0 {
 		return repeated
 	}
-	p.update(sequence%pageTasks, completed)
+	a.update(p, sequence%pageTasks, completed)
 	if task&refused != 0 {
 		return refusedBefore
 	}
@@ -189,7 +210,7 @@ func (a *account) mark(sequence uint64, flag uint8) {
 		return
 	}
 	if at := a.find(sequence); at >= 0 {
-		a.live[at].update(sequence%pageTasks, flag)
+		a.update(a.live[at], sequence%pageTasks, flag)
 	}
 }
 

@@ -236,6 +236,11 @@ type Totals struct {
 	CompletionsRefused uint64
 	// Outstanding counts the tasks sent that may still be delivered: neither refused nor completed.
 	Outstanding uint64
+	// Doubtful counts those of the outstanding tasks that may never be heard of again: it is not known whether they were
+	// enqueued, or whether they were completed.
+	Doubtful uint64
+	// InDoubt counts those of the doubtful tasks whose enqueue was acknowledged.
+	InDoubt uint64
 }
 
 // Totals returns the counts so far. It locks each account in turn: meant for a few hundred calls a
@@ -250,6 +255,8 @@ func (l *Ledger) Totals() Totals {
 		t.Refused += a.refused
 		t.Completed += a.completed
 		t.CompletionsRefused += a.completionsRefused
+		t.Doubtful += a.doubtful
+		t.InDoubt += a.inDoubt
 		a.mu.Unlock()
 	}
 	t.Outstanding = t.Sent - t.Refused - t.Completed
@@ -280,6 +287,7 @@ func (l *Ledger) Balance() result.Ledger {
 		Enqueued:   totals.Enqueued,
 		Unknown:    totals.Sent - totals.Enqueued - totals.Refused,
 		Completed:  totals.Completed,
+		InDoubt:    totals.InDoubt,
 		Lost:       lost,
 		Duplicated: duplicated,
 		Corrupted:  corrupted,

@@ -97,7 +97,7 @@ func TestCompletionInDoubtIsNeitherLostNorDuplicated(t *testing.T) {
 	l.CompletionUnknown(task(0, 0))
 	l.CompletionUnknown(task(0, 1))
 	l.Completed(task(0, 1))
-	assert.Equal(t, result.Ledger{Enqueued: 2, Completed: 1}, l.Balance())
+	assert.Equal(t, result.Ledger{Enqueued: 2, Completed: 1, InDoubt: 1}, l.Balance())
 }
 
 func TestCompletionOfRefusedTaskIsCorrupted(t *testing.T) {

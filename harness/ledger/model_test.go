@@ -22,7 +22,7 @@ type model struct {
 
 type expectation struct {
 	sent, enqueued, refused, completed, lost, unknown, outstanding uint64
-	duplicated, corrupted                                          uint64
+	duplicated, corrupted, doubtful, inDoubt                       uint64
 }
 
 func (m *model) expect() expectation {
@@ -39,6 +39,12 @@ func (m *model) expect() expectation {
 				e.completed++
 			} else {
 				e.outstanding++
+				if t.inDoubt || t.answer == unknown {
+					e.doubtful++
+				}
+				if t.inDoubt && t.answer == acknowledged {
+					e.inDoubt++
+				}
 			}
 			if t.completions > 1 {
 				e.duplicated += uint64(t.completions - 1)
@@ -173,6 +179,8 @@ func TestLedgerAgreesWithModel(t *testing.T) {
 				require.Equal(t, want.sent, totals.Sent)
 				require.Equal(t, want.refused, totals.Refused)
 				require.Equal(t, want.outstanding, totals.Outstanding)
+				require.Equal(t, want.doubtful, totals.Doubtful)
+				require.Equal(t, want.inDoubt, got.InDoubt)
 				require.Equal(t, want.enqueued, got.Enqueued)
 				require.Equal(t, want.unknown, got.Unknown)
 				require.Equal(t, want.completed, got.Completed)

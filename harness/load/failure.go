@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // failure is the reason why a round ends early, if it does. The first one wins.
@@ -57,3 +58,41 @@ func (f *failure) err() error {
 	}
 	return f.first
 }
+
+const (
+	// againMin and againMax bound the pause of a producer or slot after a call that failed: it doubles with each one.
+	againMin = 5 * time.Millisecond
+	againMax = 250 * time.Millisecond
+)
+
+// again is the patience of a producer or slot of a round that goes on through failures.
+type again struct {
+	pause  time.Duration
+	failed Refusals // calls
+}
+
+// after notes a call that failed and waits a while. It returns false when ctx is done, under which the call was made:
+// then it was most likely cancelled, and counts for nothing.
+func (a *again) after(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	a.failed.note(1, err)
+	return a.wait(ctx)
+}
+
+// wait waits a while, longer each time. It returns false when ctx is done.
+func (a *again) wait(ctx context.Context) bool {
+	a.pause = min(max(2*a.pause, againMin), againMax)
+	timer := time.NewTimer(a.pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// answered notes a call that was answered.
+func (a *again) answered() { a.pause = 0 }

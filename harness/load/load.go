@@ -28,6 +28,10 @@ type Config struct {
 	// Ledger is a new ledger, as NewLedger makes it for the workload. It identifies the round.
 	Ledger *ledger.Ledger
 	Hooks  Hooks
+	// Persist has the load go on when calls fail, as they do while harm is done to the target: a call that failed is
+	// counted, its tasks are of unknown outcome, and after a pause another one is made. The drain then waits for the tasks
+	// of which it is sure that they are left, and, while others are still completed, for those.
+	Persist bool
 
 	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
 	pause pauser
@@ -43,6 +47,8 @@ const (
 	openTimeout = 10 * time.Second
 	// drainPoll is the time between looks at whether anything is outstanding.
 	drainPoll = 2 * time.Millisecond
+	// drainQuiet is for how long nothing was completed when a drain gives up on tasks that may not be there.
+	drainQuiet = time.Second
 )
 
 // NewLedger returns the ledger for one round of a workload. The id tells the round's tasks from those
@@ -85,9 +91,10 @@ type Outcome struct {
 
 	RefusedEnqueues    Refusals // of all phases
 	RefusedCompletions Refusals // of all phases
+	FailedCalls        Refusals // of all phases, in calls; none unless Config.Persist
 
-	// Drained is whether nothing was outstanding at the end. If not, the drain's time was up, and the
-	// ledger's balance says what is lost.
+	// Drained is whether nothing was outstanding at the end, but for tasks of unknown outcome where Config.Persist. If
+	// not, the drain's time was up, and the ledger's balance says what is lost.
 	Drained bool
 }
 
@@ -112,15 +119,15 @@ type Open struct {
 	Service *hdrhistogram.Histogram
 }
 
-// Refusals are tasks for which the server refused a call.
+// Refusals are tasks for which the server refused a call, or calls that failed.
 type Refusals struct {
 	Count uint64
 	First string // the first reason of one of the goroutines that met any
 }
 
 // Run puts the load on the target and returns when it has drained, or the drain's time is up. It
-// returns an error and no outcome when the configuration cannot be run, a call's outcome is unknown, a
-// hook fails or ctx is done; it then stops at once. The ledger is good in any case. Run takes at most
+// returns an error and no outcome when the configuration cannot be run, a call fails and the load is not
+// to persist, a hook fails or ctx is done; it then stops at once. The ledger is good in any case. Run takes at most
 // 15 s to open sessions, the time of the phases, and 10 s to stop. It leaves no goroutine behind, except
 // where a call of the driver or a hook goes on though its context is done, which is an error.
 //

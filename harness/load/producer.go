@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type producer struct {
 	service  latencies // open load only
 	enqueued uint64
 	refused  Refusals
+	again    again
 
 	_ [64]byte // keeps the counters of two goroutines off one cache line
 }
@@ -116,9 +118,16 @@ func (p *producer) recordOpen(s *schedule, n int, now int64) {
 	at := min(now, p.window.end)
 	for i := range n {
 		due := p.intended[i]
-		if p.outcomes[i] != nil {
+		switch {
+		case errors.Is(p.outcomes[i], driver.ErrUnknown):
+			// It may never be settled, and would take up room for ever.
+			s.settled(1)
+			if due >= p.window.start {
+				p.enqueue.record(p.window.end-due, 1)
+			}
+		case p.outcomes[i] != nil:
 			s.refuse(due)
-		} else if due >= p.window.start {
+		case due >= p.window.start:
 			p.enqueue.record(at-due, 1)
 		}
 	}
@@ -145,7 +154,8 @@ func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 }
 
 // call enqueues the first n tasks of the batch in one call, and enters what became of them in the ledger. It returns
-// how many were acknowledged and when; ok is false after a call that failed.
+// how many were acknowledged and when; ok is false after a call that failed and ends the producer's work. One that does
+// not end it leaves all of its tasks with an outcome that is not nil.
 func (p *producer) call(calls context.Context, n int) (acknowledged int, now int64, ok bool) {
 	to := &p.routes[p.next]
 	if p.next++; p.next == len(p.routes) {
@@ -157,10 +167,34 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	now = p.clock.now()
 	if err != nil {
 		p.cfg.Ledger.Unknown(p.number, first, n)
-		p.failure.call(calls, fmt.Errorf("load: producer %d: enqueue to %s/%s: %w", p.number, to.address.Tenant, to.address.Queue, err))
-		return 0, now, false
+		return 0, now, p.failed(calls, to, n, err)
 	}
-	return p.account(first, n), now, true
+	acknowledged, unknown := p.account(first, n)
+	switch {
+	case unknown != nil && !p.cfg.Persist:
+		p.failed(calls, to, 0, unknown)
+		return acknowledged, now, false
+	case unknown != nil:
+		p.again.after(calls, unknown)
+	case acknowledged == 0 && p.cfg.Persist:
+		p.again.wait(calls)
+	default:
+		p.again.answered()
+	}
+	return acknowledged, now, true
+}
+
+// failed ends the load after a call that failed, unless it is to persist, and returns whether it goes on.
+func (p *producer) failed(calls context.Context, to *destination, n int, err error) bool {
+	err = fmt.Errorf("load: producer %d: enqueue to %s/%s: %w", p.number, to.address.Tenant, to.address.Queue, err)
+	if !p.cfg.Persist {
+		p.failure.call(calls, err)
+		return false
+	}
+	for i := range n {
+		p.outcomes[i] = driver.ErrUnknown
+	}
+	return p.again.after(calls, err)
 }
 
 // seal makes a batch of n tasks from first on.
@@ -181,8 +215,8 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 }
 
 // account enters the outcomes of a batch in the ledger, runs of acknowledged tasks at once, and returns
-// how many tasks were acknowledged.
-func (p *producer) account(first uint64, n int) (acknowledged int) {
+// how many tasks were acknowledged, and why the outcome of one is unknown, if that of any is.
+func (p *producer) account(first uint64, n int) (acknowledged int, unknown error) {
 	from := 0
 	for i, reason := range p.outcomes[:n] {
 		if reason == nil {
@@ -190,10 +224,15 @@ func (p *producer) account(first uint64, n int) (acknowledged int) {
 			continue
 		}
 		p.cfg.Ledger.Enqueued(p.number, first+uint64(from), i-from)
-		p.cfg.Ledger.Refused(p.number, first+uint64(i), 1)
-		p.refused.note(1, reason)
+		if errors.Is(reason, driver.ErrUnknown) {
+			p.cfg.Ledger.Unknown(p.number, first+uint64(i), 1)
+			unknown = reason
+		} else {
+			p.cfg.Ledger.Refused(p.number, first+uint64(i), 1)
+			p.refused.note(1, reason)
+		}
 		from = i + 1
 	}
 	p.cfg.Ledger.Enqueued(p.number, first+uint64(from), n-from)
-	return acknowledged
+	return acknowledged, unknown
 }

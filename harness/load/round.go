@@ -234,11 +234,13 @@ func (r *round) drain() bool {
 	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.deadline))
 	defer poll.Stop()
 	defer up.Stop()
-	for r.cfg.Ledger.Outstanding() > 0 {
+	rest := remainder{persist: r.cfg.Persist}
+	for !rest.none(r.cfg.Ledger.Totals(), time.Now()) {
 		select {
 		case <-poll.C:
 		case <-up.C:
-			return r.cfg.Ledger.Outstanding() == 0
+			totals := r.cfg.Ledger.Totals()
+			return totals.Outstanding == 0 || r.cfg.Persist && totals.Outstanding == totals.Doubtful
 		case <-r.failure.failed:
 			return false
 		case <-r.caller.Done():
@@ -247,6 +249,24 @@ func (r *round) drain() bool {
 		}
 	}
 	return true
+}
+
+// remainder is what is left of a load that drains.
+type remainder struct {
+	persist   bool
+	completed uint64
+	since     time.Time // since when no more than that were completed
+}
+
+// none reports whether nothing is left to wait for.
+func (r *remainder) none(t ledger.Totals, now time.Time) bool {
+	if t.Outstanding == 0 {
+		return true
+	}
+	if r.since.IsZero() || t.Completed != r.completed {
+		r.completed, r.since = t.Completed, now
+	}
+	return r.persist && t.Outstanding == t.Doubtful && now.Sub(r.since) >= drainQuiet
 }
 
 // ending reports whether the round has failed or its caller wants it to end.
@@ -318,11 +338,13 @@ func (r *round) merge() *Outcome {
 	for _, p := range r.producers {
 		o.Enqueued += p.enqueued
 		o.RefusedEnqueues.add(p.refused)
+		o.FailedCalls.add(p.again.failed)
 		o.Clamped += p.enqueue.mergeInto(o.EnqueueLatency)
 	}
 	for _, s := range r.slots {
 		o.Cycles += s.cycles
 		o.RefusedCompletions.add(s.refused)
+		o.FailedCalls.add(s.again.failed)
 		o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
 	}
 	if r.schedule != nil {

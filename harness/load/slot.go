@@ -29,6 +29,7 @@ type slot struct {
 	cycles       uint64
 	finished     uint64 // tasks due inside the window of an open load that were completed inside it
 	refused      Refusals
+	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
 	lastComplete int64 // when the last completion was answered, -1 if none was
 
@@ -70,7 +71,12 @@ func (s *slot) work(claims, calls context.Context) {
 			}
 		}
 		if err != nil {
-			s.failure.call(claims, fmt.Errorf("load: worker slot %d: claim for %s: %w", s.number, s.tenant, err))
+			err = fmt.Errorf("load: worker slot %d: claim for %s: %w", s.number, s.tenant, err)
+			if s.cfg.Persist {
+				s.again.after(claims, err)
+				continue
+			}
+			s.failure.call(claims, err)
 			return
 		}
 		at := s.clock.now()
@@ -81,13 +87,21 @@ func (s *slot) work(claims, calls context.Context) {
 		err = s.session.Complete(calls, s.deliveries[:n], s.outcomes[:n])
 		now := s.clock.now()
 		if err != nil {
-			own := s.failure.call(calls, fmt.Errorf("load: worker slot %d: complete for %s: %w", s.number, s.tenant, err))
+			err = fmt.Errorf("load: worker slot %d: complete for %s: %w", s.number, s.tenant, err)
+			if s.cfg.Persist && calls.Err() == nil {
+				s.doubt(n)
+				s.free(n)
+				s.again.after(calls, err)
+				continue
+			}
+			own := !s.cfg.Persist && s.failure.call(calls, err)
 			// Otherwise the drain's time was up: what was not acknowledged by then is lost.
 			if own || s.ending() {
 				s.doubt(n)
 			}
 			return
 		}
+		s.again.answered()
 		s.account(n, at, now)
 	}
 }
@@ -113,6 +127,11 @@ func (s *slot) account(n int, at, now int64) {
 	s.completed = s.completed[:0]
 	for i := range n {
 		c := &s.claimed[i]
+		if errors.Is(s.outcomes[i], driver.ErrUnknown) {
+			settled++ // it may never come back, and would take up room for ever
+			s.unknown(c)
+			continue
+		}
 		if s.outcomes[i] != nil {
 			s.refused.note(1, s.outcomes[i])
 			if c.verdict != ledger.Unreadable {
@@ -135,23 +154,33 @@ func (s *slot) account(n int, at, now int64) {
 	}
 	s.flushCycle(now)
 	s.cfg.Ledger.Completed(s.completed...)
-	if s.schedule != nil {
-		s.schedule.settled(settled)
-	}
-	if s.room != nil {
-		s.room.settled(settled)
-	}
+	s.free(settled)
 	if cycles > 0 {
 		s.cycles += uint64(cycles)
 		s.settle.record(now-at, cycles)
 	}
 }
 
+// free makes the room of n tasks free that are not in flight any more.
+func (s *slot) free(n int) {
+	if s.schedule != nil {
+		s.schedule.settled(n)
+	}
+	if s.room != nil {
+		s.room.settled(n)
+	}
+}
+
 // doubt says of n deliveries that it is not known whether they were completed.
 func (s *slot) doubt(n int) {
-	for _, c := range s.claimed[:n] {
-		if c.verdict != ledger.Unreadable {
-			s.cfg.Ledger.CompletionUnknown(c.id)
-		}
+	for i := range n {
+		s.unknown(&s.claimed[i])
+	}
+}
+
+// unknown says of a delivery that it is not known whether it was completed.
+func (s *slot) unknown(c *claimed) {
+	if c.verdict != ledger.Unreadable {
+		s.cfg.Ledger.CompletionUnknown(c.id)
 	}
 }

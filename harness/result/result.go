@@ -154,13 +154,14 @@ type Sample struct {
 
 // Ledger is a round's account of its tasks, warm-up and drain included.
 type Ledger struct {
-	Enqueued   uint64   `json:"enqueued"`          // acknowledged
-	Unknown    uint64   `json:"unknown"`           // sent, neither acknowledged nor refused
-	Completed  uint64   `json:"completed"`         // acknowledged
-	Lost       uint64   `json:"lost"`              // enqueued and never completed
-	Duplicated uint64   `json:"duplicated"`        // completed more than once
-	Corrupted  uint64   `json:"corrupted"`         // claimed with a payload other than the one enqueued
-	Samples    []string `json:"samples,omitempty"` // some of the tasks at fault, a bounded number, named
+	Enqueued   uint64   `json:"enqueued"`           // acknowledged
+	Unknown    uint64   `json:"unknown"`            // sent, neither acknowledged nor refused
+	Completed  uint64   `json:"completed"`          // acknowledged
+	InDoubt    uint64   `json:"in_doubt,omitempty"` // enqueued and not completed, unless a completion that was never answered took effect
+	Lost       uint64   `json:"lost"`               // enqueued and never completed
+	Duplicated uint64   `json:"duplicated"`         // completed more than once
+	Corrupted  uint64   `json:"corrupted"`          // claimed with a payload other than the one enqueued
+	Samples    []string `json:"samples,omitempty"`  // some of the tasks at fault, a bounded number, named
 }
 
 // Metric summarises a metric over the timed rounds. What Median, Low and High are depends on the metric:

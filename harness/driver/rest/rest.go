@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/engine/queuepb"
+
 	"github.com/pronybench/prony/harness/driver"
 )
 
@@ -68,6 +70,11 @@ type itemError struct {
 }
 
 func (e *itemError) Error() string { return fmt.Sprintf("%v: %s", e.Code, e.Message) }
+
+// Is says of an item whose outcome the server does not know that it is driver.ErrUnknown.
+func (e *itemError) Is(target error) bool {
+	return target == driver.ErrUnknown && e.Code == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME.String()
+}
 
 // results answer the items of a call, in order.
 type results struct {

@@ -97,7 +97,12 @@ func single(err error, outcomes []error) error {
 
 func batched(errs []error, err error, outcomes []error) error {
 	clear(outcomes)
-	copy(outcomes, errs)
+	for i, e := range errs {
+		if errors.Is(e, client.ErrUnknownOutcome) {
+			e = fmt.Errorf("%w: %w", driver.ErrUnknown, e)
+		}
+		outcomes[i] = e
+	}
 	return err
 }
 

@@ -82,6 +82,9 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 		outcomes[i] = nil
 		if e := r.GetError(); e != nil {
 			outcomes[i] = fmt.Errorf("%v: %s", e.GetCode(), e.GetMessage())
+			if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME {
+				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
+			}
 		}
 	}
 	return nil

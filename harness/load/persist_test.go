@@ -1,0 +1,170 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// broken fails each call from one time to another.
+func broken(from, to time.Duration) func(context.Context) error {
+	start := time.Now()
+	return func(context.Context) error {
+		if since := time.Since(start); since >= from && since < to {
+			return errBroken
+		}
+		return nil
+	}
+}
+
+func persistent(b *broker, w scenario.Workload) Config {
+	cfg := config(b, w)
+	cfg.Persist = true
+	cfg.Phases.Window = 4 * time.Second
+	cfg.pause = timerPause{}
+	return cfg
+}
+
+func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
+	for name, bound := range map[string]func(*scenario.Workload){
+		"closed":             nil,
+		"closed and bounded": func(w *scenario.Workload) { w.InFlight = 8 },
+		"open": func(w *scenario.Workload) {
+			w.Arrivals, w.InFlight = scenario.Arrivals{Kind: scenario.Open, PerSecond: 1000}, 100
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				out := broken(2*time.Second, 3*time.Second)
+				b.enqueue, b.complete = out, out
+				b.claim = func(ctx context.Context) (bool, int, error) {
+					err := out(ctx)
+					return err != nil, 0, err
+				}
+				cfg := persistent(b, workload(bound))
+				launched := time.Now()
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				balance := cfg.Ledger.Balance()
+				assert.NotZero(t, balance.Unknown, "what was sent in the outage")
+				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted)
+				assert.True(t, o.Drained)
+				assert.NotZero(t, o.FailedCalls.Count)
+				assert.Contains(t, o.FailedCalls.First, errBroken.Error())
+				assert.Less(t, o.FailedCalls.Count, uint64(5000), "each waits before it calls again")
+				assert.Zero(t, o.RefusedEnqueues.Count+o.RefusedCompletions.Count)
+				before := countWithin(b.completed, launched, launched.Add(2*time.Second))
+				during := countWithin(b.completed, launched.Add(2050*time.Millisecond), launched.Add(3*time.Second))
+				after := countWithin(b.completed, launched.Add(3250*time.Millisecond), o.WindowEnd)
+				assert.Zero(t, during)
+				rate := func(n uint64, d time.Duration) float64 { return float64(n) / d.Seconds() }
+				assert.Greater(t, rate(after, o.WindowEnd.Sub(launched.Add(3250*time.Millisecond))), rate(before, 2*time.Second)*0.9,
+					"as fast as before: no room in flight was lost")
+			})
+		})
+	}
+}
+
+func TestADrainWaitsNotForTasksThatMayNotBeThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.complete = func() func(context.Context) error {
+			var calls atomic.Int32
+			return func(context.Context) error {
+				if calls.Add(1) == 5 {
+					return errBroken // and the lease never ends
+				}
+				return nil
+			}
+		}()
+		cfg := persistent(b, workload(nil))
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.True(t, o.Drained)
+		assert.Equal(t, uint64(1), o.FailedCalls.Count)
+		balance := cfg.Ledger.Balance()
+		assert.Equal(t, uint64(1), balance.InDoubt)
+		assert.Zero(t, balance.Lost)
+		assert.InDelta(t, drainQuiet, o.Finished.Sub(o.WindowEnd), float64(200*time.Millisecond))
+	})
+}
+
+func TestADrainWaitsForTasksThatAreThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.loseEnqueue = func(n int) bool { return n == 7 }
+		var calls atomic.Int32
+		b.complete = func(context.Context) error {
+			if calls.Add(1) == 5 {
+				return errBroken
+			}
+			return nil
+		}
+		cfg := persistent(b, workload(nil))
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.False(t, o.Drained, "one was acknowledged and never delivered")
+		assert.Equal(t, uint64(1), cfg.Ledger.Balance().Lost)
+	})
+}
+
+// Of a batch, one item's outcome may be unknown while that of the others is not.
+func TestItemsOfUnknownOutcome(t *testing.T) {
+	unknown := fmt.Errorf("%w: the lead was lost", driver.ErrUnknown)
+	lead := func(b *broker) {
+		b.refuseEnqueue = func(n int) error {
+			if n == 11 {
+				return unknown
+			}
+			return nil
+		}
+		b.refuseComplete = func(n int) (error, bool) {
+			if n == 21 {
+				return unknown, false
+			}
+			return nil, false
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		lead(b)
+		cfg := persistent(b, workload(func(w *scenario.Workload) { w.Batch = 3 }))
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.True(t, o.Drained)
+		balance := cfg.Ledger.Balance()
+		assert.Equal(t, uint64(1), balance.Unknown)
+		assert.Equal(t, uint64(1), balance.InDoubt)
+		assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted)
+		assert.Zero(t, o.RefusedEnqueues.Count+o.RefusedCompletions.Count)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		lead(b)
+		_, err := Run(t.Context(), config(b, workload(func(w *scenario.Workload) { w.Batch = 3 })))
+		require.ErrorIs(t, err, driver.ErrUnknown, "a load that does not persist ends")
+	})
+}
+
+func TestAPersistentLoadEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.enqueue = breakAfter(time.Second)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		reason := errors.New("enough")
+		time.AfterFunc(2*time.Second, func() { cancel(reason) })
+		_, err := Run(ctx, persistent(b, workload(nil)))
+		require.ErrorIs(t, err, reason)
+	})
+}
