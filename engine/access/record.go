@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pronybench/prony/engine/internal/fields"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -19,8 +20,6 @@ const (
 
 // format is the first byte of every record. A record of a newer format is refused.
 const format = 1
-
-var errTruncated = errors.New("record is cut short")
 
 // encodeToken writes a token:
 //
@@ -47,16 +46,16 @@ func encodeToken(t *token) Record {
 }
 
 func decodeToken(b []byte) (*token, error) {
-	d := decode(b)
-	t := &token{Token: Token{ID: d.text(), Tenant: d.text()}}
-	scopes := d.uint()
+	d := fields.New(b, format)
+	t := &token{Token: Token{ID: text(d), Tenant: text(d)}}
+	scopes := d.Uint()
 	t.Scopes = Scopes(scopes)
-	t.Note, t.CreatedAtMs, t.ExpiresAtMs = d.text(), d.int(), d.int()
-	t.adminFile = d.uint() != 0
-	n := d.uint()
+	t.Note, t.CreatedAtMs, t.ExpiresAtMs = text(d), d.Int(), d.Int()
+	t.adminFile = d.Uint() != 0
+	n := d.Uint()
 	switch {
-	case d.err != nil:
-		return nil, d.err
+	case d.Err != nil:
+		return nil, d.Err
 	case len(t.ID) != idLen:
 		return nil, fmt.Errorf("token id %q is malformed", t.ID)
 	case t.Tenant != AllTenants && queue.CheckName("tenant", t.Tenant) != nil:
@@ -69,11 +68,11 @@ func decodeToken(b []byte) (*token, error) {
 	t.secrets = make([]*secret, n)
 	for i := range t.secrets {
 		var hash secretHash
-		d.bytes(hash[:])
+		d.Fill(hash[:])
 		t.secrets[i] = t.newSecret(hash)
-		t.secrets[i].untilMs = d.int()
+		t.secrets[i].untilMs = d.Int()
 	}
-	return t, d.end()
+	return t, d.End()
 }
 
 // encodeTenant writes a tenant's quotas:
@@ -88,10 +87,10 @@ func encodeTenant(name string, q Quotas) Record {
 }
 
 func decodeTenant(b []byte) (string, Quotas, error) {
-	d := decode(b)
-	name := d.text()
-	q := Quotas{TasksMax: d.uint(), BytesMax: d.uint(), EnqueuesPerSMax: d.uint(), LeasesMax: d.uint(), PayloadBytesMax: d.uint()}
-	if err := d.end(); err != nil {
+	d := fields.New(b, format)
+	name := text(d)
+	q := Quotas{TasksMax: d.Uint(), BytesMax: d.Uint(), EnqueuesPerSMax: d.Uint(), LeasesMax: d.Uint(), PayloadBytesMax: d.Uint()}
+	if err := d.End(); err != nil {
 		return "", Quotas{}, err
 	}
 	if err := queue.CheckName("tenant", name); err != nil {
@@ -147,77 +146,11 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decoder takes fields off the front of b. The first problem sticks and later reads give zeros.
-type decoder struct {
-	b   []byte
-	err error
-}
-
-func decode(b []byte) *decoder {
-	switch {
-	case len(b) == 0:
-		return &decoder{err: errTruncated}
-	case b[0] != format:
-		return &decoder{err: fmt.Errorf("record has format %d, this server reads format %d: use a newer server", b[0], format)}
-	}
-	return &decoder{b: b[1:]}
-}
-
-func (d *decoder) skip(n int) {
-	if n <= 0 {
-		d.b, d.err = nil, errTruncated
-		return
-	}
-	d.b = d.b[n:]
-}
-
-func (d *decoder) uint() uint64 {
-	if d.err != nil {
-		return 0
-	}
-	v, n := binary.Uvarint(d.b)
-	d.skip(n)
-	return v
-}
-
-func (d *decoder) int() int64 {
-	if d.err != nil {
-		return 0
-	}
-	v, n := binary.Varint(d.b)
-	d.skip(n)
-	return v
-}
-
-// bytes fills into.
-func (d *decoder) bytes(into []byte) {
-	if d.err == nil && len(into) > len(d.b) {
-		d.b, d.err = nil, errTruncated
-	}
-	if d.err == nil {
-		d.b = d.b[copy(into, d.b):]
-	}
-}
-
-func (d *decoder) text() string {
-	n := d.uint()
-	if d.err == nil && n > uint64(len(d.b)) {
-		d.b, d.err = nil, errTruncated
-	}
-	if d.err != nil {
-		return ""
-	}
-	s := string(d.b[:n])
-	d.b = d.b[n:]
+// text reads a text, which must be valid UTF-8.
+func text(d *fields.Decoder) string {
+	s := d.Text()
 	if !utf8.ValidString(s) {
-		d.b, d.err = nil, errors.New("record has text that is not valid UTF-8")
+		d.Fail(errors.New("record has text that is not valid UTF-8"))
 	}
 	return s
-}
-
-func (d *decoder) end() error {
-	if d.err == nil && len(d.b) > 0 {
-		d.err = fmt.Errorf("record has %d bytes too many", len(d.b))
-	}
-	return d.err
 }

@@ -102,7 +102,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 		}
 		refused(Record{r.Key, append(r.Value[:len(r.Value):len(r.Value)], 0)}, "1 bytes too many")
 		newer := append([]byte{format + 1}, r.Value[1:]...)
-		refused(Record{r.Key, newer}, "use a newer server")
+		refused(Record{r.Key, newer}, "use the server that wrote it, or a newer one")
 		refused(Record{r.Key + "x", r.Value}, "the store is damaged")
 	}
 	refused(Record{"access/role/x", []byte{format}}, "use a newer server")

@@ -2,17 +2,15 @@ package storage
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
+	"github.com/pronybench/prony/engine/internal/fields"
 	"github.com/pronybench/prony/engine/queue"
 )
 
 // format is the first byte of every record. A record of another format is refused: a newer one is not
 // understood, and format 1 was never released.
 const format = 2
-
-var errTruncated = errors.New("record is cut short")
 
 // encoder appends the fields of a record to b.
 type encoder struct{ b []byte }
@@ -22,62 +20,10 @@ func (e *encoder) int(v int64)   { e.b = binary.AppendVarint(e.b, v) }
 func (e *encoder) text(s string) { e.uint(uint64(len(s))); e.b = append(e.b, s...) }
 func (e *encoder) start()        { e.b = append(e.b[:0], format) }
 
-// decoder takes fields off the front of b. The first problem sticks and later reads give zeros.
-type decoder struct {
-	b   []byte
-	err error
-}
+// decoder takes fields off the front of a record.
+type decoder struct{ *fields.Decoder }
 
-func decode(b []byte) *decoder {
-	d := &decoder{b: b}
-	if len(b) == 0 {
-		d.err = errTruncated
-	} else if b[0] != format {
-		d.err = fmt.Errorf("record has format %d, this server reads format %d: use the server that wrote it, or a newer one", b[0], format)
-	} else {
-		d.b = b[1:]
-	}
-	return d
-}
-
-func (d *decoder) uint() uint64 {
-	if d.err != nil {
-		return 0
-	}
-	v, n := binary.Uvarint(d.b)
-	d.skip(n)
-	return v
-}
-
-func (d *decoder) int() int64 {
-	if d.err != nil {
-		return 0
-	}
-	v, n := binary.Varint(d.b)
-	d.skip(n)
-	return v
-}
-
-func (d *decoder) skip(n int) {
-	if n <= 0 {
-		d.err, d.b = errTruncated, nil
-		return
-	}
-	d.b = d.b[n:]
-}
-
-func (d *decoder) text() string {
-	n := d.uint()
-	if d.err == nil && n > uint64(len(d.b)) {
-		d.err = errTruncated
-	}
-	if d.err != nil {
-		return ""
-	}
-	s := string(d.b[:n])
-	d.b = d.b[n:]
-	return s
-}
+func decode(b []byte) decoder { return decoder{fields.New(b, format)} }
 
 func (e *encoder) bool(v bool) {
 	if v {
@@ -87,37 +33,12 @@ func (e *encoder) bool(v bool) {
 	}
 }
 
-func (d *decoder) bool() bool { return d.uint() != 0 }
-
-func (d *decoder) uint32() uint32 {
-	v := d.uint()
-	if v > 1<<32-1 && d.err == nil {
-		d.err = fmt.Errorf("number %d is out of range", v)
-	}
-	return uint32(v)
-}
-
-func (d *decoder) uint8() uint8 {
-	v := d.uint()
-	if v > 1<<8-1 && d.err == nil {
-		d.err = fmt.Errorf("number %d is out of range", v)
-	}
-	return uint8(v)
-}
-
-func (d *decoder) priority() uint8 {
-	p := d.uint()
-	if p > queue.MaxPriority && d.err == nil {
-		d.err = fmt.Errorf("priority %d is out of range", p)
+func (d decoder) priority() uint8 {
+	p := d.Uint()
+	if p > queue.MaxPriority {
+		d.Fail(fmt.Errorf("priority %d is out of range", p))
 	}
 	return uint8(p)
-}
-
-func (d *decoder) end() error {
-	if d.err == nil && len(d.b) > 0 {
-		d.err = fmt.Errorf("record has %d bytes too many", len(d.b))
-	}
-	return d.err
 }
 
 // Extras are a flag, and their fields where there are any.
@@ -131,11 +52,11 @@ func (e *encoder) extras(x *queue.Extras) {
 	e.int(x.ExpiresAtMs)
 }
 
-func (d *decoder) extras() *queue.Extras {
-	if !d.bool() {
+func (d decoder) extras() *queue.Extras {
+	if !d.Bool() {
 		return nil
 	}
-	return &queue.Extras{Backoff: d.backoff(), RetentionMs: d.uint(), ExpiresAtMs: d.int()}
+	return &queue.Extras{Backoff: d.backoff(), RetentionMs: d.Uint(), ExpiresAtMs: d.Int()}
 }
 
 func (e *encoder) backoff(b queue.Backoff) {
@@ -145,8 +66,8 @@ func (e *encoder) backoff(b queue.Backoff) {
 	e.uint(uint64(b.JitterPercent))
 }
 
-func (d *decoder) backoff() queue.Backoff {
-	return queue.Backoff{InitialMs: d.uint(), MaxMs: d.uint(), MultiplierPercent: d.uint32(), JitterPercent: d.uint32()}
+func (d decoder) backoff() queue.Backoff {
+	return queue.Backoff{InitialMs: d.Uint(), MaxMs: d.Uint(), MultiplierPercent: d.Uint32(), JitterPercent: d.Uint32()}
 }
 
 // format | enqueued | attempts max | lease | delayed | extras | payload
@@ -163,11 +84,11 @@ func encodeTask(e *encoder, t queue.Task) {
 // decodeTask copies the payload: b may belong to an iterator.
 func decodeTask(b []byte) (queue.Task, error) {
 	d := decode(b)
-	t := queue.Task{EnqueuedAtMs: d.int(), MaxAttempts: d.uint32(), LeaseMs: d.uint(), Delayed: d.bool(), Extras: d.extras()}
-	if d.err == nil && len(d.b) > 0 {
-		t.Payload = append([]byte(nil), d.b...)
+	t := queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
+	if d.Err == nil && len(d.Rest) > 0 {
+		t.Payload = append([]byte(nil), d.Rest...)
 	}
-	return t, d.err
+	return t, d.Err
 }
 
 func encodeDue(e *encoder, due queue.Due) {
@@ -181,8 +102,8 @@ func encodeDue(e *encoder, due queue.Due) {
 
 func decodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
-	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.uint32(), MaxAttempts: d.uint32(), LeaseMs: d.uint(), Bytes: d.uint32(), Extras: d.extras()}
-	return due, d.end()
+	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras()}
+	return due, d.End()
 }
 
 func encodeProgress(e *encoder, p queue.Progress) {
@@ -196,8 +117,8 @@ func encodeProgress(e *encoder, p queue.Progress) {
 
 func decodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
-	p := queue.Progress{DueAtMs: d.int(), Attempts: d.uint32(), MaxAttempts: d.uint32(), Token: d.uint(), ExpiresAtMs: d.int()}
-	return p, d.end()
+	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int()}
+	return p, d.End()
 }
 
 func encodeDead(e *encoder, x queue.Dead) {
@@ -208,8 +129,8 @@ func encodeDead(e *encoder, x queue.Dead) {
 
 func decodeDead(b []byte) (queue.Dead, error) {
 	d := decode(b)
-	x := queue.Dead{DiedAtMs: d.int(), Reason: queue.Reason(d.uint8())}
-	return x, d.end()
+	x := queue.Dead{DiedAtMs: d.Int(), Reason: queue.Reason(d.Uint8())}
+	return x, d.End()
 }
 
 func encodeAttempt(e *encoder, a queue.Attempt) {
@@ -221,8 +142,8 @@ func encodeAttempt(e *encoder, a queue.Attempt) {
 
 func decodeAttempt(b []byte) (queue.Attempt, error) {
 	d := decode(b)
-	a := queue.Attempt{EndedAtMs: d.int(), Outcome: queue.Outcome(d.uint8()), Error: d.text()}
-	return a, d.end()
+	a := queue.Attempt{EndedAtMs: d.Int(), Outcome: queue.Outcome(d.Uint8()), Error: d.Text()}
+	return a, d.End()
 }
 
 func encodeKey(e *encoder, k queue.KeyRef) {
@@ -235,8 +156,8 @@ func encodeKey(e *encoder, k queue.KeyRef) {
 
 func decodeKey(b []byte) (queue.KeyRef, error) {
 	d := decode(b)
-	k := queue.KeyRef{Ref: queue.Ref{Queue: d.uint32(), Priority: d.priority(), Seq: d.uint()}, ExpiresAtMs: d.int()}
-	return k, d.end()
+	k := queue.KeyRef{Ref: queue.Ref{Queue: d.Uint32(), Priority: d.priority(), Seq: d.Uint()}, ExpiresAtMs: d.Int()}
+	return k, d.End()
 }
 
 // format | completed | retained until | value
@@ -249,11 +170,11 @@ func encodeResult(e *encoder, r queue.Result) {
 
 func decodeResult(b []byte) (queue.Result, error) {
 	d := decode(b)
-	r := queue.Result{CompletedAtMs: d.int(), RetainedUntilMs: d.int()}
-	if d.err == nil && len(d.b) > 0 {
-		r.Value = append([]byte(nil), d.b...)
+	r := queue.Result{CompletedAtMs: d.Int(), RetainedUntilMs: d.Int()}
+	if d.Err == nil && len(d.Rest) > 0 {
+		r.Value = append([]byte(nil), d.Rest...)
 	}
-	return r, d.err
+	return r, d.Err
 }
 
 func encodeLease(e *encoder, refs []queue.LeaseRef) {
@@ -280,35 +201,36 @@ func encodeLease(e *encoder, refs []queue.LeaseRef) {
 
 func decodeLease(b []byte) ([]queue.LeaseRef, error) {
 	d := decode(b)
-	n := d.uint()
-	if d.err == nil && n > uint64(len(d.b)) { // a ref takes more than one byte
-		return nil, errTruncated
+	n := d.Uint()
+	if n > uint64(len(d.Rest)) { // a ref takes more than one byte
+		d.Fail(fields.ErrTruncated)
+		return nil, d.Err
 	}
 	refs := make([]queue.LeaseRef, 0, n)
 	var last queue.LeaseRef
 	for range n {
 		var r queue.LeaseRef
-		id := int64(last.Queue) + d.int()
-		if uint64(id) > 1<<32-1 && d.err == nil {
-			d.err = fmt.Errorf("queue %d is out of range", id)
+		id := int64(last.Queue) + d.Int()
+		if uint64(id) > 1<<32-1 {
+			d.Fail(fmt.Errorf("queue %d is out of range", id))
 		}
 		r.Queue = uint32(id)
 		r.Priority = d.priority()
-		r.Seq = last.Seq + uint64(d.int())
-		r.Attempt = d.uint32()
-		r.MaxAttempts = d.uint32()
-		r.LeaseMs = d.uint()
-		r.Bytes = d.uint32()
-		r.ExpiresAtMs = last.ExpiresAtMs + d.int()
-		r.HasProgress = d.bool()
+		r.Seq = last.Seq + uint64(d.Int())
+		r.Attempt = d.Uint32()
+		r.MaxAttempts = d.Uint32()
+		r.LeaseMs = d.Uint()
+		r.Bytes = d.Uint32()
+		r.ExpiresAtMs = last.ExpiresAtMs + d.Int()
+		r.HasProgress = d.Bool()
 		r.Extras = d.extras()
-		if d.err != nil {
-			return nil, d.err
+		if d.Err != nil {
+			return nil, d.Err
 		}
 		refs = append(refs, r)
 		last = r
 	}
-	return refs, d.end()
+	return refs, d.End()
 }
 
 func encodeQueue(e *encoder, r *queue.Record) {
@@ -335,27 +257,27 @@ func encodeQueue(e *encoder, r *queue.Record) {
 
 func decodeQueue(id uint32, b []byte) (queue.Record, error) {
 	d := decode(b)
-	r := queue.Record{ID: id, Tenant: d.text(), Name: d.text(), NextSeq: d.uint()}
+	r := queue.Record{ID: id, Tenant: d.Text(), Name: d.Text(), NextSeq: d.Uint()}
 	c := &r.Counts
 	for _, v := range [...]*uint64{&c.Enqueued, &c.Completed, &c.Removed, &c.Fresh, &c.Returned, &c.Leased, &c.Dead, &c.Bytes} {
-		*v = d.uint()
+		*v = d.Uint()
 	}
-	r.PolicyVersion = d.uint()
+	r.PolicyVersion = d.Uint()
 	if r.PolicyVersion > 0 {
 		r.Policy = d.policy()
 	}
-	r.Paused = d.bool()
-	lanes := d.uint()
-	if lanes >= 1<<(queue.MaxPriority+1) && d.err == nil {
-		d.err = fmt.Errorf("lanes %b are out of range", lanes)
+	r.Paused = d.Bool()
+	lanes := d.Uint()
+	if lanes >= 1<<(queue.MaxPriority+1) {
+		d.Fail(fmt.Errorf("lanes %b are out of range", lanes))
 	}
 	r.Lanes = uint16(lanes)
 	for p := range r.Cursors {
 		if r.Lanes&(1<<p) != 0 {
-			r.Cursors[p] = d.uint()
+			r.Cursors[p] = d.Uint()
 		}
 	}
-	return r, d.end()
+	return r, d.End()
 }
 
 func (e *encoder) policy(p *queue.Policy) {
@@ -367,10 +289,10 @@ func (e *encoder) policy(p *queue.Policy) {
 	e.uint(p.RetentionMs)
 }
 
-func (d *decoder) policy() queue.Policy {
+func (d decoder) policy() queue.Policy {
 	return queue.Policy{
-		Placement: queue.Placement(d.uint8()), MaxAttempts: d.uint32(), LeaseMs: d.uint(), Backoff: d.backoff(),
-		TTLMs: d.uint(), RetentionMs: d.uint(),
+		Placement: queue.Placement(d.Uint8()), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Backoff: d.backoff(),
+		TTLMs: d.Uint(), RetentionMs: d.Uint(),
 	}
 }
 
@@ -382,6 +304,6 @@ func encodeMeta(e *encoder, m queue.Meta) {
 
 func decodeMeta(b []byte) (queue.Meta, error) {
 	d := decode(b)
-	m := queue.Meta{NextBatch: d.uint(), NextQueue: d.uint32()}
-	return m, d.end()
+	m := queue.Meta{NextBatch: d.Uint(), NextQueue: d.Uint32()}
+	return m, d.End()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/internal/fields"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -259,7 +260,7 @@ func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	_, err = decodeLease(long(math.MaxUint64))
 	require.Error(t, err, "a count beyond the record must not be allocated")
 	_, err = decodeAttempt(long(0, 0, math.MaxUint64))
-	require.ErrorIs(t, err, errTruncated)
+	require.ErrorIs(t, err, fields.ErrTruncated)
 }
 
 // The task's payload is a copy: the bytes it was read from belong to an iterator.

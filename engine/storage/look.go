@@ -144,10 +144,10 @@ type SystemRecord struct {
 func (s *Store) System() (out []SystemRecord, err error) {
 	err = s.scan([]byte{prefixSystem}, []byte{prefixSystem}, func(k, v []byte) (bool, error) {
 		d := decode(v)
-		if d.err != nil {
-			return false, fmt.Errorf("system record %q: %w", k[1:], d.err)
+		if d.Err != nil {
+			return false, fmt.Errorf("system record %q: %w", k[1:], d.Err)
 		}
-		out = append(out, SystemRecord{Key: string(k[1:]), Value: append([]byte{}, d.b...)})
+		out = append(out, SystemRecord{Key: string(k[1:]), Value: append([]byte{}, d.Rest...)})
 		return true, nil
 	})
 	return out, err

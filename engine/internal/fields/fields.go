@@ -1,0 +1,114 @@
+// Package fields reads the fields of stored records, one after the other.
+package fields
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrTruncated says that a record ends before its fields do.
+var ErrTruncated = errors.New("record is cut short")
+
+// Decoder takes fields off the front of Rest. The first problem sticks in Err, and what is read after it is zero.
+type Decoder struct {
+	Rest []byte
+	Err  error
+}
+
+// New returns a decoder of a record, whose first byte is its format: another one than wanted is a problem.
+func New(b []byte, format byte) *Decoder {
+	switch {
+	case len(b) == 0:
+		return &Decoder{Err: ErrTruncated}
+	case b[0] != format:
+		return &Decoder{Err: fmt.Errorf("record has format %d, this server reads format %d: use the server that wrote it, or a newer one", b[0], format)}
+	}
+	return &Decoder{Rest: b[1:]}
+}
+
+// Fail notes a problem.
+func (d *Decoder) Fail(err error) {
+	if d.Err == nil {
+		d.Rest, d.Err = nil, err
+	}
+}
+
+func (d *Decoder) skip(n int) {
+	if n <= 0 {
+		d.Fail(ErrTruncated)
+		return
+	}
+	d.Rest = d.Rest[n:]
+}
+
+// Uint reads an unsigned varint.
+func (d *Decoder) Uint() uint64 {
+	if d.Err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(d.Rest)
+	d.skip(n)
+	return v
+}
+
+// UpTo reads an unsigned varint that is at most a number.
+func (d *Decoder) UpTo(most uint64) uint64 {
+	v := d.Uint()
+	if v > most {
+		d.Fail(fmt.Errorf("number %d is out of range", v))
+	}
+	return v
+}
+
+// Uint32 reads an unsigned varint of 32 bits.
+func (d *Decoder) Uint32() uint32 { return uint32(d.UpTo(math.MaxUint32)) }
+
+// Uint8 reads an unsigned varint of 8 bits.
+func (d *Decoder) Uint8() uint8 { return uint8(d.UpTo(math.MaxUint8)) }
+
+// Bool reads an unsigned varint that is 0 for false.
+func (d *Decoder) Bool() bool { return d.Uint() != 0 }
+
+// Int reads a signed varint.
+func (d *Decoder) Int() int64 {
+	if d.Err != nil {
+		return 0
+	}
+	v, n := binary.Varint(d.Rest)
+	d.skip(n)
+	return v
+}
+
+// Fill reads as many bytes as into has.
+func (d *Decoder) Fill(into []byte) {
+	if len(into) > len(d.Rest) {
+		d.Fail(ErrTruncated)
+	}
+	if d.Err == nil {
+		d.Rest = d.Rest[copy(into, d.Rest):]
+	}
+}
+
+// Text reads a length and so many bytes.
+func (d *Decoder) Text() string {
+	n := d.Uint()
+	if n > uint64(len(d.Rest)) {
+		d.Fail(ErrTruncated)
+	}
+	if d.Err != nil {
+		return ""
+	}
+	s := string(d.Rest[:n])
+	d.Rest = d.Rest[n:]
+	return s
+}
+
+// End returns the problem, which is also that something is left.
+func (d *Decoder) End() error {
+	if len(d.Rest) > 0 {
+		d.Fail(fmt.Errorf("record has %d bytes too many", len(d.Rest)))
+	}
+	return d.Err
+}
