@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -69,6 +71,85 @@ func TestTheExampleConfigurationIsWell(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queued.hcl")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	s.ok("config", "check", path)
+}
+
+func TestTheExampleOfANodeIsWell(t *testing.T) {
+	s := newShell(t)
+	assert.Contains(t, s.ok("config", "check", filepath.Join(deploy, "queued-cluster.hcl")), "is well")
+	loaded, err := loadFile(filepath.Join(deploy, "queued-cluster.hcl"))
+	require.NoError(t, err)
+	c := loaded.Config.Node
+	require.NoError(t, c.Check())
+	assert.False(t, c.Insecure)
+	assert.True(t, c.Auth)
+	assert.Len(t, c.Cluster.Peers, 3)
+	assert.Empty(t, c.Cluster.Join, "the first start makes a cluster")
+	// Its host has one address, and the other nodes find it there.
+	host, _, err := net.SplitHostPort(c.Cluster.Peers[c.Cluster.Node])
+	require.NoError(t, err)
+	for _, address := range []string{c.Listen[0], c.HTTP, c.Admin, c.Cluster.Listen} {
+		at, _, err := net.SplitHostPort(address)
+		require.NoError(t, err)
+		assert.Equal(t, host, at)
+	}
+	assert.Equal(t, c.Cluster.Listen, c.Cluster.Peers[c.Cluster.Node])
+	assert.NotEmpty(t, c.TLS.ClientCAFile, "nodes encrypt only with client certificates")
+	// The unit passes it the files that only root may read.
+	unit := deployed(t, "queued.service")
+	for _, path := range []string{c.Cluster.SecretFile, c.TLS.KeyFile} {
+		name := filepath.Base(path)
+		assert.Equal(t, "/run/credentials/queued.service/"+name, path)
+		assert.Contains(t, unit, "\n#LoadCredential="+name+":/etc/queued/"+name+"\n")
+	}
+	// A node that comes later.
+	text := regexp.MustCompile(`(?m)^  # (join += )`).ReplaceAllString(deployed(t, "queued-cluster.hcl"), "  $1")
+	path := filepath.Join(t.TempDir(), "queued.hcl")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	loaded, err = loadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, loaded.Config.Node.Check())
+	assert.Len(t, loaded.Config.Node.Cluster.Join, 3)
+}
+
+// TestTheReadmeStartsThreeNodes gives the program the command lines of the README.
+func TestTheReadmeStartsThreeNodes(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "### Three nodes by hand\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n### ")
+	peers := regexp.MustCompile(`(?m)^PEERS=(.*)$`).FindStringSubmatch(section)
+	require.Len(t, peers, 2)
+	serve := regexp.MustCompile(`(?s)bin/queued (serve .*?) &\n`).FindStringSubmatch(section)
+	require.Len(t, serve, 2)
+	for _, i := range []string{"1", "2", "3"} {
+		line := strings.NewReplacer("\\\n", " ", "$PEERS", peers[1], "${i}", i, "$i", i).Replace(serve[1])
+		understood(t, strings.Fields(line))
+		flags := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		loader := config.NewLoader()
+		loader.AddFlags(flags)
+		require.NoError(t, flags.Parse(strings.Fields(line)[1:]))
+		loaded, err := loader.Load(nil, nil)
+		require.NoError(t, err)
+		c := loaded.Config.Node.Cluster
+		assert.Equal(t, "n"+i, c.Node)
+		assert.Equal(t, c.Listen, c.Peers[c.Node])
+		assert.Len(t, c.Peers, 3)
+	}
+	status := regexp.MustCompile(`(?m)^bin/queued (cluster status .*)$`).FindStringSubmatch(section)
+	require.Len(t, status, 2)
+	understood(t, strings.Fields(status[1]))
+	// What the table of the operator's commands says.
+	_, section, found = strings.Cut(string(text), "### Operating a cluster\n")
+	require.True(t, found)
+	section, _, _ = strings.Cut(section, "\n### ")
+	commands := regexp.MustCompile("`queued (cluster [a-z]+ [^`]*|backup)`").FindAllStringSubmatch(section, -1)
+	require.Greater(t, len(commands), 6)
+	for _, c := range commands {
+		if args := strings.Fields(c[1]); args[0] == "cluster" && args[len(args)-1] != "--admin-server" {
+			understood(t, args)
+		}
+	}
 }
 
 func TestTheUnitCallsTheProgramAsItIs(t *testing.T) {
