@@ -1,0 +1,149 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// freePorts returns addresses on this host that nobody listens on.
+func freePorts(t *testing.T, n int) (addresses []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, l.Close()) }()
+		addresses = append(addresses, l.Addr().String())
+	}
+	return addresses
+}
+
+// TestARollingRestartFailsNoCall of producers and workers of a real cluster: each node is stopped in order and started
+// again while they work, and each task is completed once.
+func TestARollingRestartFailsNoCall(t *testing.T) {
+	const nodes, shards, callers = 3, 2, 8
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	ports := freePorts(t, 2*nodes)
+	peers := map[string]string{}
+	for i := range nodes {
+		peers[fmt.Sprint("n", i)] = ports[nodes+i]
+	}
+	dirs := make([]string, nodes)
+	running := make([]*node.Node, nodes)
+	start := func(i int) {
+		id := fmt.Sprint("n", i)
+		require.Eventually(t, func() bool {
+			n, err := node.Open(node.Config{
+				DataDir: dirs[i], Listen: []string{ports[i]}, Durability: storage.None, Shards: shards, Insecure: true,
+				Cluster: node.Cluster{Node: id, Listen: ports[nodes+i], Peers: peers, ElectionTimeout: node.ElectionTimeoutMin},
+			})
+			if err != nil && strings.Contains(err.Error(), "address already in use") {
+				return false // somebody else's outgoing connection has it for a moment
+			}
+			require.NoError(t, err)
+			running[i] = n
+			return true
+		}, patience, 10*time.Millisecond)
+	}
+	for i := range nodes {
+		dirs[i] = t.TempDir()
+		start(i)
+	}
+	t.Cleanup(func() {
+		over, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		for _, n := range running {
+			assert.NoError(t, n.Shutdown(over))
+		}
+	})
+
+	c, err := client.Dial(strings.Join(ports[:nodes], ","), client.WithIdempotency())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	p, err := c.Producer(ctx, "")
+	require.NoError(t, err)
+	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 4 * callers, Lease: 5 * time.Second})
+	require.NoError(t, err)
+	var (
+		made, done atomic.Int64
+		stop       atomic.Bool
+		producing  sync.WaitGroup
+		working    sync.WaitGroup
+		seen       sync.Map
+	)
+	tasks := []client.Task{{Queue: "q"}, {Queue: "q"}, {Queue: "q"}, {Queue: "q"}}
+	progress := make(chan struct{}, 1)
+	receiving, stopReceiving := context.WithCancel(ctx)
+	defer stopReceiving()
+	for range callers {
+		producing.Go(func() {
+			for !stop.Load() {
+				ids, errs, err := p.EnqueueBatch(ctx, tasks)
+				if !assert.NoError(t, err) || !assert.Nil(t, errs) {
+					return
+				}
+				made.Add(int64(len(ids)))
+			}
+		})
+		working.Go(func() {
+			for {
+				task, err := w.Receive(receiving)
+				if err != nil {
+					return
+				}
+				_, twice := seen.LoadOrStore(task.GetId(), true)
+				assert.False(t, twice, "task %s came twice", task.GetId())
+				if !assert.NoError(t, w.Complete(ctx, task)) {
+					return
+				}
+				done.Add(1)
+				select {
+				case progress <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	advance := func(by int64) {
+		until := done.Load() + by
+		for done.Load() < until {
+			select {
+			case <-progress:
+			case <-ctx.Done():
+				require.FailNow(t, "no task is completed any more", "%d made, %d done", made.Load(), done.Load())
+			}
+		}
+	}
+	for i := range nodes {
+		advance(300)
+		require.NoError(t, running[i].Shutdown(ctx))
+		advance(300)
+		start(i)
+	}
+	advance(300)
+	stop.Store(true)
+	producing.Wait()
+	require.Eventually(t, func() bool { return done.Load() >= made.Load() }, patience, 10*time.Millisecond)
+	stopReceiving()
+	working.Wait()
+	require.NoError(t, p.Close(ctx))
+	require.NoError(t, w.Close(ctx))
+	out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 10})
+	require.NoError(t, err)
+	assert.Empty(t, out.GetTasks())
+	assert.Equal(t, made.Load(), done.Load())
+}
