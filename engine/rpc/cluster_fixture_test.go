@@ -353,3 +353,6 @@ func (n *clusterNode) Status(context.Context) (rpc.ClusterStatus, error) {
 
 // Change implements rpc.Cluster.
 func (n *clusterNode) Change(context.Context, rpc.ClusterChange) error { return nil }
+
+// everybody is an operator.
+var everybody = *access.Everybody()

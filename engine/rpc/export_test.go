@@ -7,3 +7,6 @@ func (s *Service) HuntFor(most time.Duration) { s.router.huntMax = most }
 
 // HuntFor does so too.
 func (a *Admin) HuntFor(most time.Duration) { a.router.huntMax = most }
+
+// Forwards returns how many calls are under way at other nodes.
+func (s *Service) Forwards() int { return len(s.router.forwards) }

@@ -318,10 +318,10 @@ func TestAForwardedCallCarriesTheCallersToken(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.lead(0, "n2")
 	c.all[0].put(newTasks("q", 1)...)
-	tokens, err := c.all[1].registry.Tokens(&access0, "t0")
+	tokens, err := c.all[1].registry.Tokens(&everybody, "t0")
 	require.NoError(t, err)
 	for _, token := range tokens {
-		require.NoError(t, c.all[1].registry.RevokeToken(c.ctx, &access0, token.ID))
+		require.NoError(t, c.all[1].registry.RevokeToken(c.ctx, &everybody, token.ID))
 	}
 	id := queue.ID{}.String()
 	for name, call := range everyCall(id) {

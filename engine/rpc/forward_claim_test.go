@@ -1,0 +1,218 @@
+package rpc_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// A claim that does not wait gets what is ready at any node, up to what it asks for.
+func TestAClaimDrawsFromAllLeaders(t *testing.T) {
+	c := startNodes(t, 4, 3)
+	c.leads("n1", "n2", "n3")
+	for _, n := range c.all {
+		want := map[string]bool{}
+		for _, id := range c.spreadOut() {
+			want[id] = true
+		}
+		got := map[string]bool{}
+		for len(got) < 3 {
+			tasks := n.take(2, 0)
+			require.NotEmpty(t, tasks)
+			require.LessOrEqual(t, len(tasks), 2)
+			for _, task := range tasks {
+				got[task.GetId()] = true
+			}
+		}
+		assert.Equal(t, want, got, n.id)
+		assert.Empty(t, n.take(2, 0))
+	}
+}
+
+// waiting returns once a claim that is under way waits at so many nodes, which it does where its queue is made.
+func (c *nodes) waiting(ids ...string) {
+	c.Helper()
+	for _, id := range ids {
+		require.Eventually(c, func() bool {
+			_, err := c.node(id).group.QueueStats(c.ctx, "t0", "q")
+			return err == nil
+		}, patience, time.Millisecond)
+	}
+}
+
+// A claim waits at all nodes that lead: a task that comes to any of them ends it.
+func TestAClaimWaitsAtAllLeaders(t *testing.T) {
+	for at, where := range []int{1, 0, 1, 0} {
+		t.Run(fmt.Sprintf("%d %d", at, where), func(t *testing.T) {
+			c := startNodes(t, 4, 2)
+			c.leads("n1", "n2")
+			got := make(chan []*queuepb.Task, 1)
+			go func() { got <- c.all[at].take(5, 20_000) }()
+			c.waiting("n1", "n2")
+			id := c.all[where].put(newTasks("q", 1)...)[0]
+			tasks := <-got
+			require.Len(t, tasks, 1)
+			assert.Equal(t, id, tasks[0].GetId())
+		})
+	}
+}
+
+// What several nodes lease at the same moment is handed out or given back: no task waits for a lease to expire.
+func TestNoClaimLeasesInVain(t *testing.T) {
+	c := startNodes(t, 3, 2)
+	c.leads("n1", "n2")
+	const each = 100
+	var claims sync.WaitGroup
+	var mu sync.Mutex
+	seen := map[string]int{}
+	ctx, done := context.WithCancel(c.as("t0"))
+	defer done()
+	for k := range 8 {
+		claims.Go(func() {
+			for ctx.Err() == nil {
+				out, err := c.all[k%3].queues().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: uint32(1 + k%2), WaitMs: 20_000})
+				if err != nil {
+					assert.Error(t, ctx.Err(), "%v", err)
+					return
+				}
+				mu.Lock()
+				for _, task := range out.GetTasks() {
+					seen[task.GetId()]++
+				}
+				if len(seen) == 2*each {
+					done()
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for range each {
+		c.all[0].put(newTasks("q", 1)...)
+		c.all[1].put(newTasks("q", 1)...)
+	}
+	claims.Wait()
+	require.Len(t, seen, 2*each)
+	for id, n := range seen {
+		require.Equal(t, 1, n, id)
+	}
+}
+
+// A wait goes on where the lead goes to.
+func TestAClaimFollowsTheLead(t *testing.T) {
+	for _, shards := range []int{1, 2} {
+		c := startNodes(t, 3, shards)
+		c.lead(0, "n2")
+		if shards > 1 {
+			c.lead(1, "n3")
+		}
+		got := make(chan []*queuepb.Task, 1)
+		go func() { got <- c.all[0].take(1, 20_000) }()
+		c.waiting("n2")
+		c.lead(0, "n1")
+		c.waiting("n1")
+		id := c.all[0].put(newTasks("q", 1)...)[0]
+		assert.Equal(t, id, (<-got)[0].GetId())
+	}
+}
+
+func TestAClaimEndsWithItsCaller(t *testing.T) {
+	for _, shards := range []int{1, 2} {
+		c := startNodes(t, 3, shards)
+		c.lead(0, "n2")
+		if shards > 1 {
+			c.lead(1, "n3")
+		}
+		ctx, cancel := context.WithCancel(c.as("t0"))
+		ended := make(chan error, 1)
+		go func() {
+			_, err := c.all[0].queues().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 20_000})
+			ended <- err
+		}()
+		c.waiting("n2")
+		cancel()
+		requireCode(t, codes.Canceled, <-ended)
+		// A stopping node does not wait for the others.
+		go func() {
+			_, err := c.all[0].queues().Claim(c.as("t0"), &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 20_000})
+			ended <- err
+		}()
+		require.Eventually(t, func() bool { return c.all[0].service.Forwards() > 0 }, patience, time.Millisecond)
+		c.all[0].service.Stop()
+		if err := <-ended; err != nil {
+			requireNotLeader(t, err)
+		}
+		// And nothing goes to those who left.
+		c.all[1].put(newTasks("q", 1)...)
+		assert.Len(t, c.all[1].take(1, 0), 1)
+	}
+}
+
+// An await goes on where the lead goes to.
+func TestAnAwaitFollowsTheLead(t *testing.T) {
+	c := startNodes(t, 3, 1)
+	c.lead(0, "n2")
+	id := c.all[0].put(&queuepb.NewTask{Queue: "q", ResultRetentionMs: 60_000})[0]
+	task := c.all[0].take(1, 0)[0]
+	got := make(chan *queuepb.AwaitResultResponse, 1)
+	for at := range 2 {
+		go func() {
+			out, err := c.all[at].queues().AwaitResult(c.as("t0"), &queuepb.AwaitResultRequest{Id: id, WaitMs: 20_000})
+			assert.NoError(t, err)
+			got <- out
+		}()
+	}
+	require.Eventually(t, func() bool { return c.all[0].service.Forwards() > 0 }, patience, time.Millisecond)
+	c.lead(0, "n1")
+	c.lead(0, "n3")
+	out, err := c.all[0].queues().Complete(c.as("t0"), &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: id, Token: task.GetToken(), Result: []byte("x")}}})
+	require.NoError(t, err)
+	require.Nil(t, out.GetResults()[0].GetError())
+	for range 2 {
+		assert.Equal(t, "x", string((<-got).GetResult()))
+	}
+}
+
+// A call that may have reached a node that then died has an unknown outcome; one that changes nothing is asked again.
+func TestACallToANodeThatDies(t *testing.T) {
+	for _, reading := range []bool{false, true} {
+		c := startNodes(t, 2, 1)
+		c.lead(0, "n2")
+		id := c.all[0].put(newTasks("q", 1)...)[0]
+		task := c.all[0].take(1, 0)[0]
+		reached, die := make(chan struct{}), make(chan struct{})
+		hold := func(next func() (any, error)) (any, error) {
+			out, err := next()
+			close(reached)
+			<-die
+			return out, err
+		}
+		c.all[1].hold.Store(&hold)
+		ended := make(chan error, 1)
+		go func() {
+			if reading {
+				_, err := c.all[0].queues().GetTask(c.as("t0"), &queuepb.GetTaskRequest{Id: id})
+				ended <- err
+				return
+			}
+			_, err := c.all[0].queues().Complete(c.as("t0"), &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: id, Token: task.GetToken()}}})
+			ended <- err
+		}()
+		<-reached
+		// It does not answer any more, and others lead.
+		c.lead(0, "n1")
+		if reading {
+			require.NoError(t, <-ended)
+		} else {
+			requireUnknownOutcome(t, <-ended)
+		}
+		close(die)
+	}
+}

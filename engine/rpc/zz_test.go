@@ -1,5 +1,0 @@
-package rpc_test
-
-import "github.com/pronybench/prony/engine/access"
-
-var access0 = *access.Everybody()
