@@ -13,13 +13,16 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // retryDelay is what a handler that has too much under way asks a client to wait.
 const retryDelay = time.Second
 
 // WriteError answers with an error: the HTTP status that its gRPC code stands for, and code, message and details as
-// JSON. RESOURCE_EXHAUSTED, which is 429, has a Retry-After header. A Guard refuses calls with it.
+// JSON. RESOURCE_EXHAUSTED, which is 429, and a refusal because another node leads, which is 503, have a Retry-After
+// header. A Guard refuses calls with it.
 func WriteError(w http.ResponseWriter, err error) {
 	code := runtime.HTTPStatusFromCode(status.Code(err))
 	var own *httpError
@@ -65,9 +68,12 @@ func writeError(w http.ResponseWriter, code int, err error) {
 // retryAfter returns after how many whole seconds, rounded up, it is worth trying again.
 func retryAfter(s *status.Status) (seconds int64, ok bool) {
 	for _, d := range s.Details() {
-		if info, is := d.(*errdetails.RetryInfo); is {
-			delay := info.GetRetryDelay().AsDuration()
+		switch d := d.(type) {
+		case *errdetails.RetryInfo:
+			delay := d.GetRetryDelay().AsDuration()
 			return max(1, int64((delay+time.Second-1)/time.Second)), true
+		case *queuepb.NotLeader:
+			return 1, true
 		}
 	}
 	return 1, s.Code() == codes.ResourceExhausted

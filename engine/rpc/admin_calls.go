@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/grpc/status"
 
@@ -143,6 +144,9 @@ func (a *Admin) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	return out, nil
 }
 
+// notReadyMax is how long a node that is not ready looks for the cluster's figures.
+const notReadyMax = 500 * time.Millisecond
+
 // GetStatus implements the call. The tasks are the cluster's, all else is this node's.
 func (a *Admin) GetStatus(ctx context.Context, in *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
 	if !a.router.routes(ctx) {
@@ -152,6 +156,11 @@ func (a *Admin) GetStatus(ctx context.Context, in *adminpb.GetStatusRequest) (*a
 		return nil, statusOf(err)
 	}
 	out := a.statusHere()
+	if !out.GetReady() { // it is to say so at once
+		var done context.CancelFunc
+		ctx, done = context.WithTimeout(ctx, notReadyMax)
+		defer done()
+	}
 	queues, err := a.allQueues(ctx)
 	if err != nil { // a server that is not ready can still say so
 		if out.GetReady() {

@@ -36,21 +36,27 @@ type spreading[I, R any] struct {
 	router  *router
 	items   []I
 	results []R
-	nodes   []string // of each item that no shard says the node of: where it is tried next
+	nodes   []string // of each item: where a node that refused it said that it belongs
 	done    int      // how many items have their result
 }
 
 // spread carries a batch out, each item at the node that leads its shard. An item that was refused since another node
 // leads is tried there, as long as it is worth it.
 func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I) ([]R, error) {
-	s := &spreading[I, R]{batch: b, router: r, items: items, results: make([]R, len(items)), nodes: make([]string, len(items))}
-	left := make([]int, len(items)) // the places of items without result
-	for i := range left {
-		left[i] = i
-	}
-	h := r.hunt()
+	s := &spreading[I, R]{batch: b, router: r, items: items}
+	var left []int // the places of items without result
+	var h *hunt
 	for first := true; ; first = false {
-		parts, orphans := s.split(left)
+		var parts []part
+		var orphans []int
+		if first && r.allHere() {
+			parts = []part{{node: r.cluster.Self()}}
+		} else {
+			if first {
+				left = firstPlaces(len(items))
+			}
+			parts, orphans = s.split(left)
+		}
 		answers := s.ask(ctx, parts)
 		if err := ctx.Err(); err != nil {
 			return nil, statusOf(err)
@@ -65,14 +71,20 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 			}
 		}
 		left = orphans
+		if s.results == nil {
+			s.results = make([]R, len(items))
+		}
 		for k, p := range parts {
 			left = append(left, s.take(p, answers[k])...)
 		}
 		if len(left) == 0 {
 			return s.results, nil
 		}
-		if first && s.elsewhere(left) {
-			continue
+		if h == nil {
+			h = r.hunt()
+			if s.elsewhere(left) {
+				continue
+			}
 		}
 		if !h.again(ctx) {
 			break
@@ -91,7 +103,7 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 // elsewhere tells whether it is known of all items where to try them next: no time is to be lost then.
 func (s *spreading[I, R]) elsewhere(left []int) bool {
 	for _, i := range left {
-		if s.nodes[i] == "" || s.shard(s.items[i]) != anyShard {
+		if s.next(i) == "" || s.shard(s.items[i]) != anyShard {
 			return false
 		}
 	}
@@ -101,14 +113,14 @@ func (s *spreading[I, R]) elsewhere(left []int) bool {
 // part is the items that one node is asked for.
 type part struct {
 	node   string
-	places []int
+	places []int // nil: all
 }
 
 // split sorts items by the node to ask, and returns the places of those that no node is known for.
 func (s *spreading[I, R]) split(left []int) (parts []part, orphans []int) {
 	at := map[string]int{}
 	for _, i := range left {
-		node := s.nodes[i]
+		node := s.next(i)
 		if n := s.shard(s.items[i]); n != anyShard {
 			node = s.router.leader(n)
 		} else if node == "" {
@@ -144,7 +156,7 @@ func (s *spreading[I, R]) ask(ctx context.Context, parts []part) []partAnswer[R]
 	ask := func(k int) {
 		t := s.router.site(parts[k].node, forwardMax)
 		items := s.items
-		if places := parts[k].places; len(places) < len(items) {
+		if places := parts[k].places; places != nil && len(places) < len(items) {
 			items = make([]I, len(places))
 			for j, i := range places {
 				items[j] = s.items[i]
@@ -170,7 +182,12 @@ func (s *spreading[I, R]) ask(ctx context.Context, parts []part) []partAnswer[R]
 
 // take notes a node's answer, and returns the places of the items that another node is to be asked for.
 func (s *spreading[I, R]) take(p part, a partAnswer[R]) (left []int) {
-	for j, i := range p.places {
+	n := len(p.places)
+	if p.places == nil {
+		n = len(s.items)
+	}
+	for j := range n {
+		i := place(p.places, j)
 		var e *queuepb.ItemError
 		var result R
 		switch {
@@ -189,6 +206,9 @@ func (s *spreading[I, R]) take(p part, a partAnswer[R]) (left []int) {
 			result = s.refused(itemOfStatus(i, err))
 		}
 		if code := e.GetCode(); code == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER || code == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE {
+			if s.nodes == nil {
+				s.nodes = make([]string, len(s.items))
+			}
 			s.nodes[i] = s.router.other(p.node, e.GetLeader())
 			left = append(left, i)
 			continue
@@ -197,6 +217,14 @@ func (s *spreading[I, R]) take(p part, a partAnswer[R]) (left []int) {
 		s.done++
 	}
 	return left
+}
+
+// next returns the node that an item is tried at next, as far as one that refused it said.
+func (s *spreading[I, R]) next(i int) string {
+	if s.nodes == nil {
+		return ""
+	}
+	return s.nodes[i]
 }
 
 // other returns the node to try after one that refused: that at the address that it named, or else the next one that

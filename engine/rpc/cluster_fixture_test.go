@@ -308,9 +308,13 @@ func (c *nodes) as(token string) context.Context {
 	return metadata.AppendToOutgoingContext(c.ctx, "authorization", "Bearer "+c.tokens[token])
 }
 
-func (n *clusterNode) queues() queuepb.QueueServiceClient { return queuepb.NewQueueServiceClient(n.conn) }
+func (n *clusterNode) queues() queuepb.QueueServiceClient {
+	return queuepb.NewQueueServiceClient(n.conn)
+}
 
-func (n *clusterNode) admins() adminpb.AdminServiceClient { return adminpb.NewAdminServiceClient(n.conn) }
+func (n *clusterNode) admins() adminpb.AdminServiceClient {
+	return adminpb.NewAdminServiceClient(n.conn)
+}
 
 // Self implements rpc.Cluster.
 func (n *clusterNode) Self() string { return n.id }

@@ -32,6 +32,10 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 		{shard.ErrNotDead, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{shard.ErrNoQueue, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{&queue.QuotaError{Tenant: "t", Quota: "q"}, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
+		{&shard.NotLeaderError{Shard: 1}, codes.Unavailable, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER},
+		{shard.ErrRoutesChanged, codes.Unavailable, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER},
+		{shard.ErrUnknownOutcome, codes.Aborted, queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME},
+		{errors.Join(shard.ErrClosed, shard.ErrUnknownOutcome), codes.Aborted, queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME},
 		{context.Canceled, codes.Canceled, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
 		{context.DeadlineExceeded, codes.DeadlineExceeded, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
 		{errors.New("disk"), codes.Internal, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
@@ -56,4 +60,48 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 	}
 	assert.NoError(t, statusOf(nil))
 	assert.NoError(t, fieldErr(nil))
+}
+
+// members is a cluster in which this node is n1, n2 leads shard 0, n3 shard 1, and nobody shard 2.
+type members struct{ Cluster }
+
+func (members) Self() string { return "n1" }
+
+func (members) Leader(i int) string { return []string{"n2", "n3", "", "n1"}[i] }
+
+func (members) Member(node string) (Member, bool) {
+	if node == "n2" {
+		return Member{Node: node, Address: "n2:7070"}, true
+	}
+	return Member{}, false
+}
+
+func TestRefusalsSayWhoLeads(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want *queuepb.NotLeader
+	}{
+		{&shard.NotLeaderError{Shard: 0}, &queuepb.NotLeader{Node: "n2", Address: "n2:7070"}},
+		{&shard.NotLeaderError{Shard: 1}, &queuepb.NotLeader{Shard: 1, Node: "n3"}},
+		{&shard.NotLeaderError{Shard: 2}, &queuepb.NotLeader{Shard: 2}},
+		{&shard.NotLeaderError{Shard: 3}, &queuepb.NotLeader{Shard: 3}}, // this node believes that it leads, and does not yet
+		{shard.ErrRoutesChanged, &queuepb.NotLeader{RoutesChanged: true}},
+		{shard.ErrClosed, &queuepb.NotLeader{}},
+	} {
+		err := explain(members{}, fmt.Errorf("wrapped: %w", c.err))
+		assert.Equal(t, explain(members{}, err), err)
+		s := status.Convert(statusOf(err))
+		assert.Equal(t, codes.Unavailable, s.Code())
+		require.Len(t, s.Details(), 1)
+		assert.Equal(t, c.want.String(), s.Details()[0].(*queuepb.NotLeader).String())
+		e := itemError(4, err)
+		assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, e.GetCode())
+		assert.Equal(t, c.want.GetAddress(), e.GetLeader())
+		assert.ErrorIs(t, err, c.err)
+	}
+	for _, err := range []error{nil, shard.ErrUnknownOutcome, shard.ErrOverloaded, errors.Join(shard.ErrClosed, shard.ErrUnknownOutcome)} {
+		assert.Equal(t, err, explain(members{}, err))
+		assert.Equal(t, err, explain(nil, err))
+	}
+	assert.Equal(t, shard.ErrClosed, explain(nil, shard.ErrClosed))
 }

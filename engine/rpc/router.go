@@ -93,6 +93,16 @@ func (r *router) leaders() (nodes []string, orphan int) {
 	return nodes, orphan
 }
 
+// allHere tells whether this node leads all shards.
+func (r *router) allHere() bool {
+	for i := range r.shards {
+		if !r.here(r.cluster.Leader(i)) {
+			return false
+		}
+	}
+	return true
+}
+
 // leads tells whether a node leads anything.
 func (r *router) leads(node string) bool {
 	for i := range r.shards {
@@ -126,7 +136,9 @@ type hunt struct {
 	pause  time.Duration
 }
 
-func (r *router) hunt() *hunt { return &hunt{router: r, until: time.Now().Add(r.huntMax), pause: huntPauseMin} }
+func (r *router) hunt() *hunt {
+	return &hunt{router: r, until: time.Now().Add(r.huntMax), pause: huntPauseMin}
+}
 
 // again waits a little, and tells whether it is worth looking again: there is time left.
 func (h *hunt) again(ctx context.Context) bool {
