@@ -70,7 +70,9 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	window := newWindowProbe(r, cluster, account, p)
 	outcome, err := stage(r, cluster, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
 		cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = window.start, window.end
-		return load.Run(ctx, cfg)
+		whileAll, cancel := untilFailure(ctx, cluster)
+		defer cancel()
+		return load.Run(whileAll, cfg)
 	})
 	if err == nil {
 		err = window.finish(m)
@@ -101,6 +103,19 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	m.round.Ledger = account.Balance()
 	r.checkLedger(ctx, cluster, outcome, m)
 	m.round.Derive(m.histograms)
+}
+
+// untilFailure is a context that ends when a server has ended by itself: the load of a cluster might go on without it.
+func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-cluster.Failed():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // take fills in what the load of the window measured.

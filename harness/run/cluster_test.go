@@ -1,0 +1,105 @@
+package run
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// cluster is a short round on three nodes.
+func cluster() *scenario.Scenario {
+	s := patient(small())
+	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Procs: 1}
+	return s
+}
+
+// A whole run on three real nodes: a timed round and a profiled one.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	s := cluster()
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	on := real(t)
+	e := execute(t, s, on)
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Len(t, on.started(t), 6)
+	for _, round := range r.Rounds {
+		require.Len(t, round.Nodes, 3)
+		var cpu float64
+		led := 0
+		for i, n := range round.Nodes {
+			assert.Equal(t, fmt.Sprintf("n%d", i+1), n.ID)
+			led += len(n.Leads)
+			cpu += n.Metrics[result.ServerCPUUsPerCycle]
+			assert.Positive(t, n.Metrics[result.ServerRSSMBMax])
+			assert.Positive(t, n.Metrics[result.RaftEntriesPerCycle], "each node appends all entries")
+			assert.NotEmpty(t, n.Server)
+			assert.FileExists(t, filepath.Join(e.folder, logsDir, fmt.Sprintf("server-%02d-%s.log", round.Number, n.ID)))
+		}
+		assert.Equal(t, 1, led, "a shard has one leader")
+		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is that of all nodes")
+		assert.Positive(t, round.Server["prony_queue_completed_total"])
+	}
+	for _, spec := range result.Specs() {
+		if spec.Part == result.OfRaft {
+			assert.Contains(t, r.Metrics, spec.Name)
+		}
+	}
+	var files []string
+	for _, p := range r.Profiles {
+		files = append(files, p.Node+": "+p.File)
+		assert.FileExists(t, filepath.Join(e.folder, p.File))
+	}
+	assert.Equal(t, []string{
+		"n1: profiles/n1/mutex.pb.gz", "n2: profiles/n2/mutex.pb.gz", "n3: profiles/n3/mutex.pb.gz",
+	}, files)
+}
+
+// Any node takes a REST request, and several shards are each counted once in the audit.
+func TestClusterOverREST(t *testing.T) {
+	t.Parallel()
+	s := cluster()
+	s.Topology.Shards = 2
+	s.Workload.Driver = "rest"
+	e := execute(t, s, real(t))
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	assert.Positive(t, e.result.Rounds[0].Cycles)
+}
+
+// The backlog of a cluster survives the end of all its nodes at once.
+func TestBacklogOfACluster(t *testing.T) {
+	t.Parallel()
+	s := cluster()
+	s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: "kill", Fill: patience, Drain: patience}
+	on := real(t)
+	e := execute(t, s, on)
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	assert.Len(t, on.started(t), 6)
+	assert.EqualValues(t, 3000, e.result.Rounds[0].Backlog.Cycles)
+	assert.Positive(t, e.result.Metrics[result.RestartFirstClaimS].Median)
+}
+
+// A node that ends unasked makes the run incorrect, also where the others go on without it.
+func TestNodeThatEndsByItself(t *testing.T) {
+	t.Parallel()
+	s := cluster()
+	s.Phases.Window = 10 * time.Minute // which does not pass: the node's end ends the round
+	on := real(t)
+	e := begin(t, s, on)
+	e.awaitWindow(t)
+	require.NoError(t, syscall.Kill(on.started(t)[2], syscall.SIGKILL))
+	e.end(t)
+	require.NoError(t, e.err)
+	assert.Equal(t, result.Incorrect, e.result.Verdict)
+	assert.Contains(t, strings.Join(e.result.Reasons, "\n"), ": the server ended by itself")
+	assert.Contains(t, strings.Join(e.result.Reasons, "\n"), "signal: killed")
+}
