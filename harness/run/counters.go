@@ -161,4 +161,3 @@ func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
 		metrics[result.RaftElections] = max(0, elections)
 	}
 }
-

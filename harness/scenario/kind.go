@@ -61,7 +61,9 @@ var kindFunctions = hclfile.Functions{
 func constantKind(kind string) *function.Spec {
 	return &function.Spec{
 		Type: function.StaticReturnType(kindType),
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.CapsuleVal(kindType, &kindOf{kind: kind}), nil },
+		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
+			return cty.CapsuleVal(kindType, &kindOf{kind: kind}), nil
+		},
 	}
 }
 

@@ -70,7 +70,7 @@ func readRaft(b *hclfile.Block, t *Topology) {
 	}
 	if t.Kind != Raft {
 		for _, attribute := range []string{"nodes", "coalesce"} {
-			if b.Has(attribute) && !(swept && attribute == "nodes") {
+			if b.Has(attribute) && (!swept || attribute != "nodes") {
 				b.AttrProblem(attribute, attribute+` has a meaning only in topology "raft"`, "remove it")
 			}
 		}

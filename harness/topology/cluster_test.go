@@ -163,6 +163,15 @@ func TestNodeIsKilledAndStartedAgain(t *testing.T) {
 	require.ErrorContains(t, server.Start(t.Context()), "was stopped")
 }
 
+// A node that was cut off may not have heard yet that another one leads: the majority has.
+func TestLeaderIsWhomMostNodesName(t *testing.T) {
+	s := newClusterSite(t, "split")
+	s.config.Topology.Shards = 1
+	leaders, err := s.start(t).Leaders(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"n2"}, leaders)
+}
+
 func TestWipedNodeJoinsAgain(t *testing.T) {
 	s := newClusterSite(t, "good")
 	c := s.start(t)

@@ -75,6 +75,9 @@ func (m *membership) serve(mode, address string, shards int) {
 			if asked <= 2 || mode == "leaderless" {
 				leader = ""
 			}
+			if mode == "split" && m.node != "n1" && asked > 2 {
+				leader = "n2" // n1 has not heard of it
+			}
 			routes = append(routes, fmt.Sprintf(`{"shard":%d,"node":%q,"here":%t}`, shard, leader, leader == m.node))
 		}
 		if mode == "too many shards" {
