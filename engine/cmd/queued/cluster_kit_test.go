@@ -134,8 +134,7 @@ func (c *cluster) start(ids ...string) {
 			peers = append(peers, other+"="+c.address(from, other))
 		}
 		args := slices.Concat([]string{
-			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-advertise", c.address("any", id),
-			"--cluster-peers", strings.Join(peers, ","), "--cluster-secret", c.secret,
+			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", strings.Join(peers, ","), "--cluster-secret", c.secret,
 		}, c.args, m.args)
 		m.process = launch(c.T, filepath.Join(c.dir, id+".addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
 	}
@@ -306,7 +305,7 @@ func (c *cluster) load() *load {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	l := &load{c: c, stop: make(chan struct{}), cancel: cancel, Load: &history.Load{
-		Recorder: history.NewRecorder(), Client: c.dial(), Queues: []string{"a", "b"}, Lease: clusterLease, Every: 2 * time.Millisecond, Untidy: true,
+		Recorder: history.NewRecorder(), Client: c.dial(), Queues: []string{"a", "b"}, Lease: clusterLease, Every: 5 * time.Millisecond, Untidy: true,
 	}}
 	for i := range 4 {
 		l.running.Go(func() { l.Produce(ctx, l.stop, i%2 == 0) })
@@ -325,8 +324,12 @@ func (c *cluster) load() *load {
 func (l *load) goOn(more int) {
 	l.c.Helper()
 	before := l.Recorder.Count(history.Complete, history.OK)
-	require.Eventually(l.c, func() bool { return l.Recorder.Count(history.Complete, history.OK) >= before+more }, patience, 5*time.Millisecond,
-		"%d were completed before, and not %d more", before, more)
+	if assert.Eventually(l.c, func() bool { return l.Recorder.Count(history.Complete, history.OK) >= before+more }, patience, 5*time.Millisecond) {
+		return
+	}
+	ops := l.Recorder.Ops()
+	l.c.Logf("the last calls:\n%v\nin all: %s", ops[max(0, len(ops)-20):], counts(ops))
+	require.Fail(l.c, "the load does not go on", "%d were completed before, and not %d more", before, more)
 }
 
 // end stops the clients, completes what is left, and holds what they saw against what is promised.

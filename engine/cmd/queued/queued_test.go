@@ -99,6 +99,9 @@ func startAs(t *testing.T, command func(args []string) *exec.Cmd, args ...string
 // launch is startAs without the wait, and with a place for the file with its addresses.
 func launch(t *testing.T, file string, command func(args []string) *exec.Cmd, args ...string) *process {
 	t.Helper()
+	if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) { // an earlier server's
+		require.NoError(t, err)
+	}
 	p := &process{T: t, file: file, log: &syncBuffer{}, exited: make(chan struct{})}
 	p.command = command(append([]string{binary, "serve", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0", "--address-file", file}, args...))
 	p.command.Stderr = p.log

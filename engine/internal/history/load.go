@@ -24,7 +24,7 @@ type Load struct {
 	Lease    time.Duration
 	// Every is the pause after each task of a producer; 0 means none.
 	Every time.Duration
-	// Untidy has workers fail, release, extend and forget some tasks instead of completing all.
+	// Untidy has workers fail, release and extend some tasks, and settle some too late, instead of completing all in time.
 	Untidy bool
 
 	clients  atomic.Int64
@@ -107,17 +107,19 @@ func (l *Load) workOn(ctx, receiving context.Context, w *client.Worker, me int) 
 			return err
 		}
 		returned(func(o *Op) { o.Outcome = OK; o.claimed(t) })
-		pick := 100
+		pick := 1000
 		if l.Untidy {
-			pick = rand.IntN(100)
+			pick = rand.IntN(1000)
 		}
 		switch {
-		case pick < 3: // forgotten: its lease expires
-		case pick < 7:
+		case pick < 5: // too late
+			pause(receiving, nil, l.Lease+l.Lease/4)
+			l.settle(me, t, Complete, func() error { return w.Complete(ctx, t) })
+		case pick < 40:
 			l.settle(me, t, Fail, func() error { return w.Fail(ctx, t, "on purpose", time.Millisecond) })
-		case pick < 10:
+		case pick < 70:
 			l.settle(me, t, Release, func() error { return w.Release(ctx, t, 0) })
-		case pick < 14:
+		case pick < 110:
 			l.settle(me, t, Extend, func() error { return w.Extend(ctx, t, l.Lease) })
 			fallthrough
 		default:
