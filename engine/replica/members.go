@@ -70,21 +70,20 @@ func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
 		return nil
 	}
-	f := r.raft.LeadershipTransfer()
-	if node != "" {
-		s, err := r.Status()
-		if err != nil {
-			return err
-		}
-		var address raft.ServerAddress
-		for _, m := range s.Members {
-			if string(m.ID) == node {
-				address = m.Address
-			}
-		}
-		f = r.raft.LeadershipTransferToServer(raft.ServerID(node), address)
+	if node == "" {
+		return r.changed("hand over to", "any", r.raft.LeadershipTransfer())
 	}
-	return r.changed("hand over to", node, f)
+	s, err := r.Status()
+	if err != nil {
+		return err
+	}
+	var address raft.ServerAddress
+	for _, m := range s.Members {
+		if string(m.ID) == node {
+			address = m.Address
+		}
+	}
+	return r.changed("hand over to", node, r.raft.LeadershipTransferToServer(raft.ServerID(node), address))
 }
 
 func (r *Replica) changed(what, node string, f raft.Future) error {

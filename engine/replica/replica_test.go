@@ -147,3 +147,22 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 	g.caughtUp(old, g.leader(g.others(old)...))
 	g.same()
 }
+
+// TestALeadGoesToTheMemberThatIsNamed hands it over under load, to each in turn.
+func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
+	g := newGroup(t, nil)
+	g.fill(1)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, m := range g.members {
+		defer m.loaded(ctx, 4).Wait()
+	}
+	defer cancel()
+	for _, to := range []string{"n1", "n2", "n3", "n1", "n2", "n3"} {
+		leader := g.leader()
+		g.caughtUp(g.members[to], leader)
+		require.NoError(t, leader.Transfer(to))
+		require.Same(t, g.members[to], g.leader(to))
+	}
+	cancel()
+}
