@@ -126,7 +126,6 @@ func (k *cluster) openReplicas() error {
 				Logs: k.logs.Group(uint16(i)), Stream: k.mux.Group(uint16(i)), Addresses: k.mux,
 				Bootstrap: servers, Host: k, Log: c.Log,
 				ElectionTimeout: cmp.Or(c.Cluster.ElectionTimeout, DefaultElectionTimeout),
-				TrailingEntries: c.trailingEntries, SnapshotBytes: c.snapshotBytes,
 			})
 		})
 	}

@@ -50,10 +50,6 @@ type Config struct {
 	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
 	Cluster Cluster
 
-	// Of a cluster's replicas, for tests; zero means the defaults.
-	trailingEntries uint64
-	snapshotBytes   uint64
-
 	fs vfs.FS // nil: the operating system's
 }
 

@@ -55,15 +55,18 @@ type Options struct {
 	ElectionTimeout time.Duration
 	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 64 MiB.
 	SnapshotBytes uint64
-	// TrailingEntries is how many entries stay in the log for followers that are behind; default 4,096. One that is
-	// further behind is sent the whole store.
-	TrailingEntries uint64
+	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 16 MiB. One
+	// that is further behind is sent the whole store.
+	TrailingBytes uint64
 }
 
 const (
 	defaultElectionTimeout = 500 * time.Millisecond
 	defaultSnapshotBytes   = 64 << 20
-	defaultTrailingEntries = 4_096
+	// With defaultSnapshotBytes the whole log is smaller than a memtable of the logs, so that little of it is written twice.
+	defaultTrailingBytes = 16 << 20
+	// trailingEntriesMin and trailingEntriesMax bound in entries what stays of the log.
+	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
 	// appendEntriesMax is how many entries one message to a follower carries, and one write to the log.
 	appendEntriesMax = 128
@@ -132,8 +135,8 @@ func (o Options) withDefaults() Options {
 	if o.SnapshotBytes == 0 {
 		o.SnapshotBytes = defaultSnapshotBytes
 	}
-	if o.TrailingEntries == 0 {
-		o.TrailingEntries = defaultTrailingEntries
+	if o.TrailingBytes == 0 {
+		o.TrailingBytes = defaultTrailingBytes
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -227,7 +230,7 @@ func (r *Replica) startRaft() error {
 	c.Logger = logger
 	c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = r.o.ElectionTimeout, r.o.ElectionTimeout, r.o.ElectionTimeout/2
 	c.MaxAppendEntries, c.BatchApplyCh = appendEntriesMax, true
-	c.TrailingLogs = r.o.TrailingEntries
+	c.TrailingLogs = trailingEntriesMin // see keepTrailing
 	// The log is cut by its bytes, see cutLog. The store is never behind a snapshot.
 	c.SnapshotThreshold, c.SnapshotInterval = 1<<62, time.Hour
 	c.NoSnapshotRestoreOnStart = true
@@ -275,6 +278,7 @@ func (r *Replica) Close() error {
 
 // cutLog cuts the log when enough was applied.
 func (r *Replica) cutLog() {
+	var before Counters
 	for {
 		select {
 		case <-r.stop:
@@ -282,10 +286,29 @@ func (r *Replica) cutLog() {
 		case <-r.cut:
 		}
 		r.sinceSnap.Store(0)
-		if err := r.Snapshot(); err != nil && !errors.Is(err, raft.ErrRaftShutdown) {
+		now := r.Counters()
+		err := r.keepTrailing(now.Entries-before.Entries, now.EntryBytes-before.EntryBytes)
+		before = now
+		if err == nil {
+			err = r.Snapshot()
+		}
+		if err != nil && !errors.Is(err, raft.ErrRaftShutdown) {
 			r.o.Log.Warn("the log could not be cut; it is tried again", "error", err)
 		}
 	}
+}
+
+// keepTrailing has as many entries stay in the log as make up the trailing bytes, if they are like those of late.
+func (r *Replica) keepTrailing(entries, bytes uint64) error {
+	if bytes == 0 {
+		return nil
+	}
+	c := r.raft.ReloadableConfig()
+	c.TrailingLogs = min(max(r.o.TrailingBytes*entries/bytes, trailingEntriesMin), trailingEntriesMax)
+	if err := r.raft.ReloadConfig(c); err != nil {
+		return fmt.Errorf("keep the last %d entries of the log: %w", c.TrailingLogs, err)
+	}
+	return nil
 }
 
 // Snapshot puts what was applied on disk and cuts the log.

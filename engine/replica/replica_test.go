@@ -29,7 +29,7 @@ func TestALeaderClosesUnderLoad(t *testing.T) {
 }
 
 // small cuts the log often, and keeps little of it.
-func small(o *Options) { o.SnapshotBytes, o.TrailingEntries = 50_000, 10 }
+func small(o *Options) { o.SnapshotBytes, o.TrailingBytes = 50_000, 10_000 }
 
 // TestAMemberThatWasAwayForLongerThanTheLogCatchesUp is sent a store, while the others work.
 func TestAMemberThatWasAwayForLongerThanTheLogCatchesUp(t *testing.T) {
