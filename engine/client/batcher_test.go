@@ -292,7 +292,7 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 		err := itemError(&queuepb.ItemError{Code: queuepb.ErrorCode(code), Field: "f", Message: "m"})
 		assert.Contains(t, err.Error(), "m")
 		for c, sentinel := range sentinels {
-			if sentinel == ErrUnavailable && queuepb.ErrorCode(code) == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER {
+			if c == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE && queuepb.ErrorCode(code) == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER {
 				assert.ErrorIs(t, err, sentinel)
 				continue
 			}

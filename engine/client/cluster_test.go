@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -126,7 +128,9 @@ func (n *clusterNode) start() {
 func (n *clusterNode) kill() {
 	if n.server != nil {
 		n.server.Stop()
-		<-n.served
+		if err := <-n.served; !errors.Is(err, grpc.ErrServerStopped) {
+			assert.NoError(n.cluster.t, err)
+		}
 		n.server = nil
 	}
 }

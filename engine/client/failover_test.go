@@ -314,5 +314,6 @@ func (s *slots) check(r require.TestingT, total int) {
 var hasty = rhythmOption{rhythm: rhythm{
 	waitMin: usual.waitMin / 10, waitMax: usual.waitMax / 10, keeperWaitMax: usual.keeperWaitMax / 10, calm: usual.calm / 10,
 	leaveMax: usual.leaveMax / 10, openMax: usual.openMax, balanceEvery: usual.balanceEvery / 10,
+	resultWait: usual.resultWait, answerMax: usual.answerMax,
 	askMax: usual.askMax, askGrace: usual.askGrace, askEvery: usual.askEvery / 10,
 }}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -64,7 +65,7 @@ func undoneCall(p *peer, err error) error { return fmt.Errorf("%s: %w", p.addres
 // try lets one node after the other carry a call out until one does, or fails it for good, or time is over. It goes
 // through all nodes at least once, unless ctx ends.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
-	deadline := time.Now().Add(most)
+	var deadline time.Time // counted from the first failure: what was waited for before it was no trouble
 	pace := pace{of: &c.rhythm}
 	var last error
 	for {
@@ -77,6 +78,9 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 				return nil
 			}
 			last = undoneCall(p, err)
+			if deadline.IsZero() {
+				deadline = time.Now().Add(most)
+			}
 			if !again || ctx.Err() != nil {
 				return last
 			}
@@ -98,6 +102,13 @@ func (c *Client) order() []*peer {
 		peers[0], peers[i] = peers[i], peers[0]
 	}
 	return peers
+}
+
+// turnAway turns to another node than the one in use.
+func (c *Client) turnAway() {
+	if peers := c.order(); len(peers) > 1 {
+		c.last.Store(peers[1+rand.N(len(peers)-1)])
+	}
 }
 
 // prefer turns to a node that leads, if the one in use did not answer or leads nothing.

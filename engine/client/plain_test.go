@@ -87,10 +87,24 @@ func TestAResultIsAwaitedThroughAFailover(t *testing.T) {
 		came <- err
 	}()
 	require.Eventually(t, func() bool { return c.nodes[0].awaited.Load() > 0 }, patience, time.Millisecond)
+	c.nodes[1].finishes.Store(true)
 	c.lead(1, 0)
 	c.nodes[0].kill()
-	c.nodes[1].finishes.Store(true)
 	require.NoError(t, <-came)
+}
+
+// TestAResultIsNotAwaitedOfANodeThatHangs for long.
+func TestAResultIsNotAwaitedOfANodeThatHangs(t *testing.T) {
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	quick := hasty
+	quick.resultWait, quick.answerMax = time.Millisecond, time.Millisecond
+	client := c.client(t, nil, quick)
+	c.nodes[1].finishes.Store(true)
+	client.last.Store(client.known()[0]) // which answers nothing as long as nothing moves
+	out, err := client.AwaitResult(ctx, "", "1")
+	require.NoError(t, err)
+	assert.Equal(t, c.nodes[1].address, string(out.GetResult()))
 }
 
 // TestATokenGoesToNoHostThatTheClusterNames unless it may go there in plain text.

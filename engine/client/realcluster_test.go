@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -107,7 +108,14 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 				}
 				_, twice := seen.LoadOrStore(task.GetId(), true)
 				assert.False(t, twice, "task %s came twice", task.GetId())
-				if !assert.NoError(t, w.Complete(ctx, task)) {
+				began := time.Now()
+				err = w.Complete(ctx, task)
+				left := time.Until(time.UnixMilli(task.GetLeaseExpiresAtMs()))
+				if errors.Is(err, client.ErrStaleToken) && left <= 0 { // a slow host: the task comes again
+					seen.Delete(task.GetId())
+					continue
+				}
+				if !assert.NoError(t, err, "%v of its lease were left, and it took %v", left, time.Since(began)) {
 					return
 				}
 				done.Add(1)
@@ -124,6 +132,11 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 			select {
 			case <-progress:
 			case <-ctx.Done():
+				for _, n := range running {
+					own := dial(t, n.Addresses()[0])
+					routes, err := own.API().GetRoutes(context.Background(), &queuepb.GetRoutesRequest{})
+					t.Log(n.NodeID(), n.Addresses(), routes, err)
+				}
 				require.FailNow(t, "no task is completed any more", "%d made, %d done", made.Load(), done.Load())
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/engine/queuepb"
@@ -138,12 +139,10 @@ func (r *retries) outcome() (errs []error, err error) {
 	if failed == len(r.errs) {
 		return nil, err
 	}
-	for _, e := range r.errs {
-		if e != nil {
-			return r.errs, nil
-		}
+	if slices.ContainsFunc(r.errs, func(e error) bool { return e != nil }) {
+		errs = r.errs
 	}
-	return nil, nil
+	return errs, nil
 }
 
 // tries bounds the tries of one call.

@@ -21,6 +21,9 @@ type rhythm struct {
 	openMax time.Duration
 	// balanceEvery is how often a session looks whether its links have what they should.
 	balanceEvery time.Duration
+	// resultWait is how long one call of AwaitResult waits at the server, whose own limit is a minute; answerMax is how
+	// much longer a node of a cluster has to answer it.
+	resultWait, answerMax time.Duration
 	// askMax is how long a node has to say what the routes are.
 	askMax time.Duration
 	// askGrace is how long the other nodes have once one has answered: what one node says may be out of date.
@@ -33,6 +36,7 @@ type rhythm struct {
 var usual = rhythm{
 	waitMin: 20 * time.Millisecond, waitMax: 500 * time.Millisecond, keeperWaitMax: 125 * time.Millisecond, calm: 2 * time.Second,
 	leaveMax: 500 * time.Millisecond, openMax: 3 * time.Second, balanceEvery: time.Second,
+	resultWait: 30 * time.Second, answerMax: 5 * time.Second,
 	askMax: time.Second, askGrace: 100 * time.Millisecond, askEvery: 500 * time.Millisecond,
 }
 
