@@ -1,5 +1,5 @@
-# What it gives that all commands that wait share one entry of the Raft log: raft-full-cycle.hcl with that, and without,
-# where each command is an entry of its own. The two take turns.
+# What it gives that all commands that wait share one entry of the Raft log: the same load with that, and without, where
+# each command is an entry of its own. The two take turns.
 
 scenario "raft-coalescing" {
   title = "One task per call on three nodes, with commands that share Raft entries and with an entry for each"
@@ -14,12 +14,14 @@ scenario "raft-coalescing" {
     procs      = 1
   }
 
+  # A session sends what waits in one frame, which is one command. With few sessions the client would do what the server
+  # is measured for, so there are many, with a handful of tasks each.
   workload "main" {
     driver      = "stream"
     procs       = 1
-    connections = 1
+    connections = 128
     producers   = 512
-    workers     = 1024
+    workers     = 512
     batch       = 1
     in_flight   = 4096
     payload     = fixed(64)

@@ -154,7 +154,7 @@ func (p *progress) done(r *result.Result) {
 	for i, point := range r.Points {
 		if r.Verdict != result.Incorrect {
 			p.summary(r.Scenario+": "+point.Name, point.Metrics, p.scenario.Points[i].Topology.Durability)
-			if cost, ok := point.Metrics[result.RateCost]; ok && i > 0 {
+			if cost, ok := point.Metrics[result.RateCost]; ok && point.Values[0] != r.Points[0].Values[0] {
 				p.line("%s: %s: cost %.3f (%.3f to %.3f over %d turns), durability %s", r.Scenario, point.Name,
 					cost.Median, cost.Low, cost.High, cost.N, p.scenario.Points[i].Topology.Durability)
 			}
