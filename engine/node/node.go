@@ -132,12 +132,37 @@ func (n *Node) openState(c Config) (systemRecords, error) {
 	if err := settleLayout(c.DataDir, c.Shards); err != nil {
 		return nil, err
 	}
-	if c.Cluster.On() {
-		err := n.openCluster(c)
-		return clusterRecords{n.cluster}, err
+	was, err := storage.ReadLayoutNode(c.DataDir)
+	if err == nil {
+		err = checkNodeOf(c.DataDir, was, c.Cluster.Node)
 	}
-	err := n.openShards(c)
-	return n.shards, err
+	if err != nil {
+		return nil, err
+	}
+	if !c.Cluster.On() {
+		err := n.openShards(c)
+		return n.shards, err
+	}
+	if err := n.openCluster(c); err != nil {
+		return nil, err
+	}
+	if was == "" { // only now: the folder of a server that stood alone may have been refused
+		err = storage.WriteLayoutNode(c.DataDir, c.Cluster.Node)
+	}
+	return clusterRecords{n.cluster}, err
+}
+
+// checkNodeOf refuses to let a data folder be another node's than it was. Alone, a server would go on without the others,
+// and what it stored would be nowhere else when it is a node again.
+func checkNodeOf(dir, was, node string) error {
+	switch {
+	case was == "" || was == node:
+		return nil
+	case node == "":
+		return fmt.Errorf("data folder %s is of node %s of a cluster: start it with that cluster node, or restore a backup of it to serve it alone", dir, was)
+	default:
+		return fmt.Errorf("data folder %s is of node %s, not %s: start it as that node, or with an empty data folder", dir, was, node)
+	}
 }
 
 func (n *Node) listen(c Config) error {

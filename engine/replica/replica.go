@@ -117,7 +117,7 @@ func Open(o Options) (_ *Replica, err error) {
 	if err := r.openStore(); err != nil {
 		return nil, err
 	}
-	if err := r.agree(); err != nil {
+	if err := r.history(); err != nil {
 		return nil, err
 	}
 	if err := r.startRaft(); err != nil {

@@ -152,3 +152,20 @@ func (s *Store) System() (out []SystemRecord, err error) {
 	})
 	return out, err
 }
+
+// Holds tells whether the store has any record beside its own: a task, a queue, a key, a result, or one of the node's.
+func (s *Store) Holds() (bool, error) {
+	found := false
+	for _, prefix := range []byte{
+		prefixTask, prefixProgress, prefixDue, prefixAttempt, prefixDead, prefixExpiry, prefixLease, prefixQueue, prefixKey, prefixResult, prefixSystem,
+	} {
+		err := s.scan([]byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
+			found = true
+			return false, nil
+		})
+		if found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,43 @@
+package node
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// opened opens and stops a node of a data folder.
+func opened(t *testing.T, dir string, c Cluster) error {
+	t.Helper()
+	n, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
+	defer cancel()
+	return n.Shutdown(ctx)
+}
+
+func TestADataFolderIsOfOneNode(t *testing.T) {
+	n1, n2 := Cluster{Node: "n1", Listen: "127.0.0.1:0"}, Cluster{Node: "n2", Listen: "127.0.0.1:0"}
+	dir := t.TempDir()
+	require.NoError(t, opened(t, dir, n1))
+	require.ErrorContains(t, opened(t, dir, Cluster{}), "is of node n1 of a cluster: start it with that cluster node")
+	require.ErrorContains(t, opened(t, dir, n2), "is of node n1, not n2")
+	require.NoError(t, opened(t, dir, n1))
+}
+
+func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, opened(t, dir, Cluster{}))
+	several := Cluster{Node: "n1", Listen: "127.0.0.1:0", Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2"}}
+	require.ErrorContains(t, opened(t, dir, several), "holds what no cluster wrote")
+	joins := Cluster{Node: "n1", Listen: "127.0.0.1:0", Join: []string{"127.0.0.1:1"}}
+	require.ErrorContains(t, opened(t, dir, joins), "holds what no cluster wrote")
+	require.NoError(t, opened(t, dir, Cluster{}), "it is still what it was")
+	require.NoError(t, opened(t, dir, Cluster{Node: "n1", Listen: "127.0.0.1:0"}))
+	require.ErrorContains(t, opened(t, dir, Cluster{}), "is of node n1 of a cluster")
+}
