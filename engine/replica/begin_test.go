@@ -26,7 +26,7 @@ func stoodAlone(t *testing.T, dir string, n int) {
 	m := &member{T: t, id: "alone"}
 	m.shard.Store(s)
 	for range n {
-		_, err := m.enqueue("", make([]byte, 1000))
+		err := m.enqueue(make([]byte, 1000))
 		require.NoError(t, err)
 	}
 	s.Close()

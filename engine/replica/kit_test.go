@@ -198,28 +198,28 @@ func (g *group) others(than *member) (ids []string) {
 }
 
 // enqueue stores a task at a member, or says why not.
-func (m *member) enqueue(key string, payload []byte) (queue.Ref, error) {
+func (m *member) enqueue(payload []byte) error {
 	s := m.shard.Load()
 	if s == nil {
-		return queue.Ref{}, shard.ErrNotLeader
+		return shard.ErrNotLeader
 	}
 	type answer struct {
 		out []queue.Enqueued
 		err error
 	}
 	c := make(chan answer, 1)
-	err := s.Enqueue("t", []queue.NewTask{{Queue: "q", Key: key, Payload: payload}}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
+	err := s.Enqueue("t", []queue.NewTask{{Queue: "q", Payload: payload}}, func(out []queue.Enqueued, err error) { c <- answer{out, err} })
 	if err != nil {
-		return queue.Ref{}, err
+		return err
 	}
 	select {
 	case a := <-c:
 		if a.err != nil {
-			return queue.Ref{}, a.err
+			return a.err
 		}
-		return a.out[0].Ref, a.out[0].Err
+		return a.out[0].Err
 	case <-time.After(patience):
-		return queue.Ref{}, fmt.Errorf("no answer at %s", m.id)
+		return fmt.Errorf("no answer at %s", m.id)
 	}
 }
 
@@ -227,7 +227,7 @@ func (m *member) enqueue(key string, payload []byte) (queue.Ref, error) {
 func (g *group) fill(n int, of ...string) {
 	g.Helper()
 	for n > 0 {
-		if _, err := g.leader(of...).enqueue("", make([]byte, 1000)); err == nil {
+		if err := g.leader(of...).enqueue(make([]byte, 1000)); err == nil {
 			n--
 		}
 	}
@@ -267,7 +267,7 @@ func (m *member) loaded(ctx context.Context, clients int) (done *sync.WaitGroup)
 	for range clients {
 		done.Go(func() {
 			for ctx.Err() == nil {
-				if _, err := m.enqueue("", []byte("x")); err != nil {
+				if err := m.enqueue([]byte("x")); err != nil {
 					<-time.After(step)
 				}
 			}

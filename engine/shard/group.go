@@ -69,14 +69,6 @@ func (v *view) all() ([]*Shard, error) {
 	return out, nil
 }
 
-// first returns the first shard that is here.
-func (v *view) first() (int, *Shard, error) {
-	if len(v.led) == 0 {
-		return 0, nil, &NotLeaderError{0}
-	}
-	return v.led[0], v.shards[v.led[0]], nil
-}
-
 // NewClusterGroup returns a group of so many shards of which this node leads none yet: Lead and Lose say when it does.
 func NewClusterGroup(shards int, log *slog.Logger) (*Group, error) {
 	if shards < 1 || shards > ShardsMax {

@@ -79,17 +79,17 @@ type expandedSeries struct {
 }
 
 type expandedFault struct {
-	Kind      string  `json:"kind"`
-	Target    string  `json:"target"`
-	At        string  `json:"at"`
-	For       string  `json:"for"`
-	Every     string  `json:"every,omitempty"`
-	Times     int     `json:"times"`
-	Direction string  `json:"direction,omitempty"`
-	How       string  `json:"how,omitempty"`
-	Delay     string  `json:"delay,omitempty"`
-	Jitter    string  `json:"jitter,omitempty"`
-	Rate      string  `json:"rate,omitempty"`
+	Kind      string `json:"kind"`
+	Target    string `json:"target"`
+	At        string `json:"at"`
+	For       string `json:"for"`
+	Every     string `json:"every,omitempty"`
+	Times     int    `json:"times"`
+	Direction string `json:"direction,omitempty"`
+	How       string `json:"how,omitempty"`
+	Delay     string `json:"delay,omitempty"`
+	Jitter    string `json:"jitter,omitempty"`
+	Rate      string `json:"rate,omitempty"`
 }
 
 type expandedSweep struct {

@@ -83,14 +83,14 @@ type faultKind struct {
 
 // faultKinds are all kinds, each in the words of a scenario.
 var faultKinds = map[string]faultKind{
-	FaultKill:      {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second},                              // kill { target = leader()  at = "5s"  restart_after = "3s" }
-	FaultRestart:   {attributes: []string{"restart_after"}, lasts: "restart_after"},                         // restart { target = each()  at = "5s"  every = "5s"  times = 3 }
+	FaultKill:      {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second},                           // kill { target = leader()  at = "5s"  restart_after = "3s" }
+	FaultRestart:   {attributes: []string{"restart_after"}, lasts: "restart_after"},                                                  // restart { target = each()  at = "5s"  every = "5s"  times = 3 }
 	FaultWipe:      {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second, all: "no data", nodes: 3}, // wipe { target = follower()  at = "5s"  restart_after = "3s" }
-	FaultPause:     {attributes: []string{"for"}, lasts: "for", least: time.Millisecond},                                                // pause { target = leader()  at = "5s"  for = "30s" }
-	FaultPartition: {attributes: []string{"for", "direction", "how"}, lasts: "for", least: time.Millisecond, nodes: 2},                  // partition { target = leader()  at = "5s"  for = "5s"  direction = "in" }
-	FaultDelay:     {attributes: []string{"for", "direction", "delay", "jitter"}, lasts: "for", least: time.Millisecond, nodes: 2},      // delay { target = all()  at = "5s"  for = "5s"  delay = "50ms" }
-	FaultBandwidth: {attributes: []string{"for", "direction", "rate"}, lasts: "for", least: time.Millisecond, nodes: 2},                 // bandwidth { target = leader()  at = "5s"  for = "5s"  rate = "10MiB/s" }
-	FaultMember:    {attributes: []string{"for"}, lasts: "for", least: time.Millisecond, all: "no member", nodes: 3},                    // member { target = follower()  at = "5s"  for = "5s" }
+	FaultPause:     {attributes: []string{"for"}, lasts: "for", least: time.Millisecond},                                             // pause { target = leader()  at = "5s"  for = "30s" }
+	FaultPartition: {attributes: []string{"for", "direction", "how"}, lasts: "for", least: time.Millisecond, nodes: 2},               // partition { target = leader()  at = "5s"  for = "5s"  direction = "in" }
+	FaultDelay:     {attributes: []string{"for", "direction", "delay", "jitter"}, lasts: "for", least: time.Millisecond, nodes: 2},   // delay { target = all()  at = "5s"  for = "5s"  delay = "50ms" }
+	FaultBandwidth: {attributes: []string{"for", "direction", "rate"}, lasts: "for", least: time.Millisecond, nodes: 2},              // bandwidth { target = leader()  at = "5s"  for = "5s"  rate = "10MiB/s" }
+	FaultMember:    {attributes: []string{"for"}, lasts: "for", least: time.Millisecond, all: "no member", nodes: 3},                 // member { target = follower()  at = "5s"  for = "5s" }
 }
 
 var faultKindNames = []string{

@@ -189,7 +189,7 @@ func (c *cluster) down() {
 	c.net.Heal()
 	for _, id := range c.up() {
 		_ = c.nodes[id].command.Process.Signal(syscall.SIGCONT)
-		c.nodes[id].process.kill()
+		c.nodes[id].kill()
 		c.gone(id)
 	}
 }

@@ -30,8 +30,8 @@ func settleOf(ms int64, kind Kind, payload string, token uint64, outcome Outcome
 	return o
 }
 
-func readOf(ms int64, payload string, state queuepb.TaskState) Op {
-	return at(ms, Op{Kind: Read, Payload: payload, ID: payload, State: state})
+func readOf(ms int64, state queuepb.TaskState) Op {
+	return at(ms, Op{Kind: Read, Payload: "a", ID: "a", State: state})
 }
 
 // empty is a claim that got nothing.
@@ -67,7 +67,7 @@ func TestHistoriesOfOneQueue(t *testing.T) {
 		want Verdict
 		ops  []Op
 	}{
-		"a cycle":                    {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, "a", nothing)}},
+		"a cycle":                    {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, nothing)}},
 		"two claims":                 {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(20, "a", 2)}},
 		"two claims, one after all":  {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(110, "a", 2)}},
 		"the same token":             {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), claimOf(110, "a", 1)}},
@@ -78,19 +78,19 @@ func TestHistoriesOfOneQueue(t *testing.T) {
 		"nothing yet":                {Linearizable, []Op{long(enqueueOf(0, "a"), 20), empty(10), claimOf(30, "a", 1)}},
 		"out of order":               {NotLinearizable, []Op{enqueueOf(0, "a"), enqueueOf(10, "b"), claimOf(20, "b", 1), claimOf(30, "a", 2)}},
 		"an open order":              {Linearizable, []Op{long(enqueueOf(0, "a"), 20), enqueueOf(10, "b"), claimOf(30, "b", 1), claimOf(40, "a", 2)}},
-		"failed and back":            {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Fail, "a", 1, OK), readOf(22, "a", delayed), empty(24), claimOf(30, "a", 2)}},
+		"failed and back":            {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Fail, "a", 1, OK), readOf(22, delayed), empty(24), claimOf(30, "a", 2)}},
 		"released and gone":          {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), empty(24)}},
-		"released and back":          {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), readOf(22, "a", ready), claimOf(30, "a", 2)}},
+		"released and back":          {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Release, "a", 1, OK), readOf(22, ready), claimOf(30, "a", 2)}},
 		"refused though leased":      {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Stale)}},
 		"refused, late":              {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(109, Complete, "a", 1, Stale)}},
-		"a stale read":               {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), readOf(20, "a", ready)}},
-		"a read of what is gone":     {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, "a", inLease)}},
-		"a read of what is not":      {NotLinearizable, []Op{enqueueOf(0, "a"), readOf(10, "a", nothing)}},
+		"a stale read":               {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), readOf(20, ready)}},
+		"a read of what is gone":     {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, OK), readOf(30, inLease)}},
+		"a read of what is not":      {NotLinearizable, []Op{enqueueOf(0, "a"), readOf(10, nothing)}},
 		"an enqueue that was":        {Linearizable, []Op{unknown(enqueueOf(0, "a")), empty(10), claimOf(30, "a", 1)}},
 		"an enqueue that was not":    {Linearizable, []Op{unknown(enqueueOf(0, "a")), empty(10)}},
-		"a completion that was":      {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, "a", nothing)}},
+		"a completion that was":      {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, nothing)}},
 		"a completion that was not":  {Linearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), claimOf(110, "a", 2)}},
-		"a completion of both kinds": {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, "a", nothing), claimOf(110, "a", 2)}},
+		"a completion of both kinds": {NotLinearizable, []Op{enqueueOf(0, "a"), claimOf(10, "a", 1), settleOf(20, Complete, "a", 1, Unknown), readOf(30, nothing), claimOf(110, "a", 2)}},
 		"a claim that was":           {Linearizable, []Op{enqueueOf(0, "a"), lost, empty(10), claimOf(110, "a", 2)}},
 		"a claim that was, again":    {NotLinearizable, []Op{enqueueOf(0, "a"), lost, empty(10), claimOf(90, "a", 2)}},
 		"a claim that was not":       {Linearizable, []Op{enqueueOf(0, "a"), lost, claimOf(10, "a", 2)}},
