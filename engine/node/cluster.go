@@ -34,6 +34,7 @@ type cluster struct {
 	config   Config
 	mux      *peer.Mux
 	logs     *logs.Store
+	cache    *storage.Cache     // of all stores, also of those that take others' places
 	replicas []*replica.Replica // by shard
 	running  []*shard.Shard     // those that this node leads; each is its replica's goroutine's
 	opened   chan struct{}      // closed when replicas is complete, or never will be
@@ -109,8 +110,7 @@ func (n *Node) listenPeers(c Config) (*peer.Mux, error) {
 func (k *cluster) openReplicas() error {
 	defer close(k.opened)
 	c := k.config
-	cache := storage.NewCache(storage.DefaultCacheBytes)
-	defer cache.Close()
+	k.cache = storage.NewCache(storage.DefaultCacheBytes)
 	servers := k.firstMembers()
 	k.replicas = make([]*replica.Replica, c.Shards)
 	errs := make([]error, c.Shards)
@@ -121,7 +121,7 @@ func (k *cluster) openReplicas() error {
 				Shard: i, Node: c.Cluster.Node,
 				Dir: storage.ShardFolder(c.DataDir, i), Snapshots: filepath.Join(c.DataDir, snapshotsFolder, fmt.Sprintf("%04d", i)),
 				Store: storage.Options{
-					Durability: c.Durability, FS: c.fs, Cache: cache, MemTableBytes: max(memTableBytesMin, storage.DefaultMemTableBytes/uint64(c.Shards)),
+					Durability: c.Durability, FS: c.fs, Cache: k.cache, MemTableBytes: max(memTableBytesMin, storage.DefaultMemTableBytes/uint64(c.Shards)),
 				},
 				Logs: k.logs.Group(uint16(i)), Stream: k.mux.Group(uint16(i)), Addresses: k.mux,
 				Bootstrap: servers, Host: k, Log: c.Log,
@@ -348,6 +348,9 @@ func (k *cluster) close() error {
 		}
 	}
 	k.background.Wait()
+	if k.cache != nil {
+		k.cache.Close()
+	}
 	errs = append(errs, k.peers.close())
 	if k.mux != nil {
 		errs = append(errs, k.mux.Close())

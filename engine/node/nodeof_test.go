@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -40,4 +41,31 @@ func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
 	require.NoError(t, opened(t, dir, Cluster{}), "it is still what it was")
 	require.NoError(t, opened(t, dir, Cluster{Node: "n1", Listen: "127.0.0.1:0"}))
 	require.ErrorContains(t, opened(t, dir, Cluster{}), "is of node n1 of a cluster")
+}
+
+// TestANodeThatJoinsIsSentTheStore has a node join one whose log does not have all that its store has.
+func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, opened(t, dir, Cluster{}))
+	start := func(dir string, c Cluster) *Node {
+		c.Listen = "127.0.0.1:0"
+		n, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c})
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
+			defer cancel()
+			require.NoError(t, n.Shutdown(ctx))
+		})
+		return n
+	}
+	first := start(dir, Cluster{Node: "n1"})
+	second := start(t.TempDir(), Cluster{Node: "n2", Join: []string{first.ClusterAddr()}})
+	require.Eventually(t, func() bool { return second.cluster.notReadyWhy() == "" }, adminPatience, 10*time.Millisecond)
+	require.False(t, second.registry.Empty())
+	require.NotZero(t, second.cluster.replicas[0].Counters().Installed)
+	select {
+	case err := <-second.failed:
+		require.NoError(t, err)
+	default:
+	}
 }
