@@ -38,6 +38,7 @@ type cluster struct {
 	turn    int
 	lease   time.Duration
 	fault   func(node int, settles bool) fault // of each frame; nil: none. Called under mu
+	gets    atomic.Int32                       // how often GetTask was called
 	breaks  int                                // how many plain enqueues break after they took effect
 	denied  bool                               // streams are refused
 	alone   bool                               // the only node says that it is no cluster's
@@ -563,6 +564,7 @@ func (n *clusterNode) forward(id string, token uint64, action queuepb.SettleActi
 }
 
 func (n *clusterNode) GetTask(_ context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+	n.cluster.gets.Add(1)
 	n.cluster.mu.Lock()
 	defer n.cluster.mu.Unlock()
 	if len(n.led()) == 0 {

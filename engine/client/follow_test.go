@@ -126,6 +126,43 @@ func TestWhatAFaultMeansForAnEnqueue(t *testing.T) {
 	}
 }
 
+// TestWhatWasNotSentIsSentAgain whether it has a key or not: calls that waited for room on a link that broke.
+func TestWhatWasNotSentIsSentAgain(t *testing.T) {
+	const calls = 20
+	ctx := bounded(t)
+	c := running(t, 2, 1)
+	p, err := c.client(t, nil, hasty).Producer(ctx, "")
+	require.NoError(t, err)
+	l, ok := p.links.pick()
+	require.True(t, ok)
+	c.change(func() { c.nodes[0].hangs = true })
+	failed := make(chan error, calls)
+	const sent = produceFramesMax
+	for i := range calls {
+		go func() {
+			_, err := p.Enqueue(ctx, Task{Queue: "q"})
+			failed <- err
+		}()
+		require.Eventually(t, func() bool { // one frame after the other, and then calls that wait
+			l.batcher.mu.Lock()
+			defer l.batcher.mu.Unlock()
+			return len(l.batcher.frames) == min(i+1, sent) && len(l.batcher.waiting) == max(0, i+1-sent)
+		}, patience, time.Millisecond)
+	}
+	c.lead(1, 0)
+	c.nodes[0].kill()
+	unknown := 0
+	for range calls {
+		if err := <-failed; err != nil {
+			require.ErrorIs(t, err, ErrUnknownOutcome)
+			unknown++
+		}
+	}
+	assert.Equal(t, sent, unknown, "what was sent, and nothing else")
+	assert.Len(t, c.stored, calls-sent)
+	require.NoError(t, p.Close(ctx))
+}
+
 func TestWhatAFaultMeansForASettlement(t *testing.T) {
 	for f := noFault; f < faults; f++ {
 		for _, lease := range []time.Duration{time.Hour, -time.Hour} {
@@ -403,15 +440,19 @@ func TestOneServerIsFollowedThroughARestartIfItIsAskedFor(t *testing.T) {
 	c.alone = true
 	p, err := c.client(t, nil, WithRetryMax(patience), hasty).Producer(ctx, "")
 	require.NoError(t, err)
+	second, err := p.client.Producer(ctx, "")
+	require.NoError(t, err)
 	broken, err := c.client(t, nil).Producer(ctx, "")
 	require.NoError(t, err)
 	assert.True(t, broken.links.alone)
 	c.nodes[0].kill()
 	c.nodes[0].start()
-	_, err = p.Enqueue(ctx, Task{Queue: "q", Key: "k"})
-	require.NoError(t, err)
+	for _, p := range []*Producer{p, second} {
+		_, err = p.Enqueue(ctx, Task{Queue: "q", Key: "k"})
+		require.NoError(t, err)
+		require.NoError(t, p.Close(ctx))
+	}
 	require.Eventually(t, func() bool { _, err := broken.Enqueue(ctx, Task{Queue: "q"}); return errors.Is(err, ErrUnknownOutcome) }, patience, time.Millisecond)
-	require.NoError(t, p.Close(ctx))
 	require.NoError(t, broken.Close(ctx))
 }
 

@@ -36,6 +36,16 @@ func TestPlainCallsGoToANodeThatAnswers(t *testing.T) {
 	at, err := get(ctx, client)
 	require.NoError(t, err)
 	require.Equal(t, c.nodes[1].address, at)
+	c.lead(-1, 0)
+	came := make(chan error, 1)
+	before := c.gets.Load()
+	go func() {
+		_, err := get(ctx, client)
+		came <- err
+	}()
+	require.Eventually(t, func() bool { return c.gets.Load() > before+3 }, patience, time.Millisecond)
+	c.lead(2, 0)
+	require.NoError(t, <-came, "it was tried until somebody led")
 	_, err = client.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q"}}})
 	require.NoError(t, err)
 	assert.Len(t, c.stored, 1)

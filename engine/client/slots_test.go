@@ -68,9 +68,12 @@ func TestSlotsGoToWhoHasTooFew(t *testing.T) {
 	s.freeAll(numbered(6, 5), []error{nil, ErrStaleToken, ErrNotFound, ErrUnknownOutcome, ErrUnavailable})
 	s.check(t, 10)
 	assert.EqualValues(t, 9, b.has)
+	heir := acted()
+	require.EqualValues(t, 0, s.admit(heir, 10))
 	s.leave(b)
 	s.check(t, 10)
-	assert.EqualValues(t, 9, s.spare)
+	assert.EqualValues(t, 9, heir.has)
+	assert.EqualValues(t, 9, heir.freed.Load())
 }
 
 // TestAWorkerServesMoreNodesThanItHasSlots in turn.
