@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
 )
@@ -229,37 +230,27 @@ func TestAWorkStreamEndsOnceItsNodeLeadsMore(t *testing.T) {
 // What is leased to a stream that ends is sent before: nothing waits for a lease to expire.
 func TestNothingIsLeasedInVainToAStreamThatEnds(t *testing.T) {
 	c := startNodes(t, 2, 2)
-	c.lead(0, "n1")
-	c.lead(1, "n2")
-	const n = 300
-	seen := map[string]bool{}
-	stream := c.all[0].working(n)
-	for i := range n {
-		c.all[0].put(newTasks("q", 1)...)
-		if i == n/2 {
-			c.lead(1, "")
-			c.lead(1, "n1")
-		}
-	}
-	for {
-		out, err := stream.Recv()
-		if err != nil {
-			requireNotLeader(t, err)
-			break
-		}
-		for _, task := range out.GetTasks() {
-			require.False(t, seen[task.GetId()])
-			seen[task.GetId()] = true
-		}
-	}
-	stream = c.all[0].working(n)
-	got, err := received(t, stream, n-len(seen), 0)
+	c.leads("n1", "n2")
+	c.all[0].put(newTasks("q", 1)...)
+	stream := c.all[0].working(8)
+	_, err := received(t, stream, 1, 0)
 	require.NoError(t, err)
-	for _, task := range got.GetTasks() {
-		require.False(t, seen[task.GetId()])
-		seen[task.GetId()] = true
-	}
-	require.Len(t, seen, n)
+	c.logs[0].holdOn()
+	put := make(chan struct{})
+	go func() {
+		defer close(put)
+		c.all[0].put(newTasks("q", 3)...)
+	}()
+	c.logs[0].waits(t) // the tasks, and perhaps their leases too
+	c.lead(1, "n1")
+	c.logs[0].letGo(nil)
+	got, err := received(t, stream, 4, 0)
+	detail := requireNotLeader(t, err)
+	assert.True(t, detail.GetRoutesChanged())
+	<-put
+	ready, err := c.all[0].admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "q"})
+	require.NoError(t, err)
+	assert.EqualValues(t, 3-len(got.GetTasks()), ready.GetQueue().GetReady(), "what it did not get is ready")
 }
 
 // A unary call that is under way when the lead is lost is refused as one whose outcome is unknown, and none is repeated.
@@ -284,4 +275,37 @@ func endOf(err error) error {
 		return nil
 	}
 	return err
+}
+
+// Of a batch over several shards of one node, only the part whose lead is lost has an unknown outcome.
+func TestABatchOverShardsOfWhichOneIsLost(t *testing.T) {
+	c := startNodes(t, 2, 2)
+	c.leads("n1", "n1")
+	for _, at := range []int{0, 1} {
+		c.all[0].put(newTasks("q", 1)...)
+		c.all[0].put(newTasks("q", 1)...)
+		in := &queuepb.CompleteRequest{}
+		lost := 0 // the place of the item whose shard loses its lead
+		for i, task := range c.all[1].take(2, 0) {
+			in.Completions = append(in.Completions, &queuepb.Completion{Id: task.GetId(), Token: task.GetToken()})
+			if shardOf(t, task.GetId()) == 0 {
+				lost = i
+			}
+		}
+		require.Len(t, in.GetCompletions(), 2)
+		c.logs[0].holdOn()
+		done := make(chan []*queuepb.SettleResult, 1)
+		go func() {
+			out, err := c.all[at].queues().Complete(c.as("t0"), in)
+			assert.NoError(t, err)
+			done <- out.GetResults()
+		}()
+		c.logs[0].waits(t)
+		c.logs[0].letGo(shard.ErrUnknownOutcome)
+		results := <-done
+		require.Len(t, results, 2)
+		requireItemError(t, results[lost].GetError(), codeUnknown, "")
+		assert.Nil(t, results[1-lost].GetError())
+		c.lead(0, "n1") // anew: the shard that lost its lead takes no more
+	}
 }
