@@ -148,6 +148,7 @@ type clusterNode struct {
 	served   chan error
 
 	forwarded atomic.Int64 // calls that another node handed on
+	left      atomic.Int64 // of these, whose caller left
 	believes  atomic.Pointer[string]
 	// hold, if set, is called around each forwarded call.
 	hold atomic.Pointer[func(next func() (any, error)) (any, error)]
@@ -228,6 +229,7 @@ func (n *clusterNode) watch(ctx context.Context, in any, _ *grpc.UnaryServerInfo
 		return next(ctx, in)
 	}
 	n.forwarded.Add(1)
+	defer context.AfterFunc(ctx, func() { n.left.Add(1) })()
 	if hold := n.hold.Load(); hold != nil {
 		return (*hold)(func() (any, error) { return next(ctx, in) })
 	}

@@ -216,3 +216,29 @@ func TestACallToANodeThatDies(t *testing.T) {
 		close(die)
 	}
 }
+
+// A task that is leased while its claim's caller leaves is given back.
+func TestAClaimWhoseCallerLeftLeasesNothing(t *testing.T) {
+	c := startNodes(t, 2, 1)
+	c.lead(0, "n2")
+	ctx, cancel := context.WithCancel(c.as("t0"))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.all[0].queues().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 20_000})
+		ended <- err
+	}()
+	c.waiting("n2")
+	c.logs[0].holdOn()
+	put := make(chan struct{})
+	go func() {
+		defer close(put)
+		c.all[1].put(newTasks("q", 1)...)
+	}()
+	c.logs[0].waits(t) // the task and its lease
+	cancel()
+	requireCode(t, codes.Canceled, <-ended)
+	require.Eventually(t, func() bool { return c.all[1].left.Load() > 0 }, patience, time.Millisecond)
+	c.logs[0].letGo(nil)
+	<-put
+	assert.Len(t, c.all[1].take(1, 20_000), 1)
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -243,9 +244,24 @@ func TestNothingIsLeasedInVainToAStreamThatEnds(t *testing.T) {
 	}()
 	c.logs[0].waits(t) // the tasks, and perhaps their leases too
 	c.lead(1, "n1")
+	type end struct {
+		got *queuepb.WorkResponse
+		err error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		got, err := received(t, stream, 4, 0)
+		ended <- end{got, err}
+	}()
+	select {
+	case <-ended:
+		require.Fail(t, "the stream ended before what was leased to it came")
+	case <-time.After(50 * time.Millisecond): // it would have by now
+	}
 	c.logs[0].letGo(nil)
-	got, err := received(t, stream, 4, 0)
-	detail := requireNotLeader(t, err)
+	e := <-ended
+	got := e.got
+	detail := requireNotLeader(t, e.err)
 	assert.True(t, detail.GetRoutesChanged())
 	<-put
 	ready, err := c.all[0].admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "q"})
