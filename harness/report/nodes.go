@@ -17,6 +17,7 @@ func nodesSection(p *page, r *result.Result) {
 		{">written, bytes/cycle", result.WrittenBytesPerCycle},
 		{">entries/cycle", result.RaftEntriesPerCycle},
 		{">entry, bytes", result.RaftEntryBytesMean},
+		{">log, bytes/cycle", result.RaftLogBytesPerCycle},
 		{">append, ms", result.RaftAppendMsMean},
 		{">commit, ms", result.RaftCommitMsMean},
 		{">elections", result.RaftElections},
@@ -39,10 +40,10 @@ func nodesSection(p *page, r *result.Result) {
 	}
 	p.heading(2, "Nodes, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("Each row is one node in the window of one timed round. A cycle is one of the cluster, so that a column per" +
-		" cycle adds up over the nodes, but for entries: each node appends all of them. Leads are the shards that the node led at" +
-		" the window's end; it decides what happens to these and proposes it, and the others copy. Written is what the node" +
-		" had the kernel send to storage, log and state together, an entry is what one proposal carried, and the times are" +
-		" means: of one call that appends to the log, and from a leader's proposal to its effect.")
+		" cycle adds up over the nodes, but for entries and log: each node appends all entries to its own log. Leads are the" +
+		" shards that the node led at the window's end; it decides what happens to these and proposes it, and the others copy." +
+		" Written is what the node had the kernel send to storage, log and state together, an entry is what one proposal" +
+		" carried, and the times are means: of one call that appends to the log, and from a leader's proposal to its effect.")
 	header := []string{">round", "node", "leads"}
 	for _, c := range columns {
 		header = append(header, c.header)

@@ -22,13 +22,17 @@ const (
 	// Bytes that the server had the kernel send to storage, for each task completed; of a cluster the mean of its nodes.
 	WrittenBytesPerCycle = "written_bytes_per_cycle"
 
+	// Bytes of the keys and values that were set in the store, likewise.
+	StorageSetBytesPerCycle = "storage_set_bytes_per_cycle"
+
 	// Of a cluster. An entry of the Raft log carries what waited while the one before was proposed. Each node appends all
 	// entries; the mean times are over all nodes, those of commits over the leaders.
-	RaftEntriesPerCycle = "raft_entries_per_cycle"
-	RaftEntryBytesMean  = "raft_entry_bytes_mean"
-	RaftAppendMsMean    = "raft_append_ms_mean" // one call that appends entries to a node's log
-	RaftCommitMsMean    = "raft_commit_ms_mean" // from the proposal of an entry to its effect
-	RaftElections       = "raft_elections"      // in the window, over all nodes
+	RaftEntriesPerCycle  = "raft_entries_per_cycle"
+	RaftEntryBytesMean   = "raft_entry_bytes_mean"
+	RaftLogBytesPerCycle = "raft_log_bytes_per_cycle" // what each node appended to its log
+	RaftAppendMsMean     = "raft_append_ms_mean"      // one call that appends entries to a node's log
+	RaftCommitMsMean     = "raft_commit_ms_mean"      // from the proposal of an entry to its effect
+	RaftElections        = "raft_elections"           // in the window, over all nodes
 
 	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
@@ -122,9 +126,11 @@ var specs = func() []Spec {
 		{Name: StorageSetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage},
 		{Name: StorageGetsPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: StorageDeletesPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: StorageSetBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage},
 		{Name: WrittenBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: RaftEntriesPerCycle, Unit: "entries", Better: Lower, Part: OfRaft},
 		{Name: RaftEntryBytesMean, Unit: "bytes", Better: Higher, Part: OfRaft},
+		{Name: RaftLogBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRaft},
 		{Name: RaftAppendMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
 		{Name: RaftCommitMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
 		{Name: RaftElections, Unit: "elections", Better: Lower, Part: OfRaft, Zero: true},

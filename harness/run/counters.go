@@ -21,9 +21,10 @@ const (
 
 // storageCounters are those of operations on the store, by the metric that is their share of a cycle.
 var storageCounters = map[string]string{
-	result.StorageSetsPerCycle:    "prony_storage_sets_total",
-	result.StorageGetsPerCycle:    "prony_storage_gets_total",
-	result.StorageDeletesPerCycle: "prony_storage_deletes_total",
+	result.StorageSetsPerCycle:     "prony_storage_sets_total",
+	result.StorageGetsPerCycle:     "prony_storage_gets_total",
+	result.StorageDeletesPerCycle:  "prony_storage_deletes_total",
+	result.StorageSetBytesPerCycle: "prony_storage_set_bytes_total",
 }
 
 // total is by how much a counter grew over all servers, and whether any has it.
@@ -70,13 +71,15 @@ func (w *windowProbe) raft(m *measured) {
 	if m.round.Nodes == nil || cycles <= 0 {
 		return
 	}
-	var entries float64 // of the node that appended most: one that was down has fewer
+	var entries, logged float64 // of the node that appended most: one that was down has fewer
 	for _, s := range w.servers {
 		grown, _ := s.delta(entriesCounter)
-		entries = max(entries, grown)
+		bytes, _ := s.delta(entryBytesCounter)
+		entries, logged = max(entries, grown), max(logged, bytes)
 	}
 	if entries > 0 {
 		m.round.Metrics[result.RaftEntriesPerCycle] = entries / cycles
+		m.round.Metrics[result.RaftLogBytesPerCycle] = logged / cycles
 	}
 	all, _ := w.total(entriesCounter)
 	if bytes, there := w.total(entryBytesCounter); there && all > 0 {
@@ -147,6 +150,7 @@ func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
 		metrics[result.RaftEntriesPerCycle] = entries / float64(cycles)
 		if bytes, there := s.delta(entryBytesCounter); there {
 			metrics[result.RaftEntryBytesMean] = bytes / entries
+			metrics[result.RaftLogBytesPerCycle] = bytes / float64(cycles)
 		}
 	}
 	for metric, histogram := range map[string]string{

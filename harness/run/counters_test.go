@@ -53,6 +53,7 @@ func TestFiguresOfACluster(t *testing.T) {
 		result.WrittenBytesPerCycle: 60,  // 18,000 bytes for 100 cycles, on three nodes
 		result.RaftEntriesPerCycle:  0.25,
 		result.RaftEntryBytesMean:   200,
+		result.RaftLogBytesPerCycle: 50,
 		result.RaftAppendMsMean:     20,
 		result.RaftCommitMsMean:     2,
 		result.RaftElections:        0,
@@ -63,7 +64,7 @@ func TestFiguresOfACluster(t *testing.T) {
 	assert.Empty(t, nodes[1].Leads)
 	assert.InDeltaMapValues(t, map[string]float64{
 		result.ServerRSSMBMax: 3, result.ServerCPUCores: 0.3, result.ServerCPUUsPerCycle: 30, result.WrittenBytesPerCycle: 90,
-		result.RaftEntriesPerCycle: 0.4, result.RaftEntryBytesMean: 200, result.RaftAppendMsMean: 20, result.RaftElections: 0,
+		result.RaftEntriesPerCycle: 0.4, result.RaftEntryBytesMean: 200, result.RaftLogBytesPerCycle: 80, result.RaftAppendMsMean: 20, result.RaftElections: 0,
 	}, nodes[2].Metrics, 1e-9)
 	assert.InDelta(t, 2, nodes[0].Metrics[result.RaftCommitMsMean], 1e-9, "only a leader proposes")
 }
