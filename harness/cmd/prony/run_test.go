@@ -167,7 +167,7 @@ scenario "tiny" {
 			go func() { ended <- program.Wait() }()
 			defer func() { _ = program.Process.Kill() }()
 			serving := func() bool {
-				files, err := filepath.Glob(filepath.Join(dir, defaultOut, "*", "data", "server-*", "address.json"))
+				files, err := filepath.Glob(filepath.Join(dir, defaultOut, "*", "data", "topology-*", "server-*", "address.json"))
 				return err == nil && len(files) == 1
 			}
 			require.Eventually(t, func() bool { return serving() || len(ended) > 0 }, 30*time.Second, 10*time.Millisecond)
