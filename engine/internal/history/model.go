@@ -1,8 +1,12 @@
 package history
 
 import (
+	"encoding/binary"
+	"hash/fnv"
+	"maps"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -40,12 +44,13 @@ func CheckQueue(ops []Op, skewMs int64, limit time.Duration) Verdict {
 		in = append(in, porcupine.Operation{ClientId: o.Client, Input: o, Call: o.Call.Nanoseconds(), Return: returned})
 	}
 	m := model{skewMs: skewMs}
-	switch porcupine.CheckOperationsTimeout(m.porcupine(), in, limit) {
-	case porcupine.Ok:
+	result := porcupine.CheckOperationsTimeout(m.porcupine(), in, limit)
+	switch {
+	case m.tooMany.Load():
+	case result == porcupine.Ok:
 		return Linearizable
-	case porcupine.Illegal:
+	case result == porcupine.Illegal:
 		return NotLinearizable
-	case porcupine.Unknown:
 	}
 	return Undecided
 }
@@ -71,22 +76,77 @@ const (
 // contents is a queue in the order of its enqueues. It is never changed, only replaced.
 type contents []held
 
-type model struct{ skewMs int64 }
+// model is what one queue may hold after each of its operations.
+type model struct {
+	skewMs  int64
+	tooMany atomic.Bool // there was more to consider than is worth it
+}
 
-func (m model) porcupine() porcupine.Model {
-	nondeterministic := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{contents(nil)} },
-		Step: func(state, input, _ any) []any {
+// possible is one of the contents that a queue may have, with a text that only the same contents have.
+type possible struct {
+	key string
+	q   contents
+}
+
+// possibleMax bounds how many there may be at once: calls whose outcome is unknown multiply them.
+const possibleMax = 1_000
+
+func (m *model) porcupine() porcupine.Model {
+	return porcupine.Model{
+		Init: func() any { return []possible{{}} },
+		Step: func(state, input, _ any) (bool, any) {
 			op := input.(Op)
-			return m.step(state.(contents), &op)
+			next := m.after(state.([]possible), &op)
+			return len(next) > 0, next
 		},
-		Equal: func(a, b any) bool { return slices.Equal(a.(contents), b.(contents)) },
+		Equal: func(a, b any) bool {
+			return slices.EqualFunc(a.([]possible), b.([]possible), func(a, b possible) bool { return a.key == b.key })
+		},
+		Hash: func(state any) uint64 {
+			h := fnv.New64a()
+			for _, p := range state.([]possible) {
+				_, _ = h.Write([]byte(p.key)) // it does not fail
+			}
+			return h.Sum64()
+		},
 	}
-	return nondeterministic.ToModel()
+}
+
+// after returns what the queue may hold after an operation, in order of the keys; nothing when there are too many.
+func (m *model) after(before []possible, o *Op) []possible {
+	found := map[string]contents{}
+	for _, p := range before {
+		for _, q := range m.step(p.q, o) {
+			found[q.key()] = q
+		}
+	}
+	if len(found) > possibleMax {
+		m.tooMany.Store(true)
+	}
+	if m.tooMany.Load() {
+		return nil
+	}
+	out := make([]possible, 0, len(found))
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		out = append(out, possible{key, found[key]})
+	}
+	return out
+}
+
+// key is a text that only the same contents have.
+func (q contents) key() string {
+	var b []byte
+	for _, h := range q {
+		b = binary.AppendUvarint(b, uint64(len(h.payload)))
+		b = append(append(b, h.payload...), byte(h.phase))
+		b = binary.BigEndian.AppendUint64(b, h.token)
+		b = binary.BigEndian.AppendUint64(b, uint64(h.expiresMs))
+	}
+	return string(b)
 }
 
 // step returns what the queue may hold after an operation; nothing when the operation can't have been.
-func (m model) step(q contents, o *Op) []any {
+func (m *model) step(q contents, o *Op) []contents {
 	i := slices.IndexFunc(q, func(h held) bool { return h.payload == o.Payload })
 	switch o.Kind {
 	case Enqueue:
@@ -104,7 +164,7 @@ func (m model) step(q contents, o *Op) []any {
 	return nil
 }
 
-func (m model) claim(q contents, i int, o *Op) []any {
+func (m *model) claim(q contents, i int, o *Op) []contents {
 	switch {
 	case o.Outcome == Unknown:
 		return m.claimUnknown(q, o)
@@ -120,7 +180,7 @@ func (m model) claim(q contents, i int, o *Op) []any {
 }
 
 // claimUnknown is a claim whose caller never learnt what it got.
-func (m model) claimUnknown(q contents, o *Op) []any {
+func (m *model) claimUnknown(q contents, o *Op) []contents {
 	out := one(q)
 	for i := range q {
 		if m.claimable(q, i, math.MaxInt64) {
@@ -131,7 +191,7 @@ func (m model) claimUnknown(q contents, o *Op) []any {
 }
 
 // claimable tells whether a claim can have got a task at some time: of the fresh ones, the first only.
-func (m model) claimable(q contents, i int, atMs int64) bool {
+func (m *model) claimable(q contents, i int, atMs int64) bool {
 	switch q[i].phase {
 	case fresh:
 		return !slices.ContainsFunc(q[:i], func(h held) bool { return h.phase == fresh })
@@ -142,7 +202,7 @@ func (m model) claimable(q contents, i int, atMs int64) bool {
 	return true
 }
 
-func (m model) settle(q contents, i int, o *Op) []any {
+func (m *model) settle(q contents, i int, o *Op) []contents {
 	current := i >= 0 && q[i].phase == leased && q[i].token == o.Token
 	switch o.Outcome {
 	case Stale:
@@ -172,7 +232,7 @@ func (m model) settle(q contents, i int, o *Op) []any {
 }
 
 // reads tells whether a reader can have seen what it saw.
-func (m model) reads(q contents, i int, o *Op) bool {
+func (m *model) reads(q contents, i int, o *Op) bool {
 	if i < 0 || o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED {
 		return i < 0 && o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED
 	}
@@ -194,4 +254,4 @@ func (q contents) with(i int, h held) contents {
 	return out
 }
 
-func one(q contents) []any { return []any{q} }
+func one(q contents) []contents { return []contents{q} }

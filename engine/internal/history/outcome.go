@@ -2,6 +2,7 @@ package history
 
 import (
 	"errors"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,6 +42,9 @@ func ofStatus(err error) Outcome {
 			if _, ok := d.(*queuepb.NotLeader); ok {
 				return Refused
 			}
+		}
+		if strings.HasPrefix(s.Message(), "connection error:") {
+			return Refused // there was no connection to send it over
 		}
 		return Unknown // the connection broke, perhaps after the call was carried out
 	}

@@ -20,12 +20,15 @@ type Recorder struct {
 // NewRecorder returns an empty recorder.
 func NewRecorder() *Recorder { return &Recorder{start: time.Now()} }
 
+// Now is the time of the recorder.
+func (r *Recorder) Now() time.Duration { return time.Since(r.start) }
+
 // Call notes an operation that was called just now, and returns what notes its return. Nothing of it is in the history
 // before.
 func (r *Recorder) Call(op Op) func(change func(*Op)) {
-	op.Call = time.Since(r.start)
+	op.Call = r.Now()
 	return func(change func(*Op)) {
-		op.Return = time.Since(r.start)
+		op.Return = r.Now()
 		change(&op)
 		op.CallMs, op.ReturnMs = r.unixMs(op.Call), r.unixMs(op.Return)
 		r.mu.Lock()
