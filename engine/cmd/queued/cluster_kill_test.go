@@ -34,19 +34,23 @@ func aMoment() { <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond) 
 // TestKilledLeadersLoseNothing kills one leader after the other under load. The killed one comes back each time: what it
 // had and the others had not must not matter.
 func TestKilledLeadersLoseNothing(t *testing.T) {
-	c := newCluster(t, "--durability", "none")
-	l := c.load()
-	for range leaderKills(t) {
-		l.goOn(100)
-		aMoment()
-		killed := c.leader()
-		c.kill(killed)
-		c.leader()
-		l.goOn(100)
-		c.start(killed)
+	for _, shards := range []string{"1", "3"} {
+		t.Run(shards+" shards", func(t *testing.T) {
+			c := newCluster(t, "--durability", "none", "--shards", shards)
+			l := c.load()
+			for range leaderKills(t) {
+				l.goOn(100)
+				aMoment()
+				killed := c.leader()
+				c.kill(killed)
+				c.leader()
+				l.goOn(100)
+				c.start(killed)
+			}
+			l.goOn(100)
+			l.end()
+		})
 	}
-	l.goOn(100)
-	l.end()
 }
 
 // TestAllNodesKilledAtOnceLoseNothing does so under sync, which promises that.

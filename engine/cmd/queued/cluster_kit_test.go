@@ -337,28 +337,34 @@ func (l *load) end() []history.Op {
 	l.c.Helper()
 	close(l.stop)
 	l.running.Wait()
-	leader := l.c.leader()
+	return l.c.drain(l.Recorder, l.Queues...)
+}
+
+// drain completes all that is left, and holds what clients saw against what is promised.
+func (c *cluster) drain(r *history.Recorder, queues ...string) []history.Op {
+	c.Helper()
+	leader := c.leader()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	rest := &history.Load{Recorder: l.Recorder, Client: l.Client, Queues: l.Queues, Lease: clusterLease}
+	rest := &history.Load{Recorder: r, Client: c.dial(), Queues: queues, Lease: clusterLease}
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() { rest.Work(ctx, done, 16) })
 	left := 0
-	ok := assert.Eventually(l.c, func() bool {
-		left = l.c.stored(leader)
+	assert.Eventually(c, func() bool {
+		left = c.stored(leader)
 		return left == 0
 	}, 2*patience, 20*time.Millisecond, "what is left is not delivered")
 	close(done)
 	running.Wait()
-	if !ok {
-		l.c.Logf("%d tasks are left", left)
+	if left != 0 {
+		c.Logf("%d tasks are left", left)
 	}
-	ops := l.Recorder.Ops()
+	ops := r.Ops()
 	for _, problem := range history.Check(ops, history.Rules{SkewMs: slackMs}) {
-		l.c.Error(problem)
+		c.Error(problem)
 	}
-	l.c.Log(counts(ops))
+	c.Log(counts(ops))
 	return ops
 }
 
