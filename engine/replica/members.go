@@ -64,7 +64,7 @@ func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)))
 }
 
-// Transfer has another member lead: node, or any voter when it is "". It returns when this one has lost the lead, and
+// Transfer has another voter lead: node, or any when it is "". It returns when this one has lost the lead, and
 // does nothing where it does not lead.
 func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
@@ -77,13 +77,12 @@ func (r *Replica) Transfer(node string) error {
 	if err != nil {
 		return err
 	}
-	var address raft.ServerAddress
 	for _, m := range s.Members {
-		if string(m.ID) == node {
-			address = m.Address
+		if string(m.ID) == node && m.Suffrage == raft.Voter {
+			return r.changed("hand over to", node, r.raft.LeadershipTransferToServer(m.ID, m.Address))
 		}
 	}
-	return r.changed("hand over to", node, r.raft.LeadershipTransferToServer(raft.ServerID(node), address))
+	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // it would only disturb the lead
 }
 
 func (r *Replica) changed(what, node string, f raft.Future) error {
