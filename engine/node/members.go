@@ -113,11 +113,9 @@ func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
-	if c.Kind != rpc.AddMember && c.Node != "" {
-		k.askPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
-		if _, member := k.peers.member(c.Node); !member {
-			return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster", c.Node)}
-		}
+	k.askPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
+	if err := k.peers.refusal(c); err != nil {
+		return err
 	}
 	if c.Shard >= len(k.replicas) {
 		return &rpc.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}

@@ -24,7 +24,10 @@ var errStandsAlone = status.Error(codes.FailedPrecondition, "this server stands 
 // clusterStatus turns an error of a cluster into a gRPC status.
 func clusterStatus(err error) error {
 	var refused *ChangeError
+	var elsewhere interface{ GRPCStatus() *status.Status }
 	switch {
+	case errors.As(err, &elsewhere): // another node's words
+		return elsewhere.GRPCStatus().Err()
 	case !errors.As(err, &refused):
 		return statusOf(err)
 	case refused.Field != "":

@@ -137,6 +137,10 @@ func TestEachChangeOfTheCluster(t *testing.T) {
 		assert.Equal(t, "it is the last voter: add another first", status.Convert(err).Message())
 		c.refuse = context.Canceled
 		requireCode(t, codes.Canceled, call())
+		c.refuse = fmt.Errorf("at n2: %w", status.Error(codes.Unavailable, "it stops"))
+		err = call()
+		requireCode(t, codes.Unavailable, err)
+		assert.Equal(t, "it stops", status.Convert(err).Message())
 		c.refuse = errors.New("disk")
 		requireCode(t, codes.Internal, call())
 	}

@@ -34,18 +34,27 @@ func (c *clusterSeen) voters() (ids []string) {
 	return ids
 }
 
-// eventually runs cluster status at a node until it shows what is wanted.
-func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen clusterSeen) {
+// until runs a command until what it did is as wanted.
+func (s *shell) until(want func(r ran) bool, args ...string) ran {
 	s.Helper()
 	var last ran
-	require.Eventually(s, func() bool {
-		if last = s.run(append([]string{"cluster", "status", "-o", "json"}, args...)...); last.code != exitOK {
+	if !assert.Eventually(s, func() bool { last = s.run(args...); return want(last) }, patience, 50*time.Millisecond) {
+		require.Fail(s, strings.Join(args, " "), "last it said: %s%s", last.out, last.err)
+	}
+	return last
+}
+
+// eventually runs cluster status at a node until all is well and it shows what is wanted.
+func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen clusterSeen) {
+	s.Helper()
+	s.until(func(r ran) bool {
+		if r.code != exitOK {
 			return false
 		}
 		seen = clusterSeen{}
-		decodeJSON(s.T, last.out, &seen)
+		decodeJSON(s.T, r.out, &seen)
 		return want(&seen)
-	}, patience, 50*time.Millisecond, "%v", &last)
+	}, append([]string{"cluster", "status", "-o", "json"}, args...)...)
 	return seen
 }
 
@@ -66,6 +75,7 @@ func TestAClusterIsAdministered(t *testing.T) {
 	s := newShell(t, "QUEUED_ADMIN_SERVER="+n1.Admin, "QUEUED_TOKEN_FILE="+n1.TokenFile)
 	alone := s.eventually(func(c *clusterSeen) bool { return len(c.Groups) == 2 })
 	assert.Equal(t, []string{"n1"}, alone.voters())
+	s.run("cluster", "remove", "n1", "--yes").fails(exitFailed, "node n1 is the only voter: add or promote another first")
 
 	n2, n3 := node("n2", "--cluster-join", n1.Cluster), node("n3", "--cluster-join", n1.Cluster)
 	at2 := []string{"--admin-server", n2.Admin}
@@ -73,13 +83,14 @@ func TestAClusterIsAdministered(t *testing.T) {
 		s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at...)
 	}
 	for _, to := range []string{"n2", "n3"} {
-		require.Eventually(t, func() bool { return s.run("cluster", "transfer", "--shard", "1", "--to", to).code == exitOK }, patience, 50*time.Millisecond,
-			"the nodes may just be sharing the leads out by themselves")
+		// The nodes may just be sharing the leads out by themselves.
+		s.until(func(r ran) bool { return r.code == exitOK }, "cluster", "transfer", "--shard", "1", "--to", to, "--timeout", "5s")
 		s.eventually(func(c *clusterSeen) bool { return c.Groups[1].Leader == to }, at2...)
 	}
 	assert.Equal(t, "all shards  snapshot taken\n", s.ok("cluster", "snapshot"))
 	assert.Equal(t, "n3  demoted\n", s.ok("cluster", "demote", "n3"))
 	s.eventually(func(c *clusterSeen) bool { return strings.Join(c.voters(), " ") == "n1 n2" && len(c.Members) == 3 }, at2...)
+	s.run("cluster", "transfer", "--to", "n3", "--admin-server", n2.Admin).fails(exitFailed, `node: "n3" has no vote, and can't lead: promote it first`)
 	assert.Equal(t, "n3  promoted\n", s.ok("cluster", "promote", "n3"))
 	s.eventually(func(c *clusterSeen) bool { return len(c.voters()) == 3 }, at2...)
 
@@ -90,8 +101,7 @@ func TestAClusterIsAdministered(t *testing.T) {
 	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: 2 is not from 0 to 1")
 
 	n2.kill()
-	require.Eventually(t, func() bool {
-		r := s.run("cluster", "status")
+	s.until(func(r ran) bool {
 		return r.code == exitFailed && strings.Contains(r.err, "queued: node n2 does not answer")
-	}, patience, 50*time.Millisecond)
+	}, "cluster", "status")
 }

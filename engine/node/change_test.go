@@ -1,0 +1,54 @@
+package node
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+func TestChangesThatTheMembersDoNotAllow(t *testing.T) {
+	of := func(members ...rpc.Member) *directory {
+		d := newDirectory()
+		for _, m := range members {
+			d.members[m.Node] = m
+		}
+		return &d
+	}
+	n1, n2, copies := rpc.Member{Node: "n1", PeerAddress: "a:1", Voter: true}, rpc.Member{Node: "n2", PeerAddress: "b:1", Voter: true}, rpc.Member{Node: "n3", PeerAddress: "c:1"}
+	for _, c := range []struct {
+		members     *directory
+		change      rpc.ClusterChange
+		field, says string
+	}{
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n4", Address: "b:1"}, "address", `"b:1" is that of node n2: each has its own`},
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n4"}, "node", `"n4" is not a member of the cluster, which are: n1, n2`},
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n4"}, "node", `"n4" is not a member`},
+		{of(n1, n2, copies), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n3"}, "node", `"n3" has no vote, and can't lead: promote it first`},
+		{of(n1, copies), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n1"}, "", "node n1 is the only voter: add or promote another first"},
+		{of(n1, copies), rpc.ClusterChange{Kind: rpc.DemoteMember, Node: "n1"}, "", "node n1 is the only voter"},
+
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n4", Address: "d:1"}, "", ""},
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n2", Address: "b:1"}, "", ""},
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n2", Address: "b:2"}, "", ""},
+		{of(n1, copies), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n3"}, "", ""},
+		{of(n1, copies), rpc.ClusterChange{Kind: rpc.DemoteMember, Node: "n3"}, "", ""},
+		{of(n1, copies), rpc.ClusterChange{Kind: rpc.PromoteMember, Node: "n3"}, "", ""},
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n1"}, "", ""},
+		{of(n1, n2), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n2"}, "", ""},
+		{of(n1), rpc.ClusterChange{Kind: rpc.TransferLeadership}, "", ""},
+		{of(n1), rpc.ClusterChange{Kind: rpc.TakeSnapshot}, "", ""},
+	} {
+		err := c.members.refusal(c.change)
+		if c.says == "" {
+			assert.NoError(t, err, "%+v", c.change)
+			continue
+		}
+		var refused *rpc.ChangeError
+		require.ErrorAs(t, err, &refused, "%+v", c.change)
+		assert.Equal(t, c.field, refused.Field)
+		assert.Contains(t, refused.Problem, c.says)
+	}
+}
