@@ -35,13 +35,12 @@ func (c *clusterSeen) voters() (ids []string) {
 }
 
 // until runs a command until what it did is as wanted.
-func (s *shell) until(want func(r ran) bool, args ...string) ran {
+func (s *shell) until(want func(r ran) bool, args ...string) {
 	s.Helper()
 	var last ran
 	if !assert.Eventually(s, func() bool { last = s.run(args...); return want(last) }, patience, 50*time.Millisecond) {
 		require.Fail(s, strings.Join(args, " "), "last it said: %s%s", last.out, last.err)
 	}
-	return last
 }
 
 // eventually runs cluster status at a node until all is well and it shows what is wanted.
