@@ -17,5 +17,8 @@ func (t Target) options() []grpc.DialOption {
 	if t.BusyPoll {
 		options = append(options, client.WithBusyPoll())
 	}
+	if t.Idempotent {
+		options = append(options, client.WithIdempotency())
+	}
 	return options
 }

@@ -11,4 +11,5 @@ import (
 func TestConnectionsPollWhereTheTargetSaysSo(t *testing.T) {
 	assert.Contains(t, Target{BusyPoll: true}.options(), client.WithBusyPoll())
 	assert.Empty(t, Target{}.options())
+	assert.Contains(t, Target{Idempotent: true}.options(), client.WithIdempotency())
 }

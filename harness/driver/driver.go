@@ -13,6 +13,8 @@ type Target struct {
 	Token   string // the access token's secret; "" where none is wanted
 	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.
 	BusyPoll bool
+	// Idempotent gives each task a key of its own, as client.WithIdempotency says.
+	Idempotent bool
 }
 
 // ErrUnknown is among the causes of an item's outcome where it is not known whether the item took effect.

@@ -77,11 +77,33 @@ func addParts(fields map[string]float64, prefix string, r *Round) {
 		fields[prefix+"backlog.rss_mb_fill_max"] = b.RSSMBFillMax
 		fields[prefix+"backlog.rss_mb_drain_max"] = b.RSSMBDrainMax
 	}
+	if f := r.Faults; f != nil {
+		addFaults(fields, prefix+"faults.", f)
+	}
 	for i, s := range r.Series {
 		at := fmt.Sprintf("%sseries[%d].", prefix, i)
 		fields[at+"at_s"] = s.AtS
 		fields[at+"cycles_per_s"] = s.CyclesPerS
 		fields[at+"server_rss_mb"] = s.ServerRSSMB
 		fields[at+"disk_mb"] = s.DiskMB
+	}
+}
+
+func addFaults(fields map[string]float64, prefix string, f *Faults) {
+	fields[prefix+"baseline_per_s"] = f.BaselinePerS
+	fields[prefix+"baseline_dip_percent"] = f.BaselineDipPercent
+	for i, cycles := range f.Cycles {
+		fields[fmt.Sprintf("%scycles[%d]", prefix, i)] = cycles
+	}
+	for i, e := range f.Events {
+		at := fmt.Sprintf("%sevents[%d].", prefix, i)
+		fields[at+"began_s"] = e.BeganS
+		fields[at+"done_s"] = e.DoneS
+		fields[at+"healed_s"] = e.HealedS
+		fields[at+"first_ack_ms"] = e.FirstAckMs
+		fields[at+"recovery_ms"] = e.RecoveryMs
+		fields[at+"dip_percent"] = e.DipPercent
+		fields[at+"fault_per_s"] = e.FaultPerS
+		fields[at+"after_per_s"] = e.AfterPerS
 	}
 }

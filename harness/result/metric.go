@@ -59,6 +59,17 @@ const (
 	DiskMBEnd       = "disk_mb_end"
 )
 
+// Of the faults of a window: the median and the worst of all times that one happened.
+const (
+	FaultFirstAckMsMedian = "fault_first_ack_ms_median" // from the fault to the first acknowledged cycle after the outage; 0: there was none
+	FaultFirstAckMsMax    = "fault_first_ack_ms_max"
+	FaultRecoveryMsMedian = "fault_recovery_ms_median" // from the fault to 95 % of the rate before the first fault
+	FaultRecoveryMsMax    = "fault_recovery_ms_max"
+	FaultDipPercent       = "fault_dip_percent" // median of how far the rate fell below that
+	FaultsUnrecovered     = "faults_unrecovered"
+	FailedCalls           = "failed_calls" // of the load: their outcome is unknown
+)
+
 // The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max and _n.
 const (
 	EnqueueLatencyMs = "enqueue_latency_ms" // from the call of enqueue to its acknowledgement
@@ -85,6 +96,7 @@ const (
 	OfStorage   Part = "storage" // the server counts what it does with its store
 	OfRaft      Part = "raft"
 	OfSweep     Part = "sweep"
+	OfFaults    Part = "faults"
 )
 
 // Better says in which direction a metric improves.
@@ -133,6 +145,13 @@ var specs = func() []Spec {
 		{Name: RaftLogBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRaft},
 		{Name: RaftAppendMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
 		{Name: RaftCommitMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
+		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultRecoveryMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultDipPercent, Unit: "%", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultsUnrecovered, Unit: "faults", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FailedCalls, Unit: "calls", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: RaftElections, Unit: "elections", Better: Lower, Part: OfRaft, Zero: true},
 		{Name: RateCost, Unit: "ratio", Better: Lower, Part: OfSweep},
 		{Name: OfferedPerS, Unit: "1/s", Better: Higher, Part: OfOpen},

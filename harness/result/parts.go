@@ -14,6 +14,7 @@ func (r *Round) deriveParts() {
 	if b := r.Backlog; b != nil {
 		r.deriveBacklog(b)
 	}
+	r.deriveFaults()
 	if len(r.Series) > 0 {
 		last := r.Series[len(r.Series)-1]
 		r.Metrics[DiskMBEnd] = last.DiskMB

@@ -6,7 +6,7 @@ import "time"
 
 // Version is the version of the schema of result.json. Results of all versions up to it are read. Version 2 added the
 // points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the
-// nodes of a cluster, in rounds and of profiles.
+// nodes of a cluster, in rounds and of profiles, and faults.
 const Version = 3
 
 // Result is one run of one scenario. It is stored as result.json.
@@ -97,6 +97,7 @@ type Round struct {
 	Arrivals      *Arrivals          `json:"arrivals,omitempty"`
 	Backlog       *Backlog           `json:"backlog,omitempty"`
 	Series        []Sample           `json:"series,omitempty"`
+	Faults        *Faults            `json:"faults,omitempty"`
 }
 
 // Timed reports whether the round's figures count: not if it was profiled, or only found the peak.

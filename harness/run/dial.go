@@ -24,7 +24,7 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 		}
 	}
 	return driver.Target{
-		Address: strings.Join(addresses, ","), HTTP: strings.Join(http, ","), Token: cluster.Token, BusyPoll: w.BusyPoll,
+		Address: strings.Join(addresses, ","), HTTP: strings.Join(http, ","), Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent,
 	}
 }
 

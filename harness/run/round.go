@@ -43,16 +43,24 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	}
 	w := r.workload(p)
 	defer useProcs(w.Procs)()
-	cluster, err := topology.Start(ctx, topology.Config{
+	config := topology.Config{
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
-	})
+	}
+	harm, err := newHarm(r.scenario, &config)
+	if err == nil {
+		defer func() { m.stopErr = errors.Join(m.stopErr, harm.close()) }()
+	}
+	var cluster *topology.Cluster
+	if err == nil {
+		cluster, err = topology.Start(ctx, config)
+	}
 	if err != nil {
 		m.broken = true
 		m.fault(serverFailed(err, false))
 		return m
 	}
-	r.loadOn(ctx, cluster, p, w, &m)
+	r.loadOn(ctx, cluster, p, w, harm, &m)
 	r.calibrate(p, &m)
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
@@ -65,14 +73,14 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 }
 
 // loadOn puts the load on running servers and fills in what it measured.
-func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, w scenario.Workload, m *measured) {
+func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, w scenario.Workload, harm *harm, m *measured) {
 	account := load.NewLedger(uint64(r.result.Started.UnixNano())+uint64(m.round.Number), w)
 	window := newWindowProbe(r, cluster, account, p)
 	outcome, err := stage(r, cluster, account, w, m.round.Number, func(cfg load.Config) (*load.Outcome, error) {
 		cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = window.start, window.end
 		whileAll, cancel := untilFailure(ctx, cluster)
 		defer cancel()
-		return load.Run(whileAll, cfg)
+		return harm.load(whileAll, cfg, cluster)
 	})
 	if err == nil {
 		err = window.finish(m)
@@ -83,6 +91,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 		return
 	}
 	r.take(outcome, p, m)
+	harm.score(outcome, m)
 	if err := window.spent(m, w.Arrivals.Kind != scenario.None); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}

@@ -228,6 +228,9 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 	if p.Topology.Kind == scenario.Raft && p.Workload.Arrivals.Kind != scenario.None {
 		parts = append(parts, result.OfRaft)
 	}
+	if len(r.scenario.Faults) > 0 {
+		parts = append(parts, result.OfFaults)
+	}
 	if r.scenario.SeriesEvery > 0 && p.Workload.Arrivals.Kind != scenario.None {
 		parts = append(parts, result.OfSeries)
 	}

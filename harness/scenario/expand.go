@@ -52,6 +52,7 @@ type expandedWorkload struct {
 	Arrivals    expandedArrivals `json:"arrivals"`
 	InFlight    int              `json:"in_flight,omitempty"`
 	Lease       string           `json:"lease"`
+	Idempotent  bool             `json:"idempotent,omitempty"`
 }
 
 type expandedPayload struct {
@@ -142,6 +143,7 @@ func Expand(s *Scenario) any {
 			Arrivals:    expandedArrivals(s.Workload.Arrivals),
 			InFlight:    s.Workload.InFlight,
 			Lease:       hclfile.FormatDuration(s.Workload.Lease),
+			Idempotent:  s.Workload.Idempotent,
 		},
 		Phases: expandedPhases{
 			Warmup: hclfile.FormatDuration(s.Phases.Warmup),

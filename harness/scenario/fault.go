@@ -41,6 +41,8 @@ const FaultsMax = 1000
 const (
 	// faultAtLeast is the shortest part of a window before the first fault: what comes after is compared with it.
 	faultAtLeast = time.Second
+	// faultWindowMax bounds what a round keeps of the cycles in a window with faults.
+	faultWindowMax = time.Hour
 	// faultGapLeast is the shortest time between two faults, and between the last one and the window's end.
 	faultGapLeast = time.Second
 )
@@ -123,6 +125,10 @@ func readFaults(s *hclfile.Block, of *Scenario) []Fault {
 func checkFaultsFit(b *hclfile.Block, of *Scenario) {
 	if of.Topology.Kind != Raft && of.Topology.Kind != "" {
 		b.Problem(fmt.Sprintf("%s needs a cluster; the topology is %q", b, of.Topology.Kind), `write topology "raft", or remove the fault`)
+	}
+	if of.Phases.Window > faultWindowMax {
+		b.Problem(fmt.Sprintf("a window with faults may be %s long; it is %s", hclfile.FormatDuration(faultWindowMax), hclfile.FormatDuration(of.Phases.Window)),
+			"shorten it, and add rounds")
 	}
 	if len(of.Captures) > 0 {
 		b.Problem(fmt.Sprintf("%s and a capture can't be had together: no profile covers a process that ends", b), "remove one of the two")

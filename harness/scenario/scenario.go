@@ -92,6 +92,9 @@ type Workload struct {
 	// of a closed one wait until there is room, and 0 lets them go on.
 	InFlight int
 	Lease    time.Duration
+	// Idempotent has the client give each task a key of its own, under which it enqueues again what it does not know the
+	// outcome of.
+	Idempotent bool
 }
 
 // Payload is a distribution of payload sizes in bytes.

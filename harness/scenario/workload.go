@@ -10,7 +10,7 @@ import (
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
-		"in_flight", "lease", "busy_poll",
+		"in_flight", "lease", "busy_poll", "idempotent",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -58,6 +58,10 @@ func readOneWorkload(b *hclfile.Block) Workload {
 	w.BusyPoll = readBusyPoll(b, w.Procs)
 	if w.BusyPoll && w.Driver == "rest" {
 		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or take a gRPC driver")
+	}
+	w.Idempotent = b.Bool("idempotent")
+	if w.Idempotent && w.Driver != "" && w.Driver != "stream" {
+		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q gives tasks no keys", w.Driver), `remove it, or write driver = "stream"`)
 	}
 	readSides(b, &w)
 	readInFlight(b, &w)
