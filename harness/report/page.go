@@ -28,6 +28,7 @@ func markdown(r *result.Result, plots []figure) string {
 		summarySection(p, r)
 		plotSection(p, r, plots)
 		roundsSection(p, r)
+		faultsSection(p, r)
 		nodesSection(p, r)
 		arrivalsSection(p, r)
 		backlogSection(p, r)

@@ -114,6 +114,10 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			func() ([]byte, error) { return seriesPlot(r, rateSeries) },
 		},
 		{
+			figure{file: name + "-faults.svg", caption: "Cycles per second over the first timed round's window; shaded is while a fault lasted"},
+			func() ([]byte, error) { return faultsPlot(r) },
+		},
+		{
 			figure{file: name + "-series-disk.svg", caption: "Size of the server's data folder over each timed round's window"},
 			func() ([]byte, error) { return seriesPlot(r, diskSeries) },
 		},

@@ -45,6 +45,22 @@ func TestConserved(t *testing.T) {
 			ledger: result.Ledger{Enqueued: 10, Unknown: 2, Completed: 10},
 		},
 		{
+			name:   "completions in doubt took effect",
+			counts: observe.Counts{Enqueued: 10, Completed: 10},
+			ledger: result.Ledger{Enqueued: 10, Completed: 8, InDoubt: 2},
+		},
+		{
+			name:   "completions in doubt took no effect",
+			counts: observe.Counts{Enqueued: 10, Completed: 8, Leased: 2, Stored: 2},
+			ledger: result.Ledger{Enqueued: 10, Completed: 8, InDoubt: 2},
+		},
+		{
+			name:     "more were completed than were in doubt",
+			counts:   observe.Counts{Enqueued: 10, Completed: 10},
+			ledger:   result.Ledger{Enqueued: 10, Completed: 8, InDoubt: 1},
+			problems: []string{"the server acknowledged the completion of 8 tasks, it counts 10"},
+		},
+		{
 			name:     "the store lost a record",
 			counts:   observe.Counts{Enqueued: 10, Completed: 9, Ready: 1},
 			ledger:   result.Ledger{Enqueued: 10, Completed: 9},

@@ -138,6 +138,10 @@ func parts(r *result.Round) string {
 			fmt.Fprintf(&b, ", first claim %.2f s after the restart", l.FirstClaimS)
 		}
 	}
+	if f := r.Faults; f != nil && len(f.Events) > 0 {
+		fmt.Fprintf(&b, "; faults: %d, first cycle after %.0f ms (worst %.0f), 95 %% after %.0f ms (worst %.0f), %d calls failed", len(f.Events),
+			m[result.FaultFirstAckMsMedian], m[result.FaultFirstAckMsMax], m[result.FaultRecoveryMsMedian], m[result.FaultRecoveryMsMax], f.FailedCalls)
+	}
 	if len(r.Series) > 0 {
 		fmt.Fprintf(&b, "; last tenth at %.2f of the second, disk %.0f MB at most", m[result.SteadyRateRatio], m[result.DiskMBMax])
 	}

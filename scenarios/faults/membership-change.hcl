@@ -21,11 +21,11 @@ scenario "membership-change" {
     producers   = 32
     workers     = 64
     batch       = 16
-    in_flight   = 4096
+    in_flight   = 8192
     idempotent  = true
     payload     = fixed(64)
     arrivals    = closed()
-    lease       = "30s"
+    lease       = "5s"
   }
 
   phases {

@@ -21,7 +21,7 @@ scenario "pause-leader" {
     producers   = 32
     workers     = 64
     batch       = 16
-    in_flight   = 4096
+    in_flight   = 8192
     idempotent  = true
     payload     = fixed(64)
     arrivals    = closed()

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// faultRowsMax bounds the faults that a page lists one by one.
+const faultRowsMax = 100
+
+// faultsSection shows what was done to the cluster, and what the load made of it.
+func faultsSection(p *page, r *result.Result) {
+	var rounds, rows [][]string
+	left := 0
+	for _, round := range r.Rounds {
+		f := round.Faults
+		if f == nil {
+			continue
+		}
+		rounds = append(rounds, []string{
+			roundName(r, round), number(f.BaselinePerS), number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
+			cell(round, result.FaultFirstAckMsMedian), cell(round, result.FaultFirstAckMsMax),
+			cell(round, result.FaultRecoveryMsMedian), cell(round, result.FaultRecoveryMsMax),
+			cell(round, result.FaultDipPercent), cell(round, result.FaultsUnrecovered),
+			count(f.FailedCalls), count(f.RefusedCompletions), count(round.Ledger.Unknown), count(round.Ledger.InDoubt),
+		})
+		for _, e := range f.Events {
+			if len(rows) == faultRowsMax {
+				left++
+				continue
+			}
+			rows = append(rows, faultRow(roundName(r, round), e))
+		}
+	}
+	if len(rounds) == 0 {
+		return
+	}
+	p.heading(2, "Faults, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("While the load went on, the harness did harm to the cluster. The baseline is the rate before the first fault of" +
+		" a window, and its own dip how far its worst tenth of a second fell below it: a fault's dip that is no deeper says" +
+		" nothing. The first cycle is the first one acknowledged after the outage, which is the longest time of at least a" +
+		" tenth of a second without any, if one begins within a second of the fault; 0 says that there was none. A fault is recovered" +
+		" from when half a second has 95 % of the baseline; one that is not before the next fault or the window's end counts with" +
+		" the time until then. Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt where they" +
+		" were completions. Refused completions are of leases that had ended.")
+	p.table([]string{
+		">round", ">baseline, cycles/s", ">its own dip, %", ">faults", ">first cycle, median, ms", ">worst, ms",
+		">95 %, median, ms", ">worst, ms", ">dip, median, %", ">not recovered", ">failed calls", ">refused completions",
+		">tasks unknown", ">in doubt",
+	}, rounds)
+	p.table([]string{
+		">round", "fault", "target", "nodes", "led", ">began, s", ">over, s", ">first cycle, ms", ">95 %, ms", ">dip, %",
+		">cycles/s meanwhile", ">cycles/s after",
+	}, rows)
+	if left > 0 {
+		p.paragraph("%s more are in the result.", plural(left, "fault"))
+	}
+}
+
+func faultRow(round string, e result.Fault) []string {
+	recovery := number(e.RecoveryMs)
+	if !e.Recovered {
+		recovery = "not in " + recovery
+	}
+	nodes := make([]string, len(e.Nodes))
+	for i, n := range e.Nodes {
+		nodes[i] = code(n)
+	}
+	return []string{
+		round, text(e.Kind), code(e.Target), strings.Join(nodes, ", "), code(e.Leader), number(e.BeganS), number(e.HealedS),
+		number(e.FirstAckMs), recovery, number(e.DipPercent), number(e.FaultPerS), number(e.AfterPerS),
+	}
+}
+
+// faultsPlot draws the cycles of the first timed round with faults over its window, with a band for each fault.
+func faultsPlot(r *result.Result) ([]byte, error) {
+	for _, round := range r.Rounds {
+		f := round.Faults
+		if f == nil || !round.Timed() || len(f.Cycles) == 0 || f.SlotS <= 0 {
+			continue
+		}
+		return faultsPlotOf(r, round)
+	}
+	return nil, errNothingToPlot
+}
+
+func faultsPlotOf(r *result.Result, round result.Round) ([]byte, error) {
+	f := round.Faults
+	points := make(plotter.XYs, len(f.Cycles))
+	limit := 0.0
+	for i, cycles := range f.Cycles {
+		points[i] = plotter.XY{X: (float64(i) + 0.5) * f.SlotS, Y: cycles / f.SlotS}
+		limit = max(limit, points[i].Y)
+	}
+	if limit == 0 {
+		return nil, errNothingToPlot
+	}
+	limit *= 1.35
+	end := float64(len(f.Cycles)) * f.SlotS
+	p := newPlot(fmt.Sprintf("%s: cycles per second under faults, durability %s", r.Scenario, r.Manifest.Durability()))
+	p.X.Label.Text = "time in the window (s)"
+	p.Y.Label.Text = "cycles per second (1/s)"
+	p.Add(lightGrid(false))
+	for i, e := range f.Events {
+		band, err := plotter.NewPolygon(plotter.XYs{{X: e.BeganS, Y: 0}, {X: e.HealedS, Y: 0}, {X: e.HealedS, Y: limit}, {X: e.BeganS, Y: limit}})
+		if err != nil {
+			return nil, fmt.Errorf("plot fault %d: %w", i+1, err)
+		}
+		band.Color = bandShade
+		band.LineStyle.Width = 0
+		p.Add(band)
+		if i == 0 {
+			p.Legend.Add("fault", band)
+		}
+	}
+	line, err := plotter.NewLine(points)
+	if err != nil {
+		return nil, fmt.Errorf("plot the cycles of round %d: %w", round.Number, err)
+	}
+	line.LineStyle = lineStyles[0]
+	line.Width = vg.Points(0.75)
+	p.Add(line)
+	p.Legend.Add(fmt.Sprintf("round %d", round.Number), line)
+	p.X.Min, p.X.Max = 0, end
+	p.X.Tick.Marker = plot.ConstantTicks(fromZero(end))
+	p.Y.Min, p.Y.Max = 0, limit
+	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(limit / 1.35 * 1.1))
+	return svg(p)
+}

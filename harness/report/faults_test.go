@@ -1,0 +1,57 @@
+package report_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+func TestPageOfFaults(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	f := &result.Faults{
+		SlotS: 0.1, Cycles: []float64{100, 100, 0, 50, 100}, BaselinePerS: 1000, BaselineDipPercent: 12.5, FailedCalls: 7, RefusedCompletions: 3,
+		Events: []result.Fault{
+			{
+				Kind: "kill", Target: "leader()", Nodes: []string{"n2"}, Leader: "n2", BeganS: 0.2, DoneS: 0.25, HealedS: 0.35,
+				FirstAckMs: 125, RecoveryMs: 250, Recovered: true, DipPercent: 100, FaultPerS: 333, AfterPerS: 666,
+			},
+			{Kind: "pause", Target: "all()", Nodes: []string{"n1", "n2"}, BeganS: 0.4, HealedS: 0.45, RecoveryMs: 75, DipPercent: 50},
+		},
+	}
+	r.Rounds[0].Faults = f
+	r.Rounds[0].Metrics[result.FaultFirstAckMsMax] = 125
+	r.Rounds[0].Ledger.InDoubt = 11
+	files := rendered(t, r, hists)
+	page := files["fixture.md"]
+	for _, says := range []string{
+		"## Faults, durability `none`",
+		"| kill | `leader()` | `n2` | `n2` | 0.200 | 0.350 | 125 | 250 | 100 | 333 | 666 |",
+		"| pause | `all()` | `n1`, `n2` |",
+		"| not in 75.0 | 50.0 |",
+		"fixture-faults.svg",
+		" | 7 | 3 | ",
+		" | 11 |",
+	} {
+		assert.Contains(t, page, says)
+	}
+	require.Contains(t, files, "fixture-faults.svg")
+
+	for range faultRowsMax {
+		f.Events = append(f.Events, f.Events[0])
+	}
+	page = rendered(t, r, hists)["fixture.md"]
+	assert.Equal(t, faultRowsMax-1, strings.Count(page, "| kill |"))
+	assert.Contains(t, page, "2 faults more are in the result.")
+
+	r.Rounds[0].Faults = nil
+	files = rendered(t, r, hists)
+	assert.NotContains(t, files["fixture.md"], "## Faults")
+	assert.NotContains(t, files, "fixture-faults.svg")
+}
+
+// faultRowsMax is how many faults a page lists.
+const faultRowsMax = 100
