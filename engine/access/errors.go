@@ -8,6 +8,8 @@ var (
 	ErrNoToken  = errors.New("no access token: send authorization: Bearer SECRET")
 	ErrBadToken = errors.New("the access token is not valid")
 	ErrExpired  = errors.New("the access token has expired or was replaced")
+	// ErrNotYet says that the token may be good: the node has only just started, and does not know all tokens yet.
+	ErrNotYet = errors.New("this node does not know the access tokens yet: try again, or another node")
 	// ErrEnded says that an identity that was good is so no longer: see Identity.Done.
 	ErrEnded = errors.New("the access token was revoked or replaced, or has expired")
 )

@@ -27,6 +27,9 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 		return nil
 	}
 	n.auth = rpc.NewAuth(n.registry)
+	if n.cluster != nil {
+		n.auth = rpc.NewAuthBehind(n.registry, n.cluster.lacksTokens)
+	}
 	path, err := filepath.Abs(filepath.Join(c.DataDir, adminTokenFile))
 	if err != nil {
 		return fmt.Errorf("find the admin token's file: %w", err)

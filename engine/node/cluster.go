@@ -48,6 +48,7 @@ type cluster struct {
 	ctx           context.Context // of what goes on in the background
 	cancel        context.CancelFunc
 	closing       atomic.Bool
+	knowsTokens   atomic.Bool // this node has applied the registry as it was when it started
 }
 
 var _ replica.Host = (*cluster)(nil)
@@ -270,6 +271,19 @@ func (k *cluster) followRegistry() {
 			return
 		}
 	}
+}
+
+// lacksTokens reports whether there may be access tokens that this node does not know, since it has not applied what was
+// committed before it started: a node that crashed may have to apply it all again.
+func (k *cluster) lacksTokens() bool {
+	if k.knowsTokens.Load() {
+		return false
+	}
+	s, err := k.replicas[0].Status()
+	if err == nil && s.Leader != "" && s.CommitIndex > 0 && s.Applied >= s.CommitIndex && k.node.registry.Follow(k.ctx) == nil && !k.node.registry.Empty() {
+		k.knowsTokens.Store(true)
+	}
+	return true // this call was judged by what was known before
 }
 
 // spreadEvery is how often a node looks whether it leads more groups than others.

@@ -23,10 +23,17 @@ const DefaultTenant = "default"
 type Auth struct {
 	registry *access.Registry
 	everyone *access.Identity // who calls when no tokens are asked for; nil when they are
+	behind   func() bool      // whether the registry may lack tokens that are good; nil: it never does
 }
 
 // NewAuth asks for the registry's tokens.
 func NewAuth(r *access.Registry) *Auth { return &Auth{registry: r} }
+
+// NewAuthBehind asks for the tokens of a registry that another node may be ahead of. While behind says so, a token that
+// it does not know is not refused as a bad one: the caller is told to try again. behind is called for each such token.
+func NewAuthBehind(r *access.Registry, behind func() bool) *Auth {
+	return &Auth{registry: r, behind: behind}
+}
 
 // NoAuth asks for nothing: everybody is an operator.
 func NoAuth() *Auth { return &Auth{everyone: access.Everybody()} }
@@ -45,7 +52,11 @@ func (a *Auth) authenticate(authorization []string) (*access.Identity, error) {
 	if len(authorization) > 1 || !strings.EqualFold(scheme, "Bearer") {
 		return nil, access.ErrBadToken
 	}
-	return a.registry.Authenticate(secret, time.Now())
+	i, err := a.registry.Authenticate(secret, time.Now())
+	if errors.Is(err, access.ErrBadToken) && a.behind != nil && a.behind() {
+		return nil, access.ErrNotYet
+	}
+	return i, err
 }
 
 type identityKey struct{}

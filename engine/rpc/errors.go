@@ -41,6 +41,7 @@ var refusals = []struct {
 	{shard.ErrUnknownOutcome, refusal{call: codes.Aborted, item: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, unknown: true}},
 	{shard.ErrNotLeader, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{}}},
 	{shard.ErrRoutesChanged, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{RoutesChanged: true}}},
+	{access.ErrNotYet, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{}}},
 	{queue.ErrStaleToken, refusal{call: codes.FailedPrecondition, item: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}},
 	{shard.ErrNotFound, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{shard.ErrNotDead, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
