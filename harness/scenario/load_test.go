@@ -157,9 +157,13 @@ func TestExpandIsReadableJSON(t *testing.T) {
 
 // Every scenario of the repository is read, has the ledger judged and is named after its file.
 func TestRepositoryScenarios(t *testing.T) {
-	files, err := filepath.Glob("../../scenarios/*.hcl")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
+	var files []string
+	for _, folder := range []string{"../../scenarios/", "../../scenarios/faults/"} {
+		found, err := filepath.Glob(folder + "*.hcl")
+		require.NoError(t, err)
+		require.NotEmpty(t, found)
+		files = append(files, found...)
+	}
 	all, err := Load(files...)
 	require.NoError(t, err)
 	readme, err := os.ReadFile("../../scenarios/README.md")
@@ -167,7 +171,7 @@ func TestRepositoryScenarios(t *testing.T) {
 	for _, s := range all {
 		assert.Equal(t, s.Name+".hcl", filepath.Base(s.File))
 		assert.Contains(t, s.Invariants, Invariant{Kind: "conserved"}, s.Name)
-		assert.True(t, strings.Contains(string(readme), "("+s.Name+".hcl)"), "%s is in the list of files in scenarios/README.md", s.Name)
+		assert.True(t, strings.Contains(string(readme), s.Name+".hcl)"), "%s is in the list of files in scenarios/README.md", s.Name)
 	}
 }
 
@@ -202,7 +206,7 @@ func TestLoadBoundsItsReport(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.hcl", "testdata/bad/*.hcl", "../../scenarios/*.hcl"} {
+	for _, pattern := range []string{"testdata/*.hcl", "testdata/bad/*.hcl", "../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(f, err)
 		for _, file := range files {

@@ -1,0 +1,31 @@
+baseline "leader-kill" {
+  ceiling "fault_first_ack_ms_median" {
+    max     = 1500
+    because = "the target of a leader kill with default timeouts: an election, and the clients behind it"
+  }
+
+  ceiling "fault_first_ack_ms_max" {
+    max     = 3000
+    because = "the target of a leader kill with default timeouts: an election, and the clients behind it"
+  }
+
+  ceiling "failed_calls" {
+    max     = 0
+    because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "no task is completed twice"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "no payload changes, and none goes astray"
+  }
+}

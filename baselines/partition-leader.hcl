@@ -1,0 +1,26 @@
+baseline "partition-leader" {
+  ceiling "fault_first_ack_ms_max" {
+    max     = 5000
+    because = "an election among the others; whoever waited for the one cut off goes on there"
+  }
+
+  ceiling "failed_calls" {
+    max     = 0
+    because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "no task is completed twice"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "no payload changes, and none goes astray"
+  }
+}

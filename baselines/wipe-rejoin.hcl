@@ -1,0 +1,26 @@
+baseline "wipe-rejoin" {
+  ceiling "fault_first_ack_ms_max" {
+    max     = 3000
+    because = "a follower is not missed"
+  }
+
+  ceiling "failed_calls" {
+    max     = 0
+    because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "no task is completed twice"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "no payload changes, and none goes astray"
+  }
+}
