@@ -290,6 +290,15 @@ func TestACallWithoutALeaderEndsInTime(t *testing.T) {
 	require.NotErrorIs(t, err, ErrUnknownOutcome, "it was stored nowhere")
 	_, err = w.Receive(ctx)
 	require.ErrorIs(t, err, ErrUnavailable)
+	c.lead(0, 0)
+	c.change(func() {
+		c.fault = func(int, bool) fault {
+			c.leaders[0], c.fault = -1, nil
+			return lostAnswer
+		}
+	})
+	_, err = p.Enqueue(ctx, Task{Queue: "q", Key: "k"})
+	require.ErrorIs(t, err, ErrUnknownOutcome, "one try may have taken effect")
 	for _, n := range c.nodes {
 		n.kill()
 	}
