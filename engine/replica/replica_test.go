@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -165,4 +167,45 @@ func TestALeadGoesToTheMemberThatIsNamed(t *testing.T) {
 		require.Same(t, g.members[to], g.leader(to))
 	}
 	cancel()
+}
+
+// TestALeaderThatIsCutOffAnswersNothing asks it for what it knows by itself, before it can know that it does not lead.
+func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
+	g := newGroup(t, nil)
+	g.fill(5)
+	for range 3 {
+		old := g.leader()
+		s := old.shard.Load()
+		_, err := old.ask(s.Stats)
+		require.NoError(t, err)
+		for _, id := range g.others(old) {
+			g.net.Hold(old.id, id)
+			g.net.Hold(id, old.id)
+		}
+		_, err = old.ask(s.Stats)
+		require.ErrorIs(t, err, shard.ErrUnknownOutcome, "it was asked while it led")
+		g.fill(5, g.others(old)...)
+		_, err = old.ask(s.Stats)
+		require.ErrorIs(t, err, shard.ErrNotLeader)
+		g.net.Heal()
+	}
+	g.same()
+}
+
+// ask asks a shard for its figures, and waits.
+func (m *member) ask(stats func(func([]queue.Stats, error)) error) (out []queue.Stats, err error) {
+	answered := make(chan struct{})
+	refused := stats(func(found []queue.Stats, e error) {
+		out, err = found, e
+		close(answered)
+	})
+	if refused != nil {
+		return nil, refused
+	}
+	select {
+	case <-answered:
+		return out, err
+	case <-time.After(patience):
+		return nil, context.DeadlineExceeded
+	}
 }
