@@ -235,8 +235,6 @@ func (k *cluster) makeAdminToken(another bool) {
 // serve serves the other nodes' calls.
 func (k *cluster) serve(admin *rpc.Admin) {
 	n := k.node
-	n.service.InCluster(k)
-	admin.InCluster(k)
 	k.calls = rpc.NewCallsServer(n.service, admin, &peerService{cluster: k}, n.auth)
 	k.background.Go(func() {
 		if err := k.calls.Serve(k.mux.Calls()); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
