@@ -176,8 +176,9 @@ func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
 	for range 3 {
 		old := g.leader()
 		s := old.shard.Load()
-		_, err := old.ask(s.Stats)
+		queues, err := old.ask(s.Stats)
 		require.NoError(t, err)
+		require.Len(t, queues, 1)
 		for _, id := range g.others(old) {
 			g.net.Hold(old.id, id)
 			g.net.Hold(id, old.id)
