@@ -113,7 +113,7 @@ func faultsPlotOf(r *result.Result, round result.Round) ([]byte, error) {
 			return nil, fmt.Errorf("plot fault %d: %w", i+1, err)
 		}
 		band.Color = bandShade
-		band.LineStyle.Width = 0
+		band.Width = 0
 		p.Add(band)
 		if i == 0 {
 			p.Legend.Add("fault", band)
