@@ -28,20 +28,20 @@ func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest
 	}
 	p := &produceStream{
 		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
-		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
+		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
 	}
 	go func() { p.received <- p.receive() }()
 	return p.send()
 }
 
 type produceStream struct {
-	service    *Service
-	stream     grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
-	out        *outbox[*queuepb.EnqueueAnswer]
-	unanswered chan struct{} // an element for each frame that was read and not answered
-	received   chan error    // why receive ended
-	failed     chan error    // why a commit failed
-	lost       chan error    // says that this node leads nothing any more
+	service  *Service
+	stream   grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
+	out      *outbox[*queuepb.EnqueueAnswer]
+	door     *door      // frames that were read and not answered
+	received chan error // why receive ended
+	failed   chan error // why a commit failed
+	lost     chan error // says that this node leads nothing any more
 }
 
 // receive reads frames until the client has no more (nil), or an error.
@@ -67,12 +67,12 @@ func (p *produceStream) receive() error {
 		if err := p.service.limits.CheckBatch("tasks", len(in.GetTasks())); err != nil {
 			return statusOf(err)
 		}
-		select {
-		case p.unanswered <- struct{}{}:
-		case <-p.stream.Context().Done():
+		// Behind a shut door what is read would be refused: its answers could not be awaited.
+		if !p.door.enter(p.stream.Context()) {
+			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
 		}
-		if !p.enqueue(tenant, &in) { // what is read from here on would be refused: its answers could not be awaited
+		if !p.enqueue(tenant, &in) {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
 		}
@@ -140,7 +140,7 @@ func (p *produceStream) send() error {
 	received, stopping := p.received, p.service.stopping
 	var ended error
 	for {
-		if (received == nil || stopping == nil) && len(p.unanswered) == 0 {
+		if (received == nil || stopping == nil) && p.door.shut() {
 			return ended
 		}
 		select {
@@ -181,7 +181,7 @@ func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
 			return err
 		}
 		for range answers[first : i+1] {
-			<-p.unanswered
+			p.door.leave()
 		}
 		first, bytes = i+1, 0
 	}

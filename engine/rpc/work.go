@@ -41,7 +41,7 @@ func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queu
 	}
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
-		unanswered: make(chan struct{}, framesMax), received: make(chan error, 1), failed: make(chan error, 1),
+		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1),
 		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}),
 	}
 	go func() { w.received <- w.receive() }()
@@ -51,17 +51,17 @@ func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queu
 }
 
 type workStream struct {
-	service    *Service
-	stream     grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
-	out        *outbox[workItem]
-	unanswered chan struct{} // an element for each frame of settlements that was read and not answered
-	received   chan error    // why receive ended
-	failed     chan error    // why the subscription ended
-	credits    atomic.Int64  // granted, and not used by a task that was sent
-	sub        atomic.Pointer[shard.GroupSubscription]
-	sentBytes  []int64 // of each shard's payloads, that it was not told of; the sending goroutine's
-	ended      atomic.Bool
-	ending     chan struct{} // closed once no further frame is to be read
+	service   *Service
+	stream    grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
+	out       *outbox[workItem]
+	door      *door        // frames of settlements that were read and not answered
+	received  chan error   // why receive ended
+	failed    chan error   // why the subscription ended
+	credits   atomic.Int64 // granted, and not used by a task that was sent
+	sub       atomic.Pointer[shard.GroupSubscription]
+	sentBytes []int64 // of each shard's payloads, that it was not told of; the sending goroutine's
+	ended     atomic.Bool
+	ending    chan struct{} // closed once no further frame is to be read
 }
 
 // workItem is a pushed task, or an answer to settlements.
@@ -158,9 +158,8 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 	if err := w.service.limits.CheckBatch("settlements", len(in.GetSettlements())); err != nil {
 		return statusOf(err)
 	}
-	select {
-	case w.unanswered <- struct{}{}:
-	case <-w.stream.Context().Done():
+	if !w.door.enter(w.stream.Context()) {
+		<-w.stream.Context().Done()
 		return w.stream.Context().Err()
 	}
 	w.settle(tenant, in)
@@ -227,7 +226,7 @@ func (w *workStream) send() error {
 	var closing chan struct{} // not nil from the loss of the lead on, until the subscription is closed
 	for {
 		over := received == nil || ended != nil && stopping != nil
-		if len(w.unanswered) == 0 && closing == nil && (stopping == nil || over && w.out.empty()) {
+		if closing == nil && (stopping == nil || over && w.out.empty()) && w.door.shut() {
 			return ended
 		}
 		select {
@@ -295,7 +294,7 @@ func (w *workStream) sendItems(items []workItem) error {
 				return err
 			}
 			for range out.GetAnswers() {
-				<-w.unanswered
+				w.door.leave()
 			}
 			if err := w.tellSent(); err != nil {
 				return err
