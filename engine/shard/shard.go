@@ -213,13 +213,40 @@ func (s *Shard) decide() {
 		runtime.Gosched()
 		commands, _ = s.inbox.take(commands)
 		s.deciding.begin()
-		for len(commands) > 1 && s.opts.Alone {
-			s.send(s.decideAll(append(s.spare(), commands[0])))
-			commands = commands[1:]
+		for first := s.entry(commands); first < len(commands); first = s.entry(commands) {
+			s.send(s.decideAll(append(s.spare(), commands[:first]...)))
+			commands = commands[first:]
 		}
 		s.send(s.decideAll(commands))
 		s.deciding.end()
 	}
+}
+
+// entryTasksMax is about how many tasks and settlements one entry of a replicated store's log has. Larger ones would go from
+// stage to stage as one, each idle while another works: deciding, writing on three nodes, applying, answering.
+const entryTasksMax = 512
+
+// entry returns how many of the commands, of which there are some, are to be committed together: all, unless the store
+// is replicated.
+func (s *Shard) entry(commands []command) int {
+	if s.opts.Replicate == nil {
+		return len(commands)
+	}
+	tasks := 0
+	for i, c := range commands {
+		if s.opts.Alone && i == 1 || tasks >= entryTasksMax {
+			return i
+		}
+		switch c := c.(type) {
+		case *enqueue:
+			tasks += len(c.tasks)
+		case *settle:
+			tasks += len(c.settlements)
+		default:
+			tasks++
+		}
+	}
+	return len(commands)
 }
 
 // end answers all that still waits. The deciding goroutine's.
