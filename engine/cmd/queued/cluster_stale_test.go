@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// TestALeaderThatWasStoppedReadsNothingOld asks a leader that goes on after it was stopped for what it still believes.
+func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	defer cancel()
+	c := newCluster(t, "--durability", "none")
+	r := history.NewRecorder()
+	for round := range 8 {
+		stopped := c.leader()
+		payload := fmt.Sprint(round)
+		id, outcome := c.caller(r, 1, stopped, "q").Enqueue(ctx, payload)
+		require.Equal(t, history.OK, outcome)
+		c.signal(stopped, syscall.SIGSTOP)
+		next := c.caller(r, 2, c.leader(c.others(stopped)...), "q")
+		task, _ := next.Claim(ctx)
+		require.NotNil(t, task)
+		require.Equal(t, history.OK, next.Settle(ctx, task, history.Complete))
+		var reading sync.WaitGroup
+		for i := range 16 {
+			reader := c.caller(r, 10+i, stopped, "q")
+			reader.Timeout = patience
+			reading.Go(func() {
+				if state, outcome := reader.Read(ctx, id, payload); outcome == history.OK {
+					assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "the task was completed before it was read")
+				}
+			})
+		}
+		aMoment()
+		c.signal(stopped, syscall.SIGCONT)
+		reading.Wait()
+	}
+	for _, problem := range history.Check(r.Ops(), history.Rules{SkewMs: slackMs}) {
+		t.Error(problem)
+	}
+	assert.NotEqual(t, history.NotLinearizable, history.CheckQueue(r.Ops(), slackMs, patience))
+}
