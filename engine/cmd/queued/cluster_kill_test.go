@@ -26,7 +26,7 @@ func leaderKills(t *testing.T) int {
 		require.NoError(t, err)
 		return n
 	}
-	return 5
+	return 4
 }
 
 // aMoment waits for a short random time: when a fault comes is the point of these tests.

@@ -82,8 +82,8 @@ func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
 		func() { c.net.Hold(leader, follower) },
 	} {
 		cut()
-		l.goOn(300)
-		<-time.After(2 * time.Second) // several of its elections
+		l.goOn(100)
+		<-time.After(time.Second) // and one of its elections at least
 		c.net.Heal()
 		c.caughtUp(follower)
 	}

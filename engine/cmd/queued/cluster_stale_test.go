@@ -20,7 +20,7 @@ func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
 	defer cancel()
 	c := newCluster(t, "--durability", "none")
 	r := history.NewRecorder()
-	for round := range 8 {
+	for round := range 4 {
 		stopped := c.leader()
 		payload := fmt.Sprint(round)
 		id, outcome := c.caller(r, 1, stopped, "q").Enqueue(ctx, payload)
