@@ -156,7 +156,9 @@ func (m *member) Lose(int) {
 	if m.losing != nil {
 		m.losing()
 	}
-	m.shard.Swap(nil).Lose()
+	if s := m.shard.Swap(nil); s != nil { // it may have been lost before it began
+		s.Lose()
+	}
 }
 
 // SystemChanged implements Host.

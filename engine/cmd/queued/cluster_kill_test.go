@@ -54,18 +54,23 @@ func TestKilledLeadersLoseNothing(t *testing.T) {
 	}
 }
 
-// TestAllNodesKilledAtOnceLoseNothing does so under sync, which promises that.
+// TestAllNodesKilledAtOnceLoseNothing does so under sync, which promises that also of a loss of power, and under none, where
+// what was acknowledged had reached the operating systems.
 func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
-	c := newCluster(t, "--durability", "sync")
-	l := c.load()
-	for range 3 {
-		l.goOn(50)
-		aMoment()
-		c.kill(clusterNodes...)
-		c.start(clusterNodes...)
+	for _, durability := range []string{"sync", "none"} {
+		t.Run(durability, func(t *testing.T) {
+			c := newCluster(t, "--durability", durability)
+			l := c.load()
+			for range 3 {
+				l.goOn(50)
+				aMoment()
+				c.kill(clusterNodes...)
+				c.start(clusterNodes...)
+			}
+			l.goOn(50)
+			l.end()
+		})
 	}
-	l.goOn(50)
-	l.end()
 }
 
 // TestANodeKilledAgainAndAgainCatchesUp kills a follower while it catches up, also while it takes a snapshot over, and then
