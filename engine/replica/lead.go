@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -104,6 +105,9 @@ type leadLog struct {
 	over    chan struct{}  // closed when nothing is asked any more
 	given   chan struct{}  // closed when nobody waits for answers any more
 	once    sync.Once
+
+	// sure is the latest time at which something was asked that a majority agreed to afterwards. It is settle's and Verify's.
+	sure atomic.Pointer[time.Time]
 }
 
 // giveUp has nobody wait for answers any more.
@@ -118,6 +122,7 @@ const (
 
 func newLeadLog(r *Replica, lead storage.Lead) *leadLog {
 	l := &leadLog{replica: r, lead: lead, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), given: make(chan struct{})}
+	l.sure.Store(&time.Time{})
 	go l.settle()
 	return l
 }
@@ -151,12 +156,20 @@ func (l *leadLog) Propose(entry []byte) storage.Proposal {
 	r := l.replica
 	r.count.proposed.Add(1)
 	at := time.Now()
-	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), observe: r.count.commit, at: at})
+	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), agreed: l.agreed, observe: r.count.commit, at: at})
 }
 
-// Verify implements storage.Log.
+func (l *leadLog) agreed(at time.Time) { l.sure.Store(&at) }
+
+// Verify implements storage.Log. Raft's own question counts answers of the others that were under way when it was asked: after a
+// pause of the process they may be from before another one was elected. So it is good only while an election can't have
+// been since a majority last agreed; otherwise a majority has to agree now.
 func (l *leadLog) Verify() storage.Proposal {
-	return l.ask(&proposal{future: l.replica.raft.VerifyLeader(), check: func() error {
+	r, at := l.replica, time.Now()
+	if at.Sub(*l.sure.Load()) > r.o.ElectionTimeout/2 {
+		return l.ask(&proposal{future: r.raft.Barrier(proposeMax), agreed: l.agreed, at: at})
+	}
+	return l.ask(&proposal{future: r.raft.VerifyLeader(), at: at, check: func() error {
 		if l.replica.raft.CurrentTerm() != l.lead.Term { // it leads again, and not with this state
 			return raft.ErrNotLeader
 		}

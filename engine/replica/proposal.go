@@ -17,7 +17,8 @@ type proposal struct {
 	future  raft.Future
 	check   func() error        // after the future; may be nil
 	observe func(time.Duration) // how long it took; may be nil
-	at      time.Time
+	agreed  func(at time.Time)  // told that a majority agreed after at; nil where none has to
+	at      time.Time           // when it was asked
 
 	answered chan struct{} // closed once err is set
 	err      error
@@ -56,6 +57,9 @@ func (p *proposal) settle() {
 	p.err = p.outcome()
 	if p.err == nil && p.observe != nil {
 		p.observe(time.Since(p.at))
+	}
+	if p.err == nil && p.agreed != nil {
+		p.agreed(p.at)
 	}
 	close(p.answered)
 }
