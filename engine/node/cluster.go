@@ -40,6 +40,8 @@ type cluster struct {
 	opened   chan struct{}      // closed when replicas is complete, or never will be
 	calls    *grpc.Server
 	peers    directory
+	identity *identity
+	admitted chan struct{} // closed when this node may take part
 	metrics  *raftMetrics
 
 	systemChanged chan struct{} // has an element when the registry is to be read again
@@ -53,11 +55,12 @@ type cluster struct {
 
 var _ replica.Host = (*cluster)(nil)
 
-// openCluster opens the replicas and begins to take part. The shards are led as the groups decide.
-func (n *Node) openCluster(c Config) (err error) {
+// openCluster opens the replicas and begins to take part, or to ask whether it may. The shards are led as the groups decide.
+// used says that the data folder was a member's.
+func (n *Node) openCluster(c Config, used bool) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &cluster{
-		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), peers: newDirectory(), metrics: newRaftMetrics(),
+		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), admitted: make(chan struct{}), peers: newDirectory(), metrics: newRaftMetrics(),
 		systemChanged: make(chan struct{}, 1), ledZero: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
 	defer func() {
@@ -78,11 +81,23 @@ func (n *Node) openCluster(c Config) (err error) {
 	if err != nil {
 		return err
 	}
+	if k.identity, err = openIdentity(c.DataDir, used); err != nil {
+		return err
+	}
+	if k.identity.get().Admitted {
+		close(k.admitted)
+	}
 	k.mux.Calls() // from here on their connections wait until they are served
 	if err := k.openReplicas(); err != nil {
 		return err
 	}
+	if err := k.identity.keep(); err != nil { // not before: the folder may have been refused
+		return err
+	}
 	n.cluster = k
+	if !k.isAdmitted() {
+		k.background.Go(k.admit)
+	}
 	k.background.Go(k.followRegistry)
 	k.background.Go(k.watchPeers)
 	k.background.Go(k.spreadLeads)
@@ -124,8 +139,8 @@ func (k *cluster) openReplicas() error {
 				Store: storage.Options{
 					Durability: c.Durability, FS: c.fs, Cache: k.cache, MemTableBytes: max(memTableBytesMin, storage.DefaultMemTableBytes/uint64(c.Shards)),
 				},
-				Logs: k.logs.Group(uint16(i)), Stream: k.mux.Group(uint16(i)), Addresses: k.mux,
-				Bootstrap: servers, Host: k, Log: c.Log,
+				Logs: k.logs.Group(uint16(i)), Stream: newAdmittedLayer(k, uint16(i)), Addresses: k.mux,
+				Bootstrap: servers, Hold: !k.isAdmitted(), Host: k, Log: c.Log,
 				ElectionTimeout: cmp.Or(c.Cluster.ElectionTimeout, DefaultElectionTimeout),
 			})
 		})
@@ -137,7 +152,7 @@ func (k *cluster) openReplicas() error {
 // firstMembers are the members of groups that begin: none where this node asks for membership.
 func (k *cluster) firstMembers() []raft.Server {
 	c := k.config.Cluster
-	if len(c.Join) > 0 {
+	if len(c.Join) > 0 || k.identity.get().Wiped {
 		return nil
 	}
 	if len(c.Peers) == 0 {
@@ -375,6 +390,12 @@ func (k *cluster) close() error {
 
 // notReadyWhy says which group is without a leader, or "".
 func (k *cluster) notReadyWhy() string {
+	if !k.isAdmitted() {
+		if k.identity.get().Wiped {
+			return "its data folder is new: the other nodes must remove it before it can join anew"
+		}
+		return "the other nodes are asked whether they know this one"
+	}
 	for i, r := range k.replicas {
 		if r.Leader() == "" {
 			return fmt.Sprintf("no leader of shard %d is known", i)

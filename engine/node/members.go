@@ -89,7 +89,7 @@ func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 	version, _ := build()
 	n := k.node
 	reach := k.config.Cluster.Reach
-	out := &peerpb.GetInfoResponse{Node: k.Self(), Http: reach(n.HTTP()), Admin: reach(n.Admin()), Version: version, Shards: uint32(len(k.replicas))}
+	out := &peerpb.GetInfoResponse{Node: k.Self(), Http: reach(n.HTTP()), Admin: reach(n.Admin()), Version: version, Shards: uint32(len(k.replicas)), Incarnation: k.identity.get().Incarnation}
 	if a := n.Addresses(); len(a) > 0 {
 		out.Address = reach(a[0])
 	}
@@ -160,12 +160,11 @@ func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
 
 // addMember adds a node, and gives it its vote when it has caught up: a voter that has nothing would hold up the others.
 func (k *cluster) addMember(ctx context.Context, c rpc.ClusterChange) error {
-	if m, member := k.peers.member(c.Node); !member || m.PeerAddress != c.Address {
-		if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
-			return err
-		}
-		k.askPeers(ctx)
+	// Also one that seems to be a member: it may just have been removed. A voter stays one.
+	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
+		return err
 	}
+	k.askPeers(ctx)
 	if !c.Voter {
 		return nil
 	}

@@ -143,7 +143,7 @@ func (n *Node) openState(c Config) (systemRecords, error) {
 		err := n.openShards(c)
 		return n.shards, err
 	}
-	if err := n.openCluster(c); err != nil {
+	if err := n.openCluster(c, was != ""); err != nil {
 		return nil, err
 	}
 	if was == "" { // only now: the folder of a server that stood alone may have been refused

@@ -160,6 +160,9 @@ func (k *cluster) askPeers(ctx context.Context) {
 // ask asks a node what it is, and notes that.
 func (k *cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
 	info, err := k.info(ctx, id)
+	if err == nil {
+		k.noteIncarnation(id, info)
+	}
 	d := &k.peers
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -190,25 +193,32 @@ func (k *cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse,
 
 // join asks the nodes that this one was told to join for membership, until it is a member.
 func (k *cluster) join() {
-	if len(k.config.Cluster.Join) == 0 {
+	wiped := k.identity.get().Wiped
+	if len(k.config.Cluster.Join) == 0 && !wiped || !k.isAdmitted() {
 		return
 	}
-	if _, member := k.peers.member(k.Self()); member {
+	// What a wiped node was sent may end before its removal, so that it takes itself for a member.
+	if _, member := k.peers.member(k.Self()); member && !wiped {
 		return
 	}
-	for _, address := range k.config.Cluster.Join {
-		err := k.joinAt(address)
+	for _, t := range k.targets() {
+		err := k.joinAt(t)
+		if err == nil && wiped { // from here on it is a member like any other
+			if err := k.identity.change(false, true); err != nil {
+				k.node.fail(err)
+			}
+		}
 		if err == nil {
 			return
 		}
 		if k.ctx.Err() == nil {
-			k.node.log.Info("asked for membership in vain; it is tried again", "at", address, "error", err)
+			k.node.log.Info("asked for membership in vain; it is tried again", "at", t, "error", err)
 		}
 	}
 }
 
-func (k *cluster) joinAt(address string) (err error) {
-	c, err := k.newConn(func(ctx context.Context) (net.Conn, error) { return k.mux.DialCalls(ctx, "", address) })
+func (k *cluster) joinAt(t target) (err error) {
+	c, err := k.connTo(t, func() {})
 	if err != nil {
 		return err
 	}

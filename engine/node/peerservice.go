@@ -41,6 +41,19 @@ func (s *peerService) ChangeGroup(ctx context.Context, in *peerpb.ChangeGroupReq
 	return &peerpb.ChangeGroupResponse{}, peerError(s.cluster.changeGroup(ctx, in))
 }
 
+// Welcome implements the call.
+func (s *peerService) Welcome(_ context.Context, in *peerpb.WelcomeRequest) (*peerpb.WelcomeResponse, error) {
+	return &peerpb.WelcomeResponse{Standing: s.cluster.standing(in.GetNode(), in.GetIncarnation())}, nil
+}
+
+// Readmit implements the call.
+func (s *peerService) Readmit(ctx context.Context, in *peerpb.ReadmitRequest) (*peerpb.ReadmitResponse, error) {
+	if err := rpc.CheckNodeID(in.GetNode()); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	return &peerpb.ReadmitResponse{}, peerError(s.cluster.readmit(ctx, in.GetNode(), in.GetIncarnation()))
+}
+
 func peerError(err error) error {
 	switch {
 	case err == nil:

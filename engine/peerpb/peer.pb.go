@@ -85,6 +85,57 @@ func (GroupChange) EnumDescriptor() ([]byte, []int) {
 	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{0}
 }
 
+type Standing int32
+
+const (
+	Standing_STANDING_UNSPECIFIED Standing = 0
+	// It was not seen with anything that was committed, or as it is now.
+	Standing_STANDING_UNKNOWN Standing = 1
+	// It was seen with what was committed, in another data folder.
+	Standing_STANDING_KNOWN_OTHER Standing = 2
+)
+
+// Enum value maps for Standing.
+var (
+	Standing_name = map[int32]string{
+		0: "STANDING_UNSPECIFIED",
+		1: "STANDING_UNKNOWN",
+		2: "STANDING_KNOWN_OTHER",
+	}
+	Standing_value = map[string]int32{
+		"STANDING_UNSPECIFIED": 0,
+		"STANDING_UNKNOWN":     1,
+		"STANDING_KNOWN_OTHER": 2,
+	}
+)
+
+func (x Standing) Enum() *Standing {
+	p := new(Standing)
+	*p = x
+	return p
+}
+
+func (x Standing) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Standing) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_peer_v1_peer_proto_enumTypes[1].Descriptor()
+}
+
+func (Standing) Type() protoreflect.EnumType {
+	return &file_prony_peer_v1_peer_proto_enumTypes[1]
+}
+
+func (x Standing) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Standing.Descriptor instead.
+func (Standing) EnumDescriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+}
+
 type GetInfoRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -131,7 +182,9 @@ type GetInfoResponse struct {
 	Version string `protobuf:"bytes,5,opt,name=version,proto3" json:"version,omitempty"`
 	Shards  uint32 `protobuf:"varint,6,opt,name=shards,proto3" json:"shards,omitempty"`
 	// What this node knows of each group, in their order.
-	Groups        []*Group `protobuf:"bytes,7,rep,name=groups,proto3" json:"groups,omitempty"`
+	Groups []*Group `protobuf:"bytes,7,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Of its data folder: another folder has another one.
+	Incarnation   string `protobuf:"bytes,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -213,6 +266,13 @@ func (x *GetInfoResponse) GetGroups() []*Group {
 		return x.Groups
 	}
 	return nil
+}
+
+func (x *GetInfoResponse) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
 }
 
 // Group is one Raft group as a node sees it.
@@ -572,12 +632,196 @@ func (*ChangeGroupResponse) Descriptor() ([]byte, []int) {
 	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{7}
 }
 
+type WelcomeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Incarnation   string                 `protobuf:"bytes,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WelcomeRequest) Reset() {
+	*x = WelcomeRequest{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WelcomeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WelcomeRequest) ProtoMessage() {}
+
+func (x *WelcomeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WelcomeRequest.ProtoReflect.Descriptor instead.
+func (*WelcomeRequest) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *WelcomeRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *WelcomeRequest) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
+}
+
+type WelcomeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Standing      Standing               `protobuf:"varint,1,opt,name=standing,proto3,enum=prony.peer.v1.Standing" json:"standing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WelcomeResponse) Reset() {
+	*x = WelcomeResponse{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WelcomeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WelcomeResponse) ProtoMessage() {}
+
+func (x *WelcomeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WelcomeResponse.ProtoReflect.Descriptor instead.
+func (*WelcomeResponse) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *WelcomeResponse) GetStanding() Standing {
+	if x != nil {
+		return x.Standing
+	}
+	return Standing_STANDING_UNSPECIFIED
+}
+
+type ReadmitRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	Incarnation   string                 `protobuf:"bytes,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadmitRequest) Reset() {
+	*x = ReadmitRequest{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadmitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadmitRequest) ProtoMessage() {}
+
+func (x *ReadmitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadmitRequest.ProtoReflect.Descriptor instead.
+func (*ReadmitRequest) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ReadmitRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ReadmitRequest) GetIncarnation() string {
+	if x != nil {
+		return x.Incarnation
+	}
+	return ""
+}
+
+type ReadmitResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadmitResponse) Reset() {
+	*x = ReadmitResponse{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadmitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadmitResponse) ProtoMessage() {}
+
+func (x *ReadmitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadmitResponse.ProtoReflect.Descriptor instead.
+func (*ReadmitResponse) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+}
+
 var File_prony_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"\x18prony/peer/v1/peer.proto\x12\rprony.peer.v1\"\x10\n" +
-	"\x0eGetInfoRequest\"\xc9\x01\n" +
+	"\x0eGetInfoRequest\"\xeb\x01\n" +
 	"\x0fGetInfoResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
@@ -585,7 +829,8 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\x05admin\x18\x04 \x01(\tR\x05admin\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\tR\aversion\x12\x16\n" +
 	"\x06shards\x18\x06 \x01(\rR\x06shards\x12,\n" +
-	"\x06groups\x18\a \x03(\v2\x14.prony.peer.v1.GroupR\x06groups\"\x8d\x02\n" +
+	"\x06groups\x18\a \x03(\v2\x14.prony.peer.v1.GroupR\x06groups\x12 \n" +
+	"\vincarnation\x18\b \x01(\tR\vincarnation\"\x8d\x02\n" +
 	"\x05Group\x12\x14\n" +
 	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x12\n" +
@@ -609,7 +854,16 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\x06change\x18\x02 \x01(\x0e2\x1a.prony.peer.v1.GroupChangeR\x06change\x12\x12\n" +
 	"\x04node\x18\x03 \x01(\tR\x04node\x12\x18\n" +
 	"\aaddress\x18\x04 \x01(\tR\aaddress\"\x15\n" +
-	"\x13ChangeGroupResponse*\xce\x01\n" +
+	"\x13ChangeGroupResponse\"F\n" +
+	"\x0eWelcomeRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"F\n" +
+	"\x0fWelcomeResponse\x123\n" +
+	"\bstanding\x18\x01 \x01(\x0e2\x17.prony.peer.v1.StandingR\bstanding\"F\n" +
+	"\x0eReadmitRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"\x11\n" +
+	"\x0fReadmitResponse*\xce\x01\n" +
 	"\vGroupChange\x12\x1c\n" +
 	"\x18GROUP_CHANGE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16GROUP_CHANGE_ADD_VOTER\x10\x01\x12\x1d\n" +
@@ -617,11 +871,17 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\x13GROUP_CHANGE_REMOVE\x10\x03\x12\x17\n" +
 	"\x13GROUP_CHANGE_DEMOTE\x10\x04\x12\x19\n" +
 	"\x15GROUP_CHANGE_TRANSFER\x10\x05\x12\x19\n" +
-	"\x15GROUP_CHANGE_SNAPSHOT\x10\x062\xee\x01\n" +
+	"\x15GROUP_CHANGE_SNAPSHOT\x10\x06*T\n" +
+	"\bStanding\x12\x18\n" +
+	"\x14STANDING_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10STANDING_UNKNOWN\x10\x01\x12\x18\n" +
+	"\x14STANDING_KNOWN_OTHER\x10\x022\x82\x03\n" +
 	"\vPeerService\x12H\n" +
 	"\aGetInfo\x12\x1d.prony.peer.v1.GetInfoRequest\x1a\x1e.prony.peer.v1.GetInfoResponse\x12?\n" +
 	"\x04Join\x12\x1a.prony.peer.v1.JoinRequest\x1a\x1b.prony.peer.v1.JoinResponse\x12T\n" +
-	"\vChangeGroup\x12!.prony.peer.v1.ChangeGroupRequest\x1a\".prony.peer.v1.ChangeGroupResponseB+Z)github.com/pronybench/prony/engine/peerpbb\x06proto3"
+	"\vChangeGroup\x12!.prony.peer.v1.ChangeGroupRequest\x1a\".prony.peer.v1.ChangeGroupResponse\x12H\n" +
+	"\aWelcome\x12\x1d.prony.peer.v1.WelcomeRequest\x1a\x1e.prony.peer.v1.WelcomeResponse\x12H\n" +
+	"\aReadmit\x12\x1d.prony.peer.v1.ReadmitRequest\x1a\x1e.prony.peer.v1.ReadmitResponseB+Z)github.com/pronybench/prony/engine/peerpbb\x06proto3"
 
 var (
 	file_prony_peer_v1_peer_proto_rawDescOnce sync.Once
@@ -635,34 +895,44 @@ func file_prony_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_prony_peer_v1_peer_proto_rawDescData
 }
 
-var file_prony_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_prony_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_prony_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_prony_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_prony_peer_v1_peer_proto_goTypes = []any{
 	(GroupChange)(0),            // 0: prony.peer.v1.GroupChange
-	(*GetInfoRequest)(nil),      // 1: prony.peer.v1.GetInfoRequest
-	(*GetInfoResponse)(nil),     // 2: prony.peer.v1.GetInfoResponse
-	(*Group)(nil),               // 3: prony.peer.v1.Group
-	(*GroupMember)(nil),         // 4: prony.peer.v1.GroupMember
-	(*JoinRequest)(nil),         // 5: prony.peer.v1.JoinRequest
-	(*JoinResponse)(nil),        // 6: prony.peer.v1.JoinResponse
-	(*ChangeGroupRequest)(nil),  // 7: prony.peer.v1.ChangeGroupRequest
-	(*ChangeGroupResponse)(nil), // 8: prony.peer.v1.ChangeGroupResponse
+	(Standing)(0),               // 1: prony.peer.v1.Standing
+	(*GetInfoRequest)(nil),      // 2: prony.peer.v1.GetInfoRequest
+	(*GetInfoResponse)(nil),     // 3: prony.peer.v1.GetInfoResponse
+	(*Group)(nil),               // 4: prony.peer.v1.Group
+	(*GroupMember)(nil),         // 5: prony.peer.v1.GroupMember
+	(*JoinRequest)(nil),         // 6: prony.peer.v1.JoinRequest
+	(*JoinResponse)(nil),        // 7: prony.peer.v1.JoinResponse
+	(*ChangeGroupRequest)(nil),  // 8: prony.peer.v1.ChangeGroupRequest
+	(*ChangeGroupResponse)(nil), // 9: prony.peer.v1.ChangeGroupResponse
+	(*WelcomeRequest)(nil),      // 10: prony.peer.v1.WelcomeRequest
+	(*WelcomeResponse)(nil),     // 11: prony.peer.v1.WelcomeResponse
+	(*ReadmitRequest)(nil),      // 12: prony.peer.v1.ReadmitRequest
+	(*ReadmitResponse)(nil),     // 13: prony.peer.v1.ReadmitResponse
 }
 var file_prony_peer_v1_peer_proto_depIdxs = []int32{
-	3, // 0: prony.peer.v1.GetInfoResponse.groups:type_name -> prony.peer.v1.Group
-	4, // 1: prony.peer.v1.Group.members:type_name -> prony.peer.v1.GroupMember
-	0, // 2: prony.peer.v1.ChangeGroupRequest.change:type_name -> prony.peer.v1.GroupChange
-	1, // 3: prony.peer.v1.PeerService.GetInfo:input_type -> prony.peer.v1.GetInfoRequest
-	5, // 4: prony.peer.v1.PeerService.Join:input_type -> prony.peer.v1.JoinRequest
-	7, // 5: prony.peer.v1.PeerService.ChangeGroup:input_type -> prony.peer.v1.ChangeGroupRequest
-	2, // 6: prony.peer.v1.PeerService.GetInfo:output_type -> prony.peer.v1.GetInfoResponse
-	6, // 7: prony.peer.v1.PeerService.Join:output_type -> prony.peer.v1.JoinResponse
-	8, // 8: prony.peer.v1.PeerService.ChangeGroup:output_type -> prony.peer.v1.ChangeGroupResponse
-	6, // [6:9] is the sub-list for method output_type
-	3, // [3:6] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4,  // 0: prony.peer.v1.GetInfoResponse.groups:type_name -> prony.peer.v1.Group
+	5,  // 1: prony.peer.v1.Group.members:type_name -> prony.peer.v1.GroupMember
+	0,  // 2: prony.peer.v1.ChangeGroupRequest.change:type_name -> prony.peer.v1.GroupChange
+	1,  // 3: prony.peer.v1.WelcomeResponse.standing:type_name -> prony.peer.v1.Standing
+	2,  // 4: prony.peer.v1.PeerService.GetInfo:input_type -> prony.peer.v1.GetInfoRequest
+	6,  // 5: prony.peer.v1.PeerService.Join:input_type -> prony.peer.v1.JoinRequest
+	8,  // 6: prony.peer.v1.PeerService.ChangeGroup:input_type -> prony.peer.v1.ChangeGroupRequest
+	10, // 7: prony.peer.v1.PeerService.Welcome:input_type -> prony.peer.v1.WelcomeRequest
+	12, // 8: prony.peer.v1.PeerService.Readmit:input_type -> prony.peer.v1.ReadmitRequest
+	3,  // 9: prony.peer.v1.PeerService.GetInfo:output_type -> prony.peer.v1.GetInfoResponse
+	7,  // 10: prony.peer.v1.PeerService.Join:output_type -> prony.peer.v1.JoinResponse
+	9,  // 11: prony.peer.v1.PeerService.ChangeGroup:output_type -> prony.peer.v1.ChangeGroupResponse
+	11, // 12: prony.peer.v1.PeerService.Welcome:output_type -> prony.peer.v1.WelcomeResponse
+	13, // 13: prony.peer.v1.PeerService.Readmit:output_type -> prony.peer.v1.ReadmitResponse
+	9,  // [9:14] is the sub-list for method output_type
+	4,  // [4:9] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_prony_peer_v1_peer_proto_init() }
@@ -675,8 +945,8 @@ func file_prony_peer_v1_peer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_peer_v1_peer_proto_rawDesc), len(file_prony_peer_v1_peer_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   8,
+			NumEnums:      2,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,8 @@ const (
 	PeerService_GetInfo_FullMethodName     = "/prony.peer.v1.PeerService/GetInfo"
 	PeerService_Join_FullMethodName        = "/prony.peer.v1.PeerService/Join"
 	PeerService_ChangeGroup_FullMethodName = "/prony.peer.v1.PeerService/ChangeGroup"
+	PeerService_Welcome_FullMethodName     = "/prony.peer.v1.PeerService/Welcome"
+	PeerService_Readmit_FullMethodName     = "/prony.peer.v1.PeerService/Readmit"
 )
 
 // PeerServiceClient is the client API for PeerService service.
@@ -36,6 +38,11 @@ type PeerServiceClient interface {
 	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 	// ChangeGroup changes one group. Only its leader does so.
 	ChangeGroup(ctx context.Context, in *ChangeGroupRequest, opts ...grpc.CallOption) (*ChangeGroupResponse, error)
+	// Welcome says whether this node knows another as it is. A node asks before it takes part with a new data folder.
+	Welcome(ctx context.Context, in *WelcomeRequest, opts ...grpc.CallOption) (*WelcomeResponse, error)
+	// Readmit removes a node that has a new data folder from all groups, since it has forgotten what it acknowledged. It joins
+	// anew after that. Any member may be asked.
+	Readmit(ctx context.Context, in *ReadmitRequest, opts ...grpc.CallOption) (*ReadmitResponse, error)
 }
 
 type peerServiceClient struct {
@@ -76,6 +83,26 @@ func (c *peerServiceClient) ChangeGroup(ctx context.Context, in *ChangeGroupRequ
 	return out, nil
 }
 
+func (c *peerServiceClient) Welcome(ctx context.Context, in *WelcomeRequest, opts ...grpc.CallOption) (*WelcomeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WelcomeResponse)
+	err := c.cc.Invoke(ctx, PeerService_Welcome_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peerServiceClient) Readmit(ctx context.Context, in *ReadmitRequest, opts ...grpc.CallOption) (*ReadmitResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReadmitResponse)
+	err := c.cc.Invoke(ctx, PeerService_Readmit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServiceServer is the server API for PeerService service.
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
@@ -86,6 +113,11 @@ type PeerServiceServer interface {
 	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	// ChangeGroup changes one group. Only its leader does so.
 	ChangeGroup(context.Context, *ChangeGroupRequest) (*ChangeGroupResponse, error)
+	// Welcome says whether this node knows another as it is. A node asks before it takes part with a new data folder.
+	Welcome(context.Context, *WelcomeRequest) (*WelcomeResponse, error)
+	// Readmit removes a node that has a new data folder from all groups, since it has forgotten what it acknowledged. It joins
+	// anew after that. Any member may be asked.
+	Readmit(context.Context, *ReadmitRequest) (*ReadmitResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
 
@@ -104,6 +136,12 @@ func (UnimplementedPeerServiceServer) Join(context.Context, *JoinRequest) (*Join
 }
 func (UnimplementedPeerServiceServer) ChangeGroup(context.Context, *ChangeGroupRequest) (*ChangeGroupResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ChangeGroup not implemented")
+}
+func (UnimplementedPeerServiceServer) Welcome(context.Context, *WelcomeRequest) (*WelcomeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Welcome not implemented")
+}
+func (UnimplementedPeerServiceServer) Readmit(context.Context, *ReadmitRequest) (*ReadmitResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Readmit not implemented")
 }
 func (UnimplementedPeerServiceServer) mustEmbedUnimplementedPeerServiceServer() {}
 func (UnimplementedPeerServiceServer) testEmbeddedByValue()                     {}
@@ -180,6 +218,42 @@ func _PeerService_ChangeGroup_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PeerService_Welcome_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WelcomeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).Welcome(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_Welcome_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).Welcome(ctx, req.(*WelcomeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PeerService_Readmit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReadmitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).Readmit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_Readmit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).Readmit(ctx, req.(*ReadmitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PeerService_ServiceDesc is the grpc.ServiceDesc for PeerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -198,6 +272,14 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ChangeGroup",
 			Handler:    _PeerService_ChangeGroup_Handler,
+		},
+		{
+			MethodName: "Welcome",
+			Handler:    _PeerService_Welcome_Handler,
+		},
+		{
+			MethodName: "Readmit",
+			Handler:    _PeerService_Readmit_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -48,8 +48,10 @@ type Options struct {
 	Addresses      raft.ServerAddressProvider // nil: the addresses are those of the members
 	// Bootstrap are the first members of a group that begins; empty for a node that joins one.
 	Bootstrap []raft.Server
-	Host      Host
-	Log       *slog.Logger
+	// Hold has a group that begins wait for the call of Bootstrap.
+	Hold bool
+	Host Host
+	Log  *slog.Logger
 
 	// ElectionTimeout is how long nothing is heard of a leader before another one is elected; default 500 ms.
 	ElectionTimeout time.Duration
@@ -245,7 +247,7 @@ func (r *Replica) startRaft() error {
 		MaxPool: transportPool, MaxRPCsInFlight: inFlightMessages, Timeout: transportMax,
 	})
 	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
-	if err == nil && !known && len(r.o.Bootstrap) > 0 {
+	if err == nil && !known && len(r.o.Bootstrap) > 0 && !r.o.Hold {
 		err = raft.BootstrapCluster(c, r.o.Logs, r.o.Logs, r.snapshots, r.transport, raft.Configuration{Servers: r.o.Bootstrap})
 	}
 	if err == nil {
@@ -253,6 +255,18 @@ func (r *Replica) startRaft() error {
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("start Raft: %w", err), r.transport.Close())
+	}
+	return nil
+}
+
+// Bootstrap begins a group that was held. There is nothing to begin where there is a group, or without first members.
+func (r *Replica) Bootstrap() error {
+	if len(r.o.Bootstrap) == 0 {
+		return nil
+	}
+	err := r.raft.BootstrapCluster(raft.Configuration{Servers: r.o.Bootstrap}).Error()
+	if err != nil && !errors.Is(err, raft.ErrCantBootstrap) {
+		return fmt.Errorf("shard %d: begin the group: %w", r.o.Shard, err)
 	}
 	return nil
 }

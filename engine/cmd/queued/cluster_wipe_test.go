@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/history"
+)
+
+// electionTimeouts is as long as several elections take.
+const electionTimeouts = 3 * time.Second
+
+// nobodyLeads sees to it that none of the servers that run comes to lead.
+func (c *cluster) nobodyLeads() {
+	c.Helper()
+	require.Never(c, func() bool {
+		for _, id := range c.up() {
+			for _, route := range c.routes(id) {
+				if route.GetHere() {
+					c.Logf("%s leads", id)
+					return true
+				}
+			}
+		}
+		return false
+	}, electionTimeouts, 50*time.Millisecond)
+}
+
+// probe is what a probe answers.
+func (p *process) probe(path string) int {
+	p.Helper()
+	request, err := http.NewRequestWithContext(p.Context(), http.MethodGet, "http://"+p.Admin+path, nil)
+	require.NoError(p, err)
+	out, err := http.DefaultClient.Do(request)
+	require.NoError(p, err)
+	require.NoError(p, out.Body.Close())
+	return out.StatusCode
+}
+
+// voter waits until a server has its vote.
+func (c *cluster) voter(id string) {
+	c.Helper()
+	require.Eventually(c, func() bool {
+		for _, m := range c.status(c.leader()).GetMembers() {
+			if m.GetNode() == id {
+				return m.GetVoter()
+			}
+		}
+		return false
+	}, patience, 50*time.Millisecond, "%s does not vote", id)
+}
+
+// said waits until a server's log has a line.
+func (c *cluster) said(id, what string) {
+	c.Helper()
+	require.Eventually(c, func() bool { return strings.Contains(c.nodes[id].log.String(), what) }, patience, 20*time.Millisecond, "%s does not say %q", id, what)
+}
+
+const cantBeReadmitted = "it can't be removed from the cluster to join anew"
+
+// TestAWipedNodeHelpsNobodyToLead takes everything from a node that has acknowledged tasks together with the leader, while
+// the third lacked them.
+func TestAWipedNodeHelpsNobodyToLead(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	c := newCluster(t, "--durability", "sync")
+	for _, id := range clusterNodes {
+		c.caughtUp(id)
+		c.remembered(id)
+	}
+	leader := c.leader()
+	lagging, wiped := c.others(leader)[0], c.others(leader)[1]
+	c.kill(lagging)
+	r := history.NewRecorder()
+	producer := c.caller(r, 1, leader, "a")
+	const tasks = 50
+	for i := range tasks {
+		_, outcome := producer.Enqueue(ctx, fmt.Sprint(i))
+		require.Equal(t, history.OK, outcome)
+	}
+	c.kill(leader, wiped)
+	c.wipe(wiped)
+	c.start(lagging, wiped)
+	c.said(wiped, cantBeReadmitted)
+	assert.Equal(t, http.StatusOK, c.nodes[wiped].probe("/livez"))
+	assert.Equal(t, http.StatusServiceUnavailable, c.nodes[wiped].probe("/readyz"))
+	c.nobodyLeads()
+	// It stops in order, and knows after a start without anybody to ask that it must not take part.
+	c.stop(wiped)
+	c.kill(lagging)
+	c.start(wiped)
+	c.start(lagging)
+	c.nobodyLeads()
+
+	c.start(leader)
+	c.caughtUp(wiped)
+	c.voter(wiped)
+	require.Equal(t, tasks, c.stored(c.leader()), "what was acknowledged is there")
+	// Its vote counts again.
+	c.kill(lagging)
+	c.leader()
+	c.drain(r, "a")
+}
+
+// remembered waits until a server has kept what the others are.
+func (c *cluster) remembered(id string) {
+	c.Helper()
+	require.Eventually(c, func() bool {
+		text, err := os.ReadFile(c.nodes[id].data + "/cluster.json")
+		require.NoError(c, err)
+		for _, other := range c.others(id) {
+			if !strings.Contains(string(text), fmt.Sprintf("%q:", other)) {
+				return false
+			}
+		}
+		return true
+	}, patience, 20*time.Millisecond, "%s does not remember the others", id)
+}
+
+// TestTwoWipedNodesOfThreeAreNoCluster has two nodes lose everything.
+func TestTwoWipedNodesOfThreeAreNoCluster(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	c := newCluster(t, "--durability", "sync", "--shards", "2")
+	for _, id := range clusterNodes {
+		c.remembered(id)
+	}
+	leader := c.leader()
+	_, outcome := c.caller(history.NewRecorder(), 1, leader, "a").Enqueue(ctx, "task")
+	require.Equal(t, history.OK, outcome)
+	wiped := c.others(leader)
+	c.kill(wiped...)
+	for _, id := range wiped {
+		c.wipe(id)
+	}
+	c.start(wiped...)
+	for _, id := range wiped {
+		c.said(id, cantBeReadmitted)
+	}
+	c.nobodyLeads()
+	for _, id := range wiped {
+		assert.Equal(t, -1, c.stored(id))
+		_, err := c.adminOf(id).GetCluster(ctx, &adminpb.GetClusterRequest{})
+		require.NoError(t, err, "its status can be seen")
+	}
+}

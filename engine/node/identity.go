@@ -1,0 +1,130 @@
+package node
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// identityFile, in the data folder, has what a node of a cluster is to the others, and what it knows of them.
+const identityFile = "cluster.json"
+
+const (
+	// identityFormat is the newest format that this code reads, and the one it writes.
+	identityFormat = 1
+	// incarnationsMax is how many nodes' incarnations are kept. Those of nodes that are no members go first.
+	incarnationsMax = 64
+)
+
+// identityRecord is the file's content.
+type identityRecord struct {
+	Format int `json:"format"`
+	// Incarnation is of this data folder: another folder has another one.
+	Incarnation string `json:"incarnation"`
+	// Wiped says that the node was a member with another folder, whose content it has forgotten: it joins anew.
+	Wiped bool `json:"wiped,omitempty"`
+	// Admitted says that the node may take part.
+	Admitted bool `json:"admitted,omitempty"`
+	// Seen are the incarnations of other nodes that had applied what was committed.
+	Seen map[string]string `json:"seen,omitempty"`
+}
+
+// identity is kept in its file whenever it changes. Its methods are safe for concurrent use.
+type identity struct {
+	path string
+
+	mu     sync.Mutex
+	record identityRecord
+}
+
+// openIdentity reads who this node is. used says that the folder was a member's before there was such a file.
+func openIdentity(dir string, used bool) (*identity, error) {
+	d := &identity{path: filepath.Join(dir, identityFile)}
+	text, err := os.ReadFile(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.record = identityRecord{Format: identityFormat, Incarnation: rand.Text(), Admitted: used}
+		return d, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read who this node is: %w", err)
+	}
+	if err := json.Unmarshal(text, &d.record); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.path, err)
+	}
+	switch r := d.record; {
+	case r.Format > identityFormat:
+		return nil, fmt.Errorf("%s has format %d, this server reads format %d: use a newer server", d.path, r.Format, identityFormat)
+	case r.Format < 1 || r.Incarnation == "":
+		return nil, fmt.Errorf("%s says format %d and incarnation %q, which no server wrote", d.path, r.Format, r.Incarnation)
+	}
+	return d, nil
+}
+
+func (d *identity) get() identityRecord {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := d.record
+	out.Seen = nil // it changes
+	return out
+}
+
+// seen returns the incarnation of another node that had applied what was committed, or "".
+func (d *identity) seen(node string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.record.Seen[node]
+}
+
+// note keeps that another node has applied what was committed. member tells which nodes are members.
+func (d *identity) note(node, incarnation string, member func(node string) bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.record.Seen[node] == incarnation {
+		return nil
+	}
+	changed := d.record
+	changed.Seen = maps.Clone(changed.Seen)
+	if changed.Seen == nil {
+		changed.Seen = map[string]string{}
+	}
+	if len(changed.Seen) >= incarnationsMax {
+		maps.DeleteFunc(changed.Seen, func(node, _ string) bool { return !member(node) })
+	}
+	changed.Seen[node] = incarnation
+	return d.store(changed)
+}
+
+// change keeps whether the node was wiped, and whether it may take part.
+func (d *identity) change(wiped, admitted bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	changed := d.record
+	changed.Wiped, changed.Admitted = wiped, admitted
+	return d.store(changed)
+}
+
+// keep writes what was made up at the first start.
+func (d *identity) keep() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.store(d.record)
+}
+
+// store writes the file. d.mu is held.
+func (d *identity) store(r identityRecord) error {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = writeSecret(d.path, string(text))
+	}
+	if err != nil {
+		return fmt.Errorf("keep who this node is: %w", err)
+	}
+	d.record = r
+	return nil
+}
