@@ -120,7 +120,35 @@ func (k *cluster) begin() error {
 		}
 	}
 	close(k.admitted)
-	return nil
+	if len(k.config.Cluster.Join) > 0 {
+		return nil // one of them has answered
+	}
+	return k.heedTheLate()
+}
+
+// heedTheLate asks the first members that did not answer in time, when they come: one that knows this node with another data
+// folder must not be helped to lead. It returns when all have answered.
+func (k *cluster) heedTheLate() error {
+	ctx, cancel := context.WithCancel(k.ctx)
+	defer cancel()
+	var asking sync.WaitGroup
+	var known atomic.Bool
+	for _, t := range k.targets() {
+		asking.Go(func() {
+			if standing, err := k.standingAt(ctx, t, func() {}); err == nil && standing == peerpb.Standing_STANDING_KNOWN_OTHER {
+				known.Store(true)
+				cancel()
+			}
+		})
+	}
+	asking.Wait()
+	if !known.Load() {
+		return nil
+	}
+	if err := k.identity.change(true, false); err != nil {
+		return err
+	}
+	return errors.New("another node, which was not there when this one was started, knows it with another data folder: start it again, and it is removed and joins anew")
 }
 
 // knownOtherwise asks the others whether they know this node with another data folder. Those that are not there are not

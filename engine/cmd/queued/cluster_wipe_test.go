@@ -148,8 +148,44 @@ func TestTwoWipedNodesOfThreeAreNoCluster(t *testing.T) {
 	}
 	c.nobodyLeads()
 	for _, id := range wiped {
-		assert.Equal(t, -1, c.stored(id))
 		_, err := c.adminOf(id).GetCluster(ctx, &adminpb.GetClusterRequest{})
 		require.NoError(t, err, "its status can be seen")
 	}
+}
+
+// TestAWipedNodeThatBeganAloneStops starts a wiped node when there is nobody who could say that it is one.
+func TestAWipedNodeThatBeganAloneStops(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	c := newCluster(t, "--durability", "sync")
+	for _, id := range clusterNodes {
+		c.remembered(id)
+	}
+	leader := c.leader()
+	_, outcome := c.caller(history.NewRecorder(), 1, leader, "a").Enqueue(ctx, "task")
+	require.Equal(t, history.OK, outcome)
+	wiped, other := c.others(leader)[0], c.others(leader)[1]
+	c.kill(clusterNodes...)
+	c.wipe(wiped)
+	c.start(wiped)
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(c.nodes[wiped].data + "/cluster.json")
+		require.NoError(t, err)
+		return strings.Contains(string(text), `"admitted":true`)
+	}, patience, 20*time.Millisecond)
+	process := c.nodes[wiped].process
+	c.start(other)
+	select {
+	case <-process.exited:
+	case <-time.After(patience):
+		require.Fail(t, "it goes on")
+	}
+	require.Contains(t, process.log.String(), "knows it with another data folder: start it again")
+	c.gone(wiped)
+	c.start(wiped)
+	c.said(wiped, cantBeReadmitted)
+	c.start(leader)
+	c.caughtUp(wiped)
+	c.voter(wiped)
+	require.Equal(t, 1, c.stored(c.leader()))
 }
