@@ -21,10 +21,10 @@ scenario "raft-full-cycle" {
     driver      = "stream"
     procs       = 1
     connections = 1
-    producers   = 512
-    workers     = 1024
+    producers   = 256
+    workers     = 512
     batch       = 1
-    in_flight   = 4096
+    in_flight   = 1024
     payload     = fixed(64)
     arrivals    = closed()
   }
