@@ -95,7 +95,7 @@ func (c *cluster) caughtUp(id string) {
 // TestARollingRestartFailsNoCall stops and starts one node after the other, the leader as well.
 func TestARollingRestartFailsNoCall(t *testing.T) {
 	c := newCluster(t, "--durability", "none")
-	l := c.load()
+	l := c.load(func(l *history.Load) { l.Punctual = true }) // a late settlement is refused, and rightly so
 	for _, id := range clusterNodes {
 		l.goOn(100)
 		c.stop(id)

@@ -301,12 +301,15 @@ type load struct {
 }
 
 // load starts producers, half of which give each task a key, and workers.
-func (c *cluster) load() *load {
+func (c *cluster) load(change ...func(*history.Load)) *load {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	l := &load{c: c, stop: make(chan struct{}), cancel: cancel, Load: &history.Load{
 		Recorder: history.NewRecorder(), Client: c.dial(), Queues: []string{"a", "b"}, Lease: clusterLease, Every: 5 * time.Millisecond, Untidy: true,
 	}}
+	for _, f := range change {
+		f(l.Load)
+	}
 	for i := range 4 {
 		l.running.Go(func() { l.Produce(ctx, l.stop, i%2 == 0) })
 	}

@@ -26,6 +26,8 @@ type Load struct {
 	Every time.Duration
 	// Untidy has workers fail, release and extend some tasks, and settle some too late, instead of completing all in time.
 	Untidy bool
+	// Punctual has nobody settle too late all the same.
+	Punctual bool
 
 	clients  atomic.Int64
 	sessions atomic.Int64 // that were opened
@@ -112,7 +114,7 @@ func (l *Load) workOn(ctx, receiving context.Context, w *client.Worker, me int) 
 			pick = rand.IntN(1000)
 		}
 		switch {
-		case pick < 5: // too late
+		case pick < 5 && !l.Punctual: // too late
 			pause(receiving, nil, l.Lease+l.Lease/4)
 			l.settle(me, t, Complete, func() error { return w.Complete(ctx, t) })
 		case pick < 40:
