@@ -30,6 +30,9 @@ func (r *Replica) lead() {
 				continue
 			}
 		case <-r.again:
+		case h := <-r.handing: // what is under way is committed first: in a lead that just ends its outcome would be unknown
+			r.lose()
+			h.done <- h.transfer().Error()
 		}
 		r.lose()
 		for r.raft.State() == raft.Leader {
@@ -43,6 +46,23 @@ func (r *Replica) lead() {
 			case <-time.After(leadPause):
 			}
 		}
+	}
+}
+
+// handing is a request to hand the lead over.
+type handing struct {
+	transfer func() raft.Future
+	done     chan error // takes one
+}
+
+// handOver ends the lead in order, and has it transferred. When that fails this node leads on.
+func (r *Replica) handOver(transfer func() raft.Future) error {
+	h := handing{transfer, make(chan error, 1)}
+	select {
+	case r.handing <- h:
+		return <-h.done
+	case <-r.stop:
+		return raft.ErrRaftShutdown
 	}
 }
 

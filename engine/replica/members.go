@@ -46,22 +46,22 @@ func (r *Replica) Leader() string {
 
 // AddVoter adds a member with a vote, or gives one its vote. Only the leader can: others get an error.
 func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
-	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)))
+	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
 
 // AddNonvoter adds a member that only copies.
 func (r *Replica) AddNonvoter(ctx context.Context, node, address string) error {
-	return r.changed("add", node, r.raft.AddNonvoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)))
+	return r.changed("add", node, r.raft.AddNonvoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
 
 // Remove takes a member out.
 func (r *Replica) Remove(ctx context.Context, node string) error {
-	return r.changed("remove", node, r.raft.RemoveServer(raft.ServerID(node), 0, left(ctx)))
+	return r.changed("remove", node, r.raft.RemoveServer(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
 // Demote takes a member's vote.
 func (r *Replica) Demote(ctx context.Context, node string) error {
-	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)))
+	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
 // Transfer has another voter lead: node, or any when it is "". It returns when this one has lost the lead, and
@@ -71,7 +71,7 @@ func (r *Replica) Transfer(node string) error {
 		return nil
 	}
 	if node == "" {
-		return r.changed("hand over to", "any", r.raft.LeadershipTransfer())
+		return r.changed("hand over to", "any", r.handOver(func() raft.Future { return r.raft.LeadershipTransfer() }))
 	}
 	s, err := r.Status()
 	if err != nil {
@@ -79,14 +79,14 @@ func (r *Replica) Transfer(node string) error {
 	}
 	for _, m := range s.Members {
 		if string(m.ID) == node && m.Suffrage == raft.Voter {
-			return r.changed("hand over to", node, r.raft.LeadershipTransferToServer(m.ID, m.Address))
+			return r.changed("hand over to", node, r.handOver(func() raft.Future { return r.raft.LeadershipTransferToServer(m.ID, m.Address) }))
 		}
 	}
 	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // it would only disturb the lead
 }
 
-func (r *Replica) changed(what, node string, f raft.Future) error {
-	if err := f.Error(); err != nil {
+func (r *Replica) changed(what, node string, err error) error {
+	if err != nil {
 		return fmt.Errorf("shard %d: %s node %q: %w", r.o.Shard, what, node, err)
 	}
 	return nil

@@ -93,18 +93,19 @@ type Replica struct {
 	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
 	cut       chan struct{} // has an element when it is to be cut again
 
-	again  chan struct{}           // has an element when the lead is to begin anew
-	leads  atomic.Pointer[leadLog] // while the host runs the shard; set by the lead goroutine
-	stop   chan struct{}
-	work   sync.WaitGroup
-	closed sync.Once
+	again   chan struct{}           // has an element when the lead is to begin anew
+	handing chan handing            // requests to hand the lead over
+	leads   atomic.Pointer[leadLog] // while the host runs the shard; set by the lead goroutine
+	stop    chan struct{}
+	work    sync.WaitGroup
+	closed  sync.Once
 }
 
 // Open opens a member of a group, with what it has, and begins to take part. The logs, the stream layer and the host must
 // live until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
-	r := &Replica{o: o, cut: make(chan struct{}, 1), again: make(chan struct{}, 1), stop: make(chan struct{})}
+	r := &Replica{o: o, cut: make(chan struct{}, 1), again: make(chan struct{}, 1), handing: make(chan handing), stop: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("shard %d: %w", o.Shard, err)
