@@ -65,9 +65,6 @@ type Plan struct {
 	Began  time.Time // the window's start
 }
 
-// Happenings is how often the plan's faults happen together.
-func (p *Plan) Happenings() int { return len(p.happenings()) }
-
 // happening is one time that a fault is to happen.
 type happening struct {
 	scenario.Fault

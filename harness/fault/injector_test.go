@@ -196,7 +196,7 @@ func TestFaultsOfSeveralBlocksHappenInTheirOrder(t *testing.T) {
 		scenario.Fault{Kind: scenario.FaultKill, Target: node("n1"), At: 0, Every: 4 * ms, Times: 2},
 		scenario.Fault{Kind: scenario.FaultPause, Target: node("n2"), At: 2 * ms, Every: 4 * ms, Times: 2},
 	)
-	assert.Equal(t, 4, p.Happenings())
+	assert.Len(t, p.happenings(), 4)
 	events, err := Inject(t.Context(), p, f, nil)
 	require.NoError(t, err)
 	assert.Len(t, events, 4)

@@ -22,7 +22,7 @@ func TestNodesAreStored(t *testing.T) {
 	assert.Equal(t, nodes, got.Rounds[2].Nodes)
 	assert.Empty(t, got.Rounds[1].Nodes)
 	assert.Equal(t, "n2", got.Profiles[0].Node)
-	assert.Equal(t, 3, got.Version)
+	assert.Equal(t, 4, got.Version)
 
 	for _, bad := range infinite {
 		for _, metrics := range []map[string]float64{nodes[0].Metrics, nodes[0].Server} {

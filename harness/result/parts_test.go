@@ -266,7 +266,7 @@ func TestHistogramsThatAreNone(t *testing.T) {
 	for says, change := range map[string][2]string{
 		"there is no speed histogram":      {`"cycle"`, `"speed"`},
 		"the settle histogram is missing":  {`"settle"`, `"slip"`},
-		"decode the cycle histogram: ":     {`"version": 3`, `"version": 1`},
+		"decode the cycle histogram: ":     {`"version": 4`, `"version": 1`},
 		"round 1: decode the slip histogr": {`"settle": "`, `"slip": "!`},
 	} {
 		require.NoError(t, os.WriteFile(path, bytes.Replace(data, []byte(change[0]), []byte(change[1]), 1), 0o600))

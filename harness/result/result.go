@@ -6,8 +6,9 @@ import "time"
 
 // Version is the version of the schema of result.json. Results of all versions up to it are read. Version 2 added the
 // points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the
-// nodes of a cluster, in rounds and of profiles, and faults.
-const Version = 3
+// nodes of a cluster, in rounds and of profiles, and faults. Version 4 added workloads, stages, signals, the judgement of
+// the warm-up, processes, locks and causes.
+const Version = 4
 
 // Result is one run of one scenario. It is stored as result.json.
 type Result struct {
@@ -25,9 +26,19 @@ type Result struct {
 	Rounds   []Round  `json:"rounds"`
 	// Metrics are those of all rounds. Of a run with a sweep they are only the counts of tasks at fault: rounds of
 	// different points have nothing else in common.
-	Metrics  map[string]Metric `json:"metrics"`
-	Points   []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
-	Profiles []Profile         `json:"profiles,omitempty"`
+	Metrics map[string]Metric `json:"metrics"`
+	Points  []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
+	// Workloads are the metrics of each workload of a scenario with several and without a sweep.
+	Workloads []Workload `json:"workloads,omitempty"`
+	Profiles  []Profile  `json:"profiles,omitempty"`
+	Locks     []Lock     `json:"locks,omitempty"`
+	Causes    []Cause    `json:"causes,omitempty"` // where the time went, the most likely first
+}
+
+// Workload is one workload of several, with what its rounds measured.
+type Workload struct {
+	Name    string            `json:"name"`
+	Metrics map[string]Metric `json:"metrics"`
 }
 
 // Point is one combination of swept values, with what its rounds measured.
@@ -36,6 +47,8 @@ type Point struct {
 	Name    string            `json:"name"`   // "shards=4", or "shards=4, workers=8"
 	Values  []Value           `json:"values"`
 	Metrics map[string]Metric `json:"metrics"`
+	// Workloads are the metrics of each workload of a scenario with several.
+	Workloads []Workload `json:"workloads,omitempty"`
 }
 
 // Value is what a point takes for one sweep.
@@ -98,6 +111,20 @@ type Round struct {
 	Backlog       *Backlog           `json:"backlog,omitempty"`
 	Series        []Sample           `json:"series,omitempty"`
 	Faults        *Faults            `json:"faults,omitempty"`
+	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
+	Workloads []RoundWorkload `json:"workloads,omitempty"`
+	Stages    []Stage         `json:"stages,omitempty"`
+	Signals   *Signals        `json:"signals,omitempty"`
+	Warmup    *Warmup         `json:"warmup,omitempty"`
+	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
+}
+
+// RoundWorkload is what one workload of several measured in a round.
+type RoundWorkload struct {
+	Name     string             `json:"name"`
+	Cycles   uint64             `json:"cycles"`
+	Metrics  map[string]float64 `json:"metrics"`
+	Arrivals *Arrivals          `json:"arrivals,omitempty"`
 }
 
 // Timed reports whether the round's figures count: not if it was profiled, or only found the peak.

@@ -189,9 +189,9 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	}{
 		"no result":        {remove("result.json"), []string{"result.json", "no such file", "did not finish"}},
 		"no histograms":    {remove("histograms.json"), []string{"histograms.json", "no such file"}},
-		"newer":            {replace("result.json", `"version": 3`, `"version": 4`), []string{"result.json", "version 4", "newer prony"}},
-		"newer histograms": {replace("histograms.json", `"version": 3`, `"version": 9`), []string{"histograms.json", "version 9"}},
-		"no version":       {replace("result.json", `"version": 3`, `"vision": 1`), []string{"result.json", "corrupt", "no version"}},
+		"newer":            {replace("result.json", `"version": 4`, `"version": 5`), []string{"result.json", "version 5", "newer prony"}},
+		"newer histograms": {replace("histograms.json", `"version": 4`, `"version": 9`), []string{"histograms.json", "version 9"}},
+		"no version":       {replace("result.json", `"version": 4`, `"vision": 1`), []string{"result.json", "corrupt", "no version"}},
 		"cut off":          {replace("result.json", `"metrics"`, `"metr`), []string{"result.json", "corrupt"}},
 		"wrong type":       {replace("result.json", `"rounds": [`, `"rounds": 7, "x": [`), []string{"result.json", "corrupt"}},
 		"two documents":    {replace("result.json", `{`, `{} {`), []string{"result.json", "corrupt"}},

@@ -1,0 +1,87 @@
+package result
+
+import "time"
+
+// Comparison is the judgement of a change against its base. It is stored as comparison.json.
+type Comparison struct {
+	Version  int       `json:"version"`
+	Scenario string    `json:"scenario"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+	Verdict  Verdict   `json:"verdict"`
+	Reasons  []string  `json:"reasons,omitempty"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Base     Side      `json:"base"`
+	Change   Side      `json:"change"`
+	// Control is the base measured a second time beside itself; nil where two stored results are compared, which have none.
+	Control *Side `json:"control,omitempty"`
+	// Metrics are those compared, in the order of Specs.
+	Metrics []MetricDelta `json:"metrics"`
+	// Causes explain a difference, the most likely first.
+	Causes   []Cause        `json:"causes,omitempty"`
+	Profiles []ProfileDelta `json:"profiles,omitempty"`
+}
+
+// Side is one arm of a comparison.
+type Side struct {
+	Name   string `json:"name"` // "base", "change" or "control"
+	Run    string `json:"run"`  // the folder of its result
+	Commit string `json:"commit"`
+	Dirty  bool   `json:"dirty"`
+	Server string `json:"server"` // SHA-256 of the queued binary
+	Rounds int    `json:"rounds"` // timed ones that count
+}
+
+// MetricDelta is the difference of one metric.
+type MetricDelta struct {
+	Metric string `json:"metric"`
+	Unit   string `json:"unit"`
+	Better Better `json:"better"`
+	Base   Metric `json:"base"`
+	Change Metric `json:"change"`
+	// Ratio is change to base, the median over paired rounds, with its bootstrap interval.
+	Ratio     float64 `json:"ratio"`
+	RatioLow  float64 `json:"ratio_low"`
+	RatioHigh float64 `json:"ratio_high"`
+	// ControlRatio is that of the control to the base: the noise of this very run. 0 where there is no control.
+	ControlRatio     float64 `json:"control_ratio,omitempty"`
+	ControlRatioLow  float64 `json:"control_ratio_low,omitempty"`
+	ControlRatioHigh float64 `json:"control_ratio_high,omitempty"`
+	P                float64 `json:"p"`          // of the test that both sides are alike
+	PAdjusted        float64 `json:"p_adjusted"` // after Holm's correction over the metrics of the run
+	// Detectable is the smallest change of the ratio from 1 that these rounds could have told, as a part of 1.
+	Detectable float64  `json:"detectable"`
+	Outcome    Outcomes `json:"outcome"`
+	Warnings   []string `json:"warnings,omitempty"`
+}
+
+// Outcomes of a comparison of one metric.
+type Outcomes string
+
+// What a comparison says of a metric. Same is said only where a change of the least effect would have been seen.
+const (
+	Improved Outcomes = "improved"
+	Worsened Outcomes = "regressed"
+	Same     Outcomes = "same"
+	Unclear  Outcomes = "inconclusive"
+)
+
+// Cause is a sentence that says where time goes, or went, with the evidence for it.
+type Cause struct {
+	// Kind is "lock", "channel", "cpu", "allocation", "fsync", "timer", "rpc", "scan" or "storage".
+	Kind     string  `json:"kind"`
+	Name     string  `json:"name"`     // of the lock, stage, function or counter
+	Sentence string  `json:"sentence"` // for a person
+	Score    float64 `json:"score"`    // microseconds per cycle that it explains, or a part of 1 where it explains a rate
+}
+
+// ProfileDelta is how much a function's share of a profile differs between two sides, per cycle.
+type ProfileDelta struct {
+	Kind     string  `json:"kind"` // of the profile
+	Function string  `json:"function"`
+	Unit     string  `json:"unit"`
+	Base     float64 `json:"base_per_cycle"`
+	Change   float64 `json:"change_per_cycle"`
+	Low      float64 `json:"low"` // of the difference, a bootstrap interval over rounds
+	High     float64 `json:"high"`
+}
