@@ -10,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -85,7 +86,7 @@ func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, err
 	first, last := int64(math.MaxInt64), int64(-1)
 	for _, s := range r.slots {
 		d.Cycles += s.cycles
-		d.RefusedCompletions.add(s.refused)
+		d.RefusedCompletions.Add(s.refused)
 		s.settle.mergeInto(d.SettleLatency)
 		last = max(last, s.lastComplete)
 		if s.firstClaim >= 0 {
@@ -109,6 +110,7 @@ func newStage(ctx context.Context, cfg Config, phase string, within time.Duratio
 		cfg.margin = stopMargin
 	}
 	r := newRound(ctx, cfg)
+	r.ledgers = []*ledger.Ledger{cfg.Ledger}
 	r.phase, r.untimed = phase, true
 	r.deadline = int64(within)
 	r.window = span{end: math.MaxInt64}

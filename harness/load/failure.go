@@ -59,6 +59,20 @@ func (f *failure) err() error {
 	return f.first
 }
 
+// failureOfOne is the first error of rounds that run at once: the others fail since that one did.
+type failureOfOne struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *failureOfOne) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
 const (
 	// againMin and againMax bound the pause of a producer or slot after a call that failed: it doubles with each one.
 	againMin = 5 * time.Millisecond

@@ -79,13 +79,13 @@ func (r *round) reportProgress(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		now, totals := r.clock.now(), r.cfg.Ledger.Totals()
-		p := Progress{
-			Phase:       "window",
-			Elapsed:     time.Duration(now),
-			Sent:        totals.Sent,
-			Completed:   totals.Completed,
-			Outstanding: totals.Outstanding,
+		now := r.clock.now()
+		p := Progress{Phase: "window", Elapsed: time.Duration(now)}
+		for _, l := range r.ledgers {
+			totals := l.Totals()
+			p.Sent += totals.Sent
+			p.Completed += totals.Completed
+			p.Outstanding += totals.Outstanding
 		}
 		switch {
 		case r.phase != "":

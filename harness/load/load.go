@@ -9,6 +9,9 @@ package load
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -55,9 +58,9 @@ const (
 // of any other.
 func NewLedger(round uint64, w scenario.Workload) *ledger.Ledger {
 	var routes []ledger.Route
-	for t := range w.Tenants {
+	for _, tenant := range tenantsOf(w) {
 		for q := range w.Queues {
-			routes = append(routes, ledger.Route{Tenant: TenantName(t), Queue: QueueName(q)})
+			routes = append(routes, ledger.Route{Tenant: tenant, Queue: QueueName(q)})
 		}
 	}
 	return ledger.New(round, max(w.Producers, 1), routes)
@@ -133,21 +136,93 @@ type Refusals struct {
 //
 // The sessions are opened with a context that is done when Run returns.
 func Run(ctx context.Context, cfg Config) (*Outcome, error) {
-	if err := cfg.validate(); err != nil {
+	outcomes, err := RunAll(ctx, cfg)
+	if err != nil {
 		return nil, err
 	}
-	if cfg.margin == 0 {
-		cfg.margin = stopMargin
-	}
-	r := newRound(ctx, cfg)
-	defer r.cancel()
-	if err := r.open(r.openProducers, r.openSlots); err != nil {
+	return outcomes[0], nil
+}
+
+// RunAll is Run for several workloads at once. They begin together once the sessions of all are open, and their phases,
+// and so their windows, are those of the first, as are the hooks; reports of progress are of all together. When one
+// fails all end.
+func RunAll(ctx context.Context, cfgs ...Config) ([]*Outcome, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rounds, err := openAll(ctx, cfgs)
+	defer func() {
+		for _, r := range rounds {
+			r.cancel()
+		}
+	}()
+	if err != nil {
 		return nil, err
 	}
-	if err := r.plan(); err != nil {
-		return nil, err
+	epoch := time.Now()
+	for _, r := range rounds {
+		if err := r.plan(epoch); err != nil {
+			return nil, err
+		}
 	}
-	r.launch()
+	for _, r := range rounds {
+		r.launch()
+	}
+	outcomes := make([]*Outcome, len(rounds))
+	var first failureOfOne
+	var all sync.WaitGroup
+	for i, r := range rounds {
+		all.Go(func() {
+			var err error
+			if outcomes[i], err = r.finish(); err != nil {
+				first.note(err)
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	if first.err != nil {
+		return nil, first.err
+	}
+	return outcomes, nil
+}
+
+// openAll makes the rounds of all workloads and opens their sessions. It returns those it has made also beside an error.
+func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
+	if len(cfgs) == 0 {
+		return nil, errors.New("load: no workload given")
+	}
+	var rounds []*round
+	for i, cfg := range cfgs {
+		cfg.Phases = cfgs[0].Phases
+		if i > 0 {
+			cfg.Hooks = Hooks{}
+		}
+		if err := cfg.validate(); err != nil {
+			return rounds, named(cfg, len(cfgs), err)
+		}
+		if cfg.margin == 0 {
+			cfg.margin = stopMargin
+		}
+		r := newRound(ctx, cfg)
+		rounds = append(rounds, r)
+		if err := r.open(r.openProducers, r.openSlots); err != nil {
+			return rounds, named(cfg, len(cfgs), err)
+		}
+		rounds[0].ledgers = append(rounds[0].ledgers, cfg.Ledger)
+	}
+	return rounds, nil
+}
+
+// named says which of several workloads an error is of.
+func named(cfg Config, of int, err error) error {
+	if of == 1 {
+		return err
+	}
+	return fmt.Errorf("workload %q: %w", cfg.Workload.Name, err)
+}
+
+// finish sees a launched round through.
+func (r *round) finish() (*Outcome, error) {
 	drained := r.conduct()
 	finished := time.Now()
 	if err := r.end(drained); err != nil {

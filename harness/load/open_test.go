@@ -19,7 +19,7 @@ import (
 // open is a configuration of an open load at a rate.
 func open(b *broker, perSecond float64, change func(*scenario.Workload)) Config {
 	cfg := config(b, workload(func(w *scenario.Workload) {
-		w.Arrivals = scenario.Arrivals{Kind: scenario.Open, PerSecond: perSecond}
+		w.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: perSecond}}
 		w.InFlight = 1_000_000
 		w.Producers, w.Workers = 8, 40
 		if change != nil {

@@ -40,7 +40,7 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 		"closed":             nil,
 		"closed and bounded": func(w *scenario.Workload) { w.InFlight = 4 },
 		"open": func(w *scenario.Workload) {
-			w.Arrivals, w.InFlight = scenario.Arrivals{Kind: scenario.Open, PerSecond: 1000}, 100
+			w.Arrivals, w.InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 1000}}, 100
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

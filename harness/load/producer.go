@@ -55,7 +55,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		intended: make([]int64, w.Batch),
 		enqueue:  newLatencies(),
 	}
-	if w.Arrivals.Kind == scenario.Open {
+	if w.Arrivals.Timed() {
 		p.service = newLatencies()
 	}
 	return p

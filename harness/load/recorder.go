@@ -81,7 +81,8 @@ func (f *Refusals) note(n int, reason error) {
 	f.Count += uint64(n)
 }
 
-func (f *Refusals) add(other Refusals) {
+// Add adds others, whose first reason is kept where there was none.
+func (f *Refusals) Add(other Refusals) {
 	if f.Count == 0 {
 		f.First = other.First
 	}

@@ -39,8 +39,8 @@ func TestRefusalsKeepTheFirstReason(t *testing.T) {
 	a.note(2, errors.New("first"))
 	a.note(1, errors.New("second"))
 	b.note(1, errors.New("third"))
-	none.add(a)
-	none.add(b)
+	none.Add(a)
+	none.Add(b)
 	assert.Equal(t, Refusals{Count: 4, First: "first"}, none)
 }
 

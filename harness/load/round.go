@@ -16,7 +16,8 @@ import (
 // round is the load of one round under way.
 type round struct {
 	cfg     Config
-	caller  context.Context // Run's
+	ledgers []*ledger.Ledger // whose tasks its progress is of
+	caller  context.Context  // Run's
 	failure failure
 
 	// calls is what sessions, enqueues and completions go by; claims, which ends with it or before,
@@ -107,7 +108,7 @@ type place struct{ conn, tenant int }
 
 func (r *round) openProducers() error {
 	w := r.cfg.Workload
-	tenants, queues := names(TenantName, w.Tenants), names(QueueName, w.Queues)
+	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
 
 	producing := make(map[place]driver.Producer)
 	for i := range w.Producers {
@@ -132,7 +133,7 @@ func (r *round) openProducers() error {
 
 func (r *round) openSlots() error {
 	w := r.cfg.Workload
-	tenants, queues := names(TenantName, w.Tenants), names(QueueName, w.Queues)
+	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
 
 	slots := make(map[place]int)
 	for i := range w.Workers {
@@ -156,8 +157,8 @@ func (r *round) openSlots() error {
 }
 
 // plan fixes the window, and when the tasks of an open load are due.
-func (r *round) plan() error {
-	r.clock = clock{epoch: time.Now()}
+func (r *round) plan(epoch time.Time) error {
+	r.clock = clock{epoch: epoch}
 	start := int64(r.cfg.Phases.Warmup)
 	r.window = span{start: start, end: start + int64(r.cfg.Phases.Window)}
 	r.deadline = r.window.end + int64(r.cfg.Phases.Drain)
@@ -165,7 +166,7 @@ func (r *round) plan() error {
 	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
 		r.room = newRoom(w.InFlight, w.Batch, r.clock.until(r.window.end))
 	}
-	if w.Arrivals.Kind != scenario.Open {
+	if !w.Arrivals.Timed() {
 		return nil
 	}
 	pause := r.cfg.pause
@@ -176,7 +177,7 @@ func (r *round) plan() error {
 		}
 		pause, r.closePause = kernel, kernel.close
 	}
-	r.schedule = newSchedule(r.clock, r.window, w.Arrivals.PerSecond, w.InFlight, pause)
+	r.schedule = newSchedule(r.clock, r.window, w.Arrivals.Rate.PerSecond, w.InFlight, pause)
 	return nil
 }
 
@@ -337,14 +338,14 @@ func (r *round) merge() *Outcome {
 	}
 	for _, p := range r.producers {
 		o.Enqueued += p.enqueued
-		o.RefusedEnqueues.add(p.refused)
-		o.FailedCalls.add(p.again.failed)
+		o.RefusedEnqueues.Add(p.refused)
+		o.FailedCalls.Add(p.again.failed)
 		o.Clamped += p.enqueue.mergeInto(o.EnqueueLatency)
 	}
 	for _, s := range r.slots {
 		o.Cycles += s.cycles
-		o.RefusedCompletions.add(s.refused)
-		o.FailedCalls.add(s.again.failed)
+		o.RefusedCompletions.Add(s.refused)
+		o.FailedCalls.Add(s.again.failed)
 		o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
 	}
 	if r.schedule != nil {
@@ -357,7 +358,7 @@ func (r *round) merge() *Outcome {
 func (r *round) mergeOpen(o *Outcome) {
 	s := r.schedule
 	open := &Open{
-		PerSecond: r.cfg.Workload.Arrivals.PerSecond,
+		PerSecond: r.cfg.Workload.Arrivals.Rate.PerSecond,
 		Scheduled: s.scheduled(), Unsent: s.unsent(), Shed: s.shed, Refused: s.refused, Held: s.held,
 		Slip: result.NewHistogram(), Service: result.NewHistogram(),
 	}

@@ -1,20 +1,28 @@
 package load
 
-import "strconv"
+import (
+	"strconv"
 
-// TenantName returns the name of tenant i of a workload, counted from 0.
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// TenantName returns the name of tenant i of a scenario, counted from 0 over all of its workloads.
 func TenantName(i int) string { return "t" + strconv.Itoa(i) }
 
 // QueueName returns the name of queue i of any tenant of a workload, counted from 0.
 func QueueName(i int) string { return "q" + strconv.Itoa(i) }
 
-func names(name func(int) string, n int) []string {
+// names returns the n names from the first number on.
+func names(name func(int) string, first, n int) []string {
 	all := make([]string, n)
 	for i := range all {
-		all[i] = name(i)
+		all[i] = name(first + i)
 	}
 	return all
 }
+
+// tenantsOf returns the names of a workload's tenants.
+func tenantsOf(w scenario.Workload) []string { return names(TenantName, w.FirstTenant, w.Tenants) }
 
 // route is a queue of a tenant, by number.
 type route struct{ tenant, queue int }

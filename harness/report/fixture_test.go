@@ -37,11 +37,11 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 			Scenario: expanded(t, &scenario.Scenario{
 				Name:     "fixture",
 				Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
-				Workload: scenario.Workload{
+				Workloads: []scenario.Workload{{
 					Name: "main", Driver: "stream", Connections: 2, Tenants: 1, Queues: 1, Producers: 32, Workers: 128, Batch: 1,
 					Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
 					Lease: 30 * time.Second,
-				},
+				}},
 				Phases: scenario.Phases{Warmup: 2 * time.Second, Window: 10 * time.Second, Drain: 30 * time.Second},
 				Rounds: timed,
 				Captures: []scenario.Capture{

@@ -14,10 +14,10 @@ func raftFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	t.Helper()
 	r, hists := sweptFixture(t)
 	s := &scenario.Scenario{
-		Name:     "fixture",
-		Topology: scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"},
-		Workload: scenario.Workload{Name: "main", Driver: "stream"},
-		Sweeps:   []scenario.Sweep{{Path: "topology.kind", Values: []string{"sharded()", "raft(3)"}}},
+		Name:      "fixture",
+		Topology:  scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"},
+		Workloads: []scenario.Workload{{Name: "main", Driver: "stream"}},
+		Sweeps:    []scenario.Sweep{{Path: "topology.kind", Values: []string{"sharded()", "raft(3)"}}},
 	}
 	r.Manifest.Scenario = expanded(t, s)
 	for i := range r.Points {

@@ -22,10 +22,10 @@ func sweptFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	s := &scenario.Scenario{
 		Name:     "fixture",
 		Topology: scenario.Topology{Kind: "sharded", Shards: 1, Durability: "none", Listen: "tcp"},
-		Workload: scenario.Workload{
+		Workloads: []scenario.Workload{{
 			Name: "main", Driver: "stream", Workers: 8, Producers: 8, Batch: 1,
 			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
-		},
+		}},
 		Sweeps: []scenario.Sweep{
 			{Path: "topology.shards", Values: []string{"1", "4"}}, {Path: "workload.main.workers", Values: []string{"8", "64"}},
 		},
@@ -138,10 +138,10 @@ func TestPageOfTheOtherParts(t *testing.T) {
 	r, hists := fixture(t, 3, 0)
 	r.Manifest.Scenario = expanded(t, &scenario.Scenario{
 		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none"},
-		Workload: scenario.Workload{
+		Workloads: []scenario.Workload{{
 			Name: "main", Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64},
-			Arrivals: scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.5}, InFlight: 777,
-		},
+			Arrivals: scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.5}}, InFlight: 777,
+		}},
 		Backlog:     &scenario.Backlog{Tasks: 123, Restart: "kill", Fill: time.Minute, Drain: time.Minute},
 		SeriesEvery: 30 * time.Second,
 	})

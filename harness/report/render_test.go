@@ -183,9 +183,9 @@ func TestLimitsFollowTheScenario(t *testing.T) {
 // What the page says of a scenario is what scenario.Expand writes into the manifest.
 func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
 	s := &scenario.Scenario{
-		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "sync"},
-		Workload: scenario.Workload{Payload: scenario.Payload{Kind: "uniform", Min: 64, Max: 256}, Lease: time.Minute},
-		Captures: []scenario.Capture{{Kind: "mutex", MutexFraction: 5}, {Kind: "block", BlockRate: 2 * time.Millisecond}},
+		Topology:  scenario.Topology{Kind: "single", Shards: 1, Durability: "sync"},
+		Workloads: []scenario.Workload{{Payload: scenario.Payload{Kind: "uniform", Min: 64, Max: 256}, Lease: time.Minute}},
+		Captures:  []scenario.Capture{{Kind: "mutex", MutexFraction: 5}, {Kind: "block", BlockRate: 2 * time.Millisecond}},
 	}
 	r, hists := fixture(t, 1, 1)
 	r.Manifest.Scenario = scenario.Expand(s)
@@ -198,7 +198,7 @@ func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
 	}
 	assert.NotContains(t, page, "Every payload has")
 
-	s.Workload.Payload = scenario.Payload{Kind: "fixed", Min: 100, Max: 100}
+	s.Workloads[0].Payload = scenario.Payload{Kind: "fixed", Min: 100, Max: 100}
 	r.Manifest.Scenario = scenario.Expand(s)
 	page = rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "| payload, bytes | `fixed(100)` |")

@@ -27,6 +27,8 @@ type Outcome struct {
 	Metrics    map[string]Metric `json:"metrics"`
 	// Points are those of a sweep.
 	Points []Point `json:"points,omitempty"`
+	// Workloads are those of a scenario with several.
+	Workloads []Workload `json:"workloads,omitempty"`
 }
 
 // NewOutcome returns the outcome of r, whose folder is at path run. Where the verdict is incorrect it publishes
@@ -35,7 +37,7 @@ func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
 		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r),
-		Points: PublishedPoints(r),
+		Points: PublishedPoints(r), Workloads: PublishedWorkloads(r),
 	}
 }
 
@@ -48,8 +50,20 @@ func PublishedPoints(r *Result) []Point {
 	points := slices.Clone(r.Points)
 	for i := range points {
 		points[i].Metrics = published(r, points[i].Metrics)
+		points[i].Workloads = publishedWorkloads(r, points[i].Workloads)
 	}
 	return points
+}
+
+// PublishedWorkloads returns the workloads of r with the metrics that may be shown, likewise.
+func PublishedWorkloads(r *Result) []Workload { return publishedWorkloads(r, r.Workloads) }
+
+func publishedWorkloads(r *Result, all []Workload) []Workload {
+	workloads := slices.Clone(all)
+	for i := range workloads {
+		workloads[i].Metrics = published(r, workloads[i].Metrics)
+	}
+	return workloads
 }
 
 func published(r *Result, all map[string]Metric) map[string]Metric {

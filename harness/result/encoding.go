@@ -19,6 +19,7 @@ type histogramsDocument struct {
 type encodedHistogram struct {
 	Round      int               `json:"round"`
 	Histograms map[string]string `json:"histograms,omitempty"` // by name
+	Workloads  []encodedWorkload `json:"workloads,omitempty"`
 
 	// In version 1 there were three, each in a field of its own.
 	Enqueue string `json:"enqueue,omitempty"`
@@ -26,23 +27,64 @@ type encodedHistogram struct {
 	Cycle   string `json:"cycle,omitempty"`
 }
 
+// encodedWorkload holds those of one workload of several.
+type encodedWorkload struct {
+	Name       string            `json:"name"`
+	Histograms map[string]string `json:"histograms"`
+}
+
 func encodeHistograms(hists []RoundHistograms) (*histogramsDocument, error) {
 	doc := &histogramsDocument{Version: Version, Unit: "ns", Rounds: make([]encodedHistogram, 0, len(hists))}
 	for _, h := range hists {
-		encoded := encodedHistogram{Round: h.Round, Histograms: map[string]string{}}
-		for _, kind := range h.Kinds() {
-			if kind.Histogram == nil {
-				return nil, fmt.Errorf("round %d: the %s histogram is missing", h.Round, kind.Name)
-			}
-			text, err := kind.Histogram.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		encoded := encodedHistogram{Round: h.Round}
+		var err error
+		if encoded.Histograms, err = h.encode(); err != nil {
+			return nil, fmt.Errorf("round %d: %w", h.Round, err)
+		}
+		for _, w := range h.Workloads {
+			texts, err := w.encode()
 			if err != nil {
-				return nil, fmt.Errorf("round %d: encode the %s histogram: %w", h.Round, kind.Name, err)
+				return nil, fmt.Errorf("round %d: workload %s: %w", h.Round, w.Name, err)
 			}
-			encoded.Histograms[kind.Name] = string(text)
+			encoded.Workloads = append(encoded.Workloads, encodedWorkload{w.Name, texts})
 		}
 		doc.Rounds = append(doc.Rounds, encoded)
 	}
 	return doc, nil
+}
+
+func (h Histograms) encode() (map[string]string, error) {
+	texts := map[string]string{}
+	for _, kind := range h.Kinds() {
+		if kind.Histogram == nil {
+			return nil, fmt.Errorf("the %s histogram is missing", kind.Name)
+		}
+		text, err := kind.Histogram.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			return nil, fmt.Errorf("encode the %s histogram: %w", kind.Name, err)
+		}
+		texts[kind.Name] = string(text)
+	}
+	return texts, nil
+}
+
+func decodeHistograms(texts map[string]string) (Histograms, error) {
+	var decoded Histograms
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		h, err := hdrhistogram.Decode([]byte(texts[name]))
+		if err != nil {
+			return decoded, fmt.Errorf("decode the %s histogram: %w", name, err)
+		}
+		if !decoded.put(name, h) {
+			return decoded, fmt.Errorf("there is no %s histogram", name)
+		}
+	}
+	for _, kind := range decoded.Kinds() {
+		if kind.Histogram == nil {
+			return decoded, fmt.Errorf("the %s histogram is missing", kind.Name)
+		}
+	}
+	return decoded, nil
 }
 
 func (doc *histogramsDocument) decode() ([]RoundHistograms, error) {
@@ -55,19 +97,16 @@ func (doc *histogramsDocument) decode() ([]RoundHistograms, error) {
 			encoded.Histograms = map[string]string{"enqueue": encoded.Enqueue, "settle": encoded.Settle, "cycle": encoded.Cycle}
 		}
 		decoded := RoundHistograms{Round: encoded.Round}
-		for _, name := range slices.Sorted(maps.Keys(encoded.Histograms)) {
-			h, err := hdrhistogram.Decode([]byte(encoded.Histograms[name]))
-			if err != nil {
-				return nil, fmt.Errorf("round %d: decode the %s histogram: %w", encoded.Round, name, err)
-			}
-			if !decoded.put(name, h) {
-				return nil, fmt.Errorf("round %d: there is no %s histogram", encoded.Round, name)
-			}
+		var err error
+		if decoded.Histograms, err = decodeHistograms(encoded.Histograms); err != nil {
+			return nil, fmt.Errorf("round %d: %w", encoded.Round, err)
 		}
-		for _, kind := range decoded.Kinds() {
-			if kind.Histogram == nil {
-				return nil, fmt.Errorf("round %d: the %s histogram is missing", encoded.Round, kind.Name)
+		for _, w := range encoded.Workloads {
+			h, err := decodeHistograms(w.Histograms)
+			if err != nil {
+				return nil, fmt.Errorf("round %d: workload %s: %w", encoded.Round, w.Name, err)
 			}
+			decoded.Workloads = append(decoded.Workloads, WorkloadHistograms{w.Name, h})
 		}
 		hists = append(hists, decoded)
 	}

@@ -18,7 +18,14 @@ func checkFinite(r *Result) error {
 	}
 	addMetrics(fields, "", r.Metrics)
 	for _, p := range r.Points {
-		addMetrics(fields, fmt.Sprintf("points[%d].", p.Number), p.Metrics)
+		at := fmt.Sprintf("points[%d].", p.Number)
+		addMetrics(fields, at, p.Metrics)
+		for _, w := range p.Workloads {
+			addMetrics(fields, at+w.Name+".", w.Metrics)
+		}
+	}
+	for _, w := range r.Workloads {
+		addMetrics(fields, w.Name+".", w.Metrics)
 	}
 	for _, round := range r.Rounds {
 		prefix := fmt.Sprintf("rounds[%d].", round.Number)
@@ -28,6 +35,11 @@ func checkFinite(r *Result) error {
 		}
 		for name, v := range round.Server {
 			fields[prefix+"server."+name] = v
+		}
+		for _, w := range round.Workloads {
+			for name, v := range w.Metrics {
+				fields[prefix+w.Name+".metrics."+name] = v
+			}
 		}
 		for _, n := range round.Nodes {
 			for name, v := range n.Metrics {

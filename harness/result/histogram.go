@@ -45,6 +45,8 @@ func NewHistograms() Histograms {
 type RoundHistograms struct {
 	Round int
 	Histograms
+	// Workloads are those of each workload of a scenario with several, which Histograms are over all of.
+	Workloads []WorkloadHistograms
 }
 
 // Kind is one of the histograms, named.
@@ -68,6 +70,16 @@ func (h Histograms) Kinds() []Kind {
 		}
 	}
 	return kinds
+}
+
+// get returns the histogram of that name, nil where there is none.
+func (h Histograms) get(name string) *hdrhistogram.Histogram {
+	for _, kind := range h.Kinds() {
+		if kind.Name == name {
+			return kind.Histogram
+		}
+	}
+	return nil
 }
 
 // put makes one of the histograms of that name; known is false for any other name.

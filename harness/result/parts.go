@@ -1,15 +1,14 @@
 package result
 
-import "errors"
+import (
+	"errors"
+	"maps"
+)
 
 // deriveParts fills in the metrics of an open load, a backlog and a series, where the round has them.
 func (r *Round) deriveParts() {
 	if a := r.Arrivals; a != nil {
-		r.Metrics[OfferedPerS] = a.PerSecond
-		r.Metrics[Unfinished] = float64(a.Unfinished)
-		r.Metrics[Unsent] = float64(a.Unsent)
-		r.Metrics[Shed] = float64(a.Shed)
-		r.Metrics[Held] = float64(a.Held)
+		maps.Copy(r.Metrics, a.metrics())
 	}
 	if b := r.Backlog; b != nil {
 		r.deriveBacklog(b)
@@ -24,6 +23,16 @@ func (r *Round) deriveParts() {
 		if ratio, err := SteadyRatio(r.Series); err == nil {
 			r.Metrics[SteadyRateRatio] = ratio
 		}
+	}
+}
+
+func (a *Arrivals) metrics() map[string]float64 {
+	return map[string]float64{
+		OfferedPerS: a.PerSecond,
+		Unfinished:  float64(a.Unfinished),
+		Unsent:      float64(a.Unsent),
+		Shed:        float64(a.Shed),
+		Held:        float64(a.Held),
 	}
 }
 

@@ -54,6 +54,14 @@ func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator, part
 	if len(timed) == 0 {
 		return metrics, errors.New("no timed rounds to summarise: profiled rounds yield no figures")
 	}
+	found, err := summariseTimed(timed, hists, estimate, func(spec Spec) bool { return !spec.OfLedger() && wanted(spec, parts, timed) })
+	maps.Copy(metrics, found)
+	return metrics, err
+}
+
+// summariseTimed returns those metrics of timed rounds that are wanted.
+func summariseTimed(timed []Round, hists []RoundHistograms, estimate Estimator, wanted func(Spec) bool) (map[string]Metric, error) {
+	metrics := make(map[string]Metric)
 	problems := unknownMetrics(timed)
 	merged, err := mergeTimed(timed, hists)
 	if err != nil {
@@ -61,7 +69,7 @@ func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator, part
 	}
 	ofMerged := LatencyMetrics(merged)
 	for _, spec := range specs {
-		if spec.OfLedger() || !wanted(spec, parts, timed) {
+		if !wanted(spec) {
 			continue
 		}
 		values, err := valuesOf(spec.Name, timed)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
@@ -18,9 +16,9 @@ type notRestartedError struct{ error }
 func (e notRestartedError) Unwrap() error { return e.error }
 
 // backlog fills the servers with tasks that nobody claims, starts them again if the scenario says so, and drains them.
-func (r *runner) backlog(ctx context.Context, cluster *topology.Cluster, account *ledger.Ledger, w scenario.Workload, m *measured) error {
-	plan := r.scenario.Backlog
-	b := &backlogRound{runner: r, ctx: ctx, cluster: cluster, account: account, workload: w, m: m, result: result.Backlog{Restart: plan.Restart}}
+func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
+	plan, cluster := r.scenario.Backlog, loads.cluster
+	b := &backlogRound{runner: r, ctx: ctx, loads: loads, m: m, result: result.Backlog{Restart: plan.Restart}}
 	if err := b.reference(); err != nil {
 		return err
 	}
@@ -64,12 +62,10 @@ func (r *runner) backlog(ctx context.Context, cluster *topology.Cluster, account
 // backlogRound is a round's backlog under way.
 type backlogRound struct {
 	*runner
-	ctx      context.Context // the round's
-	cluster  *topology.Cluster
-	account  *ledger.Ledger
-	workload scenario.Workload
-	m        *measured
-	result   result.Backlog
+	ctx    context.Context // the round's
+	loads  *loads          // of one workload
+	m      *measured
+	result result.Backlog
 }
 
 // reference fills and drains the small backlog, if the scenario has one.
@@ -90,16 +86,16 @@ func (b *backlogRound) reference() error {
 }
 
 func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
-	return stage(b.runner, b.cluster, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Filled, error) {
-		return load.Fill(b.ctx, cfg, uint64(tasks), b.scenario.Backlog.Fill)
+	return stage(b.loads, func(cfgs []load.Config) (*load.Filled, error) {
+		return load.Fill(b.ctx, cfgs[0], uint64(tasks), b.scenario.Backlog.Fill)
 	})
 }
 
 // drain takes a backlog away, and notes what went wrong with it.
 func (b *backlogRound) drain() (*load.Drained, error) {
 	limit := b.scenario.Backlog.Drain
-	drained, err := stage(b.runner, b.cluster, b.account, b.workload, b.m.round.Number, func(cfg load.Config) (*load.Drained, error) {
-		return load.Drain(b.ctx, cfg, limit)
+	drained, err := stage(b.loads, func(cfgs []load.Config) (*load.Drained, error) {
+		return load.Drain(b.ctx, cfgs[0], limit)
 	})
 	if err != nil {
 		return nil, err
@@ -115,26 +111,6 @@ func (b *backlogRound) drain() (*load.Drained, error) {
 
 // took is the time of a drain in seconds: from the first claim's answer to the last completion's.
 func took(d *load.Drained) float64 { return d.LastComplete.Sub(d.FirstClaim).Seconds() }
-
-// stage opens connections, carries a part of a round's load out over them, and closes them.
-func stage[T any](r *runner, cluster *topology.Cluster, account *ledger.Ledger, w scenario.Workload, number int,
-	do func(load.Config) (T, error),
-) (done T, err error) {
-	conns, closeAll, err := dial(cluster, w)
-	if err != nil {
-		return done, err
-	}
-	defer func() {
-		// Connections that broke don't close in order, which says no more than why they broke.
-		if closeErr := closeAll(); err == nil {
-			err = closeErr
-		}
-	}()
-	return do(load.Config{
-		Workload: w, Phases: r.scenario.Phases, Conns: conns, Ledger: account,
-		Hooks: load.Hooks{Progress: func(p load.Progress) { r.progress.load(number, p) }},
-	})
-}
 
 // peakMB is the peak of all servers' memory, each at its own moment.
 func peakMB(cluster *topology.Cluster) (float64, error) {

@@ -69,7 +69,7 @@ func TestClusterOverREST(t *testing.T) {
 	t.Parallel()
 	s := cluster()
 	s.Topology.Shards = 2
-	s.Workload.Driver = "rest"
+	s.Workloads[0].Driver = "rest"
 	e := execute(t, s, real(t))
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
 	assert.Positive(t, e.result.Rounds[0].Cycles)

@@ -6,19 +6,18 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/topology"
 )
 
 // checkLedger judges the round's account, and the server's own where the scenario asks for it.
-func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *load.Outcome, m *measured) {
+func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *outcomes, m *measured) {
 	m.checkBalance()
-	if !o.Drained {
+	if !o.drained() {
 		m.fault(result.Incorrect, fmt.Sprintf("not all tasks were completed %v after the window", r.scenario.Phases.Drain))
 	}
-	if refused := o.RefusedCompletions; refused.Count > 0 {
+	if refused := o.sum(refusedCompletions); refused.Count > 0 {
 		text := fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First)
 		if m.round.Faults == nil {
 			m.fault(result.Incorrect, text)
@@ -26,7 +25,7 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, text))
 		}
 	}
-	if refused := o.RefusedEnqueues; refused.Count > 0 {
+	if refused := o.sum(refusedEnqueues); refused.Count > 0 {
 		m.warnings = append(m.warnings, fmt.Sprintf("round %d: the server refused %d enqueues: %s", m.round.Number, refused.Count, refused.First))
 	}
 	if err := scrapeRound(ctx, cluster, &m.round); err != nil {

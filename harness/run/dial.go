@@ -28,32 +28,33 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	}
 }
 
-// dial opens the connections of a workload to the servers, and returns what closes them.
-func dial(cluster *topology.Cluster, w scenario.Workload) (conns []driver.Conn, closeAll func() error, err error) {
+// dial opens the connections of a workload to the servers.
+func dial(cluster *topology.Cluster, w scenario.Workload) (conns []driver.Conn, err error) {
 	target := targetOf(cluster, w)
 	open := map[string]func() (driver.Conn, error){
 		"stream": func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
 		"unary":  func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },
 		"rest":   func() (driver.Conn, error) { return rest.Dial(target, w.Lease) },
 	}[w.Driver]
-	closeAll = func() error {
-		var errs []error
-		for _, c := range conns {
-			if err := c.Close(); err != nil {
-				errs = append(errs, fmt.Errorf("close a connection: %w", err))
-			}
-		}
-		return errors.Join(errs...)
-	}
 	if open == nil {
-		return nil, closeAll, fmt.Errorf("workload.driver is %q, which is none", w.Driver)
+		return nil, fmt.Errorf("workload.driver is %q, which is none", w.Driver)
 	}
 	for range w.Connections {
 		c, err := open()
 		if err != nil {
-			return nil, closeAll, errors.Join(err, closeAll())
+			return nil, errors.Join(err, closeAll(conns))
 		}
 		conns = append(conns, c)
 	}
-	return conns, closeAll, nil
+	return conns, nil
+}
+
+func closeAll(conns []driver.Conn) error {
+	var errs []error
+	for _, c := range conns {
+		if err := c.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close a connection: %w", err))
+		}
+	}
+	return errors.Join(errs...)
 }

@@ -216,8 +216,8 @@ func TestServerIsKilledInMidRound(t *testing.T) {
 func TestDiskIsFull(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Workload.Payload = scenario.Payload{Kind: "fixed", Min: 64 << 10, Max: 64 << 10}
-	s.Workload.Batch, s.Phases.Window = 8, 2*patience
+	s.Workloads[0].Payload = scenario.Payload{Kind: "fixed", Min: 64 << 10, Max: 64 << 10}
+	s.Workloads[0].Batch, s.Phases.Window = 8, 2*patience
 	for _, durability := range []string{"none", "sync"} {
 		t.Run(durability, func(t *testing.T) {
 			t.Parallel()
@@ -340,7 +340,7 @@ func TestBreakOff(t *testing.T) {
 	require.EqualValues(t, 3, account.Balance().Lost)
 	m := &measured{round: result.Round{Verdict: result.Pass}}
 	started := time.Now()
-	m.breakOff(done, errors.New("a hook failed"), cluster, account)
+	m.breakOff(done, errors.New("a hook failed"), &loads{cluster: cluster, accounts: []*ledger.Ledger{account}})
 	assert.Less(t, time.Since(started), exitWait)
 	assert.True(t, m.broken)
 	assert.False(t, m.serverEnd)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/fault"
-	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -56,25 +55,27 @@ func (h *harm) close() error {
 
 // load puts the load on the cluster, and from its window's start on does the harm. A load with faults goes on through
 // failures.
-func (h *harm) load(ctx context.Context, cfg load.Config, cluster *topology.Cluster) (*load.Outcome, error) {
+func (h *harm) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.Outcome, error) {
 	if len(h.faults) == 0 {
-		return load.Run(ctx, cfg)
+		return load.RunAll(ctx, cfgs...)
 	}
-	cfg.Persist = true
+	for i := range cfgs {
+		cfgs[i].Persist = true
+	}
 	harming, cancel := context.WithCancel(ctx)
 	started := make(chan struct{})
 	done := make(chan struct{})
-	before := cfg.Hooks.WindowStart
-	cfg.Hooks.WindowStart = func(hooks context.Context) error {
+	before := cfgs[0].Hooks.WindowStart
+	cfgs[0].Hooks.WindowStart = func(hooks context.Context) error {
 		began := time.Now()
 		close(started)
 		go func() {
 			defer close(done)
-			h.do(harming, began, cfg.Ledger, cluster)
+			h.do(harming, began, l)
 		}()
 		return before(hooks)
 	}
-	outcome, err := load.Run(ctx, cfg)
+	outcomes, err := load.RunAll(ctx, cfgs...)
 	if err != nil {
 		cancel()
 	}
@@ -84,27 +85,27 @@ func (h *harm) load(ctx context.Context, cfg load.Config, cluster *topology.Clus
 		<-done
 	default: // the load failed before its window
 	}
-	return outcome, err
+	return outcomes, err
 }
 
 // do does the harm and counts cycles, until the window is over.
-func (h *harm) do(ctx context.Context, began time.Time, account *ledger.Ledger, cluster *topology.Cluster) {
+func (h *harm) do(ctx context.Context, began time.Time, l *loads) {
 	sampled := make(chan struct{})
 	go func() {
 		defer close(sampled)
-		h.series = fault.Sample(ctx, began, h.window, func() uint64 { return account.Totals().Completed })
+		h.series = fault.Sample(ctx, began, h.window, l.completed)
 	}()
 	var links fault.Links
 	if h.mesh != nil {
 		links = h.mesh
 	}
 	plan := fault.Plan{Faults: h.faults, Window: h.window, Began: began}
-	h.events, h.err = fault.Inject(ctx, plan, victims{cluster}, links)
+	h.events, h.err = fault.Inject(ctx, plan, victims{l.cluster}, links)
 	<-sampled
 }
 
 // score fills in what the faults did to the load.
-func (h *harm) score(o *load.Outcome, m *measured) {
+func (h *harm) score(o *outcomes, m *measured) {
 	if len(h.faults) == 0 {
 		return
 	}
@@ -112,9 +113,10 @@ func (h *harm) score(o *load.Outcome, m *measured) {
 		m.fault(result.Incorrect, "the faults could not be carried through: "+h.err.Error())
 	}
 	slot, cycles := h.series.Slots()
+	failed := o.sum(failedCalls)
 	f := &result.Faults{
-		SlotS: slot.Seconds(), Cycles: cycles, FailedCalls: o.FailedCalls.Count, FirstFailure: o.FailedCalls.First,
-		RefusedCompletions: o.RefusedCompletions.Count,
+		SlotS: slot.Seconds(), Cycles: cycles, FailedCalls: failed.Count, FirstFailure: failed.First,
+		RefusedCompletions: o.sum(refusedCompletions).Count,
 	}
 	m.round.Faults = f
 	if f.FailedCalls > 0 {

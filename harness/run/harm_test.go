@@ -19,8 +19,8 @@ import (
 func harmed(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
-	s.Workload.Batch, s.Workload.InFlight, s.Workload.Idempotent = 8, 1024, true
-	s.Workload.Lease = 2 * time.Second // what was on its way to a worker when its leader went is handed out again after it
+	s.Workloads[0].Batch, s.Workloads[0].InFlight, s.Workloads[0].Idempotent = 8, 1024, true
+	s.Workloads[0].Lease = 2 * time.Second // what was on its way to a worker when its leader went is handed out again after it
 	s.Phases.Window = window
 	for i := range faults {
 		faults[i].Times = 1
@@ -77,7 +77,7 @@ func TestHarmThatCannotBeDoneIsIncorrect(t *testing.T) {
 func TestScoresBecomeAResult(t *testing.T) {
 	series := fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 1000}, {At: 2 * time.Second, Total: 1000}, {At: 4 * time.Second, Total: 3000}}
 	event := fault.Event{Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", Began: time.Second, Done: time.Second, Healed: 1500 * time.Millisecond}
-	outcome := &load.Outcome{FailedCalls: load.Refusals{Count: 5, First: "connection reset"}, RefusedCompletions: load.Refusals{Count: 2}}
+	outcome := &outcomes{all: []*load.Outcome{{FailedCalls: load.Refusals{Count: 5, First: "connection reset"}, RefusedCompletions: load.Refusals{Count: 2}}}}
 	harm := func() *harm { return &harm{faults: []scenario.Fault{{}}, series: series, events: []fault.Event{event}} }
 
 	m := &measured{round: result.Round{Number: 3, Verdict: result.Pass}}
@@ -97,20 +97,20 @@ func TestScoresBecomeAResult(t *testing.T) {
 	dead := harm()
 	dead.series = series[:3]
 	m = &measured{round: result.Round{Verdict: result.Pass}}
-	dead.score(&load.Outcome{}, m)
+	dead.score(&outcomes{}, m)
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
 	assert.Contains(t, m.round.Reasons[0], "no cycle was acknowledged after the last fault, kill of all(), was over")
 
 	idle := harm()
 	idle.series = fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 0}, {At: 4 * time.Second, Total: 10}}
 	m = &measured{round: result.Round{Verdict: result.Pass}}
-	idle.score(&load.Outcome{}, m)
+	idle.score(&outcomes{}, m)
 	assert.Equal(t, result.Invalid, m.round.Verdict)
 
 	broken := harm()
 	broken.err = errors.New("n1: address already in use")
 	m = &measured{round: result.Round{Verdict: result.Pass}}
-	broken.score(&load.Outcome{}, m)
+	broken.score(&outcomes{}, m)
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
 	assert.Len(t, m.round.Faults.Events, 1, "what did happen is in the result")
 }
@@ -122,6 +122,6 @@ func TestNoHarmIsDoneWithoutFaults(t *testing.T) {
 	h.score(nil, m)
 	assert.Nil(t, m.round.Faults)
 	require.NoError(t, h.close())
-	_, err = h.load(context.Background(), load.Config{}, nil)
+	_, err = h.load(context.Background(), []load.Config{{}}, nil)
 	require.Error(t, err, "what is wrong with the load is its own matter")
 }

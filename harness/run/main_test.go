@@ -68,11 +68,11 @@ func small() *scenario.Scenario {
 	return &scenario.Scenario{
 		Name: "small", Title: "A short round",
 		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
-		Workload: scenario.Workload{
+		Workloads: []scenario.Workload{{
 			Name: "main", Driver: "stream", Connections: 1, Tenants: 1, Queues: 1, Producers: 2, Workers: 4, Batch: 64,
 			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
 			Lease: time.Minute,
-		},
+		}},
 		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: time.Second, Drain: patience},
 		Rounds:     1,
 		Invariants: []scenario.Invariant{{Kind: "conserved"}},

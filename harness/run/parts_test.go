@@ -24,9 +24,9 @@ func TestSweep(t *testing.T) {
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	s.Sweeps = []scenario.Sweep{{Path: "workload.main.batch", Values: []string{"1", "64"}}}
 	for _, batch := range []int{1, 64} {
-		p := scenario.Point{Name: fmt.Sprintf("batch=%d", batch), Topology: s.Topology, Workload: s.Workload}
+		p := scenario.Point{Name: fmt.Sprintf("batch=%d", batch), Topology: s.Topology, Workloads: slices.Clone(s.Workloads)}
 		p.Values = []scenario.Value{{Path: "workload.main.batch", Text: fmt.Sprint(batch)}}
-		p.Workload.Batch = batch
+		p.Workloads[0].Batch = batch
 		s.Points = append(s.Points, p)
 	}
 	on := real(t)
@@ -70,8 +70,8 @@ func TestSweep(t *testing.T) {
 func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	t.Parallel()
 	s := patient(small())
-	s.Workload.Batch = 1
-	s.Workload.Arrivals, s.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.1}, 100_000
+	s.Workloads[0].Batch = 1
+	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.1}}, 100_000
 	e := execute(t, s, real(t))
 	r := e.result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
@@ -100,7 +100,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
 	t.Parallel()
 	s := patient(small())
-	s.Workload.Arrivals, s.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, PerSecond: 200}, 1000
+	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}, 1000
 	on := acting(t, faultNone)
 	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: on.path, slipMax: 1}) // a nanosecond
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestIdleServer(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{0, 3} {
 		s := patient(small())
-		s.Workload.Arrivals, s.Workload.Producers, s.Workload.Workers = scenario.Arrivals{Kind: scenario.None}, 0, workers
+		s.Workloads[0].Arrivals, s.Workloads[0].Producers, s.Workloads[0].Workers = scenario.Arrivals{Kind: scenario.None}, 0, workers
 		e := execute(t, s, real(t))
 		r := e.result
 		require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
@@ -242,8 +242,8 @@ func TestPlainCalls(t *testing.T) {
 			t.Run(fmt.Sprintf("%s batch=%d", driver, batch), func(t *testing.T) {
 				t.Parallel()
 				s := patient(small())
-				s.Workload.Driver, s.Workload.Batch = driver, batch
-				s.Workload.Tenants, s.Workload.Queues, s.Workload.Connections = 2, 2, 2
+				s.Workloads[0].Driver, s.Workloads[0].Batch = driver, batch
+				s.Workloads[0].Tenants, s.Workloads[0].Queues, s.Workloads[0].Connections = 2, 2, 2
 				e := execute(t, s, real(t))
 				r := e.result
 				require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
@@ -263,7 +263,7 @@ func TestShardedTopology(t *testing.T) {
 			t.Parallel()
 			s := patient(small())
 			s.Topology.Kind, s.Topology.Shards = "sharded", 4
-			s.Workload.Driver, s.Workload.Queues = driver, 3
+			s.Workloads[0].Driver, s.Workloads[0].Queues = driver, 3
 			r := execute(t, s, real(t)).result
 			require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 			assert.Positive(t, r.Rounds[0].Cycles)
@@ -275,7 +275,7 @@ func TestDriverThatTheServerHasNoPlaceFor(t *testing.T) {
 	t.Parallel()
 	for driver, says := range map[string]string{"rest": "the server has no REST listener", "pigeon": `workload.driver is "pigeon"`} {
 		s := small()
-		s.Workload.Driver = driver
+		s.Workloads[0].Driver = driver
 		e := execute(t, s, acting(t, faultNone))
 		assert.Equal(t, result.Invalid, e.result.Verdict)
 		assert.Contains(t, e.reasons(), says)
@@ -328,9 +328,9 @@ func TestPartsOfAScenario(t *testing.T) {
 	slices.Sort(parts)
 	assert.Equal(t, []result.Part{result.OfBacklog, result.OfLoad, result.OfRestart, result.OfSeries}, parts)
 	s.Backlog, s.SeriesEvery = nil, 0
-	s.Workload.Arrivals.Kind = scenario.None
+	s.Workloads[0].Arrivals.Kind = scenario.None
 	assert.Empty(t, r.parts(s.Plan()[0]))
-	s.Workload.Arrivals.Kind = scenario.Open
+	s.Workloads[0].Arrivals.Kind = scenario.Open
 	assert.Equal(t, []result.Part{result.OfLoad, result.OfOpen}, r.parts(s.Plan()[0]))
 }
 
@@ -341,7 +341,7 @@ func TestRateCostsOfCrossedSweeps(t *testing.T) {
 	s.Sweeps = []scenario.Sweep{{Values: []string{"a", "b", "c"}}, {Values: []string{"x", "y"}}}
 	r := &runner{scenario: s}
 	for point, rate := range []float64{100, 10, 50, 2, 25, 1} {
-		r.points = append(r.points, scenario.Point{Workload: s.Workload})
+		r.points = append(r.points, scenario.Point{Workloads: slices.Clone(s.Workloads)})
 		r.result.Rounds = append(r.result.Rounds, result.Round{Point: point + 1, Metrics: map[string]float64{result.CyclesPerS: rate}})
 	}
 	costs, err := r.rateCosts()
@@ -349,7 +349,7 @@ func TestRateCostsOfCrossedSweeps(t *testing.T) {
 	for i, want := range []float64{1, 1, 2, 5, 4, 10} {
 		assert.InDelta(t, want, costs[i+1].Median, 1e-9, "point %d", i+1)
 	}
-	r.points[3].Workload.Arrivals.Kind = scenario.Open
+	r.points[3].Workloads[0].Arrivals.Kind = scenario.Open
 	costs, err = r.rateCosts()
 	require.NoError(t, err)
 	assert.Empty(t, costs, "an offered rate is not a cost")

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -28,7 +30,7 @@ func planned(s *scenario.Scenario) []plannedRound {
 	add := func(point int, k kind) { plan = append(plan, plannedRound{len(plan) + 1, point, k}) }
 	points := s.Plan()
 	for i, p := range points {
-		if p.Workload.Arrivals.OfPeak > 0 {
+		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.OfPeak() }) {
 			add(i, calibration)
 		}
 	}
@@ -45,19 +47,22 @@ func planned(s *scenario.Scenario) []plannedRound {
 	return plan
 }
 
-// workload is the load of a round: a part of the peak becomes a rate, and a calibration finds that peak.
-func (r *runner) workload(p plannedRound) scenario.Workload {
-	w := r.points[p.point].Workload
-	switch {
-	case p.kind == calibration:
-		w.Arrivals = scenario.Arrivals{Kind: scenario.Closed} // no more in flight than the open load may have
-		if w.InFlight < w.Batch {
-			w.InFlight = 0
+// workloads is the load of a round: a part of the peak becomes a rate, and a calibration finds that peak, which is what all
+// workloads together reach.
+func (r *runner) workloads(p plannedRound) []scenario.Workload {
+	workloads := slices.Clone(r.points[p.point].Workloads)
+	for i := range workloads {
+		w := &workloads[i]
+		if p.kind == calibration {
+			w.Arrivals = scenario.Arrivals{Kind: scenario.Closed} // no more in flight than the open load may have
+			if w.InFlight < w.Batch {
+				w.InFlight = 0
+			}
+			continue
 		}
-	case w.Arrivals.OfPeak > 0:
-		w.Arrivals.PerSecond = w.Arrivals.OfPeak * r.peaks[p.point]
+		w.Arrivals = w.Arrivals.At(r.peaks[p.point])
 	}
-	return w
+	return workloads
 }
 
 // calibrate notes the peak that a calibration found.

@@ -16,9 +16,9 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, []plannedRound{{1, 0, timed}, {2, 0, timed}}, planned(s))
 
 	s.Captures = []scenario.Capture{{Kind: "cpu"}}
-	ofPeak := s.Workload
-	ofPeak.Arrivals = scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.5}
-	s.Points = []scenario.Point{{Name: "a", Workload: s.Workload}, {Name: "b", Workload: ofPeak}, {Name: "c", Workload: ofPeak}}
+	ofPeak := s.Workloads[0]
+	ofPeak.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.5}}
+	s.Points = []scenario.Point{{Name: "a", Workloads: s.Workloads}, {Name: "b", Workloads: []scenario.Workload{ofPeak}}, {Name: "c", Workloads: []scenario.Workload{ofPeak}}}
 	assert.Equal(t, []plannedRound{
 		{1, 1, calibration},
 		{2, 2, calibration},
@@ -37,9 +37,9 @@ func TestPlan(t *testing.T) {
 func TestWorkloadOfARound(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Workload.Arrivals, s.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, OfPeak: 0.5}, 1000
+	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.5}}, 1000
 	r := &runner{scenario: s, points: s.Plan(), peaks: []float64{0}}
-	w := r.workload(plannedRound{1, 0, calibration})
+	w := r.workloads(plannedRound{1, 0, calibration})[0]
 	assert.Equal(t, scenario.Arrivals{Kind: scenario.Closed}, w.Arrivals)
 	assert.Equal(t, 1000, w.InFlight)
 
@@ -47,8 +47,8 @@ func TestWorkloadOfARound(t *testing.T) {
 	r.calibrate(plannedRound{1, 0, timed}, m)
 	assert.Equal(t, []float64{0}, r.peaks, "only a calibration finds a peak")
 	r.calibrate(plannedRound{1, 0, calibration}, m)
-	assert.InDelta(t, 4000, r.workload(plannedRound{2, 0, timed}).Arrivals.PerSecond, 0)
-	assert.InDelta(t, 4000, r.workload(plannedRound{3, 0, profiled}).Arrivals.PerSecond, 0)
+	assert.InDelta(t, 4000, r.workloads(plannedRound{2, 0, timed})[0].Arrivals.Rate.PerSecond, 0)
+	assert.InDelta(t, 4000, r.workloads(plannedRound{3, 0, profiled})[0].Arrivals.Rate.PerSecond, 0)
 	assert.False(t, m.broken)
 
 	for _, none := range []*measured{

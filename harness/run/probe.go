@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -23,7 +22,7 @@ type windowProbe struct {
 	folder   *result.Folder
 	cluster  *topology.Cluster
 	servers  []*serverProbe
-	account  *ledger.Ledger
+	loads    *loads
 	kind     kind
 	point    int // its number, 0 without a sweep
 
@@ -37,8 +36,8 @@ type windowProbe struct {
 	warnings     []string
 }
 
-func newWindowProbe(r *runner, cluster *topology.Cluster, account *ledger.Ledger, p plannedRound) *windowProbe {
-	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, account: account, kind: p.kind}
+func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p plannedRound) *windowProbe {
+	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind}
 	if len(r.scenario.Points) > 0 {
 		w.point = p.point + 1
 	}
@@ -82,7 +81,7 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 		return err
 	}
 	if w.kind == timed && w.scenario.SeriesEvery > 0 {
-		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.account)
+		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.loads.completed)
 	}
 	for _, s := range w.servers {
 		if err := s.sampleBefore(); err != nil {

@@ -14,7 +14,7 @@ import (
 func TestServerAndGeneratorGetTheProcsThatTheScenarioSays(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	s := small()
-	s.Topology.Procs, s.Workload.Procs = before+1, before+2
+	s.Topology.Procs, s.Workloads[0].Procs = before+1, before+2
 	e := execute(t, s, real(t))
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
 	assert.InDelta(t, before+1, e.result.Rounds[0].Server["go_sched_gomaxprocs_threads"], 0)

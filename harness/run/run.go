@@ -73,7 +73,7 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 			Host: observe.Host(data), Build: observe.Build(o.Server),
 		},
 	}
-	if procs := s.Workload.Procs; procs > 0 {
+	if procs := s.Workloads[0].Procs; procs > 0 { // the same for all
 		r.result.Manifest.Host.GOMAXPROCS, r.result.Manifest.Host.GOMAXPROCSSource = procs, "scenario"
 	}
 	err = errors.Join(r.run(ctx), removeData(data))
@@ -120,7 +120,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 		r.result.Rounds = append(r.result.Rounds, m.round)
 		if m.histograms.Cycle != nil {
-			r.histograms = append(r.histograms, result.RoundHistograms{Round: p.number, Histograms: m.histograms})
+			r.histograms = append(r.histograms, result.RoundHistograms{Round: p.number, Histograms: m.histograms, Workloads: m.ofWorkloads})
 		}
 		r.result.Profiles = append(r.result.Profiles, m.profiles...)
 		r.result.Warnings = append(r.result.Warnings, m.warnings...)
@@ -164,6 +164,9 @@ func (r *runner) summarise() (err error) {
 	res := &r.result
 	if len(r.scenario.Points) == 0 {
 		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, stat.Estimate, r.parts(r.points[0])...)
+		if err == nil {
+			res.Workloads, err = r.summariseWorkloads(r.points[0], res.Rounds)
+		}
 		return err
 	}
 	var errs []error
@@ -181,7 +184,11 @@ func (r *runner) summarise() (err error) {
 		if cost, found := costs[i+1]; found && metrics != nil {
 			metrics[result.RateCost] = cost
 		}
-		point := result.Point{Number: i + 1, Name: p.Name, Metrics: metrics}
+		workloads, err := r.summariseWorkloads(p, rounds)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		point := result.Point{Number: i + 1, Name: p.Name, Metrics: metrics, Workloads: workloads}
 		for _, v := range p.Values {
 			point.Values = append(point.Values, result.Value{Path: v.Path, Key: scenario.ShortPath(v.Path, r.scenario.Sweeps), Text: v.Text})
 		}
@@ -194,7 +201,7 @@ func (r *runner) summarise() (err error) {
 // where all of them have a load that goes as fast as it can: a rate that was offered says nothing of what it costs.
 func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	for _, p := range r.points {
-		if p.Workload.Arrivals.Kind != scenario.Closed {
+		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed }) {
 			return nil, nil
 		}
 	}
@@ -208,14 +215,8 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 
 // parts are those that the rounds of a point have, and whose metrics must not be missing.
 func (r *runner) parts(p scenario.Point) []result.Part {
-	var parts []result.Part
-	switch p.Workload.Arrivals.Kind {
-	case scenario.None:
-	case scenario.Open:
-		parts = append(parts, result.OfLoad, result.OfOpen)
-	default:
-		parts = append(parts, result.OfLoad)
-	}
+	parts := partsOfLoad(p.Workloads...)
+	loaded := len(parts) > 0
 	if b := r.scenario.Backlog; b != nil {
 		parts = append(parts, result.OfBacklog)
 		if b.Restart != "none" {
@@ -225,16 +226,40 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 			parts = append(parts, result.OfReference)
 		}
 	}
-	if p.Topology.Kind == scenario.Raft && p.Workload.Arrivals.Kind != scenario.None {
+	if p.Topology.Kind == scenario.Raft && loaded {
 		parts = append(parts, result.OfRaft)
 	}
 	if len(r.scenario.Faults) > 0 {
 		parts = append(parts, result.OfFaults)
 	}
-	if r.scenario.SeriesEvery > 0 && p.Workload.Arrivals.Kind != scenario.None {
+	if r.scenario.SeriesEvery > 0 && loaded {
 		parts = append(parts, result.OfSeries)
 	}
 	return parts
+}
+
+// partsOfLoad are those that some workloads have together: an open one among others makes an open load of all.
+func partsOfLoad(workloads ...scenario.Workload) []result.Part {
+	var parts []result.Part
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.None }) {
+		parts = append(parts, result.OfLoad)
+	}
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
+		parts = append(parts, result.OfOpen)
+	}
+	return parts
+}
+
+// summariseWorkloads returns the metrics of each workload of a point that has several.
+func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]result.Workload, error) {
+	if len(p.Workloads) < 2 {
+		return nil, nil
+	}
+	var parts []result.PartsOfWorkload
+	for _, w := range p.Workloads {
+		parts = append(parts, result.PartsOfWorkload{Name: w.Name, Parts: partsOfLoad(w)})
+	}
+	return result.SummariseWorkloads(rounds, r.histograms, stat.Estimate, parts)
 }
 
 // serverFailed is the verdict on a server that failed: one that never served could not be measured

@@ -21,8 +21,8 @@ import (
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.Workload.Tenants, s.Workload.Queues, s.Workload.Connections, s.Workload.Batch = 2, 2, 2, 1
-	s.Workload.Payload = scenario.Payload{Kind: "uniform", Min: 64, Max: 256}
+	s.Workloads[0].Tenants, s.Workloads[0].Queues, s.Workloads[0].Connections, s.Workloads[0].Batch = 2, 2, 2, 1
+	s.Workloads[0].Payload = scenario.Payload{Kind: "uniform", Min: 64, Max: 256}
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}, {Kind: "block", BlockRate: time.Microsecond}}
 	on := real(t)
 	e := execute(t, s, on)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/topology"
@@ -21,10 +20,10 @@ type series struct {
 }
 
 // startSeries takes n samples, one each time that another so long has passed since the window began.
-func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, account *ledger.Ledger) *series {
+func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, completed func() uint64) *series {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &series{cancel: cancel, done: make(chan struct{})}
-	completed := account.Totals().Completed
+	before := completed()
 	go func() {
 		defer close(s.done)
 		last := began
@@ -37,13 +36,13 @@ func startSeries(ctx context.Context, began time.Time, every time.Duration, n in
 				s.err = fmt.Errorf("the series has %d of %d samples: %w", i-1, n, ctx.Err())
 				return
 			}
-			at, now := time.Now(), account.Totals().Completed
-			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: float64(now-completed) / at.Sub(last).Seconds()}
+			at, now := time.Now(), completed()
+			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: float64(now-before) / at.Sub(last).Seconds()}
 			if s.err = observeServers(&sample, cluster); s.err != nil {
 				return
 			}
 			s.samples = append(s.samples, sample)
-			last, completed = at, now
+			last, before = at, now
 		}
 	}()
 	return s

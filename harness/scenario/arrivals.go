@@ -17,6 +17,8 @@ import (
 const (
 	Closed = "closed" // each producer sends its next call when the last one was answered
 	Open   = "rate"   // tasks are due at a rate, whatever becomes of those before them
+	Ramp   = "ramp"   // at a rate that grows or falls evenly
+	Burst  = "burst"  // at a rate, and every so often at another one for a while
 	None   = "none"   // nothing is sent: the workers wait
 )
 
@@ -39,11 +41,11 @@ var arrivalsFunctions = hclfile.Functions{
 			Params: []function.Parameter{{Name: "rate", Type: cty.DynamicPseudoType, AllowMarked: true}},
 			Type:   function.StaticReturnType(arrivalsType),
 			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-				a, fault := readRate(args[0])
+				rate, fault := readRate(args[0])
 				if fault != nil {
 					return cty.NilVal, fault
 				}
-				return cty.CapsuleVal(arrivalsType, &a), nil
+				return cty.CapsuleVal(arrivalsType, &Arrivals{Kind: Open, Rate: rate}), nil
 			},
 		}),
 	},
@@ -74,27 +76,27 @@ func readArrivals(b *hclfile.Block) Arrivals {
 const rateUnits = `a rate is a string as in "50k/s", "800/s" or "1.5M/s", or a part of the measured peak as in 0.5 * peak`
 
 // readRate reads "50k/s", or 0.5 * peak, which comes as a number marked with the scale.
-func readRate(v cty.Value) (Arrivals, *hclfile.Fault) {
+func readRate(v cty.Value) (Rate, *hclfile.Fault) {
 	v, marks := v.Unmark()
 	_, ofPeak := marks[hclfile.Scale(peak)]
 	switch {
 	case ofPeak:
 		part, _ := v.AsBigFloat().Float64()
 		if part <= 0 || part > ofPeakMax {
-			return Arrivals{}, &hclfile.Fault{Message: fmt.Sprintf("the rate is %v times the peak; it must be above 0 and at most %d times", part, ofPeakMax)}
+			return Rate{}, &hclfile.Fault{Message: fmt.Sprintf("the rate is %v times the peak; it must be above 0 and at most %d times", part, ofPeakMax)}
 		}
-		return Arrivals{Kind: Open, OfPeak: part}, nil
+		return Rate{OfPeak: part}, nil
 	case v.IsNull() || v.Type() != cty.String:
-		return Arrivals{}, &hclfile.Fault{Message: "a rate must be a string, not " + hclfile.TypeName(v), Remedy: rateUnits}
+		return Rate{}, &hclfile.Fault{Message: "a rate must be a string, not " + hclfile.TypeName(v), Remedy: rateUnits}
 	}
 	perSecond, ok := parseRate(v.AsString())
 	if !ok {
-		return Arrivals{}, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a rate", v.AsString()), Remedy: rateUnits}
+		return Rate{}, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a rate", v.AsString()), Remedy: rateUnits}
 	}
 	if perSecond < rateMin || perSecond > rateMax {
-		return Arrivals{}, &hclfile.Fault{Message: fmt.Sprintf("the rate is %.40q; it must be from 1/s to 100M/s", v.AsString())}
+		return Rate{}, &hclfile.Fault{Message: fmt.Sprintf("the rate is %.40q; it must be from 1/s to 100M/s", v.AsString())}
 	}
-	return Arrivals{Kind: Open, PerSecond: perSecond}, nil
+	return Rate{PerSecond: perSecond}, nil
 }
 
 // parseRate reads "800/s", "50k/s" or "1.5M/s".
@@ -133,11 +135,21 @@ func FormatRate(perSecond float64) string {
 
 // String writes the arrivals as a scenario does.
 func (a Arrivals) String() string {
-	switch {
-	case a.OfPeak > 0:
-		return fmt.Sprintf("rate(%v * peak)", a.OfPeak)
-	case a.Kind == Open:
-		return fmt.Sprintf("rate(%q)", FormatRate(a.PerSecond))
+	switch a.Kind {
+	case Open:
+		return fmt.Sprintf("rate(%s)", a.Rate)
+	case Ramp:
+		return fmt.Sprintf("ramp(%s, %s, %q)", a.Rate, a.To, hclfile.FormatDuration(a.Over))
+	case Burst:
+		return fmt.Sprintf("burst(%s, %s, %q, %q)", a.Rate, a.To, hclfile.FormatDuration(a.Every), hclfile.FormatDuration(a.Over))
 	}
 	return a.Kind + "()"
+}
+
+// String writes the rate as a scenario does.
+func (r Rate) String() string {
+	if r.OfPeak > 0 {
+		return fmt.Sprintf("%v * peak", r.OfPeak)
+	}
+	return strconv.Quote(FormatRate(r.PerSecond))
 }

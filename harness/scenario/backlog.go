@@ -16,7 +16,7 @@ var backlogBlock = hclfile.Inner{
 const backlogMax = 1_000_000_000
 
 // readBacklog reads backlog { tasks reference restart fill drain }, or returns nil where there is none.
-func readBacklog(s *hclfile.Block, w Workload) *Backlog {
+func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 	blocks := s.Blocks("backlog", backlogBlock)
 	if len(blocks) == 0 {
 		return nil
@@ -34,7 +34,10 @@ func readBacklog(s *hclfile.Block, w Workload) *Backlog {
 		b.AttrProblem("reference", fmt.Sprintf("reference is %d; it must be below the %d tasks of the backlog", l.Reference, l.Tasks),
 			"it is the small backlog that the large one is compared with")
 	}
-	if w.Arrivals.Kind == None {
+	if len(workloads) > 1 {
+		b.Problem("a backlog is of one workload; the scenario has several", "keep one workload, or remove the backlog")
+	}
+	if Any(workloads, func(w Workload) bool { return w.Arrivals.Kind == None }) {
 		b.Problem("a backlog needs producers that fill it and workers that drain it; the workload has arrivals = none()",
 			"remove the backlog, or write arrivals = closed()")
 	}

@@ -9,20 +9,22 @@ import (
 // expanded is the JSON form of a scenario for a run's manifest: every default filled in, durations as strings
 // such as "2s", lists never null.
 type expanded struct {
-	Name       string            `json:"name"`
-	Title      string            `json:"title"`
-	Tags       []string          `json:"tags"`
-	File       string            `json:"file"`
-	Rounds     int               `json:"rounds"`
-	Topology   expandedTopology  `json:"topology"`
-	Workload   expandedWorkload  `json:"workload"`
-	Phases     expandedPhases    `json:"phases"`
-	Backlog    *expandedBacklog  `json:"backlog,omitempty"`
-	Series     *expandedSeries   `json:"series,omitempty"`
-	Sweeps     []expandedSweep   `json:"sweeps,omitempty"`
-	Captures   []expandedCapture `json:"captures"`
-	Invariants []string          `json:"invariants"`
-	Faults     []expandedFault   `json:"faults,omitempty"`
+	Name     string           `json:"name"`
+	Title    string           `json:"title"`
+	Tags     []string         `json:"tags"`
+	File     string           `json:"file"`
+	Rounds   int              `json:"rounds"`
+	Topology expandedTopology `json:"topology"`
+	// Workload is the only one, or Workloads are several.
+	Workload   *expandedWorkload  `json:"workload,omitempty"`
+	Workloads  []expandedWorkload `json:"workloads,omitempty"`
+	Phases     expandedPhases     `json:"phases"`
+	Backlog    *expandedBacklog   `json:"backlog,omitempty"`
+	Series     *expandedSeries    `json:"series,omitempty"`
+	Sweeps     []expandedSweep    `json:"sweeps,omitempty"`
+	Captures   []expandedCapture  `json:"captures"`
+	Invariants []string           `json:"invariants"`
+	Faults     []expandedFault    `json:"faults,omitempty"`
 }
 
 type expandedTopology struct {
@@ -49,6 +51,8 @@ type expandedWorkload struct {
 	Workers     int              `json:"workers"`
 	Batch       int              `json:"batch"`
 	Payload     expandedPayload  `json:"payload"`
+	Keys        *expandedKeys    `json:"keys,omitempty"`
+	Seed        int              `json:"seed,omitempty"`
 	Arrivals    expandedArrivals `json:"arrivals"`
 	InFlight    int              `json:"in_flight,omitempty"`
 	Lease       string           `json:"lease"`
@@ -59,12 +63,26 @@ type expandedPayload struct {
 	Kind     string `json:"kind"`
 	BytesMin int    `json:"bytes_min"`
 	BytesMax int    `json:"bytes_max"`
+
+	BytesMedian int `json:"bytes_median,omitempty"`
+	BytesP99    int `json:"bytes_p99,omitempty"`
+}
+
+// expandedKeys is left out where calls go to the queues in turn.
+type expandedKeys struct {
+	Kind string  `json:"kind"`
+	Skew float64 `json:"skew,omitempty"`
 }
 
 type expandedArrivals struct {
 	Kind      string  `json:"kind"`
 	PerSecond float64 `json:"per_second,omitempty"`
 	OfPeak    float64 `json:"of_peak,omitempty"`
+
+	ToPerSecond float64 `json:"to_per_second,omitempty"`
+	ToOfPeak    float64 `json:"to_of_peak,omitempty"`
+	Over        string  `json:"over,omitempty"`
+	Every       string  `json:"every,omitempty"`
 }
 
 type expandedBacklog struct {
@@ -128,23 +146,6 @@ func Expand(s *Scenario) any {
 			Procs:      s.Topology.Procs,
 			BusyPoll:   s.Topology.BusyPoll,
 		},
-		Workload: expandedWorkload{
-			Name:        s.Workload.Name,
-			Driver:      s.Workload.Driver,
-			Procs:       s.Workload.Procs,
-			BusyPoll:    s.Workload.BusyPoll,
-			Connections: s.Workload.Connections,
-			Tenants:     s.Workload.Tenants,
-			Queues:      s.Workload.Queues,
-			Producers:   s.Workload.Producers,
-			Workers:     s.Workload.Workers,
-			Batch:       s.Workload.Batch,
-			Payload:     expandedPayload{s.Workload.Payload.Kind, s.Workload.Payload.Min, s.Workload.Payload.Max},
-			Arrivals:    expandedArrivals(s.Workload.Arrivals),
-			InFlight:    s.Workload.InFlight,
-			Lease:       hclfile.FormatDuration(s.Workload.Lease),
-			Idempotent:  s.Workload.Idempotent,
-		},
 		Phases: expandedPhases{
 			Warmup: hclfile.FormatDuration(s.Phases.Warmup),
 			Window: hclfile.FormatDuration(s.Phases.Window),
@@ -152,6 +153,12 @@ func Expand(s *Scenario) any {
 		},
 		Captures:   []expandedCapture{},
 		Invariants: []string{},
+	}
+	for _, w := range s.Workloads {
+		e.Workloads = append(e.Workloads, expandWorkload(w))
+	}
+	if len(e.Workloads) == 1 {
+		e.Workload, e.Workloads = &e.Workloads[0], nil
 	}
 	if s.Topology.SyncInterval > 0 {
 		e.Topology.SyncInterval = hclfile.FormatDuration(s.Topology.SyncInterval)
@@ -176,6 +183,40 @@ func Expand(s *Scenario) any {
 	}
 	for _, f := range s.Faults {
 		e.Faults = append(e.Faults, expandFault(f))
+	}
+	return e
+}
+
+func expandWorkload(w Workload) expandedWorkload {
+	e := expandedWorkload{
+		Name:        w.Name,
+		Driver:      w.Driver,
+		Procs:       w.Procs,
+		BusyPoll:    w.BusyPoll,
+		Connections: w.Connections,
+		Tenants:     w.Tenants,
+		Queues:      w.Queues,
+		Producers:   w.Producers,
+		Workers:     w.Workers,
+		Batch:       w.Batch,
+		Payload:     expandedPayload{w.Payload.Kind, w.Payload.Min, w.Payload.Max, w.Payload.Median, w.Payload.P99},
+		Arrivals: expandedArrivals{
+			Kind: w.Arrivals.Kind, PerSecond: w.Arrivals.Rate.PerSecond, OfPeak: w.Arrivals.Rate.OfPeak,
+			ToPerSecond: w.Arrivals.To.PerSecond, ToOfPeak: w.Arrivals.To.OfPeak,
+		},
+		InFlight:   w.InFlight,
+		Lease:      hclfile.FormatDuration(w.Lease),
+		Idempotent: w.Idempotent,
+		Seed:       w.Seed,
+	}
+	if w.Arrivals.Over > 0 {
+		e.Arrivals.Over = hclfile.FormatDuration(w.Arrivals.Over)
+	}
+	if w.Arrivals.Every > 0 {
+		e.Arrivals.Every = hclfile.FormatDuration(w.Arrivals.Every)
+	}
+	if k := w.Keys.Kind; k != "" && k != "turn" {
+		e.Keys = &expandedKeys{w.Keys.Kind, w.Keys.Skew}
 	}
 	return e
 }
@@ -227,7 +268,7 @@ func (s *Scenario) Duration() time.Duration {
 		if len(s.Captures) > 0 {
 			total += round
 		}
-		if p.Workload.Arrivals.OfPeak > 0 {
+		if Any(p.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
 			total += round
 		}
 	}

@@ -139,10 +139,10 @@ func checkFaultsFit(b *hclfile.Block, of *Scenario) {
 	if of.SeriesEvery > 0 {
 		b.Problem(fmt.Sprintf("%s and a series can't be had together", b), "remove the series: a window with faults has one of its own")
 	}
-	if of.Workload.Arrivals.Kind == None {
+	if Any(of.Workloads, func(w Workload) bool { return w.Arrivals.Kind == None }) {
 		b.Problem(fmt.Sprintf("%s can't be scored without load; the workload has arrivals = none()", b), "write arrivals = closed()")
 	}
-	if of.Workload.Arrivals.OfPeak > 0 {
+	if Any(of.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
 		b.Problem(fmt.Sprintf("%s and a rate that is a part of the peak can't be had together", b), `write a rate as in rate("5k/s"), or arrivals = closed()`)
 	}
 }

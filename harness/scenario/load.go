@@ -116,9 +116,9 @@ func readOnce(b *hclfile.Block) *Scenario {
 		Why: "from six rounds on a median has a 95 % interval, below that a range",
 	})
 	s.Topology = readTopology(b)
-	s.Workload = readWorkload(b)
+	s.Workloads = readWorkloads(b)
 	s.Phases = readPhases(b)
-	s.Backlog = readBacklog(b, s.Workload)
+	s.Backlog = readBacklog(b, s.Workloads)
 	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)
 	s.Invariants = readInvariants(b)

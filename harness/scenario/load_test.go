@@ -88,13 +88,14 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Name:     "defaults",
 		Title:    "defaults",
 		Topology: Topology{Kind: "single", Shards: 1, Durability: "sync", Listen: "tcp"},
-		Workload: Workload{
+		Workloads: []Workload{{
 			Name: "main", Driver: "stream", Connections: 1, Tenants: 1, Queues: 1,
 			Producers: 3, Workers: 4, Batch: 1,
 			Payload:  Payload{Kind: "fixed", Min: 64, Max: 64},
+			Keys:     Keys{Kind: "turn"},
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    30 * time.Second,
-		},
+		}},
 		Phases: Phases{Warmup: time.Second, Window: 5 * time.Second, Drain: 30 * time.Second},
 		Rounds: 7,
 		File:   "testdata/defaults.hcl",
@@ -114,13 +115,14 @@ func TestLoadReadsEverything(t *testing.T) {
 		Topology: Topology{
 			Kind: "single", Shards: 1, Durability: "interval", SyncInterval: 25 * time.Millisecond, Listen: "unix", Procs: 1, BusyPoll: true,
 		},
-		Workload: Workload{
+		Workloads: []Workload{{
 			Name: "load-1", Driver: "stream", Connections: 2, Tenants: 4, Queues: 8,
 			Producers: 100000, Workers: 5, Batch: 3, Procs: 1, BusyPoll: true,
 			Payload:  Payload{Kind: "uniform", Min: 32, Max: 1 << 20},
+			Keys:     Keys{Kind: "turn"},
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    90 * time.Second,
-		},
+		}},
 		Phases: Phases{Warmup: 0, Window: 1500 * time.Millisecond, Drain: time.Minute},
 		Rounds: 3,
 		Captures: []Capture{
@@ -142,7 +144,7 @@ func TestLoadReadsEverything(t *testing.T) {
 		{Kind: "mutex", MutexFraction: 5},
 		{Kind: "block", BlockRate: 10 * time.Microsecond},
 	}, second.Captures)
-	assert.Equal(t, Payload{Kind: "fixed", Min: 4096, Max: 4096}, second.Workload.Payload)
+	assert.Equal(t, Payload{Kind: "fixed", Min: 4096, Max: 4096}, second.Workloads[0].Payload)
 }
 
 func TestExpandIsReadableJSON(t *testing.T) {
@@ -225,7 +227,7 @@ func FuzzParse(f *testing.F) {
 			require.NotEmpty(t, scenarios)
 			for _, s := range scenarios {
 				require.Positive(t, s.Duration())
-				require.GreaterOrEqual(t, s.Workload.Payload.Min, payloadBytesMin)
+				require.GreaterOrEqual(t, s.Workloads[0].Payload.Min, payloadBytesMin)
 			}
 			return
 		}

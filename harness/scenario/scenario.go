@@ -2,7 +2,10 @@
 // them, and yields plain values. One file of this package per block kind.
 package scenario
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // RoundsMax is how many timed rounds a run has at most.
 const RoundsMax = 1000
@@ -19,10 +22,11 @@ type Scenario struct {
 	Title    string
 	Tags     []string
 	Topology Topology // with a sweep: of the first point
-	Workload Workload // likewise
-	Phases   Phases
-	Rounds   int // timed rounds of each point; a profiled round is added when Captures is not empty
-	Backlog  *Backlog
+	// Workloads are put on the topology at once, at least one, in the file's order; with a sweep likewise.
+	Workloads []Workload
+	Phases    Phases
+	Rounds    int // timed rounds of each point; a profiled round is added when Captures is not empty
+	Backlog   *Backlog
 	// SeriesEvery is the time between the samples of a window's series; 0: none is taken.
 	SeriesEvery time.Duration
 	Captures    []Capture
@@ -42,10 +46,18 @@ type Sweep struct {
 
 // Point is one combination of the swept values, and what it makes of the scenario.
 type Point struct {
-	Name     string  // "shards=4", or "shards=4, workers=8"; "" for that of a scenario without a sweep
-	Values   []Value // one for each sweep, in their order
-	Topology Topology
-	Workload Workload
+	Name      string  // "shards=4", or "shards=4, workers=8"; "" for that of a scenario without a sweep
+	Values    []Value // one for each sweep, in their order
+	Topology  Topology
+	Workloads []Workload
+}
+
+// WorkloadsMax is how many workloads a scenario may have.
+const WorkloadsMax = 8
+
+// Any reports whether any of some workloads is so.
+func Any(workloads []Workload, is func(Workload) bool) bool {
+	return slices.ContainsFunc(workloads, is)
 }
 
 // Value is what a point takes for one sweep.
@@ -58,7 +70,7 @@ func (s *Scenario) Plan() []Point {
 	if len(s.Points) > 0 {
 		return s.Points
 	}
-	return []Point{{Topology: s.Topology, Workload: s.Workload}}
+	return []Point{{Topology: s.Topology, Workloads: s.Workloads}}
 }
 
 // Topology says which processes are under test.
@@ -82,12 +94,16 @@ type Workload struct {
 	BusyPoll    bool   // its gRPC connections poll before their thread sleeps
 	Connections int    // client connections that producers and workers are spread over
 	Tenants     int
+	FirstTenant int // the number of its first tenant: no two workloads share one
 	Queues      int // per tenant
 	Producers   int // 0 only where nothing arrives
 	Workers     int // worker slots: each holds one batch at a time
 	Batch       int // tasks per call
 	Payload     Payload
-	Arrivals    Arrivals
+	Keys        Keys
+	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same.
+	Seed     int
+	Arrivals Arrivals
 	// InFlight is how many tasks may be sent and not completed. An open load sheds what is due beyond that; the producers
 	// of a closed one wait until there is room, and 0 lets them go on.
 	InFlight int
@@ -99,18 +115,51 @@ type Workload struct {
 
 // Payload is a distribution of payload sizes in bytes.
 type Payload struct {
-	Kind string // "fixed" or "uniform"
-	Min  int
-	Max  int // equals Min when fixed
+	Kind string // "fixed", "uniform" or "lognormal"
+	Min  int    // no payload is smaller; of a lognormal one what the ledger needs
+	Max  int    // none is larger; equals Min when fixed
+	// Of a lognormal one: half of the payloads are smaller than Median, and one in a hundred is larger than P99.
+	Median int
+	P99    int
+}
+
+// Keys says to which queue of a producer's own a call goes.
+type Keys struct {
+	Kind string  // "turn", "uniform" or "zipf"
+	Skew float64 // of zipf: queue k of n gets a share in proportion to 1 / (k+1)^Skew; above 0
+}
+
+// Rate is how many tasks a second are due: PerSecond of them, or the part OfPeak of the measured peak. One of the two is 0.
+type Rate struct {
+	PerSecond float64
+	OfPeak    float64
 }
 
 // Arrivals says when producers send.
 type Arrivals struct {
-	Kind string // Closed, Open or None
-	// PerSecond is the rate of an open load, or OfPeak the part of the measured peak that it is to be: one of the
-	// two is 0, and both are unless Kind is Open.
-	PerSecond float64
-	OfPeak    float64
+	Kind string // Closed, Open, Ramp, Burst or None
+	Rate Rate   // of Open; of Ramp at the window's start, and in the warm-up; of Burst between bursts
+	To   Rate   // of Ramp at its end; of Burst within a burst
+	// Over is how long a ramp takes, after which its rate stays, or a burst lasts; Every is from one burst's start to the
+	// next one's. The first burst begins one Every less one Over after the window's start.
+	Over  time.Duration
+	Every time.Duration
+}
+
+// Timed reports whether tasks are due at times of their own, whatever becomes of those before them.
+func (a Arrivals) Timed() bool { return a.Kind == Open || a.Kind == Ramp || a.Kind == Burst }
+
+// OfPeak reports whether any rate is a part of the measured peak.
+func (a Arrivals) OfPeak() bool { return a.Rate.OfPeak > 0 || a.To.OfPeak > 0 }
+
+// At returns the arrivals with their parts of the peak as rates, of a peak in cycles a second.
+func (a Arrivals) At(peak float64) Arrivals {
+	for _, r := range []*Rate{&a.Rate, &a.To} {
+		if r.OfPeak > 0 {
+			r.PerSecond = r.OfPeak * peak
+		}
+	}
+	return a
 }
 
 // Phases are the parts of a round, in order.
@@ -143,5 +192,6 @@ type Capture struct {
 
 // Invariant is a statement that must hold at the end of each round.
 type Invariant struct {
-	Kind string // "conserved"
+	Kind string // "conserved", "isolated" or "ordered"
+	On   string // of "ordered": the name of the workload
 }

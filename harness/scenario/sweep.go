@@ -113,7 +113,7 @@ func (s *Scenario) addPoint(sweeps []sweep, combination []hclfile.Value, read *S
 			s.Sweeps = append(s.Sweeps, swept)
 		}
 	}
-	p := Point{Topology: read.Topology, Workload: read.Workload}
+	p := Point{Topology: read.Topology, Workloads: read.Workloads}
 	var names []string
 	for i, v := range combination {
 		p.Values = append(p.Values, Value{Path: sweeps[i].path, Text: v.Text()})

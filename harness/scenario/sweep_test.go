@@ -32,12 +32,12 @@ func TestSweepsAreCrossed(t *testing.T) {
 		p := s.Points[i]
 		assert.Equal(t, want.name, p.Name)
 		assert.Equal(t, want.shards, p.Topology.Shards, want.name)
-		assert.Equal(t, want.workers, p.Workload.Workers, want.name)
-		assert.Equal(t, 5000, p.Workload.InFlight, "what is not swept is that of the file")
+		assert.Equal(t, want.workers, p.Workloads[0].Workers, want.name)
+		assert.Equal(t, 5000, p.Workloads[0].InFlight, "what is not swept is that of the file")
 		assert.Equal(t, []Value{{"topology.shards", fmt.Sprint(want.shards)}, {"workload.main.workers", fmt.Sprint(want.workers)}}, p.Values)
 	}
 	assert.Equal(t, s.Points[0].Topology, s.Topology)
-	assert.Equal(t, s.Points[0].Workload, s.Workload)
+	assert.Equal(t, s.Points[0].Workloads, s.Workloads)
 	assert.Equal(t, &Backlog{Tasks: 1000, Reference: 100, Restart: "kill", Fill: 10 * time.Second, Drain: 20 * time.Second}, s.Backlog)
 	assert.Equal(t, 500*time.Millisecond, s.SeriesEvery)
 	// Of each point: two timed rounds with a backlog, one profiled and one that finds the peak.
@@ -51,14 +51,14 @@ func TestSweptValuesOfAnyKind(t *testing.T) {
 	require.Len(t, s.Points, 3)
 	var arrivals []Arrivals
 	for _, p := range s.Points {
-		arrivals = append(arrivals, p.Workload.Arrivals)
+		arrivals = append(arrivals, p.Workloads[0].Arrivals)
 		assert.Equal(t, 1, p.Topology.Procs)
-		assert.Equal(t, 2, p.Workload.Procs)
-		assert.Equal(t, 1024, p.Workload.Payload.Min)
+		assert.Equal(t, 2, p.Workloads[0].Procs)
+		assert.Equal(t, 1024, p.Workloads[0].Payload.Min)
 	}
-	assert.Equal(t, []Arrivals{{Kind: Closed}, {Kind: Open, PerSecond: 1500}, {Kind: Open, OfPeak: 1.5}}, arrivals)
-	assert.Equal(t, 0, s.Points[0].Workload.InFlight)
-	assert.Equal(t, inFlightDefault, s.Points[1].Workload.InFlight)
+	assert.Equal(t, []Arrivals{{Kind: Closed}, {Kind: Open, Rate: Rate{PerSecond: 1500}}, {Kind: Open, Rate: Rate{OfPeak: 1.5}}}, arrivals)
+	assert.Equal(t, 0, s.Points[0].Workloads[0].InFlight)
+	assert.Equal(t, inFlightDefault, s.Points[1].Workloads[0].InFlight)
 	// Two sweeps end in procs: each keeps its whole path.
 	assert.Equal(t, `topology.procs=1, workload.main.procs=2, arrivals=rate("1.5k/s"), payload=fixed("1KiB")`, s.Points[1].Name)
 	assert.Equal(t, (3*7+1)*41*time.Second, s.Duration(), "only one of the points needs its peak")
@@ -69,10 +69,10 @@ func TestWithoutASweepThereIsOnePoint(t *testing.T) {
 	require.NoError(t, err)
 	s := all[2]
 	assert.Empty(t, s.Points)
-	assert.Equal(t, []Point{{Topology: s.Topology, Workload: s.Workload}}, s.Plan())
-	assert.Equal(t, Arrivals{Kind: None}, s.Workload.Arrivals)
-	assert.Zero(t, s.Workload.Producers)
-	assert.Zero(t, s.Workload.Workers)
+	assert.Equal(t, []Point{{Topology: s.Topology, Workloads: s.Workloads}}, s.Plan())
+	assert.Equal(t, Arrivals{Kind: None}, s.Workloads[0].Arrivals)
+	assert.Zero(t, s.Workloads[0].Producers)
+	assert.Zero(t, s.Workloads[0].Workers)
 }
 
 // The problems of one point are not counted again for each of the others, however many there are.
@@ -107,7 +107,7 @@ func TestRates(t *testing.T) {
 		require.True(t, ok)
 		require.InDelta(t, n, got, n*1e-9)
 	})
-	for _, a := range []Arrivals{{Kind: Closed}, {Kind: None}, {Kind: Open, PerSecond: 1500}, {Kind: Open, OfPeak: 0.5}} {
+	for _, a := range []Arrivals{{Kind: Closed}, {Kind: None}, {Kind: Open, Rate: Rate{PerSecond: 1500}}, {Kind: Open, Rate: Rate{OfPeak: 0.5}}} {
 		assert.Contains(t, []string{"closed()", "none()", `rate("1.5k/s")`, "rate(0.5 * peak)"}, a.String())
 	}
 }

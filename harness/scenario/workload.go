@@ -15,20 +15,48 @@ var workloadBlock = hclfile.Inner{
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
 
-// readWorkload reads workload "NAME" { ... }.
-func readWorkload(s *hclfile.Block) Workload {
+// readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two share one.
+func readWorkloads(s *hclfile.Block) []Workload {
+	var workloads []Workload
+	seen := map[string]string{}
+	tenants := 0
 	blocks := s.Blocks("workload", workloadBlock)
-	if len(blocks) == 0 {
-		return Workload{}
+	for i, b := range blocks {
+		w := readWorkload(b)
+		switch first, twice := seen[w.Name]; {
+		case i == WorkloadsMax:
+			b.Problem(fmt.Sprintf("a scenario may have %d workloads; this is one more", WorkloadsMax), "remove some")
+			return workloads
+		case twice && w.Name != "":
+			b.LabelProblem(0, fmt.Sprintf("workload %q is given twice", w.Name), "the first is at "+first+"; rename one of the two")
+		case len(blocks) > 1 && w.Arrivals.Kind == None:
+			b.AttrProblem("arrivals", "a workload with arrivals = none() does nothing beside others", "remove the workload")
+		}
+		seen[w.Name] = b.Where()
+		w.FirstTenant = tenants
+		tenants += w.Tenants
+		workloads = append(workloads, w)
 	}
-	// All are checked, so that the one that stays is right too.
-	w := readOneWorkload(blocks[0])
-	for _, b := range blocks[1:] {
-		readOneWorkload(b)
-		b.Problem("more than one workload is not built yet",
-			fmt.Sprintf("keep one; the first is at %s", blocks[0].Where()))
+	for _, b := range blocks[:min(1, len(blocks))] {
+		if tenants > tenantsMax && len(blocks) > 1 {
+			b.Problem(fmt.Sprintf("all workloads together have %d tenants; there may be %d", tenants, tenantsMax), "lower tenants")
+		}
 	}
-	return w
+	checkProcs(blocks, workloads)
+	return workloads
+}
+
+// tenantsMax bounds the tenants of all workloads together.
+const tenantsMax = 1000
+
+// checkProcs makes sure that workloads that share the generator agree on how many CPUs it may use.
+func checkProcs(blocks []*hclfile.Block, workloads []Workload) {
+	for i, w := range workloads {
+		if w.Procs != workloads[0].Procs {
+			blocks[i].AttrProblem("procs", fmt.Sprintf("workload %q has procs = %d, workload %q has %d, and one generator drives both",
+				w.Name, w.Procs, workloads[0].Name, workloads[0].Procs), "give all workloads the same, or none")
+		}
+	}
 }
 
 // The client sends callBytesMax in one call, of payloads and the names of their queues; taskNameBytesMax is more than
@@ -38,7 +66,8 @@ const (
 	taskNameBytesMax = 8
 )
 
-func readOneWorkload(b *hclfile.Block) Workload {
+// readWorkload reads one of them.
+func readWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
@@ -46,10 +75,11 @@ func readOneWorkload(b *hclfile.Block) Workload {
 		}),
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
-		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
+		Tenants:     b.Int("tenants", hclfile.IntSpec{Min: 1, Max: tenantsMax, Default: 1}),
 		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: 10_000, Default: 1}),
 		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
 		Payload:     readPayload(b),
+		Keys:        Keys{Kind: "turn"},
 		Arrivals:    readArrivals(b),
 		Lease: b.Duration("lease", hclfile.DurationSpec{
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
@@ -76,7 +106,7 @@ func readOneWorkload(b *hclfile.Block) Workload {
 // producers of a closed one wait, and without a bound they don't.
 func readInFlight(b *hclfile.Block, w *Workload) {
 	switch w.Arrivals.Kind {
-	case Open:
+	case Open, Ramp, Burst:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax, Default: inFlightDefault})
 	case Closed:
 		w.InFlight = b.Int("in_flight", hclfile.IntSpec{Min: 1, Max: inFlightMax})

@@ -1,0 +1,88 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// WorkloadHistograms are those of one workload of several.
+type WorkloadHistograms struct {
+	Name string
+	Histograms
+}
+
+// Union adds up histograms of workloads that ran at once into new ones: of each kind those that have it.
+func Union(all ...Histograms) (Histograms, error) {
+	var sum Histograms
+	for _, h := range all {
+		for _, kind := range h.Kinds() {
+			if kind.Histogram == nil {
+				return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
+			}
+			into := sum.get(kind.Name)
+			if into == nil {
+				sum.put(kind.Name, kind.Histogram.Clone())
+				continue
+			}
+			if dropped := into.Merge(kind.Histogram); dropped > 0 {
+				return Histograms{}, fmt.Errorf("adding up the %s histograms would drop %d samples: their ranges differ", kind.Name, dropped)
+			}
+		}
+	}
+	return sum, nil
+}
+
+// Derive fills in the metrics that follow from a workload's other fields and its histograms, as Round.Derive does.
+func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
+	w.Metrics = LatencyMetrics(h)
+	if windowSeconds > 0 && w.Cycles > 0 {
+		w.Metrics[CyclesPerS] = float64(w.Cycles) / windowSeconds
+	}
+	if w.Arrivals != nil {
+		maps.Copy(w.Metrics, w.Arrivals.metrics())
+	}
+}
+
+// PartsOfWorkload are the parts that a workload of several has, by its name.
+type PartsOfWorkload struct {
+	Name  string
+	Parts []Part
+}
+
+// SummariseWorkloads returns the metrics of each workload over the timed rounds, as Summarise does those of a run: of the
+// table the throughput, the latencies and what belongs to the workload's parts.
+func SummariseWorkloads(rounds []Round, hists []RoundHistograms, estimate Estimator, workloads []PartsOfWorkload) ([]Workload, error) {
+	var all []Workload
+	var problems []error
+	for _, w := range workloads {
+		var own []Round
+		var ownHists []RoundHistograms
+		for _, r := range rounds {
+			i := slices.IndexFunc(r.Workloads, func(of RoundWorkload) bool { return of.Name == w.Name })
+			if !r.Timed() || i < 0 {
+				continue
+			}
+			own = append(own, Round{Number: r.Number, Metrics: r.Workloads[i].Metrics})
+			for _, h := range hists {
+				if h.Round == r.Number && i < len(h.Workloads) && h.Workloads[i].Name == w.Name {
+					ownHists = append(ownHists, RoundHistograms{Round: r.Number, Histograms: h.Workloads[i].Histograms})
+				}
+			}
+		}
+		if len(own) == 0 {
+			problems = append(problems, fmt.Errorf("workload %s: no timed rounds to summarise", w.Name))
+			continue
+		}
+		of := func(spec Spec) bool {
+			return slices.Contains(w.Parts, spec.Part) && (spec.Family != "" || spec.Name == CyclesPerS || spec.Part == OfOpen)
+		}
+		metrics, err := summariseTimed(own, ownHists, estimate, of)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("workload %s: %w", w.Name, err))
+		}
+		all = append(all, Workload{Name: w.Name, Metrics: metrics})
+	}
+	return all, errors.Join(problems...)
+}

@@ -1,0 +1,185 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// loads are the workloads of a round, each with its account.
+type loads struct {
+	runner    *runner
+	cluster   *topology.Cluster
+	number    int // of the round
+	workloads []scenario.Workload
+	accounts  []*ledger.Ledger
+}
+
+func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
+	l := &loads{runner: r, cluster: cluster, number: p.number, workloads: r.workloads(p)}
+	// Each account has an id of its own, by which it tells its tasks from those of other workloads and rounds.
+	id := uint64(r.result.Started.UnixNano()) + uint64(p.number)*scenario.WorkloadsMax
+	for i, w := range l.workloads {
+		l.accounts = append(l.accounts, load.NewLedger(id+uint64(i), w))
+	}
+	return l
+}
+
+// any reports whether anything is sent at all.
+func (l *loads) any() bool { return len(partsOfLoad(l.workloads...)) > 0 }
+
+// completed is how many tasks of all workloads were completed so far.
+func (l *loads) completed() (n uint64) {
+	for _, a := range l.accounts {
+		n += a.Totals().Completed
+	}
+	return n
+}
+
+// balance is the account of all workloads together.
+func (l *loads) balance() result.Ledger {
+	sum := l.accounts[0].Balance()
+	for i, a := range l.accounts[1:] {
+		b := a.Balance()
+		sum.Enqueued += b.Enqueued
+		sum.Unknown += b.Unknown
+		sum.Completed += b.Completed
+		sum.InDoubt += b.InDoubt
+		sum.Lost += b.Lost
+		sum.Duplicated += b.Duplicated
+		sum.Corrupted += b.Corrupted
+		for _, sample := range b.Samples {
+			sum.Samples = append(sum.Samples, l.workloads[i+1].Name+": "+sample)
+		}
+	}
+	return sum
+}
+
+// stage opens the connections of all workloads, carries a part of the round's load out over them, and closes them.
+func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err error) {
+	var opened [][]driver.Conn
+	defer func() {
+		for _, conns := range opened {
+			// Connections that broke don't close in order, which says no more than why they broke.
+			if closeErr := closeAll(conns); err == nil {
+				err = closeErr
+			}
+		}
+	}()
+	var cfgs []load.Config
+	for i, w := range l.workloads {
+		conns, err := dial(l.cluster, w)
+		if err != nil {
+			return done, err
+		}
+		opened = append(opened, conns)
+		cfgs = append(cfgs, load.Config{Workload: w, Phases: l.runner.scenario.Phases, Conns: conns, Ledger: l.accounts[i]})
+	}
+	cfgs[0].Hooks.Progress = func(p load.Progress) { l.runner.progress.load(l.number, p) }
+	return do(cfgs)
+}
+
+// run puts all workloads on the servers at once, does a scenario's harm meanwhile, and calls the hooks at the window's edges.
+func (l *loads) run(ctx context.Context, h *harm, start, end func(context.Context) error) (*outcomes, error) {
+	return stage(l, func(cfgs []load.Config) (*outcomes, error) {
+		cfgs[0].Hooks.WindowStart, cfgs[0].Hooks.WindowEnd = start, end
+		all, err := h.load(ctx, cfgs, l)
+		if err != nil {
+			return nil, err
+		}
+		return &outcomes{all: all, workloads: l.workloads}, nil
+	})
+}
+
+// outcomes are what the workloads of a round measured.
+type outcomes struct {
+	all       []*load.Outcome
+	workloads []scenario.Workload
+}
+
+// drained reports whether nothing of any workload was outstanding at the end.
+func (o *outcomes) drained() bool {
+	return !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained })
+}
+
+// sum adds up what was refused or failed, over all workloads.
+func (o *outcomes) sum(of func(*load.Outcome) load.Refusals) (sum load.Refusals) {
+	for _, outcome := range o.all {
+		sum.Add(of(outcome))
+	}
+	return sum
+}
+
+func refusedCompletions(o *load.Outcome) load.Refusals { return o.RefusedCompletions }
+func refusedEnqueues(o *load.Outcome) load.Refusals    { return o.RefusedEnqueues }
+func failedCalls(o *load.Outcome) load.Refusals        { return o.FailedCalls }
+
+// take fills in what the workloads measured in the window.
+func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
+	m.round.WindowSeconds = o.all[0].Window.Seconds()
+	several := len(o.all) > 1
+	var sets []result.Histograms
+	for i, outcome := range o.all {
+		m.round.Cycles += outcome.Cycles
+		h := result.Histograms{Enqueue: outcome.EnqueueLatency, Settle: outcome.SettleLatency, Cycle: outcome.CycleLatency}
+		w := result.RoundWorkload{Name: o.workloads[i].Name, Cycles: outcome.Cycles}
+		if outcome.Open != nil {
+			h.Slip, h.Service = outcome.Open.Slip, outcome.Open.Service
+			w.Arrivals = arrivals(outcome.Open, r.peaks[p.point])
+			m.round.Arrivals = plus(m.round.Arrivals, w.Arrivals)
+			r.checkSlip(outcome.Open, w.Name, several, m)
+		}
+		sets = append(sets, h)
+		if several {
+			w.Derive(m.round.WindowSeconds, h)
+			m.round.Workloads = append(m.round.Workloads, w)
+			m.ofWorkloads = append(m.ofWorkloads, result.WorkloadHistograms{Name: w.Name, Histograms: h})
+		}
+	}
+	var err error
+	m.histograms, err = result.Union(sets...)
+	return err
+}
+
+// checkSlip judges whether the generator kept up with its schedule.
+func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *measured) {
+	slip := time.Duration(open.Slip.ValueAtPercentile(99))
+	if slip <= r.options.slipMax {
+		return
+	}
+	of := ""
+	if several {
+		of = "workload " + workload + ": "
+	}
+	m.fault(result.Invalid, fmt.Sprintf("%sthe generator did not keep up with its schedule: it sent one in a hundred tasks"+
+		" %v late or more, through its own fault; up to %v is sound", of, slip.Round(10*time.Microsecond), r.options.slipMax))
+}
+
+func arrivals(a *load.Open, peak float64) *result.Arrivals {
+	return &result.Arrivals{
+		PerSecond: a.PerSecond, PeakPerSecond: peak,
+		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
+		Shed: a.Shed, Refused: a.Refused, Held: a.Held,
+	}
+}
+
+// plus is the account of two open loads together.
+func plus(a, b *result.Arrivals) *result.Arrivals {
+	if a == nil {
+		sum := *b
+		return &sum
+	}
+	return &result.Arrivals{
+		PerSecond: a.PerSecond + b.PerSecond, PeakPerSecond: a.PeakPerSecond,
+		Scheduled: a.Scheduled + b.Scheduled, Finished: a.Finished + b.Finished, Unfinished: a.Unfinished + b.Unfinished,
+		Unsent: a.Unsent + b.Unsent, Shed: a.Shed + b.Shed, Refused: a.Refused + b.Refused, Held: a.Held + b.Held,
+	}
+}

@@ -1,0 +1,56 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// mixed is a quiet open workload beside a closed one, of two tenants.
+func mixed() *scenario.Scenario {
+	s := small()
+	noisy, quiet := s.Workloads[0], s.Workloads[0]
+	noisy.Name = "noisy"
+	quiet.Name, quiet.Batch, quiet.FirstTenant, quiet.InFlight = "quiet", 1, 1, 1000
+	quiet.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}
+	s.Workloads = []scenario.Workload{quiet, noisy}
+	return s
+}
+
+// Workloads that run at once have figures of their own, and those of the round are over both.
+func TestWorkloadsAtOnce(t *testing.T) {
+	t.Parallel()
+	e := execute(t, mixed(), real(t))
+	r := e.result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	round := r.Rounds[0]
+	require.Len(t, round.Workloads, 2)
+	quiet, noisy := round.Workloads[0], round.Workloads[1]
+	assert.Equal(t, []string{"quiet", "noisy"}, []string{quiet.Name, noisy.Name})
+	assert.Equal(t, round.Cycles, quiet.Cycles+noisy.Cycles)
+	assert.Positive(t, noisy.Cycles)
+	assert.EqualValues(t, 200, quiet.Arrivals.Scheduled)
+	assert.Nil(t, noisy.Arrivals)
+	assert.Equal(t, quiet.Arrivals, round.Arrivals)
+	assert.Equal(t, round.Ledger.Enqueued, round.Ledger.Completed)
+	assert.InDelta(t, r.Metrics[result.CyclesPerS].Median,
+		r.Workloads[0].Metrics[result.CyclesPerS].Median+r.Workloads[1].Metrics[result.CyclesPerS].Median, 1e-6)
+	for _, metric := range []string{result.CycleLatencyMs + "_p99", result.OfferedPerS, result.SlipMs + "_p99"} {
+		assert.Contains(t, r.Workloads[0].Metrics, metric)
+		assert.Contains(t, r.Metrics, metric)
+	}
+	assert.Contains(t, r.Workloads[1].Metrics, result.CycleLatencyMs+"_p99")
+	assert.NotContains(t, r.Workloads[1].Metrics, result.OfferedPerS)
+	assert.NotContains(t, r.Workloads[1].Metrics, result.ServerRSSMBMax, "what the server used is nobody's own")
+
+	stored, histograms, err := result.Read(e.folder)
+	require.NoError(t, err)
+	assert.Equal(t, r.Workloads, stored.Workloads)
+	require.Len(t, histograms[0].Workloads, 2)
+	assert.EqualValues(t, 200, histograms[0].Workloads[0].Cycle.TotalCount())
+	assert.Equal(t, histograms[0].Cycle.TotalCount(), 200+histograms[0].Workloads[1].Cycle.TotalCount())
+}
