@@ -10,6 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/rpc"
 	"github.com/pronybench/prony/engine/storage"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // adminTokenFile, in the data folder, has the secret of the operator's token that the first start makes.
@@ -51,7 +53,7 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 // makeAdminToken makes an operator's token and writes its secret to the token file.
 func (n *Node) makeAdminToken(ctx context.Context) error {
 	// The file first: if the process dies in between, the registry is as it was, and the next start tries again.
-	err := n.registry.ReplaceAdminFile(ctx, func(secret string) error { return writeSecret(n.tokenFile, secret) })
+	err := n.registry.ReplaceAdminFile(ctx, func(secret string) error { return disk.WriteWhole(n.tokenFile, []byte(secret+"\n")) })
 	if err != nil {
 		return fmt.Errorf("make the admin token: %w", err)
 	}
@@ -100,34 +102,3 @@ func (s accessStore) Save(_ context.Context, puts []access.Record, deletes []str
 // TokenFile returns the path of the file with the secret of an operator's token, or "" when no tokens are asked for.
 // Whoever keeps the secret elsewhere may remove the file.
 func (n *Node) TokenFile() string { return n.tokenFile }
-
-// writeSecret writes a file of one line that only its owner may read, whole or not at all, and durably.
-func writeSecret(path, secret string) error {
-	tmp := path + ".tmp"
-	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) { // an earlier one may have another mode
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = f.WriteString(secret + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err == nil {
-		err = syncDir(filepath.Dir(path))
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}

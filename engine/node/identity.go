@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // identityFile, in the data folder, has what a node of a cluster is to the others, and what it knows of them.
@@ -120,7 +122,7 @@ func (d *identity) keep() error {
 func (d *identity) store(r identityRecord) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = writeSecret(d.path, string(text))
+		err = disk.WriteWhole(d.path, text)
 	}
 	if err != nil {
 		return fmt.Errorf("keep who this node is: %w", err)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -45,7 +44,7 @@ func (k *cluster) Member(node string) (rpc.Member, bool) { return k.peers.member
 
 // Status implements rpc.Cluster.
 func (k *cluster) Status(ctx context.Context) (rpc.ClusterStatus, error) {
-	k.askPeers(ctx)
+	infos := k.askPeers(ctx)
 	out := rpc.ClusterStatus{Node: k.Self()}
 	k.peers.mu.Lock()
 	for _, m := range k.peers.members {
@@ -53,27 +52,20 @@ func (k *cluster) Status(ctx context.Context) (rpc.ClusterStatus, error) {
 	}
 	k.peers.mu.Unlock()
 	slices.SortFunc(out.Members, func(a, b rpc.Member) int { return cmp.Compare(a.Node, b.Node) })
-	infos := make([]*peerpb.GetInfoResponse, len(out.Members))
-	var all sync.WaitGroup
-	for i, m := range out.Members {
-		if m.Reachable {
-			all.Go(func() { infos[i], _ = k.ask(ctx, m.Node) }) // one that has gone meanwhile is not in the answer
-		}
-	}
-	all.Wait()
 	for i := range k.replicas {
 		out.Groups = append(out.Groups, k.groupStatus(i, out.Members, infos))
 	}
 	return out, nil
 }
 
-func (k *cluster) groupStatus(i int, members []rpc.Member, infos []*peerpb.GetInfoResponse) rpc.GroupStatus {
+func (k *cluster) groupStatus(i int, members []rpc.Member, infos map[string]*peerpb.GetInfoResponse) rpc.GroupStatus {
 	out := rpc.GroupStatus{Shard: i, Leader: k.Leader(i)}
-	for j, m := range members {
-		if infos[j] == nil || i >= len(infos[j].GetGroups()) {
+	for _, m := range members {
+		groups := infos[m.Node].GetGroups()
+		if i >= len(groups) {
 			continue
 		}
-		g := infos[j].GetGroups()[i]
+		g := groups[i]
 		if m.Node == out.Leader || out.Term == 0 && m.Node == k.Self() {
 			out.Term, out.LastIndex, out.CommitIndex = g.GetTerm(), g.GetLastIndex(), g.GetCommitIndex()
 		}

@@ -118,8 +118,8 @@ func (k *cluster) watchPeers() {
 	}
 }
 
-// askPeers asks each member of any group what it is.
-func (k *cluster) askPeers(ctx context.Context) {
+// askPeers asks each member of any group what it is, and returns the answers of those that gave one.
+func (k *cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
 	found := map[string]rpc.Member{}
 	addresses := map[string]string{}
 	for _, r := range k.replicas {
@@ -150,11 +150,22 @@ func (k *cluster) askPeers(ctx context.Context) {
 		}
 	}
 	d.mu.Unlock()
+	answers := map[string]*peerpb.GetInfoResponse{}
+	var answered sync.Mutex
 	var all sync.WaitGroup
 	for id := range addresses {
-		all.Go(func() { _, _ = k.ask(ctx, id) }) // an error is noted in the directory
+		all.Go(func() {
+			info, err := k.ask(ctx, id)
+			if err != nil {
+				return // it is noted in the directory
+			}
+			answered.Lock()
+			defer answered.Unlock()
+			answers[id] = info
+		})
 	}
 	all.Wait()
+	return answers
 }
 
 // ask asks a node what it is, and notes that.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // A store is sent as a tar of its files, which have plain names and lie in one folder.
@@ -132,7 +134,7 @@ func (r *Replica) install() error {
 	if err := os.Rename(fresh, r.o.Dir); err != nil {
 		return fmt.Errorf("put the new store in place: %w", err)
 	}
-	if err := syncDir(filepath.Dir(r.o.Dir)); err != nil {
+	if err := disk.SyncFolder(filepath.Dir(r.o.Dir)); err != nil {
 		return fmt.Errorf("put the new store in place: %w", err)
 	}
 	if err := r.reopen(); err != nil {
@@ -155,7 +157,7 @@ func unpack(path, dir string) (err error) {
 	for {
 		h, err := from.Next()
 		if errors.Is(err, io.EOF) {
-			return syncDir(dir)
+			return disk.SyncFolder(dir)
 		}
 		if err != nil {
 			return fmt.Errorf("read what was received: %w", err)

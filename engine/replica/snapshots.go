@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // A snapshot of a replicated shard is its store, which is on disk anyway: to take one is to flush the store and to note
@@ -98,7 +100,7 @@ func (s *snapshots) toInstall() string {
 func (s *snapshots) note(r record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = writeDurably(filepath.Join(s.dir, recordName), text)
+		err = disk.WriteWhole(filepath.Join(s.dir, recordName), text)
 	}
 	if err != nil {
 		return fmt.Errorf("note a snapshot: %w", err)
@@ -216,28 +218,4 @@ func (k *sink) Cancel() error {
 		return nil
 	}
 	return k.file.Close()
-}
-
-// writeDurably replaces a file whole or not at all.
-func writeDurably(path string, text []byte) error {
-	f, err := os.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(path+".tmp", path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // A backup is a folder:
@@ -102,7 +104,7 @@ func WriteManifest(ctx context.Context, dir string, m Manifest) (Manifest, error
 	if err != nil {
 		return m, err
 	}
-	if err := writeWhole(filepath.Join(dir, ManifestName), text); err != nil {
+	if err := disk.WriteWhole(filepath.Join(dir, ManifestName), text); err != nil {
 		return m, fmt.Errorf("write the manifest: %w", err)
 	}
 	return m, json.Unmarshal(text, &m)
@@ -277,29 +279,4 @@ func readBounded(path string, most int64) (text []byte, err error) {
 		err = fmt.Errorf("%s is larger than %d bytes", path, most)
 	}
 	return text, err
-}
-
-// writeWhole writes a file so that it is there with all of its content or not at all, also after a power loss.
-func writeWhole(path string, text []byte) error {
-	tmp := path + ".tmp"
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(tmp, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(tmp))
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-func syncFolder(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

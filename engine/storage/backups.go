@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // BackupsFolder is where, in a data folder, backups are made.
@@ -68,7 +70,7 @@ func Backup(ctx context.Context, data, name string, m Manifest, checkpoint func(
 	if m, err = WriteManifest(ctx, partial, m); err != nil {
 		return "", m, err
 	}
-	if err := errors.Join(os.Rename(partial, path), syncFolder(filepath.Dir(path)), syncFolder(data)); err != nil {
+	if err := errors.Join(os.Rename(partial, path), disk.SyncFolder(filepath.Dir(path)), disk.SyncFolder(data)); err != nil {
 		return "", m, fmt.Errorf("finish the backup: %w", err)
 	}
 	return path, m, nil

@@ -25,16 +25,7 @@ type Batch struct {
 
 var _ queue.Journal = (*Batch)(nil)
 
-// Reset begins a new batch. What was written to b before and not committed is dropped.
-func (b *Batch) Reset() {
-	if b.b != nil {
-		b.note(b.b.Close())
-	}
-	b.b = b.store.db.NewBatch()
-	clear(b.keys)
-}
-
-// Empty says whether nothing was written since Reset.
+// Empty says whether nothing was written since the last Submit.
 func (b *Batch) Empty() bool { return b.b.Empty() }
 
 // Commit is a batch on its way to the log: Wait says when it is durable.

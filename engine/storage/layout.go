@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // LayoutFile says, in a data folder, how many shards that has. It is written before the first shard is made, and the
@@ -72,7 +74,7 @@ func WriteLayoutNode(data, node string) error {
 func writeLayout(data string, l layout) error {
 	text, err := json.Marshal(l)
 	if err == nil {
-		err = writeWhole(filepath.Join(data, LayoutFile), append(text, '\n'))
+		err = disk.WriteWhole(filepath.Join(data, LayoutFile), append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("write the data folder's layout: %w", err)

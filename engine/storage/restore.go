@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // restoringFolder is where, in the data folder that it makes, a restore collects what it copies. While it is there
@@ -68,7 +70,7 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	if err := os.Mkdir(collected, 0o700); err != nil {
 		return r, fmt.Errorf("make the data folder: %w", err)
 	}
-	if err := syncFolder(data); err != nil {
+	if err := disk.SyncFolder(data); err != nil {
 		return r, fmt.Errorf("make the data folder: %w", err)
 	}
 	if err := r.Manifest.copyTo(ctx, backup, collected); err != nil {
@@ -186,7 +188,7 @@ func release(collected, data string) error {
 		if err != nil || !entry.IsDir() {
 			return err
 		}
-		return syncFolder(path)
+		return disk.SyncFolder(path)
 	})
 	if err != nil {
 		return fmt.Errorf("sync the data folder: %w", err)
@@ -200,10 +202,10 @@ func release(collected, data string) error {
 			return fmt.Errorf("finish the restore: %w", err)
 		}
 	}
-	if err := syncFolder(data); err != nil {
+	if err := disk.SyncFolder(data); err != nil {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
-	if err := errors.Join(os.Remove(collected), syncFolder(data)); err != nil {
+	if err := errors.Join(os.Remove(collected), disk.SyncFolder(data)); err != nil {
 		return fmt.Errorf("finish the restore: %w", err)
 	}
 	return nil

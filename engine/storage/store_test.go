@@ -108,7 +108,7 @@ func TestResetDropsWhatWasNotCommitted(t *testing.T) {
 	assert.True(t, b.Empty())
 	b.PutTask(queue.Ref{Seq: 1}, queue.Task{})
 	assert.False(t, b.Empty())
-	b.Reset()
+	b = s.NewBatch()
 	assert.True(t, b.Empty())
 	c, err := b.Submit()
 	require.NoError(t, err)
@@ -345,7 +345,7 @@ func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
 			assert.Equal(t, put, got)
 		}
 	}
-	b.Reset()
+	b = s.NewBatch()
 	_, found := b.FindKey(1, "k", []int64{1_000})
 	assert.False(t, found, "it was not committed")
 	b.PutKey(1, "k", 1_000, put)

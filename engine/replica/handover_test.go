@@ -1,0 +1,75 @@
+package replica
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// What is under way when a lead is handed over is done or refused: nobody is left in doubt.
+func TestALeadIsHandedOverWithNothingInDoubt(t *testing.T) {
+	g := newGroup(t, nil)
+	for range 6 {
+		leader := g.leader()
+		g.fill(1, leader.id)
+		var stored, doubtful atomic.Int64
+		var clients sync.WaitGroup
+		for range 64 {
+			clients.Go(func() {
+				for {
+					err := leader.enqueue([]byte("x"))
+					switch {
+					case err == nil:
+						stored.Add(1)
+						continue
+					case errors.Is(err, shard.ErrUnknownOutcome):
+						doubtful.Add(1)
+					}
+					return // the lead is lost
+				}
+			})
+		}
+		require.Eventually(t, func() bool { return stored.Load() > 200 }, patience, step)
+		require.NoError(t, leader.Transfer(""))
+		clients.Wait()
+		assert.Zero(t, doubtful.Load(), "calls of unknown outcome, beside %d that were stored", stored.Load())
+		g.leader(g.others(leader)...)
+	}
+	g.same()
+}
+
+// Who leads in vain goes on: the transfer fails since there is nobody to take over.
+func TestALeadThatNobodyTakesIsKept(t *testing.T) {
+	g := newGroup(t, func(o *Options) { o.Bootstrap = o.Bootstrap[:1] })
+	g.fill(1, "n1")
+	leader := g.members["n1"]
+	require.Error(t, leader.Transfer(""))
+	g.fill(10, "n1")
+}
+
+// An idle leader has a majority agree before it answers from its state: Raft's own question would count answers to what
+// was asked before a pause.
+func TestAnIdleLeaderHasAMajorityAgree(t *testing.T) {
+	g := newGroup(t, nil)
+	leader := g.leader()
+	g.fill(1, leader.id)
+	l := leader.leads.Load()
+	require.NotNil(t, l)
+	require.Eventually(t, func() bool { return time.Since(*l.sure.Load()) > l.replica.o.ElectionTimeout/2 }, patience, step)
+	before := leader.raft.LastIndex()
+	require.NoError(t, l.Verify().Wait())
+	assert.Equal(t, before+1, leader.raft.LastIndex(), "an entry that a majority has")
+	for _, id := range g.others(leader) {
+		g.net.Hold(leader.id, id)
+		g.net.Hold(id, leader.id)
+	}
+	require.Error(t, l.Verify().Wait(), "nobody agrees")
+	g.net.Heal()
+}

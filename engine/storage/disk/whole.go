@@ -1,0 +1,34 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// WriteWhole writes a file that only its owner may read, so that it is there with all of its content or not at all, also
+// after a power loss.
+func WriteWhole(path string, text []byte) error {
+	tmp := path + ".tmp"
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) { // an earlier one may have another mode
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(tmp, path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp)))
+	}
+	return SyncFolder(filepath.Dir(path))
+}
+
+// SyncFolder is SyncDir on the operating system's file system.
+func SyncFolder(path string) error { return SyncDir(vfs.Default, path) }
