@@ -1,49 +1,12 @@
 package replica
 
 import (
-	"errors"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/pronybench/prony/engine/shard"
 )
-
-// What is under way when a lead is handed over is done or refused: nobody is left in doubt.
-func TestALeadIsHandedOverWithNothingInDoubt(t *testing.T) {
-	g := newGroup(t, nil)
-	for range 6 {
-		leader := g.leader()
-		g.fill(1, leader.id)
-		var stored, doubtful atomic.Int64
-		var clients sync.WaitGroup
-		for range 64 {
-			clients.Go(func() {
-				for {
-					err := leader.enqueue([]byte("x"))
-					switch {
-					case err == nil:
-						stored.Add(1)
-						continue
-					case errors.Is(err, shard.ErrUnknownOutcome):
-						doubtful.Add(1)
-					}
-					return // the lead is lost
-				}
-			})
-		}
-		require.Eventually(t, func() bool { return stored.Load() > 200 }, patience, step)
-		require.NoError(t, leader.Transfer(""))
-		clients.Wait()
-		assert.Zero(t, doubtful.Load(), "calls of unknown outcome, beside %d that were stored", stored.Load())
-		g.leader(g.others(leader)...)
-	}
-	g.same()
-}
 
 // Who leads in vain goes on: the transfer fails since there is nobody to take over.
 func TestALeadThatNobodyTakesIsKept(t *testing.T) {
