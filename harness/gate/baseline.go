@@ -22,11 +22,13 @@ const (
 
 // Limit is one floor or ceiling of a baseline.
 type Limit struct {
-	Metric  string
-	Kind    Kind
-	Value   float64 // positive and finite; 0 only in a ceiling on a metric of which 0 is a measurement
-	Point   string  // which point of a sweep it holds for; "" is each that has no limit of its own
-	Because string  // why the limit is what it is, never empty
+	Metric string
+	Kind   Kind
+	Value  float64 // positive and finite; 0 only in a ceiling on a metric of which 0 is a measurement
+	Point  string  // which point of a sweep it holds for; "" is each that has no limit of its own
+	// Workload is which of several workloads it holds for; "" is all of them together.
+	Workload string
+	Because  string // why the limit is what it is, never empty
 	// Observed is what was measured when the limit was chosen, and On the machine: 0 and "" when not stated.
 	Observed float64
 	On       string
@@ -127,7 +129,7 @@ func readLimits(b *hclfile.Block) []Limit {
 		if !ok {
 			return
 		}
-		name := at(limit.Point) + limit.Metric
+		name := at(limit.Point) + at(limit.Workload) + limit.Metric
 		if first, twice := seen[name]; twice {
 			block.LabelProblem(0, fmt.Sprintf("%s has two limits", name), "the first is at "+first+"; keep one of the two")
 		}

@@ -24,10 +24,11 @@ type Report struct {
 
 // Finding is the judgement of one limit.
 type Finding struct {
-	Metric string  `json:"metric"`
-	Point  string  `json:"point,omitempty"` // of a run with a sweep
-	Kind   Kind    `json:"kind"`
-	Limit  float64 `json:"limit"`
+	Metric   string  `json:"metric"`
+	Point    string  `json:"point,omitempty"`    // of a run with a sweep
+	Workload string  `json:"workload,omitempty"` // of a scenario with several
+	Kind     Kind    `json:"kind"`
+	Limit    float64 `json:"limit"`
 	// Value is the median over rounds, or for a count of tasks at fault the sum; nil where there is none that
 	// is a finite number.
 	Value    *float64 `json:"value"`
@@ -136,14 +137,14 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 	var findings []Finding
 	for _, l := range limits {
 		if len(r.Points) == 0 && l.Point == "" || ofLedger(l.Metric) {
-			findings = append(findings, judge(l, "", r.Metrics, r))
+			findings = append(findings, judge(l, "", of(l, r.Metrics, r.Workloads), r))
 			continue
 		}
 		named := l.Point == ""
 		for _, p := range r.Points {
-			own := slices.ContainsFunc(limits, func(o Limit) bool { return o.Metric == l.Metric && o.Point == p.Name })
+			own := slices.ContainsFunc(limits, func(o Limit) bool { return o.Metric == l.Metric && o.Workload == l.Workload && o.Point == p.Name })
 			if l.Point == p.Name || l.Point == "" && !own {
-				findings = append(findings, judge(l, p.Name, p.Metrics, r))
+				findings = append(findings, judge(l, p.Name, of(l, p.Metrics, p.Workloads), r))
 				named = true
 			}
 		}
@@ -154,7 +155,20 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 	return findings
 }
 
-// at names the point of a figure in front of it.
+// of are the metrics that a limit is set on: those of its workload where it names one, and nil where there is no such one.
+func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[string]result.Metric {
+	if l.Workload == "" {
+		return all
+	}
+	for _, w := range workloads {
+		if w.Name == l.Workload {
+			return w.Metrics
+		}
+	}
+	return nil
+}
+
+// at names the point or the workload of a figure in front of it.
 func at(point string) string {
 	if point == "" {
 		return ""
@@ -164,10 +178,10 @@ func at(point string) string {
 
 // judge compares one metric, of a point or of the whole run, with its limit.
 func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Result) Finding {
-	name := at(point) + l.Metric
+	name := at(point) + at(l.Workload) + l.Metric
 	spec, _ := result.Lookup(l.Metric)
 	f := Finding{
-		Metric: l.Metric, Point: point, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
+		Metric: l.Metric, Point: point, Workload: l.Workload, Kind: l.Kind, Limit: l.Value, Observed: l.Observed, On: l.On, Because: l.Because,
 		Judged: judged(l, r),
 	}
 	if !f.Judged {

@@ -10,16 +10,16 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "point", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Names: hclfile.Names{Attributes: []string{"min", "point", "workload", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "point", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Names: hclfile.Names{Attributes: []string{"max", "point", "workload", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
 
-// readLimit reads floor "METRIC" { min point observed on because } or ceiling "METRIC" { max ... }.
+// readLimit reads floor "METRIC" { min point workload observed on because } or ceiling "METRIC" { max ... }.
 // ok is false where the metric is not known, or a limit of that kind cannot be set on it.
 func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	spec, ok := readMetric(b, kind)
@@ -36,6 +36,10 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	l.Point = b.Text("point", hclfile.TextSpec{MaxBytes: 500, Example: "shards=4"})
 	if l.Point != "" && spec.OfLedger() {
 		b.AttrProblem("point", l.Metric+" is a sum over all rounds, whatever their points", "remove point")
+	}
+	l.Workload = b.Text("workload", hclfile.TextSpec{MaxBytes: 64, Example: "main"})
+	if l.Workload != "" && spec.Family == "" && spec.Name != result.CyclesPerS && spec.Part != result.OfOpen {
+		b.AttrProblem("workload", l.Metric+" is of all workloads together", "remove workload")
 	}
 	return l, ok
 }

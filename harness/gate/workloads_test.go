@@ -1,0 +1,63 @@
+package gate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const mixedBaseline = `
+baseline "mixed" {
+  floor "cycles_per_s" { min = 100  because = "of all workloads together" }
+  ceiling "cycle_latency_ms_p99" {
+    workload = "quiet"
+    max      = 50
+    because  = "a neighbour must not be felt"
+  }
+}
+`
+
+func TestLimitsOfWorkloads(t *testing.T) {
+	b, err := baselines(t, mixedBaseline)
+	require.NoError(t, err)
+	mixed := func(p99 float64) *result.Result {
+		return &result.Result{
+			Version: result.Version, Run: "x", Scenario: "mixed", Verdict: result.Pass,
+			Metrics: map[string]result.Metric{
+				"cycles_per_s": {Median: 500, N: 3}, "cycle_latency_ms_p99": {Median: 900, N: 3},
+			},
+			Workloads: []result.Workload{
+				{Name: "noisy", Metrics: map[string]result.Metric{"cycle_latency_ms_p99": {Median: 950, N: 3}}},
+				{Name: "quiet", Metrics: map[string]result.Metric{"cycle_latency_ms_p99": {Median: p99, N: 3}}},
+			},
+		}
+	}
+	report := Check(b, mixed(40))
+	assert.Equal(t, result.Pass, report.Verdict, report.Text())
+
+	report = Check(b, mixed(60))
+	assert.Equal(t, result.Regressed, report.Verdict)
+	assert.Equal(t, []string{"quiet: cycle_latency_ms_p99 60 is above the ceiling 50: a neighbour must not be felt"}, report.Reasons)
+
+	gone := mixed(40)
+	gone.Workloads = gone.Workloads[:1]
+	report = Check(b, gone)
+	assert.Equal(t, result.Regressed, report.Verdict)
+	assert.Contains(t, report.Reasons[0], "quiet: cycle_latency_ms_p99 is missing from the result")
+}
+
+func TestLimitsOfAWorkloadThatAreWrong(t *testing.T) {
+	_, err := baselines(t, `
+baseline "mixed" {
+  ceiling "server_rss_mb_max" {
+    workload = "quiet"
+    max      = 50
+    because  = "who would know whose memory it is"
+  }
+}
+`)
+	require.ErrorContains(t, err, "server_rss_mb_max is of all workloads together")
+}
