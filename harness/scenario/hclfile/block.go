@@ -26,37 +26,60 @@ type Block struct {
 	labels []string
 	node   *hclsyntax.Block // nil for a file
 	names  Names
-	attrs  map[string]*hclsyntax.Attribute // by the name they stand for, misspelt ones included
+	scope  *scope               // of the file, its inner blocks and those of the files it includes
+	attrs  map[string]attribute // by the name they stand for, misspelt ones included
 	blocks []inner
+	order  int // among the blocks of the block around it, of all kinds
+	// included is of the outermost level of a file that is read in the place of an include block.
+	included bool
 
 	replaced []replacement
 }
 
+// attribute is a setting and the file that it is written in, which is another one than its block's where a value
+// of elsewhere stands for it.
+type attribute struct {
+	f    *file
+	expr hclsyntax.Expression
+	// computed says that the value is an entry of a list that expr only names.
+	computed bool
+}
+
+func (a attribute) at() span { return a.f.span(a.expr.Range()) }
+
 // inner is a block inside another, under the type it stands for: a misspelt one is read as the one meant, so
 // that what is inside it is checked in the same pass.
 type inner struct {
+	f    *file
 	kind string
 	node *hclsyntax.Block
 }
 
 // newBlock sorts what body holds by the names that are known and notes a problem for each that is not.
-func newBlock(r *Reader, f *file, node *hclsyntax.Block, body *hclsyntax.Body, names Names) *Block {
-	b := &Block{r: r, f: f, node: node, names: names, attrs: map[string]*hclsyntax.Attribute{}}
+func newBlock(r *Reader, f *file, node *hclsyntax.Block, body *hclsyntax.Body, names Names, s *scope) *Block {
+	b := &Block{r: r, f: f, node: node, names: names, scope: s, attrs: map[string]attribute{}}
 	if node != nil {
 		b.kind, b.labels = node.Type, node.Labels
 	}
+	b.sort(body)
+	return b
+}
+
+// sort sorts what body holds by the names that are known.
+func (b *Block) sort(body *hclsyntax.Body) {
+	names, f := b.names, b.f
 	var misspelt []*hclsyntax.Attribute
 	for _, name := range sortedNames(body.Attributes) {
 		attr := body.Attributes[name]
 		if slices.Contains(names.Attributes, name) {
-			b.attrs[name] = attr
+			b.attrs[name] = attribute{f: f, expr: attr.Expr}
 		} else {
 			misspelt = append(misspelt, attr)
 		}
 	}
 	for _, attr := range misspelt {
-		if meant := b.unknown("attribute", attr.Name, f.span(attr.NameRange), names.Attributes); meant != "" && b.attrs[meant] == nil {
-			b.attrs[meant] = attr
+		if meant := b.unknown("attribute", attr.Name, f.span(attr.NameRange), names.Attributes); meant != "" && !b.Has(meant) {
+			b.attrs[meant] = attribute{f: f, expr: attr.Expr}
 		}
 	}
 	for _, node := range body.Blocks {
@@ -65,10 +88,9 @@ func newBlock(r *Reader, f *file, node *hclsyntax.Block, body *hclsyntax.Body, n
 			kind = b.unknown("block", kind, f.span(node.TypeRange), names.Blocks)
 		}
 		if kind != "" {
-			b.blocks = append(b.blocks, inner{kind, node})
+			b.blocks = append(b.blocks, inner{f, kind, node})
 		}
 	}
-	return b
 }
 
 func sortedNames(attributes hclsyntax.Attributes) []string {
@@ -128,7 +150,10 @@ func List(names []string) string { return strings.Join(names, ", ") }
 
 // String names the block in messages: its type and its labels.
 func (b *Block) String() string {
-	if b.kind == "" {
+	switch {
+	case b.kind == "" && b.included:
+		return "a file that is included"
+	case b.kind == "":
 		return "the file"
 	}
 	var s strings.Builder
@@ -156,7 +181,14 @@ func (b *Block) Label(i int) string {
 }
 
 // Has reports whether an attribute is set, rightly spelt or not.
-func (b *Block) Has(attribute string) bool { return b.attrs[attribute] != nil }
+func (b *Block) Has(attribute string) bool {
+	_, has := b.attrs[attribute]
+	return has
+}
+
+// Order tells which of two inner blocks of a block comes first: that with the lower one. What is included stands
+// in the place of its include block.
+func (b *Block) Order() int { return b.order }
 
 // Where names the block's place for use in a message: path:line:column.
 func (b *Block) Where() string { return b.f.where(b.header()) }
@@ -185,7 +217,8 @@ func (b *Block) LabelProblem(i int, message, remedy string) {
 
 // AttrProblem notes a problem of the value of an attribute, which is set.
 func (b *Block) AttrProblem(attribute, message, remedy string) {
-	b.problem(b.f.span(b.attrs[attribute].Expr.Range()), message, remedy)
+	a := b.attrs[attribute]
+	b.r.diagnostics.add(a.f.problem(a.at(), message, remedy))
 }
 
 func (b *Block) problem(at span, message, remedy string) {
@@ -214,20 +247,20 @@ type Inner struct {
 // out. All are checked for unknown names, also those beyond the first where one is allowed.
 func (b *Block) Blocks(kind string, want Inner) []*Block {
 	var found []*Block
-	var first *hclsyntax.Block
-	for _, in := range b.blocks {
+	var first *Block
+	for i, in := range b.blocks {
 		if in.kind != kind {
 			continue
 		}
 		node := in.node
-		inner := newBlock(b.r, b.f, node, node.Body, want.Names)
-		inner.kind = kind
+		inner := newBlock(b.r, in.f, node, node.Body, want.Names, b.scope)
+		inner.kind, inner.order = kind, i
 		b.replaceIn(inner)
 		if first == nil {
-			first = node
+			first = inner
 		} else if want.Once {
 			inner.Problem(fmt.Sprintf("%s has more than one %s block", b, kind),
-				fmt.Sprintf("the first is at %s; keep one of the two", b.f.where(b.f.span(first.TypeRange))))
+				fmt.Sprintf("the first is at %s; keep one of the two", first.Where()))
 			continue
 		}
 		switch labels := len(node.Labels); {

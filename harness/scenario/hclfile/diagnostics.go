@@ -18,7 +18,7 @@ type Problem struct {
 	Remedy  string // what to write instead; may be empty
 
 	snippet string // the line with a marker under the fault, or empty
-	order   int    // of the file among those read
+	order   int    // of the file among those read; -1: it is no file's
 	offset  int    // in the file, in bytes
 }
 
@@ -57,10 +57,14 @@ func (d *Diagnostics) Error() string {
 	for _, p := range d.Problems {
 		b.WriteString(p.String())
 		b.WriteString("\n\n")
-		files[p.File] = true
+		if p.order >= 0 {
+			files[p.File] = true
+		}
 	}
-	total := len(d.Problems) + d.Omitted
-	fmt.Fprintf(&b, "%s in %s", count(total, "error"), count(len(files), "file"))
+	b.WriteString(count(len(d.Problems)+d.Omitted, "error"))
+	if len(files) > 0 {
+		b.WriteString(" in " + count(len(files), "file"))
+	}
 	if d.Omitted > 0 {
 		fmt.Fprintf(&b, ", of which %d are shown", len(d.Problems))
 	}

@@ -28,7 +28,7 @@ func (b *Block) Duration(name string, spec DurationSpec) time.Duration {
 		remedy := units
 		if v.Type() == cty.Number {
 			// A bare number is most often one of seconds.
-			remedy = fmt.Sprintf("a duration has a unit: write %q", b.written(name)+"s")
+			remedy = fmt.Sprintf("a duration has a unit: write %q", formatValue(v)+"s")
 		}
 		b.wrongType(name, "a duration", v, remedy)
 		return spec.Default

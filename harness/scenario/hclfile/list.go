@@ -11,11 +11,12 @@ import (
 // Value is a value as a file has it, before anybody asked what it is: one entry of a list whose entries may be of
 // any type.
 type Value struct {
-	expr hclsyntax.Expression
+	attribute
 	text string
 }
 
-// Text is the value on one line as it is written, a string without its quotes.
+// Text is the value on one line: as it is written, a string without its quotes, and an expression of names as what it
+// makes.
 func (v Value) Text() string { return v.text }
 
 // valueTextMax is how many characters a value's text may have: it is shown as a name.
@@ -27,41 +28,73 @@ type ValuesSpec struct {
 	Example  string
 }
 
-// Values returns the entries of a required list, whatever their types, no two of them written alike. It is nil
-// after a problem was noted.
+// Values returns the entries of a required list, whatever their types, no two of them alike. It is nil after a
+// problem was noted.
 func (b *Block) Values(name string, spec ValuesSpec) []Value {
-	attr := b.attrs[name]
-	if attr == nil {
+	if !b.Has(name) {
 		b.absent(name, true, spec.Example)
 		return nil
 	}
-	list, ok := attr.Expr.(*hclsyntax.TupleConsExpr)
+	entries, ok := b.entries(name)
 	if !ok {
 		b.AttrProblem(name, name+" is not a list", fmt.Sprintf("write %s = %s", name, spec.Example))
 		return nil
 	}
-	if n := len(list.Exprs); n < spec.Min || n > spec.Max {
+	if n := len(entries); n < spec.Min || n > spec.Max {
 		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; it must have %d to %d", name, n, spec.Min, spec.Max), "")
 		return nil
 	}
 	var values []Value
 	seen := map[string]bool{}
-	for _, e := range list.Exprs {
-		at := b.f.span(e.Range())
-		v := Value{expr: e, text: writtenText(b.f.src[at.start:at.end])}
+	for _, e := range entries {
+		v := Value{e, b.entryText(e)}
 		switch {
 		case v.text == "" || utf8.RuneCountInString(v.text) > valueTextMax:
-			b.problem(at, fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name",
-				name, utf8.RuneCountInString(v.text), valueTextMax), "")
+			b.r.diagnostics.add(e.f.problem(e.at(), fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name",
+				name, utf8.RuneCountInString(v.text), valueTextMax), ""))
 			return nil
 		case seen[v.text]:
-			b.problem(at, fmt.Sprintf("%s holds %s twice", name, v.text), "keep one of the two")
+			b.r.diagnostics.add(e.f.problem(e.at(), fmt.Sprintf("%s holds %s twice", name, v.text), "keep one of the two"))
 			return nil
 		}
 		seen[v.text] = true
 		values = append(values, v)
 	}
 	return values
+}
+
+// entries returns what a list holds, which is written out or has a name.
+func (b *Block) entries(name string) (entries []attribute, ok bool) {
+	a := b.attrs[name]
+	if list, written := a.expr.(*hclsyntax.TupleConsExpr); written {
+		for _, e := range list.Exprs {
+			entries = append(entries, attribute{f: a.f, expr: e})
+		}
+		return entries, true
+	}
+	if _, named := a.expr.(*hclsyntax.ScopeTraversalExpr); !named {
+		return nil, false
+	}
+	v, ok := b.quietly(a)
+	if !ok || v.IsNull() || !v.Type().IsTupleType() {
+		return nil, false
+	}
+	for _, e := range v.AsValueSlice() {
+		literal := &hclsyntax.LiteralValueExpr{Val: e, SrcRange: a.expr.Range()}
+		entries = append(entries, attribute{f: a.f, expr: literal, computed: true})
+	}
+	return entries, true
+}
+
+// entryText is what an entry of a list is shown as.
+func (b *Block) entryText(e attribute) string {
+	if e.computed || !isWrittenOut(e.expr) {
+		if v, ok := b.quietly(e); ok && isPlain(v) {
+			return formatValue(v)
+		}
+	}
+	at := e.at()
+	return writtenText(e.f.src[at.start:at.end])
 }
 
 // writtenText is a value's source on one line, without the quotes of a string.
@@ -94,9 +127,7 @@ func (b *Block) Restore() { b.replaced = nil }
 func (b *Block) replaceIn(inner *Block) {
 	for _, r := range b.replaced {
 		if r.kind == inner.kind && (r.label == "" || r.label == inner.Label(0)) {
-			inner.attrs[r.attribute] = &hclsyntax.Attribute{
-				Name: r.attribute, Expr: r.value.expr, NameRange: r.value.expr.Range(), SrcRange: r.value.expr.Range(),
-			}
+			inner.attrs[r.attribute] = r.value.attribute
 		}
 	}
 }

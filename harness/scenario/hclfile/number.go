@@ -37,9 +37,9 @@ func (b *Block) Int(name string, spec IntSpec) int {
 	}
 	n, exact := v.AsBigFloat().Int64()
 	if exact != 0 || n < int64(spec.Min) || n > int64(spec.Max) {
-		message := fmt.Sprintf("%s is %s; it must be a whole number from %d to %d", name, b.written(name), spec.Min, spec.Max)
+		message := fmt.Sprintf("%s is %s; it must be a whole number from %d to %d", name, b.shown(name, v), spec.Min, spec.Max)
 		if spec.Min == spec.Max {
-			message = fmt.Sprintf("%s is %s; it must be %d", name, b.written(name), spec.Min)
+			message = fmt.Sprintf("%s is %s; it must be %d", name, b.shown(name, v), spec.Min)
 		}
 		b.AttrProblem(name, message, spec.Why)
 		return spec.Default
@@ -48,7 +48,19 @@ func (b *Block) Int(name string, spec IntSpec) int {
 }
 
 // written is an attribute's value as the file has it.
-func (b *Block) written(name string) string { return b.f.text(b.f.span(b.attrs[name].Expr.Range())) }
+func (b *Block) written(name string) string {
+	a := b.attrs[name]
+	return a.f.text(a.at())
+}
+
+// shown is an attribute's value v for a message: as the file has it, and where that is an expression, what it makes.
+func (b *Block) shown(name string, v cty.Value) string {
+	text, a := b.written(name), b.attrs[name]
+	if a.computed || !isWrittenOut(a.expr) {
+		return fmt.Sprintf("%s (%s)", formatValue(v), text)
+	}
+	return text
+}
 
 // integerText returns a string value that holds nothing but digits.
 func integerText(v cty.Value) (string, bool) {
@@ -90,9 +102,9 @@ func (b *Block) Number(name string, spec NumberSpec) (n float64, ok bool) {
 	n, _ = v.AsBigFloat().Float64()
 	switch {
 	case math.IsInf(n, 0):
-		b.AttrProblem(name, fmt.Sprintf("%s is %s, which is not finite", name, b.written(name)), "")
+		b.AttrProblem(name, fmt.Sprintf("%s is %s, which is not finite", name, b.shown(name, v)), "")
 	case n < 0 || n == 0 && !spec.AllowZero:
-		b.AttrProblem(name, fmt.Sprintf("%s is %s; it must be above 0", name, b.written(name)), "")
+		b.AttrProblem(name, fmt.Sprintf("%s is %s; it must be above 0", name, b.shown(name, v)), "")
 	default:
 		return n, true
 	}

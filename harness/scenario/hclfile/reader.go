@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -22,8 +25,53 @@ const (
 // Reader reads files and collects what is wrong with them. The zero value is ready. It is not safe for
 // concurrent use.
 type Reader struct {
+	// Vars are values for variables, by their names, in place of the files' own.
+	Vars map[string]string
+	// Read returns what is in a file, or says why it can't; nil reads from the file system.
+	Read func(path string) ([]byte, error)
+
 	files       int
+	sources     map[string]*source // by their clean paths
+	variables   []string           // of all files
 	diagnostics Diagnostics
+}
+
+func (r *Reader) read(path string) ([]byte, error) {
+	if r.Read != nil {
+		return r.Read(path)
+	}
+	return readFile(path)
+}
+
+// known notes that a file has a variable of that name.
+func (r *Reader) known(variable string) {
+	if !slices.Contains(r.variables, variable) {
+		r.variables = append(r.variables, variable)
+	}
+}
+
+// given notes what is wrong with a value of Vars.
+func (r *Reader) given(name, text, message, remedy string) {
+	f := &file{name: fmt.Sprintf("--var %s=%s", clip(name), clip(strings.ToValidUTF8(text, "�"))), order: -1}
+	r.diagnostics.add(f.problem(whole, message, remedy))
+}
+
+// CheckVars notes each of Vars that is no variable of any file read so far.
+func (r *Reader) CheckVars() {
+	for _, name := range slices.Sorted(maps.Keys(r.Vars)) {
+		if slices.Contains(r.variables, name) {
+			continue
+		}
+		slices.Sort(r.variables)
+		remedy := "no file has variables"
+		if len(r.variables) > 0 {
+			remedy = "there are: " + List(r.variables)
+		}
+		if meant := Nearest(name, r.variables); meant != "" {
+			remedy = fmt.Sprintf("did you mean %q?", meant)
+		}
+		r.given(name, r.Vars[name], fmt.Sprintf("no file has a variable %q", clip(name)), remedy)
+	}
 }
 
 // Err returns all problems found so far as a *Diagnostics, or nil when there are none.
@@ -47,12 +95,21 @@ func (r *Reader) Problem(path, message, remedy string) {
 // returns nil, after noting why, when there is nothing to ask: the file cannot be read, is no regular file or
 // is larger than 64 KiB.
 func (r *Reader) File(path string, names Names) *Block {
-	src, err := readFile(path)
-	if err != nil {
-		r.Problem(path, err.Error(), "")
+	s := r.open(path)
+	if s.err != nil {
+		r.Problem(path, s.err.Error(), "")
 		return nil
 	}
-	return r.Source(path, src, names)
+	return r.root(s, path, names)
+}
+
+// root is the outermost level of a file, called by the path that was given for it.
+func (r *Reader) root(s *source, path string, names Names) *Block {
+	if s.body == nil {
+		return nil
+	}
+	s.file.name = path
+	return newBlock(r, s.file, nil, s.body, names, newScope())
 }
 
 func readFile(path string) ([]byte, error) {
@@ -86,15 +143,18 @@ func reason(err error) error {
 func (r *Reader) Source(name string, src []byte, names Names) *Block {
 	f := &file{name: name, order: r.files, src: src}
 	r.files++
-	if len(src) > maxFileBytes {
+	s := &source{file: f, body: r.body(f)}
+	r.keep(s)
+	return r.root(s, name, names)
+}
+
+// body parses a file, or notes that it is too large and returns nil.
+func (r *Reader) body(f *file) *hclsyntax.Body {
+	if len(f.src) > maxFileBytes {
 		r.diagnostics.add(f.problem(whole, fmt.Sprintf("is larger than %d KiB", maxFileBytes>>10), "split it into several files"))
 		return nil
 	}
-	body := r.parse(f)
-	if body == nil {
-		return nil
-	}
-	return newBlock(r, f, nil, body, names)
+	return r.parse(f)
 }
 
 // parse returns what can be read of f. The parser gives up on reporting after the first syntax error, so a

@@ -1,12 +1,12 @@
 package hclfile
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -32,26 +32,14 @@ type Functions struct {
 // Scale is the mark of a number that is a multiple of something that has a name.
 type Scale string
 
-// scales are the variables that expressions may hold.
-func (f Functions) scales() map[string]cty.Value {
-	if len(f.Scales) == 0 {
-		return nil
-	}
-	variables := make(map[string]cty.Value, len(f.Scales))
-	for _, name := range f.Scales {
-		variables[name] = cty.NumberIntVal(1).Mark(Scale(name))
-	}
-	return variables
-}
-
 // Call returns the value of an attribute that is a call of one of the functions, with ok false when it is not
 // set or a problem was noted. example is what to write.
 func (b *Block) Call(name string, functions Functions, example string) (v cty.Value, ok bool) {
-	attr := b.attrs[name]
-	if attr == nil {
+	a, has := b.attrs[name]
+	if !has {
 		return cty.NilVal, false
 	}
-	v, ok = b.value(attr, functions)
+	v, ok = b.value(a, functions)
 	if ok && !v.Type().IsCapsuleType() {
 		b.wrongType(name, "a function call", v, "write "+name+" = "+example)
 		return cty.NilVal, false
@@ -59,138 +47,26 @@ func (b *Block) Call(name string, functions Functions, example string) (v cty.Va
 	return v, ok
 }
 
-// plain returns the value of an attribute that is written out, with ok false when it is not set or a problem
+// plain returns the value of an attribute that calls no function, with ok false when it is not set or a problem
 // was noted.
 func (b *Block) plain(name string) (v cty.Value, ok bool) {
-	attr := b.attrs[name]
-	if attr == nil {
+	a, has := b.attrs[name]
+	if !has {
 		return cty.NilVal, false
 	}
-	return b.value(attr, Functions{})
+	return b.value(a, Functions{})
 }
 
-// value evaluates an attribute after checking that its expression is one that a file may hold.
-func (b *Block) value(attr *hclsyntax.Attribute, functions Functions) (cty.Value, bool) {
-	if !b.allowed(attr.Expr, functions) {
-		return cty.NilVal, false
-	}
-	v, diags := attr.Expr.Value(&hcl.EvalContext{Functions: functions.Built, Variables: functions.scales()})
-	for _, d := range diags {
-		b.r.diagnostics.add(b.evaluation(d))
-	}
-	return v, !diags.HasErrors()
+// value evaluates an attribute and notes what is wrong with it.
+func (b *Block) value(a attribute, functions Functions) (cty.Value, bool) {
+	e := evaluation{f: a.f, scope: b.scope, functions: functions, note: b.r.diagnostics.add}
+	return e.value(a.expr)
 }
 
-// evaluation translates what the evaluation of an expression says.
-func (b *Block) evaluation(d *hcl.Diagnostic) Problem {
-	p := b.f.syntax(d)
-	p.Message = d.Summary
-	if extra, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](d); ok {
-		var fault *Fault
-		if call, isCall := d.Expression.(*hclsyntax.FunctionCallExpr); isCall && errors.As(extra.FunctionCallError(), &fault) {
-			return b.f.problem(b.f.span(call.Args[fault.Arg].Range()), fault.Message, fault.Remedy)
-		}
-	}
-	return p
-}
-
-// allowed notes a problem for each part of an expression that values may not have: variables, operators,
-// interpolation, unknown functions. What is allowed takes time and memory in proportion to its length.
-func (b *Block) allowed(expr hclsyntax.Expression, functions Functions) bool {
-	at := b.f.span(expr.Range())
-	switch e := expr.(type) {
-	case *hclsyntax.LiteralValueExpr:
-		return true
-	case *hclsyntax.TemplateExpr:
-		for _, part := range e.Parts {
-			// A literal that is no string is an interpolated one, which may be as long as 1e999999999 is.
-			if literal, is := part.(*hclsyntax.LiteralValueExpr); !is || literal.Val.Type() != cty.String {
-				b.problem(at, "a string cannot hold ${...} or %{...}", "write the text out")
-				return false
-			}
-		}
-		return true
-	case *hclsyntax.ParenthesesExpr:
-		return b.allowed(e.Expression, functions)
-	case *hclsyntax.UnaryOpExpr:
-		if e.Op == hclsyntax.OpNegate {
-			if _, number := e.Val.(*hclsyntax.LiteralValueExpr); number {
-				return true
-			}
-		}
-	case *hclsyntax.TupleConsExpr:
-		return b.allAllowed(e.Exprs, functions)
-	case *hclsyntax.FunctionCallExpr:
-		return b.callAllowed(e, functions)
-	case *hclsyntax.BinaryOpExpr:
-		if isProduct(e, functions) {
-			return true
-		}
-	case *hclsyntax.ScopeTraversalExpr:
-		if isScale(e, functions) {
-			return true
-		}
-		b.problem(at, fmt.Sprintf("the name %s has no meaning here", b.f.text(at)),
-			fmt.Sprintf("for a string, write it in quotes: %q", b.f.text(at)))
-		return false
-	}
-	b.problem(at, fmt.Sprintf("%s is not a value that can stand here", b.f.text(at)),
-		"a value is written out: a number, a string in quotes, a list or a function call")
-	return false
-}
-
-// isProduct reports whether an operation is a number times a scale, in either order.
-func isProduct(e *hclsyntax.BinaryOpExpr, functions Functions) bool {
-	number := func(e hclsyntax.Expression) bool {
-		literal, is := e.(*hclsyntax.LiteralValueExpr)
-		return is && literal.Val.Type() == cty.Number
-	}
-	return e.Op == hclsyntax.OpMultiply &&
-		(number(e.LHS) && isScale(e.RHS, functions) || isScale(e.LHS, functions) && number(e.RHS))
-}
-
-// isScale reports whether an expression is one of the names of the scales.
-func isScale(e hclsyntax.Expression, functions Functions) bool {
-	name, is := e.(*hclsyntax.ScopeTraversalExpr)
-	return is && len(name.Traversal) == 1 && slices.Contains(functions.Scales, name.Traversal.RootName())
-}
-
-func (b *Block) allAllowed(exprs []hclsyntax.Expression, functions Functions) bool {
-	all := true
-	for _, e := range exprs {
-		all = b.allowed(e, functions) && all
-	}
-	return all
-}
-
-func (b *Block) callAllowed(call *hclsyntax.FunctionCallExpr, functions Functions) bool {
-	at := b.f.span(call.NameRange)
-	built := slices.Sorted(maps.Keys(functions.Built))
-	_, known := functions.Built[call.Name]
-	switch {
-	case known:
-		return b.allAllowed(call.Args, functions)
-	case slices.Contains(functions.NotBuilt, call.Name):
-		b.problem(at, call.Name+"() is not built yet", "built are: "+calls(built))
-	case len(built) == 0:
-		b.problem(at, "no function can stand here", "write a number, a string in quotes or a list")
-	default:
-		remedy := "known here are: " + calls(built)
-		if meant := Nearest(call.Name, built); meant != "" {
-			remedy = fmt.Sprintf("did you mean %q?", meant)
-		}
-		b.problem(at, fmt.Sprintf("unknown function %q", call.Name), remedy)
-	}
-	return false
-}
-
-// calls joins function names for a message.
-func calls(names []string) string {
-	written := make([]string, len(names))
-	for i, n := range names {
-		written[i] = n + "()"
-	}
-	return List(written)
+// quietly evaluates an attribute that calls no function, and notes nothing: whoever reads it will.
+func (b *Block) quietly(a attribute) (cty.Value, bool) {
+	e := evaluation{f: a.f, scope: b.scope, note: func(Problem) {}}
+	return e.value(a.expr)
 }
 
 // wrongType notes that an attribute's value is of another type than wanted.
@@ -215,4 +91,79 @@ func TypeName(v cty.Value) string {
 		return t.FriendlyName()
 	}
 	return "an object"
+}
+
+// isWrittenOut reports whether an expression is a literal, so that its source is the best text for its value.
+func isWrittenOut(expr hclsyntax.Expression) bool {
+	switch e := expr.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return true
+	case *hclsyntax.TemplateExpr:
+		for _, part := range e.Parts {
+			if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal {
+				return false
+			}
+		}
+		return true
+	case *hclsyntax.UnaryOpExpr:
+		return isWrittenOut(e.Val)
+	}
+	return false
+}
+
+// isPlain reports whether a value is a number, a string, a truth value or a list of such.
+func isPlain(v cty.Value) bool {
+	if v.IsNull() || v.IsMarked() {
+		return false
+	}
+	t := v.Type()
+	return t == cty.Number || t == cty.String || t == cty.Bool || t.IsTupleType()
+}
+
+// formatValue writes a plain value as it is shown: a string without quotes, unless it is in a list.
+func formatValue(v cty.Value) string {
+	v, _ = v.Unmark()
+	switch t := v.Type(); {
+	case v.IsNull():
+		return "null"
+	case t == cty.Number:
+		return formatNumber(v.AsBigFloat())
+	case t == cty.String:
+		return v.AsString()
+	case t == cty.Bool:
+		return strconv.FormatBool(v.True())
+	case t.IsTupleType():
+		var entries []string
+		for _, e := range v.AsValueSlice() {
+			if !e.IsNull() && e.Type() == cty.String {
+				entries = append(entries, strconv.Quote(e.AsString()))
+			} else {
+				entries = append(entries, formatValue(e))
+			}
+		}
+		return "[" + strings.Join(entries, ", ") + "]"
+	}
+	return TypeName(v)
+}
+
+// exponentMax bounds the numbers that are calculated with and written: to write out one of a larger exponent
+// would take time and memory in proportion to it.
+const exponentMax = 1000
+
+// formatNumber writes a number in so many digits as tell it from its neighbours.
+func formatNumber(n *big.Float) string {
+	if !isModest(n) {
+		return "a number out of all bounds"
+	}
+	f, _ := n.Float64()
+	if size := math.Abs(f); size != 0 && (size < 1e-6 || size >= 1e15) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// isModest reports whether a number is finite, and neither too large nor too small to be calculated with.
+func isModest(n *big.Float) bool {
+	exponent := n.MantExp(nil)
+	return !n.IsInf() && exponent <= exponentMax && exponent >= -exponentMax
 }
