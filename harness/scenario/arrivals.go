@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -35,22 +37,102 @@ var arrivalsType = cty.Capsule("a pattern of arrivals", reflect.TypeFor[Arrivals
 
 var arrivalsFunctions = hclfile.Functions{
 	Built: map[string]function.Function{
-		"closed": function.New(constant(Arrivals{Kind: Closed})),
-		"none":   function.New(constant(Arrivals{Kind: None})),
-		"rate": function.New(&function.Spec{
-			Params: []function.Parameter{{Name: "rate", Type: cty.DynamicPseudoType, AllowMarked: true}},
-			Type:   function.StaticReturnType(arrivalsType),
-			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-				rate, fault := readRate(args[0])
+		Closed: function.New(constant(Arrivals{Kind: Closed})),
+		None:   function.New(constant(Arrivals{Kind: None})),
+		Open:   timed(Open, []string{"rate"}, nil),
+		Ramp:   timed(Ramp, []string{"from", "to"}, []string{"over"}),
+		Burst:  timed(Burst, []string{"base", "rate"}, []string{"every", "length"}),
+	},
+	Scales: []string{peak},
+}
+
+// timed makes the function of a kind of arrivals that are due at times of their own: rates come first, then durations.
+func timed(kind string, rates, durations []string) function.Function {
+	spec := &function.Spec{
+		Type: function.StaticReturnType(arrivalsType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			a := Arrivals{Kind: kind}
+			for i, into := range []*Rate{&a.Rate, &a.To}[:len(rates)] {
+				rate, fault := readRate(args[i])
 				if fault != nil {
+					fault.Arg = i
 					return cty.NilVal, fault
 				}
-				return cty.CapsuleVal(arrivalsType, &Arrivals{Kind: Open, Rate: rate}), nil
-			},
-		}),
-	},
-	NotBuilt: []string{"ramp", "burst"},
-	Scales:   []string{peak},
+				*into = rate
+			}
+			into := []*time.Duration{&a.Every, &a.Over}[2-len(durations):]
+			for i, d := range into {
+				length, fault := readLength(durations[i], args[len(rates)+i])
+				if fault != nil {
+					fault.Arg = len(rates) + i
+					return cty.NilVal, fault
+				}
+				*d = length
+			}
+			if fault := a.check(); fault != nil {
+				return cty.NilVal, fault
+			}
+			return cty.CapsuleVal(arrivalsType, &a), nil
+		},
+	}
+	for _, name := range slices.Concat(rates, durations) {
+		spec.Params = append(spec.Params, function.Parameter{Name: name, Type: cty.DynamicPseudoType, AllowMarked: true})
+	}
+	return function.New(spec)
+}
+
+// check says what of the arrivals contradicts itself.
+func (a Arrivals) check() *hclfile.Fault {
+	below := a.To.PerSecond < a.Rate.PerSecond || a.To.OfPeak < a.Rate.OfPeak
+	sameKind := (a.Rate.OfPeak > 0) == (a.To.OfPeak > 0)
+	switch {
+	case a.Kind != Open && a.Rate == a.To:
+		return &hclfile.Fault{Arg: 1, Message: fmt.Sprintf("%s goes from %s to the same rate", a.Kind, a.Rate), Remedy: fmt.Sprintf("write rate(%s)", a.Rate)}
+	case a.Kind == Burst && sameKind && below:
+		return &hclfile.Fault{Arg: 1, Message: fmt.Sprintf("a burst of %s is below the rate of %s between bursts", a.To, a.Rate), Remedy: "the rate between bursts comes first"}
+	case a.Kind == Burst && a.Over >= a.Every:
+		return &hclfile.Fault{
+			Arg:     3,
+			Message: fmt.Sprintf("a burst of %s every %s leaves nothing in between", hclfile.FormatDuration(a.Over), hclfile.FormatDuration(a.Every)),
+			Remedy:  "a burst's length is below the time from one to the next",
+		}
+	}
+	return nil
+}
+
+// lengthLeast is the shortest ramp and burst: what is shorter is a matter of one call more or less.
+const lengthLeast = time.Millisecond
+
+// readLength reads the duration of a ramp or a burst.
+func readLength(name string, v cty.Value) (time.Duration, *hclfile.Fault) {
+	const units = `a duration is a string with a unit, as in "2s", "250ms" or "1m30s"`
+	v, _ = v.Unmark()
+	if v.Type() != cty.String {
+		return 0, &hclfile.Fault{Message: name + " must be a duration, not " + hclfile.TypeName(v), Remedy: units}
+	}
+	d, err := time.ParseDuration(v.AsString())
+	switch {
+	case err != nil:
+		return 0, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a duration", v.AsString()), Remedy: units}
+	case d < lengthLeast || d > 24*time.Hour:
+		return 0, &hclfile.Fault{Message: fmt.Sprintf("%s is %.40q; it must be from %s to 24h", name, v.AsString(), hclfile.FormatDuration(lengthLeast))}
+	}
+	return d, nil
+}
+
+// checkArrivals says what of the arrivals doesn't fit in the window. A window of 0 is one that is not known.
+func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
+	if window == 0 {
+		return
+	}
+	switch {
+	case a.Kind == Ramp && a.Over > window:
+		b.AttrProblem("arrivals", fmt.Sprintf("a ramp of %s does not end in a window of %s", hclfile.FormatDuration(a.Over), hclfile.FormatDuration(window)),
+			"shorten it, or lengthen the window")
+	case a.Kind == Burst && a.Every > window:
+		b.AttrProblem("arrivals", fmt.Sprintf("with a burst every %s, a window of %s has no whole one", hclfile.FormatDuration(a.Every), hclfile.FormatDuration(window)),
+			"let bursts come more often, or lengthen the window")
+	}
 }
 
 // constant makes a function without parameters.
@@ -61,7 +143,7 @@ func constant(a Arrivals) *function.Spec {
 	}
 }
 
-// readArrivals reads arrivals = closed(), none() or rate(...). After a problem the kind is not known.
+// readArrivals reads arrivals = closed(), none(), rate(...), ramp(...) or burst(...). After a problem the kind is not known.
 func readArrivals(b *hclfile.Block) Arrivals {
 	v, ok := b.Call("arrivals", arrivalsFunctions, `closed() or rate("50k/s")`)
 	switch {

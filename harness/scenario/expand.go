@@ -9,12 +9,13 @@ import (
 // expanded is the JSON form of a scenario for a run's manifest: every default filled in, durations as strings
 // such as "2s", lists never null.
 type expanded struct {
-	Name     string           `json:"name"`
-	Title    string           `json:"title"`
-	Tags     []string         `json:"tags"`
-	File     string           `json:"file"`
-	Rounds   int              `json:"rounds"`
-	Topology expandedTopology `json:"topology"`
+	Name      string             `json:"name"`
+	Title     string             `json:"title"`
+	Tags      []string           `json:"tags"`
+	File      string             `json:"file"`
+	Rounds    int                `json:"rounds"`
+	Variables []expandedVariable `json:"variables,omitempty"`
+	Topology  expandedTopology   `json:"topology"`
 	// Workload is the only one, or Workloads are several.
 	Workload   *expandedWorkload  `json:"workload,omitempty"`
 	Workloads  []expandedWorkload `json:"workloads,omitempty"`
@@ -25,6 +26,12 @@ type expanded struct {
 	Captures   []expandedCapture  `json:"captures"`
 	Invariants []string           `json:"invariants"`
 	Faults     []expandedFault    `json:"faults,omitempty"`
+}
+
+type expandedVariable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+	Given bool   `json:"given,omitempty"` // on the command line
 }
 
 type expandedTopology struct {
@@ -154,6 +161,9 @@ func Expand(s *Scenario) any {
 		Captures:   []expandedCapture{},
 		Invariants: []string{},
 	}
+	for _, v := range s.Variables {
+		e.Variables = append(e.Variables, expandedVariable(v))
+	}
 	for _, w := range s.Workloads {
 		e.Workloads = append(e.Workloads, expandWorkload(w))
 	}
@@ -179,7 +189,7 @@ func Expand(s *Scenario) any {
 		e.Captures = append(e.Captures, expandedCapture{c.Kind, rate(c)})
 	}
 	for _, i := range s.Invariants {
-		e.Invariants = append(e.Invariants, i.Kind)
+		e.Invariants = append(e.Invariants, i.String())
 	}
 	for _, f := range s.Faults {
 		e.Faults = append(e.Faults, expandFault(f))

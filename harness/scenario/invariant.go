@@ -2,30 +2,108 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
+// The kinds of invariants.
+const (
+	Conserved = "conserved" // no task is lost, completed twice or changed
+	Isolated  = "isolated"  // no task is claimed by another tenant than it was enqueued for
+	Ordered   = "ordered"   // each queue's tasks are claimed in the order in which a producer enqueued them
+)
+
+var invariantKinds = []string{Conserved, Isolated, Ordered}
+
+// String writes the invariant in words: "conserved", "ordered on workload.main".
+func (i Invariant) String() string {
+	if i.On == "" {
+		return i.Kind
+	}
+	return i.Kind + " on " + workloadPath + i.On
+}
+
+const workloadPath = "workload."
+
 var invariantBlock = hclfile.Inner{
-	Names: hclfile.Names{NotBuilt: []string{"on"}},
+	Names: hclfile.Names{Attributes: []string{"on"}},
 	Label: "kind", Example: `invariant "conserved" {}`,
 }
 
-// readInvariants reads each invariant "KIND" {}.
-func readInvariants(s *hclfile.Block) []Invariant {
+// readInvariants reads each invariant "KIND" { on }, of a scenario that is read but for them.
+func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 	var invariants []Invariant
 	seen := map[string]string{}
 	for _, b := range s.Blocks("invariant", invariantBlock) {
-		kind := b.Kind([]string{"conserved"}, []string{"isolated", "ordered"})
-		if kind == "" {
+		i := Invariant{Kind: b.Kind(invariantKinds, nil)}
+		switch {
+		case i.Kind == "":
+			continue
+		case i.Kind == Ordered:
+			w, ok := readOn(b, of.Workloads)
+			if !ok {
+				continue
+			}
+			i.On = w.Name
+			checkOrdered(b, w, of)
+		case b.Has("on"):
+			b.AttrProblem("on", fmt.Sprintf("invariant %q takes no on: it is of all workloads", i.Kind), "remove it")
+		}
+		if first, twice := seen[i.String()]; twice {
+			b.LabelProblem(0, fmt.Sprintf("invariant %q is given twice", i.String()), "the first is at "+first+"; keep one of the two")
 			continue
 		}
-		if first, twice := seen[kind]; twice {
-			b.LabelProblem(0, fmt.Sprintf("invariant %q is given twice", kind), "the first is at "+first+"; keep one of the two")
-			continue
-		}
-		seen[kind] = b.Where()
-		invariants = append(invariants, Invariant{Kind: kind})
+		seen[i.String()] = b.Where()
+		invariants = append(invariants, i)
 	}
 	return invariants
+}
+
+// readOn finds the workload that on = "workload.NAME" names. Where there is only one, on may be left out.
+func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
+	var paths []string
+	for _, w := range workloads {
+		paths = append(paths, workloadPath+w.Name)
+	}
+	if !b.Has("on") {
+		if len(workloads) == 1 {
+			return workloads[0], true
+		}
+		if len(workloads) > 1 {
+			b.Problem(fmt.Sprintf("%s does not say of which workload", b), fmt.Sprintf("add on = %q", paths[0]))
+		}
+		return Workload{}, false
+	}
+	on := b.Text("on", hclfile.TextSpec{MaxBytes: 200, Example: workloadPath + "main"})
+	for i, w := range workloads {
+		if on == paths[i] {
+			return w, true
+		}
+	}
+	if on != "" && len(workloads) > 0 {
+		b.AttrProblem("on", fmt.Sprintf("there is no %.80q", on), didYouMean(on, paths))
+	}
+	return Workload{}, false
+}
+
+// checkOrdered says what keeps the order of a workload's tasks from being seen: whatever lets two tasks of a queue be on
+// their way at once. A workload of which something is not known is let through.
+func checkOrdered(b *hclfile.Block, w Workload, of *Scenario) {
+	var why []string
+	if w.Tenants > 0 && w.Workers > 0 && w.Workers != w.Tenants {
+		why = append(why, fmt.Sprintf("its worker slots are %d and its tenants %d: write workers = %d, one slot for each", w.Workers, w.Tenants, w.Tenants))
+	}
+	if of.Topology.Shards > 1 {
+		why = append(why, fmt.Sprintf("the topology has %d shards, each with an order of its own: write shards = 1", of.Topology.Shards))
+	}
+	if len(of.Faults) > 0 {
+		why = append(why, "the scenario has faults, after which tasks are handed out again: remove them")
+	}
+	if w.Arrivals.Kind == None {
+		why = append(why, "nothing is sent: write arrivals = closed()")
+	}
+	if len(why) > 0 {
+		b.Problem(fmt.Sprintf("the order of the tasks of %s can't be seen", workloadPath+w.Name), strings.Join(why, "; "))
+	}
 }

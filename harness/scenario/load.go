@@ -3,6 +3,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
@@ -15,11 +16,15 @@ type Diagnostics = hclfile.Diagnostics
 // all files to their ends before it answers. When anything is wrong with any of them it returns no scenario
 // and a *Diagnostics that holds everything that is. A file may hold several scenarios; their names differ
 // across all files. Load reads files and does nothing else.
-func Load(paths ...string) ([]*Scenario, error) {
+func Load(paths ...string) ([]*Scenario, error) { return LoadWith(nil, paths...) }
+
+// LoadWith is Load with values for variables of the files, by their names: of each file that has a variable of that
+// name. A name that no file has is a problem.
+func LoadWith(vars map[string]string, paths ...string) ([]*Scenario, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("no scenario file was given; name one, for example scenarios/smoke.hcl")
 	}
-	l := loader{names: map[string]string{}}
+	l := loader{reader: hclfile.Reader{Vars: vars}, names: map[string]string{}}
 	given := map[string]bool{}
 	for _, path := range paths {
 		if given[path] {
@@ -32,9 +37,15 @@ func Load(paths ...string) ([]*Scenario, error) {
 	return l.finish()
 }
 
-// parse is Load for one text in memory.
-func parse(name string, src []byte) ([]*Scenario, error) {
+// parse is Load for one text in memory, beside which there are other files.
+func parse(name string, src []byte, others map[string]string) ([]*Scenario, error) {
 	l := loader{names: map[string]string{}}
+	l.reader.Read = func(path string) ([]byte, error) {
+		if text, is := others[path]; is {
+			return []byte(text), nil
+		}
+		return nil, errors.New("is no file")
+	}
 	l.file(name, l.reader.Source(name, src, fileNames))
 	return l.finish()
 }
@@ -47,24 +58,31 @@ type loader struct {
 }
 
 func (l *loader) finish() ([]*Scenario, error) {
+	l.reader.CheckVars()
 	if err := l.reader.Err(); err != nil {
 		return nil, err
 	}
 	return l.all, nil
 }
 
-var fileNames = hclfile.Names{Blocks: []string{"scenario"}}
+var fileNames = hclfile.Names{Blocks: []string{"scenario", "variable", "locals"}}
 
 // file reads a file's outermost level; root is nil when the file could not be read.
 func (l *loader) file(path string, root *hclfile.Block) {
 	if root == nil {
 		return
 	}
-	for _, b := range root.Blocks("scenario", hclfile.Inner{
+	blocks := root.Blocks("scenario", hclfile.Inner{
 		Names: scenarioNames, Label: "name", Example: `scenario "NAME" { ... }`, Required: true,
-	}) {
+	})
+	// What a file defines holds for all of its scenarios, also what is defined in a file that one of them includes.
+	for _, b := range blocks {
+		b.Include(partNames)
+	}
+	root.Declare()
+	for _, b := range blocks {
 		s := readScenario(b)
-		s.File = path
+		s.File, s.Variables = path, root.Variables()
 		if first, taken := l.names[s.Name]; taken && s.Name != "" {
 			b.LabelProblem(0, fmt.Sprintf("scenario %q is defined twice", s.Name),
 				"the first is at "+first+"; rename one of the two")
@@ -75,26 +93,33 @@ func (l *loader) file(path string, root *hclfile.Block) {
 	}
 }
 
+// partNames are the blocks that a scenario is made of, and a file that it includes.
+var partNames = []string{
+	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "fault",
+}
+
 var scenarioNames = hclfile.Names{
 	Attributes: []string{"title", "tags", "rounds"},
-	Blocks:     []string{"topology", "workload", "phases", "backlog", "series", "sweep", "capture", "invariant", "fault"},
+	Blocks:     append(slices.Clone(partNames), "include"),
 }
 
 // readScenario reads scenario "NAME" { ... }, once for each point of its sweeps.
 func readScenario(b *hclfile.Block) *Scenario {
-	sweeps := readSweeps(b)
+	axes := readAxes(b)
 	defer b.Restore()
 	var s *Scenario
-	for _, combination := range crossed(sweeps) {
+	for _, combination := range crossed(axes) {
 		b.Restore()
-		for i, v := range combination {
-			b.Replace(sweeps[i].kind, sweeps[i].label, sweeps[i].attribute, v)
+		for _, set := range combination {
+			for _, sweep := range set.axis.sweeps {
+				b.Replace(sweep.kind, sweep.label, sweep.attribute, sweep.values[set.index])
+			}
 		}
 		read := readOnce(b)
 		if s == nil {
 			s = read
 		}
-		s.addPoint(sweeps, combination, read)
+		s.addPoint(axes, combination, read)
 		if b.Problems() >= problemsEnough {
 			break
 		}
@@ -116,13 +141,13 @@ func readOnce(b *hclfile.Block) *Scenario {
 		Why: "from six rounds on a median has a 95 % interval, below that a range",
 	})
 	s.Topology = readTopology(b)
-	s.Workloads = readWorkloads(b)
 	s.Phases = readPhases(b)
+	s.Workloads = readWorkloads(b, s.Phases.Window)
 	s.Backlog = readBacklog(b, s.Workloads)
 	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)
-	s.Invariants = readInvariants(b)
 	s.Faults = readFaults(b, s)
+	s.Invariants = readInvariants(b, s)
 	return s
 }
 

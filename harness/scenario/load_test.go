@@ -93,6 +93,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			Producers: 3, Workers: 4, Batch: 1,
 			Payload:  Payload{Kind: "fixed", Min: 64, Max: 64},
 			Keys:     Keys{Kind: "turn"},
+			Seed:     1,
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    30 * time.Second,
 		}},
@@ -120,6 +121,7 @@ func TestLoadReadsEverything(t *testing.T) {
 			Producers: 100000, Workers: 5, Batch: 3, Procs: 1, BusyPoll: true,
 			Payload:  Payload{Kind: "uniform", Min: 32, Max: 1 << 20},
 			Keys:     Keys{Kind: "turn"},
+			Seed:     1,
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    90 * time.Second,
 		}},
@@ -199,11 +201,11 @@ func hostile(n int) []string {
 // A file of the largest size that is all errors is refused with a bounded text.
 func TestLoadBoundsItsReport(t *testing.T) {
 	for _, src := range hostile(8_000) {
-		_, err := parse("hostile.hcl", []byte(src))
+		_, err := parse("hostile.hcl", []byte(src), nil)
 		require.Error(t, err)
 		assert.Less(t, len(err.Error()), 100_000, src[:40])
 	}
-	_, err := parse("hostile.hcl", []byte("scenario \"a\" {"+strings.Repeat(" a=1", 8_000)+"}"))
+	_, err := parse("hostile.hcl", []byte("scenario \"a\" {"+strings.Repeat(" a=1", 8_000)+"}"), nil)
 	require.ErrorContains(t, err, "8003 errors in 1 file, of which 100 are shown")
 }
 
@@ -222,7 +224,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(src))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		scenarios, err := parse("fuzz.hcl", src)
+		scenarios, err := parse("fuzz.hcl", src, nil)
 		if err == nil {
 			require.NotEmpty(t, scenarios)
 			for _, s := range scenarios {

@@ -28,11 +28,15 @@ var payloadFunctions = hclfile.Functions{
 	Built: map[string]function.Function{
 		"fixed":   distribution("fixed", "bytes"),
 		"uniform": distribution("uniform", "min", "max"),
+		Lognormal: distribution(Lognormal, "median", "p99"),
 	},
-	NotBuilt: []string{"lognormal"},
 }
 
-// distribution makes the function fixed(bytes) or uniform(min, max).
+// Lognormal is the kind of payloads whose sizes' logarithms are normally distributed: most are small, and a few are
+// far larger.
+const Lognormal = "lognormal"
+
+// distribution makes the function fixed(bytes), uniform(min, max) or lognormal(median, p99).
 func distribution(kind string, params ...string) function.Function {
 	spec := &function.Spec{
 		Type: function.StaticReturnType(payloadType),
@@ -49,7 +53,16 @@ func distribution(kind string, params ...string) function.Function {
 				}
 				p.Max = n
 			}
-			if p.Max < p.Min {
+			switch {
+			case kind == Lognormal && p.Max <= p.Min:
+				return cty.NilVal, &hclfile.Fault{
+					Arg:     1,
+					Message: fmt.Sprintf("lognormal has a 99th percentile of %d bytes, which is not above its median of %d", p.Max, p.Min),
+					Remedy:  "write lognormal(median, p99), or fixed(bytes)",
+				}
+			case kind == Lognormal:
+				p = lognormal(p.Min, p.Max)
+			case p.Max < p.Min:
 				return cty.NilVal, &hclfile.Fault{
 					Arg:     1,
 					Message: fmt.Sprintf("%s has a maximum of %d bytes below its minimum of %d", kind, p.Max, p.Min),
@@ -65,7 +78,25 @@ func distribution(kind string, params ...string) function.Function {
 	return function.New(spec)
 }
 
-// readPayload reads payload = fixed(n) or uniform(min, max).
+// lognormal returns the distribution with a median and a 99th percentile. Its sizes end where its logarithm is twice as far
+// from the median's as the percentile's is, which it would exceed once in some 600,000 times.
+func lognormal(median, p99 int) Payload {
+	end := int64(p99) * int64(p99) / int64(median)
+	return Payload{Kind: Lognormal, Min: payloadBytesMin, Max: int(min(end, payloadBytesMax)), Median: median, P99: p99}
+}
+
+// String writes the payload as a scenario does.
+func (p Payload) String() string {
+	switch p.Kind {
+	case "fixed":
+		return fmt.Sprintf("fixed(%d)", p.Max)
+	case Lognormal:
+		return fmt.Sprintf("lognormal(%d, %d)", p.Median, p.P99)
+	}
+	return fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max)
+}
+
+// readPayload reads payload = fixed(n), uniform(min, max) or lognormal(median, p99).
 func readPayload(b *hclfile.Block) Payload {
 	v, ok := b.Call("payload", payloadFunctions, "fixed(64) or uniform(64, 256)")
 	if !ok {

@@ -43,7 +43,7 @@ func TestClusterDefaults(t *testing.T) {
     workers = 1
   }
   phases { window = "1s" }
-}`))
+}`), nil)
 	require.NoError(t, err)
 	assert.Equal(t, Topology{Kind: Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}, all[0].Topology)
 }

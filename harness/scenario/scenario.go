@@ -5,6 +5,8 @@ package scenario
 import (
 	"slices"
 	"time"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // RoundsMax is how many timed rounds a run has at most.
@@ -35,13 +37,18 @@ type Scenario struct {
 	Sweeps      []Sweep
 	// Points are all combinations of the swept values, the last sweep's changing fastest; nil without a sweep.
 	Points []Point
-	File   string // the path it was read from, as given
+	// Variables are those of its file and of what that includes, in the order of the files.
+	Variables []Variable
+	File      string // the path it was read from, as given
 }
 
-// Sweep is a setting that takes several values.
+// Variable is a value of a file that can be given from outside.
+type Variable = hclfile.Variable
+
+// Sweep is a setting that takes several values, or several such settings that take theirs together.
 type Sweep struct {
-	Path   string   // "topology.shards", "workload.NAME.workers"
-	Values []string // as written, strings without quotes; 1 to PointsMax
+	Path   string   // "topology.shards", "workload.NAME.workers", or several paths with ", " in between
+	Values []string // as written, strings without quotes; 1 to PointsMax; of several paths likewise with ", "
 }
 
 // Point is one combination of the swept values, and what it makes of the scenario.
@@ -192,6 +199,6 @@ type Capture struct {
 
 // Invariant is a statement that must hold at the end of each round.
 type Invariant struct {
-	Kind string // "conserved", "isolated" or "ordered"
-	On   string // of "ordered": the name of the workload
+	Kind string // Conserved, Isolated or Ordered
+	On   string // of Ordered: the name of the workload
 }

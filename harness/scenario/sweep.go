@@ -15,37 +15,97 @@ var sweepBlock = hclfile.Inner{
 
 const sweepExample = `sweep "topology.shards" { values = [1, 2, 4] }`
 
+var zipBlock = hclfile.Inner{
+	Names:   hclfile.Names{Blocks: []string{"sweep"}},
+	Example: "zip { " + sweepExample + " ... }",
+}
+
 // sweep is a sweep "PATH" { values }, with its path taken apart.
 type sweep struct {
 	path, kind, label, attribute string
 	values                       []hclfile.Value
+	block                        *hclfile.Block
 }
 
-// readSweeps reads each sweep "topology.ATTRIBUTE" or "workload.NAME.ATTRIBUTE", leaving out those with a problem.
-func readSweeps(s *hclfile.Block) []sweep {
-	var sweeps []sweep
-	first := map[string]string{}
-	points := 1
+// axis is one sweep, or the sweeps of a zip, which have as many values and advance together.
+type axis struct {
+	sweeps []sweep
+	order  int // where it is written among the blocks of the scenario
+}
+
+func (a axis) len() int { return len(a.sweeps[0].values) }
+
+// readAxes reads each sweep and each zip, in the order of the file, leaving out those with a problem.
+func readAxes(s *hclfile.Block) []axis {
+	r := axesReader{scenario: s, first: map[string]string{}}
+	var axes []axis
 	for _, b := range s.Blocks("sweep", sweepBlock) {
-		values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Example: "[1, 2, 4]"})
-		found, ok := readSweepPath(s, b)
-		if !ok || values == nil {
-			continue
+		if found, ok := r.sweep(b); ok {
+			axes = append(axes, axis{[]sweep{found}, b.Order()})
 		}
-		if where, twice := first[found.path]; twice {
-			b.LabelProblem(0, fmt.Sprintf("%s is swept twice", found.path), "the first sweep is at "+where+"; keep one of the two")
-			continue
-		}
-		first[found.path] = b.Where()
-		if points *= len(values); points > PointsMax {
-			b.Problem(fmt.Sprintf("the sweeps make %d points together; there may be %d", points, PointsMax), "sweep fewer values")
-			points /= len(values)
-			continue
-		}
-		found.values = values
-		sweeps = append(sweeps, found)
 	}
-	return sweeps
+	for _, b := range s.Blocks("zip", zipBlock) {
+		if found, ok := r.zip(b); ok {
+			axes = append(axes, axis{found, b.Order()})
+		}
+	}
+	slices.SortStableFunc(axes, func(a, b axis) int { return a.order - b.order })
+	points := 1
+	for i, a := range axes {
+		if points *= a.len(); points > PointsMax {
+			a.sweeps[0].block.Problem(fmt.Sprintf("the sweeps make %d points together; there may be %d", points, PointsMax), "sweep fewer values")
+			return axes[:i]
+		}
+	}
+	return axes
+}
+
+// axesReader reads the sweeps of a scenario, no two of one path.
+type axesReader struct {
+	scenario *hclfile.Block
+	first    map[string]string // path → where it is swept
+}
+
+// zip reads zip { sweep ... }.
+func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
+	problems := b.Problems()
+	blocks := b.Blocks("sweep", sweepBlock)
+	for _, inner := range blocks {
+		if found, ok := r.sweep(inner); ok {
+			sweeps = append(sweeps, found)
+		}
+	}
+	switch {
+	case len(blocks) < 2:
+		b.Problem(fmt.Sprintf("zip has %d sweeps; it is for two and more that advance together", len(blocks)), "write "+zipBlock.Example)
+		return nil, false
+	case b.Problems() > problems || len(sweeps) < 2:
+		return nil, false
+	}
+	for _, other := range sweeps[1:] {
+		if n := len(other.values); n != len(sweeps[0].values) {
+			other.block.AttrProblem("values", fmt.Sprintf("%s has %d values; %s, with which it advances, has %d",
+				other.path, n, sweeps[0].path, len(sweeps[0].values)), "give both as many")
+			return nil, false
+		}
+	}
+	return sweeps, true
+}
+
+// sweep reads sweep "topology.ATTRIBUTE" or "workload.NAME.ATTRIBUTE".
+func (r *axesReader) sweep(b *hclfile.Block) (sweep, bool) {
+	values := b.Values("values", hclfile.ValuesSpec{Min: 1, Max: PointsMax, Example: "[1, 2, 4]"})
+	found, ok := readSweepPath(r.scenario, b)
+	if !ok || values == nil {
+		return sweep{}, false
+	}
+	if where, twice := r.first[found.path]; twice {
+		b.LabelProblem(0, fmt.Sprintf("%s is swept twice", found.path), "the first sweep is at "+where+"; keep one of the two")
+		return sweep{}, false
+	}
+	r.first[found.path] = b.Where()
+	found.values, found.block = values, b
+	return found, true
 }
 
 // readSweepPath finds the setting that a sweep's label names.
@@ -83,15 +143,28 @@ func didYouMean(name string, known []string) string {
 	return "there are: " + hclfile.List(known)
 }
 
-// crossed returns all combinations of the values of sweeps, the last sweep's changing fastest: of none, a single
-// empty one.
-func crossed(sweeps []sweep) [][]hclfile.Value {
-	all := [][]hclfile.Value{nil}
-	for _, s := range sweeps {
-		var longer [][]hclfile.Value
+// setting is one of an axis' values.
+type setting struct {
+	axis  axis
+	index int
+}
+
+func (s setting) values() []Value {
+	var values []Value
+	for _, sweep := range s.axis.sweeps {
+		values = append(values, Value{Path: sweep.path, Text: sweep.values[s.index].Text()})
+	}
+	return values
+}
+
+// crossed returns all combinations of the values of axes, the last axis' changing fastest: of none, a single empty one.
+func crossed(axes []axis) [][]setting {
+	all := [][]setting{nil}
+	for _, a := range axes {
+		var longer [][]setting
 		for _, c := range all {
-			for _, v := range s.values {
-				longer = append(longer, append(slices.Clip(c), v))
+			for i := range a.len() {
+				longer = append(longer, append(slices.Clip(c), setting{a, i}))
 			}
 		}
 		all = longer
@@ -100,36 +173,60 @@ func crossed(sweeps []sweep) [][]hclfile.Value {
 }
 
 // addPoint notes a combination of swept values and the scenario that was read with them.
-func (s *Scenario) addPoint(sweeps []sweep, combination []hclfile.Value, read *Scenario) {
-	if len(sweeps) == 0 {
+func (s *Scenario) addPoint(axes []axis, combination []setting, read *Scenario) {
+	if len(axes) == 0 {
 		return
 	}
 	if len(s.Points) == 0 {
-		for _, w := range sweeps {
-			swept := Sweep{Path: w.path}
-			for _, v := range w.values {
-				swept.Values = append(swept.Values, v.Text())
+		for _, a := range axes {
+			var swept Sweep
+			for i := range a.len() {
+				together := joined(setting{a, i}.values())
+				swept.Path = together.Path
+				swept.Values = append(swept.Values, together.Text)
 			}
 			s.Sweeps = append(s.Sweeps, swept)
 		}
 	}
 	p := Point{Topology: read.Topology, Workloads: read.Workloads}
 	var names []string
-	for i, v := range combination {
-		p.Values = append(p.Values, Value{Path: sweeps[i].path, Text: v.Text()})
-		names = append(names, ShortPath(sweeps[i].path, s.Sweeps)+"="+v.Text())
+	for _, set := range combination {
+		values := set.values()
+		p.Values = append(p.Values, joined(values))
+		for _, v := range values {
+			names = append(names, ShortPath(v.Path, s.Sweeps)+"="+v.Text)
+		}
 	}
 	p.Name = strings.Join(names, ", ")
 	s.Points = append(s.Points, p)
 }
 
-// ShortPath is the last part of a swept path, or the whole path where another sweep's ends alike.
+// between stands between the paths, and the values, of sweeps that advance together.
+const between = ", "
+
+// joined makes one value of those of sweeps that advance together.
+func joined(values []Value) Value {
+	var paths, texts []string
+	for _, v := range values {
+		paths, texts = append(paths, v.Path), append(texts, v.Text)
+	}
+	return Value{Path: strings.Join(paths, between), Text: strings.Join(texts, between)}
+}
+
+// ShortPath is the last part of a swept path, or the whole path where another sweep's ends alike; of sweeps that advance
+// together, those of each.
 func ShortPath(path string, sweeps []Sweep) string {
 	last := func(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }
+	var all []string
 	for _, s := range sweeps {
-		if s.Path != path && last(s.Path) == last(path) {
-			return path
+		all = append(all, strings.Split(s.Path, between)...)
+	}
+	paths := strings.Split(path, between)
+	for i, p := range paths {
+		alike := func(other string) bool { return other != p && last(other) == last(p) }
+		if !slices.ContainsFunc(all, alike) {
+			paths[i] = last(p)
 		}
 	}
-	return last(path)
+	return strings.Join(paths, between)
 }

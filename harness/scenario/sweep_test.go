@@ -83,9 +83,9 @@ func TestProblemsOfPointsAreReportedOnce(t *testing.T) {
   phases { window = "1s" }
   sweep "workload.main.batch" { values = [1, 2, 3, 4, 5] }
 ` + strings.Repeat("  capture \"cpus\" {}\n", 99) + "}\n"
-	_, err := parse("a.hcl", []byte(src))
+	_, err := parse("a.hcl", []byte(src), nil)
 	require.ErrorContains(t, err, "99 errors in 1 file")
-	_, err = parse("a.hcl", []byte(strings.Replace(src, "}\n", strings.Repeat("  capture \"cpus\" {}\n", 50)+"}\n", 1)))
+	_, err = parse("a.hcl", []byte(strings.Replace(src, "}\n", strings.Repeat("  capture \"cpus\" {}\n", 50)+"}\n", 1)), nil)
 	require.Error(t, err)
 }
 

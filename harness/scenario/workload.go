@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -10,19 +11,21 @@ import (
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
-		"in_flight", "lease", "busy_poll", "idempotent",
+		"in_flight", "lease", "busy_poll", "idempotent", "keys", "seed",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
 
-// readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two share one.
-func readWorkloads(s *hclfile.Block) []Workload {
+// readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two share one. A window of 0
+// is one that is not known.
+func readWorkloads(s *hclfile.Block, window time.Duration) []Workload {
 	var workloads []Workload
 	seen := map[string]string{}
 	tenants := 0
 	blocks := s.Blocks("workload", workloadBlock)
 	for i, b := range blocks {
 		w := readWorkload(b)
+		checkArrivals(b, w.Arrivals, window)
 		switch first, twice := seen[w.Name]; {
 		case i == WorkloadsMax:
 			b.Problem(fmt.Sprintf("a scenario may have %d workloads; this is one more", WorkloadsMax), "remove some")
@@ -79,12 +82,13 @@ func readWorkload(b *hclfile.Block) Workload {
 		Queues:      b.Int("queues", hclfile.IntSpec{Min: 1, Max: 10_000, Default: 1}),
 		Batch:       b.Int("batch", hclfile.IntSpec{Min: 1, Max: 1000, Default: 1}),
 		Payload:     readPayload(b),
-		Keys:        Keys{Kind: "turn"},
+		Seed:        b.Int("seed", hclfile.IntSpec{Min: 1, Max: math.MaxInt32, Default: seedDefault}),
 		Arrivals:    readArrivals(b),
 		Lease: b.Duration("lease", hclfile.DurationSpec{
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
 	}
+	w.Keys = readKeys(b, w.Tenants, w.Queues)
 	w.BusyPoll = readBusyPoll(b, w.Procs)
 	if w.BusyPoll && w.Driver == "rest" {
 		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or take a gRPC driver")
@@ -121,6 +125,9 @@ func readInFlight(b *hclfile.Block, w *Workload) {
 }
 
 const (
+	// seedDefault is the same for all, so that what is sent differs between two runs only where somebody asked for it.
+	seedDefault = 1
+
 	// inFlightMax bounds what the ledger remembers of tasks under way: about a byte for each.
 	inFlightMax     = 100_000_000
 	inFlightDefault = 1_000_000

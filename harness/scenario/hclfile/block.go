@@ -215,9 +215,13 @@ func (b *Block) LabelProblem(i int, message, remedy string) {
 	b.problem(b.f.span(b.node.LabelRanges[i]), message, remedy)
 }
 
-// AttrProblem notes a problem of the value of an attribute, which is set.
+// AttrProblem notes a problem of the value of an attribute, or where that is not set, of the block.
 func (b *Block) AttrProblem(attribute, message, remedy string) {
-	a := b.attrs[attribute]
+	a, has := b.attrs[attribute]
+	if !has {
+		b.Problem(message, remedy)
+		return
+	}
 	b.r.diagnostics.add(a.f.problem(a.at(), message, remedy))
 }
 
