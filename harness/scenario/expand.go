@@ -259,28 +259,3 @@ func rate(c Capture) any {
 	}
 	return nil
 }
-
-// Duration is how long all rounds of all points take at most, those that are profiled or calibrate included: each
-// its warm-up, its window and its whole drain, and the timed ones their backlog. Starting and stopping the topology
-// comes on top.
-func (s *Scenario) Duration() time.Duration {
-	round := s.Phases.Warmup + s.Phases.Window + s.Phases.Drain
-	var backlog time.Duration
-	if s.Backlog != nil {
-		backlog = s.Backlog.Fill + s.Backlog.Drain
-		if s.Backlog.Reference > 0 {
-			backlog *= 2
-		}
-	}
-	var total time.Duration
-	for _, p := range s.Plan() {
-		total += time.Duration(s.Rounds) * (round + backlog)
-		if len(s.Captures) > 0 {
-			total += round
-		}
-		if Any(p.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
-			total += round
-		}
-	}
-	return total
-}

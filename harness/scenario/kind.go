@@ -13,6 +13,13 @@ import (
 // Raft is the kind of a topology of several nodes that hold the same shards.
 const Raft = "raft"
 
+// Embedded is the kind of a topology whose server is a part of the generator's process, and NoTopology that of one without
+// any server, for the driver that needs none.
+const (
+	Embedded   = "embedded"
+	NoTopology = "none"
+)
+
 // NodesMax is how many nodes a topology "raft" has at most.
 const NodesMax = 7
 
@@ -22,8 +29,8 @@ const nodesDefault = 3
 const kindAttribute = "kind"
 
 var (
-	kindsBuilt    = []string{"single", "sharded", Raft}
-	kindsNotBuilt = []string{"embedded", "remote"}
+	kindsBuilt    = []string{"single", "sharded", Raft, Embedded, NoTopology}
+	kindsNotBuilt = []string{"remote"}
 )
 
 // kindOf is a kind of a topology as a value: what single(), sharded() and raft(3) are.
@@ -36,8 +43,10 @@ var kindType = cty.Capsule("a kind of topology", reflect.TypeFor[kindOf]())
 
 var kindFunctions = hclfile.Functions{
 	Built: map[string]function.Function{
-		"single":  function.New(constantKind("single")),
-		"sharded": function.New(constantKind("sharded")),
+		"single":   function.New(constantKind("single")),
+		"sharded":  function.New(constantKind("sharded")),
+		Embedded:   function.New(constantKind(Embedded)),
+		NoTopology: function.New(constantKind(NoTopology)),
 		Raft: function.New(&function.Spec{
 			Params: []function.Parameter{{Name: "nodes", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true}},
 			Type:   function.StaticReturnType(kindType),

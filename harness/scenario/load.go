@@ -142,13 +142,23 @@ func readOnce(b *hclfile.Block) *Scenario {
 	})
 	s.Topology = readTopology(b)
 	s.Phases = readPhases(b)
-	s.Workloads = readWorkloads(b, s.Phases.Window)
+	s.Workloads = readWorkloads(b, s.Topology, s.Phases.Window)
 	s.Backlog = readBacklog(b, s.Workloads)
 	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)
 	s.Faults = readFaults(b, s)
 	s.Invariants = readInvariants(b, s)
+	checkServer(b, s.Topology.Kind)
 	return s
+}
+
+// checkServer refuses what needs a server where there is none.
+func checkServer(b *hclfile.Block, kind string) {
+	for _, part := range []string{"backlog", "series", "capture"} {
+		if kind == NoTopology && b.HasBlock(part) {
+			b.Problem(fmt.Sprintf("%s has a %s and no server", b, part), "remove it, or take another topology")
+		}
+	}
 }
 
 // readName returns a block's label, which is a name, or "" after noting that it is not.

@@ -82,12 +82,12 @@ func (s *Scenario) Plan() []Point {
 
 // Topology says which processes are under test.
 type Topology struct {
-	Kind         string // "single", "sharded" or "raft"
+	Kind         string // "single", "sharded", Raft, Embedded or NoTopology
 	Nodes        int    // of "raft": how many server processes; 0 of the others, which have one
-	Shards       int
+	Shards       int    // 0 of NoTopology
 	Durability   string // "sync", "interval" or "none"
 	SyncInterval time.Duration
-	Listen       string // "tcp" or "unix"
+	Listen       string // "tcp" or "unix"; "" of Embedded and NoTopology
 	Procs        int    // each server's GOMAXPROCS; 0: its own choice
 	BusyPoll     bool   // the server's gRPC connections poll before their thread sleeps
 	NoCoalesce   bool   // of "raft": each command is an entry of the Raft log of its own
@@ -96,7 +96,7 @@ type Topology struct {
 // Workload says what load is put on the topology.
 type Workload struct {
 	Name        string
-	Driver      string // "stream", "unary" or "rest"
+	Driver      string // "stream", "unary", "rest", DriverEmbedded or DriverNull
 	Procs       int    // the generator's GOMAXPROCS; 0: its own choice
 	BusyPoll    bool   // its gRPC connections poll before their thread sleeps
 	Connections int    // client connections that producers and workers are spread over

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -21,6 +22,14 @@ func readTopology(s *hclfile.Block) Topology {
 	}
 	b := blocks[0]
 	t := readKind(b)
+	switch t.Kind {
+	case NoTopology:
+		refuseAttributes(b, "there is no server", topologyBlock.Names.Attributes...)
+		t.Durability = "none" // nothing is stored
+		return t
+	case Embedded:
+		refuseAttributes(b, "the server is a part of the generator's process", "listen", "procs", "busy_poll")
+	}
 	// Durability is printed beside every number and decides what the number means: it has no default.
 	t.Durability = b.Choice("durability", hclfile.ChoiceSpec{
 		Built: []string{"sync", "interval", "none"}, Required: true,
@@ -29,6 +38,9 @@ func readTopology(s *hclfile.Block) Topology {
 	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
 	t.Shards = readShards(b, t.Kind)
 	t.BusyPoll = readBusyPoll(b, t.Procs)
+	if t.Kind == Embedded {
+		t.Listen, t.Procs, t.BusyPoll = "", 0, false
+	}
 	readRaft(b, &t)
 	interval := b.Duration("sync_interval", hclfile.DurationSpec{
 		Min: time.Millisecond, Max: 10 * time.Second, Default: 10 * time.Millisecond,
@@ -43,6 +55,15 @@ func readTopology(s *hclfile.Block) Topology {
 	return t
 }
 
+// refuseAttributes notes a problem for each attribute that a kind of topology does not have.
+func refuseAttributes(b *hclfile.Block, why string, attributes ...string) {
+	for _, name := range attributes {
+		if b.Has(name) {
+			b.AttrProblem(name, fmt.Sprintf("%s has no meaning here: %s", name, why), "remove it")
+		}
+	}
+}
+
 // shardsMax is how many shards one server process takes.
 const shardsMax = 32
 
@@ -51,7 +72,7 @@ func readShards(b *hclfile.Block, kind string) int {
 	switch kind {
 	case "sharded":
 		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Required: true})
-	case Raft:
+	case Raft, Embedded:
 		return b.Int("shards", hclfile.IntSpec{Min: 1, Max: shardsMax, Default: 1})
 	}
 	return b.Int("shards", hclfile.IntSpec{

@@ -18,7 +18,7 @@ var workloadBlock = hclfile.Inner{
 
 // readWorkloads reads each workload "NAME" { ... }. Their tenants are numbered on, so that no two share one. A window of 0
 // is one that is not known.
-func readWorkloads(s *hclfile.Block, window time.Duration) []Workload {
+func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workload {
 	var workloads []Workload
 	seen := map[string]string{}
 	tenants := 0
@@ -26,6 +26,7 @@ func readWorkloads(s *hclfile.Block, window time.Duration) []Workload {
 	for i, b := range blocks {
 		w := readWorkload(b)
 		checkArrivals(b, w.Arrivals, window)
+		checkDriver(b, w.Driver, t.Kind)
 		switch first, twice := seen[w.Name]; {
 		case i == WorkloadsMax:
 			b.Problem(fmt.Sprintf("a scenario may have %d workloads; this is one more", WorkloadsMax), "remove some")
@@ -47,6 +48,31 @@ func readWorkloads(s *hclfile.Block, window time.Duration) []Workload {
 	}
 	checkProcs(blocks, workloads)
 	return workloads
+}
+
+// The drivers that need a topology of their own.
+const (
+	DriverEmbedded = "embedded" // calls a server in its own process
+	DriverNull     = "null"     // calls nothing: each call is answered at once
+)
+
+// checkDriver makes sure that the driver reaches what the topology has. A kind or a driver of "" is not known.
+func checkDriver(b *hclfile.Block, driver, kind string) {
+	if driver == "" || kind == "" {
+		return
+	}
+	for _, need := range []struct{ driver, kind string }{{DriverEmbedded, Embedded}, {DriverNull, NoTopology}} {
+		switch {
+		case driver == need.driver && kind != need.kind:
+			b.AttrProblem("driver", fmt.Sprintf("the driver %q needs topology %q; it is %q", driver, need.kind, kind),
+				fmt.Sprintf("write topology %q, or take another driver", need.kind))
+			return
+		case kind == need.kind && driver != need.driver:
+			b.AttrProblem("driver", fmt.Sprintf("the driver %q does not reach topology %q", driver, kind),
+				fmt.Sprintf("write driver = %q, or take another topology", need.driver))
+			return
+		}
+	}
 }
 
 // tenantsMax bounds the tenants of all workloads together.
@@ -74,7 +100,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
-			Built: []string{"stream", "unary", "rest"}, NotBuilt: []string{"embedded", "null"}, Required: true,
+			Built: []string{"stream", "unary", "rest", DriverEmbedded, DriverNull}, Required: true,
 		}),
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),

@@ -77,7 +77,7 @@ func TestHelpMentionsEverything(t *testing.T) {
 		})
 		assert.GreaterOrEqual(t, flags, 2, c.Name())
 	}
-	assert.Equal(t, 3, commands)
+	assert.GreaterOrEqual(t, commands, 6)
 }
 
 // All that is wrong with a scenario is said at once, and nothing is started.

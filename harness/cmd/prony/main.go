@@ -74,6 +74,7 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 		SilenceErrors: true,
 	}
 	root.AddCommand(runCommand(args), checkCommand(), reportCommand())
+	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	return root
 }
 

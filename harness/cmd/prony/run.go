@@ -24,6 +24,7 @@ type runFlags struct {
 	// override is whether rounds was given: 0 is a mistake then.
 	override bool
 	json     bool
+	vars     vars
 }
 
 func runCommand(args []string) *cobra.Command {
@@ -50,6 +51,7 @@ incorrect and no figure is published.`,
 	}
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "timed rounds of each point, instead of the file's")
+	f.vars.flag(c)
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document on stdout")
 	return c
 }
@@ -74,7 +76,7 @@ func finish(c *cobra.Command, asJSON bool, document *result.Document, err error)
 }
 
 func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
-	scenarios, err := scenario.Load(files...)
+	scenarios, err := f.vars.load(files)
 	if err != nil {
 		return nil, err
 	}

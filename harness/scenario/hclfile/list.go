@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -141,6 +142,11 @@ func (b *Block) Labels(kind string) []string {
 		}
 	}
 	return labels
+}
+
+// HasBlock reports whether the block has an inner one of a kind.
+func (b *Block) HasBlock(kind string) bool {
+	return slices.ContainsFunc(b.blocks, func(in inner) bool { return in.kind == kind })
 }
 
 // Problems is how many problems the reader has noted so far, those of other files too.

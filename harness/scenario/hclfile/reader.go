@@ -40,7 +40,7 @@ func (r *Reader) read(path string) ([]byte, error) {
 	if r.Read != nil {
 		return r.Read(path)
 	}
-	return readFile(path)
+	return ReadFile(path)
 }
 
 // known notes that a file has a variable of that name.
@@ -112,7 +112,9 @@ func (r *Reader) root(s *source, path string, names Names) *Block {
 	return newBlock(r, s.file, nil, s.body, names, newScope())
 }
 
-func readFile(path string) ([]byte, error) {
+// ReadFile returns what is in a regular file, up to a little more than what a file may have. Its errors do not name the
+// path.
+func ReadFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", reason(err))

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// explanation is what `prony explain --json` prints.
+type explanation struct {
+	Scenarios []explained `json:"scenarios"`
+}
+
+type explained struct {
+	Scenario        any              `json:"scenario"` // as in a run's manifest
+	Points          []explainedPoint `json:"points"`
+	RoundsTimed     int              `json:"rounds_timed"`
+	RoundsProfiled  int              `json:"rounds_profiled"`
+	RoundsCalibrate int              `json:"rounds_calibrating"`
+	SecondsExpected float64          `json:"seconds_expected"`
+	SecondsAtMost   float64          `json:"seconds_at_most"` // starting and stopping the topology comes on top
+	Percentiles     []percentile     `json:"percentiles"`
+	Effects         []smallest       `json:"effects"` // empty where the rounds are too few for any
+}
+
+// explainedPoint is one combination of swept values; its name is empty where nothing is swept.
+type explainedPoint struct {
+	Name string `json:"name"`
+	// TasksPerWindow is what is sent in a window whatever the server does; absent where that depends on it.
+	TasksPerWindow float64 `json:"tasks_per_window,omitempty"`
+}
+
+// percentile says what it takes for its 95 % interval to have an end, in the timed windows of a point together.
+type percentile struct {
+	Percentile float64 `json:"percentile"`
+	CyclesMin  int     `json:"cycles_min"`
+	CyclesPerS float64 `json:"cycles_per_s_min"`
+	Offered    bool    `json:"offered"` // whether each point is sent as many, whatever the server does
+}
+
+// smallest is the smallest change that a comparison of the scenario's rounds tells from chance.
+type smallest struct {
+	Spread float64 `json:"spread"` // of the ratios of two rounds side by side
+	Effect float64 `json:"effect"`
+}
+
+var (
+	percentilesExplained = []float64{50, 90, 99, 99.9, 99.99}
+	spreadsExplained     = []float64{0.01, 0.02, 0.05}
+)
+
+func explainCommand() *cobra.Command {
+	var v vars
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "explain FILE...",
+		Short: "Say what a run of scenario files would do, how long it takes and what it can show",
+		Long: `Prints the expanded plan of each scenario, every default filled in: its points and rounds, how long they take, how
+many cycles the percentiles need, and the smallest change that a comparison of so many rounds tells from chance. Nothing
+is started.`,
+		Example: `  prony explain scenarios/full-cycle.hcl
+  prony explain --json --var workers=64 scenarios/smoke.hcl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			scenarios, err := v.load(files)
+			if err != nil {
+				return err
+			}
+			all := explanation{}
+			for _, s := range scenarios {
+				all.Scenarios = append(all.Scenarios, explain(s))
+			}
+			if asJSON {
+				return printJSON(c, all)
+			}
+			var text strings.Builder
+			for i, s := range scenarios {
+				if i > 0 {
+					text.WriteString("\n")
+				}
+				writeExplanation(&text, s, all.Scenarios[i])
+			}
+			if _, err := io.WriteString(c.OutOrStdout(), text.String()); err != nil {
+				return fmt.Errorf("write the explanation: %w", err)
+			}
+			return nil
+		},
+	}
+	v.flag(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	return c
+}
+
+func explain(s *scenario.Scenario) explained {
+	rounds := s.PlannedRounds()
+	e := explained{
+		Scenario: scenario.Expand(s), RoundsTimed: rounds.Timed, RoundsProfiled: rounds.Profiled, RoundsCalibrate: rounds.Calibrating,
+		SecondsExpected: s.Expected().Seconds(), SecondsAtMost: s.Duration().Seconds(),
+		Percentiles: []percentile{}, Effects: []smallest{},
+	}
+	measured := (time.Duration(s.Rounds) * s.Phases.Window).Seconds() // of each point
+	least := math.Inf(1)                                              // how many tasks each point is sent in all of them
+	for _, p := range s.Plan() {
+		point := explainedPoint{Name: p.Name}
+		point.TasksPerWindow, _ = p.Offered(s.Phases.Window) // 0 where it is not known
+		least = min(least, point.TasksPerWindow*float64(s.Rounds))
+		e.Points = append(e.Points, point)
+	}
+	for _, p := range percentilesExplained {
+		n := scenario.IntervalCycles(p)
+		e.Percentiles = append(e.Percentiles, percentile{p, n, float64(n) / measured, least >= float64(n)})
+	}
+	for _, spread := range spreadsExplained {
+		if effect, ok := smallestEffect(s.Rounds, spread); ok {
+			e.Effects = append(e.Effects, smallest{spread, effect})
+		}
+	}
+	return e
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// writeExplanation writes what a run of a scenario does, in words.
+func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
+	line := func(key, format string, args ...any) {
+		fmt.Fprintf(b, "  %-10s %s\n", key, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(b, "%s: %s\n", s.Name, s.Title)
+	line("file", "%s", s.File)
+	if len(s.Tags) > 0 {
+		line("tags", "%s", strings.Join(s.Tags, ", "))
+	}
+	for _, v := range s.Variables {
+		from := "the file's"
+		if v.Given {
+			from = "given"
+		}
+		line("variable", "%s = %s (%s)", v.Name, v.Value, from)
+	}
+	line("topology", "%s", topologyInWords(s.Topology))
+	for _, w := range s.Workloads {
+		line("workload", "%s", workloadInWords(w))
+	}
+	line("round", "a fresh start, %s of warm-up, a window of %s, a drain of %s at most", hclfile.FormatDuration(s.Phases.Warmup),
+		hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
+	if l := s.Backlog; l != nil {
+		line("backlog", "%s tasks, restart %s, after each timed window", grouped(l.Tasks), l.Restart)
+	}
+	for _, f := range s.Faults {
+		line("fault", "%s", faultInWords(f))
+	}
+	for _, i := range s.Invariants {
+		line("invariant", "%s", i)
+	}
+	for _, sweep := range s.Sweeps {
+		line("sweep", "%s = %s", sweep.Path, strings.Join(sweep.Values, " | "))
+	}
+	if len(s.Points) > 0 {
+		line("points", "%d, which take turns:", len(s.Points))
+		for i, p := range e.Points {
+			line("", "%2d. %s%s", i+1, p.Name, offered(p))
+		}
+	} else if words := offered(e.Points[0]); words != "" {
+		line("offered", "%s", strings.TrimPrefix(words, ": "))
+	}
+	line("rounds", "%s", roundsInWords(s))
+	line("time", "about %s, at most %s and the starts: a start and a stop of %s, and a drain of %s, are assumed of each round", roughly(s.Expected()),
+		roughly(s.Duration()), hclfile.FormatDuration(s.StartExpected()), hclfile.FormatDuration(min(s.Phases.Drain, scenario.DrainExpected)))
+	writeLimits(b, s, e)
+}
+
+// writeLimits writes what the rounds can show.
+func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
+	fmt.Fprintf(b, "  a percentile has a 95 %% interval with an end from so many cycles on, in the %s of a point together:\n", countOf(s.Rounds, "timed window"))
+	for _, p := range e.Percentiles {
+		enough := ""
+		if p.Offered {
+			enough = "; as many are offered"
+		}
+		fmt.Fprintf(b, "    p%-6s %7s cycles, %s cycles/s%s\n", strconv.FormatFloat(p.Percentile, 'f', -1, 64), grouped(p.CyclesMin), short(p.CyclesPerS), enough)
+	}
+	if len(e.Effects) == 0 {
+		fmt.Fprintf(b, "  %s tell no change from chance, however large it is; it takes 6\n", countOf(s.Rounds, "round"))
+		return
+	}
+	fmt.Fprintf(b, "  the smallest change that %d rounds of each side tell from chance, in %.0f of 100 comparisons, at a level of %.0f %%:\n",
+		s.Rounds, 100*effectPower, 100*effectLevel)
+	for _, f := range e.Effects {
+		fmt.Fprintf(b, "    %4.1f %% where the ratio of two rounds side by side spreads by %.0f %%\n", 100*f.Effect, 100*f.Spread)
+	}
+	b.WriteString("  that assumes independent rounds, ratios that are log-normal, and one metric; judging several takes more\n")
+}
+
+func topologyInWords(t scenario.Topology) string {
+	if t.Kind == scenario.NoTopology {
+		return "none: no server"
+	}
+	words := []string{t.String(), "durability " + t.Durability}
+	if t.SyncInterval > 0 {
+		words[1] += " of " + hclfile.FormatDuration(t.SyncInterval)
+	}
+	if t.Listen != "" {
+		words = append(words, t.Listen)
+	}
+	if t.Procs > 0 {
+		words = append(words, fmt.Sprintf("GOMAXPROCS %d", t.Procs))
+	}
+	if t.BusyPoll {
+		words = append(words, "busy polling")
+	}
+	if t.NoCoalesce {
+		words = append(words, "one Raft entry for each command")
+	}
+	return strings.Join(words, ", ")
+}
+
+func workloadInWords(w scenario.Workload) string {
+	words := []string{
+		fmt.Sprintf("%s: %s over %s of driver %s", w.Name, w.Arrivals, countOf(w.Connections, "connection"), w.Driver),
+		fmt.Sprintf("%s and %s", countOf(w.Producers, "producer"), countOf(w.Workers, "worker slot")),
+		fmt.Sprintf("%s with %s each", countOf(w.Tenants, "tenant"), countOf(w.Queues, "queue")),
+		"calls of " + countOf(w.Batch, "task"),
+		fmt.Sprintf("payload %s", w.Payload),
+	}
+	if w.Keys.Kind != scenario.KeysTurn {
+		words = append(words, fmt.Sprintf("keys %s", w.Keys))
+	}
+	words = append(words, fmt.Sprintf("seed %d", w.Seed))
+	if w.InFlight > 0 {
+		words = append(words, fmt.Sprintf("at most %s in flight", grouped(w.InFlight)))
+	}
+	if w.Procs > 0 {
+		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
+	}
+	return strings.Join(words, ", ")
+}
+
+func faultInWords(f scenario.Fault) string {
+	words := fmt.Sprintf("%s of %s at %s for %s", f.Kind, f.Target, hclfile.FormatDuration(f.At), hclfile.FormatDuration(f.For))
+	if f.Times > 1 {
+		words += fmt.Sprintf(", %d times, every %s", f.Times, hclfile.FormatDuration(f.Every))
+	}
+	return words
+}
+
+func roundsInWords(s *scenario.Scenario) string {
+	r := s.PlannedRounds()
+	words := []string{fmt.Sprintf("%d timed", r.Timed)}
+	if r.Profiled > 0 {
+		var kinds []string
+		for _, c := range s.Captures {
+			kinds = append(kinds, c.Kind)
+		}
+		words = append(words, fmt.Sprintf("%d profiled (%s)", r.Profiled, strings.Join(kinds, ", ")))
+	}
+	if r.Calibrating > 0 {
+		words = append(words, fmt.Sprintf("%d before them to find the peak", r.Calibrating))
+	}
+	return strings.Join(words, ", ")
+}
+
+// offered says how many tasks a point is sent in a window, where that is known.
+func offered(p explainedPoint) string {
+	if p.TasksPerWindow == 0 {
+		return ""
+	}
+	return fmt.Sprintf(": %s tasks in a window", grouped(int(p.TasksPerWindow)))
+}
+
+// countOf writes a number of things.
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}
+
+// grouped writes a number with a comma between each three digits.
+func grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// short writes a rate in three digits.
+func short(x float64) string {
+	if x >= 100 {
+		return grouped(int(x + 0.5))
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// defaultScenarios is the folder that scenarios are listed from.
+const defaultScenarios = "scenarios"
+
+// listing is what `prony list --json` prints.
+type listing struct {
+	Scenarios []listedScenario `json:"scenarios"`
+}
+
+type listedScenario struct {
+	Name            string   `json:"name"`
+	Title           string   `json:"title"`
+	Tags            []string `json:"tags"`
+	File            string   `json:"file"`
+	Topology        string   `json:"topology"` // of the first point
+	Durability      string   `json:"durability"`
+	Points          int      `json:"points"`
+	Rounds          int      `json:"rounds"` // of all points, those that are profiled or calibrate included
+	SecondsExpected float64  `json:"seconds_expected"`
+}
+
+func listCommand() *cobra.Command {
+	var v vars
+	var tags []string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "list [DIR...]",
+		Short: "List the scenarios of folders",
+		Long: `Lists the scenarios in the .hcl files of folders and of the folders below them: name, how long a run takes,
+topology, tags and title. Without DIR it lists those in scenarios/. Files without a scenario, which others include, are
+left out.`,
+		Example: `  prony list
+  prony list --tag smoke --json scenarios`,
+		RunE: func(c *cobra.Command, dirs []string) error {
+			if len(dirs) == 0 {
+				dirs = []string{defaultScenarios}
+			}
+			files, err := scenario.Find(dirs...)
+			if err != nil {
+				return err
+			}
+			scenarios, err := v.load(files)
+			if err != nil {
+				return err
+			}
+			scenarios = slices.DeleteFunc(scenarios, func(s *scenario.Scenario) bool {
+				return slices.ContainsFunc(tags, func(tag string) bool { return !slices.Contains(s.Tags, tag) })
+			})
+			if asJSON {
+				return printJSON(c, listingOf(scenarios))
+			}
+			return writeList(c, scenarios)
+		},
+	}
+	v.flag(c)
+	c.Flags().StringArrayVar(&tags, "tag", nil, "list only what has this tag; with several, what has all of them")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	return c
+}
+
+func listingOf(scenarios []*scenario.Scenario) listing {
+	l := listing{Scenarios: []listedScenario{}}
+	for _, s := range scenarios {
+		l.Scenarios = append(l.Scenarios, listedScenario{
+			Name: s.Name, Title: s.Title, Tags: append([]string{}, s.Tags...), File: s.File,
+			Topology: s.Topology.String(), Durability: s.Topology.Durability,
+			Points: len(s.Plan()), Rounds: s.PlannedRounds().Total(), SecondsExpected: s.Expected().Seconds(),
+		})
+	}
+	return l
+}
+
+func writeList(c *cobra.Command, scenarios []*scenario.Scenario) error {
+	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+	_, err := fmt.Fprintln(w, "NAME\tTIME\tTOPOLOGY\tTAGS\tTITLE")
+	for _, s := range scenarios {
+		if err != nil {
+			break
+		}
+		_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, roughly(s.Expected()), s.Topology, strings.Join(s.Tags, " "), s.Title)
+	}
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return fmt.Errorf("write the list: %w", err)
+	}
+	return nil
+}
+
+// roughly writes a duration to the precision of an estimate.
+func roughly(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0fm", d.Minutes())
+	}
+	return fmt.Sprintf("%.1fh", d.Hours())
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// validation is what `prony validate --json` prints.
+type validation struct {
+	Valid     bool              `json:"valid"`
+	Scenarios []namedScenario   `json:"scenarios"` // none unless all are valid
+	Problems  []scenarioProblem `json:"problems"`
+	Omitted   int               `json:"omitted,omitempty"` // problems beyond those listed
+}
+
+type namedScenario struct {
+	Name string `json:"name"`
+	File string `json:"file"`
+}
+
+// scenarioProblem is one thing wrong with a file. Line and column count from 1, in characters; without them the problem
+// is of the whole file.
+type scenarioProblem struct {
+	File    string `json:"file"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
+}
+
+func validateCommand() *cobra.Command {
+	var v vars
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "validate FILE...",
+		Short: "Say everything that is wrong with scenario files",
+		Long: `Reads scenario files and what they include, and lists all that is wrong with any of them in one pass, each with
+its place, the line and a remedy. Nothing is started. The exit code is 2 when anything is wrong.`,
+		Example: `  prony validate scenarios/*.hcl
+  prony validate --var workers=64 --json scenarios/smoke.hcl`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, files []string) error {
+			scenarios, err := v.load(files)
+			var diagnostics *scenario.Diagnostics
+			switch {
+			case err != nil && !errors.As(err, &diagnostics):
+				return err
+			case asJSON:
+				if err := printJSON(c, validationOf(scenarios, diagnostics)); err != nil {
+					return err
+				}
+			case err != nil:
+				say(c.ErrOrStderr(), "%v", err)
+			default:
+				for _, s := range scenarios {
+					say(c.OutOrStdout(), "%s: %s is valid", s.File, s.Name)
+				}
+			}
+			if err != nil {
+				return verdictError{result.Misconfigured}
+			}
+			return nil
+		},
+	}
+	v.flag(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	return c
+}
+
+func validationOf(scenarios []*scenario.Scenario, diagnostics *scenario.Diagnostics) validation {
+	v := validation{Valid: diagnostics == nil, Scenarios: []namedScenario{}, Problems: []scenarioProblem{}}
+	for _, s := range scenarios {
+		v.Scenarios = append(v.Scenarios, namedScenario{s.Name, s.File})
+	}
+	if diagnostics != nil {
+		v.Omitted = diagnostics.Omitted
+		for _, p := range diagnostics.Problems {
+			v.Problems = append(v.Problems, scenarioProblem{p.File, p.Line, p.Column, p.Message, p.Remedy})
+		}
+	}
+	return v
+}
+
+// printJSON prints one JSON document on stdout.
+func printJSON(c *cobra.Command, document any) error {
+	encoder := json.NewEncoder(c.OutOrStdout())
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("write the JSON document: %w", err)
+	}
+	return nil
+}

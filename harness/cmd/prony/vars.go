@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// vars are the values that a command line gives to variables of scenario files.
+type vars struct{ given []string }
+
+// flag adds --var to a command.
+func (v *vars) flag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&v.given, "var", nil, "value of a variable of the files, as NAME=VALUE; may be repeated")
+}
+
+// load reads scenario files with those values.
+func (v *vars) load(files []string) ([]*scenario.Scenario, error) {
+	values := map[string]string{}
+	for _, given := range v.given {
+		name, value, ok := strings.Cut(given, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--var %q is not NAME=VALUE; write it as in --var workers=64", given)
+		}
+		if _, twice := values[name]; twice {
+			return nil, fmt.Errorf("--var gives a value to %q twice; keep one of the two", name)
+		}
+		values[name] = value
+	}
+	return scenario.LoadWith(values, files...)
+}
