@@ -1,0 +1,207 @@
+package null
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// batch is the tasks of one queue that one call enqueued. It belongs to the producer until it is put into the queue, then
+// to the queue, and, as it is handed out, to the workers; the one that completes the last of its tasks gives it back.
+type batch struct {
+	queue    string
+	payloads []byte       // one behind the other
+	ends     []int        // where each payload ends
+	next     int          // the first that was not claimed; guarded by the tenant
+	left     atomic.Int64 // tasks not completed
+}
+
+// fill copies the tasks, and returns by how many bytes the room for payloads has grown.
+func (b *batch) fill(tasks []driver.Task) (grown int64) {
+	before := cap(b.payloads)
+	b.queue, b.payloads, b.ends, b.next = tasks[0].Queue, b.payloads[:0], b.ends[:0], 0
+	for i := range tasks {
+		b.payloads = append(b.payloads, tasks[i].Payload...)
+		b.ends = append(b.ends, len(b.payloads))
+	}
+	b.left.Store(int64(len(tasks)))
+	return int64(cap(b.payloads) - before)
+}
+
+// queue is the batches that are not all claimed, oldest first.
+type queue struct {
+	name    string
+	batches []*batch
+	first   int // in batches; those before it are handed out
+}
+
+func (q *queue) empty() bool { return q.first == len(q.batches) }
+
+func (q *queue) push(b *batch) {
+	if q.first > 0 && len(q.batches) == cap(q.batches) { // move up instead of growing
+		q.batches = slices.Delete(q.batches, 0, q.first)
+		q.first = 0
+	}
+	q.batches = append(q.batches, b)
+}
+
+// tenant is the queues of a tenant, and who waits for their tasks.
+type tenant struct {
+	target *Target
+	name   string
+	free   chan *batch  // given back, to be used again; has room for all batches that were ever made
+	made   atomic.Int64 // at most batchesMax
+
+	mu      sync.Mutex
+	queues  map[string]*queue
+	waiting []*waiter // in the order in which they came
+	idle    []*waiter // to be used again, as many as ever waited at once
+}
+
+func newTenant(target *Target, name string) *tenant {
+	return &tenant{target: target, name: name, free: make(chan *batch, batchesMax), queues: map[string]*queue{}}
+}
+
+// waiter is a worker that found nothing. Its channel gets one element when something has come for it.
+type waiter struct {
+	worker *worker
+	ready  chan struct{}
+}
+
+// take returns a batch to fill, when there is one free or another may be made.
+func (t *tenant) take(ctx context.Context) (*batch, error) {
+	select {
+	case b := <-t.free:
+		return b, nil
+	default:
+	}
+	if n := t.made.Add(1); n == 1 || n <= batchesMax && t.target.bytes.Load() < bytesMax {
+		return new(batch), nil
+	}
+	t.made.Add(-1)
+	select {
+	case b := <-t.free:
+		return b, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// at returns the queue of that name. mu is held.
+func (t *tenant) at(name string) *queue {
+	if t.queues[name] == nil {
+		t.queues[name] = &queue{name: name}
+	}
+	return t.queues[name]
+}
+
+func (t *tenant) worker(queues []string) *worker {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := &worker{tenant: t}
+	for _, name := range queues {
+		w.queues = append(w.queues, t.at(name))
+	}
+	return w
+}
+
+// put makes a batch's tasks claimable.
+func (t *tenant) put(b *batch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.at(b.queue)
+	q.push(b)
+	t.wake(q)
+}
+
+// wake tells the first who waits for tasks of a queue that there are some. mu is held.
+func (t *tenant) wake(q *queue) {
+	at := slices.IndexFunc(t.waiting, func(w *waiter) bool { return slices.Contains(w.worker.queues, q) })
+	if at < 0 {
+		return
+	}
+	w := t.waiting[at]
+	t.waiting = slices.Delete(t.waiting, at, at+1)
+	w.ready <- struct{}{}
+}
+
+// claim hands out what there is, or else says what to wait for. woken is what the worker was woken by, if it was.
+func (t *tenant) claim(w *worker, into []driver.Delivery, woken *waiter) (n int, wait *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if woken != nil {
+		t.idle = append(t.idle, woken)
+	}
+	for _, q := range w.queues {
+		n += q.claim(t.name, into[n:])
+		if n == len(into) {
+			t.pass(w)
+			return n, nil
+		}
+	}
+	if n > 0 {
+		return n, nil
+	}
+	if last := len(t.idle) - 1; last >= 0 {
+		wait, t.idle = t.idle[last], t.idle[:last]
+	} else {
+		wait = &waiter{ready: make(chan struct{}, 1)}
+	}
+	wait.worker = w
+	t.waiting = append(t.waiting, wait)
+	return 0, wait
+}
+
+// pass wakes another worker for what one has left: its own waking was for all of it. mu is held.
+func (t *tenant) pass(w *worker) {
+	if len(t.waiting) == 0 {
+		return
+	}
+	for _, q := range w.queues {
+		if !q.empty() {
+			t.wake(q)
+			return
+		}
+	}
+}
+
+// leave takes back that somebody waits. If it was woken meanwhile, another is in its place.
+func (t *tenant) leave(w *waiter) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at := slices.Index(t.waiting, w); at >= 0 {
+		t.waiting = slices.Delete(t.waiting, at, at+1)
+	} else {
+		<-w.ready
+		t.pass(w.worker)
+	}
+	t.idle = append(t.idle, w)
+}
+
+// claim hands out the oldest tasks. The tenant's mu is held.
+func (q *queue) claim(tenant string, into []driver.Delivery) (n int) {
+	for n < len(into) && !q.empty() {
+		b := q.batches[q.first]
+		start := 0
+		if b.next > 0 {
+			start = b.ends[b.next-1]
+		}
+		for n < len(into) && b.next < len(b.ends) {
+			end := b.ends[b.next]
+			into[n] = driver.Delivery{Tenant: tenant, Queue: q.name, Payload: b.payloads[start:end:end], Handle: b}
+			start = end
+			b.next++
+			n++
+		}
+		if b.next == len(b.ends) {
+			q.batches[q.first] = nil
+			if q.first++; q.empty() {
+				q.batches, q.first = q.batches[:0], 0
+			}
+		}
+	}
+	return n
+}
