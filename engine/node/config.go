@@ -21,6 +21,9 @@ type Config struct {
 	DataDir string
 	// Listen is where clients connect: "host:port" or "unix:/path"; port 0 lets the system choose.
 	Listen []string
+	// Listeners are served beside those of Listen, as they are: without TLS of the node's. Open takes them over, and
+	// they are closed with the node, or when it fails.
+	Listeners []net.Listener
 	// HTTP is the REST listener, "host:port"; empty means none.
 	HTTP string
 	// Admin is the admin listener, "host:port"; empty means none.
@@ -68,7 +71,7 @@ func (c *Config) check() error {
 	if c.DataDir == "" {
 		errs = append(errs, errors.New("data folder is empty: name one"))
 	}
-	if len(c.Listen) == 0 {
+	if len(c.Listen)+len(c.Listeners) == 0 {
 		errs = append(errs, errors.New("listen addresses are missing: name at least one"))
 	}
 	for _, address := range c.Listen {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,6 +62,9 @@ type Node struct {
 // error everything that was opened is closed again.
 func Open(c Config) (_ *Node, err error) {
 	if err := c.check(); err != nil {
+		for _, l := range c.Listeners {
+			err = errors.Join(err, l.Close())
+		}
 		return nil, err
 	}
 	if c.Log == nil {
@@ -72,7 +76,7 @@ func Open(c Config) (_ *Node, err error) {
 	c.Shards = max(1, c.Shards)
 	n := &Node{
 		log: c.Log, health: health.NewServer(), failed: make(chan error, 1), registry: access.New(access.Options{Log: c.Log}),
-		stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax,
+		stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax, listeners: slices.Clone(c.Listeners),
 	}
 	defer func() {
 		if err != nil {
@@ -240,7 +244,8 @@ func (n *Node) turnNotReady(why string) {
 // Failed has the reason once the node can't go on. Shutdown is still to be called.
 func (n *Node) Failed() <-chan error { return n.failed }
 
-// Addresses returns where clients connect, in the order of Config.Listen, with the ports that were chosen.
+// Addresses returns where clients connect: those of Config.Listeners, and then of Config.Listen in its order, with the ports that
+// were chosen.
 func (n *Node) Addresses() []string {
 	out := make([]string, len(n.listeners))
 	for i, l := range n.listeners {

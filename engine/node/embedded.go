@@ -1,0 +1,23 @@
+package node
+
+import (
+	"net"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Embedded returns the configuration of a server that is a part of another process: it serves the listener, which may lead
+// to that process alone, and REST and admin on ports of this host's loopback that the system chooses. Who can reach it is an
+// operator. durability is "sync", "interval" or "none". The caller may change the configuration before Open.
+func Embedded(dataDir, durability string, listener net.Listener) (Config, error) {
+	parsed, err := storage.ParseDurability(durability)
+	if err != nil {
+		return Config{}, err
+	}
+	return Config{
+		DataDir: dataDir, Durability: parsed, SyncInterval: storage.DefaultSyncInterval,
+		Listeners: []net.Listener{listener}, HTTP: "127.0.0.1:0", Admin: "127.0.0.1:0",
+		Limits: queue.DefaultLimits(), Queue: queue.DefaultConfig(),
+	}, nil
+}
