@@ -10,10 +10,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Cluster is all servers of a topology: one of "single" and "sharded", as many as it has nodes of "raft". Its methods
-// may be called from any goroutine.
+// Cluster is all servers of a topology: one of "single", "sharded" and "embedded", as many as it has nodes of "raft", and
+// none of "none". Its methods may be called from any goroutine.
 type Cluster struct {
 	// Token is what the servers want to be asked with; "" where they want none.
 	Token string
@@ -49,7 +51,10 @@ func newCluster(config Config) (_ *Cluster, err error) {
 		return nil, fmt.Errorf("make the servers' folder: %w", err)
 	}
 	ids := []string{""}
-	if config.Topology.Kind == "raft" {
+	switch config.Topology.Kind {
+	case scenario.NoTopology:
+		ids = nil
+	case scenario.Raft:
 		ids = nil
 		for i := range config.Topology.Nodes {
 			ids = append(ids, "n"+strconv.Itoa(i+1))
@@ -102,8 +107,11 @@ func (c *Cluster) Server(id string) (*Server, bool) {
 	return nil, false
 }
 
-// Began is when the first of the servers' present processes was started.
+// Began is when the first of the servers' present processes was started; without servers the zero time.
 func (c *Cluster) Began() time.Time {
+	if len(c.servers) == 0 {
+		return time.Time{}
+	}
 	began := c.servers[0].Node().Began
 	for _, s := range c.servers[1:] {
 		if b := s.Node().Began; b.Before(began) {
@@ -182,6 +190,9 @@ func (c *Cluster) restart(ctx context.Context, how Ending) error {
 	if c.stopped.Load() {
 		return errors.New("the servers were stopped before")
 	}
+	if how == Kill && c.config.Topology.Kind == scenario.Embedded {
+		return errCantKill
+	}
 	err := c.Failure()
 	if err == nil {
 		err = c.each(func(s *Server) error {
@@ -193,7 +204,7 @@ func (c *Cluster) restart(ctx context.Context, how Ending) error {
 	}
 	for _, s := range c.servers {
 		if err == nil {
-			err = os.Remove(s.place.addressFile) // it would be taken for the next one's
+			err = s.forgetAddresses()
 		}
 	}
 	if err != nil {

@@ -55,10 +55,10 @@ func (n *Node) fail(problem string, cause error) *ServerError {
 	}
 	e := &ServerError{Problem: problem, Command: n.command, Status: "running", LogPath: n.server.logPath, Err: cause}
 	select {
-	case <-n.process.exited:
-		e.Status = n.process.cmd.ProcessState.String()
-		if _, told := errors.AsType[*exec.ExitError](n.process.waitErr); !told {
-			e.Err = errors.Join(e.Err, n.process.waitErr)
+	case <-n.process.done():
+		e.Status = n.process.status()
+		if _, told := errors.AsType[*exec.ExitError](n.process.failure()); !told {
+			e.Err = errors.Join(e.Err, n.process.failure())
 		}
 	default:
 	}

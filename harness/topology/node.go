@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"slices"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // Node is one process of a server, from its start to its end. Its methods may be called from any goroutine. Its addresses
@@ -17,14 +20,16 @@ type Node struct {
 	Address string // where clients connect: "127.0.0.1:port" or "unix:/path", as driver.Target wants it
 	HTTP    string // where REST is served: "127.0.0.1:port"; "" where the server has none
 	Admin   string // the admin listener: "127.0.0.1:port"
-	PID     int
+	PID     int    // of a server that is a part of this process, this one's
+	// Dial connects to a server that is a part of this process; nil of any other.
+	Dial func(ctx context.Context) (net.Conn, error)
 	// Began is when the process was started, with monotonic reading.
 	Began time.Time
 
 	tokenFile string
 	server    *Server
 	command   []string
-	process   *process
+	process   life
 	killed    atomic.Bool // SIGKILL was sent by kill, so an end by it is no failure
 	ending    atomic.Bool // SIGTERM was sent by end, so an end with status 0 is no failure
 }
@@ -36,6 +41,9 @@ func startNode(s *Server, logMode int) (*Node, error) {
 		return nil, fmt.Errorf("make the server's log: %w", err)
 	}
 	config := s.cluster.config
+	if config.Topology.Kind == scenario.Embedded {
+		return startEmbedded(s, log)
+	}
 	command := append([]string{config.Binary}, s.arguments()...)
 	env := slices.Clip(config.Env)
 	if procs := config.Topology.Procs; procs > 0 {
@@ -57,12 +65,12 @@ func startNode(s *Server, logMode int) (*Node, error) {
 }
 
 // Exited is closed when the process has ended, for whatever reason.
-func (n *Node) Exited() <-chan struct{} { return n.process.exited }
+func (n *Node) Exited() <-chan struct{} { return n.process.done() }
 
 // Running tells whether the process has not ended yet.
 func (n *Node) Running() bool {
 	select {
-	case <-n.process.exited:
+	case <-n.process.done():
 		return false
 	default:
 		return true
@@ -77,19 +85,19 @@ func (n *Node) ExitError() error {
 		return nil
 	case !n.ending.Load():
 		return n.fail("the server ended by itself", nil)
-	case n.process.waitErr != nil:
+	case n.process.failure() != nil:
 		return n.fail("the server did not end in order", nil)
 	}
 	return nil
 }
 
-// CPU is the CPU time, user and system, that the process had used when it ended; 0 while it runs.
+// CPU is the CPU time, user and system, that the process had used when it ended; 0 while it runs, and of a server that is
+// a part of this process, whose own nobody can tell.
 func (n *Node) CPU() time.Duration {
 	if n.Running() {
 		return 0
 	}
-	state := n.process.cmd.ProcessState
-	return state.UserTime() + state.SystemTime()
+	return n.process.cpu()
 }
 
 // end ends the process in order, or with SIGKILL when that takes too long, which is an error.
@@ -106,7 +114,7 @@ func (n *Node) end(ctx context.Context) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-n.process.exited:
+	case <-n.process.done():
 		return n.ExitError()
 	case <-timer.C:
 		err := n.process.kill()

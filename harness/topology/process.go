@@ -16,6 +16,20 @@ import (
 // interrupt takes longer than an instant.
 const killTimeout = 10 * time.Second
 
+// life is what a server runs as: a process of its own, or a part of this one.
+type life interface {
+	// done is closed when it has ended.
+	done() <-chan struct{}
+	// signal sends a signal unless it has ended, which is not an error.
+	signal(sig os.Signal) error
+	// kill ends it at once, and returns when it has ended.
+	kill() error
+	// After its end: why it did not end in order, how it ended in words, and the CPU time that it used of its own.
+	failure() error
+	status() string
+	cpu() time.Duration
+}
+
 // process is a child process. It is reaped as soon as it ends.
 type process struct {
 	cmd    *exec.Cmd
@@ -59,6 +73,16 @@ func startProcess(command, env []string, log *os.File) (*process, error) {
 // ownEnv is this process's environment without what would configure the server: a scenario says all that counts.
 func ownEnv() []string {
 	return slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "QUEUED_") })
+}
+
+func (p *process) done() <-chan struct{} { return p.exited }
+
+func (p *process) failure() error { return p.waitErr }
+
+func (p *process) status() string { return p.cmd.ProcessState.String() }
+
+func (p *process) cpu() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 }
 
 // signal sends sig unless the process has ended, which is not an error.

@@ -95,8 +95,11 @@ type notYetError struct {
 
 func (e *notYetError) Error() string { return e.why.Error() }
 
-// waitForAddresses waits until the server has told its addresses.
+// waitForAddresses waits until the server has told its addresses. Of a part of this process they are known.
 func (n *Node) waitForAddresses(ctx context.Context) error {
+	if n.Dial != nil {
+		return nil
+	}
 	return n.poll(ctx, func() (bool, error) {
 		at, err := readAddresses(n.server.place.addressFile)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -130,7 +133,7 @@ func (n *Node) waitUntilReady(ctx context.Context) error {
 // waitForToken reads the token. That of a cluster is in the folder of the node that led first, and of no other; once
 // known it stays.
 func (c *Cluster) waitForToken(ctx context.Context) error {
-	if c.Token != "" || c.servers[0].Node().tokenFile == "" {
+	if c.Token != "" || len(c.servers) == 0 || c.servers[0].Node().tokenFile == "" {
 		return nil
 	}
 	return c.servers[0].Node().poll(ctx, func() (bool, error) {
@@ -159,7 +162,7 @@ func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) erro
 	notYet := errors.New("it has not been asked")
 	for {
 		select {
-		case <-n.process.exited:
+		case <-n.process.done():
 			return n.fail("the server ended before it was ready", nil)
 		case <-ctx.Done():
 			return errors.Join(&notYetError{n, notYet}, ctx.Err())

@@ -109,9 +109,8 @@ func (s *Server) Start(ctx context.Context) error {
 	if s.Running() {
 		return s.problem("it runs already")
 	}
-	// What the last process said would be taken for this one's.
-	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("start the server again: %w", err)
+	if err := s.forgetAddresses(); err != nil {
+		return err
 	}
 	if err := s.launch(os.O_APPEND); err != nil {
 		return err
@@ -122,6 +121,14 @@ func (s *Server) Start(ctx context.Context) error {
 		return errors.Join(s.cluster.startError(ctx, limited, err), s.Node().kill())
 	}
 	s.wiped = false
+	return nil
+}
+
+// forgetAddresses removes what the last process said of itself, which would be taken for what the next one says.
+func (s *Server) forgetAddresses() error {
+	if err := os.Remove(s.place.addressFile); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("start the server again: %w", err)
+	}
 	return nil
 }
 

@@ -35,7 +35,7 @@ const (
 // left. A failure of a server is a *ServerError.
 //
 // The servers' life does not depend on ctx afterwards: the caller must call Stop. They end by themselves only when this
-// process dies.
+// process dies. The server of topology "embedded" is a part of this process; topology "none" has no server.
 func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if config.StartTimeout <= 0 {
 		config.StartTimeout = startTimeoutDefault
@@ -72,8 +72,13 @@ func check(t scenario.Topology) error {
 		if t.Kind == "raft" && t.Listen == "unix" {
 			return fmt.Errorf("topology %q listens on TCP", t.Kind)
 		}
+	case scenario.Embedded: // topology "embedded" { durability = "none" }
+		if t.Procs > 0 || t.BusyPoll || t.Listen == "unix" {
+			return fmt.Errorf("topology %q has no process and no connection of its own: procs, busy_poll and listen don't apply", t.Kind)
+		}
+	case scenario.NoTopology:
 	default:
-		return fmt.Errorf("kind %q is unknown; use %q, %q or %q", t.Kind, "single", "sharded", "raft")
+		return fmt.Errorf("kind %q is unknown; use %q, %q, %q, %q or %q", t.Kind, "single", "sharded", "raft", scenario.Embedded, scenario.NoTopology)
 	}
 	return nil
 }
