@@ -58,11 +58,12 @@ func (c *Config) validateWorkload() *problems {
 	case scenario.None:
 	case scenario.Closed:
 		check(w.InFlight == 0 || w.InFlight >= w.Batch, "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.Batch)
-	case scenario.Open:
-		check(w.Arrivals.Rate.PerSecond > 0, "workload.arrivals has a rate of %v a second; it must be positive", w.Arrivals.Rate.PerSecond)
+	case scenario.Open, scenario.Ramp, scenario.Burst:
+		validateArrivals(check, w.Arrivals)
 		check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)
 	default:
-		check(false, "workload.arrivals is %q; it must be %s, %s or %s", w.Arrivals.Kind, scenario.Closed, scenario.Open, scenario.None)
+		check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s or %s", w.Arrivals.Kind,
+			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.None)
 	}
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.Batch) * float64(w.Payload.Max)

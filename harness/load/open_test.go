@@ -271,10 +271,10 @@ func TestScheduleIsExact(t *testing.T) {
 		window := span{start: rapid.Int64Range(0, 2e9).Draw(t, "start")}
 		window.end = window.start + rapid.Int64Range(1, 2e9).Draw(t, "length")
 		perSecond := rapid.Float64Range(1, 20_000).Draw(t, "rate")
-		s := newSchedule(clock{}, window, perSecond, 1, nil)
+		s := newSchedule(clock{}, window, steady(perSecond), 1, nil)
 		require.Equal(t, window.start, s.at(0))
 		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
-		require.Less(t, s.at(s.next), int64(s.every)+2)
+		require.Less(t, s.at(s.next), int64(1e9/perSecond)+2)
 		n := int64(s.scheduled())
 		require.Less(t, s.at(n-1), window.end)
 		require.GreaterOrEqual(t, s.at(n), window.end)

@@ -177,7 +177,7 @@ func (r *round) plan(epoch time.Time) error {
 		}
 		pause, r.closePause = kernel, kernel.close
 	}
-	r.schedule = newSchedule(r.clock, r.window, w.Arrivals.Rate.PerSecond, w.InFlight, pause)
+	r.schedule = newSchedule(r.clock, r.window, newFlow(w.Arrivals), w.InFlight, pause)
 	return nil
 }
 
@@ -358,7 +358,7 @@ func (r *round) merge() *Outcome {
 func (r *round) mergeOpen(o *Outcome) {
 	s := r.schedule
 	open := &Open{
-		PerSecond: r.cfg.Workload.Arrivals.Rate.PerSecond,
+		PerSecond: meanPerSecond(s.flow, r.cfg.Phases.Window),
 		Scheduled: s.scheduled(), Unsent: s.unsent(), Shed: s.shed, Refused: s.refused, Held: s.held,
 		Slip: result.NewHistogram(), Service: result.NewHistogram(),
 	}

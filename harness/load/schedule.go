@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// schedule is when the tasks of an open load are due: one every so often, task 0 at the window's start, those before
-// it in the warm-up. It is computed from the start, so that nothing that delays a task delays those after it.
+// schedule is when the tasks of an open load are due: task 0 at the window's start, those before it in the warm-up. It is
+// computed from the start, so that nothing that delays a task delays those after it.
 //
 // One producer at a time waits for what is due next, takes it, and lets the next one wait while it makes its call.
 // A task that was due while every producer had a call under way is sent late, and its latency counts from when it was
@@ -16,8 +16,8 @@ import (
 type schedule struct {
 	clock  clock
 	window span
-	every  float64 // nanoseconds between two tasks
-	bound  int64   // tasks sent and not settled, at most
+	flow   flow
+	bound  int64 // tasks sent and not settled, at most
 	pause  pauser
 
 	inFlight atomic.Int64
@@ -35,19 +35,19 @@ type schedule struct {
 	refused  uint64
 }
 
-func newSchedule(c clock, window span, perSecond float64, bound int, p pauser) *schedule {
+func newSchedule(c clock, window span, f flow, bound int, p pauser) *schedule {
 	s := &schedule{
-		clock: c, window: window, every: 1e9 / perSecond, bound: int64(bound), pause: p,
+		clock: c, window: window, flow: f, bound: int64(bound), pause: p,
 		turn: make(chan struct{}, 1), slip: newLatencies(), censored: newLatencies(),
 	}
-	s.next = -int64(float64(window.start) / s.every)
+	s.next = int64(math.Ceil(f.count(-float64(window.start))))
 	s.turn <- struct{}{}
 	return s
 }
 
 // at returns when task k is due, in nanoseconds since the epoch.
 func (s *schedule) at(k int64) int64 {
-	return s.window.start + int64(math.Floor(float64(k)*s.every))
+	return s.window.start + int64(math.Floor(s.flow.due(float64(k))))
 }
 
 // take waits until a task is due and says in into when those that are due, as many as it has room for, were. It
@@ -167,18 +167,26 @@ func (s *schedule) refuse(due int64) {
 	s.refused++
 }
 
-// unsent enters the tasks of the window that nobody took. No producer may be at work.
+// censorsMax is how many tasks that nobody took are entered one by one.
+const censorsMax = 1 << 20
+
+// unsent enters the tasks of the window that nobody took. No producer may be at work. Of very many those that were due at
+// nearly the same time, within a millionth of the window, are entered together.
 func (s *schedule) unsent() (n uint64) {
-	for k := max(s.next, 0); s.at(k) < s.window.end; k++ {
-		s.censor(s.at(k))
-		n++
+	first := max(s.next, 0)
+	last := first + max(0, int64(s.scheduled())-first)
+	stride := (last-first)/censorsMax + 1
+	for k := first; k < last; k += stride {
+		s.mu.Lock()
+		s.censored.record(s.window.end-s.at(k), int(min(stride, last-k)))
+		s.mu.Unlock()
 	}
-	return n
+	return uint64(last - first)
 }
 
 // scheduled is how many tasks are due inside the window.
 func (s *schedule) scheduled() uint64 {
-	k := int64(float64(s.window.end-s.window.start) / s.every)
+	k := int64(s.flow.count(float64(s.window.end - s.window.start)))
 	for k > 0 && s.at(k-1) >= s.window.end {
 		k--
 	}
