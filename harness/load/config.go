@@ -3,6 +3,7 @@ package load
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/scenario"
@@ -49,8 +50,22 @@ func (c *Config) validateWorkload() *problems {
 			"workload.workers is %d; with %d tenants it must be at least %d, or nobody works for some", w.Workers, w.Tenants, max(1, w.Tenants))
 	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
-	check(w.Payload.Kind == "fixed" || w.Payload.Kind == "uniform",
-		"workload.payload is %q; it must be fixed or uniform", w.Payload.Kind)
+	switch w.Payload.Kind {
+	case "fixed", "uniform":
+	case "lognormal":
+		check(w.Payload.Median >= 1 && w.Payload.P99 >= w.Payload.Median,
+			"workload.payload has a median of %d bytes and a 99th percentile of %d; the median must be positive and not above the other",
+			w.Payload.Median, w.Payload.P99)
+	default:
+		check(false, "workload.payload is %q; it must be fixed, uniform or lognormal", w.Payload.Kind)
+	}
+	switch w.Keys.Kind {
+	case "", "turn", "uniform":
+	case "zipf":
+		check(w.Keys.Skew > 0 && !math.IsInf(w.Keys.Skew, 0), "workload.keys has a skew of %v; it must be positive", w.Keys.Skew)
+	default:
+		check(false, "workload.keys is %q; it must be turn, uniform or zipf", w.Keys.Kind)
+	}
 	check(w.Payload.Min >= ledger.HeaderSize,
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)

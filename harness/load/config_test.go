@@ -21,7 +21,12 @@ func TestConfigThatCannotBeRun(t *testing.T) {
 		"producers":   {func(c *Config) { c.Workload.Producers = 0 }, "workload.producers is 0"},
 		"workers":     {func(c *Config) { c.Workload.Workers = 1 }, "workload.workers is 1; with 2 tenants it must be at least 2"},
 		"batch":       {func(c *Config) { c.Workload.Batch = 0 }, "workload.batch is 0"},
-		"payload":     {func(c *Config) { c.Workload.Payload.Kind = "lognormal" }, `workload.payload is "lognormal"`},
+		"payload":     {func(c *Config) { c.Workload.Payload.Kind = "normal" }, `workload.payload is "normal"`},
+		"lognormal": {func(c *Config) {
+			c.Workload.Payload.Kind, c.Workload.Payload.Median, c.Workload.Payload.P99 = "lognormal", 100, 99
+		}, "a median of 100 bytes and a 99th percentile of 99"},
+		"keys":        {func(c *Config) { c.Workload.Keys.Kind = "hot" }, `workload.keys is "hot"`},
+		"skew":        {func(c *Config) { c.Workload.Keys.Kind = "zipf" }, "workload.keys has a skew of 0"},
 		"payload min": {func(c *Config) { c.Workload.Payload.Min = 31 }, "workload.payload has 31 bytes; the task's identity alone takes 32"},
 		"payload max": {func(c *Config) { c.Workload.Payload.Max = 63 }, "workload.payload is at most 63 bytes but at least 64"},
 		"memory":      {func(c *Config) { c.Workload.Payload.Max = 1 << 29 }, "lower one of them"},

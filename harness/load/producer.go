@@ -6,22 +6,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
+	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
-	"github.com/pronybench/prony/harness/scenario"
 )
 
 // producer is one goroutine that enqueues. What it records is read only after it has returned.
 type producer struct {
 	*round
 	number int
-	routes []destination // a call to each in turn
-	next   int           // in routes
+	routes []destination // a call to each in turn; where queues are chosen, all those of one tenant after the other
+	next   int           // in routes; where queues are chosen, among the tenants
+	keys   keys
 
-	payload  scenario.Payload
-	sizes    *rand.Rand
-	buffer   []byte // for a whole batch of payloads of the greatest size
+	draw     *rand.Rand
+	sizes    sizes
+	buffer   []byte // a batch's payloads, one behind the other
 	tasks    []driver.Task
 	outcomes []error
 	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
@@ -47,9 +48,9 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		round:    r,
 		number:   number,
 		routes:   routes,
-		payload:  w.Payload,
-		sizes:    rand.New(rand.NewPCG(r.cfg.Ledger.Round(), uint64(number))),
-		buffer:   make([]byte, w.Batch*w.Payload.Max),
+		keys:     newKeys(w),
+		draw:     newDraw(w, number),
+		sizes:    newSizes(w.Payload),
 		tasks:    make([]driver.Task, w.Batch),
 		outcomes: make([]error, w.Batch),
 		intended: make([]int64, w.Batch),
@@ -64,6 +65,9 @@ func newProducer(r *round, number int, routes []destination) *producer {
 // runClosed enqueues until the window is over or a call fails. A call under way at the window's end is
 // waited for: its answer belongs in the ledger.
 func (p *producer) runClosed(calls context.Context) {
+	if !p.sleepUntil(calls, p.stagger()) {
+		return
+	}
 	now := p.clock.now()
 	for now < p.window.end && calls.Err() == nil {
 		if p.room != nil {
@@ -89,6 +93,32 @@ func (p *producer) runClosed(calls context.Context) {
 			p.enqueued += uint64(acknowledged)
 			p.enqueue.record(now-started, acknowledged)
 		}
+	}
+}
+
+// staggerMax is the longest time over which the producers of a closed load begin.
+const staggerMax = 250 * time.Millisecond
+
+// stagger is when a producer of a closed load begins, in nanoseconds since the epoch. They begin one after the other over
+// the first part of the warm-up: those that began together would all be answered by one commit, and go on in step.
+func (p *producer) stagger() int64 {
+	over := min(p.window.start/4, int64(staggerMax))
+	return over * int64(p.number) / int64(len(p.producers))
+}
+
+// sleepUntil waits until an instant, and returns false when ctx is done before.
+func (p *producer) sleepUntil(ctx context.Context, until int64) bool {
+	left := p.clock.until(until)
+	if left <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -157,10 +187,7 @@ func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 // how many were acknowledged and when; ok is false after a call that failed and ends the producer's work. One that does
 // not end it leaves all of its tasks with an outcome that is not nil.
 func (p *producer) call(calls context.Context, n int) (acknowledged int, now int64, ok bool) {
-	to := &p.routes[p.next]
-	if p.next++; p.next == len(p.routes) {
-		p.next = 0
-	}
+	to := p.choose()
 	first := p.cfg.Ledger.Sent(p.number, n)
 	p.seal(to, first, n)
 	err := to.session.Enqueue(calls, p.tasks[:n], p.outcomes[:n])
@@ -184,6 +211,19 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 	return acknowledged, now, true
 }
 
+// choose returns where the next call goes.
+func (p *producer) choose() *destination {
+	at, turns := p.next, len(p.routes)
+	if p.keys.chosen() {
+		queues := len(p.keys.upTo)
+		at, turns = p.next*queues+p.keys.draw(p.draw), len(p.routes)/queues
+	}
+	if p.next++; p.next == turns {
+		p.next = 0
+	}
+	return &p.routes[at]
+}
+
 // failed ends the load after a call that failed, unless it is to persist, and returns whether it goes on.
 func (p *producer) failed(calls context.Context, to *destination, n int, err error) bool {
 	err = fmt.Errorf("load: producer %d: enqueue to %s/%s: %w", p.number, to.address.Tenant, to.address.Queue, err)
@@ -200,13 +240,15 @@ func (p *producer) failed(calls context.Context, to *destination, n int, err err
 // seal makes a batch of n tasks from first on.
 func (p *producer) seal(to *destination, first uint64, n int) {
 	id := ledger.Identity{Round: p.cfg.Ledger.Round(), Producer: uint32(p.number)}
+	at := 0
 	for i := range n {
-		size := p.payload.Min
-		if p.payload.Max > size {
-			size += p.sizes.IntN(p.payload.Max - size + 1)
+		size := p.sizes.draw(p.draw)
+		if at+size > len(p.buffer) {
+			// The payloads before keep the old one. It grows to what the largest batch so far takes.
+			p.buffer, at = make([]byte, max(2*len(p.buffer), (n-i)*size)), 0
 		}
-		at := i * p.payload.Max
 		payload := p.buffer[at : at+size : at+size]
+		at += size
 		id.Sequence, id.IntendedNS = first+uint64(i), p.intended[i]
 		ledger.Seal(payload, id, to.address)
 		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload}

@@ -110,9 +110,13 @@ func (r *round) openProducers() error {
 	w := r.cfg.Workload
 	tenants, queues := tenantsOf(w), names(QueueName, 0, w.Queues)
 
+	placed := producerPlace
+	if keys := newKeys(w); keys.chosen() {
+		placed = keyedPlace
+	}
 	producing := make(map[place]driver.Producer)
 	for i := range w.Producers {
-		conn, routes := producerPlace(i, w.Producers, w.Tenants, w.Queues, len(r.cfg.Conns))
+		conn, routes := placed(i, w.Producers, w.Tenants, w.Queues, len(r.cfg.Conns))
 		var destinations []destination
 		for _, to := range routes {
 			at := place{conn, to.tenant}

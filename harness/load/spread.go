@@ -43,6 +43,18 @@ func producerPlace(producer, producers, tenants, queues, conns int) (conn int, r
 	return connOf(producer, all, conns), routes
 }
 
+// keyedPlace is producerPlace where the queue of each call is chosen: a producer has all queues of its tenants, one tenant
+// after the other, and takes the tenants in turn.
+func keyedPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
+	_, own := producerPlace(producer, producers, tenants, 1, conns)
+	for _, r := range own {
+		for q := range queues {
+			routes = append(routes, route{tenant: r.tenant, queue: q})
+		}
+	}
+	return connOf(producer, tenants, conns), routes
+}
+
 // slotPlace returns the connection and the tenant of a worker slot. Tenants go round.
 func slotPlace(slot, tenants, conns int) (conn, tenant int) {
 	return connOf(slot, tenants, conns), slot % tenants
