@@ -26,6 +26,7 @@ type metrics struct {
 	calls          *callMetrics
 	commitSeconds  *prometheus.HistogramVec // shard
 	commitCommands *prometheus.HistogramVec // shard
+	stages         *stageCollector
 }
 
 func newMetrics() *metrics {
@@ -40,8 +41,9 @@ func newMetrics() *metrics {
 			Name: "prony_commit_commands", Help: "Commands decided in one commit.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
 		}, []string{"shard"}),
+		stages: newStageCollector(),
 	}
-	m.registry.MustRegister(m.commitSeconds, m.commitCommands, buildInfo(),
+	m.registry.MustRegister(m.stages, m.commitSeconds, m.commitCommands, buildInfo(),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.calls.collectors()...)
 	return m
@@ -117,6 +119,11 @@ func (m *metrics) watch(n *Node) {
 	counter("prony_storage_set_bytes_total", "Bytes of keys and values set in the store.", func(c storage.Counters) uint64 { return c.SetBytes })
 	counter("prony_storage_deletes_total", "Keys deleted from the store.", func(c storage.Counters) uint64 { return c.Deletes })
 	counter("prony_storage_gets_total", "Keys looked up in the store.", func(c storage.Counters) uint64 { return c.Gets })
+	counter("prony_storage_scanned_keys_total", "Keys that scans of the store stepped over, deleted ones included.",
+		func(c storage.Counters) uint64 { return c.Scanned })
+	counter("prony_storage_fsyncs_total", "Fsyncs of the store's files.", func(c storage.Counters) uint64 { return c.Fsyncs })
+	counter("prony_storage_fsync_microseconds_total", "Time that fsyncs of the store's files took.",
+		func(c storage.Counters) uint64 { return uint64(c.FsyncTime.Microseconds()) })
 }
 
 // statsMax is how long a scrape waits for the shards' figures: less than the scraper waits for the scrape.

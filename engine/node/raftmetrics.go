@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/replica"
 )
 
@@ -60,5 +61,10 @@ func (m *metrics) watchCluster(k *cluster) {
 
 func (k *cluster) observeCommits(i int, r *replica.Replica) {
 	seconds := k.metrics.commitSeconds.WithLabelValues(strconv.Itoa(i))
-	r.OnCommit(func(d time.Duration) { seconds.Observe(d.Seconds()) })
+	times := k.node.metrics.stageTimes(i)
+	r.OnCommit(func(whole, applying time.Duration) {
+		seconds.Observe(whole.Seconds())
+		times.Observe(stages.Replicate, whole-applying)
+		times.Observe(stages.Apply, applying)
+	})
 }

@@ -27,7 +27,7 @@ func (n *Node) openShards(c Config) error {
 	var err error
 	n.shards, err = shard.NewGroup(n.stores, func(i int) shard.Options {
 		return shard.Options{
-			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Observe: n.metrics.commits(i),
+			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Observe: n.metrics.commits(i), Stages: n.metrics.stageTimes(i),
 			InboxBytesMax: max(inboxBytesMin, shard.DefaultInboxBytesMax/c.Shards),
 			Failed:        func(err error) { n.fail(fmt.Errorf("shard %d: %w", i, err)) },
 		}

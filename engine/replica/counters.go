@@ -9,13 +9,13 @@ import (
 type counters struct {
 	entries, bytes, proposed, leads, snapshots, installed atomic.Uint64
 
-	onCommit atomic.Pointer[func(time.Duration)]
+	onCommit atomic.Pointer[func(whole, applying time.Duration)]
 }
 
-// commit is told how long a proposal took until it was applied.
-func (c *counters) commit(d time.Duration) {
+// commit is told how long a proposal took until it was applied, and how long of that the applying.
+func (c *counters) commit(whole, applying time.Duration) {
 	if f := c.onCommit.Load(); f != nil {
-		(*f)(d)
+		(*f)(whole, applying)
 	}
 }
 
@@ -38,5 +38,6 @@ func (r *Replica) Counters() Counters {
 	}
 }
 
-// OnCommit has a function told how long each proposal took until it was applied, by one goroutine at a time.
-func (r *Replica) OnCommit(f func(time.Duration)) { r.count.onCommit.Store(&f) }
+// OnCommit has a function told how long each proposal took until it was applied, and how long of that the store took to
+// apply it, with the entries beside it. One goroutine at a time calls it.
+func (r *Replica) OnCommit(f func(whole, applying time.Duration)) { r.count.onCommit.Store(&f) }

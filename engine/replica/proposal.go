@@ -16,12 +16,13 @@ type proposal struct {
 	shard   int
 	future  raft.Future
 	check   func() error        // after the future; may be nil
-	observe func(time.Duration) // how long it took; may be nil
+	observe func(whole, applying time.Duration) // how long it took; may be nil
 	agreed  func(at time.Time)  // told that a majority agreed after at; nil where none has to
 	at      time.Time           // when it was asked
 
 	answered chan struct{} // closed once err is set
 	err      error
+	applying time.Duration // of whole; set before answered is closed
 	given    <-chan struct{} // closed when nobody waits for answers any more
 }
 
@@ -56,7 +57,7 @@ func (p *proposal) Done() bool {
 func (p *proposal) settle() {
 	p.err = p.outcome()
 	if p.err == nil && p.observe != nil {
-		p.observe(time.Since(p.at))
+		p.observe(time.Since(p.at), p.applying)
 	}
 	if p.err == nil && p.agreed != nil {
 		p.agreed(p.at)
@@ -68,7 +69,12 @@ func (p *proposal) settle() {
 func (p *proposal) outcome() error {
 	err := p.future.Error()
 	if apply, ok := p.future.(raft.ApplyFuture); ok && err == nil {
-		err, _ = apply.Response().(error)
+		switch response := apply.Response().(type) {
+		case error:
+			err = response
+		case time.Duration:
+			p.applying = response
+		}
 	}
 	if err == nil && p.check != nil {
 		err = p.check()

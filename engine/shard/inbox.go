@@ -3,6 +3,9 @@ package shard
 import (
 	"errors"
 	"sync"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/stages"
 )
 
 // ErrOverloaded says that a shard has as much waiting as it may; the caller should try again later.
@@ -18,6 +21,7 @@ type inbox struct {
 
 	mu      sync.Mutex
 	waiting []command
+	since   time.Duration // when the oldest of them came, by stages.Now
 	load    load  // of waiting
 	closed  error // why nothing more is taken; nil while it is
 	loadMax load
@@ -49,6 +53,9 @@ func (b *inbox) put(c command, l load) error {
 	b.load.tasks += l.tasks
 	b.load.bytes += l.bytes
 	first := len(b.waiting) == 1
+	if first {
+		b.since = stages.Now()
+	}
 	b.mu.Unlock()
 	if first {
 		b.signal()
@@ -63,15 +70,18 @@ func (b *inbox) signal() {
 	}
 }
 
-// take moves everything that waits to the end of into.
-func (b *inbox) take(into []command) (all []command, closed error) {
+// take moves everything that waits to the end of into. It returns when the oldest of that came, 0 where nothing did.
+func (b *inbox) take(into []command) (all []command, since time.Duration, closed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if len(b.waiting) > 0 {
+		since = b.since
+	}
 	into = append(into, b.waiting...)
 	clear(b.waiting)
 	b.waiting = b.waiting[:0]
 	b.load = load{}
-	return into, b.closed
+	return into, since, b.closed
 }
 
 // close refuses further commands with a reason, of which the first counts; those already in can still be taken.

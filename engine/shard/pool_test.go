@@ -110,7 +110,7 @@ func newTrial(weights ...int) *trial {
 
 // come lets a shard use what it was fed, and want more.
 func (r *trial) come(shard int) {
-	if commands, _ := r.inboxes[shard].take(nil); len(commands) > 0 {
+	if commands, _, _ := r.inboxes[shard].take(nil); len(commands) > 0 {
 		r.take(shard, 1, r.weights[shard])
 	}
 }

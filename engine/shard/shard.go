@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -30,6 +31,8 @@ type Options struct {
 	Failed func(error)
 	// Observe, if not nil, is told of each commit, by the releasing goroutine.
 	Observe func(CommitStats)
+	// Stages, if not nil, takes the times of each batch's stages.
+	Stages *stages.Times
 	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
 	InboxTasksMax int
 	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. A commit carries no more
@@ -94,7 +97,7 @@ type decided struct {
 	committed bool             // there was something to commit
 	verified  storage.Proposal // of a replicated store, where there was not: whether the answers are those of a leader
 	err       error
-	at        time.Time
+	times     batchTimes
 	commands  []command
 	grants    []queue.Grant
 }
@@ -121,6 +124,9 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Stages == nil {
+		o.Stages = &stages.Times{}
 	}
 	from, err := store.Recover()
 	if err != nil {
@@ -191,7 +197,7 @@ func (s *Shard) decide() {
 	timer := time.NewTimer(math.MaxInt64)
 	defer timer.Stop()
 	for {
-		commands, closed := s.inbox.take(s.spare())
+		commands, since, closed := s.inbox.take(s.spare())
 		if len(commands) == 0 && (s.failure != nil || !s.state.Unfinished() && !s.due()) {
 			if closed != nil {
 				s.end(closed)
@@ -203,13 +209,16 @@ func (s *Shard) decide() {
 		}
 		// Let those who are about to send something do so: it goes into the same batch.
 		runtime.Gosched()
-		commands, _ = s.inbox.take(commands)
-		s.deciding.begin()
-		for first := s.entry(commands); first < len(commands); first = s.entry(commands) {
-			s.send(s.decideAll(append(s.spare(), commands[:first]...)))
-			commands = commands[first:]
+		commands, later, _ := s.inbox.take(commands)
+		if since == 0 {
+			since = later
 		}
-		s.send(s.decideAll(commands))
+		began := s.deciding.begin()
+		for first := s.entry(commands); first < len(commands); first = s.entry(commands) {
+			s.send(s.decideAll(append(s.spare(), commands[:first]...), since, began))
+			commands, began = commands[first:], stages.Now()
+		}
+		s.send(s.decideAll(commands, since, began))
 		s.deciding.end()
 	}
 }
@@ -254,7 +263,8 @@ func (s *Shard) wait(timer *time.Timer) {
 	}
 }
 
-func (s *Shard) decideAll(commands []command) decided {
+// decideAll decides commands of which the oldest came at since, from began on.
+func (s *Shard) decideAll(commands []command, since, began time.Duration) decided {
 	if s.failure != nil {
 		return decided{commands: commands, err: s.failure}
 	}
@@ -269,9 +279,11 @@ func (s *Shard) decideAll(commands []command) decided {
 	}
 	d.early, s.early = s.early, nil
 	d.commands = s.ended(d.commands)
-	if d.err == nil && (s.state.Flush() || !s.batch.Empty()) {
-		d.committed, d.at = true, time.Now()
+	d.committed = d.err == nil && (s.state.Flush() || !s.batch.Empty())
+	d.times = batchTimes{since: since, began: began, decided: stages.Now()}
+	if d.committed {
 		d.commit, d.err = s.batch.Submit()
+		d.times.submitted = stages.Now()
 		s.last = d.commit
 	}
 	if d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil && answers(commands) {
@@ -371,18 +383,21 @@ func (s *Shard) release() {
 	defer close(s.done)
 	failed := false
 	for d := range s.pipe {
-		s.releasing.begin()
+		d.times.taken = s.releasing.begin()
 		for _, c := range d.early {
 			d.err = errors.Join(d.err, c.Wait())
+			d.times.answering = stages.Now()
 		}
 		if d.committed && d.err == nil {
 			d.err = d.commit.Wait()
+			d.times.durable = stages.Now()
 			if s.opts.Observe != nil {
-				s.opts.Observe(CommitStats{Commands: len(d.commands), Wait: time.Since(d.at)})
+				s.opts.Observe(CommitStats{Commands: len(d.commands), Wait: d.times.durable - d.times.decided})
 			}
 		}
 		if d.verified != nil && d.err == nil {
 			d.err = d.verified.Wait()
+			d.times.answering = stages.Now()
 		}
 		if failed && d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil {
 			d.err = &NotLeaderError{s.opts.Number} // it was decided upon what may not come to pass, and did nothing itself
@@ -399,6 +414,7 @@ func (s *Shard) release() {
 		}
 		s.keep(d.commands)
 		s.releasing.end()
+		s.observe(&d.times)
 	}
 }
 

@@ -3,23 +3,27 @@ package shard
 import (
 	"sync/atomic"
 	"time"
+
+	"github.com/pronybench/prony/engine/internal/stages"
 )
 
 // stage says since when a goroutine of the shard has been at one batch.
-type stage struct{ sinceNs atomic.Int64 } // since processStart; 0 when it is idle
+type stage struct{ sinceNs atomic.Int64 } // by stages.Now; 0 when it is idle
 
-var processStart = time.Now()
-
-// begin and end are called by the goroutine.
-func (g *stage) begin() { g.sinceNs.Store(max(1, int64(time.Since(processStart)))) }
-func (g *stage) end()   { g.sinceNs.Store(0) }
+// begin and end are called by the goroutine. begin returns the time.
+func (g *stage) begin() time.Duration {
+	now := stages.Now()
+	g.sinceNs.Store(int64(now))
+	return now
+}
+func (g *stage) end() { g.sinceNs.Store(0) }
 
 func (g *stage) age() time.Duration {
 	since := g.sinceNs.Load()
 	if since == 0 {
 		return 0
 	}
-	return time.Since(processStart) - time.Duration(since)
+	return stages.Now() - time.Duration(since)
 }
 
 // UnderWay returns how long the shard has been at one batch: deciding and submitting it, or waiting until it is

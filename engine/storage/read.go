@@ -54,6 +54,7 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, err error) {
 		return nil, err
 	}
 	defer closeAfter(touched, &err)
+	defer func() { s.count.scanned.Add(steps(touched.it)) }()
 	err = s.scan(refKey(prefixTask, from), refKey(prefixTask, from)[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, err := parseRefKey(k)
 		if err != nil {
@@ -127,26 +128,39 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, err error) {
 // scan calls visit for the keys from a key on that have the prefix, until it returns false. The
 // slices are only valid during the call.
 func (s *Store) scan(from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
-	return scan(s.db, from, prefix, visit)
+	stepped, err := scanSteps(s.db, from, prefix, visit)
+	s.count.scanned.Add(stepped)
+	return err
 }
 
-func scan(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) (err error) {
+func scan(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
+	_, err := scanSteps(r, from, prefix, visit)
+	return err
+}
+
+// steps is how many keys an iterator stepped over, those included that it did not show.
+func steps(it *pebble.Iterator) uint64 {
+	stats := it.Stats()
+	return uint64(stats.ForwardSeekCount[pebble.InternalIterCall] + stats.ForwardStepCount[pebble.InternalIterCall])
+}
+
+func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) (stepped uint64, err error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(prefix)})
 	if err != nil {
-		return fmt.Errorf("scan %x: %w", prefix, err)
+		return 0, fmt.Errorf("scan %x: %w", prefix, err)
 	}
 	defer closeAfter(it, &err)
 	for ok := it.First(); ok; ok = it.Next() {
 		v, err := it.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("scan %x: %w", prefix, err)
+			return steps(it), fmt.Errorf("scan %x: %w", prefix, err)
 		}
 		more, err := visit(it.Key(), v)
 		if err != nil || !more {
-			return err
+			return steps(it), err
 		}
 	}
-	return it.Error()
+	return steps(it), it.Error()
 }
 
 // Recover reads what a shard's state starts from: in time proportional to queues and leases.

@@ -86,7 +86,7 @@ type Store struct {
 }
 
 type counters struct {
-	sets, setBytes, deletes, gets atomic.Uint64
+	sets, setBytes, deletes, gets, scanned atomic.Uint64
 }
 
 // Counters are operations on the keyspace since it was opened.
@@ -95,14 +95,21 @@ type Counters struct {
 	SetBytes uint64
 	Deletes  uint64
 	Gets     uint64
+	// Scanned are the keys that scans stepped over, deleted ones and older versions of others included.
+	Scanned uint64
+	Fsyncs  uint64 // of all files
+	// FsyncTime is how long these took together. Some are in the background.
+	FsyncTime time.Duration
 }
 
 // Counters returns the operations so far.
 func (s *Store) Counters() Counters {
-	return Counters{
+	c := Counters{
 		Sets: s.count.sets.Load(), SetBytes: s.count.setBytes.Load(),
-		Deletes: s.count.deletes.Load(), Gets: s.count.gets.Load(),
+		Deletes: s.count.deletes.Load(), Gets: s.count.gets.Load(), Scanned: s.count.scanned.Load(),
 	}
+	c.Fsyncs, c.FsyncTime = s.files.Fsyncs()
+	return c
 }
 
 // Open opens the store in a folder, which it makes if need be. One process at a time may hold it.

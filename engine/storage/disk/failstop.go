@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -17,6 +18,8 @@ type failStopFS struct {
 	failed func(problem string)
 
 	logSyncs atomic.Uint64 // fsyncs of the write-ahead log's files
+	syncs    atomic.Uint64 // of all files
+	syncNs   atomic.Int64  // they took together
 }
 
 // check passes an error on, after the process should have ended with it.
@@ -84,11 +87,15 @@ func (f *failStopFile) WriteAt(b []byte, at int64) (int, error) {
 	return n, f.fs.check("write", f.name, err)
 }
 
-func (f *failStopFile) Sync() error { return f.synced(f.File.Sync()) }
+func (f *failStopFile) Sync() error { return f.sync(f.File.Sync) }
 
-func (f *failStopFile) SyncData() error { return f.synced(f.File.SyncData()) }
+func (f *failStopFile) SyncData() error { return f.sync(f.File.SyncData) }
 
-func (f *failStopFile) synced(err error) error {
+func (f *failStopFile) sync(how func() error) error {
+	began := time.Now()
+	err := how()
+	f.fs.syncNs.Add(int64(time.Since(began)))
+	f.fs.syncs.Add(1)
 	if strings.HasSuffix(f.name, walSuffix) {
 		f.fs.logSyncs.Add(1)
 	}
@@ -96,6 +103,11 @@ func (f *failStopFile) synced(err error) error {
 }
 
 func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {
+	began := time.Now()
 	fullSync, err = f.File.SyncTo(length)
+	if fullSync {
+		f.fs.syncNs.Add(int64(time.Since(began)))
+		f.fs.syncs.Add(1)
+	}
 	return fullSync, f.fs.check("fsync", f.name, err)
 }

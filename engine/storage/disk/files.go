@@ -50,6 +50,11 @@ func (f *Files) SyncLog() error {
 // LogSyncs is how many fsyncs of the store's log the file system was asked for.
 func (f *Files) LogSyncs() uint64 { return f.failStop.logSyncs.Load() }
 
+// Fsyncs is how many fsyncs the file system was asked for, of whatever file, and how long they took together.
+func (f *Files) Fsyncs() (n uint64, took time.Duration) {
+	return f.failStop.syncs.Load(), time.Duration(f.failStop.syncNs.Load())
+}
+
 // Close ends the fsyncs in the background, and returns the error of one that failed.
 func (f *Files) Close() error {
 	if f.deferred == nil {
