@@ -177,7 +177,7 @@ func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storag
 		Queue: shareOf(k.config.Queue, k.config.Shards), Log: k.config.Log.With("shard", i), NowMs: n.shards.NowMs,
 		Observe: n.metrics.commits(i), Stages: n.metrics.stageTimes(i),
 		InboxBytesMax: max(inboxBytesMin, shard.DefaultInboxBytesMax/k.config.Shards),
-		Number: i, Replicate: log, Lead: lead, LeaseGraceMs: k.config.Cluster.ClockSkewMax.Milliseconds(), Alone: k.config.Cluster.Alone,
+		Number:        i, Replicate: log, Lead: lead, LeaseGraceMs: k.config.Cluster.ClockSkewMax.Milliseconds(), Alone: k.config.Cluster.Alone,
 		Failed: func(err error) {
 			if errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) {
 				k.replicas[i].Again()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
@@ -65,6 +66,9 @@ func Open(c Config) (_ *Node, err error) {
 		for _, l := range c.Listeners {
 			err = errors.Join(err, l.Close())
 		}
+		return nil, err
+	}
+	if err := planted.Begin(); err != nil {
 		return nil, err
 	}
 	if c.Log == nil {

@@ -15,14 +15,14 @@ import (
 type proposal struct {
 	shard   int
 	future  raft.Future
-	check   func() error        // after the future; may be nil
+	check   func() error                        // after the future; may be nil
 	observe func(whole, applying time.Duration) // how long it took; may be nil
-	agreed  func(at time.Time)  // told that a majority agreed after at; nil where none has to
-	at      time.Time           // when it was asked
+	agreed  func(at time.Time)                  // told that a majority agreed after at; nil where none has to
+	at      time.Time                           // when it was asked
 
 	answered chan struct{} // closed once err is set
 	err      error
-	applying time.Duration // of whole; set before answered is closed
+	applying time.Duration   // of whole; set before answered is closed
 	given    <-chan struct{} // closed when nobody waits for answers any more
 }
 

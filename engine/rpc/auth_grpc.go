@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/planted"
 )
 
 // healthPrefix begins the methods that ask for no token: a probe has none.
@@ -36,6 +37,7 @@ func (a *Auth) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, ne
 	if err != nil {
 		return nil, err
 	}
+	planted.Frame()
 	return next(ctx, in)
 }
 

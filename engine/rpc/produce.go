@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
@@ -56,6 +57,7 @@ func (p *produceStream) receive() error {
 		if err != nil {
 			return err
 		}
+		planted.Frame()
 		if err := p.service.holdWhenStopping(p.stream.Context()); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
@@ -110,6 +111,7 @@ func (w *workStream) receive() error {
 		<-closed
 	}()
 	for {
+		planted.Frame()
 		if err := w.frame(claim.Tenant, sub, in); err != nil {
 			return err
 		}

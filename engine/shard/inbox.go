@@ -22,8 +22,8 @@ type inbox struct {
 	mu      sync.Mutex
 	waiting []command
 	since   time.Duration // when the oldest of them came, by stages.Now
-	load    load  // of waiting
-	closed  error // why nothing more is taken; nil while it is
+	load    load          // of waiting
+	closed  error         // why nothing more is taken; nil while it is
 	loadMax load
 }
 

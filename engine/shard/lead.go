@@ -24,7 +24,7 @@ func (s *Shard) end(why error) {
 		left = append(left, &cutOff{sub: sub})
 	}
 	if len(left) > 0 {
-		s.pipe <- decided{commands: left, err: why}
+		s.pass(decided{commands: left, err: why})
 	}
 }
 

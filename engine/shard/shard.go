@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -228,7 +229,13 @@ func (s *Shard) send(d decided) {
 	if d.err != nil {
 		s.fail(d.err)
 	}
+	s.pass(d)
+}
+
+func (s *Shard) pass(d decided) {
+	n := len(d.commands) // they are the releasing goroutine's from here on
 	s.pipe <- d
+	planted.Send(n)
 }
 
 // fail stops the shard: the state is ahead of what could be stored, so nothing more may be decided from it.
@@ -271,6 +278,7 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 	now := s.opts.NowMs()
 	s.state.Tick(now)
 	for _, c := range commands {
+		planted.Command()
 		c.decide(s, now)
 	}
 	d := decided{commands: commands, err: s.failure} // what a command had to read could not be made visible
@@ -282,6 +290,7 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 	d.committed = d.err == nil && (s.state.Flush() || !s.batch.Empty())
 	d.times = batchTimes{since: since, began: began, decided: stages.Now()}
 	if d.committed {
+		planted.BeforeCommit()
 		d.commit, d.err = s.batch.Submit()
 		d.times.submitted = stages.Now()
 		s.last = d.commit
@@ -384,11 +393,13 @@ func (s *Shard) release() {
 	failed := false
 	for d := range s.pipe {
 		d.times.taken = s.releasing.begin()
+		planted.Receive(len(d.commands))
 		for _, c := range d.early {
 			d.err = errors.Join(d.err, c.Wait())
 			d.times.answering = stages.Now()
 		}
 		if d.committed && d.err == nil {
+			planted.Commit()
 			d.err = d.commit.Wait()
 			d.times.durable = stages.Now()
 			if s.opts.Observe != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -97,6 +98,7 @@ func (b *Batch) dueKey(ref queue.Ref, dueAtMs int64) []byte {
 func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	encodeTask(&b.enc, t)
 	b.set(b.refKey(prefixTask, ref))
+	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
 // DropTask implements queue.Journal. The key was set exactly once, so a single delete is enough and
@@ -128,6 +130,9 @@ func (b *Batch) DropProgress(ref queue.Ref) { b.delete(b.refKey(prefixProgress, 
 func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 	encodeLease(&b.enc, refs)
 	b.set(b.idKey(prefixLease, batch))
+	if before := planted.Claim(); before > 0 && len(refs) > 0 {
+		b.note(b.store.reread(refs[0].Ref, before))
+	}
 }
 
 // DropLease implements queue.Journal.

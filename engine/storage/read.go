@@ -107,6 +107,13 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 	return false, s.it.Error()
 }
 
+// reread looks for the first task of a lane from so many before one on, as a claim would that keeps no cursor.
+func (s *Store) reread(ref queue.Ref, before uint64) error {
+	ref.Seq -= min(ref.Seq, before)
+	from := refKey(prefixTask, ref)
+	return s.scan(from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
+}
+
 // Returned answers a queue.Refill of returned tasks.
 func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, err error) {
 	from := dueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)

@@ -1,0 +1,16 @@
+// Package planted slows the engine down on purpose, in one of eight ways whose remedy is known, so that what a
+// measurement says of the cause can be checked.
+//
+// The faults are in binaries built with the tag planted only. In all others the functions are empty, and the compiler
+// leaves nothing of them. With the tag, the environment variable PRONY_PLANTED names the fault, with an amount where
+// another than its own is wanted: "cpu", or "cpu:500ns".
+//
+//	lock     a mutex that the deciding goroutine needs for each command is held for 20 us at each commit
+//	channel  each command passes a channel of capacity one between deciding and releasing, 16 times
+//	cpu      5 us of computing for each task enqueued
+//	alloc    64 KiB, in pieces of 512 bytes, allocated for each task enqueued
+//	fsync    an fsync of a file beside the store for each task enqueued
+//	timer    2 ms of waiting before each commit
+//	rpc      1 ms of sleep for each frame of a stream and each unary call
+//	scan     each lease batch reads its lane from 2,000 tasks before, which are deleted
+package planted

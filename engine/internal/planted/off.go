@@ -1,0 +1,35 @@
+//go:build !planted
+
+package planted
+
+import "github.com/cockroachdb/pebble/v2/vfs"
+
+// Enabled says that the binary has the faults.
+const Enabled = false
+
+// Begin does nothing.
+func Begin() error { return nil }
+
+// Command does nothing.
+func Command() {}
+
+// Commit does nothing.
+func Commit() {}
+
+// Send does nothing.
+func Send(int) {}
+
+// Receive does nothing.
+func Receive(int) {}
+
+// Task does nothing.
+func Task(vfs.FS, string) error { return nil }
+
+// BeforeCommit does nothing.
+func BeforeCommit() {}
+
+// Frame does nothing.
+func Frame() {}
+
+// Claim does nothing.
+func Claim() uint64 { return 0 }

@@ -1,0 +1,186 @@
+//go:build planted
+
+package planted
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Enabled says that the binary has the faults.
+const Enabled = true
+
+const variable = "PRONY_PLANTED"
+
+// fault is what the environment asks for. It is set by Begin, before anything else is called.
+var fault struct {
+	name   string
+	amount amount
+}
+
+// amount is how large a fault is: a time, a number, or bytes.
+type amount struct {
+	time  time.Duration
+	count int
+}
+
+// amounts are the faults with what is theirs unless the environment says otherwise. A time of 0 says that it is a number.
+var amounts = map[string]amount{
+	"lock":    {time: 20 * time.Microsecond},
+	"channel": {count: 16},
+	"cpu":     {time: 5 * time.Microsecond},
+	"alloc":   {count: 64 << 10},
+	"fsync":   {count: 1},
+	"timer":   {time: 2 * time.Millisecond},
+	"rpc":     {time: time.Millisecond},
+	"scan":    {count: 2_000},
+}
+
+// Begin takes the fault from the environment, which must name one that there is; none is none. It is called before a
+// node opens.
+func Begin() error {
+	name, rest, given := strings.Cut(os.Getenv(variable), ":")
+	if name == "" && !given {
+		return nil
+	}
+	a, known := amounts[name]
+	if !known {
+		var names []string
+		for n := range amounts {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		return fmt.Errorf("%s names the fault %q: use one of %s", variable, name, strings.Join(names, ", "))
+	}
+	if given {
+		var err error
+		if a, err = parse(rest, a.time > 0); err != nil {
+			return fmt.Errorf("the amount %q of %s: %w", rest, variable, err)
+		}
+	}
+	fault.name, fault.amount = name, a
+	return nil
+}
+
+// Bounds of amounts: a fault slows the server down, and does not stop it.
+const (
+	timeMax  = time.Second
+	countMax = 1 << 24
+)
+
+func parse(text string, timed bool) (a amount, err error) {
+	if timed {
+		a.time, err = time.ParseDuration(text)
+		if err == nil && (a.time <= 0 || a.time > timeMax) {
+			err = fmt.Errorf("use more than 0 and at most %v", timeMax)
+		}
+		return a, err
+	}
+	a.count, err = strconv.Atoi(text)
+	if err != nil {
+		err = errors.New("it is not a number")
+	} else if a.count <= 0 || a.count > countMax {
+		err = fmt.Errorf("use 1 to %d", countMax)
+	}
+	return a, err
+}
+
+func is(name string) bool { return fault.name == name }
+
+var commitMu sync.Mutex
+
+// Command is called by the deciding goroutine for each command.
+func Command() {
+	if is("lock") {
+		commitMu.Lock()
+		commitMu.Unlock() //nolint:staticcheck // who waits for it is the fault
+	}
+}
+
+// Commit is called by the releasing goroutine for each commit.
+func Commit() {
+	if is("lock") {
+		commitMu.Lock()
+		burn(fault.amount.time)
+		commitMu.Unlock()
+	}
+}
+
+// burn computes for a time.
+func burn(d time.Duration) {
+	x := uint64(1)
+	for until := time.Now().Add(d); time.Now().Before(until); {
+		for range 64 {
+			x ^= x << 13
+			x ^= x >> 7
+			x ^= x << 17
+		}
+	}
+	sink.number = x
+}
+
+// sink keeps results, so that what makes them is not left out. One goroutine of a shard writes it: with several shards
+// the last one's stays, which is no matter.
+var sink struct {
+	number uint64
+	ring   [1 << 10][]byte
+	next   int
+}
+
+// pieceBytes is the size of one of the allocations.
+const pieceBytes = 512
+
+func storm(bytes int) {
+	for ; bytes > 0; bytes -= pieceBytes {
+		sink.ring[sink.next%len(sink.ring)] = make([]byte, pieceBytes)
+		sink.next++
+	}
+}
+
+var between = make(chan struct{}, 1)
+
+// Send is called by the deciding goroutine after it handed on so many commands.
+func Send(commands int) {
+	if is("channel") {
+		for range commands * fault.amount.count {
+			between <- struct{}{}
+		}
+	}
+}
+
+// Receive is called by the releasing goroutine before it answers them.
+func Receive(commands int) {
+	if is("channel") {
+		for range commands * fault.amount.count {
+			<-between
+		}
+	}
+}
+
+// BeforeCommit is called by the deciding goroutine with a batch that is decided.
+func BeforeCommit() {
+	if is("timer") {
+		time.Sleep(fault.amount.time)
+	}
+}
+
+// Frame is called for each message that comes from a client.
+func Frame() {
+	if is("rpc") {
+		time.Sleep(fault.amount.time)
+	}
+}
+
+// Claim is called for each lease batch. It returns how many tasks before it are to be read.
+func Claim() uint64 {
+	if is("scan") {
+		return uint64(fault.amount.count)
+	}
+	return 0
+}
