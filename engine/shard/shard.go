@@ -393,13 +393,11 @@ func (s *Shard) release() {
 	failed := false
 	for d := range s.pipe {
 		d.times.taken = s.releasing.begin()
-		planted.Receive(len(d.commands))
 		for _, c := range d.early {
 			d.err = errors.Join(d.err, c.Wait())
 			d.times.answering = stages.Now()
 		}
 		if d.committed && d.err == nil {
-			planted.Commit()
 			d.err = d.commit.Wait()
 			d.times.durable = stages.Now()
 			if s.opts.Observe != nil {
@@ -421,7 +419,11 @@ func (s *Shard) release() {
 			s.deliver(g, d.err)
 		}
 		for _, c := range d.commands {
+			planted.Receive()
 			c.release(s, d.err)
+		}
+		if d.committed {
+			planted.Commit()
 		}
 		s.keep(d.commands)
 		s.releasing.end()

@@ -5,8 +5,8 @@
 // leaves nothing of them. With the tag, the environment variable PRONY_PLANTED names the fault, with an amount where
 // another than its own is wanted: "cpu", or "cpu:500ns".
 //
-//	lock     a mutex that the deciding goroutine needs for each command is held for 20 us at each commit
-//	channel  each command passes a channel of capacity one between deciding and releasing, 16 times
+//	lock     a mutex that the deciding goroutine needs for each command is held for 20 us after each commit
+//	channel  each command passes a channel of capacity one between deciding and releasing, 64 times
 //	cpu      5 us of computing for each task enqueued
 //	alloc    64 KiB, in pieces of 512 bytes, allocated for each task enqueued
 //	fsync    an fsync of a file beside the store for each task enqueued

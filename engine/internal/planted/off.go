@@ -20,7 +20,7 @@ func Commit() {}
 func Send(int) {}
 
 // Receive does nothing.
-func Receive(int) {}
+func Receive() {}
 
 // Task does nothing.
 func Task(vfs.FS, string) error { return nil }

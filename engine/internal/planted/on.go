@@ -33,7 +33,7 @@ type amount struct {
 // amounts are the faults with what is theirs unless the environment says otherwise. A time of 0 says that it is a number.
 var amounts = map[string]amount{
 	"lock":    {time: 20 * time.Microsecond},
-	"channel": {count: 16},
+	"channel": {count: 64},
 	"cpu":     {time: 5 * time.Microsecond},
 	"alloc":   {count: 64 << 10},
 	"fsync":   {count: 1},
@@ -103,7 +103,7 @@ func Command() {
 	}
 }
 
-// Commit is called by the releasing goroutine for each commit.
+// Commit is called by the releasing goroutine for each commit, when its answers are out: clients send again meanwhile.
 func Commit() {
 	if is("lock") {
 		commitMu.Lock()
@@ -154,10 +154,10 @@ func Send(commands int) {
 	}
 }
 
-// Receive is called by the releasing goroutine before it answers them.
-func Receive(commands int) {
+// Receive is called by the releasing goroutine before it answers each of them.
+func Receive() {
 	if is("channel") {
-		for range commands * fault.amount.count {
+		for range fault.amount.count {
 			<-between
 		}
 	}
