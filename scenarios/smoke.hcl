@@ -37,4 +37,8 @@ scenario "smoke" {
   capture "cpu" {}
 
   invariant "conserved" {}
+
+  # It runs in CI on shared machines, and its limits are a tenth of what is usual: a neighbour makes its figures worse, and
+  # must not make it red. What the host did is in the result and on the page all the same. The long scenarios are strict.
+  validity { on_breach = "warn" }
 }

@@ -25,6 +25,7 @@ type expanded struct {
 	Sweeps     []expandedSweep    `json:"sweeps,omitempty"`
 	Captures   []expandedCapture  `json:"captures"`
 	Invariants []string           `json:"invariants"`
+	Validity   map[string]any     `json:"validity"`
 	Faults     []expandedFault    `json:"faults,omitempty"`
 }
 
@@ -160,6 +161,7 @@ func Expand(s *Scenario) any {
 		},
 		Captures:   []expandedCapture{},
 		Invariants: []string{},
+		Validity:   expandValidity(s.Validity),
 	}
 	for _, v := range s.Variables {
 		e.Variables = append(e.Variables, expandedVariable(v))

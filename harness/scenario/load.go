@@ -95,7 +95,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
-	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "fault",
+	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault",
 }
 
 var scenarioNames = hclfile.Names{
@@ -148,6 +148,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Captures = readCaptures(b, s.Phases.Window)
 	s.Faults = readFaults(b, s)
 	s.Invariants = readInvariants(b, s)
+	s.Validity = readValidity(b)
 	checkServer(b, s.Topology.Kind)
 	return s
 }

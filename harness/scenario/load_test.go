@@ -99,7 +99,11 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		}},
 		Phases: Phases{Warmup: time.Second, Window: 5 * time.Second, Drain: 30 * time.Second},
 		Rounds: 7,
-		File:   "testdata/defaults.hcl",
+		Validity: Validity{
+			StealPercentMax: new(5.0), ForeignCPUPercentMax: new(10.0), PressureMemoryPercentMax: new(10.0), ThrottledPercentMax: new(1.0),
+			ClockStepMsMax: new(10.0), FrequencyDropPercentMax: new(20.0), TrendPercentMax: new(10.0), SlipMsP99Max: new(1.0),
+		},
+		File: "testdata/defaults.hcl",
 	}}, all)
 	assert.Equal(t, 7*36*time.Second, all[0].Duration())
 }
@@ -135,7 +139,11 @@ func TestLoadReadsEverything(t *testing.T) {
 			{Kind: "goroutine"},
 		},
 		Invariants: []Invariant{{Kind: "conserved"}},
-		File:       "testdata/everything.hcl",
+		Validity: Validity{
+			Warn: true, ForeignCPUPercentMax: new(25.0), PressureCPUPercentMax: new(90.0), PressureMemoryPercentMax: new(0.0),
+			ThrottledPercentMax: new(2.5), ClockStepMsMax: new(3.0), TrendPercentMax: new(20.0), SlipMsP99Max: new(5.0),
+		},
+		File: "testdata/everything.hcl",
 	}, s)
 	assert.Equal(t, 4*(60*time.Second+1500*time.Millisecond), s.Duration(), "a profiled round is added")
 

@@ -33,6 +33,7 @@ type Scenario struct {
 	SeriesEvery time.Duration
 	Captures    []Capture
 	Invariants  []Invariant
+	Validity    Validity
 	Faults      []Fault // in the order in which they first begin; no two overlap
 	Sweeps      []Sweep
 	// Points are all combinations of the swept values, the last sweep's changing fastest; nil without a sweep.

@@ -35,6 +35,18 @@ scenario "everything" {
   capture "allocs" {}
   capture "goroutine" {}
   invariant "conserved" {}
+  validity {
+    on_breach                   = "warn"
+    steal_percent_max           = "any"
+    foreign_cpu_percent_max     = 25
+    pressure_cpu_percent_max    = 90
+    pressure_memory_percent_max = 0
+    throttled_percent_max       = 2.5
+    clock_step_ms_max           = 3
+    frequency_drop_percent_max  = "any"
+    trend_percent_max           = 20
+    slip_ms_p99_max             = 5
+  }
 }
 
 # The same language with several attributes on a line.

@@ -1,0 +1,53 @@
+package scenario
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+const valid = `scenario "a" {
+  topology "single" { durability = "none" }
+  workload "main" {
+    driver    = "stream"
+    producers = 1
+    workers   = 1
+    payload   = fixed(64)
+  }
+  phases { window = "1s" }
+  `
+
+func TestValidityDefaults(t *testing.T) {
+	for _, block := range []string{"", "validity {}", `validity { on_breach = "invalid" }`} {
+		all, err := parse("a.hcl", []byte(valid+block+"\n}\n"), nil)
+		require.NoError(t, err)
+		v := all[0].Validity
+		assert.False(t, v.Warn)
+		for _, l := range ValidityLimits() {
+			assert.Equal(t, l.Default, l.In(v), "%s with %q", l.Name, block)
+		}
+		assert.Equal(t, new(10.0), v.ForeignCPUPercentMax)
+		assert.Nil(t, v.PressureCPUPercentMax, "a closed load is pressure in itself")
+	}
+}
+
+func TestValidityAny(t *testing.T) {
+	all, err := parse("a.hcl", []byte(valid+`validity { clock_step_ms_max = "any" }`+"\n}\n"), nil)
+	require.NoError(t, err)
+	assert.Nil(t, all[0].Validity.ClockStepMsMax)
+	assert.Equal(t, "any", expandValidity(all[0].Validity)["clock_step_ms_max"])
+	assert.NotNil(t, all[0].Validity.StealPercentMax)
+}
+
+// Each limit is a field of its own.
+func TestValidityLimitsAreDistinct(t *testing.T) {
+	var v Validity
+	for i, l := range ValidityLimits() {
+		*l.of(&v) = new(float64(i))
+	}
+	for i, l := range ValidityLimits() {
+		assert.Equal(t, new(float64(i)), l.In(v), l.Name)
+		assert.Contains(t, expandValidity(v), l.Name)
+	}
+}
