@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build test race lint fmt generate proto pages perf-smoke vuln clean
+.PHONY: help build test race lint fmt generate proto schema pages perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ fmt: ## Write the formatting of Go files and the schema
 	cd engine && $(TOOL) gofumpt -w $(MODULES:%=../%)
 	cd engine/proto && $(TOOL) buf format --path prony --write
 
-generate: proto pages ## Regenerate all that is generated: protobuf code and report pages
+generate: proto schema pages ## Regenerate all that is generated: protobuf code, JSON schemas and report pages
 
 proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb, the REST gateways and the OpenAPI files from engine/proto
 	rm -rf engine/queuepb engine/adminpb engine/peerpb engine/rest/gateway engine/rest/openapi
@@ -51,6 +51,9 @@ proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb
 
 $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
 	cd ci/tools && GOWORK=off go run ./httprules ../../engine/proto
+
+schema: ## Write the JSON schemas of results again from their Go types
+	cd harness && go run ./cmd/schema
 
 pages: ## Render the pages under reports/ again from reports/data
 	@set -e; for data in reports/data/*/; do \

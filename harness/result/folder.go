@@ -89,10 +89,11 @@ func (f *Folder) WriteRounds(rounds []Round) error {
 	if err := checkFinite(&Result{Rounds: rounds}); err != nil {
 		return fmt.Errorf("write %s: %w", f.File(RoundsFile), err)
 	}
-	return f.writeJSON(RoundsFile, roundsDocument{Version: Version, Rounds: rounds})
+	return f.writeJSON(RoundsFile, RoundsDocument{Version: Version, Rounds: rounds})
 }
 
-type roundsDocument struct {
+// RoundsDocument is the content of rounds.json.
+type RoundsDocument struct {
 	Version int     `json:"version"`
 	Rounds  []Round `json:"rounds"`
 }

@@ -1,0 +1,67 @@
+// Command schema writes the JSON Schemas of the documents that Prony stores and prints, from the types of package result
+// and the comments on them. `make generate` runs it in the module's folder.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Where the types' source is, and where the schemas go, from the module's folder.
+const (
+	sourceDir = "result"
+	schemaDir = "result/schema"
+)
+
+// documents are those that have a schema.
+var documents = []struct {
+	name, title string
+	of          reflect.Type
+}{
+	{"result", "result.json of a run folder: one run of one scenario", reflect.TypeFor[result.Result]()},
+	{"manifest", "manifest.json of a run folder: what was measured, and on what", reflect.TypeFor[result.Manifest]()},
+	{"rounds", "rounds.json of a run folder: the rounds so far of a run that may not have ended", reflect.TypeFor[result.RoundsDocument]()},
+	{"comparison", "comparison.json of a comparison's folder: a change against its base", reflect.TypeFor[result.Comparison]()},
+	{"document", "what prony run, check and report print with --json", reflect.TypeFor[result.Document]()},
+}
+
+func main() {
+	if err := write(sourceDir, schemaDir); err != nil {
+		fmt.Fprintln(os.Stderr, "schema:", err)
+		os.Exit(1)
+	}
+}
+
+func write(source, dir string) error {
+	schemas, err := generate(source)
+	if err != nil {
+		return err
+	}
+	for name, text := range schemas {
+		if err := result.WriteFile(filepath.Join(dir, name), text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// generate returns the schemas' texts by file name.
+func generate(source string) (map[string][]byte, error) {
+	c, err := readComments(source)
+	if err != nil {
+		return nil, err
+	}
+	schemas := make(map[string][]byte, len(documents))
+	for _, d := range documents {
+		text, err := newGenerator(c).document(d.name, d.title, d.of)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d.name, err)
+		}
+		schemas[d.name+".json"] = text
+	}
+	return schemas, nil
+}
