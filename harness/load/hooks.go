@@ -35,6 +35,9 @@ type Progress struct {
 	Completed uint64
 	// Outstanding are the tasks sent and neither refused nor completed.
 	Outstanding uint64
+	// CycleP99 is about the 99th percentile of the window's cycle latencies so far, from a sample and at most 12.5 % too
+	// high; 0 where nothing is known of it.
+	CycleP99 time.Duration
 }
 
 // callHooks calls the window's hooks, each at its edge.
@@ -80,7 +83,7 @@ func (r *round) reportProgress(ctx context.Context) {
 			return
 		}
 		now := r.clock.now()
-		p := Progress{Phase: "window", Elapsed: time.Duration(now)}
+		p := Progress{Phase: "window", Elapsed: time.Duration(now), CycleP99: r.live.percentile(99)}
 		for _, l := range r.ledgers {
 			totals := l.Totals()
 			p.Sent += totals.Sent

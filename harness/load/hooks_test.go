@@ -120,18 +120,23 @@ func TestProgressIsReportedFourTimesASecond(t *testing.T) {
 		cfg := config(b, workload(nil))
 		var reports []Progress
 		cfg.Hooks.Progress = func(p Progress) { reports = append(reports, p) }
-		_, err := Run(t.Context(), cfg)
+		outcome, err := Run(t.Context(), cfg)
 		require.NoError(t, err)
 		require.InDelta(t, 13*4, len(reports), 1)
+		highest := time.Duration(outcome.CycleLatency.Max())
+		require.Positive(t, highest)
 		for i, p := range reports {
 			assert.Equal(t, time.Duration(i+1)*progressEvery, p.Elapsed)
 			switch {
 			case p.Elapsed < time.Second:
 				assert.Equal(t, "warmup", p.Phase)
+				assert.Zero(t, p.CycleP99, "of the window only")
 			case p.Elapsed < 3*time.Second:
 				assert.Equal(t, "window", p.Phase)
 			default:
 				assert.Equal(t, "drain", p.Phase)
+				assert.GreaterOrEqual(t, p.CycleP99, time.Duration(outcome.CycleLatency.Min()))
+				assert.LessOrEqual(t, p.CycleP99, highest+highest/8)
 			}
 			assert.Equal(t, p.Sent-p.Completed, p.Outstanding)
 		}

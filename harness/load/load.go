@@ -205,6 +205,7 @@ func openAll(ctx context.Context, cfgs []Config) ([]*round, error) {
 		}
 		r := newRound(ctx, cfg)
 		rounds = append(rounds, r)
+		r.live = rounds[0].live // whoever watches watches all together
 		if err := r.open(r.openProducers, r.openSlots); err != nil {
 			return rounds, named(cfg, len(cfgs), err)
 		}

@@ -63,10 +63,12 @@ func (s *slot) flushCycle(now int64) {
 	case s.schedule == nil:
 		if inside {
 			s.cycle.record(took, n)
+			s.show(took, n)
 		}
 	case s.run.at < s.window.start:
 	case inside:
 		s.cycle.record(took, n)
+		s.show(took, n)
 		s.finished += uint64(n)
 	default:
 		s.cycle.record(s.window.end-s.run.at, n)

@@ -36,6 +36,7 @@ type round struct {
 	room     *room     // of a closed load whose tasks in flight are bounded, else nil
 	untimed  bool      // cycles have no latency: their tasks were sent before the epoch
 	phase    string    // for progress; "" where the time tells it
+	live     *live     // for progress; nil where nobody wants it
 
 	startHook     HookTimes
 	endHook       HookTimes
@@ -53,6 +54,9 @@ func newRound(ctx context.Context, cfg Config) *round {
 	r.aside, r.cancelAside = context.WithCancel(ctx)
 	r.failure.failed = make(chan struct{})
 	r.failure.cancel = r.cancel
+	if cfg.Hooks.Progress != nil {
+		r.live = &live{}
+	}
 	return r
 }
 

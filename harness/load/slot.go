@@ -29,6 +29,7 @@ type slot struct {
 	cycles       uint64
 	finished     uint64 // tasks due inside the window of an open load that were completed inside it
 	refused      Refusals
+	shown        uint64 // runs of cycles recorded, of which one in liveEvery is shown live
 	again        again
 	firstClaim   int64 // when the first claim returned, -1 if none did
 	lastComplete int64 // when the last completion was answered, -1 if none was

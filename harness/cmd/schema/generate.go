@@ -15,22 +15,22 @@ const dialect = "https://json-schema.org/draft/2020-12/schema"
 
 // node is a JSON Schema, or a part of one. Its fields stand in the order in which they are written.
 type node struct {
-	Schema      string             `json:"$schema,omitempty"`
-	ID          string             `json:"$id,omitempty"`
-	Title       string             `json:"title,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Ref         string             `json:"$ref,omitempty"`
+	Schema      string           `json:"$schema,omitempty"`
+	ID          string           `json:"$id,omitempty"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Ref         string           `json:"$ref,omitempty"`
 	AnyOf       []*node          `json:"anyOf,omitempty"`
-	Type        any                `json:"type,omitempty"` // a name, or several
-	Format      string             `json:"format,omitempty"`
-	Enum        []string           `json:"enum,omitempty"`
-	Minimum     *int               `json:"minimum,omitempty"`
-	Maximum     *int               `json:"maximum,omitempty"`
+	Type        any              `json:"type,omitempty"` // a name, or several
+	Format      string           `json:"format,omitempty"`
+	Enum        []string         `json:"enum,omitempty"`
+	Minimum     *int             `json:"minimum,omitempty"`
+	Maximum     *int             `json:"maximum,omitempty"`
 	Items       *node            `json:"items,omitempty"`
 	Properties  map[string]*node `json:"properties,omitempty"`
-	Required    []string           `json:"required,omitempty"`
+	Required    []string         `json:"required,omitempty"`
 	// Additional is a schema for the values of a map, or false for an object whose properties are all known.
-	Additional any                `json:"additionalProperties,omitempty"`
+	Additional any              `json:"additionalProperties,omitempty"`
 	Defs       map[string]*node `json:"$defs,omitempty"`
 }
 
