@@ -3,35 +3,13 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
+
+	"github.com/pronybench/prony/harness/result"
 )
 
-// number writes v for reading: three significant digits, thousands set off by commas. Values below a thousandth
-// or from a quadrillion are written as powers of ten.
-func number(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return "not a number"
-	}
-	if v == 0 {
-		return "0"
-	}
-	magnitude := math.Abs(v)
-	if magnitude < 1e-3 || magnitude >= 1e15 {
-		return strconv.FormatFloat(v, 'e', 2, 64)
-	}
-	// Rounding to three digits first keeps 999.6 from becoming 1000 with a digit too many.
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64)
-	if err != nil {
-		rounded = v
-	}
-	decimals := max(0, 2-int(math.Floor(math.Log10(math.Abs(rounded)))))
-	whole, fraction, _ := strings.Cut(strconv.FormatFloat(rounded, 'f', decimals, 64), ".")
-	if fraction == "" {
-		return thousands(whole)
-	}
-	return thousands(whole) + "." + fraction
-}
+// number writes v for reading, with three significant digits.
+func number(v float64) string { return result.FormatNumber(v) }
 
 // short is number without trailing zeros, for values that are settings rather than measurements.
 func short(v float64) string {
@@ -43,7 +21,7 @@ func short(v float64) string {
 }
 
 // count writes n exactly, thousands set off by commas.
-func count(n uint64) string { return thousands(strconv.FormatUint(n, 10)) }
+func count(n uint64) string { return result.FormatCount(n) }
 
 // integral writes a metric that counts something: exactly where it is a whole number.
 func integral(v float64) string {
@@ -51,25 +29,6 @@ func integral(v float64) string {
 		return count(uint64(v))
 	}
 	return number(v)
-}
-
-func thousands(digits string) string {
-	sign, digits := cutSign(digits)
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
-}
-
-func cutSign(digits string) (sign, rest string) {
-	if rest, found := strings.CutPrefix(digits, "-"); found {
-		return "-", rest
-	}
-	return "", digits
 }
 
 // percent writes a share of 0 to 1.

@@ -83,7 +83,7 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 		opened = append(opened, conns)
 		cfgs = append(cfgs, load.Config{Workload: w, Phases: l.runner.scenario.Phases, Conns: conns, Ledger: l.accounts[i]})
 	}
-	cfgs[0].Hooks.Progress = func(p load.Progress) { l.runner.progress.load(l.number, p) }
+	cfgs[0].Hooks.Progress = l.runner.progress.hook(l.number)
 	return do(cfgs)
 }
 

@@ -7,29 +7,47 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// progress tells a person how far the run is: on a terminal one line that is drawn over, elsewhere a line a round.
+// progress tells a person how far the run is: on a terminal one line that is drawn over while a round goes on, and
+// everywhere a line after each round and a table at the end. Off a terminal it writes no control characters.
 type progress struct {
 	scenario *scenario.Scenario
 	terminal bool
+	columns  func() int
+	now      func() time.Time
+	rounds   []plannedRound
 
 	mu   sync.Mutex
 	w    io.Writer
-	last load.Progress
 	live bool // the cursor is on a line to be drawn over
+	last load.Progress
+	pace pace
 }
 
+// columnsDefault is how wide a line drawn over may be where the terminal does not say how wide it is.
+const columnsDefault = 80
+
 func newProgress(o Options, s *scenario.Scenario) *progress {
-	w := o.Progress
-	if w == nil {
-		w = io.Discard
+	p := &progress{
+		scenario: s, terminal: o.Terminal, columns: o.Columns, now: o.now, rounds: planned(s), w: o.Progress,
 	}
-	return &progress{scenario: s, terminal: o.Terminal, w: w}
+	if p.w == nil {
+		p.w = io.Discard
+	}
+	if p.columns == nil {
+		p.columns = func() int { return columnsDefault }
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	p.pace = pace{planned: s.Phases.Warmup + s.Phases.Window, rounds: len(p.rounds)}
+	return p
 }
 
 // line writes a line that stays. What can't be written is a person's loss only.
@@ -56,9 +74,9 @@ func (p *progress) erase() {
 
 func (p *progress) plan(folder string) {
 	s := p.scenario
-	rounds, profiled := fmt.Sprintf("%d rounds", s.Rounds), ""
+	rounds, profiled := plural(s.Rounds, "round"), ""
 	if len(s.Points) > 0 {
-		rounds = fmt.Sprintf("%d points of %s", len(s.Points), rounds)
+		rounds = plural(len(s.Points), "point") + " of " + rounds
 	}
 	if len(s.Captures) > 0 {
 		profiled = " and a profiled one"
@@ -66,6 +84,9 @@ func (p *progress) plan(folder string) {
 	p.line("%s: durability %s, %s%s of %v + %v; at most %v", s.Name, p.durability(),
 		rounds, profiled, s.Phases.Warmup, s.Phases.Window, s.Duration().Round(time.Second))
 	p.line("%s: run folder %s", s.Name, folder)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pace.begin(p.now())
 }
 
 // durability is that of all points.
@@ -79,7 +100,15 @@ func (p *progress) durability() string {
 	return strings.Join(all, ", ")
 }
 
-// load draws the live line.
+// hook is what a load reports to while the round of that number goes on; nil where nobody watches.
+func (p *progress) hook(number int) func(load.Progress) {
+	if !p.terminal {
+		return nil
+	}
+	return func(now load.Progress) { p.load(number, now) }
+}
+
+// load draws the live line, as much of it as the terminal has room for: a line that wraps can't be drawn over.
 func (p *progress) load(number int, now load.Progress) {
 	if !p.terminal {
 		return
@@ -91,26 +120,72 @@ func (p *progress) load(number int, now load.Progress) {
 		rate = float64(now.Completed-p.last.Completed) / step
 	}
 	p.last = now
+	var b strings.Builder
+	fmt.Fprintf(&b, "  %s, %s, %v left: %s cycles/s", p.name(number), p.phase(now),
+		p.pace.left(number, p.now()).Round(time.Second), result.FormatNumber(rate))
+	if now.CycleP99 > 0 {
+		fmt.Fprintf(&b, ", p99 %s ms", result.FormatNumber(now.CycleP99.Seconds()*1e3))
+	}
+	fmt.Fprintf(&b, ", %s outstanding, %s completed", result.FormatCount(now.Outstanding), result.FormatCount(now.Completed))
 	p.erase()
-	_, _ = fmt.Fprintf(p.w, "  round %d: %s %.1fs, %.0f cycles/s, %d outstanding",
-		number, now.Phase, now.Elapsed.Seconds(), rate, now.Outstanding)
+	_, _ = fmt.Fprint(p.w, cut(b.String(), p.columns()-1))
 	p.live = true
 }
 
-// round says what a round measured. point is its point's name, or "".
-func (p *progress) round(r *result.Round, point string) {
-	name := fmt.Sprintf("round %d", r.Number)
-	if point != "" {
+// cut shortens a line to so many characters.
+func cut(line string, columns int) string {
+	if columns < 1 || utf8.RuneCountInString(line) <= columns {
+		return line
+	}
+	return string([]rune(line)[:columns])
+}
+
+// phase says how far the present part of a round is.
+func (p *progress) phase(now load.Progress) string {
+	phases := p.scenario.Phases
+	switch now.Phase {
+	case "warmup":
+		return fmt.Sprintf("warm-up %.1f/%vs", now.Elapsed.Seconds(), phases.Warmup.Seconds())
+	case "window":
+		in := min(max(now.Elapsed-phases.Warmup, 0), phases.Window)
+		return fmt.Sprintf("window %.1f/%vs", in.Seconds(), phases.Window.Seconds())
+	case "drain":
+		return fmt.Sprintf("drain %.1fs", max(now.Elapsed-phases.Warmup-phases.Window, 0).Seconds())
+	default: // of a backlog, whose time begins when it does
+		return fmt.Sprintf("%s %.1fs", now.Phase, now.Elapsed.Seconds())
+	}
+}
+
+// name names a round, with its point and what it is for where it is not simply timed.
+func (p *progress) name(number int) string {
+	name := fmt.Sprintf("round %d", number)
+	i := slices.IndexFunc(p.rounds, func(r plannedRound) bool { return r.number == number })
+	if i < 0 {
+		return name
+	}
+	name += fmt.Sprintf(" of %d", len(p.rounds))
+	if point := p.scenario.Plan()[p.rounds[i].point].Name; point != "" {
 		name += ", " + point
 	}
-	switch {
-	case r.Profiled:
+	switch p.rounds[i].kind {
+	case profiled:
 		name += " (profiled)"
-	case r.Calibration:
+	case calibration:
 		name += " (to find the peak)"
+	case timed:
 	}
+	return name
+}
+
+// round says what a round measured.
+func (p *progress) round(r *result.Round) {
+	p.mu.Lock()
+	p.pace.ended(r.Number, p.now())
+	p.last = load.Progress{}
+	p.mu.Unlock()
+	name := p.name(r.Number)
 	if r.Verdict != result.Pass {
-		p.line("  %s: %s", name, r.Verdict)
+		p.line("  %s: %s%s", name, r.Verdict, firstOf(r.Reasons))
 		return
 	}
 	m := r.Metrics
@@ -121,6 +196,15 @@ func (p *progress) round(r *result.Round, point string) {
 	p.line("  %s: %.0f cycles/s, %.1f µs CPU per cycle (server %.1f, client %.1f), p99 %.2f ms%s", name,
 		m[result.CyclesPerS], m[result.CPUUsPerCycle], m[result.ServerCPUUsPerCycle],
 		m[result.ClientCPUUsPerCycle], m[result.CycleLatencyMs+"_p99"], parts(r))
+}
+
+// firstOf is the first line of the first reason: all of them come at the end.
+func firstOf(reasons []string) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	first, _, _ := strings.Cut(reasons[0], "\n")
+	return ": " + first
 }
 
 // parts says what a round measured beside its window's throughput.
@@ -146,38 +230,4 @@ func parts(r *result.Round) string {
 		fmt.Fprintf(&b, "; last tenth at %.2f of the second, disk %.0f MB at most", m[result.SteadyRateRatio], m[result.DiskMBMax])
 	}
 	return b.String()
-}
-
-func (p *progress) done(r *result.Result) {
-	for _, warning := range r.Warnings {
-		p.line("%s: warning: %s", r.Scenario, warning)
-	}
-	for _, reason := range r.Reasons {
-		p.line("%s: %s", r.Scenario, reason)
-	}
-	for i, point := range r.Points {
-		if r.Verdict != result.Incorrect {
-			p.summary(r.Scenario+": "+point.Name, point.Metrics, p.scenario.Points[i].Topology.Durability)
-			if cost, ok := point.Metrics[result.RateCost]; ok && point.Values[0] != r.Points[0].Values[0] {
-				p.line("%s: %s: cost %.3f (%.3f to %.3f over %d turns), durability %s", r.Scenario, point.Name,
-					cost.Median, cost.Low, cost.High, cost.N, p.scenario.Points[i].Topology.Durability)
-			}
-		}
-	}
-	if r.Verdict == result.Incorrect || !p.summary(fmt.Sprintf("%s: %s", r.Scenario, r.Verdict), r.Metrics, p.durability()) {
-		p.line("%s: %s", r.Scenario, r.Verdict)
-	}
-}
-
-// summary says the first figure of some rounds, and whether there is one.
-func (p *progress) summary(of string, metrics map[string]result.Metric, durability string) bool {
-	if m, ok := metrics[result.CyclesPerS]; ok {
-		p.line("%s: %.0f cycles/s (%.0f to %.0f over %d rounds), durability %s", of, m.Median, m.Low, m.High, m.N, durability)
-		return true
-	}
-	if m, ok := metrics[result.ServerCPUCores]; ok {
-		p.line("%s: server %.4f CPUs (%.4f to %.4f over %d rounds), durability %s", of, m.Median, m.Low, m.High, m.N, durability)
-		return true
-	}
-	return false
 }

@@ -2,100 +2,187 @@ package run
 
 import (
 	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// tell goes through everything that a run shows.
-func tell(p *progress) {
-	p.plan("runs/1-small")
-	p.load(1, load.Progress{Phase: "warmup", Elapsed: 250 * time.Millisecond, Completed: 1000, Outstanding: 7})
-	p.load(1, load.Progress{Phase: "window", Elapsed: 500 * time.Millisecond, Completed: 4000, Outstanding: 32})
-	p.round(&result.Round{Number: 1, Cycles: 9, Verdict: result.Pass, Metrics: map[string]float64{
-		result.CyclesPerS: 151234.4, result.CPUUsPerCycle: 12.34, result.ServerCPUUsPerCycle: 7.29, result.ClientCPUUsPerCycle: 5.05,
+var update = flag.Bool("update", false, "rewrite the golden files under testdata")
+
+// golden compares text with a file under testdata. After an intended change: go test ./run -update, and read the
+// difference.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", "progress", name)
+	if *update {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), text)
+}
+
+// screened writes what a terminal does not show as marks, a line for each thing drawn.
+func screened(text string) string { return strings.ReplaceAll(text, "\r\x1b[K", "<erased>\n") }
+
+// clock is a time that a test sets.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
+
+// shown are the figures of a round.
+func shown(rate float64) map[string]float64 {
+	return map[string]float64{
+		result.CyclesPerS: rate, result.CPUUsPerCycle: 12.34, result.ServerCPUUsPerCycle: 7.29, result.ClientCPUUsPerCycle: 5.05,
 		"cycle_latency_ms_p99": 1.234,
-	}}, "")
-	p.load(2, load.Progress{Phase: "warmup", Elapsed: 250 * time.Millisecond, Completed: 500, Outstanding: 1})
+	}
+}
+
+// tell goes through everything that a run of two points, with a peak to be found and profiles, shows.
+func tell(p *progress, c *clock) {
+	p.plan("runs/1-small")
+	at := func(number int, phase string, elapsed time.Duration, completed uint64, p99 time.Duration) {
+		c.pass(250 * time.Millisecond)
+		if hook := p.hook(number); hook != nil {
+			hook(load.Progress{Phase: phase, Elapsed: elapsed, Completed: completed, Outstanding: 32, CycleP99: p99})
+		}
+	}
+	at(1, "warmup", 250*time.Millisecond, 1000, 0)
+	at(1, "warmup", 500*time.Millisecond, 41_000, 0)
+	at(1, "window", 2250*time.Millisecond, 80_000, 1_234*time.Microsecond)
+	at(1, "window", 2500*time.Millisecond, 120_000, 1_300*time.Microsecond)
+	at(1, "drain", 4250*time.Millisecond, 1_120_000, 1_300*time.Microsecond)
+	c.pass(4250 * time.Millisecond)
+	p.round(&result.Round{Number: 1, Calibration: true, Cycles: 9, Verdict: result.Pass, Metrics: shown(151_234.4)})
+	at(2, "filling", 250*time.Millisecond, 500, 0)
 	// What no clock yields must not show as a rate either.
-	p.load(2, load.Progress{Phase: "window", Elapsed: 250 * time.Millisecond, Completed: 900})
-	p.load(2, load.Progress{Phase: "window", Elapsed: 500 * time.Millisecond, Completed: 800})
-	p.round(&result.Round{Number: 2, Profiled: true, Verdict: result.Incorrect, Reasons: []string{"never mind"}}, "")
+	at(2, "window", 250*time.Millisecond, 900, 0)
+	at(2, "window", 500*time.Millisecond, 800, 0)
+	p.round(&result.Round{
+		Number: 2, Point: 1, Cycles: 9, Verdict: result.Pass, Metrics: shown(75_600),
+		Arrivals: &result.Arrivals{PerSecond: 75_600, Unfinished: 1, Unsent: 2, Shed: 3},
+	})
+	p.round(&result.Round{Number: 3, Verdict: result.Invalid, Reasons: []string{"the host slept\nfor long", "never mind"}})
+	p.round(&result.Round{Number: 4, Profiled: true, Verdict: result.Pass, Metrics: map[string]float64{result.ServerCPUCores: 0.25}})
+	p.round(&result.Round{Number: 77, Verdict: result.Incorrect})
+	at(4, "window", 2*time.Second, 1000, 0)
 	p.clear()
+	p.clear()
+	p.done(&result.Result{
+		Scenario: "small", Verdict: result.Invalid, Reasons: []string{"round 3: the host slept"}, Warnings: []string{"no frequency"},
+		Metrics: map[string]result.Metric{result.Lost: {N: 4, Unit: "tasks"}},
+		Points: []result.Point{
+			{Number: 1, Name: "batch=1", Metrics: map[string]result.Metric{
+				result.CyclesPerS: {Median: 75_600, Low: 75_000, High: 76_200, N: 7}, "cycle_latency_ms_p99": {Median: 1.234, N: 7},
+			}},
+			{Number: 2, Name: "batch=64"},
+		},
+	})
+}
+
+// told is a run of two points whose rate is a part of a peak.
+func told() *scenario.Scenario {
+	s := small()
+	s.Rounds, s.Captures = 1, []scenario.Capture{{Kind: "cpu"}}
+	s.Phases = scenario.Phases{Warmup: 2 * time.Second, Window: 2 * time.Second, Drain: 30 * time.Second}
+	first, second := s.Plan()[0], s.Plan()[0]
+	first.Name, second.Name = "batch=1", "batch=64"
+	s.Points = []scenario.Point{first, second}
+	return s
 }
 
 func TestProgressOffATerminal(t *testing.T) {
 	t.Parallel()
-	s := small()
-	s.Rounds, s.Captures = 3, []scenario.Capture{{Kind: "cpu"}}
-	s.Phases = scenario.Phases{Warmup: time.Second, Window: 3 * time.Second, Drain: 30 * time.Second}
 	var text bytes.Buffer
-	tell(newProgress(Options{Progress: &text}, s))
-	assert.Equal(t, `small: durability none, 3 rounds and a profiled one of 1s + 3s; at most 2m16s
-small: run folder runs/1-small
-  round 1: 151234 cycles/s, 12.3 µs CPU per cycle (server 7.3, client 5.0), p99 1.23 ms
-  round 2 (profiled): incorrect
-`, text.String())
+	c := &clock{at: time.Unix(1000, 0)}
+	tell(newProgress(Options{Progress: &text, now: c.now}, told()), c)
+	golden(t, "plain.txt", text.String())
+	assert.NotContains(t, text.String(), "\r")
+	assert.NotContains(t, text.String(), "\x1b", "no control characters")
 }
 
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
-	s := small()
-	s.Phases = scenario.Phases{Window: 3 * time.Second, Drain: 30 * time.Second}
 	var text bytes.Buffer
-	tell(newProgress(Options{Progress: &text, Terminal: true}, s))
-	const erase = "\r\x1b[K"
-	assert.Equal(t, "small: durability none, 1 rounds of 0s + 3s; at most 33s\n"+
-		"small: run folder runs/1-small\n"+
-		"  round 1: warmup 0.2s, 4000 cycles/s, 7 outstanding"+
-		erase+"  round 1: window 0.5s, 12000 cycles/s, 32 outstanding"+
-		erase+"  round 1: 151234 cycles/s, 12.3 µs CPU per cycle (server 7.3, client 5.0), p99 1.23 ms\n"+
-		"  round 2: warmup 0.2s, 0 cycles/s, 1 outstanding"+
-		erase+"  round 2: window 0.2s, 0 cycles/s, 0 outstanding"+
-		erase+"  round 2: window 0.5s, 0 cycles/s, 0 outstanding"+
-		erase+"  round 2 (profiled): incorrect\n", text.String())
+	c := &clock{at: time.Unix(1000, 0)}
+	tell(newProgress(Options{Progress: &text, Terminal: true, Columns: func() int { return 140 }, now: c.now}, told()), c)
+	golden(t, "terminal.txt", screened(text.String()))
 }
 
-func TestProgressClearsItsLine(t *testing.T) {
+// A line that wraps could not be drawn over.
+func TestProgressFitsTheTerminal(t *testing.T) {
 	t.Parallel()
-	var text bytes.Buffer
-	p := newProgress(Options{Progress: &text, Terminal: true}, small())
-	p.load(1, load.Progress{Phase: "drain", Elapsed: time.Second, Completed: 10})
-	p.clear()
-	p.clear()
-	assert.Equal(t, "  round 1: drain 1.0s, 10 cycles/s, 0 outstanding\r\x1b[K", text.String())
+	for columns, want := range map[int]int{20: 19, 0: 79} {
+		var text bytes.Buffer
+		o := Options{Progress: &text, Terminal: true, Columns: func() int { return columns }}
+		if columns == 0 {
+			o.Columns = nil
+		}
+		newProgress(o, small()).load(1, load.Progress{Phase: "drain", Elapsed: time.Second, Completed: 1 << 60, Outstanding: 1 << 60})
+		assert.Len(t, text.String(), want)
+	}
+}
+
+// The time that is left is that of the rounds to come, each with what the ones before took beside their phases.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	start := time.Unix(1000, 0)
+	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
+	p := pace{planned: 10 * time.Second, rounds: 3}
+	p.begin(start)
+	assert.Equal(t, 33*time.Second, p.left(1, start), "a second beside the phases, until it is known")
+	assert.Equal(t, 29*time.Second, p.left(1, at(4)))
+	assert.Equal(t, 22*time.Second, p.left(1, at(60)), "a round that is late does not make the rest negative")
+	p.ended(1, at(14))
+	assert.Equal(t, 28*time.Second, p.left(2, at(14)))
+	p.ended(2, at(14+12))
+	assert.Equal(t, 13*time.Second, p.left(3, at(26)), "the mean of 4 s and 2 s")
+	assert.Zero(t, p.left(9, at(100)))
 }
 
 func TestProgressAtTheEnd(t *testing.T) {
 	t.Parallel()
-	metrics := map[string]result.Metric{result.CyclesPerS: {Median: 1500, Low: 1400.4, High: 1600.6, N: 7}}
+	metrics := map[string]result.Metric{
+		result.CyclesPerS:                 {Median: 151_234, Low: 140_040, High: 160_060, N: 7, Unit: "1/s"},
+		result.CycleLatencyMs + "_p99":    {Median: 1.234, Low: 1.1, High: 2.5, N: 7, Unit: "ms"},
+		result.ServerRSSMBMax:             {Median: 187, Low: 186, High: 190, N: 3, Unit: "MB"},
+		result.Lost:                       {N: 8, Unit: "tasks"},
+		result.EnqueueLatencyMs + "_p999": {Median: 9, N: 7, Unit: "ms"}, // in the result, not in the table
+	}
 	for _, c := range []struct {
 		name   string
 		result result.Result
-		want   string
 	}{
-		{
-			"pass",
-			result.Result{Verdict: result.Pass, Metrics: metrics, Warnings: []string{"no peak"}},
-			"small: warning: no peak\nsmall: pass: 1500 cycles/s (1400 to 1601 over 7 rounds), durability none\n",
-		},
-		{
-			"no figure beside a broken ledger",
-			result.Result{Verdict: result.Incorrect, Metrics: metrics, Reasons: []string{"a", "b"}},
-			"small: a\nsmall: b\nsmall: incorrect\n",
-		},
-		{"no figure at all", result.Result{Verdict: result.Misconfigured}, "small: misconfigured\n"},
+		{"pass", result.Result{Verdict: result.Pass, Metrics: metrics, Warnings: []string{"no peak"}}},
+		{"workloads", result.Result{Verdict: result.Pass, Metrics: metrics, Workloads: []result.Workload{{Name: "quiet", Metrics: metrics}}}},
+		{"incorrect", result.Result{
+			Verdict: result.Incorrect, Metrics: metrics, Reasons: []string{"a", "b"},
+			Workloads: []result.Workload{{Name: "quiet", Metrics: metrics}}, Points: []result.Point{{Name: "batch=1", Metrics: metrics}},
+		}},
+		{"misconfigured", result.Result{Verdict: result.Misconfigured}},
+		{"idle", result.Result{Verdict: result.Pass, Metrics: map[string]result.Metric{result.ServerCPUCores: {Median: 0.25, Low: 0.2, High: 0.3, N: 3, Unit: "CPUs"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var text bytes.Buffer
 			c.result.Scenario = "small"
 			newProgress(Options{Progress: &text}, small()).done(&c.result)
-			assert.Equal(t, c.want, text.String())
+			golden(t, "end-"+c.name+".txt", text.String())
+			if c.result.Verdict == result.Incorrect {
+				assert.NotContains(t, text.String(), "151,", "no figure beside a broken ledger")
+			}
 		})
 	}
 	newProgress(Options{}, small()).done(&result.Result{Verdict: result.Pass}) // nobody reads it

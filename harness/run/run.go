@@ -29,10 +29,13 @@ type Options struct {
 	// may be drawn over.
 	Progress io.Writer
 	Terminal bool
+	Columns  func() int // how wide the terminal is now; nil: 80
 
 	// slipMax is how late, at the 99th percentile, the generator of an open load may be by its own fault; 0 means a
 	// millisecond. Beyond it the latencies are its own as much as the server's.
 	slipMax time.Duration
+	// now is the time that progress goes by; nil: the clock's.
+	now func() time.Time
 }
 
 const slipMaxDefault = time.Millisecond
@@ -127,7 +130,7 @@ func (r *runner) run(ctx context.Context) error {
 		if err := r.folder.WriteRounds(r.result.Rounds); err != nil {
 			return err
 		}
-		r.progress.round(&m.round, r.points[p.point].Name)
+		r.progress.round(&m.round)
 		if m.broken {
 			break // a server that failed once is not asked again: its error is the finding
 		}

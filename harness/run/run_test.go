@@ -117,7 +117,7 @@ func TestExecute(t *testing.T) {
 	})
 	t.Run("progress is shown", func(t *testing.T) {
 		assert.Contains(t, e.shown.String(), "small: run folder "+e.folder)
-		assert.Contains(t, e.shown.String(), "  round 2 (profiled): ")
+		assert.Contains(t, e.shown.String(), "  round 2 of 2 (profiled): ")
 		assert.Contains(t, e.shown.String(), "small: pass: ")
 	})
 }

@@ -1,0 +1,159 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// summaryMetrics are those that the table at the end of a run has, where the run has them. All others are in the result.
+var summaryMetrics = []string{
+	result.CyclesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
+	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
+	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle, result.RaftEntriesPerCycle,
+	result.OfferedPerS, result.Unfinished, result.Unsent, result.Shed, result.SlipMs + "_p99",
+	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
+	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax, result.FailedCalls,
+	result.Lost, result.Duplicated, result.Corrupted,
+}
+
+// pointMetrics are the columns of the table of a sweep.
+var pointMetrics = []struct{ header, metric string }{
+	{"cost", result.RateCost},
+	{"CPU us/cycle", result.CPUUsPerCycle},
+	{"p50 ms", result.CycleLatencyMs + "_p50"},
+	{"p99 ms", result.CycleLatencyMs + "_p99"},
+}
+
+// done writes what the run found: the table of its figures, why the verdict is not pass, and the verdict.
+func (p *progress) done(r *result.Result) {
+	if len(r.Points) > 0 && r.Verdict != result.Incorrect {
+		p.table(pointRows(r))
+	}
+	for _, w := range r.Workloads {
+		if r.Verdict != result.Incorrect {
+			p.line("  workload %s", w.Name)
+			p.table(metricRows(w.Metrics))
+		}
+	}
+	p.table(metricRows(result.Published(r)))
+	for _, warning := range r.Warnings {
+		p.line("%s: warning: %s", r.Scenario, warning)
+	}
+	for _, reason := range r.Reasons {
+		p.line("%s: %s", r.Scenario, reason)
+	}
+	p.line("%s: %s%s, durability %s", r.Scenario, r.Verdict, headline(r), p.durability())
+}
+
+// headline is the first figure of a run that may be shown, or "".
+func headline(r *result.Result) string {
+	metrics := result.Published(r)
+	if m, ok := metrics[result.CyclesPerS]; ok {
+		return fmt.Sprintf(": %.0f cycles/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, plural(m.N, "round"))
+	}
+	if m, ok := metrics[result.ServerCPUCores]; ok {
+		return fmt.Sprintf(": server %.4f CPUs (%.4f to %.4f over %s)", m.Median, m.Low, m.High, plural(m.N, "round"))
+	}
+	return ""
+}
+
+// metricRows is the table of metrics, its header first; nothing where there are none.
+func metricRows(metrics map[string]result.Metric) [][]string {
+	rows := [][]string{{"metric", ">value", ">low", ">high", "unit", "what they are"}}
+	for _, name := range summaryMetrics {
+		m, found := metrics[name]
+		if !found {
+			continue
+		}
+		spec, _ := result.Lookup(name)
+		low, high := result.FormatNumber(m.Low), result.FormatNumber(m.High)
+		rows = append(rows, []string{name, result.FormatNumber(m.Median), low, high, m.Unit, spread(spec, m)})
+	}
+	if len(rows) == 1 {
+		return nil
+	}
+	return rows
+}
+
+// spread says what the three numbers of a metric are.
+func spread(spec result.Spec, m result.Metric) string {
+	switch {
+	case spec.OfLedger():
+		return "sum; lowest and highest round"
+	case spec.Family != "":
+		return fmt.Sprintf("of %s together; lowest and highest", plural(m.N, "round"))
+	case m.N >= stat.MinIntervalN:
+		return fmt.Sprintf("median of %s, 95 %% interval", plural(m.N, "round"))
+	default:
+		return fmt.Sprintf("median of %s, range", plural(m.N, "round"))
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// pointRows is the table of a sweep's points, its header first.
+func pointRows(r *result.Result) [][]string {
+	header := []string{"point", ">cycles/s", ">low", ">high", ">rounds"}
+	columns := slices.Clone(pointMetrics)
+	columns = slices.DeleteFunc(columns, func(c struct{ header, metric string }) bool {
+		return !slices.ContainsFunc(r.Points, func(p result.Point) bool { _, found := p.Metrics[c.metric]; return found })
+	})
+	for _, c := range columns {
+		header = append(header, ">"+c.header)
+	}
+	rows := [][]string{header}
+	for _, point := range r.Points {
+		row := []string{point.Name, "-", "-", "-", "-"}
+		if m, found := point.Metrics[result.CyclesPerS]; found {
+			row = []string{point.Name, result.FormatNumber(m.Median), result.FormatNumber(m.Low), result.FormatNumber(m.High), fmt.Sprint(m.N)}
+		}
+		for _, c := range columns {
+			cell := "-"
+			if m, found := point.Metrics[c.metric]; found {
+				cell = result.FormatNumber(m.Median)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// table writes rows with columns of even width; a header that starts with ">" names a column that is set to the right.
+func (p *progress) table(rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	right := make([]bool, len(rows[0]))
+	width := make([]int, len(rows[0]))
+	for i, name := range rows[0] {
+		rows[0][i], right[i] = strings.CutPrefix(name, ">")
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if right[i] {
+				b.WriteString("  " + pad + cell)
+			} else {
+				b.WriteString("  " + cell + pad)
+			}
+		}
+		p.line("%s", strings.TrimRight(b.String(), " "))
+	}
+}
