@@ -208,7 +208,7 @@ func (e *execution) awaitWindow(t *testing.T) {
 		case <-e.done:
 			return true
 		default:
-			return strings.Contains(e.shown.String(), ": window ")
+			return strings.Contains(e.shown.String(), ", window ")
 		}
 	}, patience, 10*time.Millisecond)
 	select {

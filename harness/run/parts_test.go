@@ -51,7 +51,7 @@ func TestSweep(t *testing.T) {
 	assert.InDelta(t, 1, r.Points[0].Metrics[result.RateCost].Median, 0)
 	assert.Positive(t, r.Points[1].Metrics[result.RateCost].Median)
 	assert.Equal(t, 2, r.Points[1].Metrics[result.RateCost].N)
-	assert.Contains(t, e.shown.String(), "small: batch=64: cost ")
+	assert.Contains(t, e.shown.String(), "\n  point     cycles/s ")
 	assert.Equal(t, 6, r.Metrics[result.Lost].N)
 	require.Len(t, r.Profiles, 2)
 	for i, p := range r.Profiles {
@@ -60,8 +60,8 @@ func TestSweep(t *testing.T) {
 		assert.FileExists(t, filepath.Join(e.folder, p.File))
 	}
 	assert.Contains(t, e.shown.String(), "small: durability none, 2 points of 2 rounds and a profiled one of")
-	assert.Contains(t, e.shown.String(), "  round 2, batch=64: ")
-	assert.Contains(t, e.shown.String(), "small: batch=64: ")
+	assert.Contains(t, e.shown.String(), "  round 2 of 6, batch=64: ")
+	assert.Contains(t, e.shown.String(), "small: pass, durability none\n")
 	bench, err := os.ReadFile(filepath.Join(e.folder, result.BenchFile))
 	require.NoError(t, err)
 	assert.Contains(t, string(bench), "BenchmarkSmall/durability=none/batch=64 ")
@@ -92,7 +92,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	_, histograms, err := result.Read(e.folder)
 	require.NoError(t, err)
 	assert.EqualValues(t, a.Scheduled, histograms[1].Cycle.TotalCount())
-	assert.Contains(t, e.shown.String(), "  round 1 (to find the peak): ")
+	assert.Contains(t, e.shown.String(), "  round 1 of 2 (to find the peak): ")
 	assert.Contains(t, e.shown.String(), "; offered ")
 }
 
@@ -123,7 +123,7 @@ func TestIdleServer(t *testing.T) {
 		for _, name := range []string{result.CyclesPerS, result.CPUUsPerCycle, result.StorageSetsPerCycle, result.CycleLatencyMs + "_p99"} {
 			assert.NotContains(t, r.Metrics, name)
 		}
-		assert.Contains(t, e.shown.String(), "round 1: no load, server 0.")
+		assert.Contains(t, e.shown.String(), "round 1 of 1: no load, server 0.")
 	}
 }
 

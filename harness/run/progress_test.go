@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -162,6 +163,8 @@ func TestProgressAtTheEnd(t *testing.T) {
 		result.Lost:                       {N: 8, Unit: "tasks"},
 		result.EnqueueLatencyMs + "_p999": {Median: 9, N: 7, Unit: "ms"}, // in the result, not in the table
 	}
+	broken := maps.Clone(metrics)
+	broken[result.Lost] = result.Metric{Median: 2, High: 2, N: 8, Unit: "tasks"}
 	for _, c := range []struct {
 		name   string
 		result result.Result
@@ -169,7 +172,7 @@ func TestProgressAtTheEnd(t *testing.T) {
 		{"pass", result.Result{Verdict: result.Pass, Metrics: metrics, Warnings: []string{"no peak"}}},
 		{"workloads", result.Result{Verdict: result.Pass, Metrics: metrics, Workloads: []result.Workload{{Name: "quiet", Metrics: metrics}}}},
 		{"incorrect", result.Result{
-			Verdict: result.Incorrect, Metrics: metrics, Reasons: []string{"a", "b"},
+			Verdict: result.Incorrect, Metrics: broken, Reasons: []string{"a", "b"},
 			Workloads: []result.Workload{{Name: "quiet", Metrics: metrics}}, Points: []result.Point{{Name: "batch=1", Metrics: metrics}},
 		}},
 		{"misconfigured", result.Result{Verdict: result.Misconfigured}},

@@ -47,34 +47,43 @@ func (p *progress) done(r *result.Result) {
 	for _, reason := range r.Reasons {
 		p.line("%s: %s", r.Scenario, reason)
 	}
-	p.line("%s: %s%s, durability %s", r.Scenario, r.Verdict, headline(r), p.durability())
+	end := fmt.Sprintf("%s: %s", r.Scenario, r.Verdict)
+	if figure := headline(r); figure != "" {
+		end += ": " + figure
+	}
+	if r.Verdict != result.Misconfigured {
+		end += ", durability " + p.durability()
+	}
+	p.line("%s", end)
 }
 
 // headline is the first figure of a run that may be shown, or "".
 func headline(r *result.Result) string {
 	metrics := result.Published(r)
 	if m, ok := metrics[result.CyclesPerS]; ok {
-		return fmt.Sprintf(": %.0f cycles/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, plural(m.N, "round"))
+		return fmt.Sprintf("%.0f cycles/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, plural(m.N, "round"))
 	}
 	if m, ok := metrics[result.ServerCPUCores]; ok {
-		return fmt.Sprintf(": server %.4f CPUs (%.4f to %.4f over %s)", m.Median, m.Low, m.High, plural(m.N, "round"))
+		return fmt.Sprintf("server %.4f CPUs (%.4f to %.4f over %s)", m.Median, m.Low, m.High, plural(m.N, "round"))
 	}
 	return ""
 }
 
-// metricRows is the table of metrics, its header first; nothing where there are none.
+// metricRows is the table of metrics, its header first; nothing where all they say is that no task is at fault.
 func metricRows(metrics map[string]result.Metric) [][]string {
 	rows := [][]string{{"metric", ">value", ">low", ">high", "unit", "what they are"}}
+	telling := false
 	for _, name := range summaryMetrics {
 		m, found := metrics[name]
 		if !found {
 			continue
 		}
 		spec, _ := result.Lookup(name)
+		telling = telling || !spec.OfLedger() || m.Median > 0
 		low, high := result.FormatNumber(m.Low), result.FormatNumber(m.High)
 		rows = append(rows, []string{name, result.FormatNumber(m.Median), low, high, m.Unit, spread(spec, m)})
 	}
-	if len(rows) == 1 {
+	if !telling {
 		return nil
 	}
 	return rows

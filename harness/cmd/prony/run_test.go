@@ -208,7 +208,7 @@ func TestRunCheckReportOfASweep(t *testing.T) {
 	assert.Equal(t, "batch=8", scenario.Points[1].Name)
 	assert.Equal(t, 2, scenario.Points[1].Metrics[result.CyclesPerS].N)
 	assert.NotContains(t, scenario.Metrics, result.CyclesPerS)
-	assert.Contains(t, ran.stderr, "  round 3, batch=1: ")
+	assert.Contains(t, ran.stderr, "  round 3 of 4, batch=1: ")
 
 	write(t, "baselines/tiny.hcl", `
 baseline "tiny" {
