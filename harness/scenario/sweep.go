@@ -77,7 +77,7 @@ func (r *axesReader) zip(b *hclfile.Block) (sweeps []sweep, ok bool) {
 	}
 	switch {
 	case len(blocks) < 2:
-		b.Problem(fmt.Sprintf("zip has %d sweeps; it is for two and more that advance together", len(blocks)), "write "+zipBlock.Example)
+		b.Problem("zip has fewer than two sweeps: it is for those that advance together", "write "+zipBlock.Example)
 		return nil, false
 	case b.Problems() > problems || len(sweeps) < 2:
 		return nil, false

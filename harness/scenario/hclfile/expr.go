@@ -26,6 +26,7 @@ type evaluation struct {
 	scope     *scope // nil: no names
 	functions Functions
 	note      func(Problem)
+	literal   bool // no name may stand here, whatever names there are
 	parts     int
 	depth     int
 }
@@ -160,6 +161,9 @@ func (e *evaluation) named(x *hclsyntax.ScopeTraversalExpr) (cty.Value, bool) {
 	root := x.Traversal.RootName()
 	if len(x.Traversal) == 1 && slices.Contains(e.functions.Scales, root) {
 		return cty.NumberIntVal(1).Mark(Scale(root)), true
+	}
+	if e.literal {
+		return e.problem(x, e.text(x)+" is a name, and a default is written out", "give what is made of other values a name in locals")
 	}
 	if e.scope == nil || len(e.scope.declared) == 0 || root != "var" && root != "local" {
 		return e.problem(x, fmt.Sprintf("the name %s has no meaning here", e.text(x)), fmt.Sprintf("for a string, write it in quotes: %q", e.text(x)))

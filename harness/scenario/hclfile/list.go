@@ -3,10 +3,12 @@ package hclfile
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // Value is a value as a file has it, before anybody asked what it is: one entry of a list whose entries may be of
@@ -87,15 +89,41 @@ func (b *Block) entries(name string) (entries []attribute, ok bool) {
 	return entries, true
 }
 
-// entryText is what an entry of a list is shown as.
+// entryText is what an entry of a list is shown as. Names in it are shown as their values, also in the arguments of a call.
 func (b *Block) entryText(e attribute) string {
+	at := e.at()
+	written := writtenText(e.f.src[at.start:at.end])
+	if call, is := e.expr.(*hclsyntax.FunctionCallExpr); is {
+		if text, ok := b.callText(e.f, call); ok {
+			return text
+		}
+		return written
+	}
 	if e.computed || !isWrittenOut(e.expr) {
 		if v, ok := b.quietly(e); ok && isPlain(v) {
 			return formatValue(v)
 		}
 	}
-	at := e.at()
-	return writtenText(e.f.src[at.start:at.end])
+	return written
+}
+
+// callText is a call with its arguments' values, or not ok where the call is best shown as it is written.
+func (b *Block) callText(f *file, call *hclsyntax.FunctionCallExpr) (text string, ok bool) {
+	var args []string
+	plain := true
+	for _, arg := range call.Args {
+		v, ok := b.quietly(attribute{f: f, expr: arg})
+		if !ok || !isPlain(v) {
+			return "", false
+		}
+		plain = plain && isWrittenOut(arg)
+		if text := formatValue(v); v.Type() == cty.String {
+			args = append(args, strconv.Quote(text))
+		} else {
+			args = append(args, text)
+		}
+	}
+	return call.Name + "(" + List(args) + ")", !plain
 }
 
 // writtenText is a value's source on one line, without the quotes of a string.

@@ -100,7 +100,7 @@ func (b *Block) declareVariable(v *Block) {
 		d.resolved = true
 	} else {
 		// A default is the type of what is given for it, so it stands for itself.
-		e := evaluation{f: a.f, note: b.r.diagnostics.add}
+		e := evaluation{f: a.f, literal: true, note: b.r.diagnostics.add}
 		d.value, _ = e.value(a.expr)
 		d.resolved = true
 		if d.value != cty.NilVal && !isPlain(d.value) {

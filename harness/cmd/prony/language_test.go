@@ -1,0 +1,132 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files under testdata")
+
+// Each file under testdata/language begins with the command line that it is for, in which FILE stands for the file. What
+// that prints is in the .golden file beside it.
+func TestLanguage(t *testing.T) {
+	files, err := filepath.Glob("testdata/language/*.hcl")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".hcl"), func(t *testing.T) {
+			src, err := os.ReadFile(file)
+			require.NoError(t, err)
+			line, _, _ := strings.Cut(string(src), "\n")
+			args, is := strings.CutPrefix(line, "# prony ")
+			require.True(t, is, "the first line is the command")
+			got := prony(t, strings.Fields(strings.ReplaceAll(args, "FILE", filepath.ToSlash(file)))...)
+			text := fmt.Sprintf("exit %d\n-- stdout\n%s-- stderr\n%s", got.code, got.stdout, got.stderr)
+			assert.NotContains(t, text, "\x1b", "no colour")
+			golden := strings.TrimSuffix(file, ".hcl") + ".golden"
+			if *rewrite {
+				require.NoError(t, os.WriteFile(golden, []byte(text), 0o600))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			assert.Equal(t, string(want), text, "run with -rewrite and read the difference")
+		})
+	}
+}
+
+// The problems of all files are in one document, which is as long as the text.
+func TestValidateJSON(t *testing.T) {
+	got := prony(t, "validate", "--json", "testdata/language/names.hcl", "testdata/language/whole.hcl", "testdata/language/sums.hcl")
+	assert.Equal(t, 2, got.code)
+	assert.Empty(t, got.stderr)
+	var v validation
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &v))
+	assert.False(t, v.Valid)
+	assert.Empty(t, v.Scenarios)
+	files := map[string]int{}
+	for _, p := range v.Problems {
+		files[p.File]++
+		assert.NotEmpty(t, p.Message)
+		assert.Positive(t, p.Line)
+		assert.Positive(t, p.Column)
+	}
+	assert.Len(t, files, 2)
+	text := prony(t, "validate", "testdata/language/names.hcl", "testdata/language/whole.hcl", "testdata/language/sums.hcl")
+	assert.Contains(t, text.stderr, fmt.Sprintf("%d errors in 2 files\n", len(v.Problems)))
+
+	got = prony(t, "validate", "--json", "testdata/language/whole.hcl")
+	assert.Equal(t, 0, got.code)
+	v = validation{}
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &v))
+	assert.True(t, v.Valid)
+	assert.Equal(t, []namedScenario{{"whole", "testdata/language/whole.hcl"}}, v.Scenarios)
+	assert.NotNil(t, v.Problems)
+}
+
+func TestExplainJSON(t *testing.T) {
+	got := prony(t, "explain", "--json", "testdata/language/whole.hcl")
+	require.Equal(t, 0, got.code, got.stderr)
+	var e explanation
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &e))
+	require.Len(t, e.Scenarios, 1)
+	s := e.Scenarios[0]
+	assert.Equal(t, 4*3, s.RoundsTimed)
+	assert.Equal(t, 4, s.RoundsProfiled)
+	assert.Len(t, s.Points, 4)
+	assert.InDelta(t, 16*(1+10+1+1), s.SecondsExpected, 0)
+	assert.InDelta(t, 16*(1+10+30), s.SecondsAtMost, 0)
+	assert.Empty(t, s.Effects, "three rounds tell nothing")
+	require.Len(t, s.Percentiles, 5)
+	assert.Equal(t, percentile{Percentile: 99, CyclesMin: 368, CyclesPerS: 368.0 / 30, Offered: true}, s.Percentiles[2])
+}
+
+func TestListOfFolders(t *testing.T) {
+	got := prony(t, "list", "--json", "testdata/language/many")
+	require.Equal(t, 0, got.code, got.stderr)
+	var l listing
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &l))
+	require.Len(t, l.Scenarios, 3, "the file that is for others to include is left out")
+	assert.Equal(t, listedScenario{
+		Name: "first", Title: "The first one", Tags: []string{"smoke"}, File: "testdata/language/many/first.hcl",
+		Topology: "single", Durability: "none", Points: 1, Rounds: 2, SecondsExpected: 2 * (1 + 1 + 1 + 1),
+	}, l.Scenarios[1])
+
+	got = prony(t, "list", "--tag", "smoke", "--tag", "raft", "testdata/language/many")
+	assert.Equal(t, 0, got.code)
+	assert.Equal(t, "NAME   TIME  TOPOLOGY                 TAGS        TITLE\nthird  24s   raft, 3 nodes, 2 shards  raft smoke  third\n", got.stdout)
+
+	got = prony(t, "list", "--json", "--tag", "none", "testdata/language/many")
+	assert.JSONEq(t, `{"scenarios": []}`, got.stdout)
+
+	got = prony(t, "list", t.TempDir())
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "there is no scenario in ")
+	got = prony(t, "list", "nowhere")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, "look for scenarios in nowhere: ")
+	got = prony(t, "list", "testdata/language")
+	assert.Equal(t, 2, got.code, "what is wrong with a file is said")
+	assert.Contains(t, got.stderr, "testdata/language/names.hcl:")
+}
+
+func TestVarsOnTheCommandLine(t *testing.T) {
+	for _, c := range []struct{ given, says string }{
+		{"workers", `--var "workers" is not NAME=VALUE`},
+		{"=3", `--var "=3" is not NAME=VALUE`},
+	} {
+		got := prony(t, "run", "--var", c.given, "testdata/language/whole.hcl")
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, c.says)
+	}
+	got := prony(t, "run", "--var", "a=1", "--var", "a=2", "testdata/language/whole.hcl")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `--var gives a value to "a" twice`)
+}

@@ -1,0 +1,15 @@
+# prony validate FILE
+# Mistakes with includes, and in what is included.
+scenario "includes" {
+  include "shared/base.hcl" {}
+  include "shared/base.hcl" {}
+  include "shared/nowhere.hcl" {}
+  include "shared" {}
+  include "/etc/hostname" {}
+  include {}
+  include "shared/wrong.hcl" { workers = 2 }
+  include "shared/cycle-a.hcl" {}
+  include "includes.hcl" {}
+  workload "main" { driver = "stream"  producers = 1  workers = var.workers }
+}
+include "shared/base.hcl" {}

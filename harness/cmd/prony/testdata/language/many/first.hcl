@@ -1,0 +1,12 @@
+scenario "first" {
+  title = "The first one"
+  tags  = ["smoke"]
+  topology "single" { durability = "none" }
+  include "parts/load.hcl" {}
+  rounds = 2
+}
+
+scenario "second" {
+  topology "single" { durability = "none" }
+  include "parts/load.hcl" {}
+}

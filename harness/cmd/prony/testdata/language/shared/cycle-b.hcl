@@ -1,0 +1,2 @@
+series { every = "0s" }
+include "cycle-a.hcl" {}

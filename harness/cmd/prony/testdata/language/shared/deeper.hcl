@@ -1,0 +1,2 @@
+invariant "conserved" {}
+invariant "isolated" {}
