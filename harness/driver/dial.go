@@ -1,6 +1,9 @@
 package driver
 
 import (
+	"context"
+	"net"
+
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
@@ -19,6 +22,9 @@ func (t Target) options() []grpc.DialOption {
 	}
 	if t.Idempotent {
 		options = append(options, client.WithIdempotency())
+	}
+	if dial := t.Dialer; dial != nil {
+		options = append(options, grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
 	}
 	return options
 }

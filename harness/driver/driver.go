@@ -4,6 +4,7 @@ package driver
 import (
 	"context"
 	"errors"
+	"net"
 )
 
 // Target is where a topology listens.
@@ -11,6 +12,8 @@ type Target struct {
 	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"; of a cluster those of all nodes, with commas between them
 	HTTP    string // of REST: "127.0.0.1:port", of a cluster those of all nodes with commas between them; "" where there is none
 	Token   string // the access token's secret; "" where none is wanted
+	// Dialer connects to a server in this process; nil of any other, which Address leads to.
+	Dialer func(context.Context) (net.Conn, error)
 	// BusyPoll lets gRPC connections poll before their thread sleeps, as client.WithBusyPoll says.
 	BusyPoll bool
 	// Idempotent gives each task a key of its own, as client.WithIdempotency says.

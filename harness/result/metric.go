@@ -97,6 +97,11 @@ const (
 	OfRaft      Part = "raft"
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
+
+	// InOneProcess takes away: the server is a part of the generator's process, and what each of them uses can't be told
+	// apart. NoServer takes away what is the server's too.
+	InOneProcess Part = "in one process"
+	NoServer     Part = "no server"
 )
 
 // Better says in which direction a metric improves.

@@ -95,8 +95,20 @@ func summariseTimed(timed []Round, hists []RoundHistograms, estimate Estimator, 
 
 // wanted reports whether a metric is one of every round, of one of the parts, or one that any of the rounds has.
 func wanted(spec Spec, parts []Part, rounds []Round) bool {
-	return spec.Part == "" || slices.Contains(parts, spec.Part) ||
+	taken := takenAway(spec.Name, parts)
+	return !taken && (spec.Part == "" || slices.Contains(parts, spec.Part)) ||
 		slices.ContainsFunc(rounds, func(r Round) bool { _, has := r.Metrics[spec.Name]; return has })
+}
+
+// takenAway reports whether one of the parts says that there is no such metric.
+func takenAway(metric string, parts []Part) bool {
+	switch metric {
+	case ServerCPUUsPerCycle, ClientCPUUsPerCycle, ServerCPUCores:
+		return slices.Contains(parts, InOneProcess) || slices.Contains(parts, NoServer)
+	case ServerRSSMBMax:
+		return slices.Contains(parts, NoServer)
+	}
+	return false
 }
 
 // SummariseLedger returns the sums of tasks at fault over rounds, and nothing of none.

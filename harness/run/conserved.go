@@ -33,7 +33,7 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 		return
 	}
 	for _, invariant := range r.scenario.Invariants {
-		if invariant.Kind == "conserved" {
+		if invariant.Kind == "conserved" && len(cluster.Servers()) > 0 {
 			checkConserved(ctx, cluster, m)
 		}
 	}

@@ -101,7 +101,7 @@ func (w *windowProbe) raft(m *measured) {
 // nodes fills in what each node of a cluster did. The leaders that it names are those at the window's end; others at its
 // start are a warning.
 func (w *windowProbe) nodes(m *measured, loaded bool) {
-	if w.servers[0].server.ID == "" {
+	if len(w.servers) == 0 || w.servers[0].server.ID == "" {
 		return
 	}
 	for shard, leader := range w.ledAfter {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/embedded"
+	"github.com/pronybench/prony/harness/driver/null"
 	"github.com/pronybench/prony/harness/driver/rest"
 	"github.com/pronybench/prony/harness/driver/stream"
 	"github.com/pronybench/prony/harness/driver/unary"
@@ -23,18 +25,25 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 			http = append(http, n.HTTP)
 		}
 	}
-	return driver.Target{
+	target := driver.Target{
 		Address: strings.Join(addresses, ","), HTTP: strings.Join(http, ","), Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent,
 	}
+	if servers := cluster.Servers(); len(servers) == 1 {
+		target.Dialer = servers[0].Node().Dial
+	}
+	return target
 }
 
 // dial opens the connections of a workload to the servers.
 func dial(cluster *topology.Cluster, w scenario.Workload) (conns []driver.Conn, err error) {
 	target := targetOf(cluster, w)
+	nothing := null.New() // whose tasks all connections of the workload share
 	open := map[string]func() (driver.Conn, error){
-		"stream": func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
-		"unary":  func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },
-		"rest":   func() (driver.Conn, error) { return rest.Dial(target, w.Lease) },
+		"stream":   func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
+		"unary":    func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },
+		"rest":     func() (driver.Conn, error) { return rest.Dial(target, w.Lease) },
+		"embedded": func() (driver.Conn, error) { return embedded.Dial(target, w.Lease) },
+		"null":     func() (driver.Conn, error) { return nothing.Dial(), nil },
 	}[w.Driver]
 	if open == nil {
 		return nil, fmt.Errorf("workload.driver is %q, which is none", w.Driver)

@@ -159,7 +159,9 @@ func (w *windowProbe) finish(m *measured) error {
 		peak += s.peak
 		m.warnings = append(m.warnings, s.warnings...)
 	}
-	m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
+	if len(w.servers) > 0 {
+		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
+	}
 	m.round.Series = w.samples
 	for _, s := range w.servers {
 		if s.session == nil {
@@ -185,13 +187,20 @@ func pointFolder(point int) string {
 	return "point-" + strconv.Itoa(point)
 }
 
+// separate reports whether there are servers, in processes of their own.
+func (w *windowProbe) separate() bool {
+	return len(w.servers) > 0 && w.servers[0].server.Node().PID != os.Getpid()
+}
+
 // spent fills in what both sides used of their CPUs, and the servers of their stores and logs.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
-	cores, err := w.server.Cores()
-	if err != nil {
-		return err
+	if w.separate() {
+		cores, err := w.server.Cores()
+		if err != nil {
+			return err
+		}
+		m.round.Metrics[result.ServerCPUCores] = cores
 	}
-	m.round.Metrics[result.ServerCPUCores] = cores
 	w.nodes(m, loaded)
 	if !loaded {
 		return nil
@@ -201,8 +210,17 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	return w.perCycle(m)
 }
 
-// perCycle divides the CPU time of both sides by the window's cycles.
+// perCycle divides the CPU time of both sides by the window's cycles. Where they are one process, or there is no server, it
+// is that of the generator's process.
 func (w *windowProbe) perCycle(m *measured) error {
+	if !w.separate() {
+		us, err := w.client.CPUMicrosecondsPer(m.round.Cycles)
+		if err != nil {
+			return fmt.Errorf("no CPU time per cycle: %w", err)
+		}
+		m.round.Metrics[result.CPUUsPerCycle] = us
+		return nil
+	}
 	server, serverErr := w.server.CPUMicrosecondsPer(m.round.Cycles)
 	client, clientErr := w.client.CPUMicrosecondsPer(m.round.Cycles)
 	if err := errors.Join(serverErr, clientErr); err != nil {

@@ -220,6 +220,12 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 func (r *runner) parts(p scenario.Point) []result.Part {
 	parts := partsOfLoad(p.Workloads...)
 	loaded := len(parts) > 0
+	switch p.Topology.Kind {
+	case scenario.NoTopology:
+		parts = append(parts, result.NoServer)
+	case scenario.Embedded:
+		parts = append(parts, result.InOneProcess)
+	}
 	if b := r.scenario.Backlog; b != nil {
 		parts = append(parts, result.OfBacklog)
 		if b.Restart != "none" {

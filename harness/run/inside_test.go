@@ -1,0 +1,90 @@
+package run
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// nobody is a server that must not be started.
+func nobody(t *testing.T) server { return script(t, "exit 1") }
+
+// notStarted checks that no server was.
+func notStarted(t *testing.T, e *execution) {
+	t.Helper()
+	assert.NoFileExists(t, e.server.pids)
+}
+
+// executeInside is execute where no process is started.
+func executeInside(t *testing.T, s *scenario.Scenario) *execution {
+	t.Helper()
+	e := begin(t, s, nobody(t))
+	select {
+	case <-e.done:
+	case <-time.After(2 * patience):
+		require.Fail(t, "the run does not end")
+	}
+	require.NoError(t, e.err)
+	assert.NoDirExists(t, filepath.Join(e.folder, dataDir))
+	notStarted(t, e)
+	return e
+}
+
+// A server in the generator's own process: whole rounds, with profiles and the store's counters, but no figure that takes
+// two processes to be told.
+func TestAServerInsideTheGenerator(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Topology = scenario.Topology{Kind: scenario.Embedded, Shards: 1, Durability: "none"}
+	s.Workloads[0].Driver = "embedded"
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	r := executeInside(t, s).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	require.Len(t, r.Rounds, 2)
+	for _, round := range r.Rounds {
+		assert.Positive(t, round.Cycles)
+		assert.Equal(t, round.Ledger.Enqueued, round.Ledger.Completed)
+		assert.NotEmpty(t, round.Server, "counters of the server")
+	}
+	for _, name := range []string{result.CyclesPerS, result.CPUUsPerCycle, result.ServerRSSMBMax, result.StorageSetsPerCycle} {
+		assert.Positive(t, r.Metrics[name].Median, name)
+	}
+	for _, name := range []string{result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores} {
+		assert.NotContains(t, r.Metrics, name)
+	}
+	require.Len(t, r.Profiles, 1)
+}
+
+func TestNoServerAtAll(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Topology = scenario.Topology{Kind: scenario.NoTopology, Durability: "none"}
+	s.Workloads[0].Driver, s.Workloads[0].Connections, s.Workloads[0].Tenants = "null", 2, 2
+	r := executeInside(t, s).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	require.Len(t, r.Rounds, 1)
+	assert.Positive(t, r.Rounds[0].Ledger.Enqueued)
+	assert.Equal(t, r.Rounds[0].Ledger.Enqueued, r.Rounds[0].Ledger.Completed)
+	for _, name := range []string{result.CyclesPerS, result.CPUUsPerCycle, result.CycleLatencyMs + "_p99"} {
+		assert.Positive(t, r.Metrics[name].Median, name)
+	}
+	for _, name := range []string{result.ServerCPUUsPerCycle, result.ServerRSSMBMax, result.StorageSetsPerCycle} {
+		assert.NotContains(t, r.Metrics, name)
+	}
+}
+
+func TestTheEmbeddedDriverNeedsAServerInside(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Workloads[0].Driver = "embedded"
+	r := execute(t, s, real(t)).result
+	assert.NotEqual(t, result.Pass, r.Verdict)
+	require.NotEmpty(t, r.Reasons)
+	assert.Contains(t, r.Reasons[0], `write topology "embedded"`)
+}

@@ -1,0 +1,103 @@
+package topology
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+func embeddedConfig(t *testing.T) Config {
+	t.Helper()
+	return Config{
+		Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "server.log"),
+		Topology:     scenario.Topology{Kind: scenario.Embedded, Shards: 2, Durability: "none"},
+		StartTimeout: long, StopTimeout: long,
+	}
+}
+
+func TestAnEmbeddedServer(t *testing.T) {
+	config := embeddedConfig(t)
+	c, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	s := only(t, c)
+	n := s.Node()
+	assert.Equal(t, os.Getpid(), n.PID)
+	assert.True(t, n.Running())
+	connection, err := n.Dial(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, connection.Close())
+	require.NoError(t, askReady(t.Context(), n.Admin))
+
+	require.ErrorIs(t, s.Pause(), errCantPause)
+	require.ErrorIs(t, c.Restart(t.Context(), Kill), errCantKill)
+	require.True(t, s.Running(), "it was not touched")
+
+	require.NoError(t, c.Restart(t.Context(), Term))
+	again := s.Node()
+	require.NotSame(t, n, again)
+	assert.False(t, n.Running())
+	assert.Zero(t, s.CPUOfEnded())
+	_, err = n.Dial(t.Context())
+	require.Error(t, err, "it is gone")
+	require.NoError(t, askReady(t.Context(), again.Admin))
+
+	require.NoError(t, c.Stop(context.Background()))
+	assert.NoError(t, c.Failure())
+	entries, err := os.ReadDir(config.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, entries, "its data is gone")
+	assert.FileExists(t, config.LogPath)
+}
+
+func TestAnEmbeddedServerThatCantBeOpened(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Config)
+		says   string
+	}{
+		"durability": {func(c *Config) { c.Topology.Durability = "sometimes" }, "sometimes"},
+		"shards":     {func(c *Config) { c.Topology.Shards = 1000 }, "shards 1000"},
+		"procs":      {func(c *Config) { c.Topology.Procs = 1 }, "no process"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := embeddedConfig(t)
+			c.change(&config)
+			_, err := Start(t.Context(), config)
+			require.ErrorContains(t, err, c.says)
+			entries, err := os.ReadDir(config.Dir)
+			require.NoError(t, err)
+			assert.Empty(t, entries)
+		})
+	}
+}
+
+// A server inside that is stopped for good by SIGTERM from elsewhere has ended by itself.
+func TestAnEmbeddedServerThatEndsByItself(t *testing.T) {
+	c, err := Start(t.Context(), embeddedConfig(t))
+	require.NoError(t, err)
+	require.NoError(t, only(t, c).Node().process.kill())
+	<-c.Failed()
+	var failed *ServerError
+	require.ErrorAs(t, c.Failure(), &failed)
+	assert.Equal(t, "it ended in order", failed.Status)
+	require.Error(t, c.Stop(context.Background()))
+}
+
+func TestNoTopologyHasNoServer(t *testing.T) {
+	config := embeddedConfig(t)
+	config.Topology = scenario.Topology{Kind: scenario.NoTopology}
+	c, err := Start(t.Context(), config)
+	require.NoError(t, err)
+	assert.Empty(t, c.Servers())
+	assert.Zero(t, c.Began())
+	_, err = c.Leaders(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, c.WaitForLeaders(t.Context()))
+	require.NoError(t, c.Restart(t.Context(), Term))
+	require.NoError(t, c.Stop(context.Background()))
+}
