@@ -25,7 +25,16 @@ type cgroups struct {
 // readCgroups returns this process's control groups; the result is empty when they cannot be read,
 // and its limits are then unknown.
 func readCgroups() cgroups {
-	self, err := procfs.Self()
+	proc, err := procfs.NewDefaultFS()
+	if err != nil {
+		return cgroups{}
+	}
+	return cgroupsOf(proc)
+}
+
+// cgroupsOf is readCgroups with a /proc of one's own.
+func cgroupsOf(proc procfs.FS) cgroups {
+	self, err := proc.Self()
 	if err != nil {
 		return cgroups{}
 	}
@@ -121,6 +130,17 @@ func (c cgroups) tightest(controller string, read func(version int, dir string) 
 		}
 		dir = filepath.Dir(dir)
 	}
+}
+
+// unified returns the folder of the process's group in the hierarchy of version 2, where one is mounted.
+func (c cgroups) unified() (dir string, ok bool) {
+	for _, g := range c.groups {
+		if g.HierarchyID == 0 {
+			_, _, dir, ok = cgroups{groups: []procfs.Cgroup{g}, mounts: c.mounts}.locate("cpu")
+			return dir, ok
+		}
+	}
+	return "", false
 }
 
 // locate returns the mount point of the hierarchy that governs controller and the folder of the

@@ -9,18 +9,37 @@ type Signals struct {
 	PressureCPUPercent    *float64 `json:"pressure_cpu_percent"`
 	PressureIOPercent     *float64 `json:"pressure_io_percent"`
 	PressureMemoryPercent *float64 `json:"pressure_memory_percent"`
-	ThrottledMs           *float64 `json:"throttled_ms"`      // that the control group's CPU quota stopped its tasks
-	ClockStepMs           *float64 `json:"clock_step_ms"`     // by which wall time and monotonic time went apart
-	FrequencyMHzMin       *float64 `json:"frequency_mhz_min"` // lowest of all CPUs and samples
-	FrequencyMHzMax       *float64 `json:"frequency_mhz_max"`
+	// Of the generator's control group alone, which the servers are in too: nil where it has no figures of its own.
+	GroupPressureCPUPercent    *float64 `json:"group_pressure_cpu_percent"`
+	GroupPressureIOPercent     *float64 `json:"group_pressure_io_percent"`
+	GroupPressureMemoryPercent *float64 `json:"group_pressure_memory_percent"`
+	// ThrottledMs is how long the CPU quota of the control group, or of one above it, stopped its tasks, and ThrottledPercent
+	// that of the window. Tasks on several CPUs that are stopped at once count several times.
+	ThrottledMs      *float64 `json:"throttled_ms"`
+	ThrottledPercent *float64 `json:"throttled_percent"`
+	ThrottledPeriods *float64 `json:"throttled_periods"` // of the quota, in which that happened
+	ClockStepMs      *float64 `json:"clock_step_ms"`     // by which wall time and monotonic time went apart
+	FrequencyMHzMin  *float64 `json:"frequency_mhz_min"` // lowest of all CPUs and samples
+	FrequencyMHzMax  *float64 `json:"frequency_mhz_max"`
+	// FrequencyDropPercent is by how much the fastest CPU of a sample was slower than that of another: CPUs that have nothing
+	// to do slow down, so the slowest one says nothing of those that work.
+	FrequencyDropPercent *float64 `json:"frequency_drop_percent"`
+	Samples              int      `json:"samples"` // taken in the window; its edges included
 }
 
-// Warmup says whether the load was steady when the window began: cycles per second in equal parts of time, of the warm-up
-// and of the window.
+// Warmup says whether the load was steady, of its cycles per second in equal parts of time. A round whose load has no
+// steady rate, or too few cycles, has none.
 type Warmup struct {
-	Stationary   bool    `json:"stationary"`
-	TrendPercent float64 `json:"trend_percent"`    // by how much the rate in the window's second half differs from that in its first
-	Reason       string  `json:"reason,omitempty"` // why it is not
+	// Stationary says that the window has no trend that chance does not explain, or none beyond the default limit.
+	Stationary bool `json:"stationary"`
+	// TrendPercent is by how much the rate rose over the window, of its median: the slope of Theil and Sen times its length.
+	TrendPercent float64 `json:"trend_percent"`
+	PValue       float64 `json:"p_value"` // of that trend, by Mann and Kendall: how often chance alone gives one as clear
+	// WarmupTrendPercent is the same of the warm-up's last part, nil where that was too short to tell; WarmupS how long the
+	// warm-up took.
+	WarmupTrendPercent *float64 `json:"warmup_trend_percent,omitempty"`
+	WarmupS            float64  `json:"warmup_s"`
+	Reason             string   `json:"reason,omitempty"` // why it is not stationary
 }
 
 // Process is a series of a process's own figures in the window: a server's, or the generator's.
