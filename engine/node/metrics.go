@@ -3,6 +3,7 @@ package node
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -44,9 +45,15 @@ func newMetrics() *metrics {
 		stages: newStageCollector(),
 	}
 	m.registry.MustRegister(m.stages, m.commitSeconds, m.commitCommands, buildInfo(),
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.calls.collectors()...)
 	return m
+}
+
+// runtimeMetrics are what the runtime shows beside its usual figures: how often it collected garbage, and for how long it
+// stopped all goroutines for that.
+var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
+	{Matcher: regexp.MustCompile(`^/gc/cycles/total:`)}, {Matcher: regexp.MustCompile(`^/sched/pauses/total/gc:`)},
 }
 
 // scrapesMax is how many scrapes may be under way.

@@ -181,3 +181,23 @@ func TestAScrapeOfAStoppedShardSaysSo(t *testing.T) {
 	_, err := registry.Gather()
 	require.ErrorContains(t, err, "the shard is stopping")
 }
+
+// What Pebble and the runtime say of themselves is shown, for each shard.
+func TestStoresAndRuntimeAreShown(t *testing.T) {
+	n := newRESTNode(t).node
+	m := scrape(t, n)
+	for _, name := range []string{
+		"flushes_total", "flushed_bytes_total", "compactions_total", "compacted_bytes_total", "compaction_seconds_total",
+		"compaction_debt_bytes", "wal_bytes_total", "memtable_bytes", "memtables", "tables", "table_bytes", "tombstones",
+		"read_amplification", "write_stalls_total", "write_stall_seconds_total",
+	} {
+		assert.Contains(t, m, `prony_pebble_`+name+`{shard="0"}`)
+	}
+	assert.NotEqual(t, "0", m[`prony_pebble_memtable_bytes{shard="0"}`])
+	for _, name := range []string{
+		"go_gc_cycles_total_gc_cycles_total", "go_sched_pauses_total_gc_seconds_count", `go_sched_pauses_total_gc_seconds_bucket{le="+Inf"}`,
+		"go_memstats_mallocs_total", "go_memstats_alloc_bytes_total", "go_goroutines",
+	} {
+		assert.Contains(t, m, name)
+	}
+}

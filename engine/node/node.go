@@ -103,6 +103,7 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.metrics.watch(n)
+	n.metrics.watchStores(n)
 	if n.cluster != nil {
 		n.metrics.watchCluster(n.cluster)
 	}

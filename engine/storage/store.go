@@ -82,6 +82,7 @@ type Store struct {
 	durability Durability
 	files      *disk.Files // on fs
 	count      counters
+	stalls     stalls
 	position   atomic.Pointer[Position]
 }
 
@@ -146,9 +147,11 @@ func Open(dir string, o Options) (*Store, error) {
 		WALBytesPerSync:             walBytesPerSync,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
-		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(o.ReadOnly)},
-		ReadOnly:                    o.ReadOnly,
-		DisableWAL:                  o.Replicated,
+		EventListener: &pebble.EventListener{
+			DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
+		},
+		ReadOnly:   o.ReadOnly,
+		DisableWAL: o.Replicated,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
