@@ -97,3 +97,16 @@ func ResetPeak(pid int) error {
 	}
 	return nil
 }
+
+// FDs returns how many file descriptors the process pid has open.
+func FDs(pid int) (int, error) {
+	proc, err := procfs.NewProc(pid)
+	if err != nil {
+		return 0, fmt.Errorf("file descriptors of process %d: %w", pid, err)
+	}
+	n, err := proc.FileDescriptorsLen()
+	if err != nil {
+		return 0, fmt.Errorf("file descriptors of process %d: %w", pid, err)
+	}
+	return n, nil
+}

@@ -18,46 +18,60 @@ const (
 	scrapeBytesMax = 8 << 20
 )
 
-// Scrape reads the metrics of a server. Each metric is summed over its labels, except that values of a label named state stay apart: the key
-// is then NAME{state="VALUE"}. Histograms and summaries appear as NAME_sum and NAME_count. Values
-// that are not finite numbers are left out. It takes at most ten seconds and 8 MiB.
+// Metrics are what a server says of itself. A key is a metric's name; values of a label named state or stage stay apart,
+// as NAME{state="VALUE"}, and those of all others are summed up.
+type Metrics struct {
+	// Values are those of counters, gauges and metrics of no type. Histograms and summaries are NAME_sum and NAME_count. Values
+	// that are not finite numbers are left out.
+	Values map[string]float64
+	// Histograms have their buckets.
+	Histograms map[string]Buckets
+}
+
+// Scrape reads the values of ScrapeAll.
 func Scrape(ctx context.Context, admin Admin) (map[string]float64, error) {
+	m, err := ScrapeAll(ctx, admin)
+	return m.Values, err
+}
+
+// ScrapeAll reads the metrics of a server. It takes at most ten seconds and 8 MiB.
+func ScrapeAll(ctx context.Context, admin Admin) (Metrics, error) {
 	body, err := get(ctx, admin, "/metrics", scrapeTimeout, scrapeBytesMax)
 	if err != nil {
-		return nil, fmt.Errorf("scrape metrics: %w", err)
+		return Metrics{}, fmt.Errorf("scrape metrics: %w", err)
 	}
 	metrics, err := parseMetrics(body)
 	if err != nil {
-		return nil, fmt.Errorf("scrape metrics of %s: %w", admin.Address, err)
+		return Metrics{}, fmt.Errorf("scrape metrics of %s: %w", admin.Address, err)
 	}
 	return metrics, nil
 }
 
-func parseMetrics(body []byte) (map[string]float64, error) {
+func parseMetrics(body []byte) (Metrics, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return Metrics{}, err
 	}
-	metrics := make(map[string]float64, len(families))
+	m := Metrics{Values: make(map[string]float64, len(families)), Histograms: map[string]Buckets{}}
 	for name, family := range families {
 		for _, metric := range family.GetMetric() {
-			addMetric(metrics, name, family.GetType(), metric)
+			m.add(name, family.GetType(), metric)
 		}
 	}
-	return metrics, nil
+	return m, nil
 }
 
-func addMetric(metrics map[string]float64, name string, kind dto.MetricType, metric *dto.Metric) {
+func (m *Metrics) add(name string, kind dto.MetricType, metric *dto.Metric) {
 	suffix := ""
 	for _, label := range metric.GetLabel() {
-		if label.GetName() == "state" {
-			suffix = "{state=" + strconv.Quote(label.GetValue()) + "}"
+		if label.GetName() == "state" || label.GetName() == "stage" {
+			suffix = "{" + label.GetName() + "=" + strconv.Quote(label.GetValue()) + "}"
 		}
 	}
 	add := func(name string, value float64) {
 		if !math.IsNaN(value) && !math.IsInf(value, 0) {
-			metrics[name+suffix] += value
+			m.Values[name+suffix] += value
 		}
 	}
 	switch kind {
@@ -73,5 +87,6 @@ func addMetric(metrics map[string]float64, name string, kind dto.MetricType, met
 	case dto.MetricType_HISTOGRAM, dto.MetricType_GAUGE_HISTOGRAM:
 		add(name+"_sum", metric.GetHistogram().GetSampleSum())
 		add(name+"_count", float64(metric.GetHistogram().GetSampleCount()))
+		m.Histograms[name+suffix] = m.Histograms[name+suffix].Plus(bucketsOf(metric.GetHistogram()))
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Judgement is what the host's signals say about a round.
 type Judgement struct {
 	Reasons  []string // for which it is invalid, one sentence each
-	Warnings []string // of what is beyond a default limit, and not beyond one of the scenario's
+	Warnings []string // likewise, where the scenario wants no more than to be warned
 	Unknown  []string // names of the signals that have a limit and could not be read
 }
 
@@ -98,8 +98,6 @@ func (j *Judgement) Add(name string, value float64, v scenario.Validity, happene
 		j.Reasons = append(j.Reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, number(*limit)+unit, name))
 	case limit != nil && value > *limit:
 		j.Warnings = append(j.Warnings, fmt.Sprintf("%s; up to %s is sound", said, number(*limit)+unit))
-	case l.Default != nil && value > *l.Default:
-		j.Warnings = append(j.Warnings, fmt.Sprintf("%s; the scenario allows it", said))
 	}
 }
 

@@ -25,6 +25,11 @@ const (
 	// Bytes of the keys and values that were set in the store, likewise.
 	StorageSetBytesPerCycle = "storage_set_bytes_per_cycle"
 
+	// What the servers' runtimes allocated, for each task completed, over all nodes.
+	ServerAllocsPerCycle     = "server_allocs_per_cycle"
+	ServerAllocBytesPerCycle = "server_alloc_bytes_per_cycle"
+	// StorageFsyncsPerCycle are the fsyncs of the servers' stores, and of the Raft logs of a cluster, over all nodes.
+	StorageFsyncsPerCycle = "storage_fsyncs_per_cycle"
 	// Of a cluster. An entry of the Raft log carries what waited while the one before was proposed. Each node appends all
 	// entries; the mean times are over all nodes, those of commits over the leaders.
 	RaftEntriesPerCycle  = "raft_entries_per_cycle"
@@ -94,6 +99,7 @@ const (
 	OfReference Part = "reference"
 	OfSeries    Part = "series"
 	OfStorage   Part = "storage" // the server counts what it does with its store
+	OfRuntime   Part = "runtime" // the server says what its runtime allocates
 	OfRaft      Part = "raft"
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
@@ -145,6 +151,9 @@ var specs = func() []Spec {
 		{Name: StorageDeletesPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: StorageSetBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage},
 		{Name: WrittenBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: StorageFsyncsPerCycle, Unit: "fsyncs", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: ServerAllocsPerCycle, Unit: "objects", Better: Lower, Part: OfRuntime},
+		{Name: ServerAllocBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRuntime},
 		{Name: RaftEntriesPerCycle, Unit: "entries", Better: Lower, Part: OfRaft},
 		{Name: RaftEntryBytesMean, Unit: "bytes", Better: Higher, Part: OfRaft},
 		{Name: RaftLogBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRaft},

@@ -54,4 +54,6 @@ type Process struct {
 	GCCycles         uint64  `json:"gc_cycles"`
 	AllocatedBytes   uint64  `json:"allocated_bytes"`
 	AllocatedObjects uint64  `json:"allocated_objects"`
+	// Unknown are the names of the figures that could not be read, and are 0.
+	Unknown []string `json:"unknown,omitempty"`
 }

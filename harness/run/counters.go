@@ -19,6 +19,9 @@ const (
 	electionsCounter     = "prony_raft_elections_total"
 )
 
+// fsyncCounters are those of the stores and of a cluster's log.
+var fsyncCounters = []string{"prony_storage_fsyncs_total", "prony_raft_log_fsyncs_total"}
+
 // storageCounters are those of operations on the store, by the metric that is their share of a cycle.
 var storageCounters = map[string]string{
 	result.StorageSetsPerCycle:     "prony_storage_sets_total",
@@ -59,6 +62,10 @@ func (w *windowProbe) storage(m *measured) {
 		if operations, there := w.total(counter); there {
 			m.round.Metrics[metric] = operations / cycles
 		}
+	}
+	if stores, there := w.total(fsyncCounters[0]); there {
+		log, _ := w.total(fsyncCounters[1])
+		m.round.Metrics[result.StorageFsyncsPerCycle] = (stores + log) / cycles
 	}
 	if bytes, known := w.server.WrittenBytesPer(m.round.Cycles); known {
 		m.round.Metrics[result.WrittenBytesPerCycle] = bytes / float64(len(w.servers))

@@ -2,9 +2,7 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
@@ -147,20 +145,6 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 	var err error
 	m.histograms, err = result.Union(sets...)
 	return err
-}
-
-// checkSlip judges whether the generator kept up with its schedule.
-func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *measured) {
-	slip := time.Duration(open.Slip.ValueAtPercentile(99))
-	if slip <= r.options.slipMax {
-		return
-	}
-	of := ""
-	if several {
-		of = "workload " + workload + ": "
-	}
-	m.fault(result.Invalid, fmt.Sprintf("%sthe generator did not keep up with its schedule: it sent one in a hundred tasks"+
-		" %v late or more, through its own fault; up to %v is sound", of, slip.Round(10*time.Microsecond), r.options.slipMax))
 }
 
 func arrivals(a *load.Open, peak float64) *result.Arrivals {

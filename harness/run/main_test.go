@@ -144,8 +144,7 @@ func begin(t *testing.T, s *scenario.Scenario, on server) *execution {
 	go func() {
 		defer close(e.done)
 		e.result, e.folder, e.err = Execute(ctx, s, Options{
-			slipMax: time.Hour, // a test does not depend on how fit its host is
-			Out:     e.out, Server: on.path, Command: []string{"prony", "run", "small.hcl"}, Progress: e.shown, Terminal: true,
+			Out: e.out, Server: on.path, Command: []string{"prony", "run", "small.hcl"}, Progress: e.shown, Terminal: true,
 		})
 	}()
 	t.Cleanup(func() {

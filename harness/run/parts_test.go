@@ -102,7 +102,8 @@ func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
 	s := patient(small())
 	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}, 1000
 	on := acting(t, faultNone)
-	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: on.path, slipMax: 1}) // a nanosecond
+	s.Validity.SlipMsP99Max = new(1e-6) // a nanosecond
+	r, folder, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: on.path})
 	require.NoError(t, err)
 	assert.Equal(t, result.Invalid, r.Verdict)
 	require.NotEmpty(t, r.Reasons)

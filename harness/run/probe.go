@@ -27,6 +27,9 @@ type windowProbe struct {
 	point    int // its number, 0 without a sweep
 
 	series       *series // nil where none is wanted
+	rates        *steadiness // nil where nobody asks for the load's
+	host         *hostWatch // nil before the window
+	hostRoot     string
 	clientBefore observe.Usage
 	server       observe.Spent // all servers together
 	client       observe.Spent
@@ -37,7 +40,7 @@ type windowProbe struct {
 }
 
 func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p plannedRound) *windowProbe {
-	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind}
+	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind, hostRoot: r.options.hostRoot}
 	if len(r.scenario.Points) > 0 {
 		w.point = p.point + 1
 	}
@@ -66,6 +69,7 @@ func (w *windowProbe) each(do func(*serverProbe) error) error {
 // start comes at the window's start. What it asks of the servers is done before it reads what they have used.
 func (w *windowProbe) start(ctx context.Context) (err error) {
 	began := time.Now()
+	w.rates.windowBegins()
 	for _, s := range w.servers {
 		s.resetPeak()
 	}
@@ -88,6 +92,7 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	w.host = watchHost(w.hostRoot, w.cluster.Servers())
 	w.clientBefore, err = observe.Sample(os.Getpid())
 	return err
 }
@@ -97,6 +102,8 @@ func (w *windowProbe) end(ctx context.Context) error {
 	if err := w.cluster.Failure(); err != nil {
 		return err
 	}
+	w.rates.windowEnds()
+	w.host.stop()
 	for i, s := range w.servers {
 		if err := s.sampleAfter(); err != nil {
 			return err
@@ -138,6 +145,8 @@ func (w *windowProbe) end(ctx context.Context) error {
 func (w *windowProbe) abandon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
+	w.rates.stop()
+	w.host.stop()
 	for _, s := range w.servers {
 		if s.session != nil {
 			_ = s.session.Stop(ctx)
@@ -202,6 +211,7 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 		m.round.Metrics[result.ServerCPUCores] = cores
 	}
 	w.nodes(m, loaded)
+	w.processes(m)
 	if !loaded {
 		return nil
 	}

@@ -74,6 +74,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, harm *harm, m *measured) {
 	loads := newLoads(r, cluster, p)
 	window := newWindowProbe(r, cluster, loads, p)
+	window.rates = watchRates(r.scenario.Phases, loads.completed)
 	whileAll, cancel := untilFailure(ctx, cluster)
 	outcome, err := loads.run(whileAll, harm, window.start, window.end)
 	cancel()
@@ -92,6 +93,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	if err := window.spent(m, loads.any()); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}
+	r.judgeHost(window, m)
 	if r.scenario.Backlog != nil && p.kind == timed && outcome.drained() {
 		err := r.backlog(ctx, loads, m)
 		var gone notRestartedError

@@ -31,14 +31,10 @@ type Options struct {
 	Terminal bool
 	Columns  func() int // how wide the terminal is now; nil: 80
 
-	// slipMax is how late, at the 99th percentile, the generator of an open load may be by its own fault; 0 means a
-	// millisecond. Beyond it the latencies are its own as much as the server's.
-	slipMax time.Duration
 	// now is the time that progress goes by; nil: the clock's.
-	now func() time.Time
+	now      func() time.Time
+	hostRoot string // below which the host's proc and sys are found; "" means its own. Tests have files there
 }
-
-const slipMaxDefault = time.Millisecond
 
 // Folders of a run folder: where its servers keep their data, which is gone after the run, and their logs.
 const (
@@ -52,9 +48,6 @@ const (
 // what there was.
 func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Result, string, error) {
 	started := time.Now()
-	if o.slipMax == 0 {
-		o.slipMax = slipMaxDefault
-	}
 	folder, err := result.Create(o.Out, result.NewID(started, s.Name))
 	if err != nil {
 		return nil, "", err
@@ -107,6 +100,7 @@ type runner struct {
 	peaks      []float64 // of each point, in cycles a second; 0 until its calibration
 	result     result.Result
 	histograms []result.RoundHistograms
+	unknown    []string // signals of the host that have a limit and could not be read
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -136,6 +130,7 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	}
 	r.judge()
+	r.warnOfUnknown()
 	r.result.Finished = time.Now()
 	if err := r.folder.Store(&r.result, r.histograms); err != nil {
 		return err

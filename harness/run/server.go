@@ -22,6 +22,8 @@ type serverProbe struct {
 	spent          observe.Spent
 	countersBefore map[string]float64
 	countersAfter  map[string]float64 // nil where it was down
+	metricsBefore  observe.Metrics    // with histograms, as those after
+	metricsAfter   observe.Metrics
 	peak           uint64
 	session        *profile.Session
 	warnings       []string
@@ -47,7 +49,8 @@ func (s *serverProbe) profile(ctx context.Context, of *scenario.Scenario) (err e
 }
 
 func (s *serverProbe) scrapeBefore(ctx context.Context) (err error) {
-	s.countersBefore, err = observe.Scrape(ctx, s.admin)
+	s.metricsBefore, err = observe.ScrapeAll(ctx, s.admin)
+	s.countersBefore = s.metricsBefore.Values
 	return err
 }
 
@@ -83,14 +86,14 @@ func usage(s *topology.Server) (observe.Usage, error) {
 func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster) error {
 	node := s.server.Node()
 	if node != s.first {
-		s.countersBefore = nil // the new process counts from zero
+		s.countersBefore, s.metricsBefore = nil, observe.Metrics{} // the new process counts from zero
 	}
-	counters, err := observe.Scrape(ctx, admin(cluster, s.server))
+	metrics, err := observe.ScrapeAll(ctx, admin(cluster, s.server))
 	if err != nil && !node.Running() {
 		s.warn("it was down at the window's end: its counters are missing")
 		return nil
 	}
-	s.countersAfter = counters
+	s.metricsAfter, s.countersAfter = metrics, metrics.Values
 	return err
 }
 

@@ -32,6 +32,9 @@ type ValidityLimit struct {
 // In returns the limit that v has; nil is none.
 func (l ValidityLimit) In(v Validity) *float64 { return *l.of(&v) }
 
+// TrendPercentDefault is the trend of the rate beyond which a load does not count as steady, whatever limit a scenario has.
+const TrendPercentDefault = 10.0
+
 // The limits. Pressure on the CPUs has none unless one is asked for: a closed load on as many CPUs as it has threads is
 // pressure in itself. A step of wall time has a small one, since nothing that is healthy steps the clock.
 var validityLimits = []ValidityLimit{
@@ -42,7 +45,7 @@ var validityLimits = []ValidityLimit{
 	{"throttled_percent_max", new(1.0), 1e6, func(v *Validity) **float64 { return &v.ThrottledPercentMax }},
 	{"clock_step_ms_max", new(10.0), 1e9, func(v *Validity) **float64 { return &v.ClockStepMsMax }},
 	{"frequency_drop_percent_max", new(20.0), 100, func(v *Validity) **float64 { return &v.FrequencyDropPercentMax }},
-	{"trend_percent_max", new(10.0), 1e6, func(v *Validity) **float64 { return &v.TrendPercentMax }},
+	{"trend_percent_max", new(TrendPercentDefault), 1e6, func(v *Validity) **float64 { return &v.TrendPercentMax }},
 	{"slip_ms_p99_max", new(1.0), 1e6, func(v *Validity) **float64 { return &v.SlipMsP99Max }},
 }
 

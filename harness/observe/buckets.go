@@ -1,0 +1,121 @@
+package observe
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+)
+
+// Buckets are a histogram's: how many values were found up to each bound. They are in the order of their bounds.
+type Buckets []Bucket
+
+// Bucket counts the values above the bound of the bucket before, up to Upper, which is +Inf for those beyond all bounds.
+type Bucket struct {
+	Upper float64
+	Count uint64
+}
+
+// Total is how many values there are.
+func (b Buckets) Total() (n uint64) {
+	for _, bucket := range b {
+		n += bucket.Count
+	}
+	return n
+}
+
+// Since is what was counted after an earlier reading of the same histogram, nil being one without values. It is an error if a
+// bucket is missing or has fewer values now: it was another process's.
+func (b Buckets) Since(earlier Buckets) (Buckets, error) {
+	before := make(map[float64]uint64, len(earlier))
+	for _, bucket := range earlier {
+		before[bucket.Upper] = bucket.Count
+	}
+	grown := make(Buckets, 0, len(b))
+	for _, bucket := range b {
+		was := before[bucket.Upper]
+		delete(before, bucket.Upper)
+		if was > bucket.Count {
+			return nil, errors.New("a histogram has fewer values than before")
+		}
+		grown = append(grown, Bucket{bucket.Upper, bucket.Count - was})
+	}
+	for _, was := range before {
+		if was > 0 {
+			return nil, errors.New("a histogram has lost a bucket that had values")
+		}
+	}
+	return grown, nil
+}
+
+// Plus adds the values of two histograms with the same bounds or others.
+func (b Buckets) Plus(o Buckets) Buckets {
+	sum := slices.Concat(b, o)
+	slices.SortStableFunc(sum, func(x, y Bucket) int { return cmp.Compare(x.Upper, y.Upper) })
+	kept := sum[:0]
+	for _, bucket := range sum {
+		if n := len(kept); n > 0 && kept[n-1].Upper == bucket.Upper {
+			kept[n-1].Count += bucket.Count
+			continue
+		}
+		kept = append(kept, bucket)
+	}
+	return kept
+}
+
+// Quantile returns the value that a part q, from 0 to 1, of all values do not exceed, interpolated in its bucket; of those
+// beyond all bounds the last bound is returned. 0 of no values.
+func (b Buckets) Quantile(q float64) float64 {
+	rank := q * float64(b.Total())
+	lower, below := 0.0, 0.0
+	for _, bucket := range b {
+		count := float64(bucket.Count)
+		if count > 0 && below+count >= rank {
+			if math.IsInf(bucket.Upper, 1) {
+				return lower
+			}
+			lower = min(lower, bucket.Upper)
+			return lower + (bucket.Upper-lower)*max(0, rank-below)/count
+		}
+		below += count
+		if !math.IsInf(bucket.Upper, 0) {
+			lower = bucket.Upper
+		}
+	}
+	return 0
+}
+
+// Highest returns the bound of the highest bucket that has a value, which none exceeds, or the last bound where one may. 0 of
+// no values.
+func (b Buckets) Highest() float64 {
+	last, highest := 0.0, 0.0
+	for _, bucket := range b {
+		if !math.IsInf(bucket.Upper, 0) {
+			last = bucket.Upper
+		}
+		if bucket.Count > 0 {
+			highest = last
+		}
+	}
+	return highest
+}
+
+// bucketsOf takes the buckets of a histogram that was scraped, which counts all values up to each bound.
+func bucketsOf(h *dto.Histogram) Buckets {
+	upTo := make([]Bucket, 0, len(h.GetBucket())+1)
+	for _, bucket := range h.GetBucket() {
+		upTo = append(upTo, Bucket{bucket.GetUpperBound(), bucket.GetCumulativeCount()})
+	}
+	slices.SortFunc(upTo, func(x, y Bucket) int { return cmp.Compare(x.Upper, y.Upper) })
+	if n := len(upTo); n == 0 || !math.IsInf(upTo[n-1].Upper, 1) {
+		upTo = append(upTo, Bucket{math.Inf(1), h.GetSampleCount()})
+	}
+	var below uint64
+	for i := range upTo {
+		all := max(below, upTo[i].Count)
+		upTo[i].Count, below = all-below, all
+	}
+	return upTo
+}

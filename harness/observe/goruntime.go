@@ -1,0 +1,97 @@
+package observe
+
+import (
+	"errors"
+	"math"
+	"runtime/metrics"
+)
+
+// Runtime is what a process's Go runtime has counted since the process began.
+type Runtime struct {
+	AllocatedBytes   uint64
+	AllocatedObjects uint64
+	GCCycles         uint64
+	Goroutines       int     // now
+	GCPauses         Buckets // how long all goroutines were stopped for a collection, in seconds
+}
+
+// Names of the figures in runtime/metrics.
+const (
+	runtimeBytes      = "/gc/heap/allocs:bytes"
+	runtimeObjects    = "/gc/heap/allocs:objects"
+	runtimeTiny       = "/gc/heap/tiny/allocs:objects"
+	runtimeCycles     = "/gc/cycles/total:gc-cycles"
+	runtimeGoroutines = "/sched/goroutines:goroutines"
+	runtimePauses     = "/sched/pauses/total/gc:seconds"
+)
+
+// OwnRuntime reads those of this process. It does not stop the world.
+func OwnRuntime() Runtime {
+	samples := []metrics.Sample{
+		{Name: runtimeBytes},
+		{Name: runtimeObjects},
+		{Name: runtimeTiny},
+		{Name: runtimeCycles},
+		{Name: runtimeGoroutines},
+		{Name: runtimePauses},
+	}
+	metrics.Read(samples)
+	count := func(i int) uint64 {
+		if samples[i].Value.Kind() != metrics.KindUint64 {
+			return 0
+		}
+		return samples[i].Value.Uint64()
+	}
+	r := Runtime{
+		AllocatedBytes: count(0), AllocatedObjects: count(1) + count(2), GCCycles: count(3), Goroutines: int(min(count(4), math.MaxInt32)),
+	}
+	if v := samples[5].Value; v.Kind() == metrics.KindFloat64Histogram {
+		h := v.Float64Histogram()
+		for i, n := range h.Counts {
+			r.GCPauses = append(r.GCPauses, Bucket{h.Buckets[i+1], n})
+		}
+	}
+	return r
+}
+
+// The same figures as the server's /metrics name them. Objects are those of MemStats.Mallocs, tiny ones included.
+const (
+	scrapedBytes      = "go_memstats_alloc_bytes_total"
+	scrapedObjects    = "go_memstats_mallocs_total"
+	scrapedCycles     = "go_gc_cycles_total_gc_cycles_total"
+	scrapedGoroutines = "go_goroutines"
+	scrapedPauses     = "go_sched_pauses_total_gc_seconds"
+)
+
+// RuntimeOf finds the figures among what a server says of itself. It is an error if one is missing.
+func RuntimeOf(m Metrics) (Runtime, error) {
+	for _, name := range []string{scrapedBytes, scrapedObjects, scrapedCycles, scrapedGoroutines} {
+		if v, there := m.Values[name]; !there || v < 0 {
+			return Runtime{}, errors.New("the server does not say " + name)
+		}
+	}
+	pauses, there := m.Histograms[scrapedPauses]
+	if !there {
+		return Runtime{}, errors.New("the server does not say " + scrapedPauses)
+	}
+	return Runtime{
+		AllocatedBytes: uint64(m.Values[scrapedBytes]), AllocatedObjects: uint64(m.Values[scrapedObjects]),
+		GCCycles: uint64(m.Values[scrapedCycles]), Goroutines: int(m.Values[scrapedGoroutines]), GCPauses: pauses,
+	}, nil
+}
+
+// Since returns what was counted after an earlier reading of the same process; Goroutines are the larger number of the two. It
+// is an error if anything was counted backwards.
+func (r Runtime) Since(earlier Runtime) (Runtime, error) {
+	if r.AllocatedBytes < earlier.AllocatedBytes || r.AllocatedObjects < earlier.AllocatedObjects || r.GCCycles < earlier.GCCycles {
+		return Runtime{}, errors.New("a runtime has counted less than before: it is another process's")
+	}
+	pauses, err := r.GCPauses.Since(earlier.GCPauses)
+	if err != nil {
+		return Runtime{}, err
+	}
+	return Runtime{
+		AllocatedBytes: r.AllocatedBytes - earlier.AllocatedBytes, AllocatedObjects: r.AllocatedObjects - earlier.AllocatedObjects,
+		GCCycles: r.GCCycles - earlier.GCCycles, Goroutines: max(r.Goroutines, earlier.Goroutines), GCPauses: pauses,
+	}, nil
+}
