@@ -16,17 +16,20 @@ const (
 	defaultBlockRate = 10 * time.Microsecond
 )
 
-var captureKinds = []string{"cpu", "mutex", "block", "allocs", "goroutine"}
+// captureTrace is the capture that is no profile: the execution trace of the moments before a cycle was slow.
+const captureTrace = "trace"
+
+var captureKinds = []string{"cpu", "mutex", "block", "allocs", "goroutine", captureTrace}
 
 var captureBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{"rate"}},
+	Names: hclfile.Names{Attributes: []string{"rate", "cycle_latency_ms"}},
 	Label: "kind", Example: `capture "mutex" {}`,
 }
 
 // cpuWindowLeast is the shortest window that the server's CPU profiler, which is asked in whole seconds, covers.
 const cpuWindowLeast = time.Second
 
-// readCaptures reads each capture "KIND" { rate }. A window of 0 is one that is not known.
+// readCaptures reads each capture "KIND" { rate }, and capture "trace" { cycle_latency_ms }. A window of 0 is one that is not known.
 func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 	var captures []Capture
 	seen := map[string]string{}
@@ -44,11 +47,11 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 			})
 		case "":
 			continue
-		default:
-			if b.Has("rate") {
-				b.AttrProblem("rate", fmt.Sprintf("capture %q takes no rate", c.Kind), "only mutex and block do; remove it")
-			}
 		}
+		if c.Kind != "mutex" && c.Kind != "block" && b.Has("rate") {
+			b.AttrProblem("rate", fmt.Sprintf("capture %q takes no rate", c.Kind), "only mutex and block do; remove it")
+		}
+		c.CycleLatency = readCeiling(b, c.Kind)
 		if c.Kind == "cpu" && window > 0 && window < cpuWindowLeast {
 			b.LabelProblem(0, fmt.Sprintf("capture %q needs a window of at least 1s; it is %s", c.Kind, hclfile.FormatDuration(window)),
 				`write window = "1s", or remove the capture`)
@@ -61,4 +64,35 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 		captures = append(captures, c)
 	}
 	return captures
+}
+
+// readCeiling reads the cycle_latency_ms of a trace.
+func readCeiling(b *hclfile.Block, kind string) time.Duration {
+	if kind != captureTrace {
+		if b.Has("cycle_latency_ms") {
+			b.AttrProblem("cycle_latency_ms", fmt.Sprintf("capture %q takes no cycle_latency_ms", kind), "only trace does; remove it")
+		}
+		return 0
+	}
+	ms := b.Int("cycle_latency_ms", hclfile.IntSpec{
+		Min: 1, Max: 3_600_000, Required: true,
+		Why: "a cycle slower than this has the trace stored",
+	})
+	return time.Duration(ms) * time.Millisecond
+}
+
+// readProfiledRounds reads profiled_rounds, which nothing without a capture has.
+func readProfiledRounds(s *hclfile.Block, captures []Capture) int {
+	if !s.Has("profiled_rounds") && len(captures) == 0 {
+		return 0
+	}
+	n := s.Int("profiled_rounds", hclfile.IntSpec{
+		Min: 1, Max: ProfiledRoundsMax, Default: 1,
+		Why: "with two or more, profiles can be compared with those of another run",
+	})
+	if len(s.Labels("capture")) == 0 {
+		s.AttrProblem("profiled_rounds", "profiled_rounds is given, and nothing is captured",
+			`add capture "cpu" {}, say, or remove it`)
+	}
+	return n
 }

@@ -14,6 +14,7 @@ type expanded struct {
 	Tags      []string           `json:"tags"`
 	File      string             `json:"file"`
 	Rounds    int                `json:"rounds"`
+	Profiled  int                `json:"profiled_rounds,omitempty"`
 	Variables []expandedVariable `json:"variables,omitempty"`
 	Topology  expandedTopology   `json:"topology"`
 	// Workload is the only one, or Workloads are several.
@@ -134,17 +135,20 @@ type expandedCapture struct {
 	Kind string `json:"kind"`
 	// Rate is a fraction for mutex, a duration for block, and absent for the other kinds.
 	Rate any `json:"rate,omitempty"`
+	// CycleLatency is the ceiling that a trace is taken at.
+	CycleLatency string `json:"cycle_latency,omitempty"`
 }
 
 // Expand returns s in a form that encoding/json writes readably: lower_snake_case names, every default filled
 // in, durations as strings such as "2s". It shares nothing with s.
 func Expand(s *Scenario) any {
 	e := expanded{
-		Name:   s.Name,
-		Title:  s.Title,
-		Tags:   append([]string{}, s.Tags...),
-		File:   s.File,
-		Rounds: s.Rounds,
+		Name:     s.Name,
+		Title:    s.Title,
+		Tags:     append([]string{}, s.Tags...),
+		File:     s.File,
+		Rounds:   s.Rounds,
+		Profiled: s.Profiles(),
 		Topology: expandedTopology{
 			Kind:       s.Topology.Kind,
 			Nodes:      s.Topology.Nodes,
@@ -188,7 +192,7 @@ func Expand(s *Scenario) any {
 		e.Sweeps = append(e.Sweeps, expandedSweep{sweep.Path, append([]string{}, sweep.Values...)})
 	}
 	for _, c := range s.Captures {
-		e.Captures = append(e.Captures, expandedCapture{c.Kind, rate(c)})
+		e.Captures = append(e.Captures, expandedCapture{c.Kind, rate(c), ceiling(c)})
 	}
 	for _, i := range s.Invariants {
 		e.Invariants = append(e.Invariants, i.String())
@@ -260,4 +264,11 @@ func rate(c Capture) any {
 		return hclfile.FormatDuration(c.BlockRate)
 	}
 	return nil
+}
+
+func ceiling(c Capture) string {
+	if c.Kind != captureTrace {
+		return ""
+	}
+	return hclfile.FormatDuration(c.CycleLatency)
 }

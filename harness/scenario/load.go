@@ -99,7 +99,7 @@ var partNames = []string{
 }
 
 var scenarioNames = hclfile.Names{
-	Attributes: []string{"title", "tags", "rounds"},
+	Attributes: []string{"title", "tags", "rounds", "profiled_rounds"},
 	Blocks:     append(slices.Clone(partNames), "include"),
 }
 
@@ -146,6 +146,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Backlog = readBacklog(b, s.Workloads)
 	s.SeriesEvery = readSeries(b, s.Phases.Window)
 	s.Captures = readCaptures(b, s.Phases.Window)
+	s.ProfiledRounds = readProfiledRounds(b, s.Captures)
 	s.Faults = readFaults(b, s)
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)

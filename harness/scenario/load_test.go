@@ -137,7 +137,9 @@ func TestLoadReadsEverything(t *testing.T) {
 			{Kind: "block", BlockRate: time.Microsecond},
 			{Kind: "allocs"},
 			{Kind: "goroutine"},
+			{Kind: "trace", CycleLatency: 250 * time.Millisecond},
 		},
+		ProfiledRounds: 2,
 		Invariants: []Invariant{{Kind: "conserved"}},
 		Validity: Validity{
 			Warn: true, ForeignCPUPercentMax: new(25.0), PressureCPUPercentMax: new(90.0), PressureMemoryPercentMax: new(0.0),
@@ -145,7 +147,7 @@ func TestLoadReadsEverything(t *testing.T) {
 		},
 		File: "testdata/everything.hcl",
 	}, s)
-	assert.Equal(t, 4*(60*time.Second+1500*time.Millisecond), s.Duration(), "a profiled round is added")
+	assert.Equal(t, 5*(60*time.Second+1500*time.Millisecond), s.Duration(), "the profiled rounds are added")
 
 	second := all[1]
 	assert.Equal(t, "second", second.Name)

@@ -24,9 +24,7 @@ func (s *Scenario) PlannedRounds() Rounds {
 	var r Rounds
 	for _, p := range s.Plan() {
 		r.Timed += s.Rounds
-		if len(s.Captures) > 0 {
-			r.Profiled++
-		}
+		r.Profiled += s.Profiles()
 		if Any(p.Workloads, func(w Workload) bool { return w.Arrivals.OfPeak() }) {
 			r.Calibrating++
 		}

@@ -15,6 +15,9 @@ const RoundsMax = 1000
 // ProcsMax is the largest GOMAXPROCS that a scenario may ask for.
 const ProcsMax = 1024
 
+// ProfiledRoundsMax is how many profiled rounds a point has at most.
+const ProfiledRoundsMax = 100
+
 // PointsMax is how many points all sweeps of a scenario make together at most.
 const PointsMax = 64
 
@@ -27,8 +30,10 @@ type Scenario struct {
 	// Workloads are put on the topology at once, at least one, in the file's order; with a sweep likewise.
 	Workloads []Workload
 	Phases    Phases
-	Rounds    int // timed rounds of each point; a profiled round is added when Captures is not empty
-	Backlog   *Backlog
+	Rounds    int // timed rounds of each point
+	// ProfiledRounds are those of each point that are profiled and not timed, where Captures is not empty; 0 stands for 1.
+	ProfiledRounds int
+	Backlog        *Backlog
 	// SeriesEvery is the time between the samples of a window's series; 0: none is taken.
 	SeriesEvery time.Duration
 	Captures    []Capture
@@ -191,11 +196,22 @@ type Backlog struct {
 
 // Capture is one kind of profile taken in a profiled round.
 type Capture struct {
-	Kind string // "cpu", "mutex", "block", "allocs" or "goroutine"
+	Kind string // "cpu", "mutex", "block", "allocs", "goroutine" or "trace"
 	// MutexFraction is runtime.SetMutexProfileFraction's argument, for "mutex": 1 records each event.
 	MutexFraction int
 	// BlockRate is runtime.SetBlockProfileRate's argument, for "block": blocking at least this long is always recorded.
 	BlockRate time.Duration
+	// CycleLatency is, for "trace", the latency of a cycle that has the servers' last seconds of execution stored, once in
+	// a round.
+	CycleLatency time.Duration
+}
+
+// Profiles is how many profiled rounds each point has.
+func (s *Scenario) Profiles() int {
+	if len(s.Captures) == 0 {
+		return 0
+	}
+	return max(1, s.ProfiledRounds)
 }
 
 // Invariant is a statement that must hold at the end of each round.

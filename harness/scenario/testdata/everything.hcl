@@ -1,7 +1,8 @@
 scenario "everything" {
-  title  = "All attributes, none at its default"
-  tags   = ["one", "two-2"]
-  rounds = 3
+  title           = "All attributes, none at its default"
+  tags            = ["one", "two-2"]
+  rounds          = 3
+  profiled_rounds = 2
   topology "single" {
     shards        = 1
     durability    = "interval"
@@ -34,6 +35,7 @@ scenario "everything" {
   capture "block" { rate = "1us" }
   capture "allocs" {}
   capture "goroutine" {}
+  capture "trace" { cycle_latency_ms = 250 }
   invariant "conserved" {}
   validity {
     on_breach                   = "warn"
