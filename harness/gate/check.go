@@ -90,7 +90,7 @@ func Check(b *Baselines, r *result.Result) Report {
 		}
 	}
 	if report.Verdict == result.Regressed {
-		report.Where = append(commits(r.Rounds), where(profilesOf(r, report.Findings))...)
+		report.Where = append(commits(r.Rounds), where(profilesOf(r, report.Findings), locksOf(r, report.Findings))...)
 	}
 	return report
 }
@@ -100,18 +100,34 @@ func Check(b *Baselines, r *result.Result) Report {
 func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	var profiles []namedProfile
 	for _, p := range r.Profiles {
-		name := ""
-		for _, point := range r.Points {
-			if point.Number == p.Point {
-				name = point.Name
-			}
-		}
-		broken := func(f Finding) bool { return !f.OK && f.Judged && (f.Point == name || f.Point == "") }
-		if slices.ContainsFunc(findings, broken) {
+		if name, broken := brokenAt(r, findings, p.Point); broken {
 			profiles = append(profiles, namedProfile{at(name), p})
 		}
 	}
 	return profiles
+}
+
+// locksOf returns the locks that may explain them, likewise.
+func locksOf(r *result.Result, findings []Finding) []namedLock {
+	var locks []namedLock
+	for _, l := range r.Locks {
+		if name, broken := brokenAt(r, findings, l.Point); broken {
+			locks = append(locks, namedLock{at(name), l})
+		}
+	}
+	return locks
+}
+
+// brokenAt is the name of a point, and whether a limit is broken at it.
+func brokenAt(r *result.Result, findings []Finding, number int) (name string, broken bool) {
+	for _, point := range r.Points {
+		if point.Number == number {
+			name = point.Name
+		}
+	}
+	return name, slices.ContainsFunc(findings, func(f Finding) bool {
+		return !f.OK && f.Judged && (f.Point == name || f.Point == "")
+	})
 }
 
 // place names the folder of baselines for a message.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -20,17 +21,30 @@ type namedProfile struct {
 	result.Profile
 }
 
-// where points at the functions that the profiles charge most to: for each of block, mutex and cpu the first
-// outside the runtime, and the first of our own code if that is another one.
-func where(profiles []namedProfile) []string {
-	var lines []string
+// namedLock is a lock with the point that it is of, if any.
+type namedLock struct {
+	of string
+	result.Lock
+}
+
+// locksNamed is how many locks are named of each node.
+const locksNamed = 2
+
+// where points at the locks that were waited for most, and at the functions that the profiles charge most to: for each
+// of block, mutex and cpu the first outside the runtime, and the first of our own code if that is another one. Where
+// there are locks, they say it in place of the profiles that they come from.
+func where(profiles []namedProfile, locks []namedLock) []string {
+	lines := whereLocks(locks)
+	said := func(p namedProfile) bool {
+		return p.Kind != "cpu" && slices.ContainsFunc(locks, func(l namedLock) bool { return l.Point == p.Point && l.Node == p.Node })
+	}
 	for _, kind := range []struct{ name, verb string }{
 		{"block", "waited in"},
 		{"mutex", "held others up in"},
 		{"cpu", "spent in"},
 	} {
 		for _, p := range profiles {
-			if p.Kind != kind.name || p.Total <= 0 {
+			if p.Kind != kind.name || p.Total <= 0 || said(p) {
 				continue
 			}
 			for _, e := range pick(p.Top) {
@@ -38,6 +52,28 @@ func where(profiles []namedProfile) []string {
 					p.of, p.Kind, 100*e.Share, amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
 			}
 		}
+	}
+	return lines
+}
+
+// whereLocks names the first locks of each node, which come in the order of how long they were waited for.
+func whereLocks(locks []namedLock) []string {
+	var lines []string
+	type node struct {
+		point int
+		id    string
+	}
+	named := map[node]int{}
+	for _, l := range locks {
+		at := node{l.Point, l.Node}
+		if named[at]++; named[at] > locksNamed || l.Share < shareMin {
+			continue
+		}
+		of := l.of
+		if l.Node != "" {
+			of += l.Node + ": "
+		}
+		lines = append(lines, of+"locks: "+profile.Sentence(l.Lock))
 	}
 	return lines
 }

@@ -29,7 +29,7 @@ func (s *Session) Write(runDir, sub string) ([]result.Profile, error) {
 		if err != nil {
 			return nil, fmt.Errorf("summarise %s profile: %w", c.name, err)
 		}
-		name := c.name + ".pb.gz"
+		name := c.name + extension
 		if err := writeProfile(filepath.Join(runDir, sub, name), p); err != nil {
 			return nil, fmt.Errorf("write %s profile: %w", c.name, err)
 		}

@@ -210,14 +210,17 @@ type Metric struct {
 	Unit   string  `json:"unit"`
 }
 
-// Profile is one capture of the profiled round, summarised.
+// Profile is one capture of the profiled rounds, added up and summarised.
 type Profile struct {
 	Point int    `json:"point,omitempty"` // the number of its point, of a run with a sweep
 	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster
 	Kind  string `json:"kind"`            // "cpu", "mutex", "block", "allocs" or "goroutine"
 	File  string `json:"file"`            // in the run folder
 	Unit  string `json:"unit"`
-	// Total is the sum over the window, in Unit.
+	// Rounds are those that it was captured in, and Cycles the completions of their windows, over all nodes.
+	Rounds int    `json:"rounds,omitempty"`
+	Cycles uint64 `json:"cycles,omitempty"`
+	// Total is the sum over the windows, in Unit.
 	Total float64        `json:"total"`
 	Top   []ProfileEntry `json:"top"`
 }

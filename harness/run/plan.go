@@ -34,14 +34,16 @@ func planned(s *scenario.Scenario) []plannedRound {
 			add(i, calibration)
 		}
 	}
-	for range s.Rounds {
+	profiles, done := s.Profiles(), 0
+	for turn := range s.Rounds {
 		for i := range points {
 			add(i, timed)
 		}
-	}
-	if len(s.Captures) > 0 {
-		for i := range points {
-			add(i, profiled)
+		// Profiled rounds are spread over the timed ones: what one costs is told from those beside it.
+		for ; done < profiles*(turn+1)/s.Rounds; done++ {
+			for i := range points {
+				add(i, profiled)
+			}
 		}
 	}
 	return plan

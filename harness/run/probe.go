@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -26,9 +25,9 @@ type windowProbe struct {
 	kind     kind
 	point    int // its number, 0 without a sweep
 
-	series       *series // nil where none is wanted
+	series       *series     // nil where none is wanted
 	rates        *steadiness // nil where nobody asks for the load's
-	host         *hostWatch // nil before the window
+	host         *hostWatch  // nil before the window
 	hostRoot     string
 	clientBefore observe.Usage
 	server       observe.Spent // all servers together
@@ -176,24 +175,13 @@ func (w *windowProbe) finish(m *measured) error {
 		if s.session == nil {
 			continue
 		}
-		profiles, err := s.session.Write(w.folder.Path(), path.Join("profiles", pointFolder(w.point), s.server.ID))
-		if err != nil {
+		of := profile.Source{Round: m.round.Number, Point: w.point, Node: s.server.ID}
+		if _, err := s.session.Write(w.folder.Path(), of.Dir()); err != nil {
 			return err
 		}
-		for i := range profiles {
-			profiles[i].Point, profiles[i].Node = w.point, s.server.ID
-		}
-		m.profiles = append(m.profiles, profiles...)
+		m.captured = append(m.captured, of)
 	}
 	return nil
-}
-
-// pointFolder is where a point's profiles lie; without a sweep there is no such folder.
-func pointFolder(point int) string {
-	if point == 0 {
-		return ""
-	}
-	return "point-" + strconv.Itoa(point)
 }
 
 // separate reports whether there are servers, in processes of their own.

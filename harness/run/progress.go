@@ -78,8 +78,12 @@ func (p *progress) plan(folder string) {
 	if len(s.Points) > 0 {
 		rounds = plural(len(s.Points), "point") + " of " + rounds
 	}
-	if len(s.Captures) > 0 {
+	switch n := s.Profiles(); n {
+	case 0:
+	case 1:
 		profiled = " and a profiled one"
+	default:
+		profiled = fmt.Sprintf(" and %d profiled ones", n)
 	}
 	p.line("%s: durability %s, %s%s of %v + %v; at most %v", s.Name, p.durability(),
 		rounds, profiled, s.Phases.Warmup, s.Phases.Window, s.Duration().Round(time.Second))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/topology"
 )
@@ -19,7 +20,7 @@ type measured struct {
 	histograms result.Histograms // over all workloads
 
 	ofWorkloads []result.WorkloadHistograms // of each of several
-	profiles    []result.Profile
+	captured    []profile.Source            // profiles that were stored
 	warnings    []string
 	broken      bool // the server failed, or the load could not go on: no further round makes sense
 	serverEnd   bool // why the server ended is among the reasons

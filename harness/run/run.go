@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
@@ -101,6 +102,7 @@ type runner struct {
 	result     result.Result
 	histograms []result.RoundHistograms
 	unknown    []string // signals of the host that have a limit and could not be read
+	captured   []profile.Captured
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -119,7 +121,9 @@ func (r *runner) run(ctx context.Context) error {
 		if m.histograms.Cycle != nil {
 			r.histograms = append(r.histograms, result.RoundHistograms{Round: p.number, Histograms: m.histograms, Workloads: m.ofWorkloads})
 		}
-		r.result.Profiles = append(r.result.Profiles, m.profiles...)
+		for _, of := range m.captured {
+			r.captured = append(r.captured, profile.Captured{Source: of, Cycles: m.round.Cycles})
+		}
 		r.result.Warnings = append(r.result.Warnings, m.warnings...)
 		if err := r.folder.WriteRounds(r.result.Rounds); err != nil {
 			return err
@@ -128,6 +132,9 @@ func (r *runner) run(ctx context.Context) error {
 		if m.broken {
 			break // a server that failed once is not asked again: its error is the finding
 		}
+	}
+	if err := r.profiles(); err != nil {
+		return err
 	}
 	r.judge()
 	r.warnOfUnknown()

@@ -1,0 +1,38 @@
+package gate
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Where locks are known they are named, and the functions of the profiles that they come from are not.
+func TestWhereNamesLocks(t *testing.T) {
+	t.Parallel()
+	r := good()
+	set("cycles_per_s", 1)(r)
+	block := result.Profile{Kind: "block", Unit: "nanoseconds", Total: 1e9, Top: []result.ProfileEntry{{Function: "a.f", Flat: 1e9, Share: 1}}}
+	cpu := block
+	cpu.Kind = "cpu"
+	other := block
+	other.Node = "n2"
+	r.Profiles = []result.Profile{cpu, block, other}
+	put := result.LockSite{Function: module + "engine/shard.(*inbox).put", From: module + "engine/shard.(*Shard).Settle", Share: 1}
+	r.Locks = []result.Lock{
+		{Name: "shard.inbox.mu", Kind: "mutex", Share: 0.62, WaitNs: 5e9, WaitNsPerCycle: 18_000, Holders: []result.LockSite{put}},
+		{Name: "shard.Shard.pipe", Kind: "channel", Share: 0.3, WaitNsPerCycle: 900, Holders: []result.LockSite{
+			{Function: module + "engine/shard.(*Shard).release"},
+		}},
+		{Name: "third", Kind: "mutex", Share: 0.08, WaitNsPerCycle: 800},
+		{Node: "n3", Name: "raft.(*netPipeline).AppendEntries", Kind: "select", Share: 1, WaitNsPerCycle: 2.5, Waiters: []result.LockSite{{Function: "github.com/hashicorp/raft.(*netPipeline).AppendEntries"}}},
+	}
+	assert.Equal(t, []string{
+		"locks: 62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).put in shard.(*Shard).Settle; 18 µs per cycle",
+		"locks: 30 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 900 ns per cycle",
+		"n3: locks: 100 % of lock wait is raft.(*netPipeline).AppendEntries, waited for by raft.(*netPipeline).AppendEntries; 2.5 ns per cycle",
+		"block: 100 % of 1 s waited in a.f",
+		"cpu: 100 % of 1 s spent in a.f",
+	}, Check(loaded(t), r).Where, "the profile of n2 has no locks, and speaks for itself")
+}

@@ -1,0 +1,209 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	locksMax = 10
+	sitesMax = 5
+)
+
+// Locks joins the block profile, whose delay is charged to the goroutine that waited, with the mutex profile, whose
+// delay is charged to the one whose unlocking ended the wait: it says of each lock who waited for whom. Either profile
+// may be nil. Cycles are those of the profiled windows; of none there is no figure per cycle.
+//
+// A lock is known by the functions that take it and give it up: those of the engine by names, which knows its source,
+// those of other packages by the type that the functions are methods of, so that two locks of one type are one.
+// How long was waited comes from the block profile, and where that has nothing of the lock, as of the runtime's own,
+// from the mutex profile. What names says of waiting for work or for an answer is left out.
+//
+// The runtime scales up what it sampled, so a lock of few waits is uncertain. The longest waits come first, at most
+// ten locks.
+func Locks(block, mutex *profile.Profile, cycles uint64, names Names) []result.Lock {
+	return account(block, mutex, cycles, names).Locks
+}
+
+// Account is what the goroutines of a server waited for, in nanoseconds of all of them together.
+type Account struct {
+	Locks []result.Lock
+	// LockNs is all waiting for locks and channels; WorkNs that of goroutines that had nothing to do, and AnswerNs that for
+	// an answer whose time is in the account of who gives it.
+	LockNs, WorkNs, AnswerNs float64
+}
+
+// lock is a result.Lock that is added up.
+type lock struct {
+	result.Lock
+	mutexNs, blockNs       float64
+	mutexWaits, blockWaits uint64
+	holders, waiters       map[result.LockSite]float64 // by function and caller
+}
+
+func account(block, mutex *profile.Profile, cycles uint64, names Names) Account {
+	var a Account
+	all := map[string]*lock{}
+	get := func(name, kind string) *lock {
+		l := all[name]
+		if l == nil {
+			l = &lock{holders: map[result.LockSite]float64{}, waiters: map[result.LockSite]float64{}}
+			l.Name, l.Kind = name, kind
+			all[name] = l
+		}
+		return l
+	}
+	each(block, func(s site, ns float64, n uint64) {
+		switch w, _ := names.wait(s); w {
+		case ForWork:
+			a.WorkNs += ns
+			return
+		case ForAnswer:
+			a.AnswerNs += ns
+			return
+		}
+		l := get(names.lock(s), lockKind(s.op))
+		l.blockNs += ns
+		l.blockWaits += n
+		l.waiters[result.LockSite{Function: s.function, From: s.from}] += ns
+		if s.op == opSend {
+			if other := names.receivers(l.Name); len(other) == 1 {
+				l.holders[result.LockSite{Function: other[0]}] += ns
+			}
+		}
+	})
+	each(mutex, func(s site, ns float64, n uint64) {
+		if s.op == opCond {
+			s.op = opMutex // who waits for a condition gives up its lock
+		}
+		l := get(names.lock(s), lockKind(s.op))
+		l.mutexNs += ns
+		l.mutexWaits += n
+		l.holders[result.LockSite{Function: s.function, From: s.from}] += ns
+	})
+	for _, l := range all {
+		l.WaitNs, l.Waits = l.blockNs, l.blockWaits
+		if l.blockNs == 0 {
+			l.WaitNs, l.Waits = l.mutexNs, l.mutexWaits
+		}
+		if cycles > 0 {
+			l.WaitNsPerCycle = l.WaitNs / float64(cycles)
+		}
+		a.LockNs += l.WaitNs
+	}
+	for _, l := range all {
+		if l.WaitNs <= 0 {
+			continue
+		}
+		l.Share = l.WaitNs / a.LockNs
+		l.Holders, l.Waiters = sites(l.holders, l.WaitNs), sites(l.waiters, l.WaitNs)
+		a.Locks = append(a.Locks, l.Lock)
+	}
+	slices.SortFunc(a.Locks, func(x, y result.Lock) int {
+		return cmp.Or(cmp.Compare(y.WaitNs, x.WaitNs), cmp.Compare(x.Name, y.Name))
+	})
+	a.Locks = a.Locks[:min(len(a.Locks), locksMax)]
+	return a
+}
+
+// each calls do for each sample of a profile of contention, with its delay and how often it happened.
+func each(p *profile.Profile, do func(s site, ns float64, n uint64)) {
+	if p == nil {
+		return
+	}
+	delay, err := valueIndex(p, "delay")
+	if err != nil {
+		return // it is not one of contention
+	}
+	contentions, err := valueIndex(p, "contentions")
+	for _, s := range p.Sample {
+		var n uint64
+		if err == nil {
+			n = uint64(max(0, s.Value[contentions]))
+		}
+		do(siteOf(s), float64(max(0, s.Value[delay])), n)
+	}
+}
+
+func lockKind(op string) string {
+	if op == opSend || op == opReceive {
+		return "channel"
+	}
+	return op
+}
+
+// sites are the largest of a lock, scaled so that all of them together are its wait: the two profiles are sampled apart.
+func sites(of map[result.LockSite]float64, wait float64) []result.LockSite {
+	var total float64
+	for _, ns := range of {
+		total += ns
+	}
+	var all []result.LockSite
+	for s, ns := range of {
+		if ns <= 0 {
+			continue
+		}
+		s.Share = ns / total
+		s.WaitNs = s.Share * wait
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b result.LockSite) int {
+		return cmp.Or(cmp.Compare(b.WaitNs, a.WaitNs), cmp.Compare(a.Function, b.Function), cmp.Compare(a.From, b.From))
+	})
+	return all[:min(len(all), sitesMax)]
+}
+
+// Caveats say how far figures of locks can be trusted, a sentence each.
+func Caveats() []string {
+	return []string{
+		"Contention is sampled and scaled up by the runtime: a lock of few waits is uncertain.",
+		"Two locks of one type in a package that is not of this project count as one.",
+		"Locks inside the Go runtime are named by the function that gave them up; who waited is not recorded.",
+	}
+}
+
+// Site writes a site as a person reads it: "shard.(*inbox).take in shard.(*Shard).decide".
+func Site(s result.LockSite) string {
+	text := short(s.Function)
+	if s.From != "" {
+		text += " in " + short(s.From)
+	}
+	return text
+}
+
+// Sentence says of a lock what a person can act on: "62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).take in
+// shard.(*Shard).decide; 18 µs per cycle". Of a lock whose holders are not known it names who waits.
+func Sentence(l result.Lock) string {
+	role, by := "held by", l.Holders
+	switch {
+	case l.Kind == "channel" && len(l.Holders) > 0:
+		role = "emptied by"
+	case len(l.Holders) == 0:
+		role, by = "waited for by", l.Waiters
+	}
+	text := fmt.Sprintf("%.0f %% of lock wait is %s", 100*l.Share, l.Name)
+	if len(by) > 0 {
+		text += fmt.Sprintf(", %s %s", role, Site(by[0]))
+	}
+	return text + "; " + Nanoseconds(l.WaitNsPerCycle) + " per cycle"
+}
+
+// Nanoseconds writes a time with three significant digits: "18.2 µs".
+func Nanoseconds(ns float64) string {
+	for _, step := range []struct {
+		from   float64
+		symbol string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
+		if math.Abs(ns) >= step.from {
+			return strconv.FormatFloat(ns/step.from, 'g', 3, 64) + " " + step.symbol
+		}
+	}
+	return strconv.FormatFloat(ns, 'g', 3, 64) + " ns"
+}

@@ -1,0 +1,182 @@
+package profile
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const shardPath = modulePath + "engine/shard."
+
+// Block and mutex profiles as the runtime writes them, of a lock that two functions wait for and three hold.
+func inboxProfiles() (block, mutex *profile.Profile) {
+	block = build(
+		delayTypes(),
+		stack{[]string{"sync.(*Mutex).Lock", shardPath + "(*inbox).take", shardPath + "(*Shard).decide", shardPath + "New.gowrap1"}, []int64{3, 6000}},
+		stack{[]string{"sync.(*Mutex).Lock", shardPath + "(*inbox).put", shardPath + "(*Shard).Settle", shardPath + "(*Group).Settle"}, []int64{1, 2000}},
+		stack{[]string{"runtime.selectgo", shardPath + "(*Shard).wait", shardPath + "(*Shard).decide", shardPath + "New.gowrap1"}, []int64{9, 900_000}},
+		stack{[]string{"runtime.chansend1", shardPath + "(*Shard).send", shardPath + "(*Shard).decide"}, []int64{2, 1000}},
+		stack{[]string{"runtime.selectgo", "net/http.(*x).y", "net/http/pprof.Profile", "z"}, []int64{2, 70}},
+		stack{[]string{"sync.(*WaitGroup).Wait", "github.com/cockroachdb/pebble/v2.(*Batch).SyncWait", "z"}, []int64{2, 700}},
+	)
+	mutex = build(
+		delayTypes(),
+		stack{[]string{"sync.(*Mutex).Unlock", shardPath + "(*inbox).put", shardPath + "(*Shard).Enqueue"}, []int64{5, 9000}},
+		stack{[]string{"sync.(*Mutex).Unlock", shardPath + "(*inbox).take", shardPath + "(*Shard).decide"}, []int64{1, 1000}},
+		stack{[]string{"runtime.unlock", "runtime.unlock2", "runtime.wakep", "runtime.ready"}, []int64{4, 1000}},
+	)
+	return block, mutex
+}
+
+func TestLocksJoinWaitersWithHolders(t *testing.T) {
+	block, mutex := inboxProfiles()
+	a := account(block, mutex, 100, EngineNames())
+	require.Len(t, a.Locks, 3)
+	assert.InDelta(t, 900_000, a.WorkNs, 0, "an idle shard waits for no lock")
+	assert.InDelta(t, 770, a.AnswerNs, 0, "nor does a commit that waits for the disk, nor the harness")
+	assert.InDelta(t, 10_000, a.LockNs, 0)
+	assert.Equal(t, result.Lock{
+		Name: "shard.inbox.mu", Kind: "mutex", WaitNs: 8000, WaitNsPerCycle: 80, Share: 0.8, Waits: 4,
+		Holders: []result.LockSite{
+			{Function: shardPath + "(*inbox).put", From: shardPath + "(*Shard).Enqueue", WaitNs: 7200, Share: 0.9},
+			{Function: shardPath + "(*inbox).take", From: shardPath + "(*Shard).decide", WaitNs: 800, Share: 0.1},
+		},
+		Waiters: []result.LockSite{
+			{Function: shardPath + "(*inbox).take", From: shardPath + "(*Shard).decide", WaitNs: 6000, Share: 0.75},
+			{Function: shardPath + "(*inbox).put", From: shardPath + "(*Shard).Settle", WaitNs: 2000, Share: 0.25},
+		},
+	}, a.Locks[0], "how long was waited is what the waiters say")
+	assert.Equal(t, result.Lock{
+		Name: "runtime.wakep", Kind: "runtime", WaitNs: 1000, WaitNsPerCycle: 10, Share: 0.1, Waits: 4,
+		Holders: []result.LockSite{{Function: "runtime.wakep", WaitNs: 1000, Share: 1}},
+	}, a.Locks[1])
+	pipe := a.Locks[2]
+	assert.Equal(t, "shard.Shard.pipe", pipe.Name)
+	assert.Equal(t, "channel", pipe.Kind)
+	assert.Equal(t, []result.LockSite{{Function: shardPath + "(*Shard).release", WaitNs: 1000, Share: 1}}, pipe.Holders, "the one that empties it")
+	assert.Equal(t, "10 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 10 ns per cycle", Sentence(pipe))
+}
+
+func TestLocksOfOneProfileAlone(t *testing.T) {
+	block, mutex := inboxProfiles()
+	assert.Empty(t, Locks(nil, nil, 1, EngineNames()))
+	alone := Locks(nil, mutex, 0, EngineNames())
+	require.Len(t, alone, 2)
+	assert.InDelta(t, 10_000, alone[0].WaitNs, 0)
+	assert.Zero(t, alone[0].WaitNsPerCycle, "without a cycle there is no figure per cycle")
+	alone = Locks(block, nil, 1, EngineNames())
+	require.Len(t, alone, 2)
+	assert.Empty(t, alone[0].Holders)
+	assert.Equal(t, "89 % of lock wait is shard.inbox.mu, waited for by shard.(*inbox).take in shard.(*Shard).decide; 8 µs per cycle", Sentence(alone[0]))
+	assert.Empty(t, Locks(build([]*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, stack{[]string{"f"}, []int64{1}}), nil, 1, Names{}),
+		"a profile of something else has no locks")
+}
+
+// Locks of other packages are known by their types, and generic functions by what they were written as.
+func TestNamesOfLocks(t *testing.T) {
+	for _, c := range []struct {
+		stack []string
+		op    string
+		name  string
+		from  string
+	}{
+		{[]string{"sync.(*Mutex).Lock", "google.golang.org/grpc/internal/transport.(*controlBuffer).get", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"}, opMutex, "transport.controlBuffer", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"},
+		{[]string{"sync.(*Mutex).Lock", modulePath + "engine/rpc.(*outbox[go.shape.struct { x []int }]).put", modulePath + "engine/rpc.(*produceStream).enqueue.func2"}, opMutex, "rpc.outbox.mu", modulePath + "engine/rpc.(*produceStream).enqueue.func2"},
+		{[]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "github.com/cockroachdb/pebble/v2.(*DB).Close"}, opRWMutex, "pebble/v2.DB", ""},
+		{[]string{"sync.(*Mutex).Lock", "sync.(*Cond).Wait", "a/b.(*T).await", "a/b.(*T).run", "a/b.Run"}, opMutex, "b.T", "a/b.Run"},
+		{[]string{"sync.(*Cond).Wait", "a/b.(*T).await"}, opCond, "b.(*T).await", ""},
+		{[]string{"sync.(*Mutex).Lock", "a/b.use.func1", "a/b.use"}, opMutex, "b", ""},
+		{[]string{"runtime.chanrecv1", "a/b.(*T).await.func2.1", "a/b.(*U).run"}, opReceive, "b.(*T).await", "a/b.(*U).run"},
+		{[]string{"runtime.unlock", "runtime.unlock2", "runtime.systemstack"}, opRuntime, "runtime.unlock", ""},
+		{[]string{"sync.(*Mutex).Lock", "runtime.doInit"}, opMutex, "runtime", ""},
+		{nil, opRuntime, "", ""},
+	} {
+		s := siteOf(build(delayTypes(), stack{c.stack, []int64{1, 1}}).Sample[0])
+		assert.Equal(t, c.op, s.op, "%v", c.stack)
+		assert.Equal(t, c.from, s.from, "%v", c.stack)
+		assert.Equal(t, c.name, EngineNames().lock(s), "%v", c.stack)
+	}
+}
+
+// A goroutine that receives in the function that it was started with is idle; one that sends there is held up, and one
+// that receives further down waits for somebody.
+func TestWaitsForWork(t *testing.T) {
+	for _, c := range []struct {
+		stack []string
+		want  Wait
+	}{
+		{[]string{"runtime.chanrecv2", "a/b.loop"}, ForWork},
+		{[]string{"runtime.selectgo", "a/b.(*T).loop", "a/b.New.gowrap1"}, ForWork},
+		{[]string{"runtime.chansend1", "a/b.loop"}, ForLock},
+		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, ForLock},
+		{[]string{"sync.(*Mutex).Lock", shardPath + "(*Shard).wait", "a/b.loop"}, ForLock},
+		{[]string{"runtime.selectgo", modulePath + "engine/rpc.(*door).enter", "a/b.loop"}, ForLock},
+		{[]string{"runtime.selectgo", modulePath + "engine/rpc.await[go.shape.int]", "a/b.loop"}, ForAnswer},
+		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, ForWork},
+		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, ForLock},
+		{[]string{"sync.(*Mutex).Lock", "a/b.f", "github.com/prometheus/client_golang/prometheus.(*Registry).Gather", "g"}, ForAnswer},
+	} {
+		got, why := EngineNames().wait(siteOf(build(delayTypes(), stack{c.stack, []int64{1, 1}}).Sample[0]))
+		assert.Equal(t, c.want, got, "%v", c.stack)
+		if got != ForLock {
+			assert.NotEmpty(t, why)
+		}
+	}
+}
+
+// Whatever the profiles: all that was waited is in one of the three, shares are of one whole, and the longest comes first.
+func TestAccountProperty(t *testing.T) {
+	functions := []string{
+		"sync.(*Mutex).Lock", "runtime.chansend1", "runtime.chanrecv1", "runtime.selectgo", "sync.(*Cond).Wait", "runtime.unlock",
+		shardPath + "(*inbox).put", shardPath + "(*Shard).send", "a.(*T).f", "b.f[x]", "c.f.func1", "c", "",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.Custom(func(t *rapid.T) stack {
+			return stack{
+				rapid.SliceOfN(rapid.SampledFrom(functions), 0, 5).Draw(t, "functions"),
+				[]int64{rapid.Int64Range(0, 9).Draw(t, "n"), rapid.Int64Range(0, 1e9).Draw(t, "ns")},
+			}
+		})
+		block := build(delayTypes(), rapid.SliceOfN(one, 0, 20).Draw(t, "block")...)
+		a := account(block, nil, 10, EngineNames())
+		var total int64
+		for _, s := range block.Sample {
+			total += s.Value[1]
+		}
+		require.InDelta(t, float64(total), a.LockNs+a.WorkNs+a.AnswerNs, 1)
+		var share float64
+		for i, l := range a.Locks {
+			share += l.Share
+			require.Positive(t, l.WaitNs)
+			require.True(t, i == 0 || l.WaitNs <= a.Locks[i-1].WaitNs)
+			require.LessOrEqual(t, len(l.Waiters), sitesMax)
+		}
+		require.LessOrEqual(t, share, 1.0000001)
+		require.LessOrEqual(t, len(a.Locks), locksMax)
+	})
+}
+
+// The real profiles of this process, whose goroutines meet at a lock.
+func TestLocksOfRealProfiles(t *testing.T) {
+	p := newProcess(t)
+	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, blockCapture}, time.Second)
+	require.NoError(t, err)
+	contend(t, holderInWindow)
+	require.NoError(t, s.Stop(t.Context()))
+	for _, l := range Locks(s.profiles["block"], s.profiles["mutex"], 1, Names{}) {
+		if l.Kind != "mutex" || len(l.Holders) == 0 || len(l.Waiters) == 0 {
+			continue
+		}
+		if short(l.Holders[0].Function) == "profile.holderInWindow" && short(l.Waiters[0].Function) == "profile.wanter" {
+			return
+		}
+	}
+	t.Fatal("it is not known who waited for whom")
+}

@@ -1,0 +1,177 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// folder is where the profiles of a run are, in its folder.
+const folder = "profiles"
+
+// extension is that of a profile's file.
+const extension = ".pb.gz"
+
+// Source is where profiles are of.
+type Source struct {
+	Round int    // its number; 0: of all profiled rounds, merged
+	Point int    // the number of its point; 0 without a sweep
+	Node  string // the id of the node; "" of a server that stands alone
+}
+
+// Dir is the folder of a source's profiles in a run folder, with slashes: "profiles/round-08/point-1/n2".
+func (s Source) Dir() string {
+	round, point := "", ""
+	if s.Round != 0 {
+		round = fmt.Sprintf("round-%02d", s.Round)
+	}
+	if s.Point != 0 {
+		point = "point-" + strconv.Itoa(s.Point)
+	}
+	return path.Join(folder, round, point, s.Node)
+}
+
+// Captured are the profiles that one server stored in one profiled round.
+type Captured struct {
+	Source
+	Cycles uint64 // of the round's window, over all nodes
+}
+
+// Merge adds up the profiles of each point and node over its rounds, stores the sums in the run folder beside those of
+// the rounds, and says what is in them. Goroutines are a state and not a sum: they are those of the last round.
+func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock, error) {
+	var profiles []result.Profile
+	var locks []result.Lock
+	for _, group := range grouped(captured) {
+		of := Source{Point: group[0].Point, Node: group[0].Node}
+		merged, cycles, err := mergeGroup(runDir, group)
+		if err != nil {
+			return nil, nil, fmt.Errorf("merge profiles of %d rounds: %w", len(group), err)
+		}
+		if err := os.MkdirAll(filepath.Join(runDir, of.Dir()), 0o755); err != nil {
+			return nil, nil, fmt.Errorf("write profiles: %w", err)
+		}
+		for _, k := range kinds {
+			p := merged[k.name]
+			if p == nil {
+				continue
+			}
+			summary, err := summarise(p, k)
+			if err != nil {
+				return nil, nil, fmt.Errorf("summarise %s profile: %w", k.name, err)
+			}
+			summary.Point, summary.Node, summary.Rounds, summary.Cycles = of.Point, of.Node, len(group), cycles
+			if k.name == "goroutine" {
+				summary.Rounds, summary.Cycles = 1, group[len(group)-1].Cycles
+			}
+			summary.File = path.Join(of.Dir(), k.name+extension)
+			if err := writeProfile(filepath.Join(runDir, summary.File), p); err != nil {
+				return nil, nil, fmt.Errorf("write %s profile: %w", k.name, err)
+			}
+			profiles = append(profiles, summary)
+		}
+		for _, l := range Locks(merged["block"], merged["mutex"], cycles, EngineNames()) {
+			l.Point, l.Node = of.Point, of.Node
+			locks = append(locks, l)
+		}
+	}
+	return profiles, locks, nil
+}
+
+// grouped puts together what is of one point and node, in the order of these and of the rounds.
+func grouped(captured []Captured) [][]Captured {
+	sorted := slices.Clone(captured)
+	slices.SortStableFunc(sorted, func(a, b Captured) int {
+		return cmp.Or(cmp.Compare(a.Point, b.Point), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Round, b.Round))
+	})
+	var groups [][]Captured
+	for i, c := range sorted {
+		if i == 0 || c.Point != sorted[i-1].Point || c.Node != sorted[i-1].Node {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], c)
+	}
+	return groups
+}
+
+// mergeGroup reads the profiles of one point and node and adds them up by kind.
+func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, uint64, error) {
+	var cycles uint64
+	byKind := map[string][]*profile.Profile{}
+	for _, c := range group {
+		cycles += c.Cycles
+		of, err := readDir(filepath.Join(runDir, filepath.FromSlash(c.Dir())))
+		if err != nil {
+			return nil, 0, err
+		}
+		for name, p := range of {
+			byKind[name] = append(byKind[name], p)
+		}
+	}
+	merged := make(map[string]*profile.Profile, len(byKind))
+	for name, all := range byKind {
+		if name == "goroutine" {
+			merged[name] = all[len(all)-1]
+			continue
+		}
+		sum, err := add(all)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%s: %w", name, err)
+		}
+		merged[name] = sum
+	}
+	return merged, cycles, nil
+}
+
+// add sums profiles up. They are of processes of their own, so their addresses say nothing: what is the same are
+// functions and lines.
+func add(all []*profile.Profile) (*profile.Profile, error) {
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	sum, err := profile.Merge(all)
+	if err != nil {
+		return nil, err
+	}
+	sum.DefaultSampleType = all[0].DefaultSampleType
+	return sum, nil
+}
+
+// readDir reads the profiles of a folder by kind. A kind that it does not have is missing.
+func readDir(dir string) (map[string]*profile.Profile, error) {
+	found := map[string]*profile.Profile{}
+	for _, k := range kinds {
+		p, err := readFile(filepath.Join(dir, k.name+extension))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found[k.name] = p
+	}
+	return found, nil
+}
+
+// readFile reads a profile as it was stored.
+func readFile(name string) (*profile.Profile, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parse(data, unpackedBytesMax)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return p, nil
+}
