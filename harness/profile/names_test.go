@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -80,6 +81,9 @@ func engineSource(t *testing.T) *source {
 
 // parsed is the engine's source, which is read once for all tests.
 var parsed = sync.OnceValues(func() (*source, error) {
+	// The tests of allocations record each one: so many would make their profiles unwieldy.
+	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
+	runtime.MemProfileRate = 0
 	const root = "../../engine"
 	s := &source{files: map[string][]*ast.File{}, fset: token.NewFileSet(), done: map[string]*types.Package{}}
 	s.info = types.Info{
