@@ -34,17 +34,21 @@ func planned(s *scenario.Scenario) []plannedRound {
 			add(i, calibration)
 		}
 	}
-	profiles, done := s.Profiles(), 0
-	for turn := range s.Rounds {
+	turn := func(k kind) {
 		for i := range points {
-			add(i, timed)
+			add(i, k)
 		}
+	}
+	profiles, done := s.Profiles(), 0
+	for n := range s.Rounds {
+		turn(timed)
 		// Profiled rounds are spread over the timed ones: what one costs is told from those beside it.
-		for ; done < profiles*(turn+1)/s.Rounds; done++ {
-			for i := range points {
-				add(i, profiled)
-			}
+		for ; done < profiles*(n+1)/s.Rounds; done++ {
+			turn(profiled)
 		}
+	}
+	for ; done < profiles; done++ { // there was no timed round
+		turn(profiled)
 	}
 	return plan
 }

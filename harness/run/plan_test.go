@@ -34,6 +34,24 @@ func TestPlan(t *testing.T) {
 	}, planned(s), "each point has its turn before any has the next")
 }
 
+// Profiled rounds are spread over the timed ones, and none comes before the first of these.
+func TestPlanOfProfiledRounds(t *testing.T) {
+	t.Parallel()
+	kinds := func(rounds, profiles int) (all string) {
+		s := small()
+		s.Rounds, s.ProfiledRounds, s.Captures = rounds, profiles, []scenario.Capture{{Kind: "cpu"}}
+		for _, p := range planned(s) {
+			all += map[kind]string{timed: "t", profiled: "p"}[p.kind]
+		}
+		return all
+	}
+	assert.Equal(t, "tttttttp", kinds(7, 1))
+	assert.Equal(t, "ttttptttp", kinds(7, 2))
+	assert.Equal(t, "tptptp", kinds(3, 3))
+	assert.Equal(t, "tpptppp", kinds(2, 5))
+	assert.Equal(t, "pp", kinds(0, 2))
+}
+
 func TestWorkloadOfARound(t *testing.T) {
 	t.Parallel()
 	s := small()
