@@ -75,13 +75,16 @@ type Cause struct {
 	Score    float64 `json:"score"`    // microseconds per cycle that it explains, or a part of 1 where it explains a rate
 }
 
-// ProfileDelta is how much a function's share of a profile differs between two sides, per cycle.
+// ProfileDelta is how much what a profile charges to a function differs between two sides, per cycle.
 type ProfileDelta struct {
 	Kind     string  `json:"kind"` // of the profile
 	Function string  `json:"function"`
 	Unit     string  `json:"unit"`
-	Base     float64 `json:"base_per_cycle"`
+	Base     float64 `json:"base_per_cycle"` // charged to the function itself: the mean of the rounds
 	Change   float64 `json:"change_per_cycle"`
 	Low      float64 `json:"low"` // of the difference, a bootstrap interval over rounds
 	High     float64 `json:"high"`
+	// BaseCum and ChangeCum are charged to the function and what it calls.
+	BaseCum   float64 `json:"base_cum_per_cycle"`
+	ChangeCum float64 `json:"change_cum_per_cycle"`
 }

@@ -133,9 +133,6 @@ func (r *runner) run(ctx context.Context) error {
 			break // a server that failed once is not asked again: its error is the finding
 		}
 	}
-	if err := r.profiles(); err != nil {
-		return err
-	}
 	r.judge()
 	r.warnOfUnknown()
 	r.result.Finished = time.Now()
@@ -157,7 +154,7 @@ func (r *runner) judge() {
 			res.Reasons = append(res.Reasons, fmt.Sprintf("round %d: %s", round.Number, reason))
 		}
 	}
-	if err := r.summarise(); err != nil && res.Verdict == result.Pass {
+	if err := errors.Join(r.profiles(), r.summarise()); err != nil && res.Verdict == result.Pass {
 		// A figure that could not be taken must not pass for one that was not wanted.
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())

@@ -1,0 +1,240 @@
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+const (
+	// diffRoundsMin is how many profiled rounds each side of a diff needs: one says nothing of how rounds vary.
+	diffRoundsMin = 2
+	// diffShareMin is the part of a profile's total that a function must differ by to be told.
+	diffShareMin = 0.005
+	// diffMax is how many functions are told of each kind of profile.
+	diffMax = 15
+)
+
+// PerRound are the profiles of one profiled round, of all its nodes together.
+type PerRound struct {
+	Round    int
+	Cycles   uint64
+	Profiles map[string]*profile.Profile // by kind
+}
+
+// ErrTooFewRounds says that profiles can't be compared: one of the sides has fewer than two profiled rounds.
+var ErrTooFewRounds = errors.New("too few profiled rounds to compare profiles")
+
+// Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both
+// have: cpu, mutex, block and allocs. It tells those whose 95 % interval excludes zero and that differ by at least half a
+// percent of the profile's total, the largest difference of each kind first. Every twentieth function that does not differ
+// has an interval that excludes zero by chance.
+//
+// With fewer than two rounds on a side, or one without cycles, there is ErrTooFewRounds and nothing told.
+func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
+	for _, side := range [][]PerRound{base, change} {
+		counted := 0
+		for _, r := range side {
+			if r.Cycles > 0 {
+				counted++
+			}
+		}
+		if counted < diffRoundsMin || counted != len(side) {
+			return nil, fmt.Errorf("%w: each side needs %d with cycles, and one has %d of %d; set profiled_rounds = 3, say",
+				ErrTooFewRounds, diffRoundsMin, counted, len(side))
+		}
+	}
+	var all []result.ProfileDelta
+	for _, k := range kinds {
+		if k.name == "goroutine" {
+			continue // a state, which does not add up over cycles
+		}
+		of, err := diffKind(base, change, k)
+		if err != nil {
+			return nil, fmt.Errorf("compare %s profiles: %w", k.name, err)
+		}
+		all = append(all, of...)
+	}
+	return all, nil
+}
+
+// charged is what one function of one round is charged, per cycle.
+type charged struct {
+	flat stat.Counted
+	cum  float64
+}
+
+func diffKind(base, change []PerRound, k kind) ([]result.ProfileDelta, error) {
+	unit := ""
+	sides := [2][]map[string]charged{}
+	for i, side := range [][]PerRound{base, change} {
+		for _, r := range side {
+			p := r.Profiles[k.name]
+			if p == nil {
+				return nil, nil // it was not captured in all rounds
+			}
+			of, u, err := chargedOf(p, k, r.Cycles)
+			if err != nil {
+				return nil, err
+			}
+			unit = u
+			sides[i] = append(sides[i], of)
+		}
+	}
+	functions := map[string]bool{}
+	var total [2]float64
+	for i, side := range sides {
+		for _, round := range side {
+			for function, c := range round {
+				functions[function] = true
+				total[i] += c.flat.Value / float64(len(side))
+			}
+		}
+	}
+	least := diffShareMin * max(total[0], total[1])
+	var deltas []result.ProfileDelta
+	for function := range functions {
+		values, cums := [2][]stat.Counted{}, [2]float64{}
+		for i, side := range sides {
+			for _, round := range side {
+				values[i] = append(values[i], round[function].flat)
+				cums[i] += round[function].cum / float64(len(side))
+			}
+		}
+		d, err := stat.MeanDifference(values[0], values[1])
+		if err != nil {
+			return nil, err
+		}
+		if math.Abs(d.Change-d.Base) < least || d.Low <= 0 && d.High >= 0 {
+			continue
+		}
+		deltas = append(deltas, result.ProfileDelta{
+			Kind: k.name, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
+			BaseCum: cums[0], ChangeCum: cums[1],
+		})
+	}
+	slices.SortFunc(deltas, func(a, b result.ProfileDelta) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Change-b.Base), math.Abs(a.Change-a.Base)), cmp.Compare(a.Function, b.Function))
+	})
+	return deltas[:min(len(deltas), diffMax)], nil
+}
+
+// chargedOf is what each function of a profile is charged per cycle, as summarise charges it. In profiles of contention
+// idle waits are left out, which would drown the others.
+func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, string, error) {
+	index, err := valueIndex(p, k.value)
+	if err != nil {
+		return nil, "", err
+	}
+	names := EngineNames()
+	of := map[string]charged{}
+	for _, s := range p.Sample {
+		stack := frames(s)
+		if len(stack) == 0 {
+			continue
+		}
+		if k.name == "block" {
+			if w, _ := names.wait(siteOf(s)); w == ForWork {
+				continue
+			}
+		}
+		value := float64(s.Value[index]) / float64(cycles)
+		function := normal(attribute(stack, k.caller))
+		c := of[function]
+		c.flat.Value += value
+		c.flat.Events += events(p, s, k)
+		of[function] = c
+		seen := make([]string, 0, len(stack))
+		for _, f := range stack {
+			if f = normal(f); slices.Contains(seen, f) {
+				continue
+			}
+			seen = append(seen, f)
+			c := of[f]
+			c.cum += value
+			of[f] = c
+		}
+	}
+	return of, p.SampleType[index].Unit, nil
+}
+
+// bytesSampled is the runtime's default: an allocation is recorded for so many bytes allocated.
+const bytesSampled = 512 << 10
+
+// events is how many events of the profiler a sample stands for, about.
+func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
+	switch k.name {
+	case "cpu":
+		if i, err := valueIndex(p, "samples"); err == nil {
+			return float64(s.Value[i])
+		}
+	case "mutex", "block":
+		if i, err := valueIndex(p, "contentions"); err == nil {
+			return float64(s.Value[i])
+		}
+	case "allocs":
+		if i, err := valueIndex(p, "alloc_space"); err == nil {
+			return float64(s.Value[i]) / bytesSampled
+		}
+	}
+	return 1
+}
+
+// Rounds reads the profiles of each profiled round of a run at a point (0 without a sweep), of all nodes added up. Of a run
+// with a single profiled round that was stored without a folder for each, as earlier versions did, it reads that one.
+func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
+	var rounds []PerRound
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		if !round.Profiled || round.Point != point || round.Verdict == result.Incorrect || round.Verdict == result.Invalid {
+			continue
+		}
+		profiles, err := roundProfiles(runDir, r, round)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, PerRound{Round: round.Number, Cycles: round.Cycles, Profiles: profiles})
+	}
+	return rounds, nil
+}
+
+func roundProfiles(runDir string, r *result.Result, round *result.Round) (map[string]*profile.Profile, error) {
+	byKind := map[string][]*profile.Profile{}
+	for _, p := range r.Profiles {
+		if p.Point != round.Point {
+			continue
+		}
+		of := Source{Round: round.Number, Point: p.Point, Node: p.Node}
+		name := filepath.Join(runDir, filepath.FromSlash(of.Dir()), p.Kind+extension)
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && p.Rounds == 0 {
+			name = filepath.Join(runDir, filepath.FromSlash(p.File))
+		}
+		read, err := readFile(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the profiles of round %d are not there: a run that is only published has its summaries alone: %w", round.Number, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		byKind[p.Kind] = append(byKind[p.Kind], read)
+	}
+	merged := make(map[string]*profile.Profile, len(byKind))
+	for kind, all := range byKind {
+		sum, err := add(all)
+		if err != nil {
+			return nil, fmt.Errorf("merge %s profiles of round %d: %w", kind, round.Number, err)
+		}
+		merged[kind] = sum
+	}
+	return merged, nil
+}

@@ -1,0 +1,88 @@
+package stat_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// noisy are n values around a mean, which vary by a tenth and are sums of many events.
+func noisy(random *rand.Rand, n int, mean float64) []stat.Counted {
+	values := make([]stat.Counted, n)
+	for i := range values {
+		values[i] = stat.Counted{Value: mean * (1 + 0.1*random.NormFloat64()), Events: 1e6}
+	}
+	return values
+}
+
+// Of equal sides few intervals leave zero out, however few values there are; of sides that differ much, nearly all do.
+func TestMeanDifferenceHoldsItsLevel(t *testing.T) {
+	const trials = 400
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{2, 3, 5, 12} {
+		alarms, found := 0, 0
+		for range trials {
+			same, err := stat.MeanDifference(noisy(random, n, 100), noisy(random, n, 100))
+			require.NoError(t, err)
+			if same.Low > 0 || same.High < 0 {
+				alarms++
+			}
+			other, err := stat.MeanDifference(noisy(random, n, 100), noisy(random, n, 200))
+			require.NoError(t, err)
+			if other.Low > 0 {
+				found++
+			}
+		}
+		assert.LessOrEqual(t, alarms, trials*8/100, "n = %d", n)
+		assert.GreaterOrEqual(t, found, trials*60/100, "n = %d", n)
+	}
+}
+
+// A sample in each round of one side and none in the other is chance.
+func TestMeanDifferenceKnowsThatCountsVary(t *testing.T) {
+	few, err := stat.MeanDifference([]stat.Counted{{}, {}}, []stat.Counted{{Value: 10, Events: 1}, {Value: 10, Events: 1}})
+	require.NoError(t, err)
+	assert.Negative(t, few.Low)
+	many, err := stat.MeanDifference([]stat.Counted{{}, {}}, []stat.Counted{{Value: 1000, Events: 100}, {Value: 1000, Events: 100}})
+	require.NoError(t, err)
+	assert.Positive(t, many.Low)
+	assert.Equal(t, 2, many.N)
+	assert.InDelta(t, 1000, many.Change, 0)
+}
+
+func TestMeanDifferenceThatThereIsNot(t *testing.T) {
+	one, two := make([]stat.Counted, 1), make([]stat.Counted, 2)
+	_, err := stat.MeanDifference(one, two)
+	require.ErrorContains(t, err, "needs 2 values a side at least; there are 1 and 2")
+	_, err = stat.MeanDifference(two, nil)
+	require.Error(t, err)
+	for _, bad := range []stat.Counted{{Value: math.NaN()}, {Value: math.Inf(1)}, {Events: -1}, {Events: math.NaN()}, {Events: math.Inf(1)}} {
+		_, err = stat.MeanDifference(two, []stat.Counted{{}, bad})
+		require.ErrorContains(t, err, "no value that can be compared")
+	}
+}
+
+// The interval holds the difference, is the same each time, and of sides exchanged it is about the negative one.
+func TestMeanDifferenceProperty(t *testing.T) {
+	value := rapid.Custom(func(t *rapid.T) stat.Counted {
+		return stat.Counted{Value: rapid.Float64Range(0, 1e9).Draw(t, "value"), Events: rapid.Float64Range(0, 1e4).Draw(t, "events")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		base := rapid.SliceOfN(value, 2, 6).Draw(t, "base")
+		change := rapid.SliceOfN(value, 2, 6).Draw(t, "change")
+		d, err := stat.MeanDifference(base, change)
+		require.NoError(t, err)
+		slack := 1e-6 * (1 + math.Abs(d.Base) + math.Abs(d.Change))
+		require.LessOrEqual(t, d.Low, d.Change-d.Base+slack)
+		require.GreaterOrEqual(t, d.High, d.Change-d.Base-slack)
+		again, err := stat.MeanDifference(base, change)
+		require.NoError(t, err)
+		require.Equal(t, d, again)
+	})
+}
