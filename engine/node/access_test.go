@@ -204,6 +204,7 @@ func TestTheAdminListenerGuardsWhatTellsMuch(t *testing.T) {
 	for _, path := range []string{
 		"GET /audit", "PUT /debug/rates", "GET /debug/pprof/", "GET /debug/pprof/goroutine", "GET /debug/pprof/cmdline",
 		"GET /debug/pprof/symbol", "GET /debug/pprof/profile?seconds=1", "GET /debug/pprof/trace?seconds=0.01", "GET /debug/pprof/heap?debug=1",
+		"POST /debug/trace/start", "GET /debug/trace/snapshot", "POST /debug/trace/stop",
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		assert.Equal(t, http.StatusUnauthorized, ask(method, path, ""), path)

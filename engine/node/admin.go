@@ -39,6 +39,9 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer) error {
 	operators("GET /debug/pprof/profile", pprof.Profile)
 	operators("GET /debug/pprof/symbol", pprof.Symbol)
 	operators("GET /debug/pprof/trace", pprof.Trace)
+	operators("POST /debug/trace/start", n.flight.start)
+	operators("GET /debug/trace/snapshot", n.flight.snapshot)
+	operators("POST /debug/trace/stop", n.flight.halt)
 	api, err := rest.NewAdmin(service, n.restOptions())
 	if err != nil {
 		return fmt.Errorf("serve the admin service: %w", err)

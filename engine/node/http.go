@@ -88,6 +88,7 @@ func (n *Node) stopAdmin(ctx context.Context) {
 		n.warn(n.admin.Close())
 	}
 	n.adminGRPC.Stop()
+	n.flight.stop()
 }
 
 // HTTP returns the address of the REST listener, or "".

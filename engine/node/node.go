@@ -50,6 +50,7 @@ type Node struct {
 	auth      *rpc.Auth
 	tokenFile string
 	tls       *certificates // nil without TLS
+	flight    flight
 
 	failed   chan error             // has the reason once the node can't go on
 	notReady atomic.Pointer[string] // why the node is not ready: it failed, or stops. The first reason stays

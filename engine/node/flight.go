@@ -1,0 +1,98 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"runtime/trace"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const (
+	// flightBytesMax is about how much the flight recorder keeps. It is a hint to the runtime.
+	flightBytesMax = 16 << 20
+	// flightSecondsMax is how far back a flight recorder may be asked to look.
+	flightSecondsMax     = 60
+	flightSecondsDefault = 5
+	// flightLongest is after how long a recorder that nobody stops ends by itself: it costs a few percent of a busy server.
+	flightLongest = 15 * time.Minute
+)
+
+// flight is the node's flight recorder: while it is on it keeps the execution trace of the last seconds, so that what
+// happened before something was noticed can be looked at. It is off until an operator starts it. The runtime has one for
+// all of a process.
+type flight struct {
+	mu       sync.Mutex
+	recorder *trace.FlightRecorder // nil when off
+	end      *time.Timer           // that stops it
+}
+
+// start begins to record, or says what keeps it from that.
+func (f *flight) start(w http.ResponseWriter, r *http.Request) {
+	seconds, err := flightSeconds(r.URL.Query().Get("seconds"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.recorder != nil {
+		http.Error(w, "the flight recorder is on: stop it first, with POST /debug/trace/stop", http.StatusConflict)
+		return
+	}
+	recorder := trace.NewFlightRecorder(trace.FlightRecorderConfig{MinAge: time.Duration(seconds) * time.Second, MaxBytes: flightBytesMax})
+	if err := recorder.Start(); err != nil {
+		http.Error(w, "start the flight recorder: "+err.Error(), http.StatusConflict)
+		return
+	}
+	f.recorder = recorder
+	f.end = time.AfterFunc(flightLongest, f.stop)
+	writeJSON(w, map[string]int{"seconds": seconds, "bytes_max": flightBytesMax})
+}
+
+func flightSeconds(text string) (int, error) {
+	if text == "" {
+		return flightSecondsDefault, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > flightSecondsMax {
+		return 0, fmt.Errorf("seconds=%q is not a whole number from 1 to %d", text, flightSecondsMax)
+	}
+	return n, nil
+}
+
+// snapshot answers with the trace so far, and goes on recording.
+func (f *flight) snapshot(w http.ResponseWriter, _ *http.Request) {
+	f.mu.Lock() // one at a time: the runtime refuses a second
+	defer f.mu.Unlock()
+	if f.recorder == nil {
+		http.Error(w, "the flight recorder is off: start it with POST /debug/trace/start", http.StatusConflict)
+		return
+	}
+	var taken bytes.Buffer // the runtime waits for whom it writes to, and that may be slow
+	if _, err := f.recorder.WriteTo(&taken); err != nil {
+		http.Error(w, "take a snapshot of the trace: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(taken.Bytes()) // an error is the asker's connection
+}
+
+func (f *flight) halt(w http.ResponseWriter, _ *http.Request) {
+	f.stop()
+	writeLine(w, "off")
+}
+
+// stop ends recording. It may be called when nothing is recorded.
+func (f *flight) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.recorder == nil {
+		return
+	}
+	f.end.Stop()
+	f.recorder.Stop()
+	f.recorder = nil
+}
