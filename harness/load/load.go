@@ -31,6 +31,8 @@ type Config struct {
 	// Ledger is a new ledger, as NewLedger makes it for the workload. It identifies the round.
 	Ledger *ledger.Ledger
 	Hooks  Hooks
+	// Slow is told of a slow cycle; nil: nobody is.
+	Slow *Slow
 	// Persist has the load go on when calls fail, as they do while harm is done to the target: a call that failed is
 	// counted, its tasks are of unknown outcome, and after a pause another one is made. The drain then waits for the tasks
 	// of which it is sure that they are left, and, while others are still completed, for those.

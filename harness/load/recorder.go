@@ -59,6 +59,9 @@ func (s *slot) flushCycle(now int64) {
 		return
 	}
 	inside, took := s.window.contains(now), now-s.run.at
+	if inside {
+		s.cfg.Slow.see(took)
+	}
 	switch {
 	case s.schedule == nil:
 		if inside {

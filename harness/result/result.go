@@ -116,6 +116,7 @@ type Round struct {
 	Stages    []Stage         `json:"stages,omitempty"`
 	Signals   *Signals        `json:"signals,omitempty"`
 	Warmup    *Warmup         `json:"warmup,omitempty"`
+	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
 	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
 }
 

@@ -19,6 +19,7 @@ type loads struct {
 	number    int // of the round
 	workloads []scenario.Workload
 	accounts  []*ledger.Ledger
+	slow      *load.Slow // is told of a slow cycle; nil where nobody is
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
@@ -89,6 +90,9 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 func (l *loads) run(ctx context.Context, h *harm, start, end func(context.Context) error) (*outcomes, error) {
 	return stage(l, func(cfgs []load.Config) (*outcomes, error) {
 		cfgs[0].Hooks.WindowStart, cfgs[0].Hooks.WindowEnd = start, end
+		for i := range cfgs {
+			cfgs[i].Slow = l.slow
+		}
 		all, err := h.load(ctx, cfgs, l)
 		if err != nil {
 			return nil, err

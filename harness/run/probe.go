@@ -29,6 +29,7 @@ type windowProbe struct {
 	rates        *steadiness // nil where nobody asks for the load's
 	host         *hostWatch  // nil before the window
 	hostRoot     string
+	trace        *traceProbe
 	clientBefore observe.Usage
 	server       observe.Spent // all servers together
 	client       observe.Spent
@@ -40,6 +41,10 @@ type windowProbe struct {
 
 func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p plannedRound) *windowProbe {
 	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind, hostRoot: r.options.hostRoot}
+	w.trace = newTraceProbe(r.scenario, p.kind, p.number, r.folder)
+	if loads != nil {
+		loads.slow = w.trace.watch()
+	}
 	if len(r.scenario.Points) > 0 {
 		w.point = p.point + 1
 	}
@@ -76,6 +81,7 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 		if err := w.each(func(s *serverProbe) error { return s.profile(ctx, w.scenario) }); err != nil {
 			return fmt.Errorf("start the profiles: %w", err)
 		}
+		w.trace.start(ctx, w.servers)
 	}
 	if w.ledBefore, err = w.cluster.Leaders(ctx); err != nil {
 		return err
@@ -118,6 +124,7 @@ func (w *windowProbe) end(ctx context.Context) error {
 		return err
 	}
 	w.client = client.Since(w.clientBefore)
+	w.trace.stop(ctx)
 	if w.series != nil {
 		if w.samples, err = w.series.stop(ctx); err != nil {
 			return err
@@ -154,6 +161,7 @@ func (w *windowProbe) abandon(ctx context.Context) {
 	if w.series != nil {
 		_, _ = w.series.stop(ctx)
 	}
+	w.trace.stop(ctx)
 }
 
 // finish reads the servers' peaks of memory, and stores the profiles.
@@ -171,6 +179,10 @@ func (w *windowProbe) finish(m *measured) error {
 		m.round.Metrics[result.ServerRSSMBMax] = float64(peak) / 1e6
 	}
 	m.round.Series = w.samples
+	if w.trace != nil {
+		m.round.Traces = w.trace.traces
+		m.warnings = append(m.warnings, w.trace.warnings...)
+	}
 	for _, s := range w.servers {
 		if s.session == nil {
 			continue
