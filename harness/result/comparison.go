@@ -15,6 +15,11 @@ type Comparison struct {
 	Change   Side      `json:"change"`
 	// Control is the base measured a second time beside itself; nil where two stored results are compared, which have none.
 	Control *Side `json:"control,omitempty"`
+	// Paired says that the rounds of the sides were measured in blocks, one of each side in each, so that what slows the host
+	// for a while is in all of them.
+	Paired  bool `json:"paired"`
+	Blocks  int  `json:"blocks,omitempty"`  // that count
+	Dropped int  `json:"dropped,omitempty"` // blocks left out, since one of their rounds was invalid
 	// Metrics are those compared, in the order of Specs.
 	Metrics []MetricDelta `json:"metrics"`
 	// Causes explain a difference, the most likely first.
@@ -39,7 +44,9 @@ type MetricDelta struct {
 	Better Better `json:"better"`
 	Base   Metric `json:"base"`
 	Change Metric `json:"change"`
-	// Ratio is change to base, the median over paired rounds, with its bootstrap interval.
+	// Ratio is change to base, with its bootstrap interval: the pseudomedian over the rounds of each block, or, of a latency, that of the
+	// percentiles of the merged histograms. Where there is a control it is of the same build as the base, and change is compared
+	// with both: their geometric mean in each block, or all their histograms merged.
 	Ratio     float64 `json:"ratio"`
 	RatioLow  float64 `json:"ratio_low"`
 	RatioHigh float64 `json:"ratio_high"`
@@ -48,10 +55,14 @@ type MetricDelta struct {
 	ControlRatioLow  float64 `json:"control_ratio_low,omitempty"`
 	ControlRatioHigh float64 `json:"control_ratio_high,omitempty"`
 	P                float64 `json:"p"`          // of the test that both sides are alike
-	PAdjusted        float64 `json:"p_adjusted"` // after Holm's correction over the metrics of the run
-	// Detectable is the smallest change of the ratio from 1 that these rounds could have told, as a part of 1.
+	PAdjusted        float64 `json:"p_adjusted"` // after Holm's correction over the timings of the run; of a counter P
+	// Effect is the least change of the ratio from 1 that matters, as a part of 1.
+	Effect float64 `json:"effect"`
+	// Detectable is the smallest change of the ratio from 1 that these rounds could have told, likewise; 0 where they could tell
+	// none, which a warning says.
 	Detectable float64  `json:"detectable"`
 	Outcome    Outcomes `json:"outcome"`
+	Because    string   `json:"because"` // one sentence: why that is the outcome
 	Warnings   []string `json:"warnings,omitempty"`
 }
 

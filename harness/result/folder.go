@@ -101,6 +101,14 @@ type RoundsDocument struct {
 // Store writes the whole result, result.json last, and points the link "latest" at the folder. hists holds the
 // histograms of each round that has any. It fails, and writes nothing, if a number is NaN or infinite.
 func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
+	if err := f.StoreArm(r, hists); err != nil {
+		return err
+	}
+	return replaceLink(f.id, filepath.Join(f.out, LatestLink))
+}
+
+// StoreArm is Store without the link: an arm of a comparison is not a run that stands alone.
+func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	if r.Run != f.id {
 		return fmt.Errorf("store %s: the result is of run %q", f.Path(), r.Run)
 	}
@@ -136,10 +144,7 @@ func (f *Folder) Store(r *Result, hists []RoundHistograms) error {
 	if err := WriteFile(f.File(BenchFile), bench.Bytes()); err != nil {
 		return err
 	}
-	if err := f.writeJSON(ResultFile, r); err != nil {
-		return err
-	}
-	return replaceLink(f.id, filepath.Join(f.out, LatestLink))
+	return f.writeJSON(ResultFile, r)
 }
 
 func (f *Folder) writeJSON(name string, value any) error {

@@ -43,7 +43,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	}
 	defer useProcs(r.points[p.point].Workloads[0].Procs)() // the same for all
 	config := topology.Config{
-		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology,
+		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
 	harm, err := newHarm(r.scenario, &config)

@@ -53,10 +53,20 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	if err != nil {
 		return nil, "", err
 	}
+	r, err := newRunner(s, o, folder, started)
+	if err != nil {
+		return nil, folder.Path(), err
+	}
+	err = errors.Join(r.run(ctx), removeData(r.data))
+	return &r.result, folder.Path(), err
+}
+
+// newRunner prepares the run of a scenario in its folder.
+func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time) (*runner, error) {
 	data := folder.File(dataDir)
 	for _, dir := range []string{data, folder.File(logsDir)} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			return nil, folder.Path(), fmt.Errorf("make a folder for the servers: %w", err)
+			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
 	r := &runner{
@@ -73,8 +83,7 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	if procs := s.Workloads[0].Procs; procs > 0 { // the same for all
 		r.result.Manifest.Host.GOMAXPROCS, r.result.Manifest.Host.GOMAXPROCSSource = procs, "scenario"
 	}
-	err = errors.Join(r.run(ctx), removeData(data))
-	return &r.result, folder.Path(), err
+	return r, nil
 }
 
 // useProcs gives this process, the load generator, so many CPUs to run Go code on (0: as many as it has), and
@@ -103,6 +112,7 @@ type runner struct {
 	histograms []result.RoundHistograms
 	unknown    []string // signals of the host that have a limit and could not be read
 	captured   []profile.Captured
+	env        []string // of the servers, beside this process's own
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -117,15 +127,7 @@ func (r *runner) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return errors.Join(fmt.Errorf("interrupted in round %d of %d: %w", p.number, len(plan), ctx.Err()), m.stopErr)
 		}
-		r.result.Rounds = append(r.result.Rounds, m.round)
-		if m.histograms.Cycle != nil {
-			r.histograms = append(r.histograms, result.RoundHistograms{Round: p.number, Histograms: m.histograms, Workloads: m.ofWorkloads})
-		}
-		for _, of := range m.captured {
-			r.captured = append(r.captured, profile.Captured{Source: of, Cycles: m.round.Cycles})
-		}
-		r.result.Warnings = append(r.result.Warnings, m.warnings...)
-		if err := r.folder.WriteRounds(r.result.Rounds); err != nil {
+		if err := r.keep(&m); err != nil {
 			return err
 		}
 		r.progress.round(&m.round)
@@ -134,7 +136,6 @@ func (r *runner) run(ctx context.Context) error {
 		}
 	}
 	r.judge()
-	r.warnOfUnknown()
 	r.result.Finished = time.Now()
 	if err := r.folder.Store(&r.result, r.histograms); err != nil {
 		return err
@@ -143,9 +144,23 @@ func (r *runner) run(ctx context.Context) error {
 	return nil
 }
 
+// keep takes a round into the result, and stores the rounds so far.
+func (r *runner) keep(m *measured) error {
+	r.result.Rounds = append(r.result.Rounds, m.round)
+	if m.histograms.Cycle != nil {
+		r.histograms = append(r.histograms, result.RoundHistograms{Round: m.round.Number, Histograms: m.histograms, Workloads: m.ofWorkloads})
+	}
+	for _, of := range m.captured {
+		r.captured = append(r.captured, profile.Captured{Source: of, Cycles: m.round.Cycles})
+	}
+	r.result.Warnings = append(r.result.Warnings, m.warnings...)
+	return r.folder.WriteRounds(r.result.Rounds)
+}
+
 // judge gives the run the worst verdict of its rounds, and summarises what they measured.
 func (r *runner) judge() {
 	res := &r.result
+	r.warnOfUnknown()
 	res.Verdict = result.Pass
 	for i := range res.Rounds {
 		round := &res.Rounds[i]

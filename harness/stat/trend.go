@@ -86,13 +86,3 @@ func mannKendall(score, n int, values []float64) float64 {
 	z := (math.Abs(float64(score)) - 1) / math.Sqrt(variance)
 	return math.Erfc(z / math.Sqrt2)
 }
-
-// median sorts values, of which there is at least one.
-func median(values []float64) float64 {
-	slices.Sort(values)
-	n := len(values)
-	if n%2 == 1 {
-		return values[n/2]
-	}
-	return values[n/2-1]/2 + values[n/2]/2
-}

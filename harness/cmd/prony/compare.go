@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// compareScenario is measured where no other is named, below the root of the repository.
+var compareScenario = filepath.Join("scenarios", "compare.hcl")
+
+type compareFlags struct {
+	base, change, scenario, out, tags, effect string
+	rounds                                    int
+	length                                    time.Duration
+	json                                      bool
+}
+
+func compareCommand(args []string) *cobra.Command {
+	var f compareFlags
+	c := &cobra.Command{
+		Use:   "compare (A B | COMPARISON | --base REV)",
+		Short: "Judge a change against its base",
+		Long: `With --base it builds the server of that revision and of the working tree (or of --change), measures both in
+turn beside each other, the base twice, and judges the change: a difference counts only if it is large enough to matter,
+larger than what the two measurements of the base differ by, and significant after correction for the number of
+metrics. The result goes to a folder under --out: comparison.json, and a run folder each for base, change and control.
+
+With two stored runs A and B it judges B against A: their rounds were not measured in turn and there is no control, which
+it says. With the folder of a comparison it judges that again.`,
+		Example: `  prony compare --base main
+  prony compare --base HEAD~3 --change HEAD --scenario scenarios/compare.hcl --for 90s
+  prony compare runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
+		RunE: func(c *cobra.Command, runs []string) error {
+			compared, folder, err := f.compare(c, args, runs)
+			return f.finish(c, compared, folder, err)
+		},
+	}
+	c.Flags().StringVar(&f.base, "base", "", "revision to compare with")
+	c.Flags().StringVar(&f.change, "change", "", "revision of the change, instead of the working tree")
+	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
+	c.Flags().IntVar(&f.rounds, "rounds", 0, "blocks of one round of each side, instead of the file's rounds")
+	c.Flags().DurationVar(&f.length, "for", 0, "end the timed rounds after so long")
+	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
+	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both servers")
+	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
+	c.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout")
+	return c
+}
+
+// finish prints the comparison, and turns its verdict into the command's end.
+func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, folder string, err error) error {
+	if compared == nil {
+		compared = &result.Comparison{Version: result.Version, Verdict: result.Misconfigured, Metrics: []result.MetricDelta{}}
+		if err != nil {
+			compared.Reasons = []string{err.Error()}
+		}
+	} else if err == nil {
+		say(c.ErrOrStderr(), "%s", strings.TrimSuffix(gate.CompareText(compared), "\n"))
+		if folder != "" {
+			say(c.ErrOrStderr(), "  comparison folder %s", folder)
+		}
+	}
+	if f.json && c.Context().Err() == nil {
+		if writeErr := compared.WriteJSON(c.OutOrStdout()); writeErr != nil {
+			return writeErr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if compared.Verdict != result.Pass {
+		return verdictError{compared.Verdict}
+	}
+	return nil
+}
+
+func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.Comparison, string, error) {
+	policy := gate.DefaultPolicy()
+	if f.effect != "" {
+		effect, err := parseShare(f.effect)
+		if err != nil {
+			return nil, "", fmt.Errorf("--effect %w", err)
+		}
+		policy = policy.WithEffect(effect)
+	}
+	switch {
+	case f.base != "" && len(runs) == 0:
+		return f.measure(c, args, policy)
+	case f.base != "" || f.change != "" && len(runs) > 0:
+		return nil, "", errors.New("--base and --change measure anew, and stored runs are compared as they are: give one or the other")
+	case len(runs) == 2:
+		return compareStored(runs[0], runs[1], policy)
+	case len(runs) == 1:
+		return compareAgain(runs[0], policy)
+	}
+	return nil, "", errors.New("compare takes two run folders, the folder of a comparison, or --base with a revision")
+}
+
+// parseShare reads a share such as "5%" or 0.05.
+func parseShare(text string) (float64, error) {
+	digits, isPercent := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if isPercent {
+		v /= 100
+	}
+	if err != nil || v <= 0 || v >= 1 {
+		return 0, fmt.Errorf("%q is not a share between 0%% and 100%%: write it as 5%% or 0.05", text)
+	}
+	return v, nil
+}
+
+func compareStored(basePath, changePath string, policy gate.Policy) (*result.Comparison, string, error) {
+	base, err := result.ReadArm(run.Base, filepath.Clean(basePath))
+	if err != nil {
+		return nil, "", err
+	}
+	change, err := result.ReadArm(run.Change, filepath.Clean(changePath))
+	if err != nil {
+		return nil, "", err
+	}
+	return gate.Compare(base, change, nil, false, policy), "", nil
+}
+
+// compareAgain judges the arms of a stored comparison by today's policy. What was stored stays.
+func compareAgain(dir string, policy gate.Policy) (*result.Comparison, string, error) {
+	stored, err := result.ReadComparison(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	names := []string{run.Base, run.Change}
+	if stored.Control != nil {
+		names = append(names, run.Control)
+	}
+	var arms []result.Arm
+	for _, name := range names {
+		arm, err := result.ReadArm(name, filepath.Join(dir, name))
+		if err != nil {
+			return nil, "", err
+		}
+		arms = append(arms, arm)
+	}
+	c := gate.Judge(policy)(arms)
+	c.Dropped, c.Started, c.Finished = stored.Dropped, stored.Started, stored.Finished
+	return c, dir, nil
+}
+
+// measure builds both sides, measures them and judges the change.
+func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Policy) (_ *result.Comparison, _ string, err error) {
+	ctx, stderr := c.Context(), c.ErrOrStderr()
+	b, err := newBuilder(ctx, f.tags)
+	if err != nil {
+		return nil, "", err
+	}
+	defer func() { err = errors.Join(err, b.close(ctx)) }()
+	s, err := f.load(c, b.root)
+	if err != nil {
+		return nil, "", err
+	}
+	say(stderr, "%s: building the server of %s and of %s", s.Name, f.base, f.changeName())
+	base, err := b.revision(ctx, run.Base, f.base)
+	if err != nil {
+		return nil, "", err
+	}
+	change, err := f.buildChange(ctx, b)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(s.Captures) == 0 {
+		say(stderr, "%s: it captures no profiles, so a difference will have no causes", s.Name)
+	}
+	return run.Compare(ctx, s, []run.Arm{
+		{Name: run.Base, Server: base.path, Build: &base.build},
+		{Name: run.Change, Server: change.path, Build: &change.build},
+		{Name: run.Control, Server: base.path, Build: &base.build},
+	}, run.ArmsOptions{
+		Options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr)},
+		For:     f.length,
+	}, gate.Judge(policy))
+}
+
+func (f *compareFlags) changeName() string {
+	if f.change == "" {
+		return "the working tree"
+	}
+	return f.change
+}
+
+func (f *compareFlags) buildChange(ctx context.Context, b *builder) (server, error) {
+	if f.change != "" {
+		return b.revision(ctx, run.Change, f.change)
+	}
+	return b.workingTree(ctx, run.Change)
+}
+
+// load reads the one scenario that is measured.
+func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, error) {
+	file := f.scenario
+	if file == "" {
+		file = filepath.Join(root, compareScenario)
+	}
+	scenarios, err := scenario.Load(file)
+	if err != nil {
+		return nil, err
+	}
+	if len(scenarios) != 1 {
+		return nil, fmt.Errorf("%s has %d scenarios, and a comparison is of one", file, len(scenarios))
+	}
+	s := scenarios[0]
+	if c.Flags().Changed("rounds") {
+		if f.rounds < 2 || f.rounds > scenario.RoundsMax {
+			return nil, fmt.Errorf("--rounds %d is not 2 to %d", f.rounds, scenario.RoundsMax)
+		}
+		s.Rounds = f.rounds
+	}
+	if f.length < 0 {
+		return nil, fmt.Errorf("--for %v is less than nothing", f.length)
+	}
+	return s, nil
+}

@@ -1,0 +1,297 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// Names of the arms that Judge looks for.
+const (
+	baseArm    = "base"
+	changeArm  = "change"
+	controlArm = "control"
+)
+
+// Judge returns what judges the arms of a comparison measured in blocks, named base, change and control, by the policy; the control may be missing.
+func Judge(policy Policy) func([]result.Arm) *result.Comparison {
+	return func(arms []result.Arm) *result.Comparison {
+		var base, change result.Arm
+		var control *result.Arm
+		for _, a := range arms {
+			switch a.Name {
+			case baseArm:
+				base = a
+			case changeArm:
+				change = a
+			case controlArm:
+				control = &a
+			}
+		}
+		return Compare(base, change, control, true, policy)
+	}
+}
+
+// Compare judges a change against its base. paired says that both, and the control, were measured in blocks: the timed rounds of
+// one number belong together. The control is the base measured a second time; nil where there is none.
+//
+// A timing is regressed, or improved, where all of this holds:
+//
+//   - the ratio is at least the least effect away from 1;
+//   - it is further from 1 than any ratio in the interval of the control, which is the noise of this very run;
+//   - the test of the paired rounds is significant after Holm's correction over the timings.
+//
+// It is the same where it is not, the interval of the ratio holds no effect that matters, and a change of the least effect would have been found; else it is inconclusive. Where there is a control the
+// change is compared with both arms of the base: twice the rounds make its ratio steadier, and what the two arms of the base differ by
+// does not depend on it.
+//
+// A counter is regressed where its ranges do not overlap and it rose by the least effect at least, and by twice the widest range of any arm: see judgeCounter.
+//
+// The verdict is that of an arm whose own is incorrect, misconfigured or invalid; else regressed where any metric is; else
+// inconclusive where a required one is, or a metric is missing on one side; else pass. Nothing is judged where the ledger of an arm does not
+// balance.
+func Compare(base, change result.Arm, control *result.Arm, paired bool, policy Policy) *result.Comparison {
+	c := &result.Comparison{
+		Version: result.Version, Verdict: result.Pass, Base: base.Side(), Change: change.Side(), Paired: paired,
+		Metrics: []result.MetricDelta{},
+	}
+	if control != nil {
+		side := control.Side()
+		c.Control = &side
+	}
+	fail := func(v result.Verdict, format string, args ...any) {
+		c.Verdict = result.Worst(c.Verdict, v)
+		c.Reasons = append(c.Reasons, fmt.Sprintf(format, args...))
+	}
+	if err := policy.check(); err != nil {
+		fail(result.Misconfigured, "%v", err)
+		return c
+	}
+	arms := []result.Arm{base, change}
+	if control != nil {
+		arms = append(arms, *control)
+	}
+	if err := alike(arms); err != nil {
+		fail(result.Misconfigured, "%v", err)
+		return c
+	}
+	c.Scenario, c.Started, c.Finished = base.Result.Scenario, base.Result.Started, base.Result.Finished
+	for _, a := range arms {
+		r := a.Result
+		switch r.Verdict {
+		case result.Pass, result.Regressed, result.Inconclusive:
+			continue
+		}
+		fail(r.Verdict, "%s is %s", a.Name, r.Verdict)
+		for _, reason := range r.Reasons {
+			c.Reasons = append(c.Reasons, a.Name+": "+reason)
+		}
+	}
+	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
+		return c
+	}
+	j, err := newJudgement(arms, paired, policy)
+	if err != nil {
+		fail(result.Invalid, "%v", err)
+		return c
+	}
+	if paired {
+		c.Blocks = len(j.sides[0].rounds)
+	}
+	if c.Metrics, err = j.all(); err != nil {
+		fail(result.Invalid, "%v", err)
+	}
+	c.Warnings = append(c.Warnings, j.warnings...)
+	j.verdict(c)
+	return c
+}
+
+// alike refuses arms that can't be compared.
+func alike(arms []result.Arm) error {
+	for _, a := range arms {
+		switch {
+		case a.Result == nil:
+			return fmt.Errorf("there is no result of the %s to compare", a.Name)
+		case a.Result.Version < 1 || a.Result.Version > result.Version:
+			return fmt.Errorf("the result of the %s has version %d and this program judges version %d: run the scenario again", a.Name, a.Result.Version, result.Version)
+		case !a.Result.Verdict.Known():
+			return fmt.Errorf("the verdict %q of the %s is none: run the scenario again", a.Result.Verdict, a.Name)
+		case a.Result.Scenario != arms[0].Result.Scenario:
+			return fmt.Errorf("%s is of scenario %q and %s of %q: figures of different scenarios can't be compared",
+				arms[0].Name, arms[0].Result.Scenario, a.Name, a.Result.Scenario)
+		case len(a.Result.Points) > 0:
+			return fmt.Errorf("%s has a sweep of %d points, and a comparison is of one: take a scenario without a sweep", a.Name, len(a.Result.Points))
+		}
+	}
+	return nil
+}
+
+// side is what one arm measured: its timed rounds, and the histograms of each.
+type side struct {
+	name   string
+	rounds []result.Round
+	cycles []*hdrhistogram.Histogram
+}
+
+// judgement is the comparison of some arms under way.
+type judgement struct {
+	policy   Policy
+	paired   bool
+	sides    []side // base, change and perhaps control
+	warnings []string
+}
+
+func newJudgement(arms []result.Arm, paired bool, policy Policy) (*judgement, error) {
+	j := &judgement{policy: policy, paired: paired}
+	for _, a := range arms {
+		s := side{name: a.Name}
+		for _, r := range a.Result.Rounds {
+			if !r.Timed() || r.Verdict == result.Invalid {
+				continue
+			}
+			at := slices.IndexFunc(a.Histograms, func(h result.RoundHistograms) bool { return h.Round == r.Number })
+			if at < 0 {
+				return nil, fmt.Errorf("%s: round %d has no histograms", a.Name, r.Number)
+			}
+			s.rounds, s.cycles = append(s.rounds, r), append(s.cycles, a.Histograms[at].Cycle)
+		}
+		j.sides = append(j.sides, s)
+	}
+	if paired {
+		j.pair()
+	} else {
+		j.warnings = append(j.warnings, "the rounds were not measured in turn: what slowed the host for one side only passes for a difference")
+	}
+	if len(arms) < 3 {
+		j.warnings = append(j.warnings, "there is no control: the noise of the host is known from the spread of the rounds only")
+	}
+	for _, s := range j.sides {
+		if len(s.rounds) < 2 {
+			return nil, fmt.Errorf("%s has %d rounds that count: a comparison needs at least 2", s.name, len(s.rounds))
+		}
+	}
+	return j, nil
+}
+
+// pair keeps the rounds of those numbers that all sides have.
+func (j *judgement) pair() {
+	count := map[int]int{}
+	for _, s := range j.sides {
+		for _, r := range s.rounds {
+			count[r.Number]++
+		}
+	}
+	for i := range j.sides {
+		s := &j.sides[i]
+		var kept side
+		for k, r := range s.rounds {
+			if count[r.Number] == len(j.sides) {
+				kept.rounds, kept.cycles = append(kept.rounds, r), append(kept.cycles, s.cycles[k])
+			}
+		}
+		if left := len(s.rounds) - len(kept.rounds); left > 0 {
+			j.warnings = append(j.warnings, fmt.Sprintf("%s: %d rounds have no round of the other sides beside them and do not count", s.name, left))
+		}
+		s.rounds, s.cycles = kept.rounds, kept.cycles
+	}
+}
+
+// values are those of a metric in each round of a side; there is false where no round has it.
+func (s side) values(metric string) (values []float64, there bool, err error) {
+	var missing []int
+	for _, r := range s.rounds {
+		if v, has := r.Metrics[metric]; has {
+			values = append(values, v)
+		} else {
+			missing = append(missing, r.Number)
+		}
+	}
+	if len(values) > 0 && len(missing) > 0 {
+		return nil, true, fmt.Errorf("%s: rounds %v of %s have no value", metric, missing, s.name)
+	}
+	return values, len(values) > 0, nil
+}
+
+// all judges all metrics.
+func (j *judgement) all() ([]result.MetricDelta, error) {
+	deltas := []result.MetricDelta{}
+	var errs []error
+	for _, m := range j.policy.Metrics {
+		d, there, err := j.metric(m)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if there {
+			deltas = append(deltas, d)
+		}
+	}
+	j.correct(deltas)
+	return deltas, errors.Join(errs...)
+}
+
+// metric compares one metric; there is false where no side has it.
+func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err error) {
+	spec, _ := result.Lookup(m.Metric)
+	d = result.MetricDelta{Metric: m.Metric, Unit: spec.Unit, Better: spec.Better, Effect: m.Effect, P: 1, PAdjusted: 1}
+	values := make([][]float64, len(j.sides))
+	var without []string
+	for i, s := range j.sides {
+		found, has, err := s.values(m.Metric)
+		if err != nil {
+			return d, true, err
+		}
+		if !has {
+			without = append(without, s.name)
+		}
+		values[i] = found
+	}
+	if len(without) == len(j.sides) {
+		if m.Required {
+			return d, false, fmt.Errorf("%s: no side has it", m.Metric)
+		}
+		return d, false, nil
+	}
+	d.Base, d.Change = summary(values[0], spec), summary(values[1], spec)
+	if len(without) > 0 {
+		d.Outcome, d.Because = result.Unclear, fmt.Sprintf("%v has no such figure, so there is nothing to compare", without)
+		return d, true, nil
+	}
+	if m.Counter {
+		return d, true, j.counter(&d, values)
+	}
+	return d, true, j.timing(&d, values)
+}
+
+// summary is the median of a side's rounds; of none it is nothing.
+func summary(values []float64, spec result.Spec) result.Metric {
+	m := result.Metric{N: len(values), Unit: spec.Unit}
+	if s, err := stat.Summarise(values); err == nil {
+		m.Median, m.Low, m.High = s.Median, s.Low, s.High
+	}
+	return m
+}
+
+// verdict judges the whole by its metrics.
+func (j *judgement) verdict(c *result.Comparison) {
+	required := map[string]bool{}
+	for _, m := range j.policy.Metrics {
+		required[m.Metric] = m.Required
+	}
+	for _, d := range c.Metrics {
+		missing := d.Base.N == 0 || d.Change.N == 0
+		switch {
+		case d.Outcome == result.Worsened:
+			c.Verdict = result.Worst(c.Verdict, result.Regressed)
+			c.Reasons = append(c.Reasons, d.Metric+" "+d.Because)
+		case d.Outcome == result.Unclear && (required[d.Metric] || missing):
+			c.Verdict = result.Worst(c.Verdict, result.Inconclusive)
+			c.Reasons = append(c.Reasons, d.Metric+" "+d.Because)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// marks stand before each row of the table, so that the eye finds what is wrong.
+var marks = map[result.Outcomes]string{
+	result.Worsened: "FAIL", result.Improved: "good", result.Same: "ok", result.Unclear: "?",
+}
+
+// CompareText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and the
+// causes. It ends with a newline.
+func CompareText(c *result.Comparison) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s: %s\n", orUnknown(c.Scenario), c.Verdict, sides(c))
+	if len(c.Metrics) > 0 {
+		b.WriteString("\n")
+		table(&b, c)
+		b.WriteString("\n")
+	}
+	for _, reason := range c.Reasons {
+		fmt.Fprintf(&b, "  %s\n", reason)
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(&b, "  warning: %s\n", warning)
+	}
+	for i, cause := range c.Causes {
+		if i == 0 {
+			b.WriteString("  causes, the most likely first:\n")
+		}
+		fmt.Fprintf(&b, "    %d. %s\n", i+1, cause.Sentence)
+	}
+	return b.String()
+}
+
+func orUnknown(scenario string) string {
+	if scenario == "" {
+		return "unknown scenario"
+	}
+	return scenario
+}
+
+// sides says what was compared.
+func sides(c *result.Comparison) string {
+	text := fmt.Sprintf("base %s, change %s", commit(c.Base), commit(c.Change))
+	if c.Base.Server != "" && c.Base.Server == c.Change.Server && len(c.Base.Server) == 64 {
+		text += " (the same binary)"
+	}
+	if c.Paired {
+		rounds := 2
+		if c.Control != nil {
+			rounds = 3
+		}
+		text += fmt.Sprintf("; %d blocks of %d rounds", c.Blocks, rounds)
+		if c.Dropped > 0 {
+			text += fmt.Sprintf(", %d dropped", c.Dropped)
+		}
+		return text
+	}
+	return text + fmt.Sprintf("; %d and %d rounds", c.Base.Rounds, c.Change.Rounds)
+}
+
+func commit(s result.Side) string {
+	text := s.Commit
+	if len(text) > 12 {
+		text = text[:12]
+	}
+	if text == "" {
+		text = "unknown"
+	}
+	if s.Dirty {
+		text += " with changes"
+	}
+	return text
+}
+
+// table writes the metrics in columns, numbers to the right.
+func table(b *strings.Builder, c *result.Comparison) {
+	rows := [][]string{{"", "metric", "unit", "base", "change", "difference", "95 % interval", "control", "verdict"}}
+	for _, d := range c.Metrics {
+		row := []string{marks[d.Outcome], d.Metric, d.Unit, cell(d.Base), cell(d.Change), "-", "-", "-", string(d.Outcome)}
+		if d.Ratio > 0 {
+			row[5], row[6] = percent(d.Ratio), percent(d.RatioLow)+" to "+percent(d.RatioHigh)
+		}
+		if d.ControlRatio > 0 {
+			row[7] = percent(d.ControlRatioLow) + " to " + percent(d.ControlRatioHigh)
+		}
+		rows = append(rows, row)
+	}
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+		}
+	}
+	for _, row := range rows {
+		line := " "
+		for i, text := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
+			if i >= 3 && i <= 7 {
+				line += " " + pad + text + " "
+			} else {
+				line += " " + text + pad + " "
+			}
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+}
+
+func cell(m result.Metric) string {
+	if m.N == 0 {
+		return "missing"
+	}
+	return number(m.Median)
+}

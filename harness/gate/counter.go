@@ -1,0 +1,104 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+const (
+	// counterRoundsMin is the number of rounds of each side below which a counter is not judged.
+	counterRoundsMin = 3
+	// counterGap is how many times the widest range of any arm a counter must have changed by.
+	counterGap = 2
+)
+
+// counter compares a metric that counts what the server did for a cycle. Such a figure depends on the code and on how calls were
+// batched, hardly on the host's speed, so that a handful of rounds tells it to a fraction of a percent, where a test of ranks over
+// three rounds could not reach any level worth the name: the smallest p of three against three is 0.1.
+//
+// It is called changed where, with at least three rounds of each side,
+//
+//   - all rounds of the change lie beyond all rounds of the base and of the control, in one direction,
+//   - the medians differ by the least effect or more, and
+//   - they differ by twice the widest range that the rounds of any one arm have.
+//
+// Were both sides alike, their rounds could be exchanged for one another. That those of the change come to lie at one end of all of them has then the
+// probability of 1 in (3n over n): 1 in 84 for three rounds, with a control, whatever the distribution; and that in addition the gap is twice as
+// wide as the spread on either side of it leaves of these only distributions of two values, of which it is at most (4/27)^n, or 1 in 307.
+// For a distribution with one peak, it is far less: of normal rounds, not one in 20,000 (see the test).
+func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
+	for i, side := range values {
+		for _, v := range side {
+			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+				return fmt.Errorf("%s: a round of %s has the value %v", d.Metric, j.sides[i].name, v)
+			}
+		}
+	}
+	change, base := values[1], values[0]
+	if len(values) > 2 {
+		base = slices.Concat(base, values[2])
+	}
+	if middle(base) == 0 || d.Base.Median == 0 {
+		return fromZero(d, base, change)
+	}
+	d.Ratio = d.Change.Median / middle(base)
+	d.RatioLow, d.RatioHigh = slices.Min(change)/middle(base), slices.Max(change)/middle(base)
+	if len(values) > 2 {
+		d.ControlRatio = middle(values[2]) / d.Base.Median
+		d.ControlRatioLow, d.ControlRatioHigh = slices.Min(values[2])/d.Base.Median, slices.Max(values[2])/d.Base.Median
+	}
+	d.Warnings = append(d.Warnings, "low and high are the lowest and the highest round")
+	if test, err := stat.MannWhitney(base, change); err == nil {
+		d.P, d.PAdjusted = test.P, test.P
+	}
+	widest := 0.0
+	for _, side := range values {
+		widest = max(widest, (slices.Max(side)-slices.Min(side))/middle(base))
+	}
+	d.Detectable = max(d.Effect, counterGap*widest)
+	shift := math.Abs(d.Ratio - 1)
+	apart := slices.Min(change) > slices.Max(base) || slices.Max(change) < slices.Min(base)
+	differs := fmt.Sprintf("is %s (%s to %s)", percent(d.Ratio), percent(d.RatioLow), percent(d.RatioHigh))
+	switch {
+	case len(change) < counterRoundsMin || len(values[0]) < counterRoundsMin:
+		d.Outcome, d.Detectable = result.Unclear, 0
+		d.Because = differs + fmt.Sprintf(": a counter needs %d rounds of each side", counterRoundsMin)
+	case apart && shift >= d.Detectable:
+		d.Outcome = worse(d, d.Ratio)
+		d.Because = differs + fmt.Sprintf(": no round of one side is among those of the other, and each side varies by %.2f %% at most", 100*widest)
+	case shift < d.Effect && d.Detectable <= d.Effect:
+		d.Outcome = result.Same
+		d.Because = differs + fmt.Sprintf(": a change of %.1f %% would have been found", 100*d.Detectable)
+	default:
+		d.Outcome = result.Unclear
+		d.Because = differs + fmt.Sprintf(": the rounds of one side vary by %.1f %% themselves", 100*widest)
+	}
+	return nil
+}
+
+// fromZero compares with a base of nothing, of which there is no ratio: whatever there is now is new.
+func fromZero(d *result.MetricDelta, base, change []float64) error {
+	d.Ratio, d.RatioLow, d.RatioHigh = 1, 1, 1
+	if slices.Max(change) == 0 && slices.Max(base) == 0 {
+		d.Outcome, d.Because = result.Same, "is nothing on both sides"
+		return nil
+	}
+	d.Warnings = append(d.Warnings, "the base is 0: there is no ratio to it")
+	d.Outcome, d.Because = result.Unclear, fmt.Sprintf("was %s and is %s", number(d.Base.Median), number(d.Change.Median))
+	if slices.Min(change) > 0 && slices.Max(base) == 0 && len(base) >= counterRoundsMin && len(change) >= counterRoundsMin {
+		d.Outcome = worse(d, 2)
+	}
+	return nil
+}
+
+func middle(values []float64) float64 {
+	s, err := stat.Summarise(values)
+	if err != nil {
+		return math.NaN()
+	}
+	return s.Median
+}

@@ -1,0 +1,178 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// percentileOf is the percentile of the cycle's latency that a metric is.
+var percentileOf = map[string]float64{
+	result.CycleLatencyMs + "_p50": 50, result.CycleLatencyMs + "_p90": 90, result.CycleLatencyMs + "_p95": 95,
+	result.CycleLatencyMs + "_p99": 99, result.CycleLatencyMs + "_p999": 99.9,
+}
+
+// timing compares a metric that depends on the host's speed. The outcome is not known before the correction.
+func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
+	bases, histograms := [][]float64{values[0]}, [][]*hdrhistogram.Histogram{j.sides[0].cycles}
+	if len(values) > 2 && j.paired {
+		bases, histograms = append(bases, values[2]), append(histograms, j.sides[2].cycles)
+	}
+	test, spread, ratio, err := j.contrast(d.Metric, values[1], j.sides[1].cycles, bases, histograms)
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.Metric, err)
+	}
+	d.P = test.P
+	d.Ratio, d.RatioLow, d.RatioHigh = ratio.Ratio, ratio.Low, ratio.High
+	d.Warnings = append(d.Warnings, ratio.Warnings...)
+	level := j.policy.Alpha / float64(j.policy.timings())
+	if d.Detectable, err = stat.Detectable(ratio.N, spread, level); err != nil {
+		d.Detectable = 0
+		d.Warnings = append(d.Warnings, err.Error())
+	}
+	if len(values) > 2 {
+		_, _, noise, err := j.contrast(d.Metric, values[2], j.sides[2].cycles, bases[:1], histograms[:1])
+		if err != nil {
+			return fmt.Errorf("%s of the control: %w", d.Metric, err)
+		}
+		d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh = noise.Ratio, noise.Low, noise.High
+	}
+	return nil
+}
+
+// contrast compares one side with those that are the base. Of a percentile the ratio is that of whole histograms, and the test that of
+// the rounds' own percentiles, of which only the ranks count.
+func (j *judgement) contrast(metric string, change []float64, changed []*hdrhistogram.Histogram, bases [][]float64, based [][]*hdrhistogram.Histogram) (
+	test stat.Test, spread float64, ratio stat.Ratio, err error,
+) {
+	if j.paired {
+		var differences []float64
+		if differences, err = stat.LogRatios(change, bases...); err != nil {
+			return test, 0, ratio, err
+		}
+		if test, err = stat.SignedRank(differences); err != nil {
+			return test, 0, ratio, err
+		}
+		if spread, err = stat.Spread(differences); err != nil {
+			return test, 0, ratio, err
+		}
+		ratio, err = stat.PairedRatio(differences, j.policy.Resamples)
+	} else {
+		if test, err = stat.MannWhitney(bases[0], change); err != nil {
+			return test, 0, ratio, err
+		}
+		if ratio, err = stat.UnpairedRatio(bases[0], change, j.policy.Resamples); err != nil {
+			return test, 0, ratio, err
+		}
+		spread, err = unpairedSpread(bases[0], change)
+	}
+	if err != nil {
+		return test, 0, ratio, err
+	}
+	if p, ok := percentileOf[metric]; ok {
+		ratio, err = stat.PercentileRatio(changed, p, j.paired, j.policy.Resamples, based...)
+	}
+	return test, spread, ratio, err
+}
+
+// unpairedSpread is that of the difference of the logarithms of a round of each side.
+func unpairedSpread(base, change []float64) (float64, error) {
+	squares := 0.0
+	for _, side := range [][]float64{base, change} {
+		logs := make([]float64, len(side))
+		for i, v := range side {
+			logs[i] = math.Log(v)
+		}
+		s, err := stat.Spread(logs)
+		if err != nil {
+			return 0, err
+		}
+		squares += s * s
+	}
+	return math.Sqrt(squares), nil
+}
+
+// correct corrects the timings for their number and gives each its outcome. Metrics that could not be compared count as tests too.
+func (j *judgement) correct(deltas []result.MetricDelta) {
+	counters := map[string]bool{}
+	for _, m := range j.policy.Metrics {
+		counters[m.Metric] = m.Counter
+	}
+	var ps []float64
+	var of []*result.MetricDelta
+	for i := range deltas {
+		if d := &deltas[i]; !counters[d.Metric] && d.Outcome == "" {
+			ps, of = append(ps, d.P), append(of, d)
+		}
+	}
+	for i, p := range stat.Holm(ps) {
+		of[i].PAdjusted = p
+		j.conclude(of[i])
+	}
+}
+
+// conclude gives a timing its outcome.
+func (j *judgement) conclude(d *result.MetricDelta) {
+	away := math.Abs(math.Log(d.Ratio))
+	least := math.Log1p(d.Effect)
+	if d.Ratio < 1 {
+		least = -math.Log1p(-d.Effect)
+	}
+	noise := 0.0
+	if d.ControlRatio > 0 {
+		noise = max(math.Abs(math.Log(d.ControlRatioLow)), math.Abs(math.Log(d.ControlRatioHigh)))
+	}
+	matters, beyond, significant := away >= least, away > noise, d.PAdjusted <= j.policy.Alpha
+	differs := fmt.Sprintf("is %s (%s to %s)", percent(d.Ratio), percent(d.RatioLow), percent(d.RatioHigh))
+	if matters && beyond && significant {
+		d.Outcome = worse(d, d.Ratio)
+		d.Because = differs + fmt.Sprintf(": beyond the control's noise of %.1f %%, p = %s after correction", 100*math.Expm1(noise), pText(d.PAdjusted))
+		if d.ControlRatio == 0 {
+			d.Because = differs + fmt.Sprintf(": p = %s after correction", pText(d.PAdjusted))
+		}
+		return
+	}
+	if !matters && d.Detectable > 0 && d.Detectable <= d.Effect {
+		d.Outcome = result.Same
+		d.Because = differs + fmt.Sprintf(": a change of %.1f %% would have been found", 100*d.Detectable)
+		return
+	}
+	d.Outcome = result.Unclear
+	var why []string
+	if matters && !beyond {
+		why = append(why, fmt.Sprintf("the control alone may differ by %.1f %%", 100*math.Expm1(noise)))
+	}
+	if matters && !significant {
+		why = append(why, fmt.Sprintf("p = %s after correction", pText(d.PAdjusted)))
+	}
+	switch {
+	case d.Detectable == 0:
+		why = append(why, "so few rounds can tell nothing")
+	case d.Detectable > d.Effect:
+		why = append(why, fmt.Sprintf("these rounds could tell %.1f %%, and %.1f %% matters", 100*d.Detectable, 100*d.Effect))
+	}
+	d.Because = differs + ": " + strings.Join(why, "; ")
+}
+
+// worse says in which direction a ratio goes.
+func worse(d *result.MetricDelta, ratio float64) result.Outcomes {
+	if (ratio > 1) == (d.Better == result.Higher) {
+		return result.Improved
+	}
+	return result.Worsened
+}
+
+// percent writes a ratio as a change: "+3.1 %".
+func percent(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
+
+func pText(p float64) string {
+	if p < 0.0001 {
+		return "< 0.0001"
+	}
+	return fmt.Sprintf("%.4f", p)
+}

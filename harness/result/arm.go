@@ -1,0 +1,101 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+)
+
+// ComparisonFile is where a comparison's folder keeps it, beside one run folder for each arm.
+const ComparisonFile = "comparison.json"
+
+// Arm is one side of a comparison with all that it measured.
+type Arm struct {
+	Name string // "base", "change" or "control"
+	Path string // of its run folder
+	// Result has no rounds of blocks that were dropped. The rounds of one block have the same number in all arms.
+	Result     *Result
+	Histograms []RoundHistograms
+}
+
+// Side says which arm it is.
+func (a Arm) Side() Side {
+	s := Side{Name: a.Name, Run: a.Path}
+	if a.Result == nil {
+		return s
+	}
+	b := a.Result.Manifest.Build
+	s.Commit, s.Dirty, s.Server = b.Commit, b.Dirty, b.Server
+	for i := range a.Result.Rounds {
+		if a.Result.Rounds[i].Timed() {
+			s.Rounds++
+		}
+	}
+	return s
+}
+
+// ReadArm reads an arm from its run folder.
+func ReadArm(name, path string) (Arm, error) {
+	r, histograms, err := Read(path)
+	if err != nil {
+		return Arm{}, err
+	}
+	return Arm{Name: name, Path: path, Result: r, Histograms: histograms}, nil
+}
+
+// WriteComparison stores c in dir. It fails, and writes nothing, if a number is NaN or infinite.
+func WriteComparison(dir string, c *Comparison) error {
+	path := filepath.Join(dir, ComparisonFile)
+	data, err := c.encode()
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return WriteFile(path, data)
+}
+
+// ReadComparison reads the comparison stored in dir.
+func ReadComparison(dir string) (*Comparison, error) {
+	var c Comparison
+	if err := readJSON(filepath.Join(dir, ComparisonFile), &c); err != nil {
+		return nil, err
+	}
+	if !c.Verdict.Known() {
+		return nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", filepath.Join(dir, ComparisonFile), c.Verdict)
+	}
+	return &c, nil
+}
+
+// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write; nothing if a number is NaN or infinite.
+func (c *Comparison) WriteJSON(w io.Writer) error {
+	data, err := c.encode()
+	if err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	if _, err := w.Write(data); err != nil {
+		return fmt.Errorf("write the comparison: %w", err)
+	}
+	return nil
+}
+
+func (c *Comparison) encode() ([]byte, error) {
+	for _, m := range c.Metrics {
+		for name, v := range map[string]float64{
+			"base": m.Base.Median, "base low": m.Base.Low, "base high": m.Base.High,
+			"change": m.Change.Median, "change low": m.Change.Low, "change high": m.Change.High,
+			"ratio": m.Ratio, "ratio_low": m.RatioLow, "ratio_high": m.RatioHigh, "control_ratio": m.ControlRatio,
+			"control_ratio_low": m.ControlRatioLow, "control_ratio_high": m.ControlRatioHigh,
+			"p": m.P, "p_adjusted": m.PAdjusted, "effect": m.Effect, "detectable": m.Detectable,
+		} {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("metric %s: its %s is %v: a comparison holds finite numbers only", m.Metric, name, v)
+			}
+		}
+	}
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return append(data, '\n'), nil
+}

@@ -1,0 +1,36 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Judge judges arms that were measured in blocks. Package gate has it; this package takes it as a value because what
+// measures does not judge.
+type Judge func(arms []result.Arm) *result.Comparison
+
+// Compare measures arms beside each other, has them judged, and stores the comparison beside the arms' results. Its verdict is
+// invalid where too many blocks had to be dropped. It returns the comparison and its folder; errors are as Interleave's.
+func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions, judge Judge) (*result.Comparison, string, error) {
+	measured, err := Interleave(ctx, s, arms, o)
+	if err != nil {
+		if measured == nil {
+			return nil, "", err
+		}
+		return nil, measured.Folder, err
+	}
+	c := judge(measured.Arms)
+	c.Dropped = measured.Dropped
+	c.Started, c.Finished = measured.Started, measured.Finished
+	if measured.Dropped > 0 {
+		c.Warnings = append(c.Warnings, measured.Why...)
+	}
+	if measured.Dropped > droppedMax(s.Rounds) {
+		c.Verdict = result.Worst(c.Verdict, result.Invalid)
+		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", measured.Dropped, measured.Blocks))
+	}
+	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
+}

@@ -1,0 +1,135 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// PercentileRatio compares percentile p (greater than 0, at most 100) of the merged histograms of two sides: that of change's to
+// that of base's. It is never a mean of percentiles. The interval is that of the percentile bootstrap over rounds, which merges the
+// rounds it drew anew each time; where the sides are paired, base's and change's rounds of the same place are drawn together.
+// bases may have several sides that are alike, whose rounds are merged. Within a bucket of a histogram the percentile is interpolated, so that
+// two sides do not differ by a whole bucket for a hair's breadth. Empty sides, rounds without samples and sides of different
+// length that are to be pairs are errors.
+func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, resamples int, bases ...[]*hdrhistogram.Histogram) (Ratio, error) {
+	if math.IsNaN(p) || p <= 0 || p > 100 {
+		return Ratio{}, fmt.Errorf("percentile %v is outside 0 to 100", p)
+	}
+	changed, err := newRounds([][]*hdrhistogram.Histogram{change})
+	if err != nil {
+		return Ratio{}, fmt.Errorf("the change: %w", err)
+	}
+	based, err := newRounds(bases)
+	if err != nil {
+		return Ratio{}, fmt.Errorf("the base: %w", err)
+	}
+	if paired && changed.n != based.n {
+		return Ratio{}, fmt.Errorf("%d rounds of the base and %d of the change are not pairs", based.n, changed.n)
+	}
+	value := func() float64 { return math.Log(changed.percentile(p) / based.percentile(p)) }
+	changed.all()
+	based.all()
+	r := Ratio{Ratio: math.Exp(value()), N: min(changed.n, based.n)}
+	r.Low, r.High = bootstrap(resamples, func(random *rand.Rand) float64 {
+		changed.draw(random)
+		if paired {
+			copy(based.weights, changed.weights)
+		} else {
+			based.draw(random)
+		}
+		return value()
+	})
+	r.warn()
+	return r, r.check()
+}
+
+// rounds are the histograms of one side's rounds over the buckets that any of them fills.
+type rounds struct {
+	n        int
+	low, top []float64   // of each bucket, ascending
+	counts   [][]float64 // of each bucket: by round
+	weights  []float64   // how often each round counts
+}
+
+// newRounds takes the rounds of sides that are alike; those of the same place count together.
+func newRounds(sides [][]*hdrhistogram.Histogram) (*rounds, error) {
+	if len(sides) == 0 || len(sides[0]) == 0 {
+		return nil, ErrNoValues
+	}
+	r := &rounds{n: len(sides[0])}
+	r.weights = make([]float64, r.n)
+	buckets := map[[2]int64][]float64{}
+	for _, side := range sides {
+		if len(side) != r.n {
+			return nil, fmt.Errorf("sides of %d and %d rounds can't be merged round by round", r.n, len(side))
+		}
+		for i, h := range side {
+			if h == nil || h.TotalCount() == 0 {
+				return nil, fmt.Errorf("round %d of %d: %w", i+1, r.n, ErrNoSamples)
+			}
+			for _, bar := range h.Distribution() {
+				if bar.Count == 0 {
+					continue
+				}
+				key := [2]int64{bar.From, bar.To}
+				if buckets[key] == nil {
+					buckets[key] = make([]float64, r.n)
+				}
+				buckets[key][i] += float64(bar.Count)
+			}
+		}
+	}
+	keys := make([][2]int64, 0, len(buckets))
+	for key := range buckets {
+		keys = append(keys, key)
+	}
+	slices.SortFunc(keys, func(a, b [2]int64) int {
+		if a[1] != b[1] {
+			return int(min(1, max(-1, a[1]-b[1])))
+		}
+		return int(min(1, max(-1, a[0]-b[0])))
+	})
+	for _, key := range keys {
+		r.low, r.top = append(r.low, float64(key[0])), append(r.top, float64(key[1]))
+		r.counts = append(r.counts, buckets[key])
+	}
+	return r, nil
+}
+
+// all counts each round once.
+func (r *rounds) all() {
+	for i := range r.weights {
+		r.weights[i] = 1
+	}
+}
+
+// draw takes as many rounds as there are, at random, with replacement.
+func (r *rounds) draw(random *rand.Rand) {
+	clear(r.weights)
+	for range r.n {
+		r.weights[random.IntN(r.n)]++
+	}
+}
+
+func (r *rounds) percentile(p float64) float64 {
+	merged := make([]float64, len(r.counts))
+	total := 0.0
+	for b, byRound := range r.counts {
+		for i, count := range byRound {
+			merged[b] += r.weights[i] * count
+		}
+		total += merged[b]
+	}
+	rank, below := total*p/100, 0.0
+	for b, count := range merged {
+		if count > 0 && below+count >= rank {
+			return r.low[b] + (r.top[b]-r.low[b])*(rank-below)/count
+		}
+		below += count
+	}
+	return r.top[len(r.top)-1]
+}

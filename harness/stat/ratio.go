@@ -1,0 +1,163 @@
+package stat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Resamples is how many resamples a bootstrap interval is taken from. The sequence is seeded with a constant, so that the same
+// values have the same interval everywhere.
+const Resamples = 2000
+
+// bootstrapSeed is that constant.
+const bootstrapSeed = 0x70726f6e79
+
+// Ratio is by how much one side exceeds another, 1 where they are alike, with its 95 % interval.
+type Ratio struct {
+	Ratio     float64
+	Low, High float64
+	N         int // pairs, or values of the smaller side
+	Warnings  []string
+}
+
+// bootstrapMin is the number of rounds below which a bootstrap interval is warned of: of five values a resample holds one value
+// alone once in 625, and the tails of its distribution are those few values themselves.
+const bootstrapMin = 6
+
+func (r *Ratio) warn() {
+	if r.N < bootstrapMin {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("n = %d: the interval of a bootstrap needs at least %d values", r.N, bootstrapMin))
+	}
+}
+
+// PairedRatio returns the ratio that paired differences of logarithms lie around, and its interval. The ratio is that of their
+// pseudomedian, the median of the means of all pairs of differences (Hodges and Lehmann 1963): it belongs to SignedRank as the
+// mean does to the t-test, and like a median it bears differences that are far out. The interval is that of the percentile
+// bootstrap (Efron 1979) over the pairs, from so many resamples (0: Resamples). Without differences, and with one that is NaN
+// or infinite, there is no ratio but an error.
+func PairedRatio(differences []float64, resamples int) (Ratio, error) {
+	if err := checkFinite("the pairs", differences); err != nil {
+		return Ratio{}, err
+	}
+	n := len(differences)
+	walsh := make([]float64, 0, n*(n+1)/2)
+	drawn := make([]float64, n)
+	found := func(random *rand.Rand) float64 {
+		for i := range drawn {
+			drawn[i] = differences[random.IntN(n)]
+		}
+		return pseudomedian(drawn, walsh)
+	}
+	r := Ratio{Ratio: math.Exp(pseudomedian(differences, walsh)), N: n}
+	r.Low, r.High = bootstrap(resamples, found)
+	r.warn()
+	return r, r.check()
+}
+
+// pseudomedian uses walsh's room, which it overwrites.
+func pseudomedian(values, walsh []float64) float64 {
+	walsh = walsh[:0]
+	for i, a := range values {
+		for _, b := range values[i:] {
+			walsh = append(walsh, a+(b-a)/2)
+		}
+	}
+	return median(walsh)
+}
+
+// median sorts values, of which there is at least one.
+func median(values []float64) float64 {
+	slices.Sort(values)
+	m := len(values) / 2
+	if len(values)%2 == 1 {
+		return values[m]
+	}
+	return values[m-1] + (values[m]-values[m-1])/2
+}
+
+// UnpairedRatio returns the ratio of change's median to base's, with the interval of the percentile bootstrap over the values
+// of each side by itself. All values must be greater than 0 and finite: anything else is no measurement, and an error.
+func UnpairedRatio(base, change []float64, resamples int) (Ratio, error) {
+	if err := errors.Join(checkPositive("the base", base), checkPositive("the change", change)); err != nil {
+		return Ratio{}, err
+	}
+	drawn := make([]float64, max(len(base), len(change)))
+	draw := func(random *rand.Rand, from []float64) float64 {
+		for i := range from {
+			drawn[i] = from[random.IntN(len(from))]
+		}
+		return median(drawn[:len(from)])
+	}
+	r := Ratio{Ratio: median(slices.Clone(change)) / median(slices.Clone(base)), N: min(len(base), len(change))}
+	r.Low, r.High = bootstrap(resamples, func(random *rand.Rand) float64 {
+		return math.Log(draw(random, change) / draw(random, base))
+	})
+	r.warn()
+	return r, r.check()
+}
+
+// LogRatios returns the logarithm of each change to its base, which both must be greater than 0 and finite. Where there are
+// several bases of a pair, it is that to their geometric mean.
+func LogRatios(change []float64, bases ...[]float64) ([]float64, error) {
+	if len(bases) == 0 {
+		return nil, errors.New("there is no base to compare with")
+	}
+	if err := checkPositive("the change", change); err != nil {
+		return nil, err
+	}
+	ratios := make([]float64, len(change))
+	for i, v := range change {
+		ratios[i] = math.Log(v)
+	}
+	for _, base := range bases {
+		if len(base) != len(change) {
+			return nil, fmt.Errorf("%d values of the base and %d of the change are not pairs", len(base), len(change))
+		}
+		if err := checkPositive("the base", base); err != nil {
+			return nil, err
+		}
+		for i, v := range base {
+			ratios[i] -= math.Log(v) / float64(len(bases))
+		}
+	}
+	return ratios, nil
+}
+
+// bootstrap returns the bounds between which 95 % of the logarithms that sample draws lie, as ratios.
+func bootstrap(resamples int, sample func(*rand.Rand) float64) (low, high float64) {
+	if resamples <= 0 {
+		resamples = Resamples
+	}
+	random := rand.New(rand.NewPCG(bootstrapSeed, uint64(resamples)))
+	drawn := make([]float64, resamples)
+	for i := range drawn {
+		drawn[i] = sample(random)
+	}
+	slices.Sort(drawn)
+	cut := int(float64(resamples) * (1 - Confidence) / 2)
+	return math.Exp(drawn[cut]), math.Exp(drawn[resamples-1-cut])
+}
+
+func (r Ratio) check() error {
+	for _, v := range []float64{r.Ratio, r.Low, r.High} {
+		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
+			return fmt.Errorf("the ratio %v (%v to %v) is not a number that can be compared", r.Ratio, r.Low, r.High)
+		}
+	}
+	return nil
+}
+
+func checkPositive(of string, values []float64) error {
+	if err := checkFinite(of, values); err != nil {
+		return err
+	}
+	for i, v := range values {
+		if v <= 0 {
+			return fmt.Errorf("%s: value %d of %d is %v: a ratio needs values greater than 0", of, i+1, len(values), v)
+		}
+	}
+	return nil
+}
