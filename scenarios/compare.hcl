@@ -24,13 +24,13 @@ scenario "compare" {
   }
 
   phases {
-    warmup = "500ms"
+    warmup = "400ms"
     window = "1s"
     drain  = "30s"
   }
 
   # Blocks of one round each of base, change and control. These take about 90 s.
-  rounds = 18
+  rounds = 20
 
   # Profiles are taken in one more round of each side, so that a difference has causes.
   capture "cpu" {}

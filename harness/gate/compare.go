@@ -43,12 +43,12 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 // A timing is regressed, or improved, where all of this holds:
 //
 //   - the ratio is at least the least effect away from 1;
-//   - it is further from 1 than any ratio in the interval of the control, which is the noise of this very run;
+//   - its whole interval is further from 1 than the ratio of the control, which is the noise of this very run;
 //   - the test of the paired rounds is significant after Holm's correction over the timings.
 //
-// It is the same where it is not, the interval of the ratio holds no effect that matters, and a change of the least effect would have been found; else it is inconclusive. Where there is a control the
-// change is compared with both arms of the base: twice the rounds make its ratio steadier, and what the two arms of the base differ by
-// does not depend on it.
+// It is the same where the ratio is nearer to 1 than that and a change of the least effect would have been found; else it is inconclusive.
+// Where there is a control the change is compared with both arms of the base: twice the rounds make its ratio steadier, and what the two
+// arms of the base differ by does not depend on it.
 //
 // A counter is regressed where its ranges do not overlap and it rose by the least effect at least, and by twice the widest range of any arm: see judgeCounter.
 //

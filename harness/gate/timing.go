@@ -123,15 +123,19 @@ func (j *judgement) conclude(d *result.MetricDelta) {
 	if d.Ratio < 1 {
 		least = -math.Log1p(-d.Effect)
 	}
-	noise := 0.0
-	if d.ControlRatio > 0 {
-		noise = max(math.Abs(math.Log(d.ControlRatioLow)), math.Abs(math.Log(d.ControlRatioHigh)))
+	// The end of the interval that is nearer to 1, and the control's ratio: what the base differs by from itself in this very run.
+	near, noise := 0.0, 0.0
+	if (d.RatioLow > 1) == (d.RatioHigh > 1) {
+		near = min(math.Abs(math.Log(d.RatioLow)), math.Abs(math.Log(d.RatioHigh)))
 	}
-	matters, beyond, significant := away >= least, away > noise, d.PAdjusted <= j.policy.Alpha
+	if d.ControlRatio > 0 {
+		noise = math.Abs(math.Log(d.ControlRatio))
+	}
+	matters, beyond, significant := away >= least, near > noise, d.PAdjusted <= j.policy.Alpha
 	differs := fmt.Sprintf("is %s (%s to %s)", percent(d.Ratio), percent(d.RatioLow), percent(d.RatioHigh))
 	if matters && beyond && significant {
 		d.Outcome = worse(d, d.Ratio)
-		d.Because = differs + fmt.Sprintf(": beyond the control's noise of %.1f %%, p = %s after correction", 100*math.Expm1(noise), pText(d.PAdjusted))
+		d.Because = differs + fmt.Sprintf(": the control differs by %s, p = %s after correction", percent(d.ControlRatio), pText(d.PAdjusted))
 		if d.ControlRatio == 0 {
 			d.Because = differs + fmt.Sprintf(": p = %s after correction", pText(d.PAdjusted))
 		}
@@ -144,8 +148,11 @@ func (j *judgement) conclude(d *result.MetricDelta) {
 	}
 	d.Outcome = result.Unclear
 	var why []string
-	if matters && !beyond {
-		why = append(why, fmt.Sprintf("the control alone may differ by %.1f %%", 100*math.Expm1(noise)))
+	switch {
+	case matters && near == 0:
+		why = append(why, "its interval reaches 1")
+	case matters && !beyond:
+		why = append(why, "its interval reaches as far as the control differs, "+percent(d.ControlRatio))
 	}
 	if matters && !significant {
 		why = append(why, fmt.Sprintf("p = %s after correction", pText(d.PAdjusted)))

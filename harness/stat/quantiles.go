@@ -124,7 +124,7 @@ func (r *rounds) percentile(p float64) float64 {
 		}
 		total += merged[b]
 	}
-	rank, below := total*p/100, 0.0
+	rank, below := max(1, math.Floor(total*p/100+0.5)), 0.0 // as hdrhistogram has it
 	for b, count := range merged {
 		if count > 0 && below+count >= rank {
 			return r.low[b] + (r.top[b]-r.low[b])*(rank-below)/count

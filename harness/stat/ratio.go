@@ -42,30 +42,75 @@ func PairedRatio(differences []float64, resamples int) (Ratio, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
 		return Ratio{}, err
 	}
-	n := len(differences)
-	walsh := make([]float64, 0, n*(n+1)/2)
-	drawn := make([]float64, n)
-	found := func(random *rand.Rand) float64 {
-		for i := range drawn {
-			drawn[i] = differences[random.IntN(n)]
-		}
-		return pseudomedian(drawn, walsh)
-	}
-	r := Ratio{Ratio: math.Exp(pseudomedian(differences, walsh)), N: n}
-	r.Low, r.High = bootstrap(resamples, found)
+	w := newWalsh(differences)
+	r := Ratio{Ratio: math.Exp(w.median()), N: len(differences)}
+	r.Low, r.High = bootstrap(resamples, func(random *rand.Rand) float64 {
+		w.draw(random)
+		return w.median()
+	})
 	r.warn()
 	return r, r.check()
 }
 
-// pseudomedian uses walsh's room, which it overwrites.
-func pseudomedian(values, walsh []float64) float64 {
-	walsh = walsh[:0]
+// walsh are the means of all pairs of some values, each value with itself included, in order. How often a value was drawn says how
+// often its pairs count, so that no resample needs to sort anything.
+type walsh struct {
+	pairs  []walshPair
+	counts []int // how often each value counts
+}
+
+type walshPair struct {
+	mean float64
+	i, j int // of its values
+}
+
+func newWalsh(values []float64) *walsh {
+	w := &walsh{counts: make([]int, len(values))}
 	for i, a := range values {
-		for _, b := range values[i:] {
-			walsh = append(walsh, a+(b-a)/2)
+		w.counts[i] = 1
+		for j := i; j < len(values); j++ {
+			w.pairs = append(w.pairs, walshPair{a + (values[j]-a)/2, i, j})
 		}
 	}
-	return median(walsh)
+	slices.SortFunc(w.pairs, func(a, b walshPair) int {
+		switch {
+		case a.mean < b.mean:
+			return -1
+		case a.mean > b.mean:
+			return 1
+		}
+		return 0
+	})
+	return w
+}
+
+// draw takes as many values as there are, at random, with replacement.
+func (w *walsh) draw(random *rand.Rand) {
+	clear(w.counts)
+	for range w.counts {
+		w.counts[random.IntN(len(w.counts))]++
+	}
+}
+
+// median is the middle one of all pairs of the values that count, or the mean of the two in the middle.
+func (w *walsh) median() float64 {
+	n := len(w.counts)
+	total := n * (n + 1) / 2
+	seen, lower := 0, math.NaN()
+	for _, p := range w.pairs {
+		if p.i == p.j {
+			seen += w.counts[p.i] * (w.counts[p.i] + 1) / 2
+		} else {
+			seen += w.counts[p.i] * w.counts[p.j]
+		}
+		if math.IsNaN(lower) && 2*seen >= total {
+			lower = p.mean
+		}
+		if 2*seen > total {
+			return lower + (p.mean-lower)/2
+		}
+	}
+	return lower
 }
 
 // median sorts values, of which there is at least one.

@@ -75,7 +75,7 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 	}
 	root.AddCommand(runCommand(args), checkCommand(), reportCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
-	root.AddCommand(compareCommand(args))
+	root.AddCommand(compareCommand(args), gateCommand(args))
 	return root
 }
 
