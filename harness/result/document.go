@@ -9,10 +9,20 @@ import (
 	"slices"
 )
 
-// Document is what `prony run --json` and `prony check --json` print: the outcome of all scenarios.
+// Document is what `prony run --json` and `prony check --json` print: the outcome of all scenarios. `prony report --json`
+// prints one of pages, and any command that fails before it has a document of its own prints one with the error.
 type Document struct {
-	Verdict   Verdict   `json:"verdict"` // the worst of the scenarios'
+	Verdict   Verdict   `json:"verdict"` // the worst of the scenarios'; misconfigured where there is an error
 	Scenarios []Outcome `json:"scenarios"`
+	Pages     []Page    `json:"pages,omitempty"`
+	Error     string    `json:"error,omitempty"` // what kept the command from its end
+}
+
+// Page is a page that was written.
+type Page struct {
+	Of    string   `json:"of"` // the folder of the run or the comparison
+	Page  string   `json:"page"`
+	Files []string `json:"files"` // its plots
 }
 
 // Outcome is one scenario in a Document.
@@ -20,7 +30,9 @@ type Outcome struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
 	// Run is the path of the run folder, or "" where there is none.
-	Run        string            `json:"run,omitempty"`
+	Run string `json:"run,omitempty"`
+	// Page is the path of the run's page, where one was written.
+	Page       string            `json:"page,omitempty"`
 	Durability string            `json:"durability,omitempty"`
 	Reasons    []string          `json:"reasons,omitempty"`
 	Warnings   []string          `json:"warnings,omitempty"`

@@ -26,7 +26,7 @@ to look. A metric that is missing, zero or no number breaks its limit. Without R
 		},
 	}
 	c.Flags().StringVar(&baselines, "baselines", "baselines", "folder of the limits")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	jsonFlag(c, &asJSON)
 	return c
 }
 

@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -36,7 +35,7 @@ func runCommand(args []string) *cobra.Command {
 rounds, then, if the scenario captures profiles, a profiled one. The points of a sweep take turns, and a
 load that is a part of the peak has a round before it that finds the peak. The result goes to a folder of its own
 under --out, with the symbolic link "latest" beside it: manifest.json, result.json, rounds.json, histograms.json,
-bench.txt (for benchstat), profiles/ and logs/.
+bench.txt (for benchstat), profiles/, logs/, and the run's page, report.md.
 
 A cycle counts when the server acknowledged its completion. If the ledger does not balance, the verdict is
 incorrect and no figure is published.`,
@@ -52,27 +51,8 @@ incorrect and no figure is published.`,
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that run folders are made in")
 	c.Flags().IntVar(&f.rounds, "rounds", 0, "timed rounds of each point, instead of the file's")
 	f.vars.flag(c)
-	c.Flags().BoolVar(&f.json, "json", false, "print one JSON document on stdout")
+	jsonFlag(c, &f.json)
 	return c
-}
-
-// finish prints the document where it is asked for, and turns its verdict into the command's end.
-func finish(c *cobra.Command, asJSON bool, document *result.Document, err error) error {
-	if document == nil {
-		document = &result.Document{Verdict: result.Misconfigured, Scenarios: []result.Outcome{}}
-	}
-	if asJSON && c.Context().Err() == nil {
-		if writeErr := document.WriteJSON(c.OutOrStdout()); writeErr != nil {
-			return writeErr
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if document.Verdict != result.Pass {
-		return verdictError{document.Verdict}
-	}
-	return nil
 }
 
 func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writer) (*result.Document, error) {
@@ -93,17 +73,21 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 			s.Rounds = f.rounds
 		}
 		r, folder, err := run.Execute(ctx, s, run.Options{
-			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr),
+			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
 		})
 		if err != nil {
-			return nil, err
+			return result.NewDocument(outcomes...), err
 		}
-		outcomes = append(outcomes, result.NewOutcome(r, folder))
+		outcome := result.NewOutcome(r, folder)
+		files, err := report.Render(folder, folder)
+		if err != nil { // the figures are stored: what is missing is only how they look
+			say(stderr, "%s: no page: %v", s.Name, err)
+			outcome.Warnings = append(outcome.Warnings, fmt.Sprintf("no page: %v", err))
+		} else {
+			outcome.Page = files[0]
+			say(stderr, "%s: page %s", s.Name, files[0])
+		}
+		outcomes = append(outcomes, outcome)
 	}
 	return result.NewDocument(outcomes...), nil
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

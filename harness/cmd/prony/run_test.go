@@ -55,6 +55,20 @@ func TestRunCheckReport(t *testing.T) {
 		}
 		assert.InDelta(t, 1, s.Metrics[result.CyclesPerS]["n"], 0, "--rounds overrides the file")
 	})
+	t.Run("what was printed and stored is valid by the schemas", func(t *testing.T) {
+		valid(t, validator(t, "document"), []byte(ran.stdout))
+		for name, file := range map[string]string{"result": result.ResultFile, "manifest": result.ManifestFile, "rounds": result.RoundsFile} {
+			text, err := os.ReadFile(filepath.Join(document.Scenarios[0].Run, file))
+			require.NoError(t, err)
+			valid(t, validator(t, name), text)
+		}
+	})
+	t.Run("the page lies beside the result", func(t *testing.T) {
+		page := document.Scenarios[0].Page
+		assert.Equal(t, filepath.Join(document.Scenarios[0].Run, "report.md"), page)
+		assert.FileExists(t, page)
+		assert.Contains(t, ran.stderr, "tiny: page "+page)
+	})
 	folder := document.Scenarios[0].Run
 	assert.Equal(t, defaultOut, filepath.Dir(folder))
 	assert.Contains(t, ran.stderr, "run folder "+folder)

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// exitInterrupted is the exit code after SIGINT or SIGTERM, as shells have it.
+const exitInterrupted = 130
+
+// verdictError ends a command with a verdict that was already reported.
+type verdictError struct{ verdict result.Verdict }
+
+func (e verdictError) Error() string { return "verdict " + string(e.verdict) }
+
+// jsonFlag gives a command the flag --json. Every command that does something has it: with it stdout is one JSON document
+// with a verdict, also where the command fails, and everything for people is on stderr.
+func jsonFlag(c *cobra.Command, asJSON *bool) {
+	c.Flags().BoolVar(asJSON, "json", false, "print one JSON document on stdout")
+}
+
+// execute carries a command line out and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(args)
+	root.SetArgs(args[1:])
+	out := &noted{Writer: stdout}
+	root.SetOut(out)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code := result.Misconfigured.ExitCode()
+	var verdict verdictError
+	switch {
+	case ctx.Err() != nil:
+		say(stderr, "prony: %v", err)
+		return exitInterrupted // there is no verdict
+	case errors.As(err, &verdict):
+		code = verdict.verdict.ExitCode()
+	default:
+		say(stderr, "prony: %v", err)
+	}
+	if out.used || !wantsJSON(args) {
+		return code
+	}
+	if err := failure(err).WriteJSON(stdout); err != nil {
+		say(stderr, "prony: %v", err)
+	}
+	return code
+}
+
+// failure is the document of a command that printed none.
+func failure(err error) *result.Document {
+	d := &result.Document{Verdict: result.Misconfigured, Scenarios: []result.Outcome{}, Error: err.Error()}
+	var verdict verdictError
+	if errors.As(err, &verdict) {
+		d.Verdict = verdict.verdict
+	}
+	return d
+}
+
+// wantsJSON reports whether --json was asked for, also on a command line that could not be understood.
+func wantsJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// noted is a writer that knows whether anything was written.
+type noted struct {
+	io.Writer
+	used bool
+}
+
+func (n *noted) Write(p []byte) (int, error) {
+	n.used = n.used || len(p) > 0
+	return n.Writer.Write(p)
+}
+
+// finish prints the document where it is asked for, and turns its verdict, or the error that came beside it, into the
+// command's end.
+func finish(c *cobra.Command, asJSON bool, document *result.Document, err error) error {
+	if err != nil && document == nil {
+		return err
+	}
+	if err != nil {
+		document.Verdict, document.Error = result.Misconfigured, err.Error()
+	}
+	if asJSON && c.Context().Err() == nil {
+		if writeErr := document.WriteJSON(c.OutOrStdout()); writeErr != nil {
+			return errors.Join(err, writeErr)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case document.Verdict != result.Pass:
+		return verdictError{document.Verdict}
+	}
+	return nil
+}
+
+// say writes a line for a person. What can't be written has nobody to read it.
+func say(w io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(w, format+"\n", args...)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// columns returns how wide the terminal behind w is whenever it is asked; nil where that is none.
+func columns(w io.Writer) func() int {
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(w) {
+		return nil
+	}
+	return func() int {
+		width, _, err := term.GetSize(int(f.Fd()))
+		if err != nil || width < 1 {
+			return 80
+		}
+		return width
+	}
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/result/schema"
+)
+
+// working are all commands that do something, but for what cobra adds.
+func working(c *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, sub := range c.Commands() {
+		if sub.Name() == "help" || sub.Name() == "completion" {
+			continue
+		}
+		if sub.Runnable() {
+			all = append(all, sub)
+		}
+		all = append(all, working(sub)...)
+	}
+	return all
+}
+
+// pathOf are the words of a command line that call a command.
+func pathOf(c *cobra.Command) []string { return strings.Fields(c.CommandPath())[1:] }
+
+// Whatever a command does, a script can read what came of it.
+func TestEveryCommandHasJSON(t *testing.T) {
+	inFolder(t)
+	commands := working(newRoot([]string{"prony"}))
+	require.GreaterOrEqual(t, len(commands), 3)
+	s := validator(t, "document")
+	for _, c := range commands {
+		t.Run(strings.Join(pathOf(c), " "), func(t *testing.T) {
+			flag := c.Flags().Lookup("json")
+			require.NotNil(t, flag, "use jsonFlag")
+			assert.Equal(t, "bool", flag.Value.Type())
+			assert.Equal(t, "false", flag.DefValue)
+
+			got := prony(t, append(pathOf(c), "--json", "--no-such-flag")...)
+			assert.Equal(t, 2, got.code)
+			assert.Contains(t, got.stderr, "no-such-flag")
+			document := got.document(t)
+			assert.Equal(t, result.Misconfigured, document.Verdict)
+			assert.Contains(t, document.Error, "no-such-flag")
+			valid(t, s, []byte(got.stdout))
+
+			plain := prony(t, append(pathOf(c), "--no-such-flag")...)
+			assert.Equal(t, 2, plain.code)
+			assert.Empty(t, plain.stdout)
+			assert.Equal(t, got.stderr, plain.stderr)
+		})
+	}
+}
+
+func TestErrorsAsJSON(t *testing.T) {
+	inFolder(t)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"rnu", "--json"}, `unknown command "rnu"`},
+		{[]string{"run", "--json"}, "requires at least 1 arg"},
+		{[]string{"run", "--json=true", "none.hcl"}, "none.hcl"},
+		{[]string{"check", "--json", "none"}, "baselines"},
+		{[]string{"report", "--json", "none"}, "there is no such file"},
+	} {
+		got := prony(t, c.args...)
+		assert.Equal(t, 2, got.code, c.args)
+		document := got.document(t)
+		assert.Equal(t, result.Misconfigured, document.Verdict, c.args)
+		assert.Contains(t, document.Error, c.says, c.args)
+		assert.NotNil(t, document.Scenarios)
+	}
+	assert.Empty(t, prony(t, "report", "--", "--json").stdout, "that is the name of a folder")
+}
+
+// A verdict that no document told is told all the same, and none is told twice.
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	d := failure(verdictError{result.Inconclusive})
+	assert.Equal(t, result.Inconclusive, d.Verdict)
+	assert.Equal(t, "verdict inconclusive", d.Error)
+	assert.Equal(t, result.Misconfigured, failure(errors.New("no")).Verdict)
+
+	var out bytes.Buffer
+	n := &noted{Writer: &out}
+	_, err := n.Write(nil)
+	require.NoError(t, err)
+	assert.False(t, n.used)
+	_, err = n.Write([]byte("x"))
+	require.NoError(t, err)
+	assert.True(t, n.used)
+}
+
+func TestReportAsJSON(t *testing.T) {
+	inFolder(t)
+	first, second := stored(t, "a", "1", nil), stored(t, "a", "2", nil)
+	got := prony(t, "report", "--json", first, second)
+	require.Equal(t, 0, got.code, got.stderr)
+	document := got.document(t)
+	assert.Equal(t, result.Pass, document.Verdict)
+	assert.Equal(t, []result.Page{
+		{Of: first, Page: filepath.Join(first, "report.md"), Files: []string{filepath.Join(first, "tiny-throughput.svg"), filepath.Join(first, "tiny-latency.svg")}},
+		{Of: second, Page: filepath.Join(second, "report.md"), Files: []string{filepath.Join(second, "tiny-throughput.svg"), filepath.Join(second, "tiny-latency.svg")}},
+	}, document.Pages)
+	valid(t, validator(t, "document"), []byte(got.stdout))
+
+	got = prony(t, "report", "--json", first, "none")
+	assert.Equal(t, 2, got.code)
+	document = got.document(t)
+	assert.Equal(t, result.Misconfigured, document.Verdict)
+	assert.Contains(t, document.Error, "none")
+	assert.Len(t, document.Pages, 1, "what was written is said")
+}
+
+// validator is the committed schema of that name.
+func validator(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	text, err := schema.Get(name)
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	require.NoError(t, c.AddResource("schema.json", document))
+	s, err := c.Compile("schema.json")
+	require.NoError(t, err)
+	return s
+}
+
+// valid checks one JSON document.
+func valid(t *testing.T, s *jsonschema.Schema, text []byte) {
+	t.Helper()
+	require.True(t, json.Valid(text), "%s", text)
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	require.NoError(t, s.Validate(value))
+}
