@@ -11,11 +11,16 @@ import (
 func limits(r *result.Result) []string {
 	m := r.Manifest
 	var list []string
-	arrivals, _ := m.Setting("workload.arrivals.kind")
-	if len(m.Swept(sweepPath(m, "workload.arrivals"))) > 0 {
-		arrivals = ""
+	workloads := each(m)
+	for _, w := range workloads {
+		arrivals, _ := w.Setting("workload.arrivals.kind")
+		if len(w.Swept(sweepPath(w, "workload.arrivals"))) > 0 {
+			continue
+		}
+		for _, says := range arrivalsLimit(arrivals) {
+			list = append(list, ofWorkload(w, len(workloads) > 1, says))
+		}
 	}
-	list = append(list, arrivalsLimit(arrivals)...)
 	kinds := m.Swept("topology.kind")
 	if kind, found := m.Setting("topology.kind"); found && (kind == "raft" || len(kinds) > 0) {
 		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
@@ -32,9 +37,11 @@ func limits(r *result.Result) []string {
 		list = append(list, "Scaling over shards. There is one shard.")
 	}
 	list = append(list, durabilityLimit(m.Durability())...)
-	kind, _ := m.Setting("workload.payload.kind")
-	if size, found := m.Setting("workload.payload.bytes_max"); found && kind == "fixed" {
-		list = append(list, fmt.Sprintf("Other payload sizes. Every payload has %s bytes.", text(size)))
+	for _, w := range workloads {
+		kind, _ := w.Setting("workload.payload.kind")
+		if size, found := w.Setting("workload.payload.bytes_max"); found && kind == "fixed" {
+			list = append(list, ofWorkload(w, len(workloads) > 1, fmt.Sprintf("Other payload sizes. Every payload has %s bytes.", text(size))))
+		}
 	}
 	if window := windows(timedRounds(r)); window != "" && !long(r) {
 		list = append(list, fmt.Sprintf("Long runs. Each round starts on an empty store and its window is %s: compaction of a large store,"+
@@ -80,6 +87,10 @@ func arrivalsLimit(kind string) []string {
 			" A stall therefore holds back the calls that would have met it, and the latencies omit what was never sent."}
 	case "rate":
 		return []string{"Capacity. The load is open at one rate: the throughput is what was offered, not what the server could do."}
+	case "ramp":
+		return []string{"Steady load. The rate changes evenly over the window: a figure of the whole window is of no single rate."}
+	case "burst":
+		return []string{"Capacity. The load is open at two rates in turn: the throughput is what was offered, and a percentile is of both rates together."}
 	case "none":
 		return []string{"Load. Nothing arrives: the figures are of a server that has nothing to do."}
 	}

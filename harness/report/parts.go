@@ -1,40 +1,62 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/pronybench/prony/harness/result"
 )
 
 // arrivalsSection shows what became of the tasks of an open load.
 func arrivalsSection(p *page, r *result.Result) {
+	several := mixed(r)
 	var rows [][]string
 	for _, round := range r.Rounds {
-		a := round.Arrivals
-		if a == nil {
-			continue
+		if !several && round.Arrivals != nil {
+			rows = append(rows, arrivalsRow(roundName(r, round), "", round.Arrivals, round.Metrics))
 		}
-		peak := "–"
-		if a.PeakPerSecond > 0 {
-			peak = number(a.PeakPerSecond)
+		for _, w := range round.Workloads {
+			if w.Arrivals != nil {
+				rows = append(rows, arrivalsRow(roundName(r, round), w.Name, w.Arrivals, w.Metrics))
+			}
 		}
-		rows = append(rows, []string{
-			roundName(r, round), number(a.PerSecond), peak, count(a.Scheduled), count(a.Finished), count(a.Unfinished),
-			count(a.Unsent), count(a.Shed), count(a.Refused), count(a.Held),
-			cell(round, result.SlipMs+"_p99"), cell(round, result.SlipMs+"_max"), cell(round, result.ServiceLatencyMs+"_p99"),
-		})
 	}
 	if len(rows) == 0 {
 		return
 	}
 	p.heading(2, "Arrivals, durability %s", code(r.Manifest.Durability()))
+	for _, w := range each(r.Manifest) {
+		if arrivals := arrivalsText(w); arrivals != "" {
+			p.paragraph("%s", ofWorkload(w, several, fmt.Sprintf("Tasks are due by %s: the rate below is the mean over the window.", code(arrivals))))
+		}
+	}
 	p.paragraph("The load is open: tasks are due at a rate from the window's start on, whatever becomes of those before them, and" +
 		" the latencies of enqueues and cycles count from when a task was due. Each task that was due inside the window is in" +
 		" them: one that was unfinished at its end, unsent, shed since too many were in flight, or refused, with what was left" +
 		" of the window when it was due. Held are tasks that were sent late since every producer had a call under way. Slip is" +
 		" how much later than it could the generator sent a task; the service time is that of the call of enqueue alone.")
-	p.table([]string{
+	header := []string{
 		">round", ">due/s", ">peak, cycles/s", ">due", ">finished", ">unfinished", ">unsent", ">shed", ">refused", ">held",
 		">slip p99, ms", ">slip max, ms", ">service p99, ms",
-	}, rows)
+	}
+	if several {
+		header = append([]string{">round", "workload"}, header[1:]...)
+	}
+	p.table(header, rows)
+}
+
+// arrivalsRow is what became of the tasks of one round, or of one workload of it.
+func arrivalsRow(round, workload string, a *result.Arrivals, metrics map[string]float64) []string {
+	peak := "–"
+	if a.PeakPerSecond > 0 {
+		peak = number(a.PeakPerSecond)
+	}
+	row := []string{round}
+	if workload != "" {
+		row = append(row, code(workload))
+	}
+	return append(row, number(a.PerSecond), peak, count(a.Scheduled), count(a.Finished), count(a.Unfinished),
+		count(a.Unsent), count(a.Shed), count(a.Refused), count(a.Held),
+		cellOf(metrics, result.SlipMs+"_p99"), cellOf(metrics, result.SlipMs+"_max"), cellOf(metrics, result.ServiceLatencyMs+"_p99"))
 }
 
 // backlogSection shows what the rounds did after their windows.

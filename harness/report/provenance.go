@@ -88,38 +88,44 @@ func commandLine(args []string) string {
 	return strings.Join(quoted, " ")
 }
 
+// scenarioSettings are those of the expanded scenario that shape the figures, in the order of the page.
+var scenarioSettings = []struct{ name, path string }{
+	{"topology", "topology.kind"},
+	{"nodes", "topology.nodes"},
+	{"shards", "topology.shards"},
+	{"durability", "topology.durability"},
+	{"listen", "topology.listen"},
+	{"driver", "workload.driver"},
+	{"commands share Raft entries", "topology.coalesce"},
+	{"server GOMAXPROCS", "topology.procs"},
+	{"generator GOMAXPROCS", "workload.procs"},
+	{"connections", "workload.connections"},
+	{"tenants", "workload.tenants"},
+	{"queues per tenant", "workload.queues"},
+	{"producers", "workload.producers"},
+	{"worker slots", "workload.workers"},
+	{"tasks per call", "workload.batch"},
+	{"arrivals", "workload.arrivals.kind"},
+	{"arrivals per second", "workload.arrivals.per_second"},
+	{"arrivals, part of the peak", "workload.arrivals.of_peak"},
+	{"then, per second", "workload.arrivals.to_per_second"},
+	{"then, part of the peak", "workload.arrivals.to_of_peak"},
+	{"over", "workload.arrivals.over"},
+	{"each", "workload.arrivals.every"},
+	{"queues are chosen", "workload.keys.kind"},
+	{"skew of that", "workload.keys.skew"},
+	{"seed", "workload.seed"},
+	{"tasks in flight, at most", "workload.in_flight"},
+}
+
 // scenarioSection lists what of the expanded scenario shapes the figures. What a scenario does not have is not
 // listed.
 func scenarioSection(p *page, r *result.Result) {
 	m := r.Manifest
-	var rows [][]string
-	for _, s := range []struct{ name, path string }{
-		{"topology", "topology.kind"},
-		{"nodes", "topology.nodes"},
-		{"shards", "topology.shards"},
-		{"durability", "topology.durability"},
-		{"listen", "topology.listen"},
-		{"driver", "workload.driver"},
-		{"commands share Raft entries", "topology.coalesce"},
-		{"server GOMAXPROCS", "topology.procs"},
-		{"generator GOMAXPROCS", "workload.procs"},
-		{"connections", "workload.connections"},
-		{"tenants", "workload.tenants"},
-		{"queues per tenant", "workload.queues"},
-		{"producers", "workload.producers"},
-		{"worker slots", "workload.workers"},
-		{"tasks per call", "workload.batch"},
-		{"arrivals", "workload.arrivals.kind"},
-		{"arrivals per second", "workload.arrivals.per_second"},
-		{"arrivals, part of the peak", "workload.arrivals.of_peak"},
-		{"tasks in flight, at most", "workload.in_flight"},
-	} {
-		if value, found := setting(m, s.path); found {
-			rows = append(rows, []string{s.name, value})
-		}
-	}
-	if payload := payload(m); payload != "" {
-		rows = append(rows, []string{"payload, bytes", code(payload)})
+	rows := settingRows(m, "")
+	several := m.Settings("workloads")
+	if len(several) == 0 {
+		rows = append(rows, payloadRow(m)...)
 	}
 	rows = append(rows, sweptRows(m)...)
 	for _, s := range []struct{ name, path string }{
@@ -146,6 +152,38 @@ func scenarioSection(p *page, r *result.Result) {
 	}
 	p.heading(2, "Scenario")
 	p.table([]string{"setting", "value"}, rows)
+	if len(several) == 0 {
+		return
+	}
+	for _, w := range each(m) {
+		name, _ := w.Setting("workload.name")
+		own := append(settingRows(w, "workload."), payloadRow(w)...)
+		if d, found := durationSetting(w, "workload.lease"); found {
+			own = append(own, []string{"lease", code(d.String())})
+		}
+		p.table([]string{"workload " + code(name), "value"}, own)
+	}
+}
+
+// settingRows are the settings that a scenario has, of those whose path begins so.
+func settingRows(m result.Manifest, prefix string) [][]string {
+	var rows [][]string
+	for _, s := range scenarioSettings {
+		if !strings.HasPrefix(s.path, prefix) {
+			continue
+		}
+		if value, found := setting(m, s.path); found {
+			rows = append(rows, []string{s.name, value})
+		}
+	}
+	return rows
+}
+
+func payloadRow(m result.Manifest) [][]string {
+	if payload := payload(m); payload != "" {
+		return [][]string{{"payload, bytes", code(payload)}}
+	}
+	return nil
 }
 
 // setting writes the value of a setting, with all values of one that is swept.
@@ -188,6 +226,10 @@ func payload(m result.Manifest) string {
 	switch {
 	case !hasKind || !hasLow:
 		return ""
+	case kind == "lognormal":
+		median, _ := m.Setting("workload.payload.bytes_median")
+		p99, _ := m.Setting("workload.payload.bytes_p99")
+		return fmt.Sprintf("%s(%s, %s), %s to %s", kind, median, p99, low, high)
 	case !hasHigh || low == high:
 		return fmt.Sprintf("%s(%s)", kind, low)
 	default:

@@ -110,6 +110,10 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			func() ([]byte, error) { return latencyFigure(r, hists) },
 		},
 		{
+			figure{file: name + "-workloads.svg", caption: "Cycle latency by percentile of each workload, all timed rounds merged"},
+			func() ([]byte, error) { return workloadsPlot(r, hists) },
+		},
+		{
 			figure{file: name + "-series-rate.svg", caption: "Cycles per second over each timed round's window"},
 			func() ([]byte, error) { return seriesPlot(r, rateSeries) },
 		},

@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// costsSection says in sentences where the time went.
+func costsSection(p *page, r *result.Result) {
+	if len(r.Causes) == 0 {
+		return
+	}
+	p.heading(2, "What the time is spent on, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("What the stages, the locks, the profiles and the counters say together, the largest first. It is evidence of where to" +
+		" look, from profiled rounds where locks and functions are named.")
+	p.list(causes(r.Causes))
+}
+
+func causes(all []result.Cause) []string {
+	var list []string
+	for _, c := range all {
+		list = append(list, fmt.Sprintf("%s: %s", strings.TrimSpace(c.Kind+" "+code(c.Name)), text(c.Sentence)))
+	}
+	return list
+}
+
+// locksSection names what goroutines waited for, who held it, and who waited.
+func locksSection(p *page, r *result.Result) {
+	if len(r.Locks) == 0 {
+		return
+	}
+	p.heading(2, "Locks, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("What goroutines of the server waited for in the profiled rounds: the waiters are those of the block profile, the" +
+		" holders those of the mutex profile, joined by lock. The share is of all waiting for locks; waiting for work, as an idle" +
+		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names.")
+	of := len(r.Points) > 0 || anyNode(r.Locks)
+	header := []string{"lock", "kind", ">share", ">wait per cycle", ">waits", "held by", "waited for by"}
+	if of {
+		header = append([]string{"of"}, header...)
+	}
+	var rows [][]string
+	for _, l := range r.Locks {
+		row := []string{
+			code(l.Name), text(l.Kind), percent(l.Share), scaled(l.WaitNsPerCycle, "nanoseconds"), count(l.Waits), sites(l.Holders), sites(l.Waiters),
+		}
+		if of {
+			row = append([]string{lockOf(r, l)}, row...)
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, rows)
+}
+
+func anyNode(locks []result.Lock) bool {
+	for _, l := range locks {
+		if l.Node != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// lockOf names the point and the node of a lock.
+func lockOf(r *result.Result, l result.Lock) string {
+	var of []string
+	if l.Point != 0 {
+		of = append(of, code(pointName(r, l.Point)))
+	}
+	if l.Node != "" {
+		of = append(of, code(l.Node))
+	}
+	return strings.Join(of, ", ")
+}
+
+// sites lists functions with their parts of a lock's waiting.
+func sites(all []result.LockSite) string {
+	if len(all) == 0 {
+		return "unknown"
+	}
+	var list []string
+	for _, s := range all {
+		list = append(list, fmt.Sprintf("%s %s", code(shortFunction(s.Function)), percent(s.Share)))
+	}
+	return strings.Join(list, ", ")
+}
+
+// shortFunction leaves the path of the package out of a function's name: "shard.(*Inbox).Put".
+func shortFunction(name string) string {
+	receiver := strings.IndexAny(name, "([")
+	if receiver < 0 {
+		receiver = len(name)
+	}
+	return name[strings.LastIndexByte(name[:receiver], '/')+1:]
+}

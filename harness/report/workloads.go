@@ -1,0 +1,238 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// workloadMetrics are the columns of the table of workloads that ran at once.
+var workloadMetrics = []column{
+	{">cycles/s", result.CyclesPerS},
+	{">offered/s", result.OfferedPerS},
+	{">enqueue p99, ms", result.EnqueueLatencyMs + "_p99"},
+	{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
+	{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
+	{">cycle p99.9, ms", result.CycleLatencyMs + "_p999"},
+	{">unfinished", result.Unfinished},
+	{">unsent", result.Unsent},
+	{">shed", result.Shed},
+	{">slip p99, ms", result.SlipMs + "_p99"},
+}
+
+// workloadsSection shows the workloads of a mixed scenario side by side, and each round's.
+func workloadsSection(p *page, r *result.Result) {
+	if !mixed(r) {
+		return
+	}
+	p.heading(2, "Workloads, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("The workloads ran at once, with one window, on tenants of their own. What stands elsewhere on this page without the name" +
+		" of one is over all of them.")
+	workloadTable(p, result.PublishedWorkloads(r))
+	for _, point := range result.PublishedPoints(r) {
+		if len(point.Workloads) > 0 {
+			p.heading(3, "%s", code(point.Name))
+			workloadTable(p, point.Workloads)
+		}
+	}
+	columns := workloadColumns(func(yield func(string) bool) bool {
+		for _, round := range r.Rounds {
+			for _, w := range round.Workloads {
+				for name := range w.Metrics {
+					if yield(name) {
+						return true
+					}
+				}
+			}
+		}
+		return false
+	})
+	header := []string{">round", "workload", ">cycles"}
+	for _, c := range columns {
+		header = append(header, c.header)
+	}
+	var rows [][]string
+	for _, round := range r.Rounds {
+		for _, w := range round.Workloads {
+			row := []string{roundName(r, round), code(w.Name), count(w.Cycles)}
+			for _, c := range columns {
+				row = append(row, cellOf(w.Metrics, c.metric))
+			}
+			rows = append(rows, row)
+		}
+	}
+	p.table(header, rows)
+}
+
+// mixed reports whether the scenario has several workloads.
+func mixed(r *result.Result) bool {
+	for _, round := range r.Rounds {
+		if len(round.Workloads) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// workloadColumns are those of which any name is among those given.
+func workloadColumns(any func(func(string) bool) bool) []column {
+	var columns []column
+	for _, c := range workloadMetrics {
+		if any(func(name string) bool { return name == c.metric }) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
+}
+
+// workloadTable shows the metrics of workloads over all timed rounds, with their spread.
+func workloadTable(p *page, workloads []result.Workload) {
+	if len(workloads) == 0 {
+		return
+	}
+	columns := workloadColumns(func(yield func(string) bool) bool {
+		for _, w := range workloads {
+			for name := range w.Metrics {
+				if yield(name) {
+					return true
+				}
+			}
+		}
+		return false
+	})
+	header := []string{"workload", ">n"}
+	for _, c := range columns {
+		header = append(header, c.header)
+	}
+	var rows [][]string
+	for _, w := range workloads {
+		row := []string{code(w.Name), strconv.Itoa(w.Metrics[result.CyclesPerS].N)}
+		for _, c := range columns {
+			cell := "–"
+			if m, found := w.Metrics[c.metric]; found {
+				cell = fmt.Sprintf("%s (%s to %s)", number(m.Median), number(m.Low), number(m.High))
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, rows)
+}
+
+// workloadsPlot draws the cycle latency of each workload of a mixed scenario.
+func workloadsPlot(r *result.Result, hists []result.RoundHistograms) ([]byte, error) {
+	if len(r.Points) > 0 || !mixed(r) {
+		return nil, errNothingToPlot
+	}
+	timed := map[int]bool{}
+	var names []string
+	for _, round := range r.Rounds {
+		timed[round.Number] = round.Timed()
+		if len(names) == 0 {
+			for _, w := range round.Workloads {
+				names = append(names, w.Name)
+			}
+		}
+	}
+	curves := newCurves(fmt.Sprintf("%s: cycle latency of each workload, durability %s", r.Scenario, r.Manifest.Durability()))
+	for i, name := range names {
+		if i == len(lineStyles) {
+			break
+		}
+		merged, err := mergeWorkload(hists, timed, name)
+		if errors.Is(err, errNothingToPlot) {
+			continue
+		}
+		if err == nil {
+			err = curves.add(name, merged.Cycle, lineStyles[i])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("plot the latency of workload %s: %w", name, err)
+		}
+	}
+	return curves.svg()
+}
+
+// mergeWorkload merges the histograms of one workload over the timed rounds.
+func mergeWorkload(hists []result.RoundHistograms, timed map[int]bool, name string) (result.Histograms, error) {
+	var sets []result.Histograms
+	for _, h := range hists {
+		for _, w := range h.Workloads {
+			if timed[h.Round] && w.Name == name && w.Cycle != nil {
+				sets = append(sets, w.Histograms)
+			}
+		}
+	}
+	if len(sets) == 0 {
+		return result.Histograms{}, errNothingToPlot
+	}
+	return result.Merge(sets...)
+}
+
+// each are the workloads of a scenario as expanded: the only one, or all of several. Each is asked by paths such as
+// "workload.driver".
+func each(m result.Manifest) []result.Manifest {
+	several := m.Settings("workloads")
+	if len(several) == 0 {
+		return []result.Manifest{m}
+	}
+	for i := range several {
+		several[i] = result.Manifest{Scenario: map[string]any{"workload": several[i].Scenario, "sweeps": listOf(m, "sweeps")}}
+	}
+	return several
+}
+
+// listOf is the list at a path, as it is.
+func listOf(m result.Manifest, path string) []any {
+	var list []any
+	for _, item := range m.Settings(path) {
+		list = append(list, item.Scenario)
+	}
+	return list
+}
+
+// ofWorkload says which of several workloads a sentence is of.
+func ofWorkload(m result.Manifest, several bool, sentence string) string {
+	if !several {
+		return sentence
+	}
+	name, _ := m.Setting("workload.name")
+	return fmt.Sprintf("Of workload %s: %s", code(name), sentence)
+}
+
+// arrivalsText says how tasks are due, as the scenario's file has it; "" where it does not say.
+func arrivalsText(m result.Manifest) string {
+	kind, found := m.Setting("workload.arrivals.kind")
+	if !found {
+		return ""
+	}
+	from, to := rateText(m, "per_second", "of_peak"), rateText(m, "to_per_second", "to_of_peak")
+	over, _ := m.Setting("workload.arrivals.over")
+	every, _ := m.Setting("workload.arrivals.every")
+	switch kind {
+	case "ramp":
+		return fmt.Sprintf("ramp(%s)", strings.Join([]string{from, to, over}, ", "))
+	case "burst":
+		return fmt.Sprintf("burst(%s)", strings.Join([]string{from, to, every, over}, ", "))
+	}
+	return ""
+}
+
+// rateText is a rate, or the part of the peak that it is.
+func rateText(m result.Manifest, perSecond, ofPeak string) string {
+	if v, found := m.Setting("workload.arrivals." + ofPeak); found && v != "0" {
+		return v + " of the peak"
+	}
+	v, found := m.Setting("workload.arrivals." + perSecond)
+	if !found {
+		return "0/s"
+	}
+	if rate, err := strconv.ParseFloat(v, 64); err == nil {
+		v = short(rate)
+	}
+	return v + "/s"
+}
