@@ -1,0 +1,214 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// mixedFixture is the fixture as a run of two workloads at once, with all that a result can say beside its figures.
+func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
+	t.Helper()
+	r, hists := fixture(t, 2, 1)
+	workload := scenario.Workload{
+		Driver: "stream", Connections: 2, Tenants: 1, Queues: 8, Producers: 32, Workers: 128, Batch: 1, Lease: 30 * time.Second,
+		Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64},
+	}
+	noisy, quiet := workload, workload
+	noisy.Name, noisy.Arrivals = "noisy", scenario.Arrivals{Kind: scenario.Closed}
+	noisy.Keys = scenario.Keys{Kind: "zipf", Skew: 1.2}
+	quiet.Name, quiet.InFlight = "quiet", 1000
+	quiet.Payload = scenario.Payload{Kind: "lognormal", Min: 32, Max: 4096, Median: 200, P99: 2000}
+	quiet.Arrivals = scenario.Arrivals{
+		Kind: scenario.Burst, Rate: scenario.Rate{PerSecond: 1000}, To: scenario.Rate{OfPeak: 0.5}, Every: 5 * time.Second, Over: time.Second,
+	}
+	r.Manifest.Scenario = expanded(t, &scenario.Scenario{
+		Name: "fixture", Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+		Workloads: []scenario.Workload{noisy, quiet}, Phases: scenario.Phases{Window: 10 * time.Second, Drain: time.Second},
+	})
+	known := func(v float64) *float64 { return &v }
+	for i := range r.Rounds {
+		round := &r.Rounds[i]
+		round.Workloads = []result.RoundWorkload{
+			{Name: "noisy", Cycles: round.Cycles - 10_000},
+			{Name: "quiet", Cycles: 10_000, Arrivals: &result.Arrivals{PerSecond: 1400, PeakPerSecond: 5000, Scheduled: 14_000, Finished: 10_000, Shed: 4000}},
+		}
+		hists[i].Workloads = []result.WorkloadHistograms{
+			{Name: "noisy", Histograms: hists[i].Histograms}, {Name: "quiet", Histograms: hists[i].Histograms},
+		}
+		for w := range round.Workloads {
+			round.Workloads[w].Derive(round.WindowSeconds, hists[i].Histograms)
+		}
+		round.Signals = &result.Signals{StealPercent: known(1.25), ForeignCPUPercent: known(0), PressureCPUPercent: known(17)}
+		round.Warmup = &result.Warmup{Stationary: i != 1, TrendPercent: 3.5}
+		if i == 1 {
+			round.Warmup.Reason = "the rate rose by 3.5 % over the window"
+		}
+		round.Processes = []result.Process{
+			{Name: "generator", CPUCores: 0.8, RSSMBMax: 60, FDsMax: 12, Goroutines: 170, GCPauseMsP99: 0.05, GCPauseMsMax: 0.25, GCCycles: 4, AllocatedBytes: round.Cycles * 100},
+			{Name: "server", CPUCores: 0.9, RSSMBMax: 184, FDsMax: 40, Goroutines: 90, GCCycles: 20, AllocatedBytes: round.Cycles * 1000, AllocatedObjects: round.Cycles * 9},
+		}
+		// Of 10 cycles a batch, which takes 2 ms: 5,000 cycles a second one after the other.
+		batches := round.Cycles / 10
+		stage := func(name string, ms float64) result.Stage {
+			return result.Stage{Name: name, Count: batches, SumMs: ms * float64(batches), P50Ms: ms, P99Ms: ms * float64(2+i)}
+		}
+		round.Stages = []result.Stage{
+			stage("inbox", 0.25), stage("decide", 0.125), stage("apply", 0.125), stage("commit_wait", 0.5), stage("commit", 0.875), stage("reply", 0.125),
+		}
+	}
+	var err error
+	r.Workloads, err = result.SummariseWorkloads(r.Rounds, hists, stat.Estimate, []result.PartsOfWorkload{
+		{Name: "noisy", Parts: []result.Part{result.OfLoad}}, {Name: "quiet", Parts: []result.Part{result.OfLoad}},
+	})
+	require.NoError(t, err)
+	r.Locks = []result.Lock{
+		{
+			Name: "shard.inbox.mu", Kind: "mutex", WaitNs: 3e9, WaitNsPerCycle: 18_000, Share: 0.62, Waits: 123_456,
+			Holders: []result.LockSite{{Function: "example.org/engine/shard.(*Inbox).Take", WaitNs: 3e9, Share: 1}},
+			Waiters: []result.LockSite{
+				{Function: "example.org/engine/shard.(*Inbox).Put[go.shape.int|uint]", WaitNs: 2e9, Share: 0.75}, {Function: "main.run", WaitNs: 1e9, Share: 0.25},
+			},
+		},
+		{Name: "runtime.unlock", Kind: "runtime", Share: 0.38},
+	}
+	r.Causes = []result.Cause{{Kind: "lock", Name: "shard.inbox.mu", Sentence: "62 % of lock wait is shard.inbox.mu, held by shard.(*Inbox).Take; 18 µs per cycle", Score: 18}}
+	return r, hists
+}
+
+// The page of a result with everything is the one under testdata.
+func TestGoldenPageOfEverything(t *testing.T) {
+	r, hists := mixedFixture(t)
+	files := rendered(t, r, hists)
+	assert.Contains(t, files, "fixture-workloads.svg")
+	path := filepath.Join(golden, "everything.md")
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(files["fixture.md"]), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), files["fixture.md"])
+}
+
+// The sections of a page, by their headings.
+func sections(page string) map[string]string {
+	all := map[string]string{}
+	for _, part := range strings.Split(page, "\n## ")[1:] {
+		heading, rest, _ := strings.Cut(part, "\n")
+		name, _, _ := strings.Cut(heading, ", durability")
+		all[name] = rest
+	}
+	return all
+}
+
+func TestUnknownSignalsAreUnknown(t *testing.T) {
+	r, hists := mixedFixture(t)
+	of := sections(rendered(t, r, hists)["fixture.md"])
+	assert.Contains(t, of["Host in the windows"], "| 1 | 1.25 | 0 | 17.0 | unknown | unknown | unknown | unknown | unknown | unknown |")
+	for i := range r.Rounds {
+		r.Rounds[i].Signals = nil
+	}
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Host in the windows", "what was not looked at has no section")
+}
+
+// The terms of the formula are the measured ones, and multiply to the measured rate.
+func TestThroughputInMeasuredTerms(t *testing.T) {
+	r, hists := mixedFixture(t)
+	r.Rounds = r.Rounds[:1]
+	r.Rounds[0].Cycles, r.Rounds[0].WindowSeconds = 1_000_000, 10
+	for i := range r.Rounds[0].Stages {
+		s := &r.Rounds[0].Stages[i]
+		s.SumMs = s.MeanMs() * 100_000
+		s.Count = 100_000
+	}
+	of := sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
+	assert.Contains(t, of, "throughput = batch / (inbox + decide + apply + commit_wait + commit + reply) × batches under way ="+
+		" 10.0 cycles / (0.250 + 0.125 + 0.125 + 0.500 + 0.875 + 0.125 ms) × 20.0 = 100,000 cycles/s.")
+	assert.Contains(t, of, "one batch after the other would have made 5,000 cycles/s")
+
+	// With Raft, replicating and applying are parts of the commit and must not count twice.
+	r.Rounds[0].Stages = append(r.Rounds[0].Stages, result.Stage{Name: "replicate", Count: 100_000, SumMs: 50_000})
+	of = sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
+	assert.Contains(t, of, "10.0 cycles / (0.250 + 0.125 + 0.500 + 0.875 + 0.125 ms)")
+	assert.Contains(t, of, "| `replicate` |")
+	assert.Contains(t, of, "| in commit |")
+
+	r.Rounds[0].Stages = []result.Stage{{Name: "decide"}}
+	of = sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
+	assert.Contains(t, of, "they say nothing of the throughput")
+	assert.NotContains(t, of, "NaN")
+}
+
+func TestLocksAreNamed(t *testing.T) {
+	r, hists := mixedFixture(t)
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "| `shard.inbox.mu` | mutex | 62.0 % | 18.0 µs | 123,456 | `shard.(*Inbox).Take` 100.0 % |"+
+		" `shard.(*Inbox).Put[go.shape.int\\|uint]` 75.0 %, `main.run` 25.0 % |")
+	assert.Contains(t, page, "| unknown | unknown |", "a lock whose sides were not seen")
+	assert.Contains(t, page, "- lock `shard.inbox.mu`: 62 % of lock wait is shard.inbox.mu")
+	r.Locks[0].Node, r.Locks[0].Point = "n2", 7
+	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "| `point 7`, `n2` | `shard.inbox.mu` |")
+}
+
+func TestWorkloadsStandApart(t *testing.T) {
+	r, hists := mixedFixture(t)
+	page := rendered(t, r, hists)["fixture.md"]
+	of := sections(page)
+	assert.Contains(t, of["Workloads"], "| `quiet` | 2 | 1,000 (1,000 to 1,000) |")
+	assert.Contains(t, of["Arrivals"], "Of workload `quiet`: Tasks are due by `burst(1,000/s, 0.5 of the peak, 5s, 1s)`")
+	assert.Contains(t, of["Arrivals"], "| 1 | `quiet` | 1,400 | 5,000 | 14,000 | 10,000 |")
+	assert.Contains(t, of["Scenario"], "| workload `noisy` | value |")
+	assert.Contains(t, of["Scenario"], "| queues are chosen | `zipf` |")
+	assert.Contains(t, of["Scenario"], "| payload, bytes | `lognormal(200, 2000), 32 to 4096` |")
+	assert.Contains(t, of["What this page does not measure"], "- Of workload `noisy`: Open load.")
+	assert.Contains(t, of["What this page does not measure"], "- Of workload `quiet`: Capacity.")
+
+	r.Verdict = result.Incorrect
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "## Workloads", "no figure beside a broken ledger")
+}
+
+func TestRampsSayWhatTheyAre(t *testing.T) {
+	r, hists := fixture(t, 1, 0)
+	r.Rounds[0].Arrivals = &result.Arrivals{PerSecond: 40_500}
+	r.Manifest.Scenario = expanded(t, &scenario.Scenario{
+		Topology: scenario.Topology{Kind: "single", Durability: "none"},
+		Workloads: []scenario.Workload{{Name: "main", Arrivals: scenario.Arrivals{
+			Kind: scenario.Ramp, Rate: scenario.Rate{PerSecond: 1000}, To: scenario.Rate{PerSecond: 80_000}, Over: 2 * time.Minute,
+		}}},
+	})
+	of := sections(rendered(t, r, hists)["fixture.md"])
+	assert.Contains(t, of["Arrivals"], "Tasks are due by `ramp(1,000/s, 80,000/s, 2m)`")
+	assert.Contains(t, of["What this page does not measure"], "- Steady load.")
+}
+
+// Results of the versions that were published have none of the new sections, and their pages stay as they are.
+func TestPublishedPagesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	reports := filepath.Join("..", "..", "reports")
+	paths, err := filepath.Glob(filepath.Join(reports, "data", "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, data := range paths {
+		if _, err := os.Stat(filepath.Join(data, result.ResultFile)); err != nil {
+			continue // of a comparison
+		}
+		out := t.TempDir()
+		written, err := report.Render(data, out)
+		require.NoError(t, err)
+		for name, got := range contents(t, written) {
+			want, err := os.ReadFile(filepath.Join(reports, name))
+			require.NoError(t, err)
+			assert.True(t, string(want) == got, "%s is not what reports/data makes: run 'make generate'", name)
+		}
+	}
+}
