@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,6 +200,13 @@ func hostile(n int) []string {
 		"scenario \"a\" {" + strings.Repeat(" a=1", n) + "}",
 		"scenario \"a\" {" + strings.Repeat("sweep \"topology.shards\" { values = [1, 2] }\n", n/8) + "}",
 		"scenario \"a\" {\nsweep \"topology.shards\" { values = [" + strings.Repeat("1,", n) + "] }\n}",
+		"locals {\n" + strings.Repeat("a = local.a\n", n/4) + "}",
+		"locals { a = " + strings.Repeat("-", n) + "1 }",
+		"locals { a = " + strings.Repeat("1+", n) + "1 }",
+		"locals { a = " + strings.Repeat("(", n) + "1 }",
+		"locals { a = \"" + strings.Repeat("${1}", n/2) + "\" }",
+		"scenario \"a\" {\n" + strings.Repeat("include \"b.hcl\" {}\n", n/4) + "}",
+		"scenario \"a\" {\n" + strings.Repeat("zip {}\n", n/2) + "}",
 		"scenario \"a\" {" + strings.Repeat("x {}\n", n) + "}",
 		"scenario \"a\" {" + strings.Repeat("x {\n", n),
 		"a = " + strings.Repeat("\"${", n),
@@ -220,7 +228,7 @@ func TestLoadBoundsItsReport(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, pattern := range []string{"testdata/*.hcl", "testdata/bad/*.hcl", "../../scenarios/*.hcl", "../../scenarios/faults/*.hcl"} {
+	for _, pattern := range []string{"testdata/*.hcl", "testdata/bad/*.hcl", "../../scenarios/*.hcl", "../../scenarios/faults/*.hcl", "../cmd/prony/testdata/language/*.hcl"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(f, err)
 		for _, file := range files {
@@ -233,13 +241,30 @@ func FuzzParse(f *testing.F) {
 	for _, src := range hostile(300) {
 		f.Add([]byte(src))
 	}
+	others := map[string]string{}
+	for path, name := range map[string]string{"base.hcl": "shared/base.hcl", "deeper.hcl": "shared/deeper.hcl"} {
+		src, err := os.ReadFile("../cmd/prony/testdata/language/shared/" + path)
+		require.NoError(f, err)
+		others[name] = string(src)
+	}
 	f.Fuzz(func(t *testing.T, src []byte) {
-		scenarios, err := parse("fuzz.hcl", src, nil)
+		scenarios, err := parse("fuzz.hcl", src, others)
 		if err == nil {
 			require.NotEmpty(t, scenarios)
 			for _, s := range scenarios {
 				require.Positive(t, s.Duration())
-				require.GreaterOrEqual(t, s.Workloads[0].Payload.Min, payloadBytesMin)
+				require.Positive(t, s.Expected())
+				_, err := json.Marshal(Expand(s))
+				require.NoError(t, err)
+				for _, p := range s.Plan() {
+					due, _ := p.Offered(s.Phases.Window)
+					require.False(t, math.IsNaN(due) || math.IsInf(due, 0) || due < 0)
+					for _, w := range p.Workloads {
+						require.GreaterOrEqual(t, w.Payload.Min, payloadBytesMin)
+						require.LessOrEqual(t, w.Payload.Max, payloadBytesMax)
+						require.NotEmpty(t, w.Keys.Kind)
+					}
+				}
 			}
 			return
 		}

@@ -1,0 +1,191 @@
+package hclfile
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/zclconf/go-cty/cty"
+	"pgregory.net/rapid"
+)
+
+// evaluate returns the value of one expression in a file that begins with definitions.
+func evaluate(t require.TestingT, definitions, expr string, vars map[string]string) (cty.Value, error) {
+	r := Reader{Vars: vars}
+	root := r.Source("a.hcl", []byte(definitions+"\nx = "+expr+"\n"), Names{
+		Attributes: []string{"x"}, Blocks: []string{variableBlock, localsBlock},
+	})
+	require.NotNil(t, root)
+	root.Declare()
+	v, ok := root.plain("x")
+	r.CheckVars()
+	if err := r.Err(); err != nil {
+		return cty.NilVal, err
+	}
+	require.True(t, ok)
+	return v, nil
+}
+
+func TestValues(t *testing.T) {
+	const definitions = `
+variable "n" { default = 8 }
+variable "part" { default = 0.3 }
+variable "name" { default = "t" }
+variable "list" { default = [1, "two", [3]] }
+variable "on" { default = true }
+locals {
+  twice = 2 * var.n
+  later = local.early + 1
+  early = 1
+}`
+	for expr, want := range map[string]string{
+		"1 + 2 * 3":                          "7",
+		"(1 + 2) * 3":                        "9",
+		"-var.n + 1":                         "-7",
+		"10 * var.part":                      "3",
+		"1 / 3 * 3":                          "1",
+		"0.1 + 0.2":                          "0.3",
+		"7 / 2":                              "3.5",
+		"local.twice - local.later - 4 / -2": "16",
+		`"${var.name}-${var.n / 3 * 3}"`:     "t-8",
+		`"${var.n}"`:                         "8",
+		`"a${"b${var.on}"}"`:                 "abtrue",
+		`"$${var.n}"`:                        "${var.n}",
+		"var.list":                           `[1, "two", [3]]`,
+		"var.list[1]":                        "two",
+		"[var.n, -1, local.early]":           "[8, -1, 1]",
+		"1e20 * 1e20":                        "1e+40",
+		"var.on":                             "true",
+	} {
+		v, err := evaluate(t, definitions, expr, nil)
+		require.NoError(t, err, expr)
+		assert.Equal(t, want, formatValue(v), expr)
+	}
+	v, err := evaluate(t, definitions, `"${var.n}"`, nil)
+	require.NoError(t, err)
+	assert.Equal(t, cty.String, v.Type(), "what is in quotes is a string")
+}
+
+func TestGivenValues(t *testing.T) {
+	for _, c := range []struct{ value, given, want, refused string }{
+		{"1", "2.5", "2.5", ""},
+		{"1", "two", "", "x must be a number"},
+		{"1", "1e999", "", "x must be a number"},
+		{"1", "", "", "x must be a number"},
+		{"1", "0x10", "", "x must be a number"},
+		{"1", "NaN", "", "x must be a number"},
+		{`"a"`, "any text, ${x} too", "any text, ${x} too", ""},
+		{`"a"`, "", "", ""},
+		{`"a"`, "\xff", "", "of UTF-8"},
+		{"true", "false", "false", ""},
+		{"true", "no", "", "x must be true or false"},
+		{"[1]", `["a", 2]`, `["a", 2]`, ""},
+		{"[1]", "[]", "[]", ""},
+		{"[1]", "[1", "", "x must be a list"},
+		{"[1]", "1", "", "x must be a list"},
+		{"[1]", "[f(1)]", "", "x must be a list"},
+		{"[1]", strings.Repeat("[", 2000) + strings.Repeat("]", 2000), "", "x must be a list"},
+		{"[1]", strings.Repeat("[", 5000), "", "up to 4096 bytes"},
+	} {
+		v, err := evaluate(t, fmt.Sprintf("variable \"x\" { default = %s }", c.value), "var.x", map[string]string{"x": c.given})
+		if c.refused != "" {
+			require.ErrorContains(t, err, c.refused, c.given)
+			require.ErrorContains(t, err, "its default is at a.hcl:1:10")
+			assert.Less(t, len(err.Error()), 400)
+			continue
+		}
+		require.NoError(t, err, c.given)
+		assert.Equal(t, c.want, formatValue(v))
+	}
+	_, err := evaluate(t, "", "1", map[string]string{"x": "1"})
+	require.ErrorContains(t, err, `--var x=1: no file has a variable "x"`)
+}
+
+// A sum is what fractions of whole numbers give, and a whole number where they give one.
+func TestArithmetic(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var make func(depth int) (string, *big.Rat)
+		make = func(depth int) (string, *big.Rat) {
+			if depth == 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
+				n, d := rapid.Int64Range(-1000, 1000).Draw(t, "n"), rapid.SampledFrom([]int64{1, 10, 100}).Draw(t, "d")
+				r := big.NewRat(n, d)
+				return "(" + r.FloatString(2) + ")", r
+			}
+			left, x := make(depth - 1)
+			right, y := make(depth - 1)
+			op := rapid.SampledFrom([]string{"+", "-", "*", "/"}).Draw(t, "op")
+			z := new(big.Rat)
+			switch {
+			case op == "+":
+				z.Add(x, y)
+			case op == "-":
+				z.Sub(x, y)
+			case op == "*" || y.Sign() == 0:
+				op = "*"
+				z.Mul(x, y)
+			default:
+				z.Quo(x, y)
+			}
+			return "(" + left + " " + op + " " + right + ")", z
+		}
+		expr, want := make(4)
+		v, err := evaluate(t, "", expr, nil)
+		require.NoError(t, err, expr)
+		exact, _ := new(big.Float).SetPrec(precision).SetRat(want).Float64()
+		got, _ := v.AsBigFloat().Float64()
+		require.InEpsilon(t, exact+1e6, got+1e6, 1e-12, expr)
+		if want.IsInt() {
+			require.True(t, v.AsBigFloat().IsInt(), expr)
+		}
+	})
+}
+
+// However names are built on one another, a value stays small and its evaluation short.
+func TestValuesAreBounded(t *testing.T) {
+	doubling := func(first, next string) string {
+		var b strings.Builder
+		fmt.Fprintf(&b, "locals {\n  a0 = %s\n", first)
+		for i := range 90 {
+			fmt.Fprintf(&b, "  a%d = %s\n", i+1, strings.ReplaceAll(next, "?", fmt.Sprintf("local.a%d", i)))
+		}
+		return b.String() + "}\n"
+	}
+	for name, c := range map[string]struct{ definitions, expr, says string }{
+		"texts":   {doubling(`"12345678"`, `"${?}${?}"`), "1", "takes more than 16 KiB"},
+		"lists":   {doubling("[1]", "[?, ?]"), "1", "takes more than 16 KiB"},
+		"powers":  {doubling("1e100", "? * ?"), "1", "too large or too small to be calculated with"},
+		"chain":   {chain(150), "1", "more than 100 deep"},
+		"deep":    {"", strings.Repeat("1 + ", 200) + "1", "nested more than 100 deep"},
+		"wide":    {"", `"` + strings.Repeat("${1}", 5000) + `"`, "more than 4096 parts"},
+		"many":    {"locals {\n" + lines(501) + "}", "1", "more than 500 variables and locals"},
+		"written": {"", `"${1e999999999}"`, "too large or too small to be written"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := evaluate(t, c.definitions, c.expr, nil)
+			require.ErrorContains(t, err, c.says)
+			assert.Less(t, len(err.Error()), 50_000)
+		})
+	}
+}
+
+// chain is locals of which each is defined by the next.
+func chain(n int) string {
+	var b strings.Builder
+	b.WriteString("locals {\n")
+	for i := range n {
+		fmt.Fprintf(&b, "  a%03d = local.a%03d\n", i, i+1)
+	}
+	fmt.Fprintf(&b, "  a%03d = 1\n}\n", n)
+	return b.String()
+}
+
+func lines(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "  n%d = 1\n", i)
+	}
+	return b.String()
+}

@@ -1,0 +1,110 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// plain is a scenario of one workload with something in it.
+func plain(more string) []byte {
+	return []byte(`scenario "a" {
+  workload "main" { driver = "stream"  producers = 1  workers = 1 }
+  phases { window = "1s" }
+  ` + more + "\n}\n")
+}
+
+// What is included stands in the place of its include, also among sweeps, and shares the names of the file.
+func TestIncludedBlocksStandInTheirPlace(t *testing.T) {
+	src := string(plain(`sweep "workload.main.batch" { values = [1, 2] }
+  include "parts/base.hcl" {}
+  sweep "workload.main.queues" { values = [1, 2] }`)) + "locals { durability = \"sync\" }\n"
+	all, err := parse("dir/a.hcl", []byte(src), map[string]string{
+		"dir/parts/base.hcl":  `include "../more.hcl" {}` + "\nsweep \"workload.main.producers\" { values = [var.few, 2 * var.few] }\n",
+		"dir/more.hcl":        "variable \"few\" { default = 3 }\ntopology \"single\" { durability = local.durability }\n",
+		"dir/parts/other.hcl": "topology \"nothing\" {}",
+	})
+	require.NoError(t, err)
+	s := all[0]
+	assert.Equal(t, "sync", s.Topology.Durability)
+	assert.Equal(t, []Sweep{
+		{"workload.main.batch", []string{"1", "2"}},
+		{"workload.main.producers", []string{"3", "6"}},
+		{"workload.main.queues", []string{"1", "2"}},
+	}, s.Sweeps)
+	assert.Equal(t, 6, s.Points[7].Workloads[0].Producers)
+	assert.Equal(t, []Variable{{Name: "few", Value: "3"}}, s.Variables)
+}
+
+// A file that two scenarios include is one file: its names are defined once, and what is wrong with it is said once.
+func TestTwoScenariosIncludeOneFile(t *testing.T) {
+	two := string(plain(`include "b.hcl" {}`)) + strings.Replace(string(plain(`include "b.hcl" {}`)), `"a"`, `"b"`, 1)
+	all, err := parse("a.hcl", []byte(two), map[string]string{
+		"b.hcl": "variable \"d\" { default = \"none\" }\ntopology \"single\" { durability = var.d }\n",
+	})
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	assert.Equal(t, all[0].Topology, all[1].Topology)
+	_, err = parse("a.hcl", []byte(two), map[string]string{"b.hcl": "topology \"single\" { durability = \"nun\" }\n"})
+	require.ErrorContains(t, err, "b.hcl:1:34: unknown durability \"nun\"")
+	require.ErrorContains(t, err, "1 error in 1 file")
+}
+
+func TestIncludesAreBounded(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("f%d.hcl", i)] = fmt.Sprintf("include \"f%d.hcl\" {}\n", i+1)
+	}
+	_, err := parse("a.hcl", plain(`include "f0.hcl" {}`), files)
+	require.ErrorContains(t, err, "f7.hcl:1:9: files include one another more than 8 deep")
+
+	files = map[string]string{}
+	var many strings.Builder
+	for i := range 40 {
+		files[fmt.Sprintf("f%d.hcl", i)] = ""
+		fmt.Fprintf(&many, "include \"f%d.hcl\" {}\n", i)
+	}
+	_, err = parse("a.hcl", plain(many.String()), files)
+	require.ErrorContains(t, err, `scenario "a" includes more than 32 files`)
+	require.ErrorContains(t, err, "2 errors in 1 file", "that, and that it has no topology")
+
+	_, err = parse("a.hcl", plain(`include "big.hcl" {}`), map[string]string{"big.hcl": strings.Repeat("#\n", 40<<10)})
+	require.ErrorContains(t, err, "big.hcl: is larger than 64 KiB")
+
+	// Files that include one another both ways would be read ever more often.
+	files = map[string]string{}
+	for i := range 8 {
+		files[fmt.Sprintf("f%d.hcl", i)] = fmt.Sprintf("include \"f%d.hcl\" {}\ninclude \"./f%d.hcl\" {}\n", i+1, i+1)
+	}
+	files["f8.hcl"] = `topology "single" { durability = "none" }`
+	_, err = parse("a.hcl", plain(`include "f0.hcl" {}`), files)
+	require.ErrorContains(t, err, "f1.hcl is included twice")
+}
+
+// Sweeps that advance together make a point for each of their values, and one coordinate.
+func TestZippedSweeps(t *testing.T) {
+	all, err := parse("a.hcl", plain(`topology "single" { durability = "none" }
+  zip {
+    sweep "workload.main.producers" { values = [1, 2, 4] }
+    sweep "workload.main.workers"   { values = [8, 16, 32] }
+  }
+  sweep "workload.main.batch" { values = [1, 64] }`), nil)
+	require.NoError(t, err)
+	s := all[0]
+	assert.Equal(t, []Sweep{
+		{"workload.main.producers, workload.main.workers", []string{"1, 8", "2, 16", "4, 32"}},
+		{"workload.main.batch", []string{"1", "64"}},
+	}, s.Sweeps)
+	require.Len(t, s.Points, 6)
+	p := s.Points[3]
+	assert.Equal(t, "producers=2, workers=16, batch=64", p.Name)
+	assert.Equal(t, []Value{{"workload.main.producers, workload.main.workers", "2, 16"}, {"workload.main.batch", "64"}}, p.Values)
+	w := p.Workloads[0]
+	assert.Equal(t, []int{2, 16, 64}, []int{w.Producers, w.Workers, w.Batch})
+	assert.Equal(t, "producers, workers", ShortPath(p.Values[0].Path, s.Sweeps))
+	assert.Equal(t, "workload.a.batch, workers", ShortPath("workload.a.batch, workload.b.workers",
+		[]Sweep{{Path: "workload.a.batch, workload.b.workers"}, {Path: "workload.b.batch"}}))
+}
