@@ -18,6 +18,7 @@ const (
 	completed                           // a completion was acknowledged
 	completionRefused                   // a completion was refused, at least once
 	completionInDoubt                   // a completion will never be answered, at least once
+	delivered                           // it was claimed, where the order is watched
 	answered          = acknowledged | refused | unknown
 )
 
@@ -57,7 +58,7 @@ type account struct {
 	spare []*page // released, at most maxSpare, to be used again
 	made  int     // pages allocated so far
 
-	_ [8]byte // fills up two cache lines: accounts lie side by side and are written by different goroutines
+	order map[uint64]uint64 // see claim; nil where the order is not watched
 }
 
 // update adds a flag to what is known of a task.

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated and corrupted.
+// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted and reordered.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -20,6 +20,8 @@ type faults struct {
 	mu         sync.Mutex
 	duplicated fault
 	corrupted  fault
+	misrouted  fault
+	reordered  fault
 
 	unreadableCompleted atomic.Uint64
 }
@@ -33,10 +35,12 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 	}
 }
 
-func (f *faults) read() (duplicated, corrupted uint64, samples []string) {
+// read returns all counts, and the samples.
+func (f *faults) read() (duplicated, corrupted, misrouted, reordered uint64, samples []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	samples = append(samples, f.duplicated.samples...)
-	samples = append(samples, f.corrupted.samples...)
-	return f.duplicated.count, f.corrupted.count, samples
+	for _, kind := range []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered} {
+		samples = append(samples, kind.samples...)
+	}
+	return f.duplicated.count, f.corrupted.count, f.misrouted.count, f.reordered.count, samples
 }

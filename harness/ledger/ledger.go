@@ -110,15 +110,15 @@ const (
 	Unreadable
 )
 
-// Claimed checks a payload claimed from an address, and counts it as corrupted unless it is sound. The identity is
-// good unless the payload is unreadable. It is called once per delivery. Whatever the verdict, the task should be
+// Claimed checks a payload claimed from an address, and counts it as corrupted, or as misrouted, unless it is sound. The
+// identity is good unless the payload is unreadable. It is called once per delivery. Whatever the verdict, the task should be
 // completed, and Completed or CompletedUnreadable called.
 func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 	id, route, err := open(payload)
 	if err == nil && route == from.hash && l.knows(id) {
+		l.inOrder(id, from)
 		return id, Sound
 	}
-	verdict := Unreadable
 	var sample string
 	sentTo, named := l.routes[route]
 	switch {
@@ -130,11 +130,12 @@ func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 		sample = fmt.Sprintf("foreign: %s of round %016x, claimed from %s/%s: this is round %016x with %d producers",
 			id, id.Round, from.Tenant, from.Queue, l.round, len(l.accounts))
 	default:
-		verdict = Misplaced
-		sample = fmt.Sprintf("misrouted: %s was sent to %s/%s and claimed from %s/%s", id, sentTo.Tenant, sentTo.Queue, from.Tenant, from.Queue)
+		l.faults.add(&l.faults.misrouted, 1, fmt.Sprintf("misrouted: %s was sent to %s/%s and claimed from %s/%s",
+			id, sentTo.Tenant, sentTo.Queue, from.Tenant, from.Queue))
+		return id, Misplaced
 	}
 	l.Corrupted(sample)
-	return id, verdict
+	return id, Unreadable
 }
 
 func (l *Ledger) knows(id Identity) bool {
@@ -282,7 +283,7 @@ func (l *Ledger) Balance() result.Ledger {
 			}
 		})
 	}
-	duplicated, corrupted, more := l.faults.read()
+	duplicated, corrupted, misrouted, reordered, more := l.faults.read()
 	return result.Ledger{
 		Enqueued:   totals.Enqueued,
 		Unknown:    totals.Sent - totals.Enqueued - totals.Refused,
@@ -291,6 +292,8 @@ func (l *Ledger) Balance() result.Ledger {
 		Lost:       lost,
 		Duplicated: duplicated,
 		Corrupted:  corrupted,
+		Misrouted:  misrouted,
+		Reordered:  reordered,
 		Samples:    append(samples, more...),
 	}
 }

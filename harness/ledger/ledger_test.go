@@ -179,7 +179,8 @@ func TestClaimed(t *testing.T) {
 				assert.Zero(t, balance.Corrupted)
 				assert.Empty(t, balance.Samples)
 			} else {
-				assert.Equal(t, uint64(1), balance.Corrupted)
+				assert.Equal(t, uint64(1), balance.Corrupted+balance.Misrouted)
+				assert.Equal(t, c.verdict == Misplaced, balance.Misrouted == 1)
 				assert.Equal(t, []string{c.sample}, balance.Samples)
 			}
 		})

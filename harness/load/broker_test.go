@@ -23,6 +23,7 @@ type broker struct {
 	deliver        func(n int, d *driver.Delivery) // changes a delivery
 	deliverAgain   func(n int) bool                // whether a claimed task stays ready
 	redeliver      func(n int) bool                // whether a completed task comes back
+	overtake       func(n int) bool                // whether an enqueued task goes before all that wait
 	refuseComplete func(n int) (reason error, redeliver bool)
 	// Faults of whole calls, not under mu.
 	enqueue  func(ctx context.Context) error
@@ -83,6 +84,9 @@ func (b *broker) conns(n int) []driver.Conn {
 // push makes tasks ready. mu is held.
 func (b *broker) push(tasks ...driver.Delivery) {
 	b.ready = append(b.ready, tasks...)
+	if last := len(b.ready) - 1; b.overtake != nil && last > 0 && b.overtake(b.enqueues) {
+		b.ready[0], b.ready[last] = b.ready[last], b.ready[0]
+	}
 	close(b.changed)
 	b.changed = make(chan struct{})
 }

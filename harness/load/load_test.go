@@ -178,6 +178,7 @@ func TestFaultsOfTheServer(t *testing.T) {
 		fault                       func(*broker)
 		drained                     bool
 		lost, duplicated, corrupted bool
+		misrouted, reordered        bool
 		sample                      string
 	}{
 		"loses a task": {
@@ -214,10 +215,17 @@ func TestFaultsOfTheServer(t *testing.T) {
 					}
 				}
 			},
-			drained: true, corrupted: true, sample: "misrouted: producer ",
+			drained: true, misrouted: true, sample: "misrouted: producer ",
 		},
 		"shows a tenant another's tasks": {
-			fault: func(b *broker) { b.crossTenants = true }, drained: true, corrupted: true, sample: "misrouted: producer ",
+			fault: func(b *broker) { b.crossTenants = true }, drained: true, misrouted: true, sample: "misrouted: producer ",
+		},
+		"hands out a task before the one enqueued before it": {
+			fault: func(b *broker) {
+				b.completeDelay = time.Millisecond // so that tasks wait
+				b.overtake = every(100)
+			},
+			drained: true, reordered: true, sample: "reordered: producer ",
 		},
 		"refuses a completion and never delivers the task again": {
 			fault: func(b *broker) {
@@ -236,7 +244,8 @@ func TestFaultsOfTheServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				c.fault(b)
-				cfg := config(b, workload(nil))
+				cfg := config(b, workload(func(w *scenario.Workload) { w.Workers = w.Tenants })) // so that the order can be told
+				cfg.Ledger.WatchOrder()
 				o, err := Run(t.Context(), cfg)
 				require.NoError(t, err)
 				assert.Equal(t, c.drained, o.Drained)
@@ -244,11 +253,13 @@ func TestFaultsOfTheServer(t *testing.T) {
 				assert.Equal(t, c.lost, balance.Lost > 0, "lost %d", balance.Lost)
 				assert.Equal(t, c.duplicated, balance.Duplicated > 0, "duplicated %d", balance.Duplicated)
 				assert.Equal(t, c.corrupted, balance.Corrupted > 0, "corrupted %d", balance.Corrupted)
+				assert.Equal(t, c.misrouted, balance.Misrouted > 0, "misrouted %d", balance.Misrouted)
+				assert.Equal(t, c.reordered, balance.Reordered > 0, "reordered %d", balance.Reordered)
 				assert.Contains(t, strings.Join(balance.Samples, "\n"), c.sample)
 				if !c.drained {
 					assert.Equal(t, o.WindowEnd.Add(cfg.Phases.Drain), o.Finished)
 				}
-				if c.corrupted {
+				if c.corrupted || c.misrouted {
 					assert.Less(t, o.Cycles, countWithin(b.completed, o.WindowStart, o.WindowEnd),
 						"a task that is not sound is not a cycle")
 				}

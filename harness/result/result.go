@@ -183,14 +183,16 @@ type Sample struct {
 
 // Ledger is a round's account of its tasks, warm-up and drain included.
 type Ledger struct {
-	Enqueued   uint64   `json:"enqueued"`           // acknowledged
-	Unknown    uint64   `json:"unknown"`            // sent, neither acknowledged nor refused
-	Completed  uint64   `json:"completed"`          // acknowledged
-	InDoubt    uint64   `json:"in_doubt,omitempty"` // enqueued and not completed, unless a completion that was never answered took effect
-	Lost       uint64   `json:"lost"`               // enqueued and never completed
-	Duplicated uint64   `json:"duplicated"`         // completed more than once
-	Corrupted  uint64   `json:"corrupted"`          // claimed with a payload other than the one enqueued
-	Samples    []string `json:"samples,omitempty"`  // some of the tasks at fault, a bounded number, named
+	Enqueued   uint64   `json:"enqueued"`            // acknowledged
+	Unknown    uint64   `json:"unknown"`             // sent, neither acknowledged nor refused
+	Completed  uint64   `json:"completed"`           // acknowledged
+	InDoubt    uint64   `json:"in_doubt,omitempty"`  // enqueued and not completed, unless a completion that was never answered took effect
+	Lost       uint64   `json:"lost"`                // enqueued and never completed
+	Duplicated uint64   `json:"duplicated"`          // completed more than once
+	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload other than the one enqueued
+	Misrouted  uint64   `json:"misrouted,omitempty"` // claimed from another tenant or queue than they were enqueued for
+	Reordered  uint64   `json:"reordered,omitempty"` // claimed after a later task of the same producer and queue, where that was watched
+	Samples    []string `json:"samples,omitempty"`   // some of the tasks at fault, a bounded number, named
 }
 
 // Metric summarises a metric over the timed rounds. What Median, Low and High are depends on the metric:

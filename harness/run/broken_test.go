@@ -35,6 +35,8 @@ const (
 	faultSilent  = "silent"   // never answers the frame that has it
 	faultStale   = "stale"    // refuses it, saying that the lease is not the task's
 	faultTwice   = "twice"    // hands the task out once more
+	faultSwaps   = "swaps"    // hands a task out before the one enqueued before it
+	faultStrays  = "strays"   // says of a task that it is of another queue
 	faultHangsUp = "hangs up" // ends the stream, and lives on
 	faultNoAudit = "no audit" // answers no audit
 	faultBadEnd  = "bad end"  // exits with status 4 on SIGTERM
@@ -90,6 +92,14 @@ func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest,
 			id := strconv.FormatUint(b.enqueued, 10)
 			answer.Ids = append(answer.Ids, id)
 			b.ready = append(b.ready, b.task(id, in.GetTenant(), t.GetQueue(), t.GetPayload()))
+			if last := len(b.ready) - 1; b.enqueued%faultEach == 0 && last > 0 {
+				switch b.fault {
+				case faultSwaps:
+					b.ready[last-1], b.ready[last] = b.ready[last], b.ready[last-1]
+				case faultStrays:
+					b.ready[last].Queue = "stray"
+				}
+			}
 		}
 		b.mu.Unlock()
 		b.changed.Broadcast()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
@@ -42,10 +43,24 @@ func (r *runner) checkLedger(ctx context.Context, cluster *topology.Cluster, o *
 // checkBalance judges the ledger alone.
 func (m *measured) checkBalance() {
 	l := &m.round.Ledger
+	if l.Misrouted > 0 {
+		m.fault(result.Incorrect, fmt.Sprintf("not isolated: %d tasks were claimed by another tenant, or from another queue, than they were enqueued for%s",
+			l.Misrouted, sampleOf("misrouted: ", l.Samples)))
+	}
+	if l.Reordered > 0 {
+		m.fault(result.Incorrect, fmt.Sprintf("not ordered: %d tasks were claimed after a later one of the same producer and queue%s",
+			l.Reordered, sampleOf("reordered: ", l.Samples)))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		m.fault(result.Incorrect, fmt.Sprintf("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples)))
 	}
+}
+
+// sampleOf is the first sample of a kind.
+func sampleOf(kind string, samples []string) string {
+	of := slices.DeleteFunc(slices.Clone(samples), func(s string) bool { return !strings.Contains(s, kind) })
+	return sample(of)
 }
 
 func sample(samples []string) string {

@@ -84,6 +84,22 @@ func TestServerBreaksItsContract(t *testing.T) {
 			},
 		},
 		{
+			fault: faultSwaps, verdict: result.Incorrect,
+			says: []string{"not ordered: ", " tasks were claimed after a later one of the same producer and queue; the first: reordered: "},
+			not:  []string{"does not balance", "not isolated"},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Positive(t, l.Reordered)
+			},
+		},
+		{
+			fault: faultStrays, verdict: result.Incorrect,
+			says: []string{"not isolated: ", " tasks were claimed by another tenant, or from another queue, than they were enqueued for; the first: misrouted: "},
+			not:  []string{"does not balance", "not ordered"},
+			check: func(t *testing.T, l result.Ledger) {
+				assert.Positive(t, l.Misrouted)
+			},
+		},
+		{
 			fault: faultHangsUp, verdict: result.Invalid,
 			says: []string{"the load could not go on: ", "lost the thread"},
 			not:  []string{"does not balance", "the server ended"},
@@ -111,6 +127,9 @@ func TestServerBreaksItsContract(t *testing.T) {
 			switch c.fault {
 			case faultSilent, faultStale:
 				s.Phases.Drain = time.Second // it lasts its whole time
+			case faultSwaps, faultStrays:
+				s.Workloads[0].Workers = 1
+				s.Invariants = []scenario.Invariant{{Kind: scenario.Isolated}, {Kind: scenario.Ordered, On: "main"}}
 			case faultKeeps, faultHangsUp, faultBadEnd, faultDies:
 				s.Rounds = 2
 			}

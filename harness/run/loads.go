@@ -27,7 +27,11 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	// Each account has an id of its own, by which it tells its tasks from those of other workloads and rounds.
 	id := uint64(r.result.Started.UnixNano()) + uint64(p.number)*scenario.WorkloadsMax
 	for i, w := range l.workloads {
-		l.accounts = append(l.accounts, load.NewLedger(id+uint64(i), w))
+		account := load.NewLedger(id+uint64(i), w)
+		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Ordered, On: w.Name}) {
+			account.WatchOrder()
+		}
+		l.accounts = append(l.accounts, account)
 	}
 	return l
 }
@@ -55,6 +59,8 @@ func (l *loads) balance() result.Ledger {
 		sum.Lost += b.Lost
 		sum.Duplicated += b.Duplicated
 		sum.Corrupted += b.Corrupted
+		sum.Misrouted += b.Misrouted
+		sum.Reordered += b.Reordered
 		for _, sample := range b.Samples {
 			sum.Samples = append(sum.Samples, l.workloads[i+1].Name+": "+sample)
 		}

@@ -1,0 +1,49 @@
+package ledger
+
+import "fmt"
+
+// WatchOrder makes the ledger count as reordered each task that is claimed from a queue after a later one of the same
+// producer, the first time that it is. It must be called before the first task is sent. What it counts is the queue's doing
+// only where nothing else can change the order between the queue and Claimed: one worker slot for each tenant, whose claims
+// are entered one after the other. A task that is handed out again is not judged.
+//
+// It takes a bit of what is known of each task anyway, and a number for each producer and queue that it sends to.
+func (l *Ledger) WatchOrder() {
+	for i := range l.accounts {
+		l.accounts[i].order = map[uint64]uint64{}
+	}
+}
+
+// inOrder enters that a task was claimed from a queue, where the order is watched.
+func (l *Ledger) inOrder(id Identity, from Address) {
+	a := &l.accounts[id.Producer]
+	if a.order == nil {
+		return
+	}
+	a.mu.Lock()
+	after, ok := a.claim(id.Sequence, from.hash)
+	a.mu.Unlock()
+	if !ok {
+		l.faults.add(&l.faults.reordered, 1,
+			fmt.Sprintf("reordered: %s was claimed from %s/%s after task %d", id, from.Tenant, from.Queue, after))
+	}
+}
+
+// claim notes that a task was claimed from the queue of a route. ok is false where a later one was claimed before, of which
+// it returns the latest. Tasks that were claimed before, are settled or were never sent are let through.
+func (a *account) claim(sequence, route uint64) (after uint64, ok bool) {
+	if sequence >= a.sent {
+		return 0, true
+	}
+	at := a.find(sequence)
+	if at < 0 || a.live[at].tasks[sequence%pageTasks]&delivered != 0 {
+		return 0, true
+	}
+	a.live[at].tasks[sequence%pageTasks] |= delivered
+	next := a.order[route] // one more than the latest
+	if sequence < next {
+		return next - 1, false
+	}
+	a.order[route] = sequence + 1
+	return 0, true
+}
