@@ -1,0 +1,232 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// fakeClocks are both clocks, which a test moves.
+type fakeClocks struct{ wall, monotonic time.Duration }
+
+func (c *fakeClocks) read() (wall, monotonic time.Duration) { return c.wall, c.monotonic }
+
+// watched watches a tree for ten seconds, and a little so that the last sample is not at the end, of the bubble's time, in the middle of which change is called.
+func watched(t *testing.T, config WatchConfig, change func()) (s result.Signals) {
+	t.Helper()
+	if config.clocks == nil {
+		config.clocks = (&fakeClocks{}).read
+	}
+	synctest.Test(t, func(*testing.T) {
+		w := StartWatch(config)
+		<-time.After(5*time.Second + time.Millisecond)
+		change()
+		<-time.After(5 * time.Second)
+		s = w.Stop()
+	})
+	return s
+}
+
+func TestWatchReadsEverySignal(t *testing.T) {
+	root := unifiedHost(t)
+	own := 3 * time.Second
+	s := watched(t, WatchConfig{Root: root, OwnCPU: func() (time.Duration, error) { return own, nil }}, func() {
+		own += 4 * time.Second
+		put(t, root, map[string]string{
+			// 20 s of two CPUs: 7 of users and system, of which 4 are ours, 2 of interrupts, 10 idle and waiting, 1 stolen.
+			"proc/stat":                           statLine(1500, 100, 600, 8900, 100, 60, 240, 500),
+			"proc/pressure/cpu":                   stalledLine(6_000_000),
+			"proc/pressure/io":                    stalledLine(2_500_000),
+			"proc/pressure/memory":                stalledLine(1_000),
+			"sys/fs/cgroup/job/cpu.stat":          "usage_usec 5\nnr_periods 99\nnr_throttled 13\nthrottled_usec 253000",
+			"sys/fs/cgroup/job/step/cpu.stat":     "usage_usec 5\nnr_periods 99\nnr_throttled 2\nthrottled_usec 2000",
+			"sys/fs/cgroup/job/step/cpu.pressure": stalledLine(1_000_100),
+			"sys/fs/cgroup/job/step/io.pressure":  stalledLine(200),
+			"proc/cpuinfo":                        fmt.Sprintf(cpuinfo, 1200.0, 2400.0),
+		})
+	})
+	all := 0.01 * float64(1500+100+600+8900+100+60+240+500-10000)
+	require.InDelta(t, 20, all, 1e-9)
+	for name, c := range map[string]struct {
+		want float64
+		got  *float64
+	}{
+		"steal":          {5, s.StealPercent},
+		"foreign":        {15, s.ForeignCPUPercent},
+		"cpu":            {50, s.PressureCPUPercent},
+		"io":             {5, s.PressureIOPercent},
+		"memory":         {0.01, s.PressureMemoryPercent},
+		"group's cpu":    {10, s.GroupPressureCPUPercent},
+		"group's io":     {0, s.GroupPressureIOPercent},
+		"throttled":      {250, s.ThrottledMs},
+		"its share":      {2.5, s.ThrottledPercent},
+		"its periods":    {10, s.ThrottledPeriods},
+		"clock":          {0, s.ClockStepMs},
+		"lowest":         {1200, s.FrequencyMHzMin},
+		"highest":        {3000, s.FrequencyMHzMax},
+		"drop of faster": {20, s.FrequencyDropPercent},
+	} {
+		if assert.NotNil(t, c.got, name) {
+			assert.InDelta(t, c.want, *c.got, 0.01, name)
+		}
+	}
+	assert.Nil(t, s.GroupPressureMemoryPercent, "the group has no such file")
+	assert.Equal(t, 42, s.Samples, "one each 250 ms, and the edges")
+}
+
+// What can't be read is not known, which is not the same as good.
+func TestWatchKnowsNothingOfABareHost(t *testing.T) {
+	for name, root := range map[string]string{"no proc": t.TempDir(), "no root": filepath.Join(t.TempDir(), "none")} {
+		s := watched(t, WatchConfig{Root: root}, func() {})
+		assert.Equal(t, result.Signals{ClockStepMs: new(0.0), Samples: 42}, s, name)
+	}
+}
+
+func TestWatchOfASandboxThatShowsZeroes(t *testing.T) {
+	root := unifiedHost(t)
+	put(t, root, map[string]string{"proc/stat": statLine(0, 0, 0, 0, 0, 0, 0, 0)})
+	s := watched(t, WatchConfig{Root: root}, func() {})
+	assert.Nil(t, s.StealPercent)
+	assert.Nil(t, s.ForeignCPUPercent)
+}
+
+func TestForeignCPUIsUnknownWithoutTheRunsOwn(t *testing.T) {
+	root := unifiedHost(t)
+	s := watched(t, WatchConfig{Root: root, OwnCPU: func() (time.Duration, error) { return 0, errors.New("gone") }}, func() {
+		put(t, root, map[string]string{"proc/stat": statLine(1500, 0, 500, 8500, 0, 10, 90, 400)})
+	})
+	assert.Equal(t, new(0.0), s.StealPercent)
+	assert.Nil(t, s.ForeignCPUPercent)
+}
+
+// /proc/stat lags behind the clock of a process, so that the run may seem to have used more than all.
+func TestForeignCPUIsNeverNegative(t *testing.T) {
+	root := unifiedHost(t)
+	own := time.Duration(0)
+	s := watched(t, WatchConfig{Root: root, OwnCPU: func() (time.Duration, error) { return own, nil }}, func() {
+		own = 6 * time.Second
+		put(t, root, map[string]string{"proc/stat": statLine(1500, 0, 500, 8500, 0, 10, 90, 400)})
+	})
+	assert.Equal(t, new(0.0), s.ForeignCPUPercent)
+}
+
+func TestThrottlingOfVersion1(t *testing.T) {
+	root := t.TempDir()
+	inGroups(t, root, "4:cpu,cpuacct:/job", "31 20 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct")
+	put(t, root, map[string]string{
+		"sys/fs/cgroup/cpu/cpu.stat":     "nr_periods 0\nnr_throttled 0\nthrottled_time 0",
+		"sys/fs/cgroup/cpu/job/cpu.stat": "nr_periods 1\nnr_throttled 1\nthrottled_time 1000000",
+	})
+	s := watched(t, WatchConfig{Root: root}, func() {
+		put(t, root, map[string]string{"sys/fs/cgroup/cpu/job/cpu.stat": "nr_periods 9\nnr_throttled 5\nthrottled_time 41000000"})
+	})
+	assert.Equal(t, new(40.0), s.ThrottledMs)
+	assert.Equal(t, new(4.0), s.ThrottledPeriods)
+	assert.Nil(t, s.GroupPressureCPUPercent, "version 1 has none")
+}
+
+// A group that can have no quota is not throttled; one that does not say so is unknown.
+func TestThrottlingOfGroupsWithoutCounters(t *testing.T) {
+	const mounted = "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw"
+	root := t.TempDir()
+	inGroups(t, root, "0::/", mounted)
+	put(t, root, map[string]string{"sys/fs/cgroup/cgroup.controllers": "cpu", "sys/fs/cgroup/cpu.stat": "usage_usec 5"})
+	assert.Equal(t, new(0.0), watched(t, WatchConfig{Root: root}, func() {}).ThrottledMs)
+
+	contained := t.TempDir()
+	inGroups(t, contained, "0::/", mounted)
+	put(t, contained, map[string]string{"sys/fs/cgroup/cgroup.type": "domain", "sys/fs/cgroup/cpu.stat": "usage_usec 5"})
+	assert.Nil(t, watched(t, WatchConfig{Root: contained}, func() {}).ThrottledMs)
+
+	odd := t.TempDir()
+	inGroups(t, odd, "0::/", mounted)
+	put(t, odd, map[string]string{"sys/fs/cgroup/cpu.stat": "throttled_usec many"})
+	assert.Nil(t, watched(t, WatchConfig{Root: odd}, func() {}).ThrottledMs)
+}
+
+func TestPressureThatIsNotCounted(t *testing.T) {
+	root := unifiedHost(t)
+	put(t, root, map[string]string{"proc/pressure/cpu": "full avg10=0.00 total=4", "proc/pressure/io": "some avg10=0.00 total=x"})
+	require.NoError(t, os.Remove(filepath.Join(root, "proc/pressure/memory")))
+	s := watched(t, WatchConfig{Root: root}, func() {})
+	assert.Nil(t, s.PressureCPUPercent)
+	assert.Nil(t, s.PressureIOPercent)
+	assert.Nil(t, s.PressureMemoryPercent)
+}
+
+// The files of cpufreq go before what /proc/cpuinfo says.
+func TestFrequencyOfCPUFreq(t *testing.T) {
+	root := unifiedHost(t)
+	frequency := func(cpu0, cpu1 int) {
+		put(t, root, map[string]string{
+			"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": fmt.Sprint(cpu0),
+			"sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq": fmt.Sprint(cpu1),
+		})
+	}
+	frequency(4_000_000, 800_000)
+	s := watched(t, WatchConfig{Root: root}, func() { frequency(900_000, 3_000_000) })
+	assert.Equal(t, new(800.0), s.FrequencyMHzMin)
+	assert.Equal(t, new(4000.0), s.FrequencyMHzMax)
+	assert.Equal(t, new(25.0), s.FrequencyDropPercent)
+}
+
+func TestClockSteps(t *testing.T) {
+	for name, c := range map[string]struct {
+		step func(*fakeClocks)
+		want float64
+	}{
+		"forward":   {func(c *fakeClocks) { c.wall += 30 * time.Millisecond }, 30},
+		"backward":  {func(c *fakeClocks) { c.wall -= 50 * time.Millisecond }, 50},
+		"suspended": {func(c *fakeClocks) { c.wall, c.monotonic = c.wall+time.Hour, c.monotonic+time.Second }, 3_599_000},
+		"none":      {func(c *fakeClocks) { c.wall, c.monotonic = c.wall+time.Second, c.monotonic+time.Second }, 0},
+	} {
+		clock := &fakeClocks{wall: 1000 * time.Hour}
+		s := watched(t, WatchConfig{Root: t.TempDir(), clocks: clock.read}, func() { c.step(clock) })
+		assert.InDelta(t, c.want, *s.ClockStepMs, 1e-9, name)
+	}
+	var forthAndBack clockStep
+	clock := &fakeClocks{}
+	forthAndBack.sample(clock.read)
+	clock.wall = 20 * time.Millisecond
+	forthAndBack.sample(clock.read)
+	clock.wall = 0
+	forthAndBack.sample(clock.read)
+	assert.InDelta(t, 20, forthAndBack.ms(), 1e-9, "the edges alone would not show it")
+}
+
+func TestHostClocksAgree(t *testing.T) {
+	wall, monotonic := hostClocks()
+	now := time.Now()
+	assert.InDelta(t, float64(now.UnixNano()), float64(wall), float64(time.Minute))
+	later, after := hostClocks()
+	assert.GreaterOrEqual(t, after, monotonic)
+	_ = later
+}
+
+func TestWatchCallsSample(t *testing.T) {
+	called := 0
+	watched(t, WatchConfig{Root: t.TempDir(), Every: time.Second, Sample: func() { called++ }}, func() {})
+	assert.Equal(t, 12, called)
+}
+
+// The host itself can be watched, and says at least what every Linux does.
+func TestProbe(t *testing.T) {
+	s, err := Probe(t.Context(), 50*time.Millisecond)
+	require.NoError(t, err)
+	assert.NotNil(t, s.ClockStepMs)
+	assert.GreaterOrEqual(t, s.Samples, 2)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Probe(ctx, time.Hour)
+	require.ErrorIs(t, err, context.Canceled)
+}
