@@ -129,6 +129,7 @@ func (w *Watch) Stop() result.Signals {
 	close(w.stop)
 	<-w.done
 	w.sample()
+	w.sampleFrequency()
 	ended := w.edge()
 	s := result.Signals{Samples: w.samples, ClockStepMs: new(w.clock.ms())}
 	if w.frequency {

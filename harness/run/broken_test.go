@@ -40,6 +40,7 @@ const (
 	faultHangsUp = "hangs up" // ends the stream, and lives on
 	faultNoAudit = "no audit" // answers no audit
 	faultBadEnd  = "bad end"  // exits with status 4 on SIGTERM
+	faultSlows   = "slows"    // none, but it takes longer and longer to answer
 	faultDies    = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
 )
 
@@ -50,6 +51,7 @@ const faultEach = 100
 type broken struct {
 	queuepb.UnimplementedQueueServiceServer
 	fault string
+	began time.Time
 
 	mu        sync.Mutex
 	changed   *sync.Cond
@@ -78,6 +80,9 @@ func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest,
 			return err
 		}
 		answer := &queuepb.EnqueueAnswer{Frame: in.GetFrame()}
+		if b.fault == faultSlows {
+			<-time.After(time.Since(b.began) / 20)
+		}
 		b.mu.Lock()
 		for i, t := range in.GetTasks() {
 			b.offered++
@@ -268,7 +273,7 @@ func actServer(fault string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
-	b := &broken{fault: fault, leased: map[string]*queuepb.Task{}}
+	b := &broken{fault: fault, began: time.Now(), leased: map[string]*queuepb.Task{}}
 	b.changed = sync.NewCond(&b.mu)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})

@@ -45,10 +45,11 @@ func TestExecute(t *testing.T) {
 		assert.Equal(t, round.Ledger.Enqueued, round.Ledger.Completed)
 		assert.Zero(t, round.Ledger.Unknown)
 		assert.NotEmpty(t, round.Server, "counters of the server")
+		checkObserved(t, &round)
 	}
 	for _, spec := range result.Specs() {
 		m, found := r.Metrics[spec.Name]
-		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage {
+		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime {
 			assert.False(t, found, spec.Name)
 			continue
 		}

@@ -1,0 +1,128 @@
+package run
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// judged samples a load that has completed so many tasks at a time after its launch, half a second of which is no load yet.
+func judged(t *testing.T, phases scenario.Phases, completed func(since time.Duration) uint64) (w *result.Warmup, s *steadiness) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		const opening = 500 * time.Millisecond
+		began := time.Now()
+		s = watchRates(phases, func() uint64 { return completed(max(0, time.Since(began)-opening)) })
+		defer s.stop()
+		<-time.After(opening + phases.Warmup)
+		s.windowBegins()
+		<-time.After(phases.Window)
+		s.windowEnds()
+		w = s.judge()
+	})
+	return w, s
+}
+
+func at(perSecond float64) func(time.Duration) uint64 {
+	return func(d time.Duration) uint64 { return uint64(perSecond * d.Seconds()) }
+}
+
+var tenSeconds = scenario.Phases{Warmup: 2 * time.Second, Window: 10 * time.Second}
+
+func TestSteadyRate(t *testing.T) {
+	t.Parallel()
+	w, s := judged(t, tenSeconds, at(1000))
+	require.NotNil(t, w)
+	assert.True(t, w.Stationary)
+	assert.InDelta(t, 0, w.TrendPercent, 0.5)
+	assert.Empty(t, w.Reason)
+	assert.InDelta(t, 2, w.WarmupS, 1e-9)
+	require.NotNil(t, w.WarmupTrendPercent)
+	assert.InDelta(t, 0, *w.WarmupTrendPercent, 3)
+	assert.Len(t, s.window.rates, rateParts)
+	assert.Len(t, s.warmup.rates, rateParts, "the last parts of it")
+	assert.EqualValues(t, 10_000, s.window.total)
+}
+
+// Warming up goes on after the window has begun: the rate rises from 1,000 to 2,000 a second in it.
+func TestRateThatRises(t *testing.T) {
+	t.Parallel()
+	w, _ := judged(t, tenSeconds, func(d time.Duration) uint64 {
+		s := d.Seconds()
+		return uint64(1000*s + 50*max(0, s-2)*max(0, s-2))
+	})
+	require.NotNil(t, w)
+	assert.False(t, w.Stationary)
+	assert.InDelta(t, 100*950.0/1500, w.TrendPercent, 2)
+	assert.Contains(t, w.Reason, "the rate rose by 63")
+	assert.Contains(t, w.Reason, "a longer phases.warmup helps")
+
+	var j observe.Judgement
+	judgeTrend(&j, w, scenario.Validity{TrendPercentMax: new(50.0)})
+	require.Len(t, j.Reasons, 1)
+	assert.Contains(t, j.Reasons[0], "the rate rose by 63")
+	j = observe.Judgement{}
+	judgeTrend(&j, w, scenario.Validity{TrendPercentMax: new(70.0)})
+	judgeTrend(&j, w, scenario.Validity{})
+	judgeTrend(&j, nil, scenario.Validity{TrendPercentMax: new(0.0)})
+	judgeTrend(&j, &result.Warmup{TrendPercent: 90, PValue: 0.2}, scenario.Validity{TrendPercentMax: new(0.0)})
+	assert.Empty(t, j.Reasons, "beyond no limit, or not beyond chance")
+}
+
+// A warm-up that rises and a window that does not: nothing is wrong.
+func TestWarmupThatDidItsWork(t *testing.T) {
+	t.Parallel()
+	w, _ := judged(t, tenSeconds, func(d time.Duration) uint64 {
+		s := d.Seconds()
+		return uint64(1000*max(0, s-2) + 250*min(2, s)*min(2, s))
+	})
+	require.NotNil(t, w)
+	assert.True(t, w.Stationary)
+	require.NotNil(t, w.WarmupTrendPercent)
+	assert.Greater(t, *w.WarmupTrendPercent, 50.0)
+}
+
+func TestTooFewCyclesTellNothing(t *testing.T) {
+	t.Parallel()
+	w, _ := judged(t, tenSeconds, at(19))
+	assert.Nil(t, w)
+	w, _ = judged(t, scenario.Phases{Window: 10 * time.Second}, at(1000))
+	require.NotNil(t, w)
+	assert.Nil(t, w.WarmupTrendPercent, "there was none")
+	assert.Nil(t, (*steadiness)(nil).judge())
+}
+
+// A round that breaks off in its warm-up, or its window, leaves nothing behind.
+func TestSteadinessThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) {
+		s := watchRates(tenSeconds, func() uint64 { return 0 })
+		s.stop()
+		s.stop()
+		s = watchRates(tenSeconds, func() uint64 { return 0 })
+		s.windowBegins()
+		s.stop()
+	})
+}
+
+func TestSteadyLoad(t *testing.T) {
+	t.Parallel()
+	of := func(kinds ...string) (all []scenario.Workload) {
+		for _, kind := range kinds {
+			all = append(all, scenario.Workload{Arrivals: scenario.Arrivals{Kind: kind}})
+		}
+		return all
+	}
+	assert.True(t, steadyLoad(of(scenario.Closed)))
+	assert.True(t, steadyLoad(of(scenario.None, scenario.Open)))
+	assert.False(t, steadyLoad(of(scenario.Open, scenario.Burst)))
+	assert.False(t, steadyLoad(of(scenario.Ramp)))
+	assert.False(t, steadyLoad(of(scenario.None)))
+}

@@ -1,0 +1,214 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// checkObserved looks at what a round of the real server knows of its host and processes.
+func checkObserved(t *testing.T, round *result.Round) {
+	t.Helper()
+	require.NotNil(t, round.Signals)
+	assert.NotNil(t, round.Signals.ClockStepMs)
+	assert.GreaterOrEqual(t, round.Signals.Samples, 2)
+	assert.Equal(t, round.Profiled, round.Warmup == nil, "a profiled round's rate is nobody's figure")
+	require.Len(t, round.Processes, 2)
+	for i, name := range []string{"generator", "server"} {
+		p := round.Processes[i]
+		assert.Equal(t, name, p.Name)
+		assert.Empty(t, p.Unknown, name)
+		assert.Positive(t, p.CPUCores, name)
+		assert.Positive(t, p.RSSMBMax, name)
+		assert.Positive(t, p.FDsMax, name)
+		assert.Positive(t, p.Goroutines, name)
+		assert.Positive(t, p.AllocatedBytes, name)
+		assert.Positive(t, p.AllocatedObjects, name)
+		assert.LessOrEqual(t, p.GCPauseMsP99, p.GCPauseMsMax, name)
+	}
+	perCycle := round.Metrics[result.ServerAllocsPerCycle] * float64(round.Cycles)
+	assert.InEpsilon(t, float64(round.Processes[1].AllocatedObjects), perCycle, 0.5, "of all cycles")
+}
+
+// hostThatMoves is a made-up host whose counters go on, by so much each time, until the test ends. It is in a group of version 2.
+func hostThatMoves(t *testing.T, user, idle, steal, stalledUs, throttledUs int) (root string) {
+	t.Helper()
+	root = t.TempDir()
+	group := filepath.Join(root, "sys/fs/cgroup/job")
+	for _, dir := range []string{filepath.Join(root, "proc/1"), filepath.Join(root, "proc/pressure"), group} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	put := func(name, format string, args ...any) {
+		path := filepath.Join(root, name)
+		if err := os.WriteFile(path+".new", fmt.Appendf(nil, format+"\n", args...), 0o600); err == nil {
+			err = os.Rename(path+".new", path)
+			assert.NoError(t, err)
+		}
+	}
+	require.NoError(t, os.Symlink("1", filepath.Join(root, "proc/self")))
+	put("proc/1/cgroup", "0::/job")
+	put("proc/1/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup rw")
+	advance := func(i int) {
+		put("proc/stat", "cpu  %d 0 0 %d 0 0 0 %d 0 0", 1000+i*user, 1000+i*idle, i*steal)
+		put("proc/pressure/cpu", "some avg10=0.00 total=%d", i)
+		put("proc/pressure/memory", "some avg10=0.00 total=%d", i*stalledUs)
+		put("sys/fs/cgroup/job/cpu.stat", "nr_throttled %d\nthrottled_usec %d", i, i*throttledUs)
+	}
+	advance(0)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for i := 1; ; i++ {
+			select {
+			case <-tick.C:
+				advance(i)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return root
+}
+
+// strict has the default limits, of the host alone.
+func strict() scenario.Validity {
+	return scenario.Validity{
+		StealPercentMax: new(5.0), ForeignCPUPercentMax: new(10.0), PressureMemoryPercentMax: new(10.0), ThrottledPercentMax: new(1.0),
+	}
+}
+
+func on(t *testing.T, s *scenario.Scenario, root string, server server) *result.Result {
+	t.Helper()
+	r, _, err := Execute(t.Context(), s, Options{Out: t.TempDir(), Server: server.path, hostRoot: root})
+	require.NoError(t, err)
+	return r
+}
+
+// On a host where everything is wrong each reason is named.
+func TestUnfitHost(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Validity = strict()
+	// Each step is 100 s of CPU time, so that what the run itself uses is next to nothing, and 1 s of standing still.
+	root := hostThatMoves(t, 4000, 4000, 2000, 1e6, 1e6)
+	r := on(t, s, root, acting(t, faultNone))
+	assert.Equal(t, result.Invalid, r.Verdict)
+	all := strings.Join(r.Reasons, "\n")
+	for _, reason := range []string{
+		"round 1: the hypervisor took 20 % of all CPUs' time; up to 5 % is sound (validity.steal_percent_max)",
+		"round 1: processes that are not of this run used ", "round 1: some task waited for memory in ", "round 1: the control group's CPU quota stopped its tasks for ",
+	} {
+		assert.Contains(t, all, reason)
+	}
+	assert.Len(t, r.Reasons, 4, "%s", all)
+	signals := r.Rounds[0].Signals
+	require.NotNil(t, signals)
+	assert.InDelta(t, 20, *signals.StealPercent, 0.1)
+	assert.InDelta(t, 40, *signals.ForeignCPUPercent, 5)
+
+	t.Run("a scenario that wants to be warned", func(t *testing.T) {
+		s.Validity.Warn = true
+		r := on(t, s, root, acting(t, faultNone))
+		assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+		assert.Len(t, r.Warnings, 4)
+		assert.Contains(t, strings.Join(r.Warnings, "\n"), "round 1: the hypervisor took 20 % of all CPUs' time; up to 5 % is sound")
+	})
+	t.Run("a scenario without limits", func(t *testing.T) {
+		s.Validity = scenario.Validity{}
+		r := on(t, s, root, acting(t, faultNone))
+		assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+		assert.Empty(t, r.Warnings)
+	})
+}
+
+// What a host does not say is said once, and is no reason.
+func TestHostThatSaysNothing(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Rounds, s.Validity = 2, strict()
+	r := on(t, s, t.TempDir(), acting(t, faultNone))
+	assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	assert.Equal(t, []string{"this host does not say, so it could not be judged: steal, foreign CPU, memory pressure, throttling"}, r.Warnings)
+	assert.Nil(t, r.Rounds[0].Signals.StealPercent)
+	require.Len(t, r.Rounds[0].Processes, 2)
+	assert.Contains(t, r.Rounds[0].Processes[1].Unknown, "gc_pause_ms_p99", "this server says nothing of its runtime")
+	assert.NotContains(t, r.Metrics, result.ServerAllocsPerCycle)
+}
+
+// A process of somebody else's that takes a CPU spoils the round.
+func TestForeignProcess(t *testing.T) {
+	t.Parallel()
+	burner := exec.Command("sh", "-c", "while :; do :; done")
+	require.NoError(t, burner.Start())
+	defer func() {
+		require.NoError(t, burner.Process.Kill())
+		require.Error(t, burner.Wait(), "it was killed")
+	}()
+	s := small()
+	s.Validity.ForeignCPUPercentMax = new(0.5)
+	r := on(t, s, "", real(t))
+	assert.Equal(t, result.Invalid, r.Verdict)
+	require.Len(t, r.Reasons, 1)
+	assert.Contains(t, r.Reasons[0], "round 1: processes that are not of this run used ")
+	assert.Contains(t, r.Reasons[0], "of all CPUs' time; up to 0.5 % is sound (validity.foreign_cpu_percent_max)")
+}
+
+// A rate that falls all through the window is no rate.
+func TestRateWithATrend(t *testing.T) {
+	t.Parallel()
+	s := small()
+	s.Validity.TrendPercentMax = new(10.0)
+	r := on(t, s, "", acting(t, faultSlows))
+	assert.Equal(t, result.Invalid, r.Verdict)
+	require.Len(t, r.Reasons, 1, "%v", r.Reasons)
+	assert.Contains(t, r.Reasons[0], "round 1: the rate fell by ")
+	assert.Contains(t, r.Reasons[0], "(validity.trend_percent_max)")
+	w := r.Rounds[0].Warmup
+	require.NotNil(t, w)
+	assert.False(t, w.Stationary)
+	assert.Less(t, w.TrendPercent, -10.0)
+	assert.Contains(t, w.Reason, "the rate fell by ")
+}
+
+func TestJudgeHostOfRoundsWithoutFigures(t *testing.T) {
+	t.Parallel()
+	m := &measured{round: result.Round{Number: 3, Verdict: result.Pass}}
+	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{StealPercentMax: new(1.0)}}}
+	signals := &result.Signals{StealPercent: new(2.0)}
+	r.judgeHost(&windowProbe{kind: profiled, host: &hostWatch{signals: signals}}, m)
+	assert.Equal(t, result.Pass, m.round.Verdict)
+	assert.Equal(t, []string{"round 3: the hypervisor took 2 % of all CPUs' time; up to 1 % is sound (validity.steal_percent_max)"}, m.warnings)
+	r.judgeHost(&windowProbe{kind: calibration, host: &hostWatch{signals: signals}}, m)
+	assert.Equal(t, result.Invalid, m.round.Verdict)
+}
+
+// A workload's name is text, whatever is in it.
+func TestSlipNamesItsWorkload(t *testing.T) {
+	t.Parallel()
+	h := result.NewHistogram()
+	require.NoError(t, h.RecordValue(int64(3*time.Millisecond)))
+	m := &measured{}
+	r := &runner{scenario: &scenario.Scenario{Validity: scenario.Validity{SlipMsP99Max: new(1.0)}}}
+	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, m)
+	require.Len(t, m.round.Reasons, 1)
+	assert.Regexp(t, `^workload half-50%: the generator did not keep up .* 3.01 ms late or more, .*; up to 1 ms is sound \(validity.slip_ms_p99_max\)$`, m.round.Reasons[0])
+}
