@@ -263,11 +263,14 @@ func (s *source) channel(e ast.Expr) []string {
 	return []string{s.field(e, "")}
 }
 
-// field names a field by the type that it is in, and a variable by the function.
+// field names a field by the type that it is in, a variable of a package by that, and one of a function by the function.
 func (s *source) field(e ast.Expr, function string) string {
 	selector, is := e.(*ast.SelectorExpr)
 	if !is || s.info.Selections[selector] == nil {
 		if id, is := e.(*ast.Ident); is {
+			if of := s.info.Uses[id]; of != nil && of.Pkg() != nil && of.Parent() == of.Pkg().Scope() {
+				return of.Pkg().Name() + "." + id.Name
+			}
 			return short(function) + "." + id.Name
 		}
 		return short(function)

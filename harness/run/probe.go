@@ -23,7 +23,8 @@ type windowProbe struct {
 	servers  []*serverProbe
 	loads    *loads
 	kind     kind
-	point    int // its number, 0 without a sweep
+	topology string // its kind
+	point    int    // its number, 0 without a sweep
 
 	series       *series     // nil where none is wanted
 	rates        *steadiness // nil where nobody asks for the load's
@@ -40,7 +41,7 @@ type windowProbe struct {
 }
 
 func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p plannedRound) *windowProbe {
-	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind, hostRoot: r.options.hostRoot}
+	w := &windowProbe{scenario: r.scenario, folder: r.folder, cluster: cluster, loads: loads, kind: p.kind, hostRoot: r.options.hostRoot, topology: r.points[p.point].Topology.Kind}
 	w.trace = newTraceProbe(r.scenario, p.kind, p.number, r.folder)
 	if loads != nil {
 		loads.slow = w.trace.watch()
@@ -198,7 +199,7 @@ func (w *windowProbe) finish(m *measured) error {
 
 // separate reports whether there are servers, in processes of their own.
 func (w *windowProbe) separate() bool {
-	return len(w.servers) > 0 && w.servers[0].server.Node().PID != os.Getpid()
+	return len(w.servers) > 0 && w.topology != scenario.Embedded
 }
 
 // spent fills in what both sides used of their CPUs, and the servers of their stores and logs.
