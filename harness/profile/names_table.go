@@ -77,6 +77,8 @@ var engineSites = map[string]sitesOf{
 	"engine/internal/planted.(*fsyncs).one":       {locks: []string{"planted.fsyncs.mu"}},
 	"engine/internal/planted.Command":             {locks: []string{"planted.commitMu"}},
 	"engine/internal/planted.Commit":              {locks: []string{"planted.commitMu"}},
+	"engine/internal/planted.Receive":             {receives: []string{"planted.between"}},
+	"engine/internal/planted.Send":                {sends: []string{"planted.between"}},
 	"engine/node.(*Node).Shutdown":                {locks: []string{"node.Node.storesInUse"}},
 	"engine/node.(*Node).audit":                   {locks: []string{"node.Node.storesInUse"}},
 	"engine/node.(*Node).fail":                    {sends: []string{"node.Node.failed"}},

@@ -40,7 +40,9 @@ func TestNamesAreThoseOfTheEngine(t *testing.T) {
 		"engine/shard.(*inbox).take":          {locks: []string{"shard.inbox.mu"}},
 		"engine/rpc.(*outbox).put":            {locks: []string{"rpc.outbox.mu"}, sends: []string{"rpc.outbox.wake"}},
 		"engine/shard.(*Subscription).Return": {},
-		"engine/shard.(*Shard).send":          {sends: []string{"shard.Shard.pipe"}},
+		"engine/shard.(*Shard).pass":          {sends: []string{"shard.Shard.pipe"}},
+		"engine/internal/planted.Command":     {locks: []string{"planted.commitMu"}},
+		"engine/internal/planted.Receive":     {receives: []string{"planted.between"}},
 		"engine/shard.(*Shard).release":       {receives: []string{"shard.Shard.pipe"}},
 	} {
 		assert.Equal(t, fields, engineSites[function], function)
@@ -248,7 +250,7 @@ func (s *source) isMutex(e ast.Expr) bool {
 	return is && named.Obj().Pkg() == s.std && strings.HasSuffix(named.Obj().Name(), "Mutex")
 }
 
-// channel names a channel that is a field, and nothing of another.
+// channel names a channel that is a field or a variable of a package, and nothing of another.
 func (s *source) channel(e ast.Expr) []string {
 	of := s.info.TypeOf(e)
 	if of == nil {
@@ -257,14 +259,20 @@ func (s *source) channel(e ast.Expr) []string {
 	if _, is := of.Underlying().(*types.Chan); !is {
 		return nil
 	}
-	if selector, is := e.(*ast.SelectorExpr); !is || s.info.Selections[selector] == nil {
-		return nil
+	if selector, is := e.(*ast.SelectorExpr); is && s.info.Selections[selector] != nil {
+		return []string{s.field(e, "")}
 	}
-	return []string{s.field(e, "")}
+	if id, is := e.(*ast.Ident); is && s.ofPackage(id) {
+		return []string{s.field(e, "")}
+	}
+	return nil
 }
 
 // field names a field by the type that it is in, a variable of a package by that, and one of a function by the function.
 func (s *source) field(e ast.Expr, function string) string {
+	if id, is := e.(*ast.Ident); is && s.ofPackage(id) {
+		return s.info.Uses[id].Pkg().Name() + "." + id.Name
+	}
 	selector, is := e.(*ast.SelectorExpr)
 	if !is || s.info.Selections[selector] == nil {
 		if id, is := e.(*ast.Ident); is {
@@ -283,6 +291,11 @@ func (s *source) field(e ast.Expr, function string) string {
 		return named.Obj().Pkg().Name() + "." + named.Obj().Name() + "." + selector.Sel.Name
 	}
 	return short(function) + "." + selector.Sel.Name
+}
+
+func (s *source) ofPackage(id *ast.Ident) bool {
+	of := s.info.Uses[id]
+	return of != nil && of.Pkg() != nil && of.Parent() == of.Pkg().Scope()
 }
 
 // table is the Go source of the table.

@@ -176,6 +176,10 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "median of the turns of the points and its 95 % interval"
 	case spec.Name == result.RateCost:
 		return "median of the turns of the points and their range"
+	case spec.Part == result.OfProfiling && m.N >= stat.MinIntervalN:
+		return "median of the profiled rounds, each with the timed ones beside it, and its 95 % interval"
+	case spec.Part == result.OfProfiling:
+		return "median of the profiled rounds, each with the timed ones beside it, and their range"
 	case m.N >= stat.MinIntervalN:
 		return "median of the timed rounds and its 95 % interval"
 	default:

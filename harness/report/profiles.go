@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -33,18 +34,41 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 	if point != 0 {
 		at = ", " + pointName(r, point)
 	}
-	if len(profiled) == 1 {
+	switch {
+	case len(profiled) == 1:
 		cycles = profiled[0].Cycles
 		p.paragraph("Profiles are of the server in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
 			profiled[0].Number, at, short(profiled[0].WindowSeconds), count(cycles), overhead(metrics, profiled[0]))
-	} else if point == 0 {
+	case len(profiled) > 1:
+		var numbers []string
+		for _, round := range profiled {
+			cycles += round.Cycles
+			numbers = append(numbers, strconv.Itoa(round.Number))
+		}
+		p.paragraph("Profiles are of the server in rounds %s%s, which are profiled and not timed, added up: their windows had %s cycles.%s",
+			strings.Join(numbers, ", "), at, count(cycles), paired(metrics))
+	case point == 0:
 		p.paragraph("Profiles are of the server in profiled rounds, which are not timed.")
 	}
 	for _, profile := range r.Profiles {
 		if profile.Point == point {
-			profileTable(p, r, profile, at, cycles)
+			of := cycles
+			if profile.Rounds > 0 {
+				of = profile.Cycles
+			}
+			profileTable(p, r, profile, at, of)
 		}
 	}
+}
+
+// paired says what profiling cost, where it was measured against the rounds beside it.
+func paired(metrics map[string]result.Metric) string {
+	rate, found := metrics[result.ProfilingOverheadRatio]
+	if !found {
+		return ""
+	}
+	return fmt.Sprintf(" The timed rounds beside them ran %s times as fast (%s to %s): that is what profiling cost, and noise.",
+		number(rate.Median), number(rate.Low), number(rate.High))
 }
 
 // overhead compares the profiled round with the median of the timed ones.

@@ -43,6 +43,11 @@ const (
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
 
+	// What profiling costs: how many times as many cycles a second, and how much less CPU for each, timed rounds have than the
+	// profiled one beside them. 1.05 is a cost of five percent.
+	ProfilingOverheadRatio = "profiling_overhead_ratio"
+	ProfilingCPURatio      = "profiling_cpu_ratio"
+
 	// Of an open load; see Arrivals.
 	OfferedPerS = "offered_per_s"
 	Unfinished  = "unfinished"
@@ -103,6 +108,7 @@ const (
 	OfRaft      Part = "raft"
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
+	OfProfiling Part = "profiling"
 
 	// InOneProcess takes away: the server is a part of the generator's process, and what each of them uses can't be told
 	// apart. NoServer takes away what is the server's too.
@@ -168,6 +174,8 @@ var specs = func() []Spec {
 		{Name: FaultsUnrecovered, Unit: "faults", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FailedCalls, Unit: "calls", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: RateCost, Unit: "ratio", Better: Lower, Part: OfSweep},
+		{Name: ProfilingOverheadRatio, Unit: "ratio", Better: Lower, Part: OfProfiling},
+		{Name: ProfilingCPURatio, Unit: "ratio", Better: Lower, Part: OfProfiling},
 		{Name: OfferedPerS, Unit: "1/s", Better: Higher, Part: OfOpen},
 		{Name: Unfinished, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Unsent, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},

@@ -181,6 +181,7 @@ func (r *runner) summarise() (err error) {
 	res := &r.result
 	if len(r.scenario.Points) == 0 {
 		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, stat.Estimate, r.parts(r.points[0])...)
+		err = errors.Join(err, overheads(res.Metrics, r.points[0], res.Rounds))
 		if err == nil {
 			res.Workloads, err = r.summariseWorkloads(r.points[0], res.Rounds)
 		}
@@ -196,6 +197,9 @@ func (r *runner) summarise() (err error) {
 		rounds := slices.DeleteFunc(slices.Clone(res.Rounds), func(round result.Round) bool { return round.Point != i+1 })
 		metrics, err := result.Summarise(rounds, r.histograms, stat.Estimate, r.parts(p)...)
 		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		if err := overheads(metrics, p, rounds); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 		}
 		if cost, found := costs[i+1]; found && metrics != nil {
