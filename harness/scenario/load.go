@@ -37,14 +37,16 @@ func LoadWith(vars map[string]string, paths ...string) ([]*Scenario, error) {
 	return l.finish()
 }
 
-// parse is Load for one text in memory, beside which there are other files.
+// parse is Load for one text in memory. What it includes are others, by their paths, or files where that is nil.
 func parse(name string, src []byte, others map[string]string) ([]*Scenario, error) {
 	l := loader{names: map[string]string{}}
-	l.reader.Read = func(path string) ([]byte, error) {
-		if text, is := others[path]; is {
-			return []byte(text), nil
+	if others != nil {
+		l.reader.Read = func(path string) ([]byte, error) {
+			if text, is := others[path]; is {
+				return []byte(text), nil
+			}
+			return nil, errors.New("is no file")
 		}
-		return nil, errors.New("is no file")
 	}
 	l.file(name, l.reader.Source(name, src, fileNames))
 	return l.finish()

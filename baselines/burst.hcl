@@ -1,0 +1,33 @@
+# Limits of scenarios/burst.hcl.
+
+baseline "burst" {
+  floor "cycles_per_s" {
+    min     = 1000
+    because = "a hundredth of what two shared cores do: below it the server stands still"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 1000
+    because = "latency counts from when a task was due, and four fifths of the peak leave room: a second is a backlog"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

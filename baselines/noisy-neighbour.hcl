@@ -1,0 +1,40 @@
+# Limits of scenarios/noisy-neighbour.hcl. They are of all workloads together unless one is named.
+
+baseline "noisy-neighbour" {
+  floor "cycles_per_s" {
+    min     = 1000
+    because = "a hundredth of what two shared cores do: below it the server stands still"
+  }
+
+  floor "cycles_per_s" {
+    workload = "quiet"
+    min      = 400
+    because  = "four fifths of its rate of 500/s: below it the quiet tenant is starved"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    workload = "quiet"
+    max      = 500
+    because  = "half a second is a queue behind the noisy tenants' tasks, and not a share of the server"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}
