@@ -141,7 +141,7 @@ func TestLoadReadsEverything(t *testing.T) {
 			{Kind: "trace", CycleLatency: 250 * time.Millisecond},
 		},
 		ProfiledRounds: 2,
-		Invariants: []Invariant{{Kind: "conserved"}},
+		Invariants:     []Invariant{{Kind: "conserved"}},
 		Validity: Validity{
 			Warn: true, ForeignCPUPercentMax: new(25.0), PressureCPUPercentMax: new(90.0), PressureMemoryPercentMax: new(0.0),
 			ThrottledPercentMax: new(2.5), ClockStepMsMax: new(3.0), TrendPercentMax: new(20.0), SlipMsP99Max: new(5.0),

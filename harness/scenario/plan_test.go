@@ -58,7 +58,8 @@ func TestOffered(t *testing.T) {
 		require.InEpsilon(t, 2*sum, got, 1e-9)
 	})
 	for _, w := range []Workload{
-		{Arrivals: Arrivals{Kind: Closed}}, {Arrivals: Arrivals{Kind: None}},
+		{Arrivals: Arrivals{Kind: Closed}},
+		{Arrivals: Arrivals{Kind: None}},
 		{Arrivals: Arrivals{Kind: Open, Rate: Rate{OfPeak: 0.5}}},
 	} {
 		_, known := Point{Workloads: []Workload{{Arrivals: Arrivals{Kind: Open, Rate: Rate{PerSecond: 1}}}, w}}.Offered(time.Second)
