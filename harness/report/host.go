@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -16,10 +17,15 @@ var signalColumns = []struct {
 	{">waiting for CPU, %", func(s *result.Signals) *float64 { return s.PressureCPUPercent }},
 	{">for I/O, %", func(s *result.Signals) *float64 { return s.PressureIOPercent }},
 	{">for memory, %", func(s *result.Signals) *float64 { return s.PressureMemoryPercent }},
+	{">group: for CPU, %", func(s *result.Signals) *float64 { return s.GroupPressureCPUPercent }},
+	{">for I/O, %", func(s *result.Signals) *float64 { return s.GroupPressureIOPercent }},
+	{">for memory, %", func(s *result.Signals) *float64 { return s.GroupPressureMemoryPercent }},
 	{">throttled, ms", func(s *result.Signals) *float64 { return s.ThrottledMs }},
+	{">throttled, %", func(s *result.Signals) *float64 { return s.ThrottledPercent }},
 	{">clock step, ms", func(s *result.Signals) *float64 { return s.ClockStepMs }},
 	{">CPU, MHz, lowest", func(s *result.Signals) *float64 { return s.FrequencyMHzMin }},
 	{">highest", func(s *result.Signals) *float64 { return s.FrequencyMHzMax }},
+	{">drop, %", func(s *result.Signals) *float64 { return s.FrequencyDropPercent }},
 }
 
 // hostSection shows what the host did in each window, and whether the load was steady in it.
@@ -33,18 +39,20 @@ func hostSection(p *page, r *result.Result) {
 		for _, c := range signalColumns {
 			row = append(row, orUnknownValue(c.of(round.Signals)))
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, fmt.Sprint(round.Signals.Samples)))
 	}
 	if len(rows) > 0 {
 		p.heading(2, "Host in the windows, durability %s", code(r.Manifest.Durability()))
 		p.paragraph("What the machine did while a round was measured. Steal is what the hypervisor took of all CPUs' time, and foreign" +
 			" CPU what processes used that are not of this run. Waiting is the share of the window in which some task of the host" +
-			" waited for the resource (PSI). Throttled is for how long the control group's quota stopped its tasks, and a clock step" +
-			" by how much wall time and monotonic time went apart. What could not be read is unknown: it is not taken for good.")
+			" waited for the resource (PSI); the group is the control group that the generator and the servers are in. Throttled is for" +
+			" how long its quota stopped its tasks, a clock step by how much wall time and monotonic time went apart, and the drop by how" +
+			" much slower the fastest CPU was at its slowest. What could not be read is unknown: it is not taken for good.")
 		header := []string{">round"}
 		for _, c := range signalColumns {
 			header = append(header, c.header)
 		}
+		header = append(header, ">samples")
 		p.table(header, rows)
 	}
 	warmupTable(p, r)
@@ -69,15 +77,20 @@ func warmupTable(p *page, r *result.Result) {
 		if !w.Stationary {
 			steady = "no"
 		}
-		rows = append(rows, []string{roundName(r, round), steady, number(w.TrendPercent), text(w.Reason)})
+		before := "unknown"
+		if w.WarmupTrendPercent != nil {
+			before = number(*w.WarmupTrendPercent)
+		}
+		rows = append(rows, []string{roundName(r, round), number(w.WarmupS), before, number(w.TrendPercent), number(w.PValue), steady, text(w.Reason)})
 	}
 	if len(rows) == 0 {
 		return
 	}
 	p.heading(2, "Warm-up, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("Whether the load was steady in the window, judged by its cycles per second in equal parts of time and not by the" +
-		" clock alone. The trend is by how much the rate rose over the window, of its own size.")
-	p.table([]string{">round", "steady", ">trend, %", "why not"}, rows)
+		" clock alone. The trend is by how much the rate rose over the window, of its median (the slope of Theil and Sen), and p how" +
+		" often chance alone gives one as clear (Mann and Kendall). The warm-up's own trend is that of its last part.")
+	p.table([]string{">round", ">warm-up, s", ">its trend, %", ">trend, %", ">p", "steady", "why not"}, rows)
 }
 
 // processesSection shows what each process of a round used of the host in its window.
@@ -85,11 +98,24 @@ func processesSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, of := range round.Processes {
-			row := []string{
-				roundName(r, round), code(of.Name), number(of.CPUCores), number(of.RSSMBMax), fmt.Sprint(of.FDsMax), fmt.Sprint(of.Goroutines),
-				number(of.GCPauseMsP99), number(of.GCPauseMsMax), count(of.GCCycles),
+			figures := []struct{ name, value string }{
+				{"cpu_cores", number(of.CPUCores)},
+				{"rss_mb_max", number(of.RSSMBMax)},
+				{"fds_max", fmt.Sprint(of.FDsMax)},
+				{"goroutines_max", fmt.Sprint(of.Goroutines)},
+				{"gc_pause_ms_p99", number(of.GCPauseMsP99)},
+				{"gc_pause_ms_max", number(of.GCPauseMsMax)},
+				{"gc_cycles", count(of.GCCycles)},
+				{"allocated_bytes", perCycle(float64(of.AllocatedBytes), round.Cycles)},
+				{"allocated_objects", perCycle(float64(of.AllocatedObjects), round.Cycles)},
 			}
-			row = append(row, perCycle(float64(of.AllocatedBytes), round.Cycles), perCycle(float64(of.AllocatedObjects), round.Cycles))
+			row := []string{roundName(r, round), code(of.Name)}
+			for _, f := range figures {
+				if slices.Contains(of.Unknown, f.name) {
+					f.value = "unknown"
+				}
+				row = append(row, f.value)
+			}
 			rows = append(rows, row)
 		}
 	}

@@ -18,8 +18,14 @@ const RunPage = "report.md"
 // under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
 // where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
 // paths of the files it wrote, the page first. A plot that the data cannot fill, or that must not be shown since
-// the verdict is incorrect, is not written, and one from an earlier rendering is removed.
+// the verdict is incorrect, is not written, and one from an earlier rendering is removed. Of a folder with a comparison
+// the page is compare-<scenario>.md, or comparison.md.
 func Render(in, out string) ([]string, error) {
+	if compared, err := isComparison(in); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	} else if compared {
+		return renderComparison(in, out)
+	}
 	r, hists, err := result.Read(in)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -40,6 +46,11 @@ func Render(in, out string) ([]string, error) {
 	if same {
 		pageName = RunPage
 	}
+	return writeFiles(out, pageName, plots, markdown(r, plots))
+}
+
+// writeFiles writes plots and, last, the page: what it shows is there when it is.
+func writeFiles(out, pageName string, plots []figure, text string) ([]string, error) {
 	written := []string{filepath.Join(out, pageName)}
 	for _, p := range plots {
 		path := filepath.Join(out, p.file)
@@ -54,34 +65,48 @@ func Render(in, out string) ([]string, error) {
 		}
 		written = append(written, path)
 	}
-	// The page comes last: what it shows is there when it is.
-	if err := result.WriteFile(written[0], []byte(markdown(r, plots))); err != nil {
+	if err := result.WriteFile(written[0], []byte(text)); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return written, nil
 }
 
 // Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>,
-// renders the page from the copy into reportsDir, and returns the paths of the page and its plots.
+// renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
+// comparison goes to data/compare-<scenario>.
 func Publish(run, reportsDir string) ([]string, error) {
+	if compared, err := isComparison(run); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	} else if compared {
+		return publishComparison(run, reportsDir)
+	}
 	r, _, err := result.Read(run) // what cannot be read again is not published
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	data := filepath.Join(reportsDir, "data", result.Slug(r.Scenario))
-	if err := os.MkdirAll(data, 0o755); err != nil {
+	if err := copyFiles(run, data, []string{result.HistogramsFile, result.ResultFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
-	for _, name := range []string{result.HistogramsFile, result.ResultFile} {
-		content, err := os.ReadFile(filepath.Join(run, name))
+	return Render(data, reportsDir)
+}
+
+// copyFiles copies files of one folder to another, which it makes.
+func copyFiles(from, to string, names []string) error {
+	for _, name := range names {
+		content, err := os.ReadFile(filepath.Join(from, name))
 		if err != nil {
-			return nil, fmt.Errorf("publish: %w", err)
+			return err
 		}
-		if err := result.WriteFile(filepath.Join(data, name), content); err != nil {
-			return nil, fmt.Errorf("publish: %w", err)
+		path := filepath.Join(to, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := result.WriteFile(path, content); err != nil {
+			return err
 		}
 	}
-	return Render(data, reportsDir)
+	return nil
 }
 
 // figure is a plot of a page. svg is nil where there is none to show.

@@ -49,14 +49,15 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		for w := range round.Workloads {
 			round.Workloads[w].Derive(round.WindowSeconds, hists[i].Histograms)
 		}
-		round.Signals = &result.Signals{StealPercent: known(1.25), ForeignCPUPercent: known(0), PressureCPUPercent: known(17)}
-		round.Warmup = &result.Warmup{Stationary: i != 1, TrendPercent: 3.5}
+		round.Signals = &result.Signals{StealPercent: known(1.25), ForeignCPUPercent: known(0), PressureCPUPercent: known(17), Samples: 41}
+		round.Warmup = &result.Warmup{Stationary: i != 1, TrendPercent: 3.5, PValue: 0.02, WarmupS: 2}
 		if i == 1 {
+			round.Warmup.WarmupTrendPercent = known(12)
 			round.Warmup.Reason = "the rate rose by 3.5 % over the window"
 		}
 		round.Processes = []result.Process{
 			{Name: "generator", CPUCores: 0.8, RSSMBMax: 60, FDsMax: 12, Goroutines: 170, GCPauseMsP99: 0.05, GCPauseMsMax: 0.25, GCCycles: 4, AllocatedBytes: round.Cycles * 100},
-			{Name: "server", CPUCores: 0.9, RSSMBMax: 184, FDsMax: 40, Goroutines: 90, GCCycles: 20, AllocatedBytes: round.Cycles * 1000, AllocatedObjects: round.Cycles * 9},
+			{Name: "server", CPUCores: 0.9, RSSMBMax: 184, FDsMax: 40, Goroutines: 90, GCCycles: 20, Unknown: []string{"gc_pause_ms_p99", "gc_pause_ms_max"}, AllocatedBytes: round.Cycles * 1000, AllocatedObjects: round.Cycles * 9},
 		}
 		// Of 10 cycles a batch, which takes 2 ms: 5,000 cycles a second one after the other.
 		batches := round.Cycles / 10
@@ -114,7 +115,9 @@ func sections(page string) map[string]string {
 func TestUnknownSignalsAreUnknown(t *testing.T) {
 	r, hists := mixedFixture(t)
 	of := sections(rendered(t, r, hists)["fixture.md"])
-	assert.Contains(t, of["Host in the windows"], "| 1 | 1.25 | 0 | 17.0 | unknown | unknown | unknown | unknown | unknown | unknown |")
+	assert.Contains(t, of["Host in the windows"], "| 1 | 1.25 | 0 | 17.0 |"+strings.Repeat(" unknown |", 11)+" 41 |")
+	assert.Contains(t, of["Processes"], "| 1 | `server` | 0.900 | 184 | 40 | 90 | unknown | unknown | 20 |", "0 would pass for a good figure")
+	assert.Contains(t, of["Warm-up"], "| 1 | 2.00 | unknown | 3.50 | 0.0200 | yes |")
 	for i := range r.Rounds {
 		r.Rounds[i].Signals = nil
 	}

@@ -1,0 +1,297 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// ComparisonPage is the name of the page of a comparison that is rendered into its own folder.
+const ComparisonPage = "comparison.md"
+
+// profileDeltasMax bounds the functions that a page lists.
+const profileDeltasMax = 40
+
+// isComparison reports whether a folder holds a comparison.
+func isComparison(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, result.ComparisonFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// comparison is what the page of a comparison is made from. manifest is that of the base, and empty where the folder has
+// no run of it.
+type comparison struct {
+	*result.Comparison
+	manifest result.Manifest
+}
+
+func readComparison(dir string) (*comparison, error) {
+	c, err := result.ReadComparison(dir)
+	if err != nil {
+		return nil, err
+	}
+	read := &comparison{Comparison: c}
+	base := filepath.Join(dir, baseArm)
+	if _, err := os.Stat(base); errors.Is(err, os.ErrNotExist) {
+		return read, nil // two stored runs, which lie elsewhere
+	}
+	r, _, err := result.Read(base)
+	if err != nil {
+		return nil, err
+	}
+	read.manifest = r.Manifest
+	return read, nil
+}
+
+// baseArm is the folder of the base's run in that of a comparison.
+const baseArm = "base"
+
+// renderComparison writes the page and the plot of the comparison in the folder in, as Render does those of a run.
+func renderComparison(in, out string) ([]string, error) {
+	c, err := readComparison(in)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	name := comparisonName(c.Comparison)
+	ratios := figure{file: name + "-ratios.svg", caption: "Ratio of the change to the base, of each metric, with its interval and the control's"}
+	if c.Verdict != result.Incorrect {
+		if ratios.svg, err = ratioPlot(c); err != nil && !errors.Is(err, errNothingToPlot) {
+			return nil, fmt.Errorf("report on %s: %w", in, err)
+		}
+	}
+	same, err := sameFolder(in, out)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	pageName := name + ".md"
+	if same {
+		pageName = ComparisonPage
+	}
+	return writeFiles(out, pageName, []figure{ratios}, comparisonMarkdown(c, ratios))
+}
+
+func comparisonName(c *result.Comparison) string { return "compare-" + result.Slug(c.Scenario) }
+
+// publishComparison copies what the page of a comparison is made from, and renders it from there.
+func publishComparison(dir, reportsDir string) ([]string, error) {
+	c, err := readComparison(dir)
+	if err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	data := filepath.Join(reportsDir, "data", comparisonName(c.Comparison))
+	files := []string{result.ComparisonFile}
+	if c.manifest.Scenario != nil {
+		files = append(files, filepath.Join(baseArm, result.HistogramsFile), filepath.Join(baseArm, result.ResultFile))
+	}
+	if err := copyFiles(dir, data, files); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
+	return renderComparison(data, reportsDir)
+}
+
+func comparisonMarkdown(c *comparison, ratios figure) string {
+	p := &page{}
+	durability := c.manifest.Durability()
+	p.heading(1, "%s: a change against its base", text(orUnknown(c.Scenario)))
+	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.", text(string(c.Verdict)), code(c.Scenario), code(durability), howCompared(c.Comparison))
+	listed(p, "Reasons for the verdict:", c.Reasons)
+	listed(p, "Warnings:", c.Warnings)
+	if c.Verdict == result.Incorrect {
+		p.paragraph("The ledger of a side does not balance, so no figure is published.")
+	} else {
+		deltasSection(p, c, durability)
+		plotOfComparison(p, c, ratios, durability)
+		if len(c.Causes) > 0 {
+			p.heading(2, "What explains a difference, durability %s", code(durability))
+			p.paragraph("The most likely first. It is evidence of where to look: the profiled rounds of both sides, their stages, and their counters.")
+			p.list(causes(c.Causes))
+		}
+		profileDeltasSection(p, c, durability)
+	}
+	sidesSection(p, c)
+	p.heading(2, "What this page does not measure")
+	p.list(comparisonLimits(c))
+	return strings.TrimRight(p.b.String(), "\n") + "\n"
+}
+
+// listed writes a list of text that is not ours under a line that introduces it.
+func listed(p *page, what string, items []string) {
+	if len(items) == 0 {
+		return
+	}
+	p.paragraph("%s", what)
+	var list []string
+	for _, item := range items {
+		list = append(list, text(item))
+	}
+	p.list(list)
+}
+
+// howCompared says how the sides were measured.
+func howCompared(c *result.Comparison) string {
+	if !c.Paired {
+		return fmt.Sprintf("two stored runs of %s and %s, measured at different times", plural(c.Base.Rounds, "round"), plural(c.Change.Rounds, "round"))
+	}
+	sides := "two sides"
+	if c.Control != nil {
+		sides = "base, change, and the base again as the control"
+	}
+	how := fmt.Sprintf("%s, measured beside each other in %s", sides, plural(c.Blocks, "block"))
+	if c.Dropped > 0 {
+		how += fmt.Sprintf("; %s dropped, since a round was invalid", plural(c.Dropped, "block"))
+	}
+	return how
+}
+
+func deltasSection(p *page, c *comparison, durability string) {
+	if len(c.Metrics) == 0 {
+		return
+	}
+	p.heading(2, "Metrics, durability %s", code(durability))
+	p.paragraph("The ratio is that of the change to the base, with its 95 %% interval; the control is the base measured a second" +
+		" time in the same run, so that its ratio is the noise. p is adjusted for the number of timings judged. Detectable is the" +
+		" smallest change that these rounds could have told, and least the smallest that matters: where the first is larger, no" +
+		" difference found says nothing.")
+	var rows [][]string
+	for _, d := range c.Metrics {
+		judged := []string{"–", "–", "–"}
+		if d.Ratio > 0 {
+			judged = []string{number(d.PAdjusted), partOrNone(d.Detectable), percent(d.Effect)}
+		}
+		row := []string{
+			code(d.Metric), unit(d.Unit), side(d.Base), side(d.Change), ratio(d.Ratio, d.RatioLow, d.RatioHigh),
+			ratio(d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh),
+		}
+		rows = append(rows, append(append(row, judged...), "**"+text(string(d.Outcome))+"**"))
+	}
+	p.table([]string{
+		"metric", "unit", ">base", ">change", ">ratio", ">control", ">p, adjusted", ">detectable", ">least", "outcome",
+	}, rows)
+	var because []string
+	for _, d := range c.Metrics {
+		if d.Because != "" {
+			because = append(because, fmt.Sprintf("%s: %s", code(d.Metric), text(d.Because)))
+		}
+		for _, w := range d.Warnings {
+			because = append(because, fmt.Sprintf("%s: warning: %s", code(d.Metric), text(w)))
+		}
+	}
+	p.list(because)
+}
+
+func side(m result.Metric) string {
+	if m.N == 0 {
+		return "missing"
+	}
+	return fmt.Sprintf("%s (%s to %s)", number(m.Median), number(m.Low), number(m.High))
+}
+
+// ratio writes a ratio with its interval, with the digits that a change of a tenth of a percent takes; 0 is none.
+func ratio(v, low, high float64) string {
+	if v <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", v, low, high)
+}
+
+func partOrNone(v float64) string {
+	if v <= 0 {
+		return "none"
+	}
+	return percent(v)
+}
+
+func plotOfComparison(p *page, c *comparison, ratios figure, durability string) {
+	if ratios.svg == nil {
+		return
+	}
+	p.paragraph("![%s, durability %s](%s)", text(ratios.caption), text(durability), ratios.file)
+	p.paragraph("*%s. Durability %s, base %s, change %s, %s.*", ratios.caption, code(durability), code(revision(c.Base)),
+		code(revision(c.Change)), machine(c.manifest.Host))
+}
+
+func revision(s result.Side) string { return result.Build{Commit: s.Commit, Dirty: s.Dirty}.Revision() }
+
+// profileDeltasSection lists the functions whose share differs by more than chance.
+func profileDeltasSection(p *page, c *comparison, durability string) {
+	if len(c.Profiles) == 0 {
+		return
+	}
+	p.heading(2, "Functions that differ, durability %s", code(durability))
+	p.paragraph("Of the profiled rounds, per cycle: those whose difference has an interval, bootstrapped over rounds, that excludes zero.")
+	var rows [][]string
+	for i, d := range c.Profiles {
+		if i == profileDeltasMax {
+			break
+		}
+		rows = append(rows, []string{
+			code(d.Kind), code(d.Function), scaled(d.Base, d.Unit), scaled(d.Change, d.Unit), scaled(d.Change-d.Base, d.Unit),
+			scaled(d.Low, d.Unit) + " to " + scaled(d.High, d.Unit),
+		})
+	}
+	p.table([]string{"profile", "function", ">base", ">change", ">difference", ">interval"}, rows)
+	if left := len(c.Profiles) - len(rows); left > 0 {
+		p.paragraph("%s more are in the comparison.", plural(left, "function"))
+	}
+}
+
+// sidesSection says what was compared, and on what.
+func sidesSection(p *page, c *comparison) {
+	p.heading(2, "Provenance")
+	sides := []result.Side{c.Base, c.Change}
+	if c.Control != nil {
+		sides = append(sides, *c.Control)
+	}
+	var rows [][]string
+	for _, s := range sides {
+		rows = append(rows, []string{
+			text(s.Name), code(filepath.Base(s.Run)), code(revision(s)), code(orUnknown(s.Server)), fmt.Sprint(s.Rounds),
+		})
+	}
+	p.table([]string{"side", "run", "commit", "server binary, SHA-256", ">rounds"}, rows)
+	host := c.manifest.Host
+	table := [][]string{
+		{"command", code(commandLine(c.manifest.Command))},
+		{"durability", code(c.manifest.Durability())},
+		{"started (UTC)", moment(c.Started)},
+		{"finished (UTC)", moment(c.Finished)},
+		{"kernel", text(host.Kernel)},
+		{"CPU", text(host.CPUModel)},
+		{"CPUs", known(float64(host.CPUs), "")},
+		{"GOMAXPROCS of the generator", known(float64(host.GOMAXPROCS), "")},
+		{"memory", known(host.MemoryMB, "MB")},
+		{"file system of the data", text(host.Filesystem)},
+		{"fsync latency there", fmt.Sprintf("median %s, largest %s", known(host.FsyncMsP50, "ms"), known(host.FsyncMsMax, "ms"))},
+	}
+	for i := range table {
+		table[i][1] = orUnknown(table[i][1])
+	}
+	p.table([]string{"what", "value"}, table)
+}
+
+// comparisonLimits says what a comparison does not show.
+func comparisonLimits(c *comparison) []string {
+	list := []string{
+		"Other loads. It is one scenario on one host: a change may cost there what it gains here.",
+		"Changes smaller than the detectable one. A metric without a finding is not shown to be the same below that.",
+	}
+	if !c.Paired {
+		list = append(list, "The host's own drift. The runs were measured at different times: what changed the host between them is in the ratio, and no control tells how much that is.")
+	}
+	for _, s := range []result.Side{c.Base, c.Change} {
+		if s.Dirty {
+			list = append(list, fmt.Sprintf("The commit of the %s alone. Its working tree had changes that the commit does not have.", text(s.Name)))
+		}
+	}
+	return list
+}

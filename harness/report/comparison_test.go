@@ -1,0 +1,149 @@
+package report_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// comparisonFixture is an invented comparison with a finding of each kind.
+func comparisonFixture() *result.Comparison {
+	metric := func(v float64) result.Metric { return result.Metric{Median: v, Low: v * 0.99, High: v * 1.01, N: 7} }
+	return &result.Comparison{
+		Version: result.Version, Scenario: "fixture", Started: fixtureStart, Finished: fixtureStart.Add(5 * time.Minute),
+		Verdict: result.Regressed, Reasons: []string{"cycles_per_s fell by 12 %"}, Warnings: []string{"no *frequency*"},
+		Base:   result.Side{Name: "base", Run: "runs/c/base", Commit: "0123456789ab", Server: "00ff", Rounds: 7},
+		Change: result.Side{Name: "change", Run: "runs/c/change", Commit: "ba9876543210", Dirty: true, Server: "ff00", Rounds: 7},
+		Control: &result.Side{
+			Name: "control", Run: "runs/c/control", Commit: "0123456789ab", Server: "00ff", Rounds: 7,
+		},
+		Paired: true, Blocks: 7, Dropped: 1,
+		Metrics: []result.MetricDelta{
+			{
+				Metric: result.CyclesPerS, Unit: "1/s", Better: result.Higher, Base: metric(150_000), Change: metric(132_000),
+				Ratio: 0.88, RatioLow: 0.87, RatioHigh: 0.89, ControlRatio: 1.002, ControlRatioLow: 0.99, ControlRatioHigh: 1.01,
+				P: 0.008, PAdjusted: 0.03, Effect: 0.03, Detectable: 0.02, Outcome: result.Worsened, Because: "12.0 % less, beyond the control's 1.0 %",
+			},
+			{
+				Metric: "cycle_latency_ms_p99", Unit: "ms", Better: result.Lower, Base: metric(0.45), Change: metric(0.46),
+				Ratio: 1.02, RatioLow: 0.8, RatioHigh: 3.5, ControlRatio: 1, ControlRatioLow: 0.9, ControlRatioHigh: 1.2,
+				P: 0.5, PAdjusted: 1, Effect: 0.05, Outcome: result.Unclear, Warnings: []string{"too few rounds"},
+			},
+			{
+				Metric: result.StorageSetsPerCycle, Unit: "keys", Better: result.Lower, Base: metric(2.1), Change: metric(2.1),
+				Ratio: 1, RatioLow: 1, RatioHigh: 1, ControlRatio: 1, ControlRatioLow: 1, ControlRatioHigh: 1, PAdjusted: 1, Effect: 0.01,
+				Detectable: 0.001, Outcome: result.Same,
+			},
+			{Metric: result.WrittenBytesPerCycle, Unit: "bytes", Outcome: result.Unclear},
+		},
+		Causes: []result.Cause{{Kind: "lock", Name: "shard.commitMu", Sentence: "62 % of commit wait is shard.commitMu", Score: 18}},
+		Profiles: []result.ProfileDelta{
+			{Kind: "cpu", Function: "example.org/engine/shard.(*Shard).spin", Unit: "nanoseconds", Base: 0, Change: 5000, Low: 4500, High: 5500},
+		},
+	}
+}
+
+// storedComparison stores a comparison with the run of its base.
+func storedComparison(t *testing.T, c *result.Comparison) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, result.WriteComparison(dir, c))
+	r, hists := fixture(t, 2, 0)
+	require.NoError(t, os.Rename(stored(t, r, hists), filepath.Join(dir, "base")))
+	return dir
+}
+
+func TestGoldenPageOfAComparison(t *testing.T) {
+	dir := storedComparison(t, comparisonFixture())
+	out := t.TempDir()
+	written, err := report.Render(dir, out)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"compare-fixture.md", "compare-fixture-ratios.svg"}, bases(written))
+	for name, text := range contents(t, written) {
+		path := filepath.Join(golden, name)
+		if *update {
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		}
+		want, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), text, name)
+	}
+}
+
+func TestComparisonIntoItsFolder(t *testing.T) {
+	dir := storedComparison(t, comparisonFixture())
+	written, err := report.Render(dir, dir)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"comparison.md", "compare-fixture-ratios.svg"}, bases(written))
+	page := contents(t, written)["comparison.md"]
+	assert.Contains(t, page, "| `cycles_per_s` | 1/s | 150,000 (148,000 to 152,000) | 132,000 (131,000 to 133,000) | 0.880 (0.870 to 0.890) |"+
+		" 1.002 (0.990 to 1.010) | 0.0300 | 2.0 % | 3.0 % | **regressed** |")
+	assert.Contains(t, page, "| `written_bytes_per_cycle` | bytes | missing | missing | – | – | – | – | – | **inconclusive** |")
+	assert.Contains(t, page, "no \\*frequency\\*")
+	assert.Contains(t, page, "durability `none`")
+	assert.Contains(t, page, "The commit of the change alone.")
+}
+
+func TestComparisonIsPublished(t *testing.T) {
+	dir := storedComparison(t, comparisonFixture())
+	reports := filepath.Join(t.TempDir(), "reports")
+	written, err := report.Publish(dir, reports)
+	require.NoError(t, err)
+	data := filepath.Join(reports, "data", "compare-fixture")
+	assert.FileExists(t, filepath.Join(data, "base", result.ResultFile))
+	assert.NoFileExists(t, filepath.Join(data, "comparison.md"))
+	again, err := report.Render(data, t.TempDir())
+	require.NoError(t, err)
+	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")
+}
+
+// Two stored runs have neither pairs nor a control, and their folder has no run of the base.
+func TestComparisonOfStoredRuns(t *testing.T) {
+	c := comparisonFixture()
+	c.Paired, c.Control, c.Blocks, c.Profiles = false, nil, 0, nil
+	for i := range c.Metrics {
+		c.Metrics[i].ControlRatio = 0
+	}
+	dir := t.TempDir()
+	require.NoError(t, result.WriteComparison(dir, c))
+	written, err := report.Render(dir, t.TempDir())
+	require.NoError(t, err)
+	files := contents(t, written)
+	page := files["compare-fixture.md"]
+	assert.Contains(t, page, "durability `unknown`")
+	assert.Contains(t, page, "two stored runs of 7 rounds and 7 rounds, measured at different times")
+	assert.Contains(t, page, "The host's own drift.")
+	assert.NotContains(t, page, "Functions that differ")
+	assert.NotContains(t, files["compare-fixture-ratios.svg"], "control")
+}
+
+func TestNoFigureOfAnIncorrectComparison(t *testing.T) {
+	c := comparisonFixture()
+	c.Verdict = result.Incorrect
+	dir, out := storedComparison(t, comparisonFixture()), t.TempDir()
+	_, err := report.Render(dir, out)
+	require.NoError(t, err)
+	require.NoError(t, result.WriteComparison(dir, c))
+	written, err := report.Render(dir, out)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"compare-fixture.md"}, bases(written))
+	assert.NoFileExists(t, filepath.Join(out, "compare-fixture-ratios.svg"), "that of the earlier rendering is gone")
+	assert.NotContains(t, contents(t, written)["compare-fixture.md"], "150,000")
+}
+
+func TestComparisonThatCannotBeRead(t *testing.T) {
+	dir := storedComparison(t, comparisonFixture())
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "base", result.ResultFile), []byte("{"), 0o600))
+	_, err := report.Render(dir, t.TempDir())
+	require.ErrorContains(t, err, "corrupt")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, result.ComparisonFile), []byte("{}"), 0o600))
+	_, err = report.Publish(dir, t.TempDir())
+	require.ErrorContains(t, err, "no version")
+}
