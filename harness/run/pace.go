@@ -19,17 +19,18 @@ type pace struct {
 func (p *pace) begin(now time.Time) { p.since = now }
 
 // ended notes that a round is over.
-func (p *pace) ended(number int, now time.Time) {
+func (p *pace) ended(now time.Time) {
 	p.around += max(0, now.Sub(p.since)-p.planned)
-	p.since, p.done = now, number
+	p.since = now
+	p.done++
 }
 
-// left is about how long the run will take from now on, while the round of that number goes on.
-func (p *pace) left(number int, now time.Time) time.Duration {
+// left is about how long the run will take from now on, while a round goes on.
+func (p *pace) left(now time.Time) time.Duration {
 	around := aroundGuess
 	if p.done > 0 {
 		around = p.around / time.Duration(p.done)
 	}
 	round := p.planned + around
-	return max(0, round-now.Sub(p.since)) + time.Duration(max(0, p.rounds-number))*round
+	return max(0, round-now.Sub(p.since)) + time.Duration(max(0, p.rounds-p.done-1))*round
 }

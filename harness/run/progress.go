@@ -28,6 +28,7 @@ type progress struct {
 	live bool // the cursor is on a line to be drawn over
 	last load.Progress
 	pace pace
+	arm  string // of several whose rounds take turns, the one whose turn it is
 }
 
 // columnsDefault is how wide a line drawn over may be where the terminal does not say how wide it is.
@@ -104,6 +105,28 @@ func (p *progress) durability() string {
 	return strings.Join(all, ", ")
 }
 
+// beside has so many arms measured in turn from now on, each of them all rounds.
+func (p *progress) beside(arms int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pace.rounds = arms * len(p.rounds)
+	p.pace.begin(p.now())
+}
+
+// turn says that it is an arm's turn, until what is returned is called.
+func (p *progress) turn(arm string) (over func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arm = arm
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.pace.ended(p.now())
+		p.last = load.Progress{}
+		p.arm = ""
+	}
+}
+
 // hook is what a load reports to while the round of that number goes on; nil where nobody watches.
 func (p *progress) hook(number int) func(load.Progress) {
 	if !p.terminal {
@@ -125,8 +148,12 @@ func (p *progress) load(number int, now load.Progress) {
 	}
 	p.last = now
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %s, %s, %v left: %s cycles/s", p.name(number), p.phase(now),
-		p.pace.left(number, p.now()).Round(time.Second), result.FormatNumber(rate))
+	name := p.name(number)
+	if p.arm != "" {
+		name += ", " + p.arm
+	}
+	fmt.Fprintf(&b, "  %s, %s, %v left: %s cycles/s", name, p.phase(now),
+		p.pace.left(p.now()).Round(time.Second), result.FormatNumber(rate))
 	if now.CycleP99 > 0 {
 		fmt.Fprintf(&b, ", p99 %s ms", result.FormatNumber(now.CycleP99.Seconds()*1e3))
 	}
@@ -184,7 +211,7 @@ func (p *progress) name(number int) string {
 // round says what a round measured.
 func (p *progress) round(r *result.Round) {
 	p.mu.Lock()
-	p.pace.ended(r.Number, p.now())
+	p.pace.ended(p.now())
 	p.last = load.Progress{}
 	p.mu.Unlock()
 	name := p.name(r.Number)

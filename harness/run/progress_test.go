@@ -144,14 +144,38 @@ func TestPace(t *testing.T) {
 	at := func(s float64) time.Time { return start.Add(time.Duration(s * float64(time.Second))) }
 	p := pace{planned: 10 * time.Second, rounds: 3}
 	p.begin(start)
-	assert.Equal(t, 33*time.Second, p.left(1, start), "a second beside the phases, until it is known")
-	assert.Equal(t, 29*time.Second, p.left(1, at(4)))
-	assert.Equal(t, 22*time.Second, p.left(1, at(60)), "a round that is late does not make the rest negative")
-	p.ended(1, at(14))
-	assert.Equal(t, 28*time.Second, p.left(2, at(14)))
-	p.ended(2, at(14+12))
-	assert.Equal(t, 13*time.Second, p.left(3, at(26)), "the mean of 4 s and 2 s")
-	assert.Zero(t, p.left(9, at(100)))
+	assert.Equal(t, 33*time.Second, p.left(start), "a second beside the phases, until it is known")
+	assert.Equal(t, 29*time.Second, p.left(at(4)))
+	assert.Equal(t, 22*time.Second, p.left(at(60)), "a round that is late does not make the rest negative")
+	p.ended(at(14))
+	assert.Equal(t, 28*time.Second, p.left(at(14)))
+	p.ended(at(14 + 12))
+	assert.Equal(t, 13*time.Second, p.left(at(26)), "the mean of 4 s and 2 s")
+	for range 7 {
+		p.ended(at(30))
+	}
+	assert.Zero(t, p.left(at(100)), "more rounds than were planned")
+}
+
+// Arms that take turns have as many rounds each, and the line says whose turn it is.
+func TestProgressOfArms(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	c := &clock{at: time.Unix(1000, 0)}
+	s := small()
+	s.Rounds, s.Phases = 2, scenario.Phases{Window: 10 * time.Second}
+	p := newProgress(Options{Progress: &text, Terminal: true, Columns: func() int { return 200 }, now: c.now}, s)
+	p.beside(3)
+	draw := func() string {
+		text.Reset()
+		p.hook(1)(load.Progress{Phase: "window", Elapsed: time.Second, Completed: 5})
+		return strings.TrimPrefix(text.String(), "\r\x1b[K")
+	}
+	over := p.turn("control")
+	assert.Equal(t, "  round 1 of 2, control, window 1.0/10s, 1m6s left: 5.00 cycles/s, 0 outstanding, 5 completed", draw())
+	c.pass(12 * time.Second)
+	over()
+	assert.Equal(t, "  round 1 of 2, window 1.0/10s, 1m0s left: 5.00 cycles/s, 0 outstanding, 5 completed", draw())
 }
 
 func TestProgressAtTheEnd(t *testing.T) {
