@@ -79,6 +79,7 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 	}
 	b.progress.line("%s: durability %s, %d blocks of %d arms, each %v + %v", s.Name, b.progress.durability(), s.Rounds, len(arms),
 		s.Phases.Warmup, s.Phases.Window)
+	b.progress.beside(len(arms))
 	b.progress.line("%s: comparison folder %s", s.Name, folder.Path())
 	err = errors.Join(b.run(ctx, s), b.clean())
 	b.measured.Finished = time.Now()
@@ -198,7 +199,9 @@ func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err erro
 
 // round measures one round of an arm.
 func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured, error) {
+	over := b.progress.turn(r.folder.ID())
 	m := r.round(ctx, p)
+	over()
 	if ctx.Err() != nil {
 		return m, errors.Join(fmt.Errorf("interrupted in round %d of %s: %w", p.number, r.folder.ID(), ctx.Err()), m.stopErr)
 	}

@@ -185,7 +185,7 @@ func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Poli
 		{Name: run.Change, Server: change.path, Build: &change.build},
 		{Name: run.Control, Server: base.path, Build: &base.build},
 	}, run.ArmsOptions{
-		Options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr)},
+		Options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)},
 		For:     f.length,
 	}, gate.Judge(policy))
 }
