@@ -32,6 +32,13 @@ func limits(r *result.Result) []string {
 			"A network. Client and server are on one host, and no packet leaves it.",
 			"Replication and failover. One server holds the only copy.")
 	}
+	switch kind, _ := m.Setting("topology.kind"); kind {
+	case "embedded":
+		list = append(list, "A server apart from its client. Both are one process: the CPU time, the memory and the profiles are of both together, and"+
+			" no byte passes a socket.", "Replication and failover. One server holds the only copy.")
+	case "none":
+		list = append(list, "A server. There is none: the figures are of the load generator, the recorder and the ledger alone.")
+	}
 	swept := len(m.Swept("topology.shards")) > 0
 	if shards, found := m.Setting("topology.shards"); found && shards == "1" && !swept {
 		list = append(list, "Scaling over shards. There is one shard.")

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -268,18 +269,31 @@ func ledgerSection(p *page, r *result.Result) {
 	p.heading(2, "Ledger, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("The account of every task of a round, warm-up and drain included. Unknown are tasks that were sent and" +
 		" neither acknowledged nor refused.")
+	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
+	apart := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Misrouted+round.Ledger.Reordered > 0 })
+	if apart {
+		header = append(header, ">misrouted", ">reordered")
+	}
 	var rows [][]string
 	var faults []string
 	for _, round := range r.Rounds {
 		l := round.Ledger
-		rows = append(rows, []string{
+		row := []string{
 			roundName(r, round), count(l.Enqueued), count(l.Unknown), count(l.Completed), count(l.Lost), count(l.Duplicated), count(l.Corrupted),
-		})
+		}
+		if apart {
+			row = append(row, count(l.Misrouted), count(l.Reordered))
+		}
+		rows = append(rows, row)
 		for _, sample := range l.Samples {
 			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
 		}
 	}
-	p.table([]string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}, rows)
+	if apart {
+		p.paragraph("Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +
+			" were claimed after a later task of the same producer and queue.")
+	}
+	p.table(header, rows)
 	if len(faults) > 0 {
 		p.paragraph("Some of the tasks at fault:")
 		p.list(faults)

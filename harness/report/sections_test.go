@@ -180,6 +180,25 @@ func TestWorkloadsStandApart(t *testing.T) {
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "## Workloads", "no figure beside a broken ledger")
 }
 
+// What only some results have has columns only there.
+func TestLedgerSaysWhatWentAstray(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "isrouted")
+	r.Verdict, r.Rounds[1].Verdict = result.Incorrect, result.Incorrect
+	r.Rounds[1].Ledger.Misrouted, r.Rounds[1].Ledger.Reordered = 2, 3
+	of := sections(rendered(t, r, hists)["fixture.md"])["Ledger"]
+	assert.Contains(t, of, "| lost | duplicated | corrupted | misrouted | reordered |")
+	assert.Regexp(t, `\| 2 \| .* \| 0 \| 0 \| 0 \| 2 \| 3 \|`, of)
+}
+
+func TestLimitsOfServersThatAreNotApart(t *testing.T) {
+	r, hists := fixture(t, 1, 0)
+	for kind, says := range map[string]string{scenario.Embedded: "Both are one process", scenario.NoTopology: "A server. There is none"} {
+		r.Manifest.Scenario = expanded(t, &scenario.Scenario{Topology: scenario.Topology{Kind: kind, Durability: "none"}})
+		assert.Contains(t, sections(rendered(t, r, hists)["fixture.md"])["What this page does not measure"], says)
+	}
+}
+
 func TestRampsSayWhatTheyAre(t *testing.T) {
 	r, hists := fixture(t, 1, 0)
 	r.Rounds[0].Arrivals = &result.Arrivals{PerSecond: 40_500}

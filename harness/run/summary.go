@@ -14,7 +14,8 @@ import (
 var summaryMetrics = []string{
 	result.CyclesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
 	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
-	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle, result.RaftEntriesPerCycle,
+	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle,
+	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
 	result.OfferedPerS, result.Unfinished, result.Unsent, result.Shed, result.SlipMs + "_p99",
 	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
 	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax, result.FailedCalls,
