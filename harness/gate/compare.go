@@ -46,11 +46,13 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 //   - its whole interval is further from 1 than the ratio of the control, which is the noise of this very run;
 //   - the test of the paired rounds is significant after Holm's correction over the timings.
 //
-// It is the same where the ratio is nearer to 1 than that and a change of the least effect would have been found; else it is inconclusive.
+// It is the same where the ratio is nearer to 1 than that, its interval holds nothing worse, the control differs by less, and a change of the least effect
+// would have been found; else it is inconclusive.
 // Where there is a control the change is compared with both arms of the base: twice the rounds make its ratio steadier, and what the two
 // arms of the base differ by does not depend on it.
 //
-// A counter is regressed where its ranges do not overlap and it rose by the least effect at least, and by twice the widest range of any arm: see judgeCounter.
+// A counter is regressed on the same conditions, with a level of its own, or where its ranges do not overlap and it rose by the least effect at least, and by twice the
+// widest range of any arm: see the method counter.
 //
 // The verdict is that of an arm whose own is incorrect, misconfigured or invalid; else regressed where any metric is; else
 // inconclusive where a required one is, or a metric is missing on one side; else pass. Nothing is judged where the ledger of an arm does not

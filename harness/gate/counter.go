@@ -20,7 +20,7 @@ const (
 // batched, hardly on the host's speed, so that a handful of rounds tells it to a fraction of a percent, where a test of ranks over
 // three rounds could not reach any level worth the name: the smallest p of three against three is 0.1.
 //
-// It is called changed where, with at least three rounds of each side,
+// It is called changed where it would be if it were a timing, among the counters and at a level of their own, or where, with at least three rounds of each side,
 //
 //   - all rounds of the change lie beyond all rounds of the base and of the control, in one direction,
 //   - the medians differ by the least effect or more, and
@@ -29,7 +29,7 @@ const (
 // Were both sides alike, their rounds could be exchanged for one another. That those of the change come to lie at one end of all of them has then the
 // probability of 1 in (3n over n): 1 in 84 for three rounds, with a control, whatever the distribution; and that in addition the gap is twice as
 // wide as the spread on either side of it leaves of these only distributions of two values, of which it is at most (4/27)^n, or 1 in 307.
-// For a distribution with one peak, it is far less: of normal rounds, not one in 20,000 (see the test).
+// For a distribution with one peak it is far less: of normal rounds about 1 in 5,000, however wide they spread (the test counts them).
 func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	for i, side := range values {
 		for _, v := range side {
@@ -70,6 +70,9 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	case apart && shift >= d.Detectable:
 		d.Outcome = worse(d, d.Ratio)
 		d.Because = differs + fmt.Sprintf(": no round of one side is among those of the other, and each side varies by %.2f %% at most", 100*widest)
+	case j.paired && len(change) >= stat.PairsFor(j.policy.level(true)) && slices.Min(change) > 0 && slices.Min(base) > 0:
+		d.Warnings = nil
+		return j.timing(d, values) // its outcome comes after the correction
 	case shift < d.Effect && d.Detectable <= d.Effect:
 		d.Outcome = result.Same
 		d.Because = differs + fmt.Sprintf(": a change of %.1f %% would have been found", 100*d.Detectable)

@@ -32,28 +32,36 @@ type Judged struct {
 
 // The least effects of DefaultPolicy, as parts of 1.
 const (
-	EffectRate       = 0.03
-	EffectP50        = 0.05
-	EffectP99        = 0.10
-	EffectPerCounter = 0.01
+	EffectRate = 0.03
+	EffectP50  = 0.05
+	EffectP99  = 0.10
+	// EffectPerCounter is below the 1 % that is to be called: a change of just the least effect is found half of the time.
+	EffectPerCounter = 0.005
 )
 
 // DefaultPolicy judges the rate and the CPU time of a cycle, the cycle's latency, and the counters of what the server did
 // for each cycle. With the other conditions, an Alpha of 5 % comes to far less false alarms than that: half of it is in the other direction, and
 // most of the rest is too small to matter or no larger than the control's difference. `prony gate selftest` measures how many.
 func DefaultPolicy() Policy {
-	return Policy{Alpha: 0.05, Metrics: []Judged{
+	p := Policy{Alpha: 0.05, Metrics: []Judged{
 		{Metric: result.CyclesPerS, Effect: EffectRate, Required: true},
 		{Metric: result.CPUUsPerCycle, Effect: EffectRate, Required: true},
 		{Metric: result.CycleLatencyMs + "_p50", Effect: EffectP50},
 		{Metric: result.CycleLatencyMs + "_p99", Effect: EffectP99},
-		{Metric: result.StorageSetsPerCycle, Effect: EffectPerCounter, Counter: true},
-		{Metric: result.StorageGetsPerCycle, Effect: EffectPerCounter, Counter: true},
-		{Metric: result.StorageDeletesPerCycle, Effect: EffectPerCounter, Counter: true},
-		{Metric: result.StorageSetBytesPerCycle, Effect: EffectPerCounter, Counter: true},
-		{Metric: result.WrittenBytesPerCycle, Effect: EffectPerCounter, Counter: true},
-		{Metric: result.RaftEntriesPerCycle, Effect: EffectPerCounter, Counter: true},
 	}}
+	for _, counter := range counters {
+		if _, known := result.Lookup(counter); known {
+			p.Metrics = append(p.Metrics, Judged{Metric: counter, Effect: EffectPerCounter, Counter: true})
+		}
+	}
+	return p
+}
+
+// counters count what the server did for each cycle; those that the table of metrics has are judged.
+var counters = []string{
+	result.StorageSetsPerCycle, result.StorageGetsPerCycle, result.StorageDeletesPerCycle, result.StorageSetBytesPerCycle,
+	result.WrittenBytesPerCycle, "storage_fsyncs_per_cycle", "server_allocs_per_cycle", "server_alloc_bytes_per_cycle",
+	result.RaftEntriesPerCycle,
 }
 
 // WithEffect is the policy with another least effect of the rate and of CPU time.
@@ -67,15 +75,31 @@ func (p Policy) WithEffect(effect float64) Policy {
 	return p
 }
 
-// timings is how many tests a comparison corrects for.
-func (p Policy) timings() int {
+// counterAlpha is the part of Alpha that the counters have for themselves, in addition: they are corrected for their own number, so
+// that they do not take from what the timings can tell.
+const counterAlpha = 0.2
+
+// alpha is the level of all counters together, or of all timings.
+func (p Policy) alpha(counter bool) float64 {
+	if counter {
+		return counterAlpha * p.Alpha
+	}
+	return p.Alpha
+}
+
+// level is that which the most significant one of the counters, or of the timings, must reach.
+func (p Policy) level(counter bool) float64 {
 	n := 0
 	for _, m := range p.Metrics {
-		if !m.Counter {
+		if m.Counter == counter {
 			n++
 		}
 	}
-	return max(1, n)
+	return p.alpha(counter) / float64(max(1, n))
+}
+
+func (p Policy) isCounter(metric string) bool {
+	return slices.ContainsFunc(p.Metrics, func(m Judged) bool { return m.Metric == metric && m.Counter })
 }
 
 func (p Policy) check() error {

@@ -377,7 +377,8 @@ func newTrial(arm string, disjoint bool, n int) Trial {
 func (b *bank) counters() []Trial {
 	var trials []Trial
 	for _, m := range b.plan.Policy.Metrics {
-		if !m.Counter || len(b.values(0, m.Metric)) != len(b.numbers) {
+		values := b.values(0, m.Metric)
+		if !m.Counter || len(values) != len(b.numbers) || slices.Max(values) == 0 {
 			continue
 		}
 		for _, shift := range []float64{0, counterShift} {

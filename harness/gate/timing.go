@@ -30,8 +30,7 @@ func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	d.P = test.P
 	d.Ratio, d.RatioLow, d.RatioHigh = ratio.Ratio, ratio.Low, ratio.High
 	d.Warnings = append(d.Warnings, ratio.Warnings...)
-	level := j.policy.Alpha / float64(j.policy.timings())
-	if d.Detectable, err = stat.Detectable(ratio.N, spread, level); err != nil {
+	if d.Detectable, err = stat.Detectable(ratio.N, spread, j.policy.level(j.policy.isCounter(d.Metric))); err != nil {
 		d.Detectable = 0
 		d.Warnings = append(d.Warnings, err.Error())
 	}
@@ -97,27 +96,25 @@ func unpairedSpread(base, change []float64) (float64, error) {
 	return math.Sqrt(squares), nil
 }
 
-// correct corrects the timings for their number and gives each its outcome. Metrics that could not be compared count as tests too.
+// correct corrects the tests for their number, the timings and the counters each among themselves, and gives each metric that has none yet its outcome.
 func (j *judgement) correct(deltas []result.MetricDelta) {
-	counters := map[string]bool{}
-	for _, m := range j.policy.Metrics {
-		counters[m.Metric] = m.Counter
-	}
-	var ps []float64
-	var of []*result.MetricDelta
-	for i := range deltas {
-		if d := &deltas[i]; !counters[d.Metric] && d.Outcome == "" {
-			ps, of = append(ps, d.P), append(of, d)
+	for _, counter := range []bool{false, true} {
+		var ps []float64
+		var of []*result.MetricDelta
+		for i := range deltas {
+			if d := &deltas[i]; j.policy.isCounter(d.Metric) == counter && d.Outcome == "" {
+				ps, of = append(ps, d.P), append(of, d)
+			}
 		}
-	}
-	for i, p := range stat.Holm(ps) {
-		of[i].PAdjusted = p
-		j.conclude(of[i])
+		for i, p := range stat.Holm(ps) {
+			of[i].PAdjusted = p
+			conclude(of[i], j.policy.alpha(counter))
+		}
 	}
 }
 
-// conclude gives a timing its outcome.
-func (j *judgement) conclude(d *result.MetricDelta) {
+// conclude gives a metric its outcome, at the level alpha.
+func conclude(d *result.MetricDelta, alpha float64) {
 	away := math.Abs(math.Log(d.Ratio))
 	least := math.Log1p(d.Effect)
 	if d.Ratio < 1 {
@@ -131,7 +128,7 @@ func (j *judgement) conclude(d *result.MetricDelta) {
 	if d.ControlRatio > 0 {
 		noise = math.Abs(math.Log(d.ControlRatio))
 	}
-	matters, beyond, significant := away >= least, near > noise, d.PAdjusted <= j.policy.Alpha
+	matters, beyond, significant := away >= least, near > noise, d.PAdjusted <= alpha
 	differs := fmt.Sprintf("is %s (%s to %s)", percent(d.Ratio), percent(d.RatioLow), percent(d.RatioHigh))
 	if matters && beyond && significant {
 		d.Outcome = worse(d, d.Ratio)
@@ -141,7 +138,13 @@ func (j *judgement) conclude(d *result.MetricDelta) {
 		}
 		return
 	}
-	if !matters && d.Detectable > 0 && d.Detectable <= d.Effect {
+	// The least effect in the worse direction, and how far the interval reaches towards it.
+	reach := d.RatioHigh
+	if d.Better == result.Higher {
+		reach = 1 / d.RatioLow
+	}
+	steady := math.Expm1(noise) < d.Effect && reach < 1+d.Effect
+	if !matters && steady && d.Detectable > 0 && d.Detectable <= d.Effect {
 		d.Outcome = result.Same
 		d.Because = differs + fmt.Sprintf(": a change of %.1f %% would have been found", 100*d.Detectable)
 		return
@@ -149,6 +152,10 @@ func (j *judgement) conclude(d *result.MetricDelta) {
 	d.Outcome = result.Unclear
 	var why []string
 	switch {
+	case math.Expm1(noise) >= d.Effect:
+		why = append(why, "the control, which is the same build, differs by "+percent(d.ControlRatio))
+	case !matters && reach >= 1+d.Effect:
+		why = append(why, "its interval holds what would matter")
 	case matters && near == 0:
 		why = append(why, "its interval reaches 1")
 	case matters && !beyond:

@@ -71,6 +71,8 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 		return nil, err
 	}
 	b := &bench{options: o, measured: Arms{Folder: folder.Path(), Started: started}, progress: newProgress(o.Options, s)}
+	b.progress.pace.planned *= time.Duration(len(arms)) // a block is to the progress what a round is to a run
+	b.progress.pace.begin(started)
 	defer b.progress.clear()
 	for _, arm := range arms {
 		if err := b.add(s, arm, started); err != nil {
@@ -211,6 +213,7 @@ func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured,
 // block measures one round of each arm, and keeps them unless one is invalid. It says whether to go on.
 func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err error) {
 	rounds := make([]measured, len(b.arms))
+	defer func() { b.progress.ended() }()
 	for _, i := range order(p.number-1, len(b.arms)) {
 		if rounds[i], err = b.round(ctx, b.arms[i], p); err != nil {
 			return false, err

@@ -208,12 +208,17 @@ func (p *progress) name(number int) string {
 	return name
 }
 
-// round says what a round measured.
-func (p *progress) round(r *result.Round) {
+// ended notes that a round is over.
+func (p *progress) ended() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.pace.ended(p.now())
 	p.last = load.Progress{}
-	p.mu.Unlock()
+}
+
+// round says what a round measured.
+func (p *progress) round(r *result.Round) {
+	p.ended()
 	name := p.name(r.Number)
 	if r.Verdict != result.Pass {
 		p.line("  %s: %s%s", name, r.Verdict, firstOf(r.Reasons))

@@ -1,0 +1,310 @@
+package gate_test
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+)
+
+var quiet = noise{round: 0.01, swing: 0.02}
+
+func sides(t require.TestingT, blocks int, losses map[string]float64) []result.Arm {
+	return arms(t, rand.New(rand.NewPCG(31, 32)), blocks, quiet, losses, "base", "change", "control")
+}
+
+func delta(t require.TestingT, c *result.Comparison, metric string) result.MetricDelta {
+	i := slices.IndexFunc(c.Metrics, func(d result.MetricDelta) bool { return d.Metric == metric })
+	require.GreaterOrEqual(t, i, 0, "%s is not among the metrics: %v", metric, c.Reasons)
+	return c.Metrics[i]
+}
+
+// scale multiplies a metric of an arm in all rounds.
+func scale(a result.Arm, metric string, by float64) {
+	for i := range a.Result.Rounds {
+		a.Result.Rounds[i].Metrics[metric] *= by
+	}
+}
+
+func TestCompareCallsALoss(t *testing.T) {
+	c := gate.Judge(fast())(sides(t, 12, map[string]float64{"change": 0.1}))
+	assert.Equal(t, result.Regressed, c.Verdict)
+	rate := delta(t, c, result.CyclesPerS)
+	assert.Equal(t, result.Worsened, rate.Outcome)
+	assert.InDelta(t, 0.9, rate.Ratio, 0.02)
+	assert.Less(t, rate.RatioLow, rate.Ratio)
+	assert.Greater(t, rate.RatioHigh, rate.Ratio)
+	assert.InDelta(t, 1, rate.ControlRatio, 0.02)
+	assert.LessOrEqual(t, rate.P, rate.PAdjusted)
+	assert.Equal(t, result.Worsened, delta(t, c, result.CPUUsPerCycle).Outcome, "less is better of it")
+	assert.NotEmpty(t, c.Reasons)
+	assert.Contains(t, c.Reasons[0], "cycles_per_s is -")
+	assert.Equal(t, 12, c.Blocks)
+	assert.True(t, c.Paired)
+
+	c = gate.Judge(fast())(sides(t, 12, map[string]float64{"base": 0.1, "control": 0.1}))
+	assert.Equal(t, result.Pass, c.Verdict, "what is faster does not fail: %v", c.Reasons)
+	assert.Equal(t, result.Improved, delta(t, c, result.CyclesPerS).Outcome)
+}
+
+func TestCompareOfTheSame(t *testing.T) {
+	c := gate.Judge(fast())(sides(t, 20, nil))
+	assert.Equal(t, result.Pass, c.Verdict, "%v", c.Reasons)
+	for _, d := range c.Metrics {
+		assert.NotEqual(t, result.Worsened, d.Outcome, d.Metric)
+		assert.NotEmpty(t, d.Because)
+	}
+	rate := delta(t, c, result.CyclesPerS)
+	assert.Equal(t, result.Same, rate.Outcome)
+	assert.LessOrEqual(t, rate.Detectable, rate.Effect, "same is said only where a change would have been found")
+}
+
+// Each condition by itself keeps a difference from being called.
+func TestCompareConditions(t *testing.T) {
+	t.Run("it does not matter", func(t *testing.T) {
+		c := gate.Judge(fast().WithEffect(0.2))(sides(t, 12, map[string]float64{"change": 0.1}))
+		assert.Equal(t, result.Same, delta(t, c, result.CyclesPerS).Outcome)
+		assert.LessOrEqual(t, delta(t, c, result.CyclesPerS).PAdjusted, 0.05)
+	})
+	t.Run("the control differs as much", func(t *testing.T) {
+		// The change lies between the two arms of the base: significantly off their mean, and within what identical builds differ by.
+		c := gate.Judge(fast())(sides(t, 12, map[string]float64{"change": 0.12, "control": 0.15}))
+		d := delta(t, c, result.CyclesPerS)
+		assert.LessOrEqual(t, d.PAdjusted, 0.05)
+		assert.GreaterOrEqual(t, 1-d.Ratio, d.Effect)
+		assert.Equal(t, result.Unclear, d.Outcome)
+		assert.Contains(t, d.Because, "the control, which is the same build, differs by -14.5 %")
+		assert.Equal(t, result.Inconclusive, c.Verdict)
+
+		c = gate.Judge(fast())(sides(t, 20, map[string]float64{"change": 0.075, "control": 0.15}))
+		d = delta(t, c, result.CyclesPerS)
+		assert.InDelta(t, 1, d.Ratio, 0.02)
+		assert.Equal(t, result.Unclear, d.Outcome, "nothing is the same where the base is not the same as itself")
+	})
+	t.Run("so few blocks prove nothing", func(t *testing.T) {
+		c := gate.Judge(fast())(sides(t, 4, map[string]float64{"change": 0.3}))
+		d := delta(t, c, result.CyclesPerS)
+		assert.Equal(t, result.Unclear, d.Outcome)
+		assert.Zero(t, d.Detectable)
+		assert.NotEmpty(t, d.Warnings)
+		assert.Equal(t, result.Inconclusive, c.Verdict)
+	})
+}
+
+func TestCompareStoredRuns(t *testing.T) {
+	a := sides(t, 12, map[string]float64{"change": 0.15})
+	c := gate.Compare(a[0], a[1], nil, false, fast())
+	assert.Equal(t, result.Regressed, c.Verdict)
+	assert.Nil(t, c.Control)
+	assert.False(t, c.Paired)
+	assert.Contains(t, c.Warnings[0], "were not measured in turn")
+	assert.Contains(t, c.Warnings[1], "there is no control")
+	a[1].Result.Rounds = a[1].Result.Rounds[:9]
+	c = gate.Compare(a[0], a[1], nil, false, fast())
+	assert.Equal(t, 9, delta(t, c, result.CyclesPerS).Change.N, "sides need not have equally many rounds")
+}
+
+func TestCompareFailsClosed(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		break_  func(a []result.Arm)
+		verdict result.Verdict
+		says    string
+	}{
+		{"the change lost tasks", func(a []result.Arm) { a[1].Result.Verdict = result.Incorrect }, result.Incorrect, "change is incorrect"},
+		{"the control was not fit", func(a []result.Arm) { a[2].Result.Verdict = result.Invalid }, result.Invalid, "control is invalid"},
+		{"it could not be started", func(a []result.Arm) { a[0].Result.Verdict = result.Misconfigured }, result.Misconfigured, "base is misconfigured"},
+		{"a result is missing", func(a []result.Arm) { a[1].Result = nil }, result.Misconfigured, "no result of the change"},
+		{"another scenario", func(a []result.Arm) { a[1].Result.Scenario = "other" }, result.Misconfigured, `of "other"`},
+		{"another version", func(a []result.Arm) { a[1].Result.Version = result.Version + 1 }, result.Misconfigured, "version"},
+		{"an unknown verdict", func(a []result.Arm) { a[1].Result.Verdict = "fine" }, result.Misconfigured, `"fine"`},
+		{"a sweep", func(a []result.Arm) { a[0].Result.Points = make([]result.Point, 2) }, result.Misconfigured, "a sweep of 2 points"},
+		{"no rounds", func(a []result.Arm) { a[1].Result.Rounds = nil }, result.Invalid, "0 rounds that count"},
+		{"a round without histograms", func(a []result.Arm) { a[1].Histograms = a[1].Histograms[1:] }, result.Invalid, "no histograms"},
+		{"a rate is zero", func(a []result.Arm) { scale(a[1], result.CyclesPerS, 0) }, result.Invalid, "greater than 0"},
+		{"a rate is no number", func(a []result.Arm) { scale(a[1], result.CyclesPerS, math.NaN()) }, result.Invalid, "cycles_per_s"},
+		{"a counter is negative", func(a []result.Arm) { scale(a[1], result.StorageSetsPerCycle, -1) }, result.Invalid, "storage_sets_per_cycle"},
+		{"a round lacks a metric", func(a []result.Arm) { delete(a[1].Result.Rounds[3].Metrics, result.CyclesPerS) }, result.Invalid, "rounds [4] of change have no value"},
+		{"one side lacks a metric", func(a []result.Arm) {
+			for i := range a[1].Result.Rounds {
+				delete(a[1].Result.Rounds[i].Metrics, result.StorageSetsPerCycle)
+			}
+		}, result.Inconclusive, "[change] has no such figure"},
+		{"no side has a required metric", func(a []result.Arm) {
+			for _, arm := range a {
+				for i := range arm.Result.Rounds {
+					delete(arm.Result.Rounds[i].Metrics, result.CyclesPerS)
+				}
+			}
+		}, result.Invalid, "no side has it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := sides(t, 20, nil)
+			c.break_(a)
+			got := gate.Judge(fast())(a)
+			assert.Equal(t, c.verdict, got.Verdict, "%v", got.Reasons)
+			require.NotEmpty(t, got.Reasons)
+			assert.Contains(t, got.Reasons[0], c.says)
+			require.NoError(t, result.WriteComparison(t.TempDir(), got), "it can be stored all the same")
+			assert.NotEmpty(t, gate.CompareText(got))
+		})
+	}
+	bad := fast()
+	bad.Alpha = math.NaN()
+	assert.Equal(t, result.Misconfigured, gate.Judge(bad)(sides(t, 4, nil)).Verdict)
+	bad = fast()
+	bad.Metrics = nil
+	assert.Equal(t, result.Misconfigured, gate.Judge(bad)(sides(t, 4, nil)).Verdict)
+}
+
+// Rounds that a side lacks, or that were invalid, do not count, nor do those beside them.
+func TestComparePairsByNumber(t *testing.T) {
+	a := sides(t, 12, nil)
+	a[1].Result.Rounds = slices.Delete(a[1].Result.Rounds, 4, 5)
+	a[2].Result.Rounds[0].Verdict = result.Invalid
+	a[0].Result.Rounds[1].Profiled = true
+	c := gate.Judge(fast())(a)
+	assert.Equal(t, 9, c.Blocks)
+	assert.Equal(t, 9, delta(t, c, result.CyclesPerS).Base.N)
+	assert.NotEmpty(t, c.Warnings)
+}
+
+func TestCounterOfThreeRounds(t *testing.T) {
+	a := sides(t, 3, nil)
+	// Figures as they are measured: they vary by a fifth of a percent.
+	set := func(arm int, values ...float64) {
+		for i, v := range values {
+			a[arm].Result.Rounds[i].Metrics[result.StorageSetsPerCycle] = v
+		}
+	}
+	judged := func() result.MetricDelta {
+		return delta(t, gate.Judge(fast())(a), result.StorageSetsPerCycle)
+	}
+	set(0, 3.000, 3.004, 3.002)
+	set(2, 3.001, 3.003, 3.005)
+	set(1, 3.033, 3.035, 3.034)
+	d := judged()
+	assert.Equal(t, result.Worsened, d.Outcome, "1 %% is called with three rounds: %s", d.Because)
+	assert.Equal(t, result.Regressed, gate.Judge(fast())(a).Verdict)
+	set(1, 3.003, 3.002, 3.004)
+	assert.Equal(t, result.Same, judged().Outcome)
+	set(1, 2.96, 2.961, 2.962)
+	assert.Equal(t, result.Improved, judged().Outcome)
+	set(1, 3.033, 3.004, 3.036)
+	assert.Equal(t, result.Unclear, judged().Outcome, "one round is among those of the base")
+	set(1, 3.01, 3.06, 3.11)
+	assert.Equal(t, result.Unclear, judged().Outcome, "it varies by more than it differs")
+	set(1, 3.012, 3.013, 3.014)
+	assert.Equal(t, result.Same, judged().Outcome, "less than the least effect is not called")
+	set(2, 3.06, 3.061, 3.062)
+	set(1, 3.033, 3.035, 3.034)
+	assert.NotEqual(t, result.Worsened, judged().Outcome, "the control differs as much")
+
+	zero := delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle)
+	assert.Equal(t, result.Same, zero.Outcome)
+	for i := range a[1].Result.Rounds {
+		a[1].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.5
+	}
+	assert.Equal(t, result.Worsened, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "there was none, and there is")
+
+	two := sides(t, 2, nil)
+	assert.Equal(t, result.Unclear, delta(t, gate.Judge(fast())(two), result.StorageSetsPerCycle).Outcome, "two rounds are too few")
+}
+
+// With many rounds a counter that varies is judged by ranks: one round that is far out does not hide a change.
+func TestCounterOfManyRounds(t *testing.T) {
+	a := sides(t, 20, nil)
+	scale(a[1], result.StorageSetsPerCycle, 1.01)
+	a[0].Result.Rounds[7].Metrics[result.StorageSetsPerCycle] *= 1.05
+	d := delta(t, gate.Judge(fast())(a), result.StorageSetsPerCycle)
+	assert.Equal(t, result.Worsened, d.Outcome, d.Because)
+	assert.InDelta(t, 1.01, d.Ratio, 0.001)
+	assert.Greater(t, d.PAdjusted, d.P, "corrected among the counters")
+	scale(a[1], result.StorageSetsPerCycle, 1/1.01)
+	d = delta(t, gate.Judge(fast())(a), result.StorageSetsPerCycle)
+	assert.Equal(t, result.Same, d.Outcome, d.Because)
+}
+
+// The rule of counters hardly ever calls what is the same, though it has three rounds of each side only.
+func TestCounterFalseAlarms(t *testing.T) {
+	random := rand.New(rand.NewPCG(41, 42))
+	policy := gate.Policy{Alpha: 0.05, Resamples: 10, Metrics: []gate.Judged{
+		{Metric: result.StorageSetsPerCycle, Effect: gate.EffectPerCounter, Counter: true},
+	}}
+	a := sides(t, 3, nil)
+	alarms := func(trials int, draw func() float64) (called int) {
+		for range trials {
+			for _, arm := range a {
+				for i := range arm.Result.Rounds {
+					arm.Result.Rounds[i].Metrics = map[string]float64{result.StorageSetsPerCycle: draw()}
+				}
+			}
+			if gate.Judge(policy)(a).Verdict == result.Regressed {
+				called++
+			}
+		}
+		return called
+	}
+	// A spread far above the least effect, so that this does not hide what the ranges let through.
+	assert.LessOrEqual(t, alarms(20_000, func() float64 { return 3 * math.Exp(0.05*random.NormFloat64()) }), 12, "normal, of 20,000")
+	// The worst there is: two values, the higher one in a third of the rounds. It is (4/27)^3 = 1 in 307 in theory, for either direction.
+	two := alarms(20_000, func() float64 {
+		if random.IntN(3) == 0 {
+			return 3.3
+		}
+		return 3
+	})
+	assert.InDelta(t, 65, two, 30, "two values, of 20,000")
+}
+
+func TestCompareIsDeterministicAndSymmetric(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		seed := rapid.Uint64().Draw(t, "seed")
+		loss := rapid.Float64Range(-0.2, 0.2).Draw(t, "loss")
+		a := arms(t, rand.New(rand.NewPCG(seed, 1)), rapid.IntRange(2, 12).Draw(t, "blocks"), noise{round: 0.03, swing: 0.1},
+			map[string]float64{"change": loss}, "base", "change", "control")
+		p := fast()
+		p.Resamples = 40
+		one, again := gate.Compare(a[0], a[1], nil, true, p), gate.Judge(p)(a)
+		require.Equal(t, again, gate.Judge(p)(a), "the same results have the same comparison")
+		back := gate.Compare(a[1], a[0], nil, true, p)
+		for i, d := range one.Metrics {
+			if d.Ratio == 1 {
+				continue
+			}
+			require.InEpsilon(t, 1/d.Ratio, back.Metrics[i].Ratio, 1e-6, d.Metric)
+			require.InDelta(t, d.P, back.Metrics[i].P, 1e-9, d.Metric)
+		}
+	})
+}
+
+func TestCompareTextIsReadAtAGlance(t *testing.T) {
+	a := sides(t, 12, map[string]float64{"change": 0.1})
+	scale(a[1], result.StorageSetsPerCycle, 1.02)
+	c := gate.Judge(fast())(a)
+	c.Dropped = 1
+	c.Warnings = append(c.Warnings, "block 4 was dropped: base: foreign CPU")
+	c.Causes = []result.Cause{{Sentence: "62 % of commit wait is shard.commitMu, held by shard.(*Shard).commit; 18 us per cycle"}}
+	compareGolden(t, filepath.Join("testdata", "compare.golden"), gate.CompareText(c))
+}
+
+// compareGolden compares got with a file, or rewrites the file with -rewrite.
+func compareGolden(t *testing.T, path, got string) {
+	t.Helper()
+	if flag.Lookup("rewrite").Value.String() == "true" {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
