@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -50,6 +51,9 @@ type Arms struct {
 	Finished time.Time
 }
 
+// profiledAgain is how many profiled rounds may be measured again because one was invalid.
+const profiledAgain = 2
+
 // droppedMax is how many blocks may be dropped and measured again.
 func droppedMax(blocks int) int { return max(2, blocks/2) }
 
@@ -70,7 +74,7 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{options: o, measured: Arms{Folder: folder.Path(), Started: started}, progress: newProgress(o.Options, s)}
+	b := newBench(folder, s, o, started)
 	b.progress.pace.planned *= time.Duration(len(arms)) // a block is to the progress what a round is to a run
 	b.progress.pace.begin(started)
 	defer b.progress.clear()
@@ -111,7 +115,18 @@ type bench struct {
 	options  ArmsOptions
 	arms     []*runner
 	measured Arms
+	profiled int // rounds of each arm, so far
 	progress *progress
+	host     *result.Host // once it was looked at
+	// carry carries one round of an arm out: that is runner.round.
+	carry func(context.Context, *runner, plannedRound) measured
+}
+
+func newBench(folder *result.Folder, s *scenario.Scenario, o ArmsOptions, started time.Time) *bench {
+	return &bench{
+		options: o, measured: Arms{Folder: folder.Path(), Started: started}, progress: newProgress(o.Options, s),
+		carry: func(ctx context.Context, r *runner, p plannedRound) measured { return r.round(ctx, p) },
+	}
 }
 
 // add prepares an arm.
@@ -122,7 +137,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	}
 	o := b.options.Options
 	o.Server = arm.Server
-	r, err := newRunner(s, o, folder, started)
+	r, err := newRunner(s, o, folder, started, b.describe)
 	if err != nil {
 		return err
 	}
@@ -133,6 +148,15 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	}
 	b.arms = append(b.arms, r)
 	return r.folder.WriteManifest(r.result.Manifest)
+}
+
+// describe looks at the host once: all arms have the same.
+func (b *bench) describe(dir string) result.Host {
+	if b.host == nil {
+		host := observe.Host(dir)
+		b.host = &host
+	}
+	return *b.host
 }
 
 func (b *bench) clean() error {
@@ -165,10 +189,7 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 	if b.options.Profiled < 0 || len(s.Captures) == 0 {
 		profiledRounds = 0
 	}
-	for range profiledRounds {
-		if !going {
-			break
-		}
+	for tries := 0; going && b.profiled < profiledRounds && tries < profiledRounds+profiledAgain; tries++ {
 		number++
 		if going, err = b.block(ctx, plannedRound{number: number, kind: profiled}); err != nil {
 			return err
@@ -202,7 +223,7 @@ func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err erro
 // round measures one round of an arm.
 func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured, error) {
 	over := b.progress.turn(r.folder.ID())
-	m := r.round(ctx, p)
+	m := b.carry(ctx, r, p)
 	over()
 	if ctx.Err() != nil {
 		return m, errors.Join(fmt.Errorf("interrupted in round %d of %s: %w", p.number, r.folder.ID(), ctx.Err()), m.stopErr)
@@ -213,20 +234,17 @@ func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured,
 // block measures one round of each arm, and keeps them unless one is invalid. It says whether to go on.
 func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err error) {
 	rounds := make([]measured, len(b.arms))
-	defer func() { b.progress.ended() }()
 	for _, i := range order(p.number-1, len(b.arms)) {
 		if rounds[i], err = b.round(ctx, b.arms[i], p); err != nil {
 			return false, err
 		}
 		m := &rounds[i]
-		switch result.Worst(m.round.Verdict) {
-		case result.Pass:
+		if m.round.Verdict == result.Pass {
 			continue
-		case result.Invalid:
-			if !m.broken {
-				b.drop(p, b.arms[i], m)
-				return true, nil
-			}
+		}
+		if m.round.Verdict == result.Invalid && !m.broken {
+			b.drop(p, b.arms[i], m)
+			return true, nil
 		}
 		b.progress.line("  block %d: %s: %s", p.number, b.arms[i].folder.ID(), m.round.Verdict)
 		return false, b.arms[i].keep(m)
@@ -238,6 +256,8 @@ func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err erro
 	}
 	if p.kind == timed {
 		b.measured.Blocks++
+	} else {
+		b.profiled++
 	}
 	b.show(p, rounds)
 	return true, nil

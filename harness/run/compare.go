@@ -23,14 +23,17 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 		return nil, measured.Folder, err
 	}
 	c := judge(measured.Arms)
+	finishComparison(c, measured, s.Rounds)
+	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
+}
+
+// finishComparison adds what the measuring says to what was judged.
+func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	c.Dropped = measured.Dropped
 	c.Started, c.Finished = measured.Started, measured.Finished
-	if measured.Dropped > 0 {
-		c.Warnings = append(c.Warnings, measured.Why...)
-	}
-	if measured.Dropped > droppedMax(s.Rounds) {
+	c.Warnings = append(c.Warnings, measured.Why...)
+	if measured.Dropped > droppedMax(rounds) {
 		c.Verdict = result.Worst(c.Verdict, result.Invalid)
 		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", measured.Dropped, measured.Blocks))
 	}
-	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
 }

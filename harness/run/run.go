@@ -53,7 +53,7 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	if err != nil {
 		return nil, "", err
 	}
-	r, err := newRunner(s, o, folder, started)
+	r, err := newRunner(s, o, folder, started, observe.Host)
 	if err != nil {
 		return nil, folder.Path(), err
 	}
@@ -61,8 +61,8 @@ func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Resu
 	return &r.result, folder.Path(), err
 }
 
-// newRunner prepares the run of a scenario in its folder.
-func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time) (*runner, error) {
+// newRunner prepares the run of a scenario in its folder. host describes the machine, with the filesystem of the folder given.
+func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started time.Time, host func(dir string) result.Host) (*runner, error) {
 	data := folder.File(dataDir)
 	for _, dir := range []string{data, folder.File(logsDir)} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -77,7 +77,7 @@ func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started t
 		Version: result.Version, Run: folder.ID(), Scenario: s.Name, Title: s.Title, Started: started,
 		Manifest: result.Manifest{
 			Command: o.Command, Dir: observe.WorkingDir(), Scenario: scenario.Expand(s),
-			Host: observe.Host(data), Build: observe.Build(o.Server),
+			Host: host(data), Build: observe.Build(o.Server),
 		},
 	}
 	if procs := s.Workloads[0].Procs; procs > 0 { // the same for all
