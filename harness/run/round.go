@@ -95,6 +95,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 		m.fault(result.Invalid, err.Error())
 	}
 	r.judgeHost(window, m)
+	r.judgeGenerator(window, m)
 	if r.scenario.Backlog != nil && p.kind == timed && outcome.drained() {
 		err := r.backlog(ctx, loads, m)
 		var gone notRestartedError

@@ -19,6 +19,7 @@ type Validity struct {
 	FrequencyDropPercentMax  *float64 // by which the CPUs slowed down
 	TrendPercentMax          *float64 // by which the rate rose or fell over the window
 	SlipMsP99Max             *float64 // by which the generator of an open load was late, by its own fault
+	GeneratorCPUPercentMax   *float64 // of the CPUs that the generator may use, while the servers had some to spare
 }
 
 // ValidityLimit is one of the limits.
@@ -47,6 +48,7 @@ var validityLimits = []ValidityLimit{
 	{"frequency_drop_percent_max", new(20.0), 100, func(v *Validity) **float64 { return &v.FrequencyDropPercentMax }},
 	{"trend_percent_max", new(TrendPercentDefault), 1e6, func(v *Validity) **float64 { return &v.TrendPercentMax }},
 	{"slip_ms_p99_max", new(1.0), 1e6, func(v *Validity) **float64 { return &v.SlipMsP99Max }},
+	{"generator_cpu_percent_max", new(95.0), 100, func(v *Validity) **float64 { return &v.GeneratorCPUPercentMax }},
 }
 
 // ValidityLimits returns all limits in the order in which they are written. The slice is the caller's.
