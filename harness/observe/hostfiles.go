@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -187,8 +188,8 @@ func readThrottled(version int, dir string) (t throttled, told bool, err error) 
 }
 
 // frequencies are the lowest and the highest clock rate among the CPUs at one moment, in MHz; known is false where the host
-// does not show any. The cpufreq files are asked first: /proc/cpuinfo has nothing on some architectures, and a constant on
-// many virtual machines.
+// does not show any. Without cpufreq files /proc/cpuinfo says what was measured if the CPU counts its cycles, which is
+// the flag aperfmperf; else, as on many virtual machines, it has a constant, which says nothing.
 func (h hostFiles) frequencies() (low, high float64, known bool) {
 	take := func(mhz float64) {
 		if mhz <= 0 {
@@ -218,7 +219,9 @@ func (h hostFiles) frequencies() (low, high float64, known bool) {
 		return 0, 0, false
 	}
 	for _, cpu := range cpus {
-		take(cpu.CPUMHz)
+		if slices.Contains(cpu.Flags, "aperfmperf") {
+			take(cpu.CPUMHz)
+		}
 	}
 	return low, high, known
 }

@@ -29,7 +29,7 @@ func stalledLine(us int) string {
 	return fmt.Sprintf("some avg10=0.00 avg60=1.00 avg300=2.00 total=%d\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7", us)
 }
 
-const cpuinfo = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU\ncpu MHz\t\t: %g\n\nprocessor\t: 1\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU\ncpu MHz\t\t: %g\n"
+const cpuinfo = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU\ncpu MHz\t\t: %g\nflags\t\t: fpu aperfmperf\n\nprocessor\t: 1\nvendor_id\t: GenuineIntel\nmodel name\t: Some CPU\ncpu MHz\t\t: %g\nflags\t\t: fpu aperfmperf\n"
 
 // inGroups makes process 1 of a tree the one that looks, with its lines of cgroup and mountinfo.
 func inGroups(t *testing.T, root, groups, mounts string) {

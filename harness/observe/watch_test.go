@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -178,6 +179,15 @@ func TestFrequencyOfCPUFreq(t *testing.T) {
 	assert.Equal(t, new(800.0), s.FrequencyMHzMin)
 	assert.Equal(t, new(4000.0), s.FrequencyMHzMax)
 	assert.Equal(t, new(25.0), s.FrequencyDropPercent)
+}
+
+// A virtual machine that does not count its CPUs' cycles shows a constant, which is not a measurement.
+func TestFrequencyThatIsAConstant(t *testing.T) {
+	root := unifiedHost(t)
+	put(t, root, map[string]string{"proc/cpuinfo": strings.ReplaceAll(fmt.Sprintf(cpuinfo, 2600.0, 2600.0), " aperfmperf", " hypervisor")})
+	s := watched(t, WatchConfig{Root: root}, func() {})
+	assert.Nil(t, s.FrequencyMHzMin)
+	assert.Nil(t, s.FrequencyDropPercent)
 }
 
 func TestClockSteps(t *testing.T) {
