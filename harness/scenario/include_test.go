@@ -108,3 +108,24 @@ func TestZippedSweeps(t *testing.T) {
 	assert.Equal(t, "workload.a.batch, workers", ShortPath("workload.a.batch, workload.b.workers",
 		[]Sweep{{Path: "workload.a.batch, workload.b.workers"}, {Path: "workload.b.batch"}}))
 }
+
+func TestMistakesWithNamesAndZips(t *testing.T) {
+	const single = `topology "single" { durability = "none" }` + "\n"
+	for more, says := range map[string]string{
+		single + `zip {
+			sweep "workload.main.batch" { values = [1, 2] }
+			sweep "workload.main.queues" { values = [1, 2, 3] }
+		}`: "workload.main.queues has 3 values; workload.main.batch, with which it advances, has 2",
+		single + `include "self.hcl" {}`:          "self.hcl includes itself",
+		single + `rounds = local.a`:               "through local.a → local.b → local.a",
+		single + `invariant "ordered" { on = 1 }`: "on must be a string",
+		`topology "none" {}`:                      `the driver "stream" does not reach topology "none"`,
+	} {
+		src := append(plain(more), []byte("locals {\n  a = local.b\n  b = local.a\n}\n")...)
+		if !strings.Contains(more, "local.") {
+			src = plain(more)
+		}
+		_, err := parse("a.hcl", src, map[string]string{"self.hcl": `include "self.hcl" {}`})
+		require.ErrorContains(t, err, says)
+	}
+}
