@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // explanation is what `prony explain --json` prints.
@@ -26,7 +27,7 @@ type explained struct {
 	SecondsExpected float64          `json:"seconds_expected"`
 	SecondsAtMost   float64          `json:"seconds_at_most"` // starting and stopping the topology comes on top
 	Percentiles     []percentile     `json:"percentiles"`
-	Effects         []smallest       `json:"effects"` // empty where the rounds are too few for any
+	Effects         []smallest       `json:"effects"` // at a level of 5 %, 80 times in 100; empty where the rounds are too few for any
 }
 
 // explainedPoint is one combination of swept values; its name is empty where nothing is swept.
@@ -49,6 +50,9 @@ type smallest struct {
 	Spread float64 `json:"spread"` // of the ratios of two rounds side by side
 	Effect float64 `json:"effect"`
 }
+
+// effectLevel is how often a test that finds nothing but noise may call it an effect.
+const effectLevel = 0.05
 
 var (
 	percentilesExplained = []float64{50, 90, 99, 99.9, 99.99}
@@ -117,7 +121,7 @@ func explain(s *scenario.Scenario) explained {
 		e.Percentiles = append(e.Percentiles, percentile{p, n, float64(n) / measured, least >= float64(n)})
 	}
 	for _, spread := range spreadsExplained {
-		if effect, ok := smallestEffect(s.Rounds, spread); ok {
+		if effect, err := stat.Detectable(s.Rounds, spread, effectLevel); err == nil { // else the rounds are too few
 			e.Effects = append(e.Effects, smallest{spread, effect})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // writeExplanation writes what a run of a scenario does, in words.
@@ -69,15 +70,15 @@ func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
 		fmt.Fprintf(b, "    p%-6s %7s cycles, %s cycles/s%s\n", strconv.FormatFloat(p.Percentile, 'f', -1, 64), grouped(p.CyclesMin), short(p.CyclesPerS), enough)
 	}
 	if len(e.Effects) == 0 {
-		fmt.Fprintf(b, "  %s tell no change from chance, however large it is; it takes 6\n", countOf(s.Rounds, "round"))
+		fmt.Fprintf(b, "  %s of each side tell no change from chance, however large it is: it takes %d\n", countOf(s.Rounds, "round"), stat.PairsFor(effectLevel))
 		return
 	}
-	fmt.Fprintf(b, "  the smallest change that %d rounds of each side tell from chance, in %.0f of 100 comparisons, at a level of %.0f %%:\n",
-		s.Rounds, 100*effectPower, 100*effectLevel)
+	fmt.Fprintf(b, "  the smallest change that %d rounds of each side tell from chance, %.0f times in 100, at a level of %.0f %%:\n",
+		s.Rounds, 100*stat.Power, 100*effectLevel)
 	for _, f := range e.Effects {
 		fmt.Fprintf(b, "    %4.1f %% where the ratio of two rounds side by side spreads by %.0f %%\n", 100*f.Effect, 100*f.Spread)
 	}
-	b.WriteString("  that assumes independent rounds, ratios that are log-normal, and one metric; judging several takes more\n")
+	b.WriteString("  that assumes independent rounds, log-normal ratios and one metric; `prony compare` judges several at once\n")
 }
 
 func topologyInWords(t scenario.Topology) string {
