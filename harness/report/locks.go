@@ -81,7 +81,11 @@ func sites(all []result.LockSite) string {
 	}
 	var list []string
 	for _, s := range all {
-		list = append(list, fmt.Sprintf("%s %s", code(shortFunction(s.Function)), percent(s.Share)))
+		name := code(shortFunction(s.Function))
+		if s.From != "" {
+			name += " from " + code(shortFunction(s.From))
+		}
+		list = append(list, name+" "+percent(s.Share))
 	}
 	return strings.Join(list, ", ")
 }

@@ -78,7 +78,7 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 			Name: "shard.inbox.mu", Kind: "mutex", WaitNs: 3e9, WaitNsPerCycle: 18_000, Share: 0.62, Waits: 123_456,
 			Holders: []result.LockSite{{Function: "example.org/engine/shard.(*Inbox).Take", WaitNs: 3e9, Share: 1}},
 			Waiters: []result.LockSite{
-				{Function: "example.org/engine/shard.(*Inbox).Put[go.shape.int|uint]", WaitNs: 2e9, Share: 0.75}, {Function: "main.run", WaitNs: 1e9, Share: 0.25},
+				{Function: "example.org/engine/shard.(*Inbox).Put[go.shape.int|uint]", WaitNs: 2e9, Share: 0.75}, {Function: "main.run", From: "example.org/lib.Call", WaitNs: 1e9, Share: 0.25},
 			},
 		},
 		{Name: "runtime.unlock", Kind: "runtime", Share: 0.38},
@@ -156,7 +156,7 @@ func TestLocksAreNamed(t *testing.T) {
 	r, hists := mixedFixture(t)
 	page := rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "| `shard.inbox.mu` | mutex | 62.0 % | 18.0 µs | 123,456 | `shard.(*Inbox).Take` 100.0 % |"+
-		" `shard.(*Inbox).Put[go.shape.int\\|uint]` 75.0 %, `main.run` 25.0 % |")
+		" `shard.(*Inbox).Put[go.shape.int\\|uint]` 75.0 %, `main.run` from `lib.Call` 25.0 % |")
 	assert.Contains(t, page, "| unknown | unknown |", "a lock whose sides were not seen")
 	assert.Contains(t, page, "- lock `shard.inbox.mu`: 62 % of lock wait is shard.inbox.mu")
 	r.Locks[0].Node, r.Locks[0].Point = "n2", 7

@@ -199,6 +199,7 @@ func TestProgressAtTheEnd(t *testing.T) {
 			Verdict: result.Incorrect, Metrics: broken, Reasons: []string{"a", "b"},
 			Workloads: []result.Workload{{Name: "quiet", Metrics: metrics}}, Points: []result.Point{{Name: "batch=1", Metrics: metrics}},
 		}},
+		{"many reasons", result.Result{Verdict: result.Invalid, Reasons: []string{"1", "2", "3", "4", "5", "6", "7", "8"}}},
 		{"misconfigured", result.Result{Verdict: result.Misconfigured}},
 		{"idle", result.Result{Verdict: result.Pass, Metrics: map[string]result.Metric{result.ServerCPUCores: {Median: 0.25, Low: 0.2, High: 0.3, N: 3, Unit: "CPUs"}}}},
 	} {
@@ -206,7 +207,7 @@ func TestProgressAtTheEnd(t *testing.T) {
 			var text bytes.Buffer
 			c.result.Scenario = "small"
 			newProgress(Options{Progress: &text}, small()).done(&c.result)
-			golden(t, "end-"+c.name+".txt", text.String())
+			golden(t, "end-"+strings.ReplaceAll(c.name, " ", "-")+".txt", text.String())
 			if c.result.Verdict == result.Incorrect {
 				assert.NotContains(t, text.String(), "151,", "no figure beside a broken ledger")
 			}

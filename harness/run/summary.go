@@ -42,12 +42,8 @@ func (p *progress) done(r *result.Result) {
 		}
 	}
 	p.table(metricRows(result.Published(r)))
-	for _, warning := range r.Warnings {
-		p.line("%s: warning: %s", r.Scenario, warning)
-	}
-	for _, reason := range r.Reasons {
-		p.line("%s: %s", r.Scenario, reason)
-	}
+	p.some(r.Scenario+": warning", "warnings", r.Warnings)
+	p.some(r.Scenario, "reasons", r.Reasons)
 	end := fmt.Sprintf("%s: %s", r.Scenario, r.Verdict)
 	if figure := headline(r); figure != "" {
 		end += ": " + figure
@@ -56,6 +52,19 @@ func (p *progress) done(r *result.Result) {
 		end += ", durability " + p.durability()
 	}
 	p.line("%s", end)
+}
+
+// someMax is how many warnings and how many reasons are shown at the end: all are in the result.
+const someMax = 6
+
+// some writes the first of several sentences, and how many more there are.
+func (p *progress) some(of, noun string, sentences []string) {
+	for _, s := range sentences[:min(len(sentences), someMax)] {
+		p.line("%s: %s", of, s)
+	}
+	if left := len(sentences) - someMax; left > 0 {
+		p.line("%s: and %d more %s in the result", of, left, noun)
+	}
 }
 
 // headline is the first figure of a run that may be shown, or "".
