@@ -17,8 +17,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// judged is a judge that says which rounds it was given.
-func judged(arms []result.Arm) *result.Comparison {
+// byName is a judge that says which rounds it was given.
+func byName(arms []result.Arm) *result.Comparison {
 	c := &result.Comparison{Version: result.Version, Verdict: result.Pass, Metrics: []result.MetricDelta{}}
 	for _, a := range arms {
 		for _, r := range a.Result.Rounds {
@@ -43,7 +43,7 @@ func TestCompareOnRealServers(t *testing.T) {
 	out := t.TempDir()
 	c, folder, err := Compare(t.Context(), s, []Arm{arm(Base), arm(Change), arm(Control)}, ArmsOptions{
 		Options: Options{Out: out, Command: []string{"prony", "compare"}},
-	}, judged)
+	}, byName)
 	require.NoError(t, err)
 	assert.Equal(t, result.Pass, c.Verdict)
 	assert.Equal(t, []string{Base, Base, Change, Change, Control, Control}, c.Reasons, "two timed rounds of each, and no profiled one")
@@ -95,7 +95,7 @@ func TestInterleaveRefuses(t *testing.T) {
 		{small(), []Arm{{Name: "a"}, {Name: ""}}, "names a folder"},
 	} {
 		out := t.TempDir()
-		c0, folder, err := Compare(t.Context(), c.s, c.arms, ArmsOptions{Options: Options{Out: out}}, judged)
+		c0, folder, err := Compare(t.Context(), c.s, c.arms, ArmsOptions{Options: Options{Out: out}}, byName)
 		require.ErrorContains(t, err, c.says)
 		assert.Nil(t, c0)
 		assert.Empty(t, folder)

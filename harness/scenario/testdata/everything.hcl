@@ -48,6 +48,7 @@ scenario "everything" {
     frequency_drop_percent_max  = "any"
     trend_percent_max           = 20
     slip_ms_p99_max             = 5
+    generator_cpu_percent_max   = 80
   }
 }
 
