@@ -59,13 +59,13 @@ func TestDiffLeavesOutWhatIsIdle(t *testing.T) {
 		return PerRound{Cycles: 10, Profiles: map[string]*profile.Profile{"block": build(
 			delayTypes(),
 			stack{[]string{"runtime.selectgo", shardPath + "(*Shard).wait", shardPath + "(*Shard).decide"}, []int64{1000, idle}},
-			stack{[]string{"runtime.chansend1", shardPath + "(*Shard).send", shardPath + "(*Shard).decide"}, []int64{1000, full}},
+			stack{[]string{"runtime.chansend1", shardPath + "(*Shard).pass", shardPath + "(*Shard).decide"}, []int64{1000, full}},
 		)}}
 	}
 	deltas, err := Diff([]PerRound{round(1e9, 1000), round(1e9, 1010)}, []PerRound{round(1e6, 9000), round(1e6, 9010)})
 	require.NoError(t, err)
 	require.Len(t, deltas, 1)
-	assert.Equal(t, shardPath+"(*Shard).send", deltas[0].Function)
+	assert.Equal(t, shardPath+"(*Shard).pass", deltas[0].Function)
 }
 
 func TestDiffThatThereIsNot(t *testing.T) {

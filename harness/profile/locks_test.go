@@ -22,7 +22,7 @@ func inboxProfiles() (block, mutex *profile.Profile) {
 		stack{[]string{"sync.(*Mutex).Lock", shardPath + "(*inbox).take", shardPath + "(*Shard).decide", shardPath + "New.gowrap1"}, []int64{3, 6000}},
 		stack{[]string{"sync.(*Mutex).Lock", shardPath + "(*inbox).put", shardPath + "(*Shard).Settle", shardPath + "(*Group).Settle"}, []int64{1, 2000}},
 		stack{[]string{"runtime.selectgo", shardPath + "(*Shard).wait", shardPath + "(*Shard).decide", shardPath + "New.gowrap1"}, []int64{9, 900_000}},
-		stack{[]string{"runtime.chansend1", shardPath + "(*Shard).send", shardPath + "(*Shard).decide"}, []int64{2, 1000}},
+		stack{[]string{"runtime.chansend1", shardPath + "(*Shard).pass", shardPath + "(*Shard).decide"}, []int64{2, 1000}},
 		stack{[]string{"runtime.selectgo", "net/http.(*x).y", "net/http/pprof.Profile", "z"}, []int64{2, 70}},
 		stack{[]string{"sync.(*WaitGroup).Wait", "github.com/cockroachdb/pebble/v2.(*Batch).SyncWait", "z"}, []int64{2, 700}},
 	)
@@ -135,7 +135,7 @@ func TestWaitsForWork(t *testing.T) {
 func TestAccountProperty(t *testing.T) {
 	functions := []string{
 		"sync.(*Mutex).Lock", "runtime.chansend1", "runtime.chanrecv1", "runtime.selectgo", "sync.(*Cond).Wait", "runtime.unlock",
-		shardPath + "(*inbox).put", shardPath + "(*Shard).send", "a.(*T).f", "b.f[x]", "c.f.func1", "c", "",
+		shardPath + "(*inbox).put", shardPath + "(*Shard).pass", "a.(*T).f", "b.f[x]", "c.f.func1", "c", "",
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		one := rapid.Custom(func(t *rapid.T) stack {

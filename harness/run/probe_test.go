@@ -31,7 +31,7 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	defer func() { require.NoError(t, cluster.Stop(context.Background())) }()
 	require.NoError(t, cluster.Servers()[0].Kill())
 
-	w := newWindowProbe(&runner{scenario: small()}, cluster, nil, plannedRound{})
+	w := newWindowProbe(&runner{scenario: small(), points: small().Plan()}, cluster, nil, plannedRound{})
 	require.Error(t, w.start(context.Background()), "it must be there at the window's start")
 	require.Len(t, w.servers[0].warnings, 1)
 	assert.Contains(t, w.servers[0].warnings[0], result.ServerRSSMBMax+" covers the warm-up too")
@@ -55,7 +55,7 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 
 func TestCPUPerCycle(t *testing.T) {
 	t.Parallel()
-	w := &windowProbe{server: observe.Spent{CPU: 6 * time.Millisecond}, client: observe.Spent{CPU: 2 * time.Millisecond}}
+	w := &windowProbe{servers: []*serverProbe{{}}, server: observe.Spent{CPU: 6 * time.Millisecond}, client: observe.Spent{CPU: 2 * time.Millisecond}}
 	m := &measured{round: result.Round{Cycles: 1000, Metrics: map[string]float64{}}}
 	require.NoError(t, w.perCycle(m))
 	assert.Equal(t, map[string]float64{result.ServerCPUUsPerCycle: 6, result.ClientCPUUsPerCycle: 2}, m.round.Metrics)

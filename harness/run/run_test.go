@@ -49,7 +49,7 @@ func TestExecute(t *testing.T) {
 	}
 	for _, spec := range result.Specs() {
 		m, found := r.Metrics[spec.Name]
-		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime {
+		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfProfiling {
 			assert.False(t, found, spec.Name)
 			continue
 		}
