@@ -66,7 +66,9 @@ func TestNoServerAtAll(t *testing.T) {
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.NoTopology, Durability: "none"}
 	s.Workloads[0].Driver, s.Workloads[0].Connections, s.Workloads[0].Tenants = "null", 2, 2
-	r := executeInside(t, s).result
+	e := executeInside(t, s)
+	r := e.result
+	assert.NotContains(t, e.shown.String(), "server 0.0", "what is not known is not zero")
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	require.Len(t, r.Rounds, 1)
 	assert.Positive(t, r.Rounds[0].Ledger.Enqueued)

@@ -229,9 +229,12 @@ func (p *progress) round(r *result.Round) {
 		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
 		return
 	}
-	p.line("  %s: %.0f cycles/s, %.1f µs CPU per cycle (server %.1f, client %.1f), p99 %.2f ms%s", name,
-		m[result.CyclesPerS], m[result.CPUUsPerCycle], m[result.ServerCPUUsPerCycle],
-		m[result.ClientCPUUsPerCycle], m[result.CycleLatencyMs+"_p99"], parts(r))
+	sides := "" // told only by processes of their own
+	if server, apart := m[result.ServerCPUUsPerCycle]; apart {
+		sides = fmt.Sprintf(" (server %.1f, client %.1f)", server, m[result.ClientCPUUsPerCycle])
+	}
+	p.line("  %s: %.0f cycles/s, %.3g µs CPU per cycle%s, p99 %.2f ms%s", name,
+		m[result.CyclesPerS], m[result.CPUUsPerCycle], sides, m[result.CycleLatencyMs+"_p99"], parts(r))
 }
 
 // firstOf is the first line of the first reason: all of them come at the end.

@@ -1,0 +1,65 @@
+# Limits of scenarios/null.hcl: the generator must be able to do far more than any server that it measures.
+
+baseline "null" {
+  floor "cycles_per_s" {
+    min     = 2000000
+    because = "on one CPU the generator must do many times what the fastest server does in batches, or the server's figures are its own"
+  }
+
+  ceiling "cpu_us_per_cycle" {
+    max     = 0.5
+    because = "the same in CPU time, which a busy neighbour does not take"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 50
+    because = "4096 tasks in flight take 2 ms at the least rate: more is a stall of the generator"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "what goes in comes out"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "what goes in comes out once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "what goes in comes out as it was"
+  }
+}
+
+baseline "null-open" {
+  ceiling "slip_ms_p99" {
+    max     = 1
+    because = "a schedule that slips more makes a round invalid: on a host that is fit the generator keeps it"
+  }
+
+  ceiling "shed" {
+    max     = 0
+    because = "a target that answers at once leaves nothing in flight"
+  }
+
+  ceiling "unsent" {
+    max     = 50
+    because = "a target that answers at once keeps no producer busy: what is left is due in the window's last millisecond"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "what goes in comes out"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "what goes in comes out once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "what goes in comes out as it was"
+  }
+}

@@ -1,0 +1,40 @@
+# The shape of full-cycle with the server inside the generator's process, reached through a pipe in its memory: no socket, no
+# second process. What is left is the server's own work and gRPC's. Client and server share the process's CPUs, heap and
+# collector, so there is one figure for the CPU time of a cycle, and it is not compared with those of two processes.
+
+scenario "embedded" {
+  title = "Create, claim and complete in one process, one Pebble shard"
+  tags  = ["single-node", "embedded"]
+
+  topology "embedded" {
+    shards     = 1
+    durability = "none"
+  }
+
+  workload "main" {
+    driver      = "embedded"
+    connections = 1
+    producers   = 32
+    workers     = 128
+    batch       = 1
+    arrivals    = closed()
+    payload     = fixed(64)
+    in_flight   = 4096
+  }
+
+  phases {
+    warmup = "2s"
+    window = "10s"
+    drain  = "30s"
+  }
+
+  rounds = 7
+
+  capture "cpu" {}
+  capture "mutex" {}
+  capture "block" {}
+  capture "allocs" {}
+
+  invariant "conserved" {}
+  invariant "isolated" {}
+}

@@ -1,0 +1,61 @@
+# What the generator reaches by itself: its producers and workers, recorders and ledger, against a target in its own memory
+# that answers at once. A figure of a real server means something only well below this one.
+
+scenario "null" {
+  title = "The generator alone, on one CPU, in batches of 64"
+  tags  = ["generator"]
+
+  # There is no server.
+  topology "none" {}
+
+  workload "main" {
+    driver    = "null"
+    procs     = 1
+    producers = 4
+    workers   = 8
+    batch     = 64
+    payload   = fixed(64)
+    arrivals  = closed()
+
+    # Producers wait for the workers, as they do for a server that is the slower side.
+    in_flight = 4096
+  }
+
+  phases {
+    warmup = "1s"
+    window = "5s"
+    drain  = "10s"
+  }
+
+  rounds = 7
+
+  invariant "conserved" {}
+  invariant "isolated" {}
+}
+
+# How well the generator keeps a schedule: at the rate that it must keep on two CPUs, a task is sent at most a millisecond
+# late at the 99th percentile.
+scenario "null-open" {
+  title = "The generator alone, at 50,000 arrivals a second"
+  tags  = ["generator", "open-load"]
+
+  topology "none" {}
+
+  workload "main" {
+    driver    = "null"
+    producers = 32
+    workers   = 64
+    payload   = fixed(64)
+    arrivals  = rate("50k/s")
+  }
+
+  phases {
+    warmup = "1s"
+    window = "5s"
+    drain  = "10s"
+  }
+
+  rounds = 7
+
+  invariant "conserved" {}
+}
