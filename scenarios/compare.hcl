@@ -32,7 +32,17 @@ scenario "compare" {
   # Blocks of one round each of base, change and control. These take about 90 s.
   rounds = 20
 
-  # Profiles are taken in one more round of each side, so that a difference has causes.
+  # What disturbs a round disturbs those beside it in its block alike, and what is left is in the control: so a round is
+  # held unfit only where the host was hardly there.
+  validity {
+    foreign_cpu_percent_max = 30
+    steal_percent_max       = 15
+    trend_percent_max       = "any"
+  }
+
+  # Profiles are taken in rounds of their own after the others, so that a difference has causes.
+  profiled_rounds = 2
+
   capture "cpu" {}
   capture "mutex" {}
   capture "block" {}

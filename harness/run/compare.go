@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -24,6 +25,9 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 	}
 	c := judge(measured.Arms)
 	finishComparison(c, measured, s.Rounds)
+	if err := diffProfiles(c, measured.Arms); err != nil {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
+	}
 	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
 }
 
@@ -36,4 +40,31 @@ func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 		c.Verdict = result.Worst(c.Verdict, result.Invalid)
 		c.Reasons = append(c.Reasons, fmt.Sprintf("%d blocks were dropped, and %d measured: the host is not fit", measured.Dropped, measured.Blocks))
 	}
+}
+
+// diffProfiles tells by how much functions differ between the change and the base, whose profiled rounds are those of the control too. Arms
+// without profiles have nothing to tell.
+func diffProfiles(c *result.Comparison, arms []result.Arm) error {
+	var base, change []profile.PerRound
+	for _, a := range arms {
+		if len(a.Result.Profiles) == 0 {
+			continue
+		}
+		rounds, err := profile.Rounds(a.Path, a.Result, 0)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.Name, err)
+		}
+		switch a.Name {
+		case Change:
+			change = append(change, rounds...)
+		case Base, Control:
+			base = append(base, rounds...)
+		}
+	}
+	if len(base) == 0 || len(change) == 0 {
+		return nil
+	}
+	found, err := profile.Diff(base, change)
+	c.Profiles = found
+	return err
 }

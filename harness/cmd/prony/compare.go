@@ -55,30 +55,23 @@ it says. With the folder of a comparison it judges that again.`,
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both servers")
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
-	c.Flags().BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout")
+	jsonFlag(c, &f.json)
 	return c
 }
 
 // finish prints the comparison, and turns its verdict into the command's end.
 func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, folder string, err error) error {
-	if compared == nil {
-		compared = &result.Comparison{Version: result.Version, Verdict: result.Misconfigured, Metrics: []result.MetricDelta{}}
-		if err != nil {
-			compared.Reasons = []string{err.Error()}
-		}
-	} else if err == nil {
-		say(c.ErrOrStderr(), "%s", strings.TrimSuffix(gate.CompareText(compared), "\n"))
-		if folder != "" {
-			say(c.ErrOrStderr(), "  comparison folder %s", folder)
-		}
-	}
-	if f.json && c.Context().Err() == nil {
-		if writeErr := compared.WriteJSON(c.OutOrStdout()); writeErr != nil {
-			return writeErr
-		}
-	}
 	if err != nil {
 		return err
+	}
+	say(c.ErrOrStderr(), "%s", strings.TrimSuffix(gate.CompareText(compared), "\n"))
+	if folder != "" {
+		say(c.ErrOrStderr(), "  comparison folder %s", folder)
+	}
+	if f.json {
+		if err := compared.WriteJSON(c.OutOrStdout()); err != nil {
+			return err
+		}
 	}
 	if compared.Verdict != result.Pass {
 		return verdictError{compared.Verdict}

@@ -80,7 +80,7 @@ with the same bank. --for 0 judges what there is.`,
 	c.Flags().DurationVar(&f.length, "for", 30*time.Minute, "how long to measure")
 	c.Flags().DurationVar(&f.within, "within", 90*time.Second, "measuring that each comparison may take")
 	c.Flags().IntVar(&f.drawn, "drawn", 200, "comparisons of each kind from blocks drawn at random, beside the disjoint ones")
-	c.Flags().BoolVar(&f.json, "json", false, "print the self-test as JSON on stdout")
+	jsonFlag(c, &f.json)
 	return c
 }
 
@@ -158,7 +158,7 @@ func (f *selfTestFlags) measure(c *cobra.Command, args []string) (err error) {
 		return fmt.Errorf("make the bank's folder: %w", err)
 	}
 	m := &selfTestMeasuring{bank: f.bank, scenario: s, server: built, stderr: stderr, options: run.ArmsOptions{
-		Options: run.Options{Out: f.bank, Command: args, Progress: stderr, Terminal: isTerminal(stderr)}, Profiled: -1,
+		Options: run.Options{Out: f.bank, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)}, Profiled: -1,
 	}}
 	deadline := time.Now().Add(f.length)
 	if err := m.open(ctx); err != nil {

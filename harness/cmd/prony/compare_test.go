@@ -1,0 +1,217 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// comparison decodes stdout, which must be one comparison and nothing else.
+func (c command) comparison(t *testing.T) *result.Comparison {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(c.stdout))
+	decoder.DisallowUnknownFields()
+	var d result.Comparison
+	require.NoError(t, decoder.Decode(&d), c.stdout)
+	assert.False(t, decoder.More())
+	return &d
+}
+
+// measuredRun stores a run of so many rounds at about a rate.
+func measuredRun(t *testing.T, out, id string, rounds int, rate float64) string {
+	t.Helper()
+	r := &result.Result{Version: result.Version, Run: id, Scenario: "tiny", Title: "Tiny", Verdict: result.Pass}
+	var histograms []result.RoundHistograms
+	for number := 1; number <= rounds; number++ {
+		round := result.Round{
+			Number: number, Verdict: result.Pass, Cycles: uint64(rate) + uint64(number), WindowSeconds: 1,
+			Metrics: map[string]float64{result.ServerCPUUsPerCycle: 1e6/rate + float64(number)/1000, result.ClientCPUUsPerCycle: 5},
+		}
+		h := result.NewHistograms()
+		for _, kind := range h.Kinds() {
+			require.NoError(t, kind.Histogram.RecordValues(int64(1e9*100/rate)+int64(number), 100))
+		}
+		round.Derive(h)
+		r.Rounds = append(r.Rounds, round)
+		histograms = append(histograms, result.RoundHistograms{Round: number, Histograms: h})
+	}
+	folder, err := result.Create(out, id)
+	require.NoError(t, err)
+	require.NoError(t, folder.Store(r, histograms))
+	return folder.Path()
+}
+
+func TestCompareStoredRuns(t *testing.T) {
+	inFolder(t)
+	base, slow := measuredRun(t, "runs", "base", 12, 100_000), measuredRun(t, "runs", "slow", 12, 80_000)
+	got := prony(t, "compare", "--json", base, slow)
+	assert.Equal(t, 1, got.code, got.stderr)
+	c := got.comparison(t)
+	assert.Equal(t, result.Regressed, c.Verdict)
+	assert.Equal(t, result.CyclesPerS, c.Metrics[0].Metric)
+	assert.InDelta(t, 0.8, c.Metrics[0].Ratio, 0.01)
+	assert.Nil(t, c.Control)
+	assert.Contains(t, got.stderr, "FAIL")
+	assert.Contains(t, got.stderr, "there is no control")
+	plain := prony(t, "compare", base, slow)
+	assert.Equal(t, 1, plain.code)
+	assert.Empty(t, plain.stdout)
+	assert.Equal(t, got.stderr, plain.stderr)
+
+	assert.Equal(t, 0, prony(t, "compare", slow, base).code, "faster is no failure")
+	got = prony(t, "compare", "--effect", "30%", base, slow)
+	assert.Equal(t, 1, got.code, "the latency's least effect is its own")
+	assert.NotContains(t, got.stderr, "cycles_per_s is -")
+}
+
+func TestCompareCommandLine(t *testing.T) {
+	inFolder(t)
+	base := measuredRun(t, "runs", "base", 12, 100_000)
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{nil, "compare takes two run folders"},
+		{[]string{base, "none"}, "there is no such file"},
+		{[]string{base}, "comparison.json"},
+		{[]string{base, base, base}, "compare takes two run folders"},
+		{[]string{"--base", "main", base}, "give one or the other"},
+		{[]string{"--change", "main", base, base}, "give one or the other"},
+		{[]string{"--effect", "big", base, base}, `"big" is not a share`},
+		{[]string{"--effect", "100%", base, base}, "is not a share"},
+		{[]string{"--base", "main"}, "find the repository"},
+	} {
+		got := prony(t, append([]string{"compare", "--json"}, c.args...)...)
+		assert.Equal(t, 2, got.code, c.args)
+		assert.Contains(t, got.stderr, c.says)
+		assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+		assert.Contains(t, got.document(t).Error, c.says)
+	}
+}
+
+// repository is a repository whose server is the real one in a wrapper, which a commit may slow down or break, and returns its folder.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := inFolder(t)
+	t.Setenv("PRONY_TEST_QUEUED", queuedBinary)
+	t.Setenv("GOFLAGS", "")
+	write(t, "engine/go.mod", "module example.org/engine\n\ngo 1.26\n")
+	write(t, ".gitignore", "runs/\n")
+	write(t, "scenarios/compare.hcl", tiny("tiny", "150ms", ""))
+	wrapper(t, "")
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"config", "user.email", "test@example.org"}, {"config", "user.name", "test"},
+		{"add", "."}, {"commit", "--quiet", "-m", "the base"},
+	} {
+		gitDo(t, args...)
+	}
+	return dir
+}
+
+func gitDo(t *testing.T, args ...string) string {
+	t.Helper()
+	c := exec.Command("git", args...)
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
+	output, err := c.CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	return string(output)
+}
+
+// wrapper writes the server's source.
+func wrapper(t *testing.T, more string) {
+	t.Helper()
+	write(t, "engine/cmd/queued/main.go", fmt.Sprintf(`package main
+
+import (
+	"os"
+	"syscall"
+)
+
+func main() {
+	%s
+	real := os.Getenv("PRONY_TEST_QUEUED")
+	panic(syscall.Exec(real, append([]string{real}, os.Args[1:]...), os.Environ()))
+}
+`, more))
+}
+
+// nothingOfBuilds checks that no worktree and no binary is left.
+func nothingOfBuilds(t *testing.T, tmp string) {
+	t.Helper()
+	assert.Equal(t, 1, strings.Count(gitDo(t, "worktree", "list"), "\n"), "the worktrees are gone, for git too")
+	left, err := filepath.Glob(filepath.Join(tmp, "prony-build-*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
+func TestCompareBuildsBothSides(t *testing.T) {
+	repository(t)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	head := strings.TrimSpace(gitDo(t, "rev-parse", "HEAD"))
+	wrapper(t, "os.Setenv(\"CHANGED\", \"yes\")")
+	got := prony(t, "compare", "--base", "HEAD", "--rounds", "2", "--json")
+	require.Equal(t, 4, got.code, "two blocks can't tell: %s", got.stderr)
+	c := got.comparison(t)
+	assert.Equal(t, result.Inconclusive, c.Verdict)
+	assert.Equal(t, 2, c.Blocks)
+	assert.Equal(t, head, c.Base.Commit)
+	assert.False(t, c.Base.Dirty)
+	assert.True(t, c.Change.Dirty, "the tree as it stands is measured")
+	assert.Equal(t, c.Base.Server, c.Control.Server, "the control is the base")
+	assert.NotEqual(t, c.Base.Server, c.Change.Server)
+	nothingOfBuilds(t, tmp)
+
+	folder := filepath.Dir(c.Base.Run)
+	assert.Contains(t, got.stderr, folder)
+	again := prony(t, "compare", "--json", folder)
+	assert.Equal(t, 4, again.code, again.stderr)
+	assert.Equal(t, c.Metrics, again.comparison(t).Metrics, "what is stored is judged alike")
+
+	t.Run("the same source is the same binary", func(t *testing.T) {
+		got := prony(t, "compare", "--base", "HEAD", "--change", "HEAD", "--rounds", "2")
+		assert.Equal(t, 4, got.code, got.stderr)
+		assert.Contains(t, got.stderr, "(the same binary)")
+	})
+	t.Run("a base that does not build", func(t *testing.T) {
+		wrapper(t, "this is not Go")
+		gitDo(t, "commit", "--quiet", "-am", "broken")
+		got := prony(t, "compare", "--base", "HEAD", "--change", "HEAD~1", "--json")
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, "build base of ")
+		assert.Contains(t, got.stderr, "main.go:9")
+		assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+		nothingOfBuilds(t, tmp)
+	})
+	t.Run("a revision that there is not", func(t *testing.T) {
+		got := prony(t, "compare", "--base", "--oops", "--json")
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, `"--oops" is not a commit`)
+		nothingOfBuilds(t, tmp)
+	})
+	t.Run("rounds that are too few", func(t *testing.T) {
+		got := prony(t, "compare", "--base", "HEAD", "--rounds", "1")
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, "--rounds 1 is not 2 to")
+	})
+}
+
+// A server that can't be started is found before it is judged.
+func TestCompareOfAServerThatFails(t *testing.T) {
+	repository(t)
+	wrapper(t, `os.Stderr.WriteString("store: not today\n"); os.Exit(3)`)
+	got := prony(t, "compare", "--base", "HEAD", "--rounds", "2", "--json")
+	assert.Equal(t, 2, got.code, got.stderr)
+	c := got.comparison(t)
+	assert.Equal(t, result.Misconfigured, c.Verdict)
+	assert.Contains(t, strings.Join(c.Reasons, "\n"), "store: not today")
+}
