@@ -3,9 +3,7 @@ package profile
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"github.com/google/pprof/profile"
 
@@ -193,17 +191,4 @@ func Sentence(l result.Lock) string {
 		text += fmt.Sprintf(", %s %s", role, Site(by[0]))
 	}
 	return text + "; " + Nanoseconds(l.WaitNsPerCycle) + " per cycle"
-}
-
-// Nanoseconds writes a time with three significant digits: "18.2 µs".
-func Nanoseconds(ns float64) string {
-	for _, step := range []struct {
-		from   float64
-		symbol string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}} {
-		if math.Abs(ns) >= step.from {
-			return strconv.FormatFloat(ns/step.from, 'g', 3, 64) + " " + step.symbol
-		}
-	}
-	return strconv.FormatFloat(ns, 'g', 3, 64) + " ns"
 }

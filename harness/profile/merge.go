@@ -175,3 +175,18 @@ func readFile(name string) (*profile.Profile, error) {
 	}
 	return p, nil
 }
+
+// ReadWaits says what the goroutines of a server waited for, from the profiles that a run stored. The error is
+// fs.ErrNotExist's where the block profile is not there.
+func ReadWaits(runDir string, of Source) (Account, error) {
+	dir := filepath.Join(runDir, filepath.FromSlash(of.Dir()))
+	block, err := readFile(filepath.Join(dir, "block"+extension))
+	if err != nil {
+		return Account{}, err
+	}
+	mutex, err := readFile(filepath.Join(dir, "mutex"+extension))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Account{}, err
+	}
+	return account(block, mutex, 0, EngineNames()), nil
+}

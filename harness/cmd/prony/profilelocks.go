@@ -1,0 +1,142 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// profileLocks is what `prony profile locks --json` prints.
+type profileLocks struct {
+	Run      string        `json:"run"`
+	Scenario string        `json:"scenario"`
+	Locks    []result.Lock `json:"locks"`
+	Waits    []waits       `json:"waits"` // what all goroutines of a server waited for; of a run without its profiles none
+	Caveats  []string      `json:"caveats"`
+}
+
+// waits are nanoseconds of all goroutines together.
+type waits struct {
+	Point    int     `json:"point,omitempty"`
+	Node     string  `json:"node,omitempty"`
+	LockNs   float64 `json:"lock_ns"`
+	WorkNs   float64 `json:"work_ns"`   // idle
+	AnswerNs float64 `json:"answer_ns"` // of a stage, the disk or another node
+}
+
+// sitesShown is how many holders and how many waiters of a lock a person is shown; --json has all.
+const sitesShown = 3
+
+func profileLocksCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "locks [RUN]",
+		Short: "List the locks that goroutines waited for, who held them and who waited",
+		Long: `Joins the mutex profile, which is charged to whoever unlocked, with the block profile, which is charged to
+whoever waited, by the lock that both are of. A goroutine that has nothing to do, or waits for an answer whose time is in
+the stages, waits for no lock. A scenario needs capture "mutex" {} and capture "block" {}. Without RUN it shows the newest
+run.`,
+		Example: `  prony profile locks
+  prony profile locks --json runs/20261121T171500.123Z-smoke`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, runs []string) error {
+			folder, r, err := readProfiled(runs)
+			if err != nil {
+				return err
+			}
+			found := profileLocks{Run: folder, Scenario: r.Scenario, Locks: append([]result.Lock{}, r.Locks...), Waits: []waits{}, Caveats: profile.Caveats()}
+			if found.Waits, err = waitsOf(folder, r); err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(c, found)
+			}
+			return writeLocks(c, r, found)
+		},
+	}
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// waitsOf reads what the goroutines waited for from the profiles, where they are there and not only their summaries.
+func waitsOf(folder string, r *result.Result) ([]waits, error) {
+	all := []waits{}
+	contention := false
+	for _, p := range r.Profiles {
+		contention = contention || p.Kind == "mutex" || p.Kind == "block"
+		if p.Kind != "block" {
+			continue
+		}
+		a, err := profile.ReadWaits(folder, profile.Source{Point: p.Point, Node: p.Node})
+		if errors.Is(err, fs.ErrNotExist) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, waits{p.Point, p.Node, a.LockNs, a.WorkNs, a.AnswerNs})
+	}
+	if !contention {
+		return nil, errors.New(`nothing tells of locks: the scenario has neither capture "mutex" {} nor capture "block" {}`)
+	}
+	return all, nil
+}
+
+func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
+	for _, w := range found.Waits {
+		all := w.LockNs + w.WorkNs + w.AnswerNs
+		if all == 0 {
+			continue
+		}
+		say(c.OutOrStdout(), "%s%s: goroutines waited %s in all: %s for work, %s for answers, %s for locks",
+			r.Scenario, named(r, w.Point, w.Node), profile.Nanoseconds(all), percentText(w.WorkNs/all), percentText(w.AnswerNs/all), percentText(w.LockNs/all))
+	}
+	if len(found.Locks) == 0 {
+		say(c.OutOrStdout(), "%s: no goroutine was seen waiting for a lock", r.Scenario)
+	} else {
+		say(c.OutOrStdout(), "%s", profile.Sentence(found.Locks[0]))
+		var rows [][]string
+		for _, l := range found.Locks {
+			rows = append(rows, lockRow(r, l))
+			if l.Kind == "runtime" {
+				continue // its name is all that is known of it
+			}
+			for _, s := range l.Holders[:min(len(l.Holders), sitesShown)] {
+				rows = append(rows, siteRow(s, l, true))
+			}
+			for _, s := range l.Waiters[:min(len(l.Waiters), sitesShown)] {
+				rows = append(rows, siteRow(s, l, false))
+			}
+		}
+		if err := table(c, "SHARE\tPER CYCLE\tWAIT\tWAITS\tLOCK", rows); err != nil {
+			return err
+		}
+	}
+	for _, caveat := range found.Caveats {
+		say(c.ErrOrStderr(), "note: %s", caveat)
+	}
+	return nil
+}
+
+func lockRow(r *result.Result, l result.Lock) []string {
+	return []string{
+		percentText(l.Share), profile.Nanoseconds(l.WaitNsPerCycle), profile.Nanoseconds(l.WaitNs), fmt.Sprint(l.Waits),
+		l.Name + " (" + l.Kind + ")" + named(r, l.Point, l.Node),
+	}
+}
+
+func siteRow(s result.LockSite, l result.Lock, holder bool) []string {
+	role := "waited for by"
+	switch {
+	case holder && l.Kind == "channel":
+		role = "emptied by"
+	case holder:
+		role = "held by"
+	}
+	return []string{"", "", "", "", fmt.Sprintf("  %s %s: %s", role, profile.Site(s), percentText(s.Share))}
+}
