@@ -1,6 +1,10 @@
 package shard
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/pronybench/prony/engine/internal/planted"
+)
 
 // What is particular to a shard on a replicated store, which lives as long as its node leads.
 
@@ -24,7 +28,9 @@ func (s *Shard) end(why error) {
 		left = append(left, &cutOff{sub: sub})
 	}
 	if len(left) > 0 {
-		s.pass(decided{commands: left, err: why})
+		n := len(left)
+		s.pipe <- decided{commands: left, err: why}
+		planted.Send(n)
 	}
 }
 

@@ -229,10 +229,6 @@ func (s *Shard) send(d decided) {
 	if d.err != nil {
 		s.fail(d.err)
 	}
-	s.pass(d)
-}
-
-func (s *Shard) pass(d decided) {
 	n := len(d.commands) // they are the releasing goroutine's from here on
 	s.pipe <- d
 	planted.Send(n)

@@ -93,22 +93,25 @@ func parse(text string, timed bool) (a amount, err error) {
 
 func is(name string) bool { return fault.name == name }
 
-var commitMu sync.Mutex
+// commits is what is locked at each commit.
+type commits struct{ mu sync.Mutex }
+
+var commit commits
 
 // Command is called by the deciding goroutine for each command.
 func Command() {
 	if is("lock") {
-		commitMu.Lock()
-		commitMu.Unlock() //nolint:staticcheck // who waits for it is the fault
+		commit.mu.Lock()
+		commit.mu.Unlock() //nolint:staticcheck // who waits for it is the fault
 	}
 }
 
 // Commit is called by the releasing goroutine for each commit, when its answers are out: clients send again meanwhile.
 func Commit() {
 	if is("lock") {
-		commitMu.Lock()
+		commit.mu.Lock()
 		burn(fault.amount.time)
-		commitMu.Unlock()
+		commit.mu.Unlock()
 	}
 }
 
@@ -143,13 +146,16 @@ func storm(bytes int) {
 	}
 }
 
-var between = make(chan struct{}, 1)
+// passage is what each command passes.
+type passage struct{ one chan struct{} }
+
+var narrow = passage{make(chan struct{}, 1)}
 
 // Send is called by the deciding goroutine after it handed on so many commands.
 func Send(commands int) {
 	if is("channel") {
 		for range commands * fault.amount.count {
-			between <- struct{}{}
+			narrow.one <- struct{}{}
 		}
 	}
 }
@@ -158,7 +164,7 @@ func Send(commands int) {
 func Receive() {
 	if is("channel") {
 		for range fault.amount.count {
-			<-between
+			<-narrow.one
 		}
 	}
 }
