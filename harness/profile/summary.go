@@ -57,6 +57,9 @@ func summarise(p *profile.Profile, k kind) (result.Profile, error) {
 		return cmp.Or(cmp.Compare(b.Flat, a.Flat), cmp.Compare(b.Cum, a.Cum), cmp.Compare(a.Function, b.Function))
 	})
 	summary.Top = summary.Top[:min(len(summary.Top), topEntries)]
+	if k.name == "cpu" || k.name == "allocs" {
+		summary.Charges = charges(p, index)
+	}
 	return summary, nil
 }
 

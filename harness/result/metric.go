@@ -30,6 +30,10 @@ const (
 	ServerAllocBytesPerCycle = "server_alloc_bytes_per_cycle"
 	// StorageFsyncsPerCycle are the fsyncs of the servers' stores, and of the Raft logs of a cluster, over all nodes.
 	StorageFsyncsPerCycle = "storage_fsyncs_per_cycle"
+	// StorageFsyncUsPerCycle is how long those of the stores took, those in the background included.
+	StorageFsyncUsPerCycle = "storage_fsync_us_per_cycle"
+	// StorageScannedPerCycle are the keys that scans of the stores stepped over, deleted ones included.
+	StorageScannedPerCycle = "storage_scanned_keys_per_cycle"
 	// Of a cluster. An entry of the Raft log carries what waited while the one before was proposed. Each node appends all
 	// entries; the mean times are over all nodes, those of commits over the leaders.
 	RaftEntriesPerCycle  = "raft_entries_per_cycle"
@@ -158,6 +162,8 @@ var specs = func() []Spec {
 		{Name: StorageSetBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage},
 		{Name: WrittenBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: StorageFsyncsPerCycle, Unit: "fsyncs", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: StorageFsyncUsPerCycle, Unit: "us", Better: Lower, Part: OfStorage, Zero: true},
+		{Name: StorageScannedPerCycle, Unit: "keys", Better: Lower, Part: OfStorage, Zero: true},
 		{Name: ServerAllocsPerCycle, Unit: "objects", Better: Lower, Part: OfRuntime},
 		{Name: ServerAllocBytesPerCycle, Unit: "bytes", Better: Lower, Part: OfRuntime},
 		{Name: RaftEntriesPerCycle, Unit: "entries", Better: Lower, Part: OfRaft},

@@ -226,6 +226,8 @@ type Profile struct {
 	// Total is the sum over the windows, in Unit.
 	Total float64        `json:"total"`
 	Top   []ProfileEntry `json:"top"`
+	// Charges are the largest, of a CPU and an allocation profile.
+	Charges []Charge `json:"charges,omitempty"`
 }
 
 // ProfileEntry is a function's share of a profile.

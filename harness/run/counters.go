@@ -28,6 +28,8 @@ var storageCounters = map[string]string{
 	result.StorageGetsPerCycle:     "prony_storage_gets_total",
 	result.StorageDeletesPerCycle:  "prony_storage_deletes_total",
 	result.StorageSetBytesPerCycle: "prony_storage_set_bytes_total",
+	result.StorageFsyncUsPerCycle:  "prony_storage_fsync_microseconds_total",
+	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
 }
 
 // total is by how much a counter grew over all servers, and whether any has it.

@@ -213,6 +213,7 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	}
 	w.nodes(m, loaded)
 	w.processes(m)
+	w.stages(m)
 	if !loaded {
 		return nil
 	}

@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"strings"
+)
+
+// short is a function's name without the path before its package.
+func short(function string) string {
+	return function[strings.LastIndexByte(function, '/')+1:]
+}
+
+// named is a function with the one that called it.
+func named(function string, callers []string) string {
+	if len(callers) == 0 {
+		return short(function)
+	}
+	return short(function) + ", called by " + short(callers[0]) + ","
+}
+
+// microseconds writes a time, given in microseconds.
+func microseconds(us float64) string {
+	switch {
+	case us >= 1e6:
+		return digits(us/1e6, 3) + " s"
+	case us >= 1e3:
+		return digits(us/1e3, 3) + " ms"
+	case us >= 1:
+		return digits(us, 3) + " µs"
+	}
+	return digits(us*1e3, 3) + " ns"
+}
+
+func bytes(n float64) string {
+	if n >= 1024 {
+		return digits(n/1024, 3) + " KiB"
+	}
+	return digits(n, 3) + " bytes"
+}
+
+// few writes a count for each cycle: one in a hundred cycles is next to none.
+func few(n float64) string {
+	switch {
+	case n == 0:
+		return "none"
+	case n < 0.01:
+		return "next to none"
+	}
+	return digits(n, 3)
+}

@@ -1,0 +1,67 @@
+package gate
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// costPartMin is the part of the time, or of the servers' CPU time, below which something is not worth a sentence.
+	costPartMin = 0.05
+	costsMax    = 10
+	// idleNsMin is waiting for a lock that is worth one.
+	idleNsMin = 100
+)
+
+// Costs says where the time of a run goes, the largest first: its stages, the functions that compute, what is allocated,
+// fsyncs, locks. Unlike those of Causes these are no accusations: time must go somewhere. The scores are microseconds per
+// cycle, and overlap: a stage's time has that of its functions in it. Of a run with a sweep there are none.
+func Costs(r *result.Result) []result.Cause {
+	e, ok := gather(r)
+	if !ok {
+		return nil
+	}
+	var out []result.Cause
+	add := func(kind, name string, score float64, format string, args ...any) {
+		out = append(out, result.Cause{Kind: kind, Name: name, Score: score, Sentence: fmt.Sprintf(format, args...)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.stages)) {
+		if s := e.stages[name]; s.us >= costPartMin*e.us && name != result.StageInbox && name != result.StageCommitWait {
+			add("stage", name, s.us, "stage %s takes %s a batch, half of them up to %s: %s a cycle", name, microseconds(s.meanUs), microseconds(s.p50Us), microseconds(s.us))
+		}
+	}
+	for f, c := range e.functions.of {
+		if c.value < costPartMin*e.functions.total || c.samples < samplesMin || f == result.ChargeScheduling {
+			continue
+		}
+		kind := causeCPU
+		if f == result.ChargeGC {
+			kind = causeAllocation
+		}
+		add(kind, f, c.value, "%s takes %s of CPU a cycle, %.0f %% of the server's", named(f, c.callers), microseconds(c.value), 100*c.value/e.functions.total)
+	}
+	if e.fsyncUs >= costPartMin*e.us {
+		add(causeFsync, "prony_storage_fsyncs_total", e.fsyncUs, "%s fsyncs a cycle take %s, %s each", digits(e.fsyncs, 3), microseconds(e.fsyncUs), microseconds(e.fsyncUs/e.fsyncs))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.locks)) {
+		l := e.locks[name]
+		if l.WaitNsPerCycle < idleNsMin || l.Kind == "runtime" {
+			continue
+		}
+		kind := causeLock
+		if l.Kind == "channel" || l.Kind == "select" {
+			kind = causeChannel
+		}
+		d := diagnosis{c: e}
+		add(kind, name, l.WaitNsPerCycle/1e3, "%s", lockSentence(&d, l, 0, kind == causeChannel))
+	}
+	slices.SortFunc(out, func(x, y result.Cause) int {
+		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.Sentence, y.Sentence))
+	})
+	return out[:min(len(out), costsMax)]
+}

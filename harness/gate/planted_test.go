@@ -1,0 +1,115 @@
+package gate_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// faults are those of the engine's package internal/planted, with the kind of cause that each is.
+var faults = []struct{ name, kind string }{
+	{"lock", "lock"}, {"channel", "channel"}, {"cpu", "cpu"}, {"alloc", "allocation"},
+	{"fsync", "fsync"}, {"timer", "timer"}, {"rpc", "rpc"}, {"scan", "scan"},
+}
+
+// foundMin is how many of the faults must be named first.
+const foundMin = 7
+
+// buildServer builds the server from its module's folder.
+func buildServer(t *testing.T, to string, flags ...string) string {
+	t.Helper()
+	command := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", to, "./cmd/queued")...)
+	command.Dir = filepath.Join("..", "..", "engine")
+	text, err := command.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	return to
+}
+
+// fromEnv is a number that the environment may set.
+func fromEnv(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err, name)
+	return n
+}
+
+// Each fault is measured beside the release build, in turn, and what is said of it first must be what it is. The release
+// build beside itself is accused of nothing. PRONY_PLANTED_ROUNDS and PRONY_PLANTED_PROFILED make it longer, and
+// PRONY_PLANTED_OUT keeps what it measured.
+func TestPlantedFaultsAreFound(t *testing.T) {
+	bin := t.TempDir()
+	release := buildServer(t, filepath.Join(bin, "queued"))
+	faulty := buildServer(t, filepath.Join(bin, "queued-planted"), "-tags", "planted")
+	scenarios, err := scenario.Load(filepath.Join("..", "..", "scenarios", "planted.hcl"))
+	require.NoError(t, err)
+	s := scenarios[0]
+	s.Rounds = fromEnv(t, "PRONY_PLANTED_ROUNDS", 1)
+	out := os.Getenv("PRONY_PLANTED_OUT")
+	if out == "" {
+		out = t.TempDir()
+	}
+
+	arms := []run.Arm{{Name: "clean", Server: release}}
+	for _, f := range faults {
+		arms = append(arms, run.Arm{Name: f.name, Server: faulty, Env: []string{"PRONY_PLANTED=" + f.name}})
+	}
+	arms = append(arms, run.Arm{Name: "control", Server: release})
+	measured, err := run.Interleave(context.Background(), s, arms, run.ArmsOptions{
+		Options: run.Options{Out: out}, Profiled: fromEnv(t, "PRONY_PLANTED_PROFILED", 2),
+	})
+	require.NoError(t, err)
+	require.Len(t, measured.Arms, len(arms))
+
+	clean, control := measured.Arms[0].Result, measured.Arms[len(arms)-1].Result
+	assert.Empty(t, gate.Causes(clean, control), "the clean build is accused")
+	assert.Empty(t, gate.Causes(control, clean), "the clean build is accused")
+	var found int
+	var said strings.Builder
+	for i, f := range faults {
+		causes := gate.Causes(clean, measured.Arms[1+i].Result)
+		if len(causes) > 0 && causes[0].Kind == f.kind {
+			found++
+		}
+		fmt.Fprintf(&said, "%s (%.0f cycles/s, clean %.0f):\n%s", f.name, rate(measured.Arms[1+i].Result), rate(clean), lines(causes))
+	}
+	t.Logf("%s", &said)
+	assert.GreaterOrEqual(t, found, foundMin, "of %d faults are named first:\n%s", len(faults), &said)
+}
+
+func lines(causes []result.Cause) string {
+	if len(causes) == 0 {
+		return "  nothing\n"
+	}
+	var b strings.Builder
+	for _, c := range causes {
+		fmt.Fprintf(&b, "  %s, %.3g us a cycle: %s\n", c.Kind, c.Score, c.Sentence)
+	}
+	return b.String()
+}
+
+func rate(r *result.Result) float64 {
+	sum, n := 0.0, 0
+	for i := range r.Rounds {
+		if r.Rounds[i].Timed() {
+			sum, n = sum+r.Rounds[i].Metrics[result.CyclesPerS], n+1
+		}
+	}
+	return sum / float64(n)
+}

@@ -1,0 +1,94 @@
+package profile
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// ownPrefix begins the names of the project's own functions.
+	ownPrefix = "github.com/pronybench/prony/"
+
+	chargesMax = 40
+	callersMax = 4
+)
+
+// charges says what p's values of an index are charged to, the largest first.
+func charges(p *profile.Profile, index int) []result.Charge {
+	type charge struct {
+		result.Charge
+		heaviest float64
+	}
+	all := map[string]*charge{}
+	count := max(0, slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool {
+		return t.Type == "samples" || t.Type == "alloc_objects"
+	}))
+	for _, s := range p.Sample {
+		stack := frames(s)
+		value := float64(s.Value[index])
+		if len(stack) == 0 || value <= 0 {
+			continue
+		}
+		function, callers := chargedTo(stack)
+		c := all[function]
+		if c == nil {
+			c = &charge{Charge: result.Charge{Function: function}}
+			all[function] = c
+		}
+		c.Value += value
+		c.Samples += uint64(max(0, s.Value[count]))
+		if value > c.heaviest {
+			c.heaviest, c.Callers = value, callers
+		}
+	}
+	out := make([]result.Charge, 0, len(all))
+	for _, c := range all {
+		out = append(out, c.Charge)
+	}
+	slices.SortFunc(out, func(a, b result.Charge) int {
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.Function, b.Function))
+	})
+	return out[:min(len(out), chargesMax)]
+}
+
+// chargedTo returns what a stack, innermost frame first, is charged to, and the own functions that called it.
+func chargedTo(stack []string) (function string, callers []string) {
+	for _, f := range stack {
+		f = withoutTypeArguments(f)
+		switch {
+		case !strings.HasPrefix(f, ownPrefix):
+		case function == "":
+			function = f
+		case len(callers) < callersMax && f != function && !slices.Contains(callers, f):
+			callers = append(callers, f)
+		}
+	}
+	if function != "" {
+		return function, callers
+	}
+	for _, f := range stack {
+		if strings.HasPrefix(f, "runtime.gcBgMarkWorker") || strings.HasPrefix(f, "runtime.bgsweep") || strings.HasPrefix(f, "runtime.bgscavenge") {
+			return result.ChargeGC, nil
+		}
+	}
+	for _, f := range stack {
+		if path := packageOf(f); !waits(path) {
+			return path, nil
+		}
+	}
+	return result.ChargeScheduling, nil
+}
+
+// withoutTypeArguments makes all instances of a generic function one.
+func withoutTypeArguments(function string) string {
+	first, last := strings.IndexByte(function, '['), strings.LastIndexByte(function, ']')
+	if first < 0 || last < first {
+		return function
+	}
+	return function[:first] + function[last+1:]
+}
