@@ -25,6 +25,7 @@ type compareFlags struct {
 	rounds                                    int
 	length                                    time.Duration
 	json                                      bool
+	vars                                      vars
 }
 
 func compareCommand(args []string) *cobra.Command {
@@ -55,6 +56,7 @@ it says. With the folder of a comparison it judges that again.`,
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both servers")
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
+	f.vars.flag(c)
 	jsonFlag(c, &f.json)
 	return c
 }
@@ -203,7 +205,7 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 	if file == "" {
 		file = filepath.Join(root, compareScenario)
 	}
-	scenarios, err := scenario.Load(file)
+	scenarios, err := f.vars.load([]string{file})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -129,4 +130,15 @@ func TestVarsOnTheCommandLine(t *testing.T) {
 	got := prony(t, "run", "--var", "a=1", "--var", "a=2", "testdata/language/whole.hcl")
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, `--var gives a value to "a" twice`)
+}
+
+// Before anything is built.
+func TestVarsOfAComparison(t *testing.T) {
+	inFolder(t)
+	require.NoError(t, exec.Command("git", "init", "--quiet").Run())
+	write(t, "sound.hcl", tiny("tiny", "100ms", ""))
+	got := prony(t, "compare", "--base", "HEAD", "--scenario", "sound.hcl", "--var", "nope=1")
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `--var nope=1: no file has a variable "nope"`)
+	assert.NotContains(t, got.stderr, "building")
 }
