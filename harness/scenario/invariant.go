@@ -10,8 +10,8 @@ import (
 // The kinds of invariants.
 const (
 	Conserved = "conserved" // no task is lost, completed twice or changed
-	Isolated  = "isolated"  // no task is claimed by another tenant than it was enqueued for
-	Ordered   = "ordered"   // each queue's tasks are claimed in the order in which a producer enqueued them
+	Isolated  = "isolated"  // no task is claimed by another tenant, or from another queue, than it was enqueued for
+	Ordered   = "ordered"   // from each queue the tasks of a producer are claimed in the order in which it enqueued them
 )
 
 var invariantKinds = []string{Conserved, Isolated, Ordered}
