@@ -157,20 +157,10 @@ func (f *selfTestFlags) measure(c *cobra.Command, args []string) (err error) {
 	if err := os.MkdirAll(f.bank, 0o755); err != nil {
 		return fmt.Errorf("make the bank's folder: %w", err)
 	}
-	m := &selfTestMeasuring{bank: f.bank, scenario: s, server: built, stderr: stderr, options: run.ArmsOptions{
+	m := &selfTestMeasuring{bank: f.bank, scenario: s, server: built, stderr: stderr, interleave: run.Interleave, options: run.ArmsOptions{
 		Options: run.Options{Out: f.bank, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)}, Profiled: -1,
 	}}
-	deadline := time.Now().Add(f.length)
-	if err := m.open(ctx); err != nil {
-		return err
-	}
-	for time.Now().Before(deadline) {
-		m.options.For = time.Until(deadline)
-		if _, err := m.segment(ctx, segmentBlocks, m.arms()); err != nil {
-			return err
-		}
-	}
-	return nil
+	return m.until(ctx, time.Now().Add(f.length))
 }
 
 // selfTestMeasuring is a bank under way.
@@ -181,6 +171,22 @@ type selfTestMeasuring struct {
 	stderr   io.Writer
 	options  run.ArmsOptions
 	document bankDocument
+	// interleave measures arms: that is run.Interleave.
+	interleave func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error)
+}
+
+// until adds segments to the bank until the time is up.
+func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error {
+	if err := m.open(ctx); err != nil {
+		return err
+	}
+	for time.Now().Before(deadline) {
+		m.options.For = time.Until(deadline)
+		if _, err := m.segment(ctx, segmentBlocks, m.arms()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // open reads what the arms of the bank are, or finds out what they must be.
@@ -269,7 +275,7 @@ func (m *selfTestMeasuring) trial(ctx context.Context, blocks int, arms ...run.A
 func (m *selfTestMeasuring) segment(ctx context.Context, blocks int, arms []run.Arm) ([]result.Arm, error) {
 	s := *m.scenario
 	s.Rounds = blocks
-	measured, err := run.Interleave(ctx, &s, arms, m.options)
+	measured, err := m.interleave(ctx, &s, arms, m.options)
 	if err != nil {
 		return nil, err
 	}
