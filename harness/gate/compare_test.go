@@ -117,7 +117,7 @@ func TestCompareStoredRuns(t *testing.T) {
 func TestCompareFailsClosed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		break_  func(a []result.Arm)
+		breaks func(a []result.Arm)
 		verdict result.Verdict
 		says    string
 	}{
@@ -150,7 +150,7 @@ func TestCompareFailsClosed(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := sides(t, 20, nil)
-			c.break_(a)
+			c.breaks(a)
 			got := gate.Judge(fast())(a)
 			assert.Equal(t, c.verdict, got.Verdict, "%v", got.Reasons)
 			require.NotEmpty(t, got.Reasons)

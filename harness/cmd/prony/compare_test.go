@@ -98,10 +98,10 @@ func TestCompareCommandLine(t *testing.T) {
 	}
 }
 
-// repository is a repository whose server is the real one in a wrapper, which a commit may slow down or break, and returns its folder.
-func repository(t *testing.T) string {
+// repository makes a repository whose server is the real one in a wrapper, which a commit may change or break, the working directory.
+func repository(t *testing.T) {
 	t.Helper()
-	dir := inFolder(t)
+	inFolder(t)
 	t.Setenv("PRONY_TEST_QUEUED", queuedBinary)
 	t.Setenv("GOFLAGS", "")
 	write(t, "engine/go.mod", "module example.org/engine\n\ngo 1.26\n")
@@ -109,12 +109,14 @@ func repository(t *testing.T) string {
 	write(t, "scenarios/compare.hcl", tiny("tiny", "150ms", ""))
 	wrapper(t, "")
 	for _, args := range [][]string{
-		{"init", "--quiet"}, {"config", "user.email", "test@example.org"}, {"config", "user.name", "test"},
-		{"add", "."}, {"commit", "--quiet", "-m", "the base"},
+		{"init", "--quiet"},
+		{"config", "user.email", "test@example.org"},
+		{"config", "user.name", "test"},
+		{"add", "."},
+		{"commit", "--quiet", "-m", "the base"},
 	} {
 		gitDo(t, args...)
 	}
-	return dir
 }
 
 func gitDo(t *testing.T, args ...string) string {
