@@ -54,6 +54,14 @@ var validityLimits = []ValidityLimit{
 // ValidityLimits returns all limits in the order in which they are written. The slice is the caller's.
 func ValidityLimits() []ValidityLimit { return append([]ValidityLimit{}, validityLimits...) }
 
+// DefaultValidity returns the limits of a scenario that says nothing of them.
+func DefaultValidity() (v Validity) {
+	for _, l := range validityLimits {
+		*l.of(&v) = l.Default
+	}
+	return v
+}
+
 // What becomes of a round that is beyond a limit.
 const (
 	breachInvalid = "invalid"
@@ -75,10 +83,9 @@ func validityAttributes() []string {
 
 // readValidity reads validity { on_breach steal_percent_max ... }, or returns the defaults where there is none.
 func readValidity(s *hclfile.Block) Validity {
-	var v Validity
+	v := DefaultValidity()
 	blocks := s.Blocks("validity", validityBlock)
 	for _, l := range validityLimits {
-		*l.of(&v) = l.Default
 		if len(blocks) > 0 {
 			*l.of(&v) = blocks[0].Limit(l.Name, hclfile.LimitSpec{Max: l.Max, Default: l.Default})
 		}

@@ -43,6 +43,6 @@ Exit codes: 0 pass, 1 regressed, 2 misconfigured, 3 invalid, 4 inconclusive, 5 i
 	root.AddCommand(runCommand(args), checkCommand(), reportCommand())
 	root.AddCommand(validateCommand(), explainCommand(), listCommand())
 	root.AddCommand(compareCommand(args), gateCommand(args))
-	root.AddCommand(profileCommand())
+	root.AddCommand(profileCommand(), doctorCommand())
 	return root
 }

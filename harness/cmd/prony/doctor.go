@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+)
+
+// doctorWindowMax is long enough for any host to show what it can do.
+const doctorWindowMax = time.Minute
+
+func doctorCommand() *cobra.Command {
+	var asJSON bool
+	var dir string
+	var window time.Duration
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this host can do for measuring",
+		Long: `Measures what the load generator reaches by itself here, how late it sends tasks, and how long an fsync takes in the
+folder for data, and says which of the host's signals can be read. It takes a few seconds. What is unfit makes the exit
+code 3; what is unknown does not, but no scenario can judge it.`,
+		Example: `  prony doctor
+  prony doctor --json --dir /mnt/data`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if window <= 0 || window > doctorWindowMax {
+				return fmt.Errorf("--window %v is not above 0 and at most %v", window, doctorWindowMax)
+			}
+			d, err := run.Examine(c.Context(), run.ExamineOptions{Dir: dir, Window: window})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = printJSON(c, d)
+			} else {
+				err = writeDoctor(c.OutOrStdout(), d)
+			}
+			if err == nil && d.Verdict != result.Pass {
+				err = verdictError{d.Verdict}
+			}
+			return err
+		},
+	}
+	c.Flags().StringVar(&dir, "dir", ".", "folder in which servers would keep their data")
+	c.Flags().DurationVar(&window, "window", time.Second, "how long each load lasts; the one that measures the slip lasts twice that")
+	jsonFlag(c, &asJSON)
+	return c
+}
+
+// writeDoctor writes the checks as a table, and what they amount to.
+func writeDoctor(to io.Writer, d *run.Doctor) error {
+	h := d.Host
+	if _, err := fmt.Fprintf(to, "%s, %d CPUs, GOMAXPROCS %d (%s), %s %s\n\n", h.CPUModel, h.CPUs, h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	unfit, unknown := 0, 0
+	for _, c := range d.Checks {
+		switch c.State {
+		case run.Unfit:
+			unfit++
+		case run.Unknown:
+			unknown++
+		}
+		value := "unknown"
+		if c.Value != nil {
+			value = doctorNumber(*c.Value) + " " + c.Unit
+		}
+		limit := ""
+		if c.Limit != nil {
+			limit = "limit " + doctorNumber(*c.Limit)
+		}
+		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.State, c.Name, value, limit, c.About); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "\n%s: %d checks, %d unfit, %d unknown\n", d.Verdict, len(d.Checks), unfit, unknown)
+	return err
+}
+
+// doctorNumber writes three digits, and large numbers whole.
+func doctorNumber(v float64) string {
+	if v >= 1000 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}

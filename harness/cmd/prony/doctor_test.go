@@ -1,0 +1,58 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+)
+
+func TestDoctor(t *testing.T) {
+	var stdout, stderr strings.Builder
+	code := execute(t.Context(), []string{"prony", "doctor", "--json", "--window", "50ms", "--dir", t.TempDir()}, &stdout, &stderr)
+	var d run.Doctor
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &d), stdout.String())
+	assert.Equal(t, d.Verdict.ExitCode(), code, "whether this host is fit or not")
+	assert.NotEmpty(t, d.Checks)
+	assert.NotEmpty(t, d.Host.Kernel)
+}
+
+func TestDoctorRefuses(t *testing.T) {
+	for says, args := range map[string][]string{
+		"name one with --dir":                         {"--dir", "no such folder"},
+		"--window 0s is not above 0 and at most 1m0s": {"--window", "0s"},
+		`unknown command "everything"`:                {"everything"},
+	} {
+		var stdout, stderr strings.Builder
+		code := execute(t.Context(), append([]string{"prony", "doctor"}, args...), &stdout, &stderr)
+		assert.Equal(t, result.Misconfigured.ExitCode(), code)
+		assert.Contains(t, stderr.String(), says)
+	}
+}
+
+func TestDoctorInWords(t *testing.T) {
+	limit, rate, slip := 2e6, 12_345_678.0, 1.2345
+	var text strings.Builder
+	require.NoError(t, writeDoctor(&text, &run.Doctor{
+		Verdict: result.Invalid,
+		Host:    result.Host{CPUModel: "CPU", CPUs: 2, GOMAXPROCS: 2, GOMAXPROCSSource: "cpus", OS: "linux", Kernel: "6.1"},
+		Checks: []run.Check{
+			{Name: "generator", State: run.Fit, Value: &rate, Unit: "cycles/s", Limit: &limit, About: "alone"},
+			{Name: "slip", State: run.Unfit, Value: &slip, Unit: "ms", Limit: new(1.0), About: "late"},
+			{Name: "steal", State: run.Unknown, Unit: "%", About: "taken"},
+		},
+	}))
+	assert.Equal(t, `CPU, 2 CPUs, GOMAXPROCS 2 (cpus), linux 6.1
+
+fit      generator  12345678 cycles/s  limit 2000000  alone
+unfit    slip       1.23 ms            limit 1        late
+unknown  steal      unknown                           taken
+
+invalid: 3 checks, 1 unfit, 1 unknown
+`, text.String())
+}

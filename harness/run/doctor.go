@@ -1,0 +1,181 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// State is what a check found.
+type State string
+
+// The states. What is unknown is never taken for good, and does not make a host unfit by itself: what a scenario needs to
+// know of it is the scenario's to say.
+const (
+	Fit     State = "fit"
+	Unfit   State = "unfit"
+	Unknown State = "unknown"
+	Note    State = "note" // a figure without a limit
+)
+
+// Check is one thing that a host can do for measuring, or can't.
+type Check struct {
+	Name  string   `json:"name"`
+	State State    `json:"state"`
+	Value *float64 `json:"value"` // null where it is unknown
+	Unit  string   `json:"unit"`
+	Limit *float64 `json:"limit,omitempty"` // the least or the most that is fit
+	About string   `json:"about"`           // what it says, and what it is for
+}
+
+// Doctor is what a host can do for measuring.
+type Doctor struct {
+	Verdict result.Verdict `json:"verdict"` // Pass, or Invalid where anything is unfit
+	Host    result.Host    `json:"host"`
+	Checks  []Check        `json:"checks"`
+}
+
+// Limits of the checks: what the generator must reach by itself, for its targets' figures not to be its own.
+const (
+	generatorPerSecondMin = 2e6
+	slipMsMax             = 1.0
+	arrivalsPerSecond     = 50_000
+)
+
+// ExamineOptions say how to examine a host.
+type ExamineOptions struct {
+	Dir      string        // an existing folder, where servers would keep their data
+	Window   time.Duration // of each load; 0 means a second
+	HostRoot string        // below which the host's proc and sys are found; "" means its own
+}
+
+// Examine finds out what this host can do for measuring. With windows of a second it takes about five. It sets GOMAXPROCS
+// for a while, so that nothing else should run in the process.
+func Examine(ctx context.Context, o ExamineOptions) (*Doctor, error) {
+	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is not a folder that can be examined; name one with --dir", o.Dir), err)
+	}
+	if o.Window <= 0 {
+		o.Window = time.Second
+	}
+	d := &Doctor{Verdict: result.Pass, Host: observe.Host(o.Dir)}
+	watch := observe.StartWatch(observe.WatchConfig{Root: o.HostRoot})
+	err := d.generator(ctx, o.Window)
+	signals := watch.Stop()
+	if err != nil {
+		return nil, err
+	}
+	d.disk()
+	d.signals(&signals)
+	for _, c := range d.Checks {
+		if c.State == Unfit {
+			d.Verdict = result.Invalid
+		}
+	}
+	return d, nil
+}
+
+func (d *Doctor) add(c Check) { d.Checks = append(d.Checks, c) }
+
+// generator measures the load generator by itself, on the null driver.
+func (d *Doctor) generator(ctx context.Context, window time.Duration) error {
+	wall, batched, err := nullRate(ctx, 64, window)
+	if err != nil {
+		return err
+	}
+	_, single, err := nullRate(ctx, 1, window)
+	if err != nil {
+		return err
+	}
+	slip, err := nullSlip(ctx, 2*window)
+	if err != nil {
+		return err
+	}
+	d.add(atLeast("generator", batched, "cycles/s", generatorPerSecondMin,
+		"what generator, recorders and ledger reach by themselves in a second of CPU time, in batches of 64 tasks"))
+	d.add(Check{
+		Name: "generator, wall", State: Note, Value: &wall, Unit: "cycles/s",
+		About: "the same in a second of the window, on one CPU: less where others take CPUs away",
+	})
+	d.add(Check{
+		Name: "generator, single", State: Note, Value: &single, Unit: "cycles/s",
+		About: "in a second of CPU time with one task a call",
+	})
+	d.add(atMost("slip", slip, "ms", slipMsMax,
+		fmt.Sprintf("how late the generator sends one in a hundred tasks at %d arrivals a second", arrivalsPerSecond)))
+	clock := clockNanoseconds()
+	d.add(Check{Name: "clock", State: Note, Value: &clock, Unit: "ns", About: "one reading of the clock, of which a cycle takes four"})
+	cpus := float64(d.Host.CPUs)
+	d.add(Check{Name: "CPUs", State: Note, Value: &cpus, Unit: "CPUs", About: "that this process may use: generator and servers share them"})
+	return nil
+}
+
+// disk says what was measured of the data folder.
+func (d *Doctor) disk() {
+	about := "an append of 512 bytes and its fdatasync in the data folder, on " + d.Host.Filesystem
+	for _, c := range []struct {
+		name  string
+		value float64
+		what  string
+	}{{"fsync", d.Host.FsyncMsP50, "median of "}, {"fsync, slowest", d.Host.FsyncMsMax, "slowest "}} {
+		check := Check{Name: c.name, State: Unknown, Unit: "ms", About: c.what + about}
+		if c.value > 0 {
+			check.State, check.Value = Note, &c.value
+		}
+		d.add(check)
+	}
+}
+
+// signals says which of the host's signals can be read, and how they were while the generator was measured.
+func (d *Doctor) signals(s *result.Signals) {
+	limits := map[string]*float64{}
+	for _, l := range scenario.ValidityLimits() {
+		limits[l.Name] = l.Default
+	}
+	for _, c := range []struct {
+		name, unit, limit, about string
+		value                    *float64
+	}{
+		{"steal", "%", "steal_percent_max", "of all CPUs' time, taken by the hypervisor", s.StealPercent},
+		{"foreign CPU", "%", "foreign_cpu_percent_max", "of all CPUs' time, used by other processes", s.ForeignCPUPercent},
+		{"pressure, CPU", "%", "pressure_cpu_percent_max", "of the time, in which some task waited for a CPU (PSI)", s.PressureCPUPercent},
+		{"pressure, I/O", "%", "", "likewise for I/O", s.PressureIOPercent},
+		{"pressure, memory", "%", "pressure_memory_percent_max", "likewise for memory", s.PressureMemoryPercent},
+		{"throttling", "%", "throttled_percent_max", "of the time, in which the control group's CPU quota stopped tasks", s.ThrottledPercent},
+		{"clock steps", "ms", "clock_step_ms_max", "by which wall time and monotonic time went apart", s.ClockStepMs},
+		{"frequency", "MHz", "", "lowest of all CPUs and samples", s.FrequencyMHzMin},
+		{"frequency drop", "%", "frequency_drop_percent_max", "by which the fastest CPU slowed down", s.FrequencyDropPercent},
+	} {
+		limit := limits[c.limit]
+		switch {
+		case c.value == nil:
+			d.add(Check{Name: c.name, State: Unknown, Unit: c.unit, About: c.about})
+		case limit == nil:
+			d.add(Check{Name: c.name, State: Note, Value: c.value, Unit: c.unit, About: c.about})
+		default:
+			d.add(atMost(c.name, *c.value, c.unit, *limit, c.about))
+		}
+	}
+}
+
+func atLeast(name string, value float64, unit string, limit float64, about string) Check {
+	c := Check{Name: name, State: Fit, Value: &value, Unit: unit, Limit: &limit, About: about}
+	if !(value >= limit) { // NaN is not fit either
+		c.State = Unfit
+	}
+	return c
+}
+
+func atMost(name string, value float64, unit string, limit float64, about string) Check {
+	c := Check{Name: name, State: Fit, Value: &value, Unit: unit, Limit: &limit, About: about}
+	if !(value <= limit) {
+		c.State = Unfit
+	}
+	return c
+}

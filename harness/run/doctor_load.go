@@ -1,0 +1,82 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/null"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// nullRate is the cycles of a closed load on the null driver on one CPU: a second of the window, and a second of CPU time,
+// which is what it would reach if nobody else took the CPU.
+func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu float64, err error) {
+	defer useProcs(1)()
+	var before, after observe.Usage
+	sample := func(into *observe.Usage) func(context.Context) error {
+		return func(context.Context) (err error) {
+			*into, err = observe.Sample(os.Getpid())
+			return err
+		}
+	}
+	o, err := runNull(ctx, window, load.Hooks{WindowStart: sample(&before), WindowEnd: sample(&after)}, scenario.Workload{
+		Producers: 4, Workers: 8, Batch: batch, InFlight: 4096, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	us, err := after.Since(before).CPUMicrosecondsPer(o.Cycles)
+	if err != nil {
+		return 0, 0, fmt.Errorf("measure the generator: %w", err)
+	}
+	return float64(o.Cycles) / o.Window.Seconds(), 1e6 / us, nil
+}
+
+// nullSlip is the slip at the 99th percentile of an open load on the null driver, in milliseconds.
+func nullSlip(ctx context.Context, window time.Duration) (float64, error) {
+	o, err := runNull(ctx, window, load.Hooks{}, scenario.Workload{
+		Producers: 32, Workers: 64, Batch: 1, InFlight: 1_000_000,
+		Arrivals: scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: arrivalsPerSecond}},
+	})
+	if err != nil {
+		return 0, err
+	}
+	return float64(o.Open.Slip.ValueAtPercentile(99)) / float64(time.Millisecond), nil
+}
+
+// runNull puts a load of payloads of 64 bytes on the null driver, after a warm-up of a tenth of the window.
+func runNull(ctx context.Context, window time.Duration, hooks load.Hooks, w scenario.Workload) (*load.Outcome, error) {
+	w.Name, w.Tenants, w.Queues = "null", 1, 1
+	w.Payload = scenario.Payload{Kind: "fixed", Min: 64, Max: 64}
+	o, err := load.Run(ctx, load.Config{
+		Workload: w, Phases: scenario.Phases{Warmup: window / 10, Window: window, Drain: 10 * time.Second},
+		Conns: []driver.Conn{null.New().Dial()}, Ledger: load.NewLedger(1, w), Hooks: hooks,
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("measure the generator: %w", err)
+	case !o.Drained:
+		return nil, errors.New("measure the generator: its tasks were not all completed 10 s after the window")
+	}
+	return o, nil
+}
+
+// clockNanoseconds is what one reading of the clock takes: the least of several tries, since others may take the CPU away.
+func clockNanoseconds() float64 {
+	const tries, readings = 10, 1000
+	least := time.Duration(1 << 62)
+	for range tries {
+		began := time.Now()
+		for range readings {
+			_ = time.Since(began)
+		}
+		least = min(least, time.Since(began))
+	}
+	return float64(least) / readings
+}
