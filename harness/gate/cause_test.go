@@ -161,15 +161,21 @@ func TestCausesNameWhatChanged(t *testing.T) {
 				Holders: []result.LockSite{{Function: own + "x.(*T).caller"}}, Waiters: []result.LockSite{{Function: own + "x.(*T).other"}},
 			})
 		}, "lock", "x.T.mu", []string{"62 % of all waiting for locks is for x.T.mu, held by x.(*T).caller and wanted by x.(*T).other: 150 ns of waiting a cycle", "µs of CPU a cycle"}},
-		"a lock that is waited for": {func(m *made) { m.locks[0].WaitNsPerCycle = 5_000 },
-			"lock", "shard.inbox.mu", []string{"held by shard.(*inbox).put", "5 µs of waiting a cycle, 35 µs a batch"}},
+		"a lock that is waited for": {
+			func(m *made) { m.locks[0].WaitNsPerCycle = 5_000 },
+			"lock", "shard.inbox.mu",
+			[]string{"held by shard.(*inbox).put", "5 µs of waiting a cycle, 35 µs a batch"},
+		},
 		"a full channel": {func(m *made) {
 			m.locks = append(m.locks, result.Lock{
 				Name: "x.T.c", Kind: "channel", WaitNsPerCycle: 6_000, Share: 0.9, Waiters: []result.LockSite{{Function: own + "x.send"}},
 			})
 		}, "channel", "x.T.c", []string{"90 % of all waiting for locks is for x.T.c and filled by x.send"}},
-		"a function that computes": {func(m *made) { m.cpuUs[own+"x.work"] = 5 },
-			"cpu", own + "x.work", []string{"x.work, called by x.(*T).caller, takes", "of CPU a cycle, 0 ns before"}},
+		"a function that computes": {
+			func(m *made) { m.cpuUs[own+"x.work"] = 5 },
+			"cpu", own + "x.work",
+			[]string{"x.work, called by x.(*T).caller, takes", "of CPU a cycle, 0 ns before"},
+		},
 		"a timer": {func(m *made) {
 			m.cycles = 1_500
 			m.metrics[result.ServerCPUUsPerCycle], m.metrics[result.ServerCPUCores] = 70, 0.1

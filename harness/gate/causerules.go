@@ -17,7 +17,7 @@ const (
 	allocatedMin = 1024 // bytes more a cycle
 	// allocatedRateMin is the part of what the base allocates in a time that a function must allocate more in that time.
 	allocatedRateMin = 0.25
-	timesMin     = 1.5  // as many as in the base
+	timesMin         = 1.5 // as many as in the base
 
 	lockTimesMin = 4    // as long as in the base is waited
 	lockPartMin  = 0.10 // of the base's time per cycle is waited, where the holders take no CPU time of note

@@ -117,7 +117,7 @@ func TestCompareStoredRuns(t *testing.T) {
 func TestCompareFailsClosed(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		breaks func(a []result.Arm)
+		breaks  func(a []result.Arm)
 		verdict result.Verdict
 		says    string
 	}{

@@ -21,8 +21,14 @@ import (
 
 // faults are those of the engine's package internal/planted, with the kind of cause that each is.
 var faults = []struct{ name, kind string }{
-	{"lock", "lock"}, {"channel", "channel"}, {"cpu", "cpu"}, {"alloc", "allocation"},
-	{"fsync", "fsync"}, {"timer", "timer"}, {"rpc", "rpc"}, {"scan", "scan"},
+	{"lock", "lock"},
+	{"channel", "channel"},
+	{"cpu", "cpu"},
+	{"alloc", "allocation"},
+	{"fsync", "fsync"},
+	{"timer", "timer"},
+	{"rpc", "rpc"},
+	{"scan", "scan"},
 }
 
 // foundMin is how many of the faults must be named first.
