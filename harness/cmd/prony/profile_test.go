@@ -55,7 +55,7 @@ func writeProfile(t *testing.T, path string, types []string, stacks ...stackOf) 
 }
 
 // profiledRun stores a run with so many profiled rounds of 1000 cycles, in which deciding costs so many samples of CPU.
-func profiledRun(t *testing.T, id string, rounds int, deciding int64) string {
+func profiledRun(t *testing.T, id string, rounds int, deciding int64) {
 	t.Helper()
 	const shard = module + "engine/shard."
 	captures := t.TempDir()
@@ -87,7 +87,6 @@ func profiledRun(t *testing.T, id string, rounds int, deciding int64) string {
 		require.NoError(t, err)
 	})
 	require.NoError(t, os.Rename(filepath.Join(captures, "profiles"), filepath.Join(folder, "profiles")))
-	return folder
 }
 
 // What the commands print is in testdata/profile, one file for each command line.

@@ -79,11 +79,12 @@ func servePprof(c *cobra.Command, file string, asJSON bool) error {
 	}
 	said, readErr := relay(c, says, file, asJSON)
 	err = pprof.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return nil // that is how a person ends it
-	case err != nil:
+	interrupted := ctx.Err() != nil // that is how a person ends it
+	if err != nil && !interrupted {
 		return fmt.Errorf("go tool pprof: %w: %s", err, strings.TrimSpace(said))
+	}
+	if interrupted {
+		readErr = nil
 	}
 	return readErr
 }
