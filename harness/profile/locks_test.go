@@ -88,6 +88,24 @@ func TestLocksOfOneProfileAlone(t *testing.T) {
 		"a profile of something else has no locks")
 }
 
+// Who waits for a condition gives up its lock: that unlocking is the lock's, and the wait for the condition is not.
+func TestLockOfACondition(t *testing.T) {
+	block := build(
+		delayTypes(),
+		stack{[]string{"sync.(*Mutex).Lock", "a/b.(*T).put", "a/b.Run"}, []int64{1, 300}},
+		stack{[]string{"sync.(*Cond).Wait", "a/b.(*T).take", "a/b.Run"}, []int64{1, 100}},
+	)
+	mutex := build(delayTypes(), stack{[]string{"sync.(*Mutex).Unlock", "sync.(*Cond).Wait", "a/b.(*T).take", "a/b.Run"}, []int64{1, 300}},
+		stack{[]string{"sync.(*Cond).Wait", "a/b.(*T).take", "a/b.Run"}, []int64{1, 300}})
+	locks := Locks(block, mutex, 1, testNames)
+	require.Len(t, locks, 2)
+	assert.Equal(t, "b.T", locks[0].Name)
+	require.Len(t, locks[0].Holders, 1)
+	assert.Equal(t, "a/b.(*T).take", locks[0].Holders[0].Function)
+	assert.Equal(t, "cond", locks[1].Kind)
+	assert.Empty(t, locks[1].Holders)
+}
+
 // Locks of other packages are known by their types, and generic functions by what they were written as.
 func TestNamesOfLocks(t *testing.T) {
 	for _, c := range []struct {
