@@ -1,0 +1,52 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRecorder(t *testing.T) {
+	p := newProcess(t)
+	p.answer("/debug/trace/start", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.RawQuery != "seconds=5" {
+			refuse(w, r)
+		}
+	})
+	p.answer("/debug/trace/snapshot", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "go 1.26 trace") })
+	p.answer("/debug/trace/stop", func(http.ResponseWriter, *http.Request) {})
+	r, err := StartRecorder(t.Context(), p.admin, 5)
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "round-02.trace")
+	require.NoError(t, r.Take(t.Context(), name))
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	assert.Equal(t, "go 1.26 trace", string(text))
+	require.ErrorContains(t, r.Take(t.Context(), filepath.Join(name, "x")), "take the trace: open")
+
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, r.Take(over, name), context.Canceled)
+	require.NoError(t, r.Stop(over), "it is ended whatever happens")
+	assert.True(t, p.askedFor("/debug/trace/stop"))
+}
+
+func TestRecorderThatAnswersErrors(t *testing.T) {
+	p := newProcess(t)
+	_, err := StartRecorder(t.Context(), p.admin, 5)
+	require.ErrorContains(t, err, "start the flight recorder: POST")
+	require.ErrorContains(t, err, "404")
+	for _, path := range []string{"snapshot", "stop"} {
+		p.answer("/debug/trace/"+path, refuse)
+	}
+	r := &Recorder{p.admin}
+	require.ErrorContains(t, errors.Join(r.Take(t.Context(), "x"), r.Stop(t.Context())), "out of order")
+	assert.NoFileExists(t, "x")
+}
