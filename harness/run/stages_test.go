@@ -1,0 +1,62 @@
+package run
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// scraped is what a server says of one stage: counts of its buckets, and the sum.
+func scraped(stage string, seconds float64, counts ...uint64) observe.Metrics {
+	key := `{stage="` + stage + `"}`
+	m := observe.Metrics{
+		Values:     map[string]float64{"prony_stage_seconds_sum" + key: seconds},
+		Histograms: map[string]observe.Buckets{},
+	}
+	var buckets observe.Buckets
+	upper := 1e-6
+	for i, n := range counts {
+		if i == len(counts)-1 {
+			upper = math.Inf(1)
+		}
+		buckets = append(buckets, observe.Bucket{Upper: upper, Count: n})
+		upper *= 2
+	}
+	m.Histograms["prony_stage_seconds"+key] = buckets
+	return m
+}
+
+func stageProbe(before, after observe.Metrics) *serverProbe {
+	return &serverProbe{metricsBefore: before, metricsAfter: after, countersBefore: before.Values, countersAfter: after.Values}
+}
+
+// A round's stages are what passed them in the window, over all servers; what nothing passed is left out.
+func TestStagesAreThoseOfTheWindow(t *testing.T) {
+	w := windowProbe{servers: []*serverProbe{
+		stageProbe(scraped("apply", 1, 10, 10, 0, 0), scraped("apply", 1.5, 10, 15, 1, 0)),
+		stageProbe(observe.Metrics{}, scraped("apply", 0.25, 1, 0, 0, 1)), // it was started again
+	}}
+	var m measured
+	w.stages(&m)
+	require.Empty(t, m.warnings)
+	require.Len(t, m.round.Stages, 1)
+	s := m.round.Stages[0]
+	assert.Equal(t, result.StageApply, s.Name)
+	assert.Equal(t, []uint64{1, 5, 1, 1}, s.Buckets)
+	assert.Equal(t, uint64(8), s.Count)
+	assert.InDelta(t, 750, s.SumMs, 1e-9)
+	assert.InDelta(t, 0.0016, s.P50Ms, 1e-9)
+
+	w.servers = w.servers[:1]
+	w.servers[0].metricsAfter = scraped("apply", 1.5, 9, 15, 1, 0)
+	m = measured{}
+	w.stages(&m)
+	assert.Empty(t, m.round.Stages)
+	require.Len(t, m.warnings, 1)
+	assert.Contains(t, m.warnings[0], "stage apply is left out")
+}
