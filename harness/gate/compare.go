@@ -110,6 +110,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	}
 	c.Warnings = append(c.Warnings, j.warnings...)
 	j.verdict(c)
+	c.Causes = Causes(base.Result, change.Result)
 	return c
 }
 

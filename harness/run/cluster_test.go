@@ -46,6 +46,13 @@ func TestCluster(t *testing.T) {
 			assert.FileExists(t, filepath.Join(e.folder, logsDir, fmt.Sprintf("server-%02d-%s.log", round.Number, n.ID)))
 		}
 		assert.Equal(t, 1, led, "a shard has one leader")
+		passed := map[string]uint64{}
+		for _, s := range round.Stages {
+			passed[s.Name] = s.Count
+		}
+		for _, stage := range []string{"inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"} {
+			assert.Positive(t, passed[stage], "stage %s", stage)
+		}
 		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is that of all nodes")
 		assert.Positive(t, round.Server["prony_queue_completed_total"])
 	}

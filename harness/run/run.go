@@ -32,6 +32,9 @@ type Options struct {
 	Terminal bool
 	Columns  func() int // how wide the terminal is now; nil: 80
 
+	// Costs, if not nil, says of a result where its time goes: package gate has it, and this one does not judge.
+	Costs func(*result.Result) []result.Cause
+
 	// now is the time that progress goes by; nil: the clock's.
 	now      func() time.Time
 	hostRoot string // below which the host's proc and sys are found; "" means its own. Tests have files there
@@ -173,6 +176,9 @@ func (r *runner) judge() {
 		// A figure that could not be taken must not pass for one that was not wanted.
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())
+	}
+	if r.options.Costs != nil {
+		res.Causes = r.options.Costs(res)
 	}
 }
 

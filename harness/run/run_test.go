@@ -61,6 +61,19 @@ func TestExecute(t *testing.T) {
 	}
 	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the profiled round is not timed")
 	assert.Equal(t, 2, r.Metrics[result.Lost].N, "but its ledger counts")
+	for _, round := range r.Rounds {
+		require.Len(t, round.Stages, 6, "all but what only a cluster does")
+		for _, s := range round.Stages {
+			assert.Positive(t, s.Count, "stage %s", s.Name)
+			assert.Positive(t, s.SumMs, "stage %s", s.Name)
+		}
+		decided, replied := round.Stages[1], round.Stages[5]
+		assert.Equal(t, []string{result.StageDecide, result.StageReply}, []string{decided.Name, replied.Name})
+		assert.Positive(t, round.Metrics[result.StorageSetsPerCycle])
+		for _, metric := range []string{result.StorageScannedPerCycle, result.StorageFsyncUsPerCycle} {
+			assert.Contains(t, round.Metrics, metric)
+		}
+	}
 
 	t.Run("is stored and readable", func(t *testing.T) {
 		stored, histograms, err := result.Read(e.folder)

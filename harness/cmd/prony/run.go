@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
@@ -74,6 +75,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		}
 		r, folder, err := run.Execute(ctx, s, run.Options{
 			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
+			Costs: gate.Costs,
 		})
 		if err != nil {
 			return result.NewDocument(outcomes...), err
