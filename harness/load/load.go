@@ -113,12 +113,13 @@ type Open struct {
 	Scheduled  uint64
 	Finished   uint64 // completed inside the window
 	Unfinished uint64 // sent, and not completed by its end
-	Unsent     uint64 // due when every producer had a call under way until its end
+	Unsent     uint64 // due when every producer had a call under way until its end, or the generator slipped beyond it
 	Shed       uint64 // not sent, since as many were in flight as may be
 	Refused    uint64 // by the server
 	Held       uint64 // sent late, since every producer had a call under way when they were due
 
-	// Slip is how much later than it could a task was sent: by the generator's own fault.
+	// Slip is how much later than it could a task was sent, or was not sent until the window's end: by the generator's own
+	// fault.
 	Slip *hdrhistogram.Histogram
 	// Service is the enqueue latency from the call, which says nothing of the wait before it.
 	Service *hdrhistogram.Histogram

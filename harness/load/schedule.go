@@ -29,6 +29,7 @@ type schedule struct {
 	slip latencies
 	held uint64 // tasks of the window that were due before a producer was free
 	shed uint64 // tasks of the window that were dropped since bound tasks were in flight
+	idle int64  // since when a producer was free at the window's end, with tasks due; after it if none was
 
 	mu       sync.Mutex
 	censored latencies // of tasks that were shed, refused or not sent: they took until the window's end, if not longer
@@ -38,7 +39,7 @@ type schedule struct {
 func newSchedule(c clock, window span, f flow, bound int, p pauser) *schedule {
 	s := &schedule{
 		clock: c, window: window, flow: f, bound: int64(bound), pause: p,
-		turn: make(chan struct{}, 1), slip: newLatencies(), censored: newLatencies(),
+		turn: make(chan struct{}, 1), slip: newLatencies(), censored: newLatencies(), idle: window.end,
 	}
 	s.next = int64(math.Ceil(f.count(-float64(window.start))))
 	s.turn <- struct{}{}
@@ -75,6 +76,7 @@ func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 			now = s.clock.now()
 		}
 		if now >= s.window.end {
+			s.idle = min(s.idle, s.free.since())
 			return 0
 		}
 		n = s.takeDue(now, into)
@@ -170,16 +172,21 @@ func (s *schedule) refuse(due int64) {
 // censorsMax is how many tasks that nobody took are entered one by one.
 const censorsMax = 1 << 20
 
-// unsent enters the tasks of the window that nobody took. No producer may be at work. Of very many those that were due at
-// nearly the same time, within a millionth of the window, are entered together.
+// unsent enters the tasks of the window that nobody took. No producer may be at work. Those that were due while a producer
+// was free slipped until the window's end: what was late to the last is late. Of very many those that were due at nearly the
+// same time, within a millionth of the window, are entered together.
 func (s *schedule) unsent() (n uint64) {
 	first := max(s.next, 0)
 	last := first + max(0, int64(s.scheduled())-first)
 	stride := (last-first)/censorsMax + 1
 	for k := first; k < last; k += stride {
+		due, tasks := s.at(k), int(min(stride, last-k))
 		s.mu.Lock()
-		s.censored.record(s.window.end-s.at(k), int(min(stride, last-k)))
+		s.censored.record(s.window.end-due, tasks)
 		s.mu.Unlock()
+		if s.idle < s.window.end {
+			s.slip.record(s.window.end-max(due, s.idle), tasks)
+		}
 	}
 	return uint64(last - first)
 }
