@@ -333,6 +333,17 @@ func TestWhatTheGeneratorNeverSendsIsSlip(t *testing.T) {
 	})
 }
 
+// What was due before a producer was free has slipped only since then.
+func TestSlipOfUnsentTasksBeginsWhenAProducerIsFree(t *testing.T) {
+	s := newSchedule(clock{}, span{end: int64(time.Second)}, steady(1000), 1, nil)
+	s.idle = int64(900 * time.Millisecond)
+	require.EqualValues(t, 1000, s.unsent())
+	assert.EqualValues(t, 1000, s.slip.histogram.TotalCount())
+	assert.InEpsilon(t, 100*time.Millisecond, s.slip.histogram.Max(), 0.01)
+	assert.InEpsilon(t, 100*time.Millisecond, s.slip.histogram.ValueAtPercentile(15), 0.01)
+	assert.InEpsilon(t, time.Second, s.censored.histogram.Max(), 0.01)
+}
+
 // A generator that wakes up late has several tasks to send at once: all of them are late through its fault, though no
 // producer can take more than one.
 func TestSlipOfTasksThatWereDueTogether(t *testing.T) {

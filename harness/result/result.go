@@ -151,7 +151,7 @@ type Arrivals struct {
 	Scheduled     uint64  `json:"scheduled"`
 	Finished      uint64  `json:"finished"`   // completed inside the window
 	Unfinished    uint64  `json:"unfinished"` // sent, and not completed by its end
-	Unsent        uint64  `json:"unsent"`     // due when every producer had a call under way until its end
+	Unsent        uint64  `json:"unsent"`     // due when every producer had a call under way until its end, or slipped beyond it
 	Shed          uint64  `json:"shed"`       // not sent, since as many were in flight as may be
 	Refused       uint64  `json:"refused"`    // by the server
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
