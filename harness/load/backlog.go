@@ -38,7 +38,7 @@ func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (
 	left.Store(int64(tasks))
 	r.begin()
 	r.start(func(p *producer) { p.runFill(r.calls, &left) })
-	done := r.wait(r.producersDone, r.deadline)
+	done := r.wait(r.producersDone, r.window.deadline())
 	if err := r.end(done); err != nil {
 		return nil, err
 	}
@@ -112,8 +112,7 @@ func newStage(ctx context.Context, cfg Config, phase string, within time.Duratio
 	r := newRound(ctx, cfg)
 	r.ledgers = []*ledger.Ledger{cfg.Ledger}
 	r.phase, r.untimed = phase, true
-	r.deadline = int64(within)
-	r.window = span{end: math.MaxInt64}
+	r.window = settledEdges(span{end: math.MaxInt64}, int64(within))
 	return r, nil
 }
 

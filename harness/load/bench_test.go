@@ -27,7 +27,7 @@ type loop struct {
 func newLoop(t testing.TB, batch int) *loop {
 	w := workload(func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Batch = 1, 1, 1, batch })
 	r := &round{cfg: Config{Workload: w, Ledger: NewLedger(1, w)}, clock: clock{epoch: time.Now()}}
-	r.window = span{end: int64(time.Hour)}
+	r.window = settledEdges(span{end: int64(time.Hour)}, int64(time.Hour))
 	conn := null.New().Dial()
 	p, err := conn.Producer(context.Background(), "t0")
 	require.NoError(t, err)

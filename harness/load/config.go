@@ -18,6 +18,7 @@ func (c *Config) validate() error {
 	check := errs.check
 	p := c.Phases
 	check(p.Warmup >= 0, "phases.warmup is %v; it must not be negative", p.Warmup)
+	check(p.WarmupMax >= 0, "phases.warmup_max is %v; it must not be negative", p.WarmupMax)
 	check(p.Window > 0, "phases.window is %v; it must be positive", p.Window)
 	check(p.Drain >= 0, "phases.drain is %v; it must not be negative", p.Drain)
 	check(c.Ledger == nil || c.Ledger.Totals().Sent == 0, "the ledger has been used before; give each round a new one")

@@ -16,6 +16,10 @@ type Hooks struct {
 	WindowEnd   func(ctx context.Context) error
 	// Progress is called at most four times a second, by a goroutine of its own, and must not block.
 	Progress func(Progress)
+	// Steady is asked every so often, by a goroutine of its own, whether the load is steady, once its warm-up has taken
+	// Phases.Warmup. The window begins when it is, or when the warm-up has taken Phases.WarmupMax. Of a load with tasks that are
+	// due at times of their own it is not asked.
+	Steady func() bool
 }
 
 // HookTimes says when a hook was at work. Both are zero where there is none.
@@ -42,14 +46,19 @@ type Progress struct {
 
 // callHooks calls the window's hooks, each at its edge.
 func (r *round) callHooks(ctx context.Context) {
+	select {
+	case <-r.window.known:
+	case <-ctx.Done():
+		return
+	}
 	edges := []struct {
 		name  string
 		at    int64
 		hook  func(context.Context) error
 		times *HookTimes
 	}{
-		{"window start", r.window.start, r.cfg.Hooks.WindowStart, &r.startHook},
-		{"window end", r.window.end, r.cfg.Hooks.WindowEnd, &r.endHook},
+		{"window start", r.window.start(), r.cfg.Hooks.WindowStart, &r.startHook},
+		{"window end", r.window.end(), r.cfg.Hooks.WindowEnd, &r.endHook},
 	}
 	for _, edge := range edges {
 		if edge.hook == nil {
@@ -93,9 +102,9 @@ func (r *round) reportProgress(ctx context.Context) {
 		switch {
 		case r.phase != "":
 			p.Phase = r.phase
-		case now < r.window.start:
+		case now < r.window.start():
 			p.Phase = "warmup"
-		case now >= r.window.end:
+		case now >= r.window.end():
 			p.Phase = "drain"
 		}
 		r.cfg.Hooks.Progress(p)

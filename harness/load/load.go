@@ -3,8 +3,8 @@
 //
 // A closed load makes a producer's next call when the last was answered. An open one sends tasks when they are due,
 // at a rate, whatever becomes of those before them; each producer has one call in flight in both. A round's load has
-// three parts: a warm-up, the window, whose edges are fixed when the load is launched, and a drain, in which the
-// workers complete what is left. Fill and Drain put a backlog in place and take it away.
+// three parts: a warm-up, the window, whose edges are fixed when the load is launched or, of closed loads that are waited for,
+// once they are steady, and a drain, in which the workers complete what is left. Fill and Drain put a backlog in place and take it away.
 package load
 
 import (
@@ -161,9 +161,9 @@ func RunAll(ctx context.Context, cfgs ...Config) ([]*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	epoch := time.Now()
+	warmup := newWarmup(time.Now(), cfgs)
 	for _, r := range rounds {
-		if err := r.plan(epoch); err != nil {
+		if err := r.plan(warmup); err != nil {
 			return nil, err
 		}
 	}
@@ -173,6 +173,7 @@ func RunAll(ctx context.Context, cfgs ...Config) ([]*Outcome, error) {
 	outcomes := make([]*Outcome, len(rounds))
 	var first failureOfOne
 	var all sync.WaitGroup
+	all.Go(func() { warmup.wait(ctx) })
 	for i, r := range rounds {
 		all.Go(func() {
 			var err error

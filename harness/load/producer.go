@@ -69,7 +69,7 @@ func (p *producer) runClosed(calls context.Context) {
 		return
 	}
 	now := p.clock.now()
-	for now < p.window.end && calls.Err() == nil {
+	for now < p.window.end() && calls.Err() == nil {
 		if p.room != nil {
 			if !p.room.take(calls) {
 				return
@@ -102,7 +102,7 @@ const staggerMax = 250 * time.Millisecond
 // stagger is when a producer of a closed load begins, in nanoseconds since the epoch. They begin one after the other over
 // the first part of the warm-up: those that began together would all be answered by one commit, and go on in step.
 func (p *producer) stagger() int64 {
-	over := min(p.window.start/4, int64(staggerMax))
+	over := min(int64(p.cfg.Phases.Warmup)/4, int64(staggerMax))
 	return over * int64(p.number) / int64(len(p.producers))
 }
 
@@ -145,19 +145,19 @@ func (p *producer) runOpen(calls context.Context, s *schedule) {
 // recordOpen enters the latencies of n tasks from when they were due, those of the warm-up left out. What was
 // answered after the window is known to have taken longer than until its end.
 func (p *producer) recordOpen(s *schedule, n int, now int64) {
-	at := min(now, p.window.end)
+	at := min(now, p.window.end())
 	for i := range n {
 		due := p.intended[i]
 		switch {
 		case errors.Is(p.outcomes[i], driver.ErrUnknown):
 			// It may never be settled, and would take up room for ever.
 			s.settled(1)
-			if due >= p.window.start {
-				p.enqueue.record(p.window.end-due, 1)
+			if due >= p.window.start() {
+				p.enqueue.record(p.window.end()-due, 1)
 			}
 		case p.outcomes[i] != nil:
 			s.refuse(due)
-		case due >= p.window.start:
+		case due >= p.window.start():
 			p.enqueue.record(at-due, 1)
 		}
 	}

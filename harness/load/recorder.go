@@ -68,13 +68,13 @@ func (s *slot) flushCycle(now int64) {
 			s.cycle.record(took, n)
 			s.show(took, n)
 		}
-	case s.run.at < s.window.start:
+	case s.run.at < s.window.start():
 	case inside:
 		s.cycle.record(took, n)
 		s.show(took, n)
 		s.finished += uint64(n)
 	default:
-		s.cycle.record(s.window.end-s.run.at, n)
+		s.cycle.record(s.window.end()-s.run.at, n)
 	}
 }
 

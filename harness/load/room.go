@@ -13,17 +13,21 @@ type room struct {
 	free   chan struct{} // an element for each batch that may be sent
 	done   atomic.Int64  // tasks completed or refused so far
 	over   chan struct{} // closed at the window's end
-	finish *time.Timer
+	finish *time.Timer   // nil before the window's end is known
 }
 
-// newRoom returns room for so many tasks, a batch at a time, until the window's end.
-func newRoom(inFlight, batch int, left time.Duration) *room {
+// newRoom returns room for so many tasks, a batch at a time.
+func newRoom(inFlight, batch int) *room {
 	r := &room{batch: int64(batch), free: make(chan struct{}, inFlight/batch), over: make(chan struct{})}
 	for range cap(r.free) {
 		r.free <- struct{}{}
 	}
-	r.finish = time.AfterFunc(left, func() { close(r.over) })
 	return r
+}
+
+// closeIn has there be no more room after a time, which is when the window ends. It is called once.
+func (r *room) closeIn(left time.Duration) {
+	r.finish = time.AfterFunc(left, func() { close(r.over) })
 }
 
 // take waits for room for a batch. It returns false when the window is over or ctx is done.

@@ -30,8 +30,7 @@ type round struct {
 
 	// Set before the launch.
 	clock    clock
-	window   span
-	deadline int64     // when everything must be over, in nanoseconds since the epoch
+	window   *windowEdges
 	schedule *schedule // of an open load, else nil
 	room     *room     // of a closed load whose tasks in flight are bounded, else nil
 	untimed  bool      // cycles have no latency: their tasks were sent before the epoch
@@ -164,15 +163,12 @@ func (r *round) openSlots() error {
 	return nil
 }
 
-// plan fixes the window, and when the tasks of an open load are due.
-func (r *round) plan(epoch time.Time) error {
-	r.clock = clock{epoch: epoch}
-	start := int64(r.cfg.Phases.Warmup)
-	r.window = span{start: start, end: start + int64(r.cfg.Phases.Window)}
-	r.deadline = r.window.end + int64(r.cfg.Phases.Drain)
+// plan takes the window over, and says when the tasks of an open load are due.
+func (r *round) plan(warmup *warmup) error {
+	r.clock, r.window = warmup.clock, warmup.window
 	w := r.cfg.Workload
 	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
-		r.room = newRoom(w.InFlight, w.Batch, r.clock.until(r.window.end))
+		r.room = newRoom(w.InFlight, w.Batch)
 	}
 	if !w.Arrivals.Timed() {
 		return nil
@@ -185,7 +181,7 @@ func (r *round) plan(epoch time.Time) error {
 		}
 		pause, r.closePause = kernel, kernel.close
 	}
-	r.schedule = newSchedule(r.clock, r.window, newFlow(w.Arrivals), w.InFlight, pause)
+	r.schedule = newSchedule(r.clock, r.window.span(), newFlow(w.Arrivals), w.InFlight, pause)
 	return nil
 }
 
@@ -228,11 +224,17 @@ func finished(group *sync.WaitGroup) <-chan struct{} {
 
 // conduct waits for the window's end and the drain, and returns whether nothing was outstanding then.
 func (r *round) conduct() (drained bool) {
-	if !r.wait(r.producersDone, r.deadline) {
+	if !r.wait(r.window.known, r.window.deadline()) {
+		return false
+	}
+	if r.room != nil {
+		r.room.closeIn(r.clock.until(r.window.end()))
+	}
+	if !r.wait(r.producersDone, r.window.deadline()) {
 		return false
 	}
 	// What has nothing to send, or nothing more, is done before the window is.
-	if r.wait(nil, r.window.end); r.ending() {
+	if r.wait(nil, r.window.end()); r.ending() {
 		return false
 	}
 	return r.drain()
@@ -240,7 +242,7 @@ func (r *round) conduct() (drained bool) {
 
 // drain waits until nothing is outstanding, and returns whether that came before the deadline.
 func (r *round) drain() bool {
-	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.deadline))
+	poll, up := time.NewTicker(drainPoll), time.NewTimer(r.clock.until(r.window.deadline()))
 	defer poll.Stop()
 	defer up.Stop()
 	rest := remainder{persist: r.cfg.Persist}
@@ -305,7 +307,7 @@ func (r *round) stop(drained bool) bool {
 		r.wait(r.slotsDone, r.clock.now()+int64(r.cfg.margin))
 	}
 	r.cancelCalls()
-	last := r.deadline + int64(r.cfg.margin)
+	last := r.window.deadline() + int64(r.cfg.margin)
 	if !r.wait(r.hooksDone, last) && !r.ending() {
 		r.failure.set(fmt.Errorf("load: a hook had not returned %v after the drain's time was up", r.cfg.margin))
 	}
@@ -320,7 +322,7 @@ func (r *round) stop(drained bool) bool {
 			return false
 		}
 	}
-	if r.room != nil {
+	if r.room != nil && r.room.finish != nil {
 		r.room.finish.Stop()
 	}
 	if r.closePause != nil {
@@ -335,8 +337,8 @@ func (r *round) stop(drained bool) bool {
 func (r *round) merge() *Outcome {
 	o := &Outcome{
 		Launched:       r.clock.epoch,
-		WindowStart:    r.clock.at(r.window.start),
-		WindowEnd:      r.clock.at(r.window.end),
+		WindowStart:    r.clock.at(r.window.start()),
+		WindowEnd:      r.clock.at(r.window.end()),
 		Window:         r.cfg.Phases.Window,
 		StartHook:      r.startHook,
 		EndHook:        r.endHook,

@@ -177,7 +177,9 @@ func (a Arrivals) At(peak float64) Arrivals {
 
 // Phases are the parts of a round, in order.
 type Phases struct {
-	Warmup time.Duration
+	Warmup time.Duration // at least
+	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to Warmup, or 0, it takes Warmup.
+	WarmupMax time.Duration
 	Window time.Duration
 	Drain  time.Duration // at most
 }

@@ -1,0 +1,109 @@
+package load
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// windowEdges are those of the window, from one instant on and before another, and when everything must be over, in nanoseconds
+// since the epoch. The rounds of several workloads share them. They are settled once: at the launch, or, where the warm-up
+// goes on until the load is steady, when it is over. Until then no instant is inside.
+type windowEdges struct {
+	from, to, over atomic.Int64
+	known          chan struct{} // closed once they are settled
+}
+
+// newWindowEdges are not settled; everything must be over by a time in any case.
+func newWindowEdges(over int64) *windowEdges {
+	e := &windowEdges{known: make(chan struct{})}
+	e.from.Store(math.MaxInt64)
+	e.to.Store(math.MaxInt64)
+	e.over.Store(over)
+	return e
+}
+
+// settledEdges are settled.
+func settledEdges(s span, over int64) *windowEdges {
+	e := newWindowEdges(over)
+	e.settle(s, over)
+	return e
+}
+
+// settle says when the window begins, which must not be before the call, and ends. What was recorded until then was not
+// inside.
+func (e *windowEdges) settle(s span, over int64) {
+	e.over.Store(over)
+	e.to.Store(s.end)
+	e.from.Store(s.start)
+	close(e.known)
+}
+
+func (e *windowEdges) start() int64           { return e.from.Load() }
+func (e *windowEdges) end() int64             { return e.to.Load() }
+func (e *windowEdges) deadline() int64        { return e.over.Load() }
+func (e *windowEdges) span() span             { return span{e.start(), e.end()} }
+func (e *windowEdges) contains(ns int64) bool { return e.span().contains(ns) }
+
+// steadyEveryLeast bounds how often the hook is asked whether the load is steady.
+const steadyEveryLeast = 10 * time.Millisecond
+
+// warmup decides when the windows of some rounds begin.
+type warmup struct {
+	phases scenario.Phases
+	steady func() bool // nil: when the clock says so
+	clock  clock
+	window *windowEdges
+}
+
+// newWarmup returns the warm-up of rounds that begin at an epoch, with edges that are settled unless the load is waited for.
+// Only closed loads are: when the tasks of others are due counts from the window's start.
+func newWarmup(epoch time.Time, cfgs []Config) *warmup {
+	w := &warmup{phases: cfgs[0].Phases, steady: cfgs[0].Hooks.Steady, clock: clock{epoch: epoch}}
+	if w.phases.WarmupMax <= w.phases.Warmup {
+		w.steady = nil
+	}
+	for _, c := range cfgs {
+		if c.Workload.Arrivals.Timed() {
+			w.steady = nil
+		}
+	}
+	if w.steady == nil {
+		w.window = settledEdges(w.from(int64(w.phases.Warmup)))
+		return w
+	}
+	_, latest := w.from(int64(w.phases.WarmupMax))
+	w.window = newWindowEdges(latest)
+	return w
+}
+
+// from is the window that begins at a time, and when everything must be over then.
+func (w *warmup) from(start int64) (s span, over int64) {
+	s = span{start: start, end: start + int64(w.phases.Window)}
+	return s, s.end + int64(w.phases.Drain)
+}
+
+// wait settles the edges when the warm-up has taken its least time and the load is steady, or when it has taken its longest. It
+// does not if ctx is done before.
+func (w *warmup) wait(ctx context.Context) {
+	if w.steady == nil {
+		return
+	}
+	every := max(w.phases.Warmup/20, steadyEveryLeast)
+	for at := int64(w.phases.Warmup); ; at += int64(every) {
+		timer := time.NewTimer(w.clock.until(min(at, int64(w.phases.WarmupMax))))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+		if at >= int64(w.phases.WarmupMax) || w.steady() {
+			w.window.settle(w.from(w.clock.now()))
+			return
+		}
+	}
+}
