@@ -60,8 +60,8 @@ func TestWarmupHasAnEnd(t *testing.T) {
 func TestWarmupThatIsNotProlonged(t *testing.T) {
 	never := func() bool { panic("asked") }
 	for name, change := range map[string]func(*Config){
-		"no more time":       func(c *Config) { c.Phases.WarmupMax = time.Second },
-		"nobody to ask":      func(c *Config) { c.Hooks.Steady = nil },
+		"no more time":  func(c *Config) { c.Phases.WarmupMax = time.Second },
+		"nobody to ask": func(c *Config) { c.Hooks.Steady = nil },
 		"tasks that are due": func(c *Config) {
 			c.Workload.Arrivals, c.Workload.InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 100}}, 100
 			c.pause = timerPause{}

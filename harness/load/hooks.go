@@ -35,6 +35,7 @@ const progressEvery = 250 * time.Millisecond
 type Progress struct {
 	Phase     string        // "warmup", "window" or "drain"; "filling" or "draining" a backlog
 	Elapsed   time.Duration // since the launch
+	Warmup    time.Duration // how long the warm-up took; 0 before that is known, and without one
 	Sent      uint64        // tasks
 	Completed uint64
 	// Outstanding are the tasks sent and neither refused nor completed.
@@ -98,6 +99,9 @@ func (r *round) reportProgress(ctx context.Context) {
 			p.Sent += totals.Sent
 			p.Completed += totals.Completed
 			p.Outstanding += totals.Outstanding
+		}
+		if now >= r.window.start() {
+			p.Warmup = time.Duration(r.window.start())
 		}
 		switch {
 		case r.phase != "":

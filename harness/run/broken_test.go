@@ -41,6 +41,7 @@ const (
 	faultNoAudit = "no audit" // answers no audit
 	faultBadEnd  = "bad end"  // exits with status 4 on SIGTERM
 	faultSlows   = "slows"    // none, but it takes longer and longer to answer
+	faultWarms   = "warms up" // none, but in the two seconds after the first task it answers more and more quickly
 	faultDies    = "dies"     // exits with status 3 when it is asked for its metrics a third time, after the load
 )
 
@@ -70,6 +71,24 @@ func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	return &queuepb.Task{Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token}
 }
 
+// delay waits for as long as a server does that slows down or warms up.
+func (b *broken) delay() {
+	switch b.fault {
+	case faultSlows:
+		<-time.After(time.Since(b.began) / 20)
+	case faultWarms:
+		b.mu.Lock()
+		if b.offered == 0 {
+			b.began = time.Now()
+		}
+		left := 2*time.Second - time.Since(b.began)
+		b.mu.Unlock()
+		if left > 0 {
+			<-time.After(left / 20)
+		}
+	}
+}
+
 func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
 	for {
 		in, err := stream.Recv()
@@ -80,9 +99,7 @@ func (b *broken) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest,
 			return err
 		}
 		answer := &queuepb.EnqueueAnswer{Frame: in.GetFrame()}
-		if b.fault == faultSlows {
-			<-time.After(time.Since(b.began) / 20)
-		}
+		b.delay()
 		b.mu.Lock()
 		for i, t := range in.GetTasks() {
 			b.offered++

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
@@ -19,7 +20,8 @@ type loads struct {
 	number    int // of the round
 	workloads []scenario.Workload
 	accounts  []*ledger.Ledger
-	slow      *load.Slow // is told of a slow cycle; nil where nobody is
+	steady    func() bool // whether the rate has settled; nil where nobody knows
+	slow      *load.Slow  // is told of a slow cycle; nil where nobody is
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
@@ -95,7 +97,7 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 // run puts all workloads on the servers at once, does a scenario's harm meanwhile, and calls the hooks at the window's edges.
 func (l *loads) run(ctx context.Context, h *harm, start, end func(context.Context) error) (*outcomes, error) {
 	return stage(l, func(cfgs []load.Config) (*outcomes, error) {
-		cfgs[0].Hooks.WindowStart, cfgs[0].Hooks.WindowEnd = start, end
+		cfgs[0].Hooks.WindowStart, cfgs[0].Hooks.WindowEnd, cfgs[0].Hooks.Steady = start, end, l.steady
 		for i := range cfgs {
 			cfgs[i].Slow = l.slow
 		}
@@ -112,6 +114,9 @@ type outcomes struct {
 	all       []*load.Outcome
 	workloads []scenario.Workload
 }
+
+// warmup is how long it took.
+func (o *outcomes) warmup() time.Duration { return o.all[0].WindowStart.Sub(o.all[0].Launched) }
 
 // drained reports whether nothing of any workload was outstanding at the end.
 func (o *outcomes) drained() bool {

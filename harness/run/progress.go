@@ -174,6 +174,9 @@ func cut(line string, columns int) string {
 // phase says how far the present part of a round is.
 func (p *progress) phase(now load.Progress) string {
 	phases := p.scenario.Phases
+	if now.Warmup > 0 {
+		phases.Warmup = now.Warmup
+	}
 	switch now.Phase {
 	case "warmup":
 		return fmt.Sprintf("warm-up %.1f/%vs", now.Elapsed.Seconds(), phases.Warmup.Seconds())

@@ -76,6 +76,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	loads := newLoads(r, cluster, p)
 	window := newWindowProbe(r, cluster, loads, p)
 	window.rates = watchRates(r.scenario.Phases, loads.completed)
+	loads.steady = window.rates.settled
 	whileAll, cancel := untilFailure(ctx, cluster)
 	outcome, err := loads.run(whileAll, harm, window.start, window.end)
 	cancel()
@@ -87,6 +88,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 		m.breakOff(ctx, err, loads)
 		return
 	}
+	window.rates.took = outcome.warmup()
 	if err := r.take(outcome, p, m); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}

@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,9 @@ const (
 	rateCyclesMin = 10
 	// rateEveryLeast bounds how often the accounts are asked.
 	rateEveryLeast = time.Millisecond
+	// settledParts are those of the warm-up's end that are looked at to tell whether it has done its work. The parts before them
+	// have the launch in them, in which producers begin one after the other.
+	settledParts = 12
 )
 
 // steadiness samples how many cycles were completed, from before the load is launched to the window's end: of the warm-up the
@@ -27,6 +31,7 @@ const (
 type steadiness struct {
 	phases    scenario.Phases
 	completed func() uint64
+	took      time.Duration // how long the warm-up went on; known after the round's load
 
 	stopWarmup, stopWindow func()
 	warmup, window         *rateSeries
@@ -34,8 +39,9 @@ type steadiness struct {
 
 // rateSeries are the rates of the last parts of a time.
 type rateSeries struct {
-	rates []float64 // per second; at most rateParts
-	total uint64    // cycles in these
+	mu    sync.Mutex // guards the rest while samples are taken
+	rates []float64  // per second; at most rateParts
+	total uint64     // cycles in these
 	last  time.Time
 	seen  uint64
 }
@@ -45,12 +51,14 @@ func startSeriesAt(at time.Time, completed uint64) *rateSeries {
 }
 
 func (s *rateSeries) add(at time.Time, completed uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	passed := at.Sub(s.last).Seconds()
 	if passed <= 0 {
 		return
 	}
 	if len(s.rates) == rateParts {
-		s.rates = append(s.rates[:0], s.rates[1:]...)
+		s.rates = slices.Delete(s.rates, 0, 1)
 	}
 	s.rates = append(s.rates, float64(completed-s.seen)/passed)
 	s.total += completed - s.seen
@@ -61,9 +69,12 @@ func (s *rateSeries) add(at time.Time, completed uint64) {
 func watchRates(phases scenario.Phases, completed func() uint64) *steadiness {
 	s := &steadiness{phases: phases, completed: completed}
 	s.warmup = startSeriesAt(time.Now(), completed())
-	s.stopWarmup = s.every(phases.Warmup/rateParts, s.warmup, math.MaxInt)
+	s.stopWarmup = s.every(s.part(), s.warmup, math.MaxInt)
 	return s
 }
+
+// part is that of the warm-up.
+func (s *steadiness) part() time.Duration { return max(s.phases.Warmup/rateParts, rateEveryLeast) }
 
 // every samples into a series, up to a number of times, until the function that it returns is called.
 func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (stop func()) {
@@ -88,6 +99,32 @@ func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (sto
 		once.Do(func() { close(quit) })
 		<-done
 	}
+}
+
+// settled reports whether the rate had no trend beyond the default limit in the last parts of the warm-up so far. Where too few
+// cycles tell, it is not waited for.
+func (s *steadiness) settled() bool {
+	rates := s.warmup.tail(settledParts)
+	trend, err := stat.FindTrend(rates)
+	if err != nil || mean(rates)*s.part().Seconds() < rateCyclesMin {
+		return true
+	}
+	return !trend.Significant() || math.Abs(trend.Percent) <= scenario.TrendPercentDefault
+}
+
+// tail returns the rates of the last parts.
+func (s *rateSeries) tail(n int) []float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.rates[max(0, len(s.rates)-n):])
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(1, len(values)))
 }
 
 // windowBegins comes at the window's start.
@@ -144,10 +181,8 @@ func (s *steadiness) judge() *result.Warmup {
 	if err != nil { // most parts had no cycle at all
 		return nil
 	}
-	w := &result.Warmup{
-		Stationary: true, TrendPercent: trend.Percent, PValue: trend.P, WarmupS: s.phases.Warmup.Seconds(),
-	}
-	if before, err := stat.FindTrend(s.warmup.rates); err == nil {
+	w := &result.Warmup{Stationary: true, TrendPercent: trend.Percent, PValue: trend.P, WarmupS: s.took.Seconds()}
+	if before, err := stat.FindTrend(s.warmup.tail(settledParts)); err == nil {
 		w.WarmupTrendPercent = &before.Percent
 	}
 	if trend.Significant() && math.Abs(trend.Percent) > scenario.TrendPercentDefault {

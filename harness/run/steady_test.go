@@ -25,6 +25,7 @@ func judged(t *testing.T, phases scenario.Phases, completed func(since time.Dura
 		s.windowBegins()
 		<-time.After(phases.Window)
 		s.windowEnds()
+		s.took = phases.Warmup
 		w = s.judge()
 	})
 	return w, s
@@ -125,4 +126,39 @@ func TestSteadyLoad(t *testing.T) {
 	assert.False(t, steadyLoad(of(scenario.Open, scenario.Burst)))
 	assert.False(t, steadyLoad(of(scenario.Ramp)))
 	assert.False(t, steadyLoad(of(scenario.None)))
+}
+
+// The window does not begin before the warm-up has done its work.
+func TestWarmupIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := patient(small())
+	s.Phases.Warmup, s.Phases.WarmupMax = time.Second, patience
+	r := execute(t, s, acting(t, faultWarms)).result
+	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
+	w := r.Rounds[0].Warmup
+	require.NotNil(t, w)
+	assert.Greater(t, w.WarmupS, 1.0)
+}
+
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(*testing.T) {
+		rising := func(d time.Duration) uint64 { return uint64(1000 * d.Seconds() * d.Seconds()) }
+		for name, c := range map[string]struct {
+			completed func(time.Duration) uint64
+			want      bool
+		}{
+			"steady":   {at(1000), true},
+			"rising":   {rising, false},
+			"idle":     {at(0), true},
+			"very few": {func(d time.Duration) uint64 { return rising(d) / 100 }, true},
+			"launch":   {func(d time.Duration) uint64 { return uint64(1000 * max(0, d.Seconds()-0.5)) }, true},
+		} {
+			began := time.Now()
+			s := watchRates(scenario.Phases{Warmup: 2 * time.Second}, func() uint64 { return c.completed(time.Since(began)) })
+			<-time.After(2*time.Second + time.Millisecond)
+			assert.Equal(t, c.want, s.settled(), name)
+			s.stop()
+		}
+	})
 }

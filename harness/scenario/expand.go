@@ -126,9 +126,10 @@ type expandedSweep struct {
 }
 
 type expandedPhases struct {
-	Warmup string `json:"warmup"`
-	Window string `json:"window"`
-	Drain  string `json:"drain"`
+	Warmup    string `json:"warmup"`
+	WarmupMax string `json:"warmup_max,omitempty"`
+	Window    string `json:"window"`
+	Drain     string `json:"drain"`
 }
 
 type expandedCapture struct {
@@ -172,6 +173,9 @@ func Expand(s *Scenario) any {
 	}
 	for _, w := range s.Workloads {
 		e.Workloads = append(e.Workloads, expandWorkload(w))
+	}
+	if s.Phases.WarmupMax > 0 {
+		e.Phases.WarmupMax = hclfile.FormatDuration(s.Phases.WarmupMax)
 	}
 	if len(e.Workloads) == 1 {
 		e.Workload, e.Workloads = &e.Workloads[0], nil

@@ -152,6 +152,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Faults = readFaults(b, s)
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
+	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
 	return s
 }

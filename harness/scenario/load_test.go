@@ -130,7 +130,7 @@ func TestLoadReadsEverything(t *testing.T) {
 			Arrivals: Arrivals{Kind: "closed"},
 			Lease:    90 * time.Second,
 		}},
-		Phases: Phases{Warmup: 0, Window: 1500 * time.Millisecond, Drain: time.Minute},
+		Phases: Phases{Warmup: 0, WarmupMax: 4 * time.Second, Window: 1500 * time.Millisecond, Drain: time.Minute},
 		Rounds: 3,
 		Captures: []Capture{
 			{Kind: "cpu"},
@@ -149,7 +149,7 @@ func TestLoadReadsEverything(t *testing.T) {
 		},
 		File: "testdata/everything.hcl",
 	}, s)
-	assert.Equal(t, 5*(60*time.Second+1500*time.Millisecond), s.Duration(), "the profiled rounds are added")
+	assert.Equal(t, 5*(4*time.Second+1500*time.Millisecond+time.Minute), s.Duration(), "the profiled rounds are added")
 
 	second := all[1]
 	assert.Equal(t, "second", second.Name)

@@ -1,30 +1,58 @@
 package scenario
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 var phasesBlock = hclfile.Inner{
-	Names:   hclfile.Names{Attributes: []string{"warmup", "window", "drain"}},
+	Names:   hclfile.Names{Attributes: []string{"warmup", "warmup_max", "window", "drain"}},
 	Example: `phases { window = "10s" }`, Required: true, Once: true,
 }
 
-// readPhases reads phases { warmup window drain }.
+// readPhases reads phases { warmup warmup_max window drain }.
 func readPhases(s *hclfile.Block) Phases {
 	blocks := s.Blocks("phases", phasesBlock)
 	if len(blocks) == 0 {
 		return Phases{}
 	}
 	b := blocks[0]
-	return Phases{
-		Warmup: b.Duration("warmup", hclfile.DurationSpec{Max: time.Hour, Default: time.Second}),
+	p := Phases{
+		Warmup:    b.Duration("warmup", hclfile.DurationSpec{Max: time.Hour, Default: time.Second}),
+		WarmupMax: b.Duration("warmup_max", hclfile.DurationSpec{Max: time.Hour}),
 		Window: b.Duration("window", hclfile.DurationSpec{
 			Min: 100 * time.Millisecond, Max: 24 * time.Hour, Required: true,
 		}),
 		Drain: b.Duration("drain", hclfile.DurationSpec{
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
+	}
+	if b.Has("warmup_max") && p.WarmupMax < p.Warmup {
+		b.AttrProblem("warmup_max", fmt.Sprintf("warmup_max is %q, which is less than the warm-up of %s",
+			hclfile.FormatDuration(p.WarmupMax), hclfile.FormatDuration(p.Warmup)), "it is how long the warm-up takes at most, when the rate is not steady before")
+	}
+	return p
+}
+
+// LongestWarmup is how long the warm-up takes at most.
+func (p Phases) LongestWarmup() time.Duration { return max(p.Warmup, p.WarmupMax) }
+
+// checkWarmup refuses to wait for a steady rate where there is none to wait for, or no time for it.
+func checkWarmup(b *hclfile.Block, s *Scenario) {
+	if s.Phases.WarmupMax == 0 {
+		return
+	}
+	remedy := "remove phases.warmup_max; phases.warmup is how long the warm-up takes"
+	if len(s.Faults) > 0 {
+		b.Problem("a warm-up that goes on until the rate is steady can't be had with faults", remedy)
+		return
+	}
+	for _, w := range s.Workloads {
+		if w.Arrivals.Timed() {
+			b.Problem(fmt.Sprintf("workload %q has tasks that are due at times of their own, which the warm-up can't wait for", w.Name), remedy)
+			return
+		}
 	}
 }

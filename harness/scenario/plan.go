@@ -43,12 +43,12 @@ func (s *Scenario) Duration() time.Duration {
 			backlog *= 2
 		}
 	}
-	return s.lasts(s.Phases.Drain, backlog)
+	return s.lasts(s.Phases.LongestWarmup(), s.Phases.Drain, backlog)
 }
 
-func (s *Scenario) lasts(rest, backlog time.Duration) time.Duration {
+func (s *Scenario) lasts(warmup, rest, backlog time.Duration) time.Duration {
 	r := s.PlannedRounds()
-	return time.Duration(r.Total())*(s.Phases.Warmup+s.Phases.Window+rest) + time.Duration(r.Timed)*backlog
+	return time.Duration(r.Total())*(warmup+s.Phases.Window+rest) + time.Duration(r.Timed)*backlog
 }
 
 // What a round of a server that is well takes besides its warm-up and its window, as seen on two cores.
@@ -81,7 +81,7 @@ func (s *Scenario) Expected() time.Duration {
 			backlog += one(tasks, l.Fill) + one(tasks, l.Drain)
 		}
 	}
-	return s.lasts(rest, backlog)
+	return s.lasts(s.Phases.Warmup, rest, backlog)
 }
 
 // Offered is how many tasks all workloads of a point send in a window whatever the server does, and whether that is known:

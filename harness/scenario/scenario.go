@@ -180,8 +180,8 @@ type Phases struct {
 	Warmup time.Duration // at least
 	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to Warmup, or 0, it takes Warmup.
 	WarmupMax time.Duration
-	Window time.Duration
-	Drain  time.Duration // at most
+	Window    time.Duration
+	Drain     time.Duration // at most
 }
 
 // Backlog is what a round does after its window: tasks are enqueued that nobody claims, the server is started

@@ -26,9 +26,10 @@ scenario "everything" {
     lease       = "1m30s"
   }
   phases {
-    warmup = "0s"
-    window = "1500ms"
-    drain  = "1m"
+    warmup     = "0s"
+    warmup_max = "4s"
+    window     = "1500ms"
+    drain      = "1m"
   }
   capture "cpu" {}
   capture "mutex" { rate = 1 }
