@@ -97,7 +97,7 @@ is started.`,
 		},
 	}
 	v.flag(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	jsonFlag(c, &asJSON)
 	return c
 }
 

@@ -67,7 +67,7 @@ left out.`,
 	}
 	v.flag(c)
 	c.Flags().StringArrayVar(&tags, "tag", nil, "list only what has this tag; with several, what has all of them")
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	jsonFlag(c, &asJSON)
 	return c
 }
 

@@ -31,6 +31,8 @@ func newRoot(args []string) *cobra.Command {
 		Long: `prony loads a queue server through scenarios, proves by a ledger that every task was
 completed exactly once, and says what it measured, where the time went, and whether it got worse.
 
+  prony list                      what scenarios there are
+  prony explain scenarios/*.hcl   what they do, how long they take and what they can show
   prony run scenarios/smoke.hcl   measure: the result and its page go to runs/<id>/
   prony check                     judge the newest run by baselines/
   prony report                    write the newest run's page again

@@ -69,7 +69,7 @@ its place, the line and a remedy. Nothing is started. The exit code is 2 when an
 		},
 	}
 	v.flag(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON document on stdout")
+	jsonFlag(c, &asJSON)
 	return c
 }
 
