@@ -44,9 +44,10 @@ scenario "full-cycle" {
 
   # The parts of a round. Only the window is measured. The drain ends as soon as all tasks are completed.
   phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "10s"
+    drain      = "30s"
   }
 
   # From six rounds on, a median has a 95 % interval.

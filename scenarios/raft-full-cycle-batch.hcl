@@ -27,9 +27,10 @@ scenario "raft-full-cycle-batch" {
   }
 
   phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "10s"
+    drain      = "30s"
   }
 
   rounds = 7

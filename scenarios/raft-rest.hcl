@@ -28,9 +28,10 @@ scenario "raft-rest" {
   }
 
   phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "10s"
+    drain      = "30s"
   }
 
   rounds = 6

@@ -24,9 +24,10 @@ scenario "shard-scaling" {
   }
 
   phases {
-    warmup = "2s"
-    window = "10s"
-    drain  = "30s"
+    warmup     = "2s"
+    warmup_max = "10s" # it goes on until the rate is steady
+    window     = "10s"
+    drain      = "30s"
   }
 
   # Of each point; the points take turns, so that a host that drifts does so for all of them.

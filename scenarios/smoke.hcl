@@ -24,9 +24,10 @@ scenario "smoke" {
   }
 
   phases {
-    warmup = "1s"
-    window = "3s"
-    drain  = "30s"
+    warmup     = "1s"
+    warmup_max = "4s" # it goes on until the rate is steady
+    window     = "3s"
+    drain      = "30s"
   }
 
   # Below six rounds the spread shown beside a median is its range.
