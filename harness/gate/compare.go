@@ -110,8 +110,23 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	}
 	c.Warnings = append(c.Warnings, j.warnings...)
 	j.verdict(c)
-	c.Causes = Causes(base.Result, change.Result)
+	if c.Verdict == result.Regressed {
+		c.Causes = causesBeyond(base, change, control)
+	}
 	return c
+}
+
+// causesBeyond are the causes for which the change takes longer than the base, without those that the control would be accused of as well: they
+// are what the host did.
+func causesBeyond(base, change result.Arm, control *result.Arm) []result.Cause {
+	causes := Causes(base.Result, change.Result)
+	if control == nil {
+		return causes
+	}
+	host := Causes(base.Result, control.Result)
+	return slices.DeleteFunc(causes, func(c result.Cause) bool {
+		return slices.ContainsFunc(host, func(h result.Cause) bool { return h.Kind == c.Kind && h.Name == c.Name })
+	})
 }
 
 // alike refuses arms that can't be compared.

@@ -101,6 +101,30 @@ func TestCompareConditions(t *testing.T) {
 	})
 }
 
+// A regression has causes, and what the control shows too is none.
+func TestCompareNamesCauses(t *testing.T) {
+	fsyncs := func(a result.Arm, perCycle float64) {
+		for i := range a.Result.Rounds {
+			m := a.Result.Rounds[i].Metrics
+			m[result.StorageFsyncsPerCycle], m[result.StorageFsyncUsPerCycle] = perCycle, 5*perCycle
+			m[result.ServerCPUCores] = 0.5
+		}
+	}
+	a := sides(t, 12, map[string]float64{"change": 0.3})
+	fsyncs(a[0], 0.001)
+	fsyncs(a[1], 1)
+	fsyncs(a[2], 0.001)
+	c := gate.Judge(fast())(a)
+	require.NotEmpty(t, c.Causes, "%v", c.Reasons)
+	assert.Equal(t, "fsync", c.Causes[0].Kind)
+	assert.Contains(t, gate.CompareText(c), c.Causes[0].Sentence)
+	assert.Empty(t, gate.Judge(fast())(sides(t, 12, nil)).Causes, "what is no worse needs no cause")
+	fsyncs(a[2], 1)
+	c = gate.Judge(fast())(a)
+	assert.Equal(t, result.Regressed, c.Verdict)
+	assert.Empty(t, c.Causes, "the host did it")
+}
+
 func TestCompareStoredRuns(t *testing.T) {
 	a := sides(t, 12, map[string]float64{"change": 0.15})
 	c := gate.Compare(a[0], a[1], nil, false, fast())
@@ -216,6 +240,15 @@ func TestCounterOfThreeRounds(t *testing.T) {
 		a[1].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.5
 	}
 	assert.Equal(t, result.Worsened, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "there was none, and there is")
+
+	for i := range a[1].Result.Rounds {
+		a[1].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.001
+	}
+	assert.Equal(t, result.Same, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "one in a thousand cycles is nothing")
+	for i := range a[1].Result.Rounds {
+		a[0].Result.Rounds[i].Metrics[result.StorageGetsPerCycle] = 0.0001
+	}
+	assert.Equal(t, result.Same, delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle).Outcome, "ten times nothing is nothing")
 
 	two := sides(t, 2, nil)
 	assert.Equal(t, result.Unclear, delta(t, gate.Judge(fast())(two), result.StorageSetsPerCycle).Outcome, "two rounds are too few")

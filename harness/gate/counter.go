@@ -42,8 +42,10 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	if len(values) > 2 {
 		base = slices.Concat(base, values[2])
 	}
+	least := j.policy.least(d.Metric)
 	if middle(base) == 0 || d.Base.Median == 0 {
-		return fromZero(d, base, change)
+		fromZero(d, base, change, least)
+		return nil
 	}
 	d.Ratio = d.Change.Median / middle(base)
 	d.RatioLow, d.RatioHigh = slices.Min(change)/middle(base), slices.Max(change)/middle(base)
@@ -67,7 +69,9 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	case len(change) < counterRoundsMin || len(values[0]) < counterRoundsMin:
 		d.Outcome, d.Detectable = result.Unclear, 0
 		d.Because = differs + fmt.Sprintf(": a counter needs %d rounds of each side", counterRoundsMin)
-	case apart && shift >= d.Detectable:
+	case math.Max(slices.Max(change), slices.Max(base))-math.Min(slices.Min(change), slices.Min(base)) < least:
+		negligible(d, least)
+	case apart && shift >= d.Detectable && math.Abs(d.Change.Median-d.Base.Median) >= least:
 		d.Outcome = worse(d, d.Ratio)
 		d.Because = differs + fmt.Sprintf(": no round of one side is among those of the other, and each side varies by %.2f %% at most", 100*widest)
 	case j.paired && len(change) >= stat.PairsFor(j.policy.level(true)) && slices.Min(change) > 0 && slices.Min(base) > 0:
@@ -84,18 +88,21 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 }
 
 // fromZero compares with a base of nothing, of which there is no ratio: whatever there is now is new.
-func fromZero(d *result.MetricDelta, base, change []float64) error {
+func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 	d.Ratio, d.RatioLow, d.RatioHigh = 1, 1, 1
 	if slices.Max(change) == 0 && slices.Max(base) == 0 {
 		d.Outcome, d.Because = result.Same, "is nothing on both sides"
-		return nil
+		return
+	}
+	if max(slices.Max(change), slices.Max(base)) < least {
+		negligible(d, least)
+		return
 	}
 	d.Warnings = append(d.Warnings, "the base is 0: there is no ratio to it")
 	d.Outcome, d.Because = result.Unclear, fmt.Sprintf("was %s and is %s", number(d.Base.Median), number(d.Change.Median))
-	if slices.Min(change) > 0 && slices.Max(base) == 0 && len(base) >= counterRoundsMin && len(change) >= counterRoundsMin {
+	if slices.Min(change) > least && slices.Max(base) == 0 && len(base) >= counterRoundsMin && len(change) >= counterRoundsMin {
 		d.Outcome = worse(d, 2)
 	}
-	return nil
 }
 
 func middle(values []float64) float64 {

@@ -24,6 +24,9 @@ type Judged struct {
 	Metric string
 	// Effect is the least change of the ratio from 1 that matters, as a part of 1; greater than 0.
 	Effect float64
+	// Least is the least difference that matters, in the metric's unit; 0 is none. A thousandth of an fsync for each cycle may double
+	// and is still nothing.
+	Least float64
 	// Counter says that it counts what was done, whatever the host's speed: it has a rule of its own.
 	Counter bool
 	// Required says that a comparison can't pass where it is inconclusive.
@@ -37,6 +40,8 @@ const (
 	EffectP99  = 0.10
 	// EffectPerCounter is below the 1 % that is to be called: a change of just the least effect is found half of the time.
 	EffectPerCounter = 0.005
+	// LeastPerCycle is the least difference of a counter, in its unit.
+	LeastPerCycle = 0.005
 )
 
 // DefaultPolicy judges the rate and the CPU time of a cycle, the cycle's latency, and the counters of what the server did
@@ -49,19 +54,14 @@ func DefaultPolicy() Policy {
 		{Metric: result.CycleLatencyMs + "_p50", Effect: EffectP50},
 		{Metric: result.CycleLatencyMs + "_p99", Effect: EffectP99},
 	}}
-	for _, counter := range counters {
-		if _, known := result.Lookup(counter); known {
-			p.Metrics = append(p.Metrics, Judged{Metric: counter, Effect: EffectPerCounter, Counter: true})
-		}
+	for _, counter := range []string{
+		result.StorageSetsPerCycle, result.StorageGetsPerCycle, result.StorageDeletesPerCycle, result.StorageSetBytesPerCycle,
+		result.WrittenBytesPerCycle, result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.ServerAllocBytesPerCycle,
+		result.RaftEntriesPerCycle,
+	} {
+		p.Metrics = append(p.Metrics, Judged{Metric: counter, Effect: EffectPerCounter, Least: LeastPerCycle, Counter: true})
 	}
 	return p
-}
-
-// counters count what the server did for each cycle; those that the table of metrics has are judged.
-var counters = []string{
-	result.StorageSetsPerCycle, result.StorageGetsPerCycle, result.StorageDeletesPerCycle, result.StorageSetBytesPerCycle,
-	result.WrittenBytesPerCycle, "storage_fsyncs_per_cycle", "server_allocs_per_cycle", "server_alloc_bytes_per_cycle",
-	result.RaftEntriesPerCycle,
 }
 
 // WithEffect is the policy with another least effect of the rate and of CPU time.
@@ -98,6 +98,16 @@ func (p Policy) level(counter bool) float64 {
 	return p.alpha(counter) / float64(max(1, n))
 }
 
+// least is the least difference of a metric that matters.
+func (p Policy) least(metric string) float64 {
+	for _, m := range p.Metrics {
+		if m.Metric == metric {
+			return m.Least
+		}
+	}
+	return 0
+}
+
 func (p Policy) isCounter(metric string) bool {
 	return slices.ContainsFunc(p.Metrics, func(m Judged) bool { return m.Metric == metric && m.Counter })
 }
@@ -112,6 +122,9 @@ func (p Policy) check() error {
 	for _, m := range p.Metrics {
 		if math.IsNaN(m.Effect) || m.Effect <= 0 || m.Effect >= 1 {
 			return fmt.Errorf("policy: the least effect %v of %s is outside 0 to 1", m.Effect, m.Metric)
+		}
+		if math.IsNaN(m.Least) || m.Least < 0 {
+			return fmt.Errorf("policy: the least difference %v of %s is less than nothing", m.Least, m.Metric)
 		}
 		if _, known := result.Lookup(m.Metric); !known {
 			return fmt.Errorf("policy: there is no metric %q", m.Metric)

@@ -108,13 +108,17 @@ func (j *judgement) correct(deltas []result.MetricDelta) {
 		}
 		for i, p := range stat.Holm(ps) {
 			of[i].PAdjusted = p
-			conclude(of[i], j.policy.alpha(counter))
+			conclude(of[i], j.policy.alpha(counter), j.policy.least(of[i].Metric))
 		}
 	}
 }
 
-// conclude gives a metric its outcome, at the level alpha.
-func conclude(d *result.MetricDelta, alpha float64) {
+// conclude gives a metric its outcome, at the level alpha. A difference of less than leastUnits does not matter, whatever the ratio is.
+func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
+	if math.Abs(d.Change.Median-d.Base.Median) < leastUnits {
+		negligible(d, leastUnits)
+		return
+	}
 	away := math.Abs(math.Log(d.Ratio))
 	least := math.Log1p(d.Effect)
 	if d.Ratio < 1 {
@@ -171,6 +175,12 @@ func conclude(d *result.MetricDelta, alpha float64) {
 		why = append(why, fmt.Sprintf("these rounds could tell %.1f %%, and %.1f %% matters", 100*d.Detectable, 100*d.Effect))
 	}
 	d.Because = differs + ": " + strings.Join(why, "; ")
+}
+
+// negligible is the outcome of a difference that does not matter in itself.
+func negligible(d *result.MetricDelta, leastUnits float64) {
+	d.Outcome = result.Same
+	d.Because = fmt.Sprintf("differs by less than %s %s", number(leastUnits), d.Unit)
 }
 
 // worse says in which direction a ratio goes.
