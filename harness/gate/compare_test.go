@@ -234,6 +234,11 @@ func TestCounterOfThreeRounds(t *testing.T) {
 	set(1, 3.033, 3.035, 3.034)
 	assert.NotEqual(t, result.Worsened, judged().Outcome, "the control differs as much")
 
+	set(0, 3.000, 3.0005, 3.001)
+	set(2, 3.050, 3.0505, 3.051)
+	set(1, 3.0495, 3.050, 3.0505)
+	assert.Equal(t, result.Unclear, judged().Outcome, "the control is there as well")
+
 	zero := delta(t, gate.Judge(fast())(a), result.StorageGetsPerCycle)
 	assert.Equal(t, result.Same, zero.Outcome)
 	for i := range a[1].Result.Rounds {

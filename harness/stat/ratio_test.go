@@ -128,6 +128,21 @@ func TestPercentileRatioIsOfMergedHistograms(t *testing.T) {
 	assert.InDelta(t, 1, r.Ratio, 0.01)
 }
 
+// Rounds of the same place are drawn together: what the host did to both is not in the interval.
+func TestPercentileRatioOfPairs(t *testing.T) {
+	var base, change []*hdrhistogram.Histogram
+	for _, host := range []int64{1, 8, 2, 16, 4, 1} {
+		base, change = append(base, histogram(t, 10_000*host)), append(change, histogram(t, 20_000*host))
+	}
+	pairs, err := stat.PercentileRatio(change, 50, true, 200, base)
+	require.NoError(t, err)
+	assert.InDelta(t, 2, pairs.Low, 0.01)
+	assert.InDelta(t, 2, pairs.High, 0.01)
+	apart, err := stat.PercentileRatio(change, 50, false, 200, base)
+	require.NoError(t, err)
+	assert.Greater(t, apart.High, 3.0)
+}
+
 func TestPercentileRatioRefuses(t *testing.T) {
 	sound := []*hdrhistogram.Histogram{histogram(t, 5)}
 	for _, p := range []float64{0, -1, 101, math.NaN()} {

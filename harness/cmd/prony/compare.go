@@ -213,6 +213,11 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 		return nil, fmt.Errorf("%s has %d scenarios, and a comparison is of one", file, len(scenarios))
 	}
 	s := scenarios[0]
+	for _, p := range s.Plan() {
+		if kind := p.Topology.Kind; kind == scenario.Embedded || kind == scenario.NoTopology {
+			return nil, fmt.Errorf("%s: scenario %q has no server process of its own (topology %q), so there are no two builds to compare", file, s.Name, kind)
+		}
+	}
 	if c.Flags().Changed("rounds") {
 		if f.rounds < 2 || f.rounds > scenario.RoundsMax {
 			return nil, fmt.Errorf("--rounds %d is not 2 to %d", f.rounds, scenario.RoundsMax)

@@ -200,6 +200,12 @@ func TestCompareBuildsBothSides(t *testing.T) {
 		assert.Contains(t, got.stderr, `"--oops" is not a commit`)
 		nothingOfBuilds(t, tmp)
 	})
+	t.Run("a scenario without a server of its own", func(t *testing.T) {
+		write(t, "embedded.hcl", strings.Replace(strings.Replace(tiny("tiny", "150ms", ""), `topology "single"`, `topology "embedded"`, 1), `"stream"`, `"embedded"`, 1))
+		got := prony(t, "compare", "--base", "HEAD", "--scenario", "embedded.hcl")
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, "no server process of its own")
+	})
 	t.Run("rounds that are too few", func(t *testing.T) {
 		got := prony(t, "compare", "--base", "HEAD", "--rounds", "1")
 		assert.Equal(t, 2, got.code)
