@@ -20,7 +20,7 @@ var testNames = Names{map[string]sitesOf{
 	"engine/shard.(*inbox).put":     {locks: []string{"shard.inbox.mu"}},
 	"engine/shard.(*inbox).take":    {locks: []string{"shard.inbox.mu"}},
 	"engine/rpc.(*outbox).put":      {locks: []string{"rpc.outbox.mu"}, sends: []string{"rpc.outbox.wake"}},
-	"engine/shard.(*Shard).send":    {sends: []string{"shard.Shard.pipe"}},
+	"engine/shard.(*Shard).pass":    {sends: []string{"shard.Shard.pipe"}},
 	"engine/shard.(*Shard).release": {receives: []string{"shard.Shard.pipe"}},
 }, knownWaits}
 
