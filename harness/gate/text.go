@@ -34,7 +34,7 @@ func (r Report) Text() string {
 		fmt.Fprintf(&b, "  %s  %s\n", mark, f.Sentence)
 	}
 	if len(r.Where) > 0 {
-		b.WriteString("  where to look, in the profiled round:\n")
+		b.WriteString("  where to look, in the profiled rounds:\n")
 		for _, line := range r.Where {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}

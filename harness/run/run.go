@@ -1,6 +1,6 @@
 // Package run carries a scenario's plan out: round after round, each on a fresh topology, first those that find the
-// peak that a rate is a part of, then the timed ones of all points in turn, then the profiled ones. It yields a result
-// and stores it.
+// peak that a rate is a part of, then the timed ones of all points in turn, with the profiled ones among them. It yields
+// a result and stores it.
 package run
 
 import (
