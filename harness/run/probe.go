@@ -74,6 +74,7 @@ func (w *windowProbe) each(do func(*serverProbe) error) error {
 // start comes at the window's start. What it asks of the servers is done before it reads what they have used.
 func (w *windowProbe) start(ctx context.Context) (err error) {
 	began := time.Now()
+	w.trace.windowBegins(began)
 	w.rates.windowBegins()
 	for _, s := range w.servers {
 		s.resetPeak()
@@ -82,7 +83,6 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 		if err := w.each(func(s *serverProbe) error { return s.profile(ctx, w.scenario) }); err != nil {
 			return fmt.Errorf("start the profiles: %w", err)
 		}
-		w.trace.start(ctx, w.servers)
 	}
 	if w.ledBefore, err = w.cluster.Leaders(ctx); err != nil {
 		return err

@@ -77,6 +77,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	window := newWindowProbe(r, cluster, loads, p)
 	window.rates = watchRates(r.scenario.Phases, loads.completed)
 	loads.steady = window.rates.settled
+	window.trace.start(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
 	outcome, err := loads.run(whileAll, harm, window.start, window.end)
 	cancel()

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronybench/prony/harness/load"
@@ -35,7 +36,7 @@ type traceProbe struct {
 
 	servers   []*serverProbe
 	recorders []*profile.Recorder // of each server, nil where it has none
-	began     time.Time
+	began     atomic.Pointer[time.Time] // when the window did; nil before, when no cycle is slow
 	folder    string
 	round     int
 	traces    []result.Trace
@@ -67,12 +68,13 @@ func (t *traceProbe) warn(format string, args ...any) {
 	t.warnings = append(t.warnings, fmt.Sprintf("round %d: ", t.round)+fmt.Sprintf(format, args...))
 }
 
-// start comes at the window's start. A server without a recorder is only less to look at.
+// start comes before the load: what is executed in the warm-up may explain the window's first slow cycle. A server
+// without a recorder is only less to look at.
 func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
 	if t == nil {
 		return
 	}
-	t.began, t.servers, t.recorders = time.Now(), servers, make([]*profile.Recorder, len(servers))
+	t.servers, t.recorders = servers, make([]*profile.Recorder, len(servers))
 	for i, s := range servers {
 		var err error
 		if t.recorders[i], err = profile.StartRecorder(ctx, s.admin, traceSeconds); err != nil {
@@ -89,13 +91,23 @@ func (t *traceProbe) start(ctx context.Context, servers []*serverProbe) {
 	})
 }
 
+// windowBegins comes at the window's start.
+func (t *traceProbe) windowBegins(at time.Time) {
+	if t != nil {
+		t.began.Store(&at)
+	}
+}
+
 // take stores what each server has recorded.
 func (t *traceProbe) take(ctx context.Context, took time.Duration) {
 	if err := os.MkdirAll(filepath.Join(t.folder, tracesDir), 0o755); err != nil {
 		t.warn("no trace: %v", err)
 		return
 	}
-	at := time.Since(t.began)
+	var at time.Duration
+	if began := t.began.Load(); began != nil {
+		at = time.Since(*began)
+	}
 	ctx, cancel := context.WithTimeout(ctx, traceTakeMax)
 	defer cancel()
 	for i, r := range t.recorders {
