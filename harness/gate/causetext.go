@@ -9,12 +9,15 @@ func short(function string) string {
 	return function[strings.LastIndexByte(function, '/')+1:]
 }
 
-// named is a function with the one that called it.
+// named is a function with the two that called it, as far as they are known: the nearest alone may be a helper of many.
 func named(function string, callers []string) string {
-	if len(callers) == 0 {
+	switch len(callers) {
+	case 0:
 		return short(function)
+	case 1:
+		return short(function) + ", called by " + short(callers[0]) + ","
 	}
-	return short(function) + ", called by " + short(callers[0]) + ","
+	return short(function) + ", called by " + short(callers[0]) + " for " + short(callers[1]) + ","
 }
 
 // microseconds writes a time, given in microseconds.

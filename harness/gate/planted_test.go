@@ -20,16 +20,19 @@ import (
 )
 
 // faults are those of the engine's package internal/planted, with the kind of cause that each is.
-var faults = []struct{ name, kind string }{
-	{"lock", "lock"},
-	{"channel", "channel"},
-	{"cpu", "cpu"},
-	{"alloc", "allocation"},
-	{"fsync", "fsync"},
-	{"timer", "timer"},
-	{"rpc", "rpc"},
-	{"scan", "scan"},
+var faults = []struct{ name, kind, does string }{
+	{"lock", "lock", "a lock is held for 20 µs after each commit"},
+	{"channel", "channel", "each command passes a channel of capacity one between two stages, 64 times"},
+	{"cpu", "cpu", "5 µs of computing for each task"},
+	{"alloc", "allocation", "64 KiB allocated for each task, in pieces of 512 bytes"},
+	{"fsync", "fsync", "an fsync for each task"},
+	{"timer", "timer", "a wait of 2 ms before each commit"},
+	{"rpc", "rpc", "a sleep of 1 ms for each frame and call that arrives"},
+	{"scan", "scan", "each claim scans its queue from 2,000 deleted tasks before"},
 }
+
+// tableFile is what was said of each fault when it was last published.
+const tableFile = "testdata/planted.md"
 
 // foundMin is how many of the faults must be named first.
 const foundMin = 7
@@ -57,8 +60,8 @@ func fromEnv(t *testing.T, name string, otherwise int) int {
 }
 
 // Each fault is measured beside the release build, in turn, and what is said of it first must be what it is. The release
-// build beside itself is accused of nothing. PRONY_PLANTED_ROUNDS and PRONY_PLANTED_PROFILED make it longer, and
-// PRONY_PLANTED_OUT keeps what it measured.
+// build beside itself is accused of nothing. PRONY_PLANTED_ROUNDS and PRONY_PLANTED_PROFILED make it longer,
+// PRONY_PLANTED_OUT keeps what it measured, and PRONY_PLANTED_TABLE=write publishes what was said.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	bin := t.TempDir()
 	release := buildServer(t, filepath.Join(bin, "queued"))
@@ -87,16 +90,42 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	assert.Empty(t, gate.Causes(clean, control), "the clean build is accused")
 	assert.Empty(t, gate.Causes(control, clean), "the clean build is accused")
 	var found int
-	var said strings.Builder
+	var said, table strings.Builder
+	table.WriteString("| fault | cycles/s, of the clean build's | said first |\n| --- | --- | --- |\n")
 	for i, f := range faults {
 		causes := gate.Causes(clean, measured.Arms[1+i].Result)
 		if len(causes) > 0 && causes[0].Kind == f.kind {
 			found++
 		}
+		first := "nothing"
+		if len(causes) > 0 {
+			first = "**" + causes[0].Kind + "**: " + causes[0].Sentence
+		}
+		fmt.Fprintf(&table, "| `%s`: %s | %.0f %% | %s |\n", f.name, f.does, 100*rate(measured.Arms[1+i].Result)/rate(clean), first)
 		fmt.Fprintf(&said, "%s (%.0f cycles/s, clean %.0f):\n%s", f.name, rate(measured.Arms[1+i].Result), rate(clean), lines(causes))
 	}
 	t.Logf("%s", &said)
+	if os.Getenv("PRONY_PLANTED_TABLE") == "write" {
+		require.NoError(t, os.WriteFile(tableFile, []byte(table.String()), 0o644))
+	}
 	assert.GreaterOrEqual(t, found, foundMin, "of %d faults are named first:\n%s", len(faults), &said)
+}
+
+// The published table has each fault, and what was said first of at least as many as must be found is what they are.
+func TestTableOfPlantedFaultsIsWhole(t *testing.T) {
+	text, err := os.ReadFile(tableFile)
+	require.NoError(t, err)
+	var found int
+	for _, f := range faults {
+		row := "| `" + f.name + "`: " + f.does + " | "
+		at := strings.Index(string(text), row)
+		require.GreaterOrEqual(t, at, 0, "%s", row)
+		row, _, _ = strings.Cut(string(text[at:]), "\n")
+		if strings.Contains(row, "| **"+f.kind+"**: ") {
+			found++
+		}
+	}
+	assert.GreaterOrEqual(t, found, foundMin)
 }
 
 func lines(causes []result.Cause) string {

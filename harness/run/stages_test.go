@@ -52,8 +52,13 @@ func TestStagesAreThoseOfTheWindow(t *testing.T) {
 	assert.InDelta(t, 750, s.SumMs, 1e-9)
 	assert.InDelta(t, 0.0016, s.P50Ms, 1e-9)
 
-	w.servers = w.servers[:1]
-	w.servers[0].metricsAfter = scraped("apply", 1.5, 9, 15, 1, 0)
+	w.servers = []*serverProbe{stageProbe(scraped("replicate", 1, 1, 1), scraped("replicate", 1, 1, 1))}
+	m = measured{}
+	w.stages(&m)
+	assert.Empty(t, m.round.Stages, "nothing passed it in the window")
+
+	w.servers = []*serverProbe{stageProbe(scraped("apply", 1, 10, 10, 0, 0), observe.Metrics{})}
+	w.servers[0].metricsAfter = scraped("apply", 1.5, 9, 15, 1, 0) // of another process
 	m = measured{}
 	w.stages(&m)
 	assert.Empty(t, m.round.Stages)
