@@ -31,6 +31,9 @@ func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu f
 	if err != nil {
 		return 0, 0, err
 	}
+	if o.Cycles == 0 {
+		return 0, 0, nil // a rate that is no good
+	}
 	us, err := after.Since(before).CPUMicrosecondsPer(o.Cycles)
 	if err != nil {
 		return 0, 0, fmt.Errorf("measure the generator: %w", err)
@@ -38,16 +41,17 @@ func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu f
 	return float64(o.Cycles) / o.Window.Seconds(), 1e6 / us, nil
 }
 
-// nullSlip is the slip at the 99th percentile of an open load on the null driver, in milliseconds.
-func nullSlip(ctx context.Context, window time.Duration) (float64, error) {
+// nullSlip is the slip at the 99th percentile of an open load on the null driver, in milliseconds; known is false where
+// nothing was due that a producer was free for.
+func nullSlip(ctx context.Context, window time.Duration) (ms float64, known bool, err error) {
 	o, err := runNull(ctx, window, load.Hooks{}, scenario.Workload{
 		Producers: 32, Workers: 64, Batch: 1, InFlight: 1_000_000,
 		Arrivals: scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: arrivalsPerSecond}},
 	})
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
-	return float64(o.Open.Slip.ValueAtPercentile(99)) / float64(time.Millisecond), nil
+	return float64(o.Open.Slip.ValueAtPercentile(99)) / float64(time.Millisecond), o.Open.Slip.TotalCount() > 0, nil
 }
 
 // runNull puts a load of payloads of 64 bytes on the null driver, after a warm-up of a tenth of the window.
