@@ -24,6 +24,7 @@ type Ledger struct {
 	round    uint64
 	accounts []account
 	routes   map[uint64]Route // by routeHash; never written after New
+	beside   []*Ledger        // never written after Beside
 
 	// Locked after an account's mutex, never before.
 	faults faults
@@ -44,6 +45,20 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 		l.routes[routeHash(r.Tenant, r.Queue)] = r
 	}
 	return l
+}
+
+// Beside says which other ledgers are those of workloads that run at the same time, on tenants of their own: one of their
+// tasks that is claimed here is misrouted, and not damaged. It must be called before the first task is claimed.
+func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
+
+// strayed returns where a task was sent to that another workload's ledger knows.
+func (l *Ledger) strayed(id Identity, route uint64) (sentTo Route, found bool) {
+	for _, other := range l.beside {
+		if to, named := other.routes[route]; named && other.knows(id) {
+			return to, true
+		}
+	}
+	return Route{}, false
 }
 
 // Round returns the id of the round.
@@ -121,6 +136,11 @@ func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 	}
 	var sample string
 	sentTo, named := l.routes[route]
+	if to, strayed := l.strayed(id, route); strayed && err == nil {
+		l.faults.add(&l.faults.misrouted, 1, fmt.Sprintf("misrouted: %s of another workload was sent to %s/%s and claimed from %s/%s",
+			id, to.Tenant, to.Queue, from.Tenant, from.Queue))
+		return id, Unreadable // here there is no account of it
+	}
 	switch {
 	case err != nil:
 		sample = fmt.Sprintf("corrupted: a task claimed from %s/%s: %v", from.Tenant, from.Queue, err)

@@ -187,6 +187,27 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
+// A task of another workload that is claimed here is misrouted; one of a workload that nobody told of is foreign.
+func TestTasksOfOtherWorkloads(t *testing.T) {
+	other := New(7, 1, []Route{{"t5", "q5"}})
+	payload := sealed(Identity{Round: 7, Sequence: 3}, "t5", "q5")
+	for beside, says := range map[bool]string{
+		true:  "misrouted: producer 0 task 3 of another workload was sent to t5/q5 and claimed from t0/q0",
+		false: "corrupted: a task claimed from t0/q0: 64 bytes that do not match their checksum",
+	} {
+		l := newLedger(2)
+		if beside {
+			l.Beside(other)
+		}
+		_, verdict := l.Claimed(payload, NewAddress("t0", "q0"))
+		assert.Equal(t, Unreadable, verdict)
+		balance := l.Balance()
+		assert.Equal(t, beside, balance.Misrouted == 1)
+		assert.Equal(t, beside, balance.Corrupted == 0)
+		assert.Equal(t, []string{says}, balance.Samples)
+	}
+}
+
 func TestCompletedUnreadableIsNoLongerOutstandingButLost(t *testing.T) {
 	l := newLedger(1)
 	l.Sent(0, 2)

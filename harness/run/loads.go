@@ -35,6 +35,9 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 		}
 		l.accounts = append(l.accounts, account)
 	}
+	for i, account := range l.accounts {
+		account.Beside(slices.Delete(slices.Clone(l.accounts), i, i+1)...)
+	}
 	return l
 }
 

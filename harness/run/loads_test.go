@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -53,4 +54,22 @@ func TestWorkloadsAtOnce(t *testing.T) {
 	require.Len(t, histograms[0].Workloads, 2)
 	assert.EqualValues(t, 200, histograms[0].Workloads[0].Cycle.TotalCount())
 	assert.Equal(t, histograms[0].Cycle.TotalCount(), 200+histograms[0].Workloads[1].Cycle.TotalCount())
+}
+
+// A task that one workload's workers get of another's is not isolated, rather than damaged.
+func TestWorkloadsKnowEachOthersTasks(t *testing.T) {
+	s := mixed()
+	r := &runner{scenario: s, points: s.Plan(), peaks: make([]float64, 1)}
+	l := newLoads(r, nil, plannedRound{number: 1})
+	payload := make([]byte, 64)
+	ledger.Seal(payload, ledger.Identity{Round: l.accounts[1].Round()}, ledger.NewAddress("t0", "q0"))
+	_, verdict := l.accounts[0].Claimed(payload, ledger.NewAddress("t1", "q0"))
+	assert.Equal(t, ledger.Unreadable, verdict)
+	var m measured
+	m.round.Ledger = l.balance()
+	m.checkBalance()
+	assert.Equal(t, result.Incorrect, m.round.Verdict)
+	require.Len(t, m.round.Reasons, 1)
+	assert.Contains(t, m.round.Reasons[0], "not isolated: 1 tasks were claimed by another tenant")
+	assert.Contains(t, m.round.Reasons[0], "of another workload was sent to t0/q0 and claimed from t1/q0")
 }
