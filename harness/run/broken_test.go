@@ -71,21 +71,23 @@ func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	return &queuepb.Task{Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token}
 }
 
-// delay waits for as long as a server does that slows down or warms up.
+// delay waits for as long as a server does that slows down or warms up, from its first task on.
 func (b *broken) delay() {
+	b.mu.Lock()
+	if b.offered == 0 {
+		b.began = time.Now()
+	}
+	served := time.Since(b.began)
+	b.mu.Unlock()
+	wait := time.Duration(0)
 	switch b.fault {
 	case faultSlows:
-		<-time.After(time.Since(b.began) / 20)
+		wait = served / 100
 	case faultWarms:
-		b.mu.Lock()
-		if b.offered == 0 {
-			b.began = time.Now()
-		}
-		left := 2*time.Second - time.Since(b.began)
-		b.mu.Unlock()
-		if left > 0 {
-			<-time.After(left / 20)
-		}
+		wait = (2*time.Second - served) / 20
+	}
+	if wait > 0 {
+		<-time.After(wait)
 	}
 }
 
@@ -290,7 +292,7 @@ func actServer(fault string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
-	b := &broken{fault: fault, began: time.Now(), leased: map[string]*queuepb.Task{}}
+	b := &broken{fault: fault, leased: map[string]*queuepb.Task{}}
 	b.changed = sync.NewCond(&b.mu)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(http.ResponseWriter, *http.Request) {})

@@ -176,6 +176,7 @@ func TestForeignProcess(t *testing.T) {
 func TestRateWithATrend(t *testing.T) {
 	t.Parallel()
 	s := small()
+	s.Phases.Window = 2 * time.Second
 	s.Validity.TrendPercentMax = new(10.0)
 	r := on(t, s, "", acting(t, faultSlows))
 	assert.Equal(t, result.Invalid, r.Verdict)

@@ -31,7 +31,7 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	for _, w := range s.Workloads {
 		line("workload", "%s", workloadInWords(w))
 	}
-	line("round", "a fresh start, %s of warm-up, a window of %s, a drain of %s at most", hclfile.FormatDuration(s.Phases.Warmup),
+	line("round", "a fresh start, %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
 		hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
 	if l := s.Backlog; l != nil {
 		line("backlog", "%s tasks, restart %s, after each timed window", grouped(l.Tasks), l.Restart)
@@ -180,4 +180,13 @@ func short(x float64) string {
 		return grouped(int(x + 0.5))
 	}
 	return strconv.FormatFloat(x, 'g', 3, 64)
+}
+
+// warmupText says how long a warm-up takes.
+func warmupText(p scenario.Phases) string {
+	least := hclfile.FormatDuration(p.Warmup)
+	if longest := p.LongestWarmup(); longest > p.Warmup {
+		return least + " to " + hclfile.FormatDuration(longest)
+	}
+	return least
 }
