@@ -41,6 +41,7 @@ func markdown(r *result.Result, plots []figure) string {
 		costsSection(p, r)
 		locksSection(p, r)
 		profileSection(p, r)
+		tracesSection(p, r)
 	}
 	scenarioSection(p, r)
 	provenanceSection(p, r)

@@ -120,6 +120,51 @@ func profileTable(p *page, r *result.Result, profile result.Profile, at string, 
 		rows = append(rows, row)
 	}
 	p.table(header, rows)
+	chargesTable(p, profile, perCycle, cycles)
+}
+
+// chargesMax bounds the functions that are charged on a page.
+const chargesMax = 12
+
+// chargesTable shows what a profile charges to the server's own functions: what they call in libraries is theirs.
+func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64) {
+	if len(profile.Charges) == 0 || profile.Total <= 0 {
+		return
+	}
+	p.paragraph("Charged to the innermost of the server's own functions in each stack, with what it calls in libraries:")
+	header := []string{"function", ">share", ">value", ">samples", "called by"}
+	if perCycle {
+		header = append(header, ">per cycle")
+	}
+	var rows [][]string
+	for _, c := range profile.Charges[:min(len(profile.Charges), chargesMax)] {
+		var callers []string
+		for _, caller := range c.Callers {
+			callers = append(callers, code(shortFunction(caller)))
+		}
+		row := []string{code(c.Function), percent(c.Value / profile.Total), scaled(c.Value, profile.Unit), count(c.Samples), strings.Join(callers, ", ")}
+		if perCycle {
+			row = append(row, scaled(c.Value/float64(cycles), profile.Unit))
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, rows)
+}
+
+// tracesSection says which execution traces were kept, and why.
+func tracesSection(p *page, r *result.Result) {
+	var rows [][]string
+	for _, round := range r.Rounds {
+		for _, t := range round.Traces {
+			rows = append(rows, []string{roundName(r, round), code(t.Node), number(t.AtS), number(t.LatencyMs), number(t.CeilingMs), code(t.File)})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Traces, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("What the servers executed in the seconds before a profiled round's first cycle that was slower than the scenario's ceiling: `go tool trace` reads it.")
+	p.table([]string{">round", "node", ">at, s", ">cycle, ms", ">ceiling, ms", "file"}, rows)
 }
 
 // caveats says how to read a profile of that kind.

@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"math/bits"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,7 +63,9 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		// Of 10 cycles a batch, which takes 2 ms: 5,000 cycles a second one after the other.
 		batches := round.Cycles / 10
 		stage := func(name string, ms float64) result.Stage {
-			return result.Stage{Name: name, Count: batches, SumMs: ms * float64(batches), P50Ms: ms, P99Ms: ms * float64(2+i)}
+			buckets := make([]uint64, 25)
+			buckets[bits.Len64(uint64(ms*1e3))] = batches
+			return result.StageOf(name, ms*float64(batches), buckets)
 		}
 		round.Stages = []result.Stage{
 			stage("inbox", 0.25), stage("decide", 0.125), stage("apply", 0.125), stage("commit_wait", 0.5), stage("commit", 0.875), stage("reply", 0.125),
@@ -82,6 +85,11 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 			},
 		},
 		{Name: "runtime.unlock", Kind: "runtime", Share: 0.38},
+	}
+	r.Rounds[2].Traces = []result.Trace{{File: "traces/round-03.trace", AtS: 4.25, LatencyMs: 131, CeilingMs: 100}}
+	r.Profiles[2].Charges = []result.Charge{
+		{Function: "example.org/engine/rpc.decode", Callers: []string{"example.org/engine/rpc.(*Service).serve"}, Value: 1.9e9, Samples: 3600},
+		{Function: result.ChargeGC, Value: 0.9e9, Samples: 1700},
 	}
 	r.Causes = []result.Cause{{Kind: "lock", Name: "shard.inbox.mu", Sentence: "62 % of lock wait is shard.inbox.mu, held by shard.(*Inbox).Take; 18 µs per cycle", Score: 18}}
 	return r, hists
@@ -131,8 +139,7 @@ func TestThroughputInMeasuredTerms(t *testing.T) {
 	r.Rounds[0].Cycles, r.Rounds[0].WindowSeconds = 1_000_000, 10
 	for i := range r.Rounds[0].Stages {
 		s := &r.Rounds[0].Stages[i]
-		s.SumMs = s.MeanMs() * 100_000
-		s.Count = 100_000
+		*s = result.StageOf(s.Name, s.MeanMs()*100_000, []uint64{0, 100_000})
 	}
 	of := sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
 	assert.Contains(t, of, "throughput = batch / (inbox + decide + apply + commit_wait + commit + reply) × batches under way ="+
@@ -140,7 +147,7 @@ func TestThroughputInMeasuredTerms(t *testing.T) {
 	assert.Contains(t, of, "one batch after the other would have made 5,000 cycles/s")
 
 	// With Raft, replicating and applying are parts of the commit and must not count twice.
-	r.Rounds[0].Stages = append(r.Rounds[0].Stages, result.Stage{Name: "replicate", Count: 100_000, SumMs: 50_000})
+	r.Rounds[0].Stages = append(r.Rounds[0].Stages, result.StageOf("replicate", 50_000, []uint64{100_000}))
 	of = sections(rendered(t, r, hists[:1])["fixture.md"])["Stages of the pipeline"]
 	assert.Contains(t, of, "10.0 cycles / (0.250 + 0.125 + 0.500 + 0.875 + 0.125 ms)")
 	assert.Contains(t, of, "| `replicate` |")
@@ -161,6 +168,14 @@ func TestLocksAreNamed(t *testing.T) {
 	assert.Contains(t, page, "- lock `shard.inbox.mu`: 62 % of lock wait is shard.inbox.mu")
 	r.Locks[0].Node, r.Locks[0].Point = "n2", 7
 	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "| `point 7`, `n2` | `shard.inbox.mu` |")
+}
+
+func TestProfilesChargeOurOwnFunctions(t *testing.T) {
+	r, hists := mixedFixture(t)
+	of := sections(rendered(t, r, hists)["fixture.md"])
+	assert.Contains(t, of["Where the time went"], "| `example.org/engine/rpc.decode` | 67.9 % | 1.90 GB | 3,600 | `rpc.(*Service).serve` | 1.31 kB |")
+	assert.Contains(t, of["Where the time went"], "| `runtime: garbage collection` | 32.1 % | 900 MB | 1,700 |  | 621 B |")
+	assert.Contains(t, of["Traces"], "| 3 |  | 4.25 | 131 | 100 | `traces/round-03.trace` |")
 }
 
 func TestWorkloadsStandApart(t *testing.T) {

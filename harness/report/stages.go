@@ -8,51 +8,14 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Names of the stages, and what they are.
-const (
-	stageDecide    = "decide"
-	stageReplicate = "replicate"
-	stageApply     = "apply"
-)
-
 var stageMeanings = map[string]string{
-	"inbox":        "from the arrival of a batch's oldest command until the batch is decided",
-	stageDecide:    "the decision of one batch",
-	"commit_wait":  "until the batch begins to commit",
-	"commit":       "until the batch is durable",
-	stageReplicate: "of that: until a majority of the nodes has it, and it is this node's turn",
-	stageApply:     "writing the batch to the store",
-	"reply":        "until the last answer of the batch is handed out",
-}
-
-// mergedStage is a stage over all timed rounds of a point: counts and times added up. The percentiles of rounds can't be
-// added up: low and high are the rounds' own.
-type mergedStage struct {
-	result.Stage
-	p99Low, p99High float64
-}
-
-// mergeStages adds up the stages of rounds, in the order of their first appearance.
-func mergeStages(rounds []result.Round) (stages []mergedStage, cycles uint64, seconds float64) {
-	for _, round := range rounds {
-		if len(round.Stages) == 0 {
-			continue
-		}
-		cycles += round.Cycles
-		seconds += round.WindowSeconds
-		for _, s := range round.Stages {
-			i := slices.IndexFunc(stages, func(m mergedStage) bool { return m.Name == s.Name })
-			if i < 0 {
-				stages = append(stages, mergedStage{s, s.P99Ms, s.P99Ms})
-				continue
-			}
-			m := &stages[i]
-			m.Count += s.Count
-			m.SumMs += s.SumMs
-			m.p99Low, m.p99High = min(m.p99Low, s.P99Ms), max(m.p99High, s.P99Ms)
-		}
-	}
-	return stages, cycles, seconds
+	result.StageInbox:      "from the arrival of a batch's oldest command until the batch is decided",
+	result.StageDecide:     "the decision of one batch",
+	result.StageCommitWait: "until the batch begins to commit",
+	result.StageCommit:     "until the batch is durable",
+	result.StageReplicate:  "of that: until a majority of the nodes has it, and it is this node's turn",
+	result.StageApply:      "writing the batch to the store",
+	result.StageReply:      "until the last answer of the batch is handed out",
 }
 
 // stagesSection shows how long the stages of the servers' pipeline took, and what that makes of the throughput.
@@ -60,15 +23,23 @@ func stagesSection(p *page, r *result.Result) {
 	shown := false
 	for _, point := range pointNumbers(r) {
 		rounds := slices.DeleteFunc(timedRounds(r), func(round result.Round) bool { return round.Point != point })
-		stages, cycles, seconds := mergeStages(rounds)
+		stages := result.MergeStages(rounds)
 		if len(stages) == 0 {
 			continue
+		}
+		var cycles uint64
+		seconds := 0.0
+		for _, round := range rounds {
+			if len(round.Stages) > 0 {
+				cycles += round.Cycles
+				seconds += round.WindowSeconds
+			}
 		}
 		if !shown {
 			p.heading(2, "Stages of the pipeline, durability %s", code(r.Manifest.Durability()))
 			p.paragraph("The servers time each batch of commands on its way through a shard, over all nodes and shards and all timed" +
-				" rounds. The mean is exact; the percentile is interpolated between buckets that double, and shown from the lowest" +
-				" round to the highest. A cycle is three commands: an enqueue, a claim and a completion.")
+				" rounds, their histograms added up. The mean is exact; the percentiles are interpolated between buckets that double. A" +
+				" cycle is three commands: an enqueue, a claim and a completion.")
 			shown = true
 		}
 		if point != 0 {
@@ -91,7 +62,7 @@ func pointNumbers(r *result.Result) []int {
 	return numbers
 }
 
-func stageTable(p *page, stages []mergedStage, cycles uint64) {
+func stageTable(p *page, stages []result.Stage, cycles uint64) {
 	total := onTheWay(stages)
 	var rows [][]string
 	for _, s := range stages {
@@ -101,24 +72,24 @@ func stageTable(p *page, stages []mergedStage, cycles uint64) {
 		}
 		rows = append(rows, []string{
 			code(s.Name), text(stageMeanings[s.Name]), count(s.Count), number(s.MeanMs()), part,
-			number(s.p99Low), number(s.p99High), perCycle(s.SumMs*1e3, cycles),
+			number(s.P50Ms), number(s.P99Ms), perCycle(s.SumMs*1e3, cycles),
 		})
 	}
-	p.table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p99, lowest, ms", ">p99, highest, ms", ">µs/cycle"}, rows)
+	p.table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)
 }
 
 // serial reports whether a stage comes after the others, and is not a part of one: with Raft, replicating and applying are
 // parts of the commit.
-func serial(name string, all []mergedStage) bool {
-	if name == stageReplicate {
+func serial(name string, all []result.Stage) bool {
+	if name == result.StageReplicate {
 		return false
 	}
-	replicated := slices.ContainsFunc(all, func(s mergedStage) bool { return s.Name == stageReplicate && s.Count > 0 })
-	return name != stageApply || !replicated
+	replicated := slices.ContainsFunc(all, func(s result.Stage) bool { return s.Name == result.StageReplicate && s.Count > 0 })
+	return name != result.StageApply || !replicated
 }
 
 // onTheWay is the mean time of a batch through all stages, in milliseconds.
-func onTheWay(stages []mergedStage) float64 {
+func onTheWay(stages []result.Stage) float64 {
 	sum := 0.0
 	for _, s := range stages {
 		if serial(s.Name, stages) {
@@ -130,8 +101,8 @@ func onTheWay(stages []mergedStage) float64 {
 
 // formula states the throughput in measured terms: batch / (the stages), times how many batches were under way at once,
 // which is Little's law.
-func formula(stages []mergedStage, cycles uint64, seconds float64) string {
-	i := slices.IndexFunc(stages, func(s mergedStage) bool { return s.Name == stageDecide })
+func formula(stages []result.Stage, cycles uint64, seconds float64) string {
+	i := slices.IndexFunc(stages, func(s result.Stage) bool { return s.Name == result.StageDecide })
 	total := onTheWay(stages)
 	if i < 0 || stages[i].Count == 0 || cycles == 0 || total <= 0 || seconds <= 0 {
 		return "Nothing passed the stages, so they say nothing of the throughput."
