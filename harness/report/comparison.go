@@ -236,10 +236,10 @@ func profileDeltasSection(p *page, c *comparison, durability string) {
 		}
 		rows = append(rows, []string{
 			code(d.Kind), code(d.Function), scaled(d.Base, d.Unit), scaled(d.Change, d.Unit), scaled(d.Change-d.Base, d.Unit),
-			scaled(d.Low, d.Unit) + " to " + scaled(d.High, d.Unit),
+			scaled(d.Low, d.Unit) + " to " + scaled(d.High, d.Unit), scaled(d.BaseCum, d.Unit), scaled(d.ChangeCum, d.Unit),
 		})
 	}
-	p.table([]string{"profile", "function", ">base", ">change", ">difference", ">interval"}, rows)
+	p.table([]string{"profile", "function", ">base", ">change", ">difference", ">interval", ">base, with callees", ">change, with callees"}, rows)
 	if left := len(c.Profiles) - len(rows); left > 0 {
 		p.paragraph("%s more are in the comparison.", plural(left, "function"))
 	}

@@ -45,7 +45,7 @@ func comparisonFixture() *result.Comparison {
 		},
 		Causes: []result.Cause{{Kind: "lock", Name: "shard.commitMu", Sentence: "62 % of commit wait is shard.commitMu", Score: 18}},
 		Profiles: []result.ProfileDelta{
-			{Kind: "cpu", Function: "example.org/engine/shard.(*Shard).spin", Unit: "nanoseconds", Base: 0, Change: 5000, Low: 4500, High: 5500},
+			{Kind: "cpu", Function: "example.org/engine/shard.(*Shard).spin", Unit: "nanoseconds", Base: 0, Change: 5000, Low: 4500, High: 5500, BaseCum: 1000, ChangeCum: 6000},
 		},
 	}
 }

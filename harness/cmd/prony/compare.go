@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -69,6 +70,13 @@ func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, fol
 	say(c.ErrOrStderr(), "%s", strings.TrimSuffix(gate.CompareText(compared), "\n"))
 	if folder != "" {
 		say(c.ErrOrStderr(), "  comparison folder %s", folder)
+	}
+	if folder != "" && f.base != "" { // measured now: one that is judged again keeps its page, which is of what is stored
+		if files, err := report.Render(folder, folder); err != nil {
+			say(c.ErrOrStderr(), "  no page: %v", err)
+		} else {
+			say(c.ErrOrStderr(), "  page %s", files[0])
+		}
 	}
 	if f.json {
 		if err := compared.WriteJSON(c.OutOrStdout()); err != nil {
