@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -175,6 +176,8 @@ func TestCompareBuildsBothSides(t *testing.T) {
 
 	folder := filepath.Dir(c.Base.Run)
 	assert.Contains(t, got.stderr, folder)
+	assert.FileExists(t, filepath.Join(folder, report.ComparisonPage))
+	valid(t, validator(t, "comparison"), []byte(got.stdout))
 	again := prony(t, "compare", "--json", folder)
 	assert.Equal(t, 4, again.code, again.stderr)
 	assert.Equal(t, c.Metrics, again.comparison(t).Metrics, "what is stored is judged alike")
