@@ -35,7 +35,7 @@ type traceProbe struct {
 	done    sync.WaitGroup
 
 	servers   []*serverProbe
-	recorders []*profile.Recorder // of each server, nil where it has none
+	recorders []*profile.Recorder       // of each server, nil where it has none
 	began     atomic.Pointer[time.Time] // when the window did; nil before, when no cycle is slow
 	folder    string
 	round     int
