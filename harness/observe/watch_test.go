@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +19,22 @@ import (
 )
 
 // fakeClocks are both clocks, which a test moves.
-type fakeClocks struct{ wall, monotonic time.Duration }
+type fakeClocks struct {
+	mu              sync.Mutex
+	wall, monotonic time.Duration
+}
 
-func (c *fakeClocks) read() (wall, monotonic time.Duration) { return c.wall, c.monotonic }
+func (c *fakeClocks) read() (wall, monotonic time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.wall, c.monotonic
+}
+
+func (c *fakeClocks) move(wall, monotonic time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wall, c.monotonic = c.wall+wall, c.monotonic+monotonic
+}
 
 // watched watches a tree for ten seconds, and a little so that the last sample is not at the end, of the bubble's time, in the middle of which change is called.
 func watched(t *testing.T, config WatchConfig, change func()) (s result.Signals) {
@@ -192,24 +206,24 @@ func TestFrequencyThatIsAConstant(t *testing.T) {
 
 func TestClockSteps(t *testing.T) {
 	for name, c := range map[string]struct {
-		step func(*fakeClocks)
-		want float64
+		wall, monotonic time.Duration
+		want            float64
 	}{
-		"forward":   {func(c *fakeClocks) { c.wall += 30 * time.Millisecond }, 30},
-		"backward":  {func(c *fakeClocks) { c.wall -= 50 * time.Millisecond }, 50},
-		"suspended": {func(c *fakeClocks) { c.wall, c.monotonic = c.wall+time.Hour, c.monotonic+time.Second }, 3_599_000},
-		"none":      {func(c *fakeClocks) { c.wall, c.monotonic = c.wall+time.Second, c.monotonic+time.Second }, 0},
+		"forward":   {30 * time.Millisecond, 0, 30},
+		"backward":  {-50 * time.Millisecond, 0, 50},
+		"suspended": {time.Hour, time.Second, 3_599_000},
+		"none":      {time.Second, time.Second, 0},
 	} {
 		clock := &fakeClocks{wall: 1000 * time.Hour}
-		s := watched(t, WatchConfig{Root: t.TempDir(), clocks: clock.read}, func() { c.step(clock) })
+		s := watched(t, WatchConfig{Root: t.TempDir(), clocks: clock.read}, func() { clock.move(c.wall, c.monotonic) })
 		assert.InDelta(t, c.want, *s.ClockStepMs, 1e-9, name)
 	}
 	var forthAndBack clockStep
 	clock := &fakeClocks{}
 	forthAndBack.sample(clock.read)
-	clock.wall = 20 * time.Millisecond
+	clock.move(20*time.Millisecond, 0)
 	forthAndBack.sample(clock.read)
-	clock.wall = 0
+	clock.move(-20*time.Millisecond, 0)
 	forthAndBack.sample(clock.read)
 	assert.InDelta(t, 20, forthAndBack.ms(), 1e-9, "the edges alone would not show it")
 }
