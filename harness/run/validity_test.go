@@ -14,8 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
 )
 
 // checkObserved looks at what a round of the real server knows of its host and processes.
@@ -212,4 +214,29 @@ func TestSlipNamesItsWorkload(t *testing.T) {
 	r.checkSlip(&load.Open{Slip: h}, "half-50%", true, m)
 	require.Len(t, m.round.Reasons, 1)
 	assert.Regexp(t, `^workload half-50%: the generator did not keep up .* 3.01 ms late or more, .*; up to 1 ms is sound \(validity.slip_ms_p99_max\)$`, m.round.Reasons[0])
+}
+
+// What the servers use is the run's own, and is not foreign.
+func TestOwnCPUIsThatOfAllProcesses(t *testing.T) {
+	t.Parallel()
+	cluster, err := topology.Start(t.Context(), topology.Config{
+		Binary: queued, Dir: t.TempDir(), LogPath: filepath.Join(t.TempDir(), "server.log"), Topology: small().Topology,
+	})
+	require.NoError(t, err)
+	h := watchHost("", cluster.Servers())
+	server, err := usage(cluster.Servers()[0])
+	require.NoError(t, err)
+	require.Positive(t, server.CPU)
+	self, err := observe.ProcessCPU(os.Getpid())
+	require.NoError(t, err)
+	own, err := h.ownCPU()
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, own, self+server.CPU)
+	require.NoError(t, cluster.Stop(context.Background()))
+	ended, err := h.ownCPU()
+	require.NoError(t, err, "its time is known to who waited for it")
+	assert.Greater(t, ended, own)
+	h.stop()
+	h.stop()
+	require.NotNil(t, h.signals)
 }
