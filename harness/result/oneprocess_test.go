@@ -1,0 +1,44 @@
+package result_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// What only processes apart tell is not missed where there is one process, or no server; anywhere else it is.
+func TestFiguresThatTakeTwoProcesses(t *testing.T) {
+	sides := []string{result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores}
+	for _, c := range []struct {
+		part    result.Part
+		lacking []string
+	}{
+		{result.InOneProcess, sides},
+		{result.NoServer, append([]string{result.ServerRSSMBMax}, sides...)},
+	} {
+		rounds, hists := sampleRounds(t, 2)
+		for _, r := range rounds {
+			for _, name := range c.lacking {
+				delete(r.Metrics, name)
+			}
+		}
+		m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad, c.part)
+		require.NoError(t, err, c.part)
+		assert.Contains(t, m, result.CPUUsPerCycle)
+		_, err = result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+		for _, name := range c.lacking {
+			assert.NotContains(t, m, name)
+			assert.ErrorContains(t, err, name)
+		}
+	}
+	rounds, hists := sampleRounds(t, 2)
+	for _, r := range rounds {
+		delete(r.Metrics, result.ServerRSSMBMax)
+	}
+	_, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad, result.InOneProcess)
+	require.ErrorContains(t, err, result.ServerRSSMBMax, "the process has a size")
+}
