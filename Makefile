@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build test race lint fmt generate proto schema pages perf-smoke vuln clean
+.PHONY: help build test race lint fmt generate proto schema readme pages perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ fmt: ## Write the formatting of Go files and the schema
 	cd engine && $(TOOL) gofumpt -w $(MODULES:%=../%)
 	cd engine/proto && $(TOOL) buf format --path prony --write
 
-generate: proto schema pages ## Regenerate all that is generated: protobuf code, JSON schemas and report pages
+generate: proto schema readme pages ## Regenerate all that is generated: protobuf code, JSON schemas, what the harness's README copies, and report pages
 
 proto: $(HTTP_RULES) ## Regenerate engine/queuepb, engine/adminpb, engine/peerpb, the REST gateways and the OpenAPI files from engine/proto
 	rm -rf engine/queuepb engine/adminpb engine/peerpb engine/rest/gateway engine/rest/openapi
@@ -54,6 +54,9 @@ $(HTTP_RULES): ci/tools/go.mod ci/tools/httprules/main.go
 
 schema: ## Write the JSON schemas of results again from their Go types
 	cd harness && go run ./cmd/schema
+
+readme: ## Copy the files that harness/README.md shows again; `go run ./harness/cmd/readme` measures the rest
+	go run ./harness/cmd/readme -files
 
 pages: ## Render the pages under reports/ again from reports/data
 	@set -e; for data in reports/data/*/; do \

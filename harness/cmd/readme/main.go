@@ -4,12 +4,14 @@
 //	make build && go run ./harness/cmd/readme
 //
 // A part of the newest run's page is copied between <!-- page "SECTION" N --> and <!-- end -->: the first N rows of the
-// section's table, and its line that states the throughput where there is one.
+// section's table, and its line that states the throughput where there is one. A file is copied between <!-- file "PATH" -->
+// and <!-- end -->; with -files that is all that is done, as `make generate` does.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,20 +33,26 @@ const (
 func main() {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	if err := refresh(ctx); err != nil {
+	files := flag.Bool("files", false, "copy the files only, and measure nothing")
+	flag.Parse()
+	if err := refresh(ctx, *files); err != nil {
 		fmt.Fprintln(os.Stderr, "readme:", err)
 		os.Exit(1)
 	}
 }
 
-func refresh(ctx context.Context) error {
+func refresh(ctx context.Context, filesOnly bool) error {
 	text, err := os.ReadFile(document)
 	if err != nil {
 		return fmt.Errorf("run it in the repository's root: %w", err)
 	}
-	shown, err := renew(string(text), func(line string) (string, error) { return shell(ctx, line) }, func() (string, error) {
-		page, err := os.ReadFile(newest)
-		return string(page), err
+	run := func(line string) (string, error) { return shell(ctx, line) }
+	if filesOnly {
+		run = nil
+	}
+	shown, err := renew(string(text), run, func(path string) (string, error) {
+		file, err := os.ReadFile(path)
+		return string(file), err
 	})
 	if err != nil {
 		return err
@@ -75,15 +83,16 @@ func shell(ctx context.Context, line string) (string, error) {
 
 var (
 	console = regexp.MustCompile("(?s)(```console\n\\$ )([^\n]+)\n(.*?)(```)")
-	excerpt = regexp.MustCompile(`(?s)(<!-- page "([^"]+)" (\d+) -->\n)(.*?)(<!-- end -->)`)
+	excerpt = regexp.MustCompile(`(?s)(<!-- (page|file) "([^"]+)"(?: (\d+))? -->\n)(.*?)(<!-- end -->)`)
 )
 
-// renew replaces what blocks show by what their commands print, and then the excerpts by what the page says.
-func renew(text string, run func(line string) (string, error), page func() (string, error)) (string, error) {
+// renew replaces what blocks show by what their commands print, and then what is copied from the newest page and from files.
+// Without run it does so with files only.
+func renew(text string, run, read func(string) (string, error)) (string, error) {
 	var failed error
 	text = console.ReplaceAllStringFunc(text, func(block string) string {
 		parts := console.FindStringSubmatch(block)
-		if failed != nil {
+		if failed != nil || run == nil {
 			return block
 		}
 		out, err := run(parts[2])
@@ -93,27 +102,38 @@ func renew(text string, run func(line string) (string, error), page func() (stri
 		}
 		return parts[1] + parts[2] + "\n" + strings.TrimRight(out, "\n") + "\n" + parts[4]
 	})
-	if failed != nil || !excerpt.MatchString(text) {
-		return text, failed
-	}
-	of, err := page()
-	if err != nil {
-		return "", err
+	if failed != nil {
+		return "", failed
 	}
 	text = excerpt.ReplaceAllStringFunc(text, func(block string) string {
 		parts := excerpt.FindStringSubmatch(block)
-		rows, err := strconv.Atoi(parts[3])
-		var shown string
-		if err == nil {
-			shown, err = section(of, parts[2], rows)
-		}
-		if err != nil {
-			failed = err
+		if run == nil && parts[2] != "file" {
 			return block
 		}
-		return parts[1] + "\n" + shown + "\n" + parts[5]
+		shown, err := copied(parts[2], parts[3], parts[4], read)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			return block
+		}
+		return parts[1] + "\n" + shown + "\n" + parts[6]
 	})
 	return text, failed
+}
+
+// copied is a file, or a part of the newest page.
+func copied(kind, name, rows string, read func(string) (string, error)) (string, error) {
+	if kind == "file" {
+		return read(name)
+	}
+	n, err := strconv.Atoi(rows)
+	if err != nil {
+		return "", fmt.Errorf("the part of the page %q: how many rows? %w", name, err)
+	}
+	page, err := read(newest)
+	if err != nil {
+		return "", err
+	}
+	return section(page, name, n)
 }
 
 // section returns the first rows of the table in a section of a page, and the line that states the throughput.
