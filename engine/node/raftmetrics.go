@@ -64,7 +64,6 @@ func (k *cluster) observeCommits(i int, r *replica.Replica) {
 	times := k.node.metrics.stageTimes(i)
 	r.OnCommit(func(whole, applying time.Duration) {
 		seconds.Observe(whole.Seconds())
-		times.Observe(stages.Replicate, whole-applying)
-		times.Observe(stages.Apply, applying)
+		times.Observe(stages.Timed{Stage: stages.Replicate, Took: whole - applying}, stages.Timed{Stage: stages.Apply, Took: applying})
 	})
 }

@@ -23,21 +23,26 @@ func (s *Shard) observe(t *batchTimes) {
 	if t.began == 0 {
 		return
 	}
-	to := s.opts.Stages
-	if t.since != 0 {
-		to.Observe(stages.Inbox, t.began-t.since)
+	var list [6]stages.Timed
+	all := list[:0]
+	add := func(stage stages.Stage, took time.Duration) {
+		all = append(all, stages.Timed{Stage: stage, Took: took})
 	}
-	to.Observe(stages.Decide, t.decided-t.began)
+	if t.since != 0 {
+		add(stages.Inbox, t.began-t.since)
+	}
+	add(stages.Decide, t.decided-t.began)
 	answering := max(t.taken, t.durable, t.answering)
 	if t.durable != 0 {
 		if s.opts.Replicate == nil {
-			to.Observe(stages.Apply, t.submitted-t.decided)
-			to.Observe(stages.CommitWait, t.taken-t.submitted)
-			to.Observe(stages.Commit, t.durable-t.taken)
+			add(stages.Apply, t.submitted-t.decided)
+			add(stages.CommitWait, t.taken-t.submitted)
+			add(stages.Commit, t.durable-t.taken)
 		} else {
-			to.Observe(stages.CommitWait, t.submitted-t.decided)
-			to.Observe(stages.Commit, t.durable-t.submitted)
+			add(stages.CommitWait, t.submitted-t.decided)
+			add(stages.Commit, t.durable-t.submitted)
 		}
 	}
-	to.Observe(stages.Reply, stages.Now()-answering)
+	add(stages.Reply, stages.Now()-answering)
+	s.opts.Stages.Observe(all...)
 }

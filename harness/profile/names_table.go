@@ -79,6 +79,8 @@ var engineSites = map[string]sitesOf{
 	"engine/internal/planted.Commit":              {locks: []string{"planted.commits.mu"}},
 	"engine/internal/planted.Receive":             {receives: []string{"planted.passage.one"}},
 	"engine/internal/planted.Send":                {sends: []string{"planted.passage.one"}},
+	"engine/internal/stages.(*Times).Observe":     {locks: []string{"stages.Times.mu"}},
+	"engine/internal/stages.(*Times).Read":        {locks: []string{"stages.Times.mu"}},
 	"engine/node.(*Node).Shutdown":                {locks: []string{"node.Node.storesInUse"}},
 	"engine/node.(*Node).audit":                   {locks: []string{"node.Node.storesInUse"}},
 	"engine/node.(*Node).fail":                    {sends: []string{"node.Node.failed"}},

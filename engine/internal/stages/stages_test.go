@@ -28,7 +28,7 @@ func TestABucketHoldsWhatIsAboveTheBoundBelowIt(t *testing.T) {
 func TestReadAddsUp(t *testing.T) {
 	var times Times
 	for _, d := range []time.Duration{500, 3 * time.Microsecond, 3 * time.Microsecond, time.Minute} {
-		times.Observe(Decide, d)
+		times.Observe(Timed{Decide, d})
 	}
 	h := times.Read(Decide)
 	assert.Equal(t, uint64(4), h.Count)
@@ -45,4 +45,10 @@ func TestEachStageHasAName(t *testing.T) {
 		seen[s.String()] = true
 	}
 	assert.Len(t, seen, int(count))
+}
+
+func BenchmarkNow(b *testing.B) {
+	for b.Loop() {
+		_ = Now()
+	}
 }
