@@ -1,8 +1,6 @@
 package observe
 
 import (
-	"context"
-	"fmt"
 	"math"
 	"os"
 	"time"
@@ -208,19 +206,4 @@ func percent(part, whole float64) *float64 {
 		return nil
 	}
 	return &share
-}
-
-// Probe watches the host for a time. The CPU time of all processes but this one is foreign. It is an error if ctx ends
-// before.
-func Probe(ctx context.Context, d time.Duration) (result.Signals, error) {
-	w := StartWatch(WatchConfig{})
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return w.Stop(), nil
-	case <-ctx.Done():
-		w.Stop()
-		return result.Signals{}, fmt.Errorf("watch the host: %w", ctx.Err())
-	}
 }
