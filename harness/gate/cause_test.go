@@ -219,6 +219,7 @@ func TestCausesOfResultsThatLackThings(t *testing.T) {
 func TestCostsSayWhereTheTimeGoes(t *testing.T) {
 	m := base()
 	m.locks[0].WaitNsPerCycle = 900
+	m.metrics[result.StorageFsyncsPerCycle], m.metrics[result.StorageFsyncUsPerCycle] = 0.01, 4
 	costs := Costs(m.result(1))
 	require.NotEmpty(t, costs)
 	var all strings.Builder
@@ -229,7 +230,7 @@ func TestCostsSayWhereTheTimeGoes(t *testing.T) {
 		}
 	}
 	for _, says := range []string{
-		"stage apply takes 10 µs a batch", "storage.(*Store).apply takes", "held by shard.(*inbox).put and wanted by shard.(*inbox).take: 900 ns of waiting a cycle",
+		"stage apply takes 10 µs a batch", "fsyncs take 4 µs a cycle, 400 µs each", "storage.(*Store).apply takes", "held by shard.(*inbox).put and wanted by shard.(*inbox).take: 900 ns of waiting a cycle",
 	} {
 		assert.Contains(t, all.String(), says)
 	}

@@ -13,7 +13,10 @@ import (
 const (
 	// costPartMin is the part of the time, or of the servers' CPU time, below which something is not worth a sentence.
 	costPartMin = 0.05
-	costsMax    = 10
+	costsMax    = 12
+	// costSamplesMin is how many samples a function needs to be named: where the time goes may be said with less certainty
+	// than who is to blame.
+	costSamplesMin = 4
 	// idleNsMin is waiting for a lock that is worth one.
 	idleNsMin = 100
 )
@@ -36,7 +39,7 @@ func Costs(r *result.Result) []result.Cause {
 		}
 	}
 	for f, c := range e.functions.of {
-		if c.value < costPartMin*e.functions.total || c.samples < samplesMin || f == result.ChargeScheduling {
+		if c.value < costPartMin*e.functions.total || c.samples < costSamplesMin || f == result.ChargeScheduling {
 			continue
 		}
 		kind := causeCPU
@@ -45,8 +48,8 @@ func Costs(r *result.Result) []result.Cause {
 		}
 		add(kind, f, c.value, "%s takes %s of CPU a cycle, %.0f %% of the server's", named(f, c.callers), microseconds(c.value), 100*c.value/e.functions.total)
 	}
-	if e.fsyncUs >= costPartMin*e.us {
-		add(causeFsync, "prony_storage_fsyncs_total", e.fsyncUs, "%s fsyncs a cycle take %s, %s each", digits(e.fsyncs, 3), microseconds(e.fsyncUs), microseconds(e.fsyncUs/e.fsyncs))
+	if e.fsyncUs >= costPartMin*e.us && e.fsyncs > 0 {
+		add(causeFsync, "prony_storage_fsyncs_total", e.fsyncUs, "fsyncs take %s a cycle, %s each: those of commits, and those in the background", microseconds(e.fsyncUs), microseconds(e.fsyncUs/e.fsyncs))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.locks)) {
 		l := e.locks[name]
