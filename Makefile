@@ -58,12 +58,11 @@ schema: ## Write the JSON schemas of results again from their Go types
 readme: ## Copy the files that harness/README.md shows again; `go run ./harness/cmd/readme` measures the rest
 	go run ./harness/cmd/readme -files
 
-pages: ## Render the pages under reports/ again from reports/data
+pages: build ## Render the pages under reports/ again from the data there
 	@set -e; for data in reports/data/*/; do \
-		[ -d "$$data" ] || continue; \
-		[ -n "$$built" ] || { $(MAKE) --no-print-directory build; built=yes; }; \
-		bin/prony report "$${data%/}" --out reports; \
+		[ ! -d "$$data" ] || bin/prony report "$${data%/}" --out reports; \
 	done
+	@[ ! -f reports/selftest.json ] || bin/prony gate selftest --render reports
 
 perf-smoke: build ## Measure scenarios/smoke.hcl, judge it by baselines/, write its page
 	ci/perf-smoke

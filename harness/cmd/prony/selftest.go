@@ -58,6 +58,7 @@ measures how often this one does either.`,
 
 func selfTestCommand(args []string) *cobra.Command {
 	var f selfTestFlags
+	var render string
 	c := &cobra.Command{
 		Use:   "selftest",
 		Short: "Measure the gate's false alarms and its power",
@@ -71,8 +72,14 @@ with the same bank. --for 0 judges what there is.`,
 		Example: `  prony gate selftest --for 30m
   prony gate selftest --for 0 --publish reports`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, args) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if render != "" {
+				return renderSelfTest(c, render)
+			}
+			return f.run(c, args)
+		},
 	}
+	c.Flags().StringVar(&render, "render", "", "folder of a published self-test whose page is written again; nothing is measured")
 	c.Flags().StringVar(&f.bank, "bank", filepath.Join(defaultOut, "selftest"), "folder of what was measured")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
 	c.Flags().StringVar(&f.publish, "publish", "", "folder that the page and its data are written to as well")
