@@ -2,13 +2,17 @@
 
 baseline "null" {
   floor "cycles_per_s" {
-    min     = 2000000
-    because = "on one CPU the generator must do many times what the fastest server does in batches, or the server's figures are its own"
+    min      = 2000000
+    observed = 13188019
+    on       = "2 cores, shared"
+    because  = "on one CPU the generator must do many times what the fastest server does in batches, or the server's figures are its own"
   }
 
   ceiling "cpu_us_per_cycle" {
-    max     = 0.5
-    because = "the same in CPU time, which a busy neighbour does not take"
+    max      = 0.5
+    observed = 0.076
+    on       = "2 cores, shared"
+    because  = "the same in CPU time, which a busy neighbour does not take"
   }
 
   ceiling "cycle_latency_ms_p99" {
@@ -34,8 +38,10 @@ baseline "null" {
 
 baseline "null-open" {
   ceiling "slip_ms_p99" {
-    max     = 1
-    because = "a schedule that slips more makes a round invalid: on a host that is fit the generator keeps it"
+    max      = 1
+    observed = 0.17
+    on       = "2 cores, shared"
+    because  = "a schedule that slips more makes a round invalid: on a host that is fit the generator keeps it"
   }
 
   ceiling "shed" {
