@@ -35,7 +35,7 @@ type ArmsOptions struct {
 	// For ends the timed rounds before the block that would begin so long after the first one did, or last beyond that; 0
 	// leaves it to the scenario's rounds. Two blocks are measured in any case.
 	For time.Duration
-	// Profiled is how many rounds of each arm are profiled, if the scenario has captures; 0 means 1, and less none.
+	// Profiled is how many rounds of each arm are profiled, if the scenario has captures; 0 means as many as it says, and less none.
 	Profiled int
 }
 
@@ -185,9 +185,9 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 		}
 		longest = max(longest, time.Since(at))
 	}
-	profiledRounds := max(1, b.options.Profiled)
-	if b.options.Profiled < 0 || len(s.Captures) == 0 {
-		profiledRounds = 0
+	profiledRounds := s.Profiles()
+	if b.options.Profiled != 0 {
+		profiledRounds = min(profiledRounds, 1) * max(0, b.options.Profiled)
 	}
 	for tries := 0; going && b.profiled < profiledRounds && tries < profiledRounds+profiledAgain; tries++ {
 		number++

@@ -35,7 +35,7 @@ func TestCompareOnRealServers(t *testing.T) {
 	t.Parallel()
 	s := patient(small())
 	s.Rounds = 2
-	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	s.Captures, s.ProfiledRounds = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}, 2
 	on := script(t, `echo "$ARM" >>"$(dirname "$0")/arms"`, "exec '"+queued+"' \"$@\"")
 	arm := func(name string) Arm {
 		return Arm{Name: name, Server: on.path, Env: []string{"ARM=" + name}, Build: &result.Build{Commit: "commit of " + name, Dirty: name == Change}}
@@ -46,14 +46,14 @@ func TestCompareOnRealServers(t *testing.T) {
 	}, byName)
 	require.NoError(t, err)
 	assert.Equal(t, result.Pass, c.Verdict)
-	assert.Equal(t, []string{Base, Base, Change, Change, Control, Control}, c.Reasons, "two timed rounds of each, and no profiled one")
+	assert.Equal(t, []string{Base, Base, Change, Change, Control, Control}, c.Reasons, "two timed rounds of each, and no profiled ones")
 	assert.Zero(t, c.Dropped)
 	assert.False(t, c.Finished.Before(c.Started))
-	assert.Len(t, on.started(t), 9, "each round has a server of its own")
+	assert.Len(t, on.started(t), 12, "each round has a server of its own")
 
 	names, err := os.ReadFile(filepath.Join(filepath.Dir(on.path), "arms"))
 	require.NoError(t, err)
-	assert.Equal(t, []string{Base, Change, Control, Control, Change, Base, Change, Control, Base}, strings.Fields(string(names)),
+	assert.Equal(t, []string{Base, Change, Control, Control, Change, Base, Change, Control, Base, Base, Control, Change}, strings.Fields(string(names)),
 		"the order is reversed in each second block, and begins with the next arm every two")
 
 	stored, err := result.ReadComparison(folder)
@@ -63,10 +63,10 @@ func TestCompareOnRealServers(t *testing.T) {
 		a, err := result.ReadArm(name, filepath.Join(folder, name))
 		require.NoError(t, err)
 		assert.Equal(t, result.Pass, a.Result.Verdict, "%v", a.Result.Reasons)
-		require.Len(t, a.Result.Rounds, 3)
+		require.Len(t, a.Result.Rounds, 4)
 		for i, r := range a.Result.Rounds {
 			assert.Equal(t, i+1, r.Number)
-			assert.Equal(t, i == 2, r.Profiled)
+			assert.Equal(t, i >= 2, r.Profiled)
 		}
 		assert.Len(t, a.Result.Profiles, 1)
 		assert.Equal(t, "commit of "+name, a.Result.Manifest.Build.Commit)
@@ -273,7 +273,7 @@ func TestTimeEndsTheBlocks(t *testing.T) {
 	require.NoError(t, b.run(t.Context(), s))
 	assert.Equal(t, 2, b.measured.Blocks, "two are measured in any case")
 	for _, a := range b.measured.Arms {
-		require.Len(t, a.Result.Rounds, 3)
+		require.Len(t, a.Result.Rounds, 4)
 		assert.True(t, a.Result.Rounds[2].Profiled)
 	}
 }
