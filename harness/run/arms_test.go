@@ -273,7 +273,7 @@ func TestTimeEndsTheBlocks(t *testing.T) {
 	require.NoError(t, b.run(t.Context(), s))
 	assert.Equal(t, 2, b.measured.Blocks, "two are measured in any case")
 	for _, a := range b.measured.Arms {
-		require.Len(t, a.Result.Rounds, 4)
+		require.Len(t, a.Result.Rounds, 3)
 		assert.True(t, a.Result.Rounds[2].Profiled)
 	}
 }
