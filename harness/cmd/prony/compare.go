@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -207,11 +208,27 @@ func (f *compareFlags) buildChange(ctx context.Context, b *builder) (server, err
 	return b.workingTree(ctx, run.Change)
 }
 
+// relativeTo is the path of a file below root from the working directory, so that results name it as a person would.
+func relativeTo(root, file string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", file, err)
+	}
+	path, err := filepath.Rel(dir, filepath.Join(root, file))
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", file, err)
+	}
+	return path, nil
+}
+
 // load reads the one scenario that is measured.
 func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, error) {
 	file := f.scenario
 	if file == "" {
-		file = filepath.Join(root, compareScenario)
+		var err error
+		if file, err = relativeTo(root, compareScenario); err != nil {
+			return nil, err
+		}
 	}
 	scenarios, err := f.vars.load([]string{file})
 	if err != nil {

@@ -226,3 +226,11 @@ func TestCompareOfAServerThatFails(t *testing.T) {
 	assert.Equal(t, result.Misconfigured, c.Verdict)
 	assert.Contains(t, strings.Join(c.Reasons, "\n"), "store: not today")
 }
+
+func TestFilesAreNamedFromTheWorkingDirectory(t *testing.T) {
+	root := t.TempDir()
+	t.Chdir(root)
+	path, err := relativeTo(root, compareScenario)
+	require.NoError(t, err)
+	assert.Equal(t, "scenarios/compare.hcl", path)
+}
