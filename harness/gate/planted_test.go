@@ -69,7 +69,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	scenarios, err := scenario.Load(filepath.Join("..", "..", "scenarios", "planted.hcl"))
 	require.NoError(t, err)
 	s := scenarios[0]
-	s.Rounds = fromEnv(t, "PRONY_PLANTED_ROUNDS", 1)
+	s.Rounds, s.ProfiledRounds = fromEnv(t, "PRONY_PLANTED_ROUNDS", 1), fromEnv(t, "PRONY_PLANTED_PROFILED", 2)
 	out := os.Getenv("PRONY_PLANTED_OUT")
 	if out == "" {
 		out = t.TempDir()
@@ -80,9 +80,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		arms = append(arms, run.Arm{Name: f.name, Server: faulty, Env: []string{"PRONY_PLANTED=" + f.name}})
 	}
 	arms = append(arms, run.Arm{Name: "control", Server: release})
-	measured, err := run.Interleave(context.Background(), s, arms, run.ArmsOptions{
-		Options: run.Options{Out: out}, Profiled: fromEnv(t, "PRONY_PLANTED_PROFILED", 2),
-	})
+	measured, err := run.Interleave(context.Background(), s, arms, run.ArmsOptions{Options: run.Options{Out: out}})
 	require.NoError(t, err)
 	require.Len(t, measured.Arms, len(arms))
 

@@ -103,7 +103,7 @@ func TestGetGivesUpOnASilentServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer server.Close()
 	defer close(release)
-	_, err := get(t.Context(), Admin{Address: strings.TrimPrefix(server.URL, "http://")}, "/x", time.Millisecond, 1)
+	_, err := Admin{Address: strings.TrimPrefix(server.URL, "http://")}.Ask(t.Context(), http.MethodGet, "/x", time.Millisecond, 1)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 

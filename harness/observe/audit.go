@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -57,7 +58,7 @@ func (a Audit) Totals() Counts {
 // in which a count is missing or negative is an error: a count that is not there must not pass for
 // zero. It takes at most a minute and 16 MiB.
 func ReadAudit(ctx context.Context, admin Admin) (Audit, error) {
-	body, err := get(ctx, admin, "/audit", auditTimeout, auditBytesMax)
+	body, err := admin.Ask(ctx, http.MethodGet, "/audit", auditTimeout, auditBytesMax)
 	if err != nil {
 		return Audit{}, fmt.Errorf("read audit: %w", err)
 	}

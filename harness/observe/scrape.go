@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -36,7 +37,7 @@ func Scrape(ctx context.Context, admin Admin) (map[string]float64, error) {
 
 // ScrapeAll reads the metrics of a server. It takes at most ten seconds and 8 MiB.
 func ScrapeAll(ctx context.Context, admin Admin) (Metrics, error) {
-	body, err := get(ctx, admin, "/metrics", scrapeTimeout, scrapeBytesMax)
+	body, err := admin.Ask(ctx, http.MethodGet, "/metrics", scrapeTimeout, scrapeBytesMax)
 	if err != nil {
 		return Metrics{}, fmt.Errorf("scrape metrics: %w", err)
 	}

@@ -28,36 +28,6 @@ const (
 	unpackedBytesMax = 512 << 20
 )
 
-// request asks the admin listener and returns the body of an answer with status 200. It takes at
-// most timeout, and a body above bytesMax is an error. No connection outlives the call.
-func request(ctx context.Context, admin observe.Admin, method, path string, timeout time.Duration, bytesMax int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	target := "http://" + admin.Address + path
-	req, err := http.NewRequestWithContext(ctx, method, target, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	admin.Authorize(req)
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(req)
-	if err != nil {
-		return nil, err // a *url.Error: it names the method and the URL
-	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or given up
-	body, err := io.ReadAll(io.LimitReader(response.Body, bytesMax+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", method, target, err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s %s: %s: %.200s", method, target, response.Status, body)
-	}
-	if int64(len(body)) > bytesMax {
-		return nil, fmt.Errorf("%s %s: the answer is larger than %d bytes", method, target, bytesMax)
-	}
-	return body, nil
-}
-
 // rates are the profiling rates of a process; a nil one is not touched.
 type rates struct {
 	mutex *int64 // runtime.SetMutexProfileFraction
@@ -76,7 +46,7 @@ func setRates(ctx context.Context, admin observe.Admin, wanted rates) error {
 		query.Set("block", strconv.FormatInt(*wanted.block, 10))
 	}
 	path := "/debug/rates?" + query.Encode()
-	body, err := request(ctx, admin, http.MethodPut, path, ratesTimeout, ratesBytesMax)
+	body, err := admin.Ask(ctx, http.MethodPut, path, ratesTimeout, ratesBytesMax)
 	if err != nil {
 		return fmt.Errorf("set profiling rates: %w", err)
 	}
@@ -99,7 +69,7 @@ func differs(wanted, inForce *int64) bool {
 
 // fetchSnapshot takes the profile at path as it stands.
 func fetchSnapshot(ctx context.Context, admin observe.Admin, path string) (snapshot, error) {
-	body, err := request(ctx, admin, http.MethodGet, path, snapshotTimeout, profileBytesMax)
+	body, err := admin.Ask(ctx, http.MethodGet, path, snapshotTimeout, profileBytesMax)
 	if err != nil {
 		return snapshot{}, err
 	}

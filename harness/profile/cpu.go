@@ -39,7 +39,7 @@ func startCPU(ctx context.Context, admin observe.Admin, seconds int) (*cpuCaptur
 	go func() {
 		defer close(c.done)
 		timeout := time.Duration(seconds)*time.Second + cpuGrace
-		body, err := request(traced, admin, http.MethodGet, path, timeout, profileBytesMax)
+		body, err := admin.Ask(traced, http.MethodGet, path, timeout, profileBytesMax)
 		if err != nil {
 			c.err = fmt.Errorf("CPU profile: %w", err)
 			return

@@ -132,15 +132,15 @@ func TestParseRefusesWhatIsNotAProfile(t *testing.T) {
 func TestRequestBoundsBodyAndTime(t *testing.T) {
 	p := newProcess(t)
 	p.answer("/big", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 11)) })
-	_, err := request(t.Context(), p.admin, http.MethodGet, "/big", wait, 10)
+	_, err := p.admin.Ask(t.Context(), http.MethodGet, "/big", wait, 10)
 	require.ErrorContains(t, err, "larger than 10 bytes")
-	body, err := request(t.Context(), p.admin, http.MethodGet, "/big", wait, 11)
+	body, err := p.admin.Ask(t.Context(), http.MethodGet, "/big", wait, 11)
 	require.NoError(t, err)
 	assert.Len(t, body, 11)
 
 	release := make(chan struct{})
 	p.answer("/silent", func(http.ResponseWriter, *http.Request) { <-release })
-	_, err = request(t.Context(), p.admin, http.MethodGet, "/silent", tick, 10)
+	_, err = p.admin.Ask(t.Context(), http.MethodGet, "/silent", tick, 10)
 	close(release)
 	require.ErrorContains(t, err, "deadline exceeded")
 }

@@ -28,7 +28,7 @@ type Recorder struct {
 // costs a busy server a few percent of its time.
 func StartRecorder(ctx context.Context, admin observe.Admin, seconds int) (*Recorder, error) {
 	path := "/debug/trace/start?seconds=" + strconv.Itoa(seconds)
-	if _, err := request(ctx, admin, http.MethodPost, path, traceTimeout, ratesBytesMax); err != nil {
+	if _, err := admin.Ask(ctx, http.MethodPost, path, traceTimeout, ratesBytesMax); err != nil {
 		return nil, fmt.Errorf("start the flight recorder: %w", err)
 	}
 	return &Recorder{admin}, nil
@@ -36,7 +36,7 @@ func StartRecorder(ctx context.Context, admin observe.Admin, seconds int) (*Reco
 
 // Take writes the trace so far to a file, which go tool trace reads. The recorder goes on.
 func (r *Recorder) Take(ctx context.Context, name string) error {
-	taken, err := request(ctx, r.admin, http.MethodGet, "/debug/trace/snapshot", snapshotTimeout, traceBytesMax)
+	taken, err := r.admin.Ask(ctx, http.MethodGet, "/debug/trace/snapshot", snapshotTimeout, traceBytesMax)
 	if err != nil {
 		return fmt.Errorf("take the trace: %w", err)
 	}
@@ -50,7 +50,7 @@ func (r *Recorder) Take(ctx context.Context, name string) error {
 func (r *Recorder) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), traceTimeout)
 	defer cancel()
-	if _, err := request(ctx, r.admin, http.MethodPost, "/debug/trace/stop", traceTimeout, ratesBytesMax); err != nil {
+	if _, err := r.admin.Ask(ctx, http.MethodPost, "/debug/trace/stop", traceTimeout, ratesBytesMax); err != nil {
 		return fmt.Errorf("stop the flight recorder: %w", err)
 	}
 	return nil

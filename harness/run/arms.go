@@ -35,8 +35,6 @@ type ArmsOptions struct {
 	// For ends the timed rounds before the block that would begin so long after the first one did, or last beyond that; 0
 	// leaves it to the scenario's rounds. Two blocks are measured in any case.
 	For time.Duration
-	// Profiled is how many rounds of each arm are profiled, if the scenario has captures; 0 means as many as it says, and less none.
-	Profiled int
 }
 
 // Arms are what several arms measured beside each other.
@@ -185,11 +183,7 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 		}
 		longest = max(longest, time.Since(at))
 	}
-	profiledRounds := s.Profiles()
-	if b.options.Profiled != 0 {
-		profiledRounds = min(profiledRounds, 1) * max(0, b.options.Profiled)
-	}
-	for tries := 0; going && b.profiled < profiledRounds && tries < profiledRounds+profiledAgain; tries++ {
+	for tries := 0; going && b.profiled < s.Profiles() && tries < s.Profiles()+profiledAgain; tries++ {
 		number++
 		if going, err = b.block(ctx, plannedRound{number: number, kind: profiled}); err != nil {
 			return err

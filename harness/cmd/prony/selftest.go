@@ -165,7 +165,7 @@ func (f *selfTestFlags) measure(c *cobra.Command, args []string) (err error) {
 		return fmt.Errorf("make the bank's folder: %w", err)
 	}
 	m := &selfTestMeasuring{bank: f.bank, scenario: s, server: built, stderr: stderr, interleave: run.Interleave, options: run.ArmsOptions{
-		Options: run.Options{Out: f.bank, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)}, Profiled: -1,
+		Options: run.Options{Out: f.bank, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)},
 	}}
 	return m.until(ctx, time.Now().Add(f.length))
 }

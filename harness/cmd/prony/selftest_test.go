@@ -90,7 +90,7 @@ func selfTesting(t *testing.T, host *madeUp, bank string) *selfTestMeasuring {
 	t.Helper()
 	return &selfTestMeasuring{
 		bank: bank, scenario: &scenario.Scenario{Name: "made-up", Rounds: 20}, server: server{path: queuedBinary}, stderr: &bytes.Buffer{},
-		options: run.ArmsOptions{Options: run.Options{Out: bank}, Profiled: -1}, interleave: host.interleave,
+		options: run.ArmsOptions{Options: run.Options{Out: bank}}, interleave: host.interleave,
 	}
 }
 
