@@ -1,0 +1,86 @@
+// Package k6 has a k6 process put the load on a target: a script sends and completes the tasks, and Prony's extension in
+// that process keeps the account of them and takes the figures, by the rules of package load.
+//
+// The harness hands the plan over in the environment, and then talks to the extension over a Unix socket, a line of
+// JSON for each message: the extension says when its VUs are ready, the harness when the load begins, and the
+// extension how far it is and, once the script has ended, what came of it.
+package k6
+
+import (
+	"time"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Version is that of the messages. Both sides must have the same one.
+const Version = 1
+
+// The environment of a k6 process. A person may set the first three for a script that runs on its own.
+const (
+	AddressEnv = "PRONY_ADDRESS" // of the server's gRPC listener; of a cluster those of all nodes, with commas between them
+	AdminEnv   = "PRONY_ADMIN"   // of an admin listener, "host:port"
+	TokenEnv   = "PRONY_TOKEN"   // the access token's secret
+	PlanEnv    = "PRONY_PLAN"    // the Plan, as JSON
+	ControlEnv = "PRONY_CONTROL" // the path of the Unix socket
+)
+
+// MessageBytesMax bounds a message.
+const MessageBytesMax = 4 << 20
+
+// Plan is what a script is to do.
+type Plan struct {
+	Version  int               `json:"version"`
+	Round    uint64            `json:"round"` // the id of the ledger
+	Workload scenario.Workload `json:"workload"`
+	Phases   scenario.Phases   `json:"phases"`
+}
+
+// Begin is what the harness sends once: when the warm-up begins, by the host's clock.
+type Begin struct {
+	UnixNS int64 `json:"unix_ns"`
+}
+
+// Message is what the extension sends. One of its fields is there.
+type Message struct {
+	Ready    *Ready         `json:"ready,omitempty"`    // the first message
+	Progress *load.Progress `json:"progress,omitempty"` // at most four times a second
+	Outcome  *Outcome       `json:"outcome,omitempty"`  // the last message
+}
+
+// Ready says that the script's VUs are ready to begin.
+type Ready struct {
+	Version int `json:"version"`
+}
+
+// Outcome is what came of a script's load, as load.Outcome is of one that the harness puts on a target itself.
+type Outcome struct {
+	FinishedNS time.Duration `json:"finished_ns"` // when nothing was outstanding, or the script had ended, since the warm-up began
+	Cycles     uint64        `json:"cycles"`
+	Enqueued   uint64        `json:"enqueued"`
+	// Histograms are those of the result, by name and in its encoding: "enqueue", "settle" and "cycle", and of an open load
+	// "slip" and "service".
+	Histograms map[string]string `json:"histograms"`
+	Open       *Open             `json:"open,omitempty"` // of an open load
+	Clamped    uint64            `json:"clamped,omitempty"`
+
+	RefusedEnqueues    load.Refusals `json:"refused_enqueues"`
+	RefusedCompletions load.Refusals `json:"refused_completions"`
+	FailedCalls        load.Refusals `json:"failed_calls"`
+
+	Drained bool          `json:"drained"`
+	Ledger  result.Ledger `json:"ledger"`
+}
+
+// Open is the account of an open load, as in load.Open.
+type Open struct {
+	PerSecond  float64 `json:"per_second"`
+	Scheduled  uint64  `json:"scheduled"`
+	Finished   uint64  `json:"finished"`
+	Unfinished uint64  `json:"unfinished"`
+	Unsent     uint64  `json:"unsent"`
+	Shed       uint64  `json:"shed"`
+	Refused    uint64  `json:"refused"`
+	Held       uint64  `json:"held"`
+}
