@@ -38,11 +38,11 @@ func encodeHistograms(hists []RoundHistograms) (*histogramsDocument, error) {
 	for _, h := range hists {
 		encoded := encodedHistogram{Round: h.Round}
 		var err error
-		if encoded.Histograms, err = h.encode(); err != nil {
+		if encoded.Histograms, err = h.Encode(); err != nil {
 			return nil, fmt.Errorf("round %d: %w", h.Round, err)
 		}
 		for _, w := range h.Workloads {
-			texts, err := w.encode()
+			texts, err := w.Encode()
 			if err != nil {
 				return nil, fmt.Errorf("round %d: workload %s: %w", h.Round, w.Name, err)
 			}
@@ -53,7 +53,8 @@ func encodeHistograms(hists []RoundHistograms) (*histogramsDocument, error) {
 	return doc, nil
 }
 
-func (h Histograms) encode() (map[string]string, error) {
+// Encode returns the histograms by name, each in the V2 compressed encoding, in base64.
+func (h Histograms) Encode() (map[string]string, error) {
 	texts := map[string]string{}
 	for _, kind := range h.Kinds() {
 		if kind.Histogram == nil {
@@ -68,7 +69,8 @@ func (h Histograms) encode() (map[string]string, error) {
 	return texts, nil
 }
 
-func decodeHistograms(texts map[string]string) (Histograms, error) {
+// DecodeHistograms reads what Encode wrote. Those of any load must be there, and none that is not known.
+func DecodeHistograms(texts map[string]string) (Histograms, error) {
 	var decoded Histograms
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		h, err := hdrhistogram.Decode([]byte(texts[name]))
@@ -98,11 +100,11 @@ func (doc *histogramsDocument) decode() ([]RoundHistograms, error) {
 		}
 		decoded := RoundHistograms{Round: encoded.Round}
 		var err error
-		if decoded.Histograms, err = decodeHistograms(encoded.Histograms); err != nil {
+		if decoded.Histograms, err = DecodeHistograms(encoded.Histograms); err != nil {
 			return nil, fmt.Errorf("round %d: %w", encoded.Round, err)
 		}
 		for _, w := range encoded.Workloads {
-			h, err := decodeHistograms(w.Histograms)
+			h, err := DecodeHistograms(w.Histograms)
 			if err != nil {
 				return nil, fmt.Errorf("round %d: workload %s: %w", encoded.Round, w.Name, err)
 			}
