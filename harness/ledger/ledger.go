@@ -8,6 +8,8 @@ package ledger
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -23,8 +25,11 @@ type Route struct {
 type Ledger struct {
 	round    uint64
 	accounts []account
-	routes   map[uint64]Route // by routeHash; never written after New
-	beside   []*Ledger        // never written after Beside
+	used     atomic.Int64 // accounts from this one on were never used
+	beside   []*Ledger    // never written after Beside
+
+	routesMu sync.RWMutex     // never held together with another lock of the ledger
+	routes   map[uint64]Route // by routeHash
 
 	// Locked after an account's mutex, never before.
 	faults faults
@@ -51,10 +56,39 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 // tasks that is claimed here is misrouted, and not damaged. It must be called before the first task is claimed.
 func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
 
+// routesMax bounds the routes that a ledger knows, over all that AddRoute may add.
+const routesMax = 1 << 17
+
+// AddRoute says of another queue that tasks are sent to it: one of them that is claimed elsewhere is misrouted, and not damaged.
+// Of more than 131,072 routes the later ones are not noted.
+func (l *Ledger) AddRoute(r Route) {
+	l.routesMu.Lock()
+	defer l.routesMu.Unlock()
+	if len(l.routes) < routesMax {
+		l.routes[routeHash(r.Tenant, r.Queue)] = r
+	}
+}
+
+// routeOf returns the route of that hash.
+func (l *Ledger) routeOf(hash uint64) (r Route, named bool) {
+	l.routesMu.RLock()
+	defer l.routesMu.RUnlock()
+	r, named = l.routes[hash]
+	return r, named
+}
+
+// account returns that of a producer who uses it.
+func (l *Ledger) account(producer int) *account {
+	for used := l.used.Load(); int64(producer) >= used; used = l.used.Load() {
+		l.used.CompareAndSwap(used, int64(producer)+1)
+	}
+	return &l.accounts[producer]
+}
+
 // strayed returns where a task was sent to that another workload's ledger knows.
 func (l *Ledger) strayed(id Identity, route uint64) (sentTo Route, found bool) {
 	for _, other := range l.beside {
-		if to, named := other.routes[route]; named && other.knows(id) {
+		if to, named := other.routeOf(route); named && other.knows(id) {
 			return to, true
 		}
 	}
@@ -71,7 +105,7 @@ func (l *Ledger) Producers() int { return len(l.accounts) }
 // the others follow. Each must be answered by Enqueued, Refused or Unknown later. It panics when the
 // producer has used all of its MaxSequences numbers.
 func (l *Ledger) Sent(producer, n int) (first uint64) {
-	a := &l.accounts[producer]
+	a := l.account(producer)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sent+uint64(n) > MaxSequences {
@@ -135,7 +169,7 @@ func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 		return id, Sound
 	}
 	var sample string
-	sentTo, named := l.routes[route]
+	sentTo, named := l.routeOf(route)
 	if to, strayed := l.strayed(id, route); strayed && err == nil {
 		l.faults.add(&l.faults.misrouted, 1, fmt.Sprintf("misrouted: %s of another workload was sent to %s/%s and claimed from %s/%s",
 			id, to.Tenant, to.Queue, from.Tenant, from.Queue))
@@ -218,7 +252,7 @@ func (l *Ledger) CompletionRefused(id Identity) {
 	if !l.knows(id) {
 		return
 	}
-	a := &l.accounts[id.Producer]
+	a := l.account(int(id.Producer))
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.completionsRefused++
@@ -264,11 +298,11 @@ type Totals struct {
 	InDoubt uint64
 }
 
-// Totals returns the counts so far. It locks each account in turn: meant for a few hundred calls a
+// Totals returns the counts so far. It locks each account that was used in turn: meant for a few hundred calls a
 // second, not for each task.
 func (l *Ledger) Totals() Totals {
 	var t Totals
-	for i := range l.accounts {
+	for i := range l.used.Load() {
 		a := &l.accounts[i]
 		a.mu.Lock()
 		t.Sent += a.sent
@@ -295,7 +329,7 @@ func (l *Ledger) Balance() result.Ledger {
 	totals := l.Totals()
 	var lost uint64
 	var samples []string
-	for i := range l.accounts {
+	for i := range int(l.used.Load()) {
 		l.lost(i, func(sequence uint64, task uint8) {
 			lost++
 			if len(samples) < samplesPerKind {

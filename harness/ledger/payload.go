@@ -16,7 +16,7 @@ const HeaderSize = 32
 //	0           8                        16             24         32
 //	| round id  | producer 24 | seq 40 b | intended ns  | checksum | filler …
 //
-// The filler follows from the identity. The checksum covers the header before it, the filler, the
+// The filler follows from the identity, or is a content that the ledger was given. The checksum covers the header before it, the filler, the
 // payload's length and the tenant and queue that the task was sent to.
 const (
 	roundAt    = 0
@@ -47,6 +47,11 @@ func (id Identity) String() string {
 	return fmt.Sprintf("producer %d task %d", id.Producer, id.Sequence)
 }
 
+// word packs the producer and its count.
+func (id Identity) word() uint64 {
+	return uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
+}
+
 // Errors of Open, to be used with errors.Is.
 var (
 	// ErrDamaged is returned for bytes that are not what Seal wrote.
@@ -72,11 +77,17 @@ func NewAddress(tenant, queue string) Address {
 // all of payload and keeps no reference to it.
 func Seal(payload []byte, id Identity, to Address) {
 	_ = payload[HeaderSize-1]
-	word := uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
+	fill(payload[HeaderSize:], fillerSeed(id.Round, id.word()))
+	SealAround(payload, id, to)
+}
+
+// SealAround is Seal for a payload with a content of its own: it writes the header and keeps what is behind it, which may be
+// nothing.
+func SealAround(payload []byte, id Identity, to Address) {
+	_ = payload[HeaderSize-1]
 	binary.LittleEndian.PutUint64(payload[roundAt:], id.Round)
-	binary.LittleEndian.PutUint64(payload[sequenceAt:], word)
+	binary.LittleEndian.PutUint64(payload[sequenceAt:], id.word())
 	binary.LittleEndian.PutUint64(payload[intendedAt:], uint64(id.IntendedNS))
-	fill(payload[HeaderSize:], fillerSeed(id.Round, word))
 	binary.LittleEndian.PutUint64(payload[checksumAt:], contentHash(payload)^to.hash)
 }
 
