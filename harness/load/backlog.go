@@ -44,7 +44,7 @@ func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (
 	}
 	filled := &Filled{Started: r.clock.epoch, Finished: time.Now()}
 	for _, p := range r.producers {
-		filled.Tasks += p.enqueued
+		filled.Tasks += p.filled
 	}
 	if !done {
 		return nil, fmt.Errorf("load: %d of %d tasks of the backlog were acknowledged after %v; give it more time", filled.Tasks, tasks, within)
@@ -85,9 +85,9 @@ func Drain(ctx context.Context, cfg Config, within time.Duration) (*Drained, err
 	d := &Drained{Started: r.clock.epoch, SettleLatency: result.NewHistogram(), Complete: drained}
 	first, last := int64(math.MaxInt64), int64(-1)
 	for _, s := range r.slots {
-		d.Cycles += s.cycles
-		d.RefusedCompletions.Add(s.refused)
-		s.settle.mergeInto(d.SettleLatency)
+		d.Cycles += s.record.cycles
+		d.RefusedCompletions.Add(s.record.refused)
+		s.record.settle.mergeInto(d.SettleLatency)
 		last = max(last, s.lastComplete)
 		if s.firstClaim >= 0 {
 			first = min(first, s.firstClaim)

@@ -28,7 +28,8 @@ type loop struct {
 
 func newLoop(t testing.TB, batch int) *loop {
 	w := workload(func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Batch = 1, 1, 1, batch })
-	r := &round{cfg: Config{Workload: w, Ledger: NewLedger(1, w)}, clock: clock{epoch: time.Now()}}
+	r := &round{cfg: Config{Workload: w, Ledger: NewLedger(1, w)}, book: book{clock: clock{epoch: time.Now()}}}
+	r.ledger = r.cfg.Ledger
 	r.window = settledEdges(span{end: int64(time.Hour)}, int64(time.Hour))
 	conn := null.New().Dial()
 	p, err := conn.Producer(context.Background(), "t0")
@@ -51,18 +52,18 @@ func (l *loop) cycle(ctx context.Context) int {
 	if !ok {
 		return 0
 	}
-	p.enqueue.record(answered-l.now, acknowledged)
+	p.record.latency.record(answered-l.now, acknowledged)
 	l.now = answered
 	n, err := s.session.Claim(ctx, s.deliveries)
 	if err != nil {
 		return 0
 	}
 	at := p.clock.now()
-	s.check(n)
+	s.check(n, at)
 	if s.session.Complete(ctx, s.deliveries[:n], s.outcomes[:n]) != nil {
 		return 0
 	}
-	s.account(n, at, p.clock.now())
+	s.record.account(s.claimed[:n], s.outcomes[:n], p.clock.now())
 	return n
 }
 
@@ -102,7 +103,7 @@ func BenchmarkCycle(b *testing.B) {
 			done := l.run(b.Context(), b.N)
 			b.StopTimer()
 			require.GreaterOrEqual(b, done, b.N)
-			require.EqualValues(b, done, l.slot.cycles)
+			require.EqualValues(b, done, l.slot.record.cycles)
 			report(done)
 		})
 	}
@@ -118,13 +119,13 @@ func BenchmarkRecord(b *testing.B) {
 	b.ResetTimer()
 	for i := range b.N {
 		first := p.cfg.Ledger.Sent(0, 1)
-		acknowledged, _ := p.account(first, 1)
-		p.enqueue.record(int64(i), acknowledged)
+		acknowledged, _ := p.record.account(0, first, p.outcomes[:1])
+		p.record.latency.record(int64(i), acknowledged)
 		s.claimed[0].id.Sequence = first
-		s.account(1, 0, int64(i%1e9))
+		s.record.account(s.claimed[:1], s.outcomes[:1], int64(i%1e9))
 	}
 	b.StopTimer()
-	require.EqualValues(b, b.N, s.cycles)
+	require.EqualValues(b, b.N, s.record.cycles)
 	report(b.N)
 }
 

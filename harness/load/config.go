@@ -15,14 +15,40 @@ const payloadMemoryMax = 1 << 30
 // validate returns everything that keeps a round's load from being run.
 func (c *Config) validate() error {
 	errs := c.validateWorkload()
-	check := errs.check
-	p := c.Phases
-	check(p.Warmup >= 0, "phases.warmup is %v; it must not be negative", p.Warmup)
-	check(p.WarmupMax >= 0, "phases.warmup_max is %v; it must not be negative", p.WarmupMax)
-	check(p.Window > 0, "phases.window is %v; it must be positive", p.Window)
-	check(p.Drain >= 0, "phases.drain is %v; it must not be negative", p.Drain)
-	check(c.Ledger == nil || c.Ledger.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
+	errs.check(c.Phases.Window > 0, "phases.window is %v; it must be positive", c.Phases.Window)
+	errs.checkPhases(c.Phases)
+	errs.checkUnused(c.Ledger)
 	return errors.Join(*errs...)
+}
+
+// validate returns everything that keeps a meter from taking the figures of a load.
+func (c *MeterConfig) validate() error {
+	errs := &problems{}
+	check := errs.check
+	w, p := c.Workload, c.Phases
+	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
+	errs.checkArrivals(w)
+	check(p.Window >= 0, "phases.window is %v; it must be positive, or 0 where it has no end", p.Window)
+	check(p.Window != 0 || !w.Arrivals.Timed(), "phases.window is 0, which is without an end; workload.arrivals must then be %s, not %s",
+		scenario.Closed, w.Arrivals.Kind)
+	check(p.WarmupMax <= p.Warmup, "phases.warmup_max is %v; a load that others make is not waited for: leave it out", p.WarmupMax)
+	errs.checkPhases(p)
+	check(c.Ledger != nil, "no ledger given")
+	errs.checkUnused(c.Ledger)
+	check(!c.Epoch.IsZero(), "no epoch given")
+	return errors.Join(*errs...)
+}
+
+// checkPhases looks at what the phases of any load must be.
+func (p *problems) checkPhases(phases scenario.Phases) {
+	p.check(phases.Warmup >= 0, "phases.warmup is %v; it must not be negative", phases.Warmup)
+	p.check(phases.WarmupMax >= 0, "phases.warmup_max is %v; it must not be negative", phases.WarmupMax)
+	p.check(phases.Drain >= 0, "phases.drain is %v; it must not be negative", phases.Drain)
+}
+
+// checkUnused looks at whether a ledger is new, if there is one.
+func (p *problems) checkUnused(l *ledger.Ledger) {
+	p.check(l == nil || l.Totals().Sent == 0, "the ledger has been used before; give each round a new one")
 }
 
 // problems are what is wrong with a configuration.
@@ -70,17 +96,7 @@ func (c *Config) validateWorkload() *problems {
 	check(w.Payload.Min >= ledger.HeaderSize,
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)
 	check(w.Payload.Max >= w.Payload.Min, "workload.payload is at most %d bytes but at least %d", w.Payload.Max, w.Payload.Min)
-	switch w.Arrivals.Kind {
-	case scenario.None:
-	case scenario.Closed:
-		check(w.InFlight == 0 || w.InFlight >= w.Batch, "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.Batch)
-	case scenario.Open, scenario.Ramp, scenario.Burst:
-		validateArrivals(check, w.Arrivals)
-		check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)
-	default:
-		check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s or %s", w.Arrivals.Kind,
-			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.None)
-	}
+	errs.checkArrivals(w)
 	if len(*errs) == 0 {
 		held := float64(w.Producers) * float64(w.Batch) * float64(w.Payload.Max)
 		check(held <= payloadMemoryMax,
@@ -94,4 +110,19 @@ func (c *Config) validateWorkload() *problems {
 			"the ledger has accounts for %d producers, the workload has %d", c.Ledger.Producers(), w.Producers)
 	}
 	return errs
+}
+
+// checkArrivals looks at when tasks are due, and how many may be in flight.
+func (p *problems) checkArrivals(w scenario.Workload) {
+	switch w.Arrivals.Kind {
+	case scenario.None:
+	case scenario.Closed:
+		p.check(w.InFlight == 0 || w.InFlight >= w.Batch, "workload.in_flight is %d; one call has %d tasks", w.InFlight, w.Batch)
+	case scenario.Open, scenario.Ramp, scenario.Burst:
+		validateArrivals(p.check, w.Arrivals)
+		p.check(w.InFlight >= 1, "workload.in_flight is %d; it must be at least 1", w.InFlight)
+	default:
+		p.check(false, "workload.arrivals is %q; it must be %s, %s, %s, %s or %s", w.Arrivals.Kind,
+			scenario.Closed, scenario.Open, scenario.Ramp, scenario.Burst, scenario.None)
+	}
 }

@@ -17,6 +17,9 @@ type windowEdges struct {
 	known          chan struct{} // closed once they are settled
 }
 
+// never is when a window ends that has no end.
+const never = math.MaxInt64
+
 // newWindowEdges are not settled; everything must be over by a time in any case.
 func newWindowEdges(over int64) *windowEdges {
 	e := &windowEdges{known: make(chan struct{})}

@@ -92,24 +92,9 @@ func (r *round) reportProgress(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		now := r.clock.now()
-		p := Progress{Phase: "window", Elapsed: time.Duration(now), CycleP99: r.live.percentile(99)}
-		for _, l := range r.ledgers {
-			totals := l.Totals()
-			p.Sent += totals.Sent
-			p.Completed += totals.Completed
-			p.Outstanding += totals.Outstanding
-		}
-		if now >= r.window.start() {
-			p.Warmup = time.Duration(r.window.start())
-		}
-		switch {
-		case r.phase != "":
+		p := r.progress(r.ledgers...)
+		if r.phase != "" {
 			p.Phase = r.phase
-		case now < r.window.start():
-			p.Phase = "warmup"
-		case now >= r.window.end():
-			p.Phase = "drain"
 		}
 		r.cfg.Hooks.Progress(p)
 	}

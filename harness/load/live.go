@@ -23,7 +23,7 @@ type live struct {
 }
 
 // show enters what a slot recorded in the live figure, where somebody wants it, one time in liveEvery.
-func (s *slot) show(ns int64, n int) {
+func (s *settles) show(ns int64, n int) {
 	if s.live == nil {
 		return
 	}

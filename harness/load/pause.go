@@ -76,3 +76,12 @@ func (p *kernelPause) close() error {
 	p.stop()
 	return p.file.Close()
 }
+
+// interruptible is a kernelPause for waits that end with their own context too. One that is interrupted may make the next
+// return early.
+type interruptible struct{ *kernelPause }
+
+func (p interruptible) pause(ctx context.Context, ns int64) {
+	defer context.AfterFunc(ctx, func() { _ = p.file.SetReadDeadline(time.Unix(1, 0)) })()
+	p.kernelPause.pause(ctx, ns)
+}

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -27,11 +26,9 @@ type producer struct {
 	outcomes []error
 	intended []int64 // when each task was meant to be sent, in nanoseconds since the epoch
 
-	enqueue  latencies
-	service  latencies // open load only
-	enqueued uint64
-	refused  Refusals
-	again    again
+	record enqueues
+	filled uint64 // tasks of a backlog acknowledged
+	again  again
 
 	_ [64]byte // keeps the counters of two goroutines off one cache line
 }
@@ -54,10 +51,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		tasks:    make([]driver.Task, w.Batch),
 		outcomes: make([]error, w.Batch),
 		intended: make([]int64, w.Batch),
-		enqueue:  newLatencies(),
-	}
-	if w.Arrivals.Timed() {
-		p.service = newLatencies()
+		record:   newEnqueues(&r.book, w.Arrivals.Timed()),
 	}
 	return p
 }
@@ -65,7 +59,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 // runClosed enqueues until the window is over or a call fails. A call under way at the window's end is
 // waited for: its answer belongs in the ledger.
 func (p *producer) runClosed(calls context.Context) {
-	if !p.sleepUntil(calls, p.stagger()) {
+	if !p.clock.sleepUntil(calls, stagger(p.cfg.Phases.Warmup, p.number, len(p.producers))) {
 		return
 	}
 	now := p.clock.now()
@@ -86,29 +80,23 @@ func (p *producer) runClosed(calls context.Context) {
 		if acknowledged, now, ok = p.call(calls, len(p.tasks)); !ok {
 			return
 		}
-		if p.room != nil {
-			p.room.settled(len(p.tasks) - acknowledged)
-		}
-		if acknowledged > 0 && p.window.contains(now) {
-			p.enqueued += uint64(acknowledged)
-			p.enqueue.record(now-started, acknowledged)
-		}
+		p.record.record(p.intended, p.outcomes, acknowledged, started, now)
 	}
 }
 
 // staggerMax is the longest time over which the producers of a closed load begin.
 const staggerMax = 250 * time.Millisecond
 
-// stagger is when a producer of a closed load begins, in nanoseconds since the epoch. They begin one after the other over
-// the first part of the warm-up: those that began together would all be answered by one commit, and go on in step.
-func (p *producer) stagger() int64 {
-	over := min(int64(p.cfg.Phases.Warmup)/4, int64(staggerMax))
-	return over * int64(p.number) / int64(len(p.producers))
+// stagger is when one of the producers of a closed load begins, in nanoseconds since the epoch. They begin one after the
+// other over the first part of the warm-up: those that began together would all be answered by one commit, and go on in step.
+func stagger(warmup time.Duration, number, producers int) int64 {
+	over := min(int64(warmup)/4, int64(staggerMax))
+	return over * int64(number) / int64(producers)
 }
 
 // sleepUntil waits until an instant, and returns false when ctx is done before.
-func (p *producer) sleepUntil(ctx context.Context, until int64) bool {
-	left := p.clock.until(until)
+func (c clock) sleepUntil(ctx context.Context, until int64) bool {
+	left := c.until(until)
 	if left <= 0 {
 		return ctx.Err() == nil
 	}
@@ -134,32 +122,7 @@ func (p *producer) runOpen(calls context.Context, s *schedule) {
 		if !ok {
 			return
 		}
-		p.recordOpen(s, n, now)
-		if acknowledged > 0 && p.window.contains(now) {
-			p.enqueued += uint64(acknowledged)
-			p.service.record(now-started, acknowledged)
-		}
-	}
-}
-
-// recordOpen enters the latencies of n tasks from when they were due, those of the warm-up left out. What was
-// answered after the window is known to have taken longer than until its end.
-func (p *producer) recordOpen(s *schedule, n int, now int64) {
-	at := min(now, p.window.end())
-	for i := range n {
-		due := p.intended[i]
-		switch {
-		case errors.Is(p.outcomes[i], driver.ErrUnknown):
-			// It may never be settled, and would take up room for ever.
-			s.settled(1)
-			if due >= p.window.start() {
-				p.enqueue.record(p.window.end()-due, 1)
-			}
-		case p.outcomes[i] != nil:
-			s.refuse(due)
-		case due >= p.window.start():
-			p.enqueue.record(at-due, 1)
-		}
+		p.record.record(p.intended[:n], p.outcomes[:n], acknowledged, started, now)
 	}
 }
 
@@ -175,9 +138,9 @@ func (p *producer) runFill(calls context.Context, left *atomic.Int64) {
 		if !ok {
 			return
 		}
-		p.enqueued += uint64(acknowledged)
-		if p.refused.Count > 0 {
-			p.failure.set(fmt.Errorf("load: the server refused a task of the backlog: %s", p.refused.First))
+		p.filled += uint64(acknowledged)
+		if p.record.refused.Count > 0 {
+			p.failure.set(fmt.Errorf("load: the server refused a task of the backlog: %s", p.record.refused.First))
 			return
 		}
 	}
@@ -196,7 +159,7 @@ func (p *producer) call(calls context.Context, n int) (acknowledged int, now int
 		p.cfg.Ledger.Unknown(p.number, first, n)
 		return 0, now, p.failed(calls, to, n, err)
 	}
-	acknowledged, unknown := p.account(first, n)
+	acknowledged, unknown := p.record.account(p.number, first, p.outcomes[:n])
 	switch {
 	case unknown != nil && !p.cfg.Persist:
 		p.failed(calls, to, 0, unknown)
@@ -254,27 +217,4 @@ func (p *producer) seal(to *destination, first uint64, n int) {
 		p.tasks[i] = driver.Task{Tenant: to.address.Tenant, Queue: to.address.Queue, Payload: payload}
 		p.outcomes[i] = nil
 	}
-}
-
-// account enters the outcomes of a batch in the ledger, runs of acknowledged tasks at once, and returns
-// how many tasks were acknowledged, and why the outcome of one is unknown, if that of any is.
-func (p *producer) account(first uint64, n int) (acknowledged int, unknown error) {
-	from := 0
-	for i, reason := range p.outcomes[:n] {
-		if reason == nil {
-			acknowledged++
-			continue
-		}
-		p.cfg.Ledger.Enqueued(p.number, first+uint64(from), i-from)
-		if errors.Is(reason, driver.ErrUnknown) {
-			p.cfg.Ledger.Unknown(p.number, first+uint64(i), 1)
-			unknown = reason
-		} else {
-			p.cfg.Ledger.Refused(p.number, first+uint64(i), 1)
-			p.refused.note(1, reason)
-		}
-		from = i + 1
-	}
-	p.cfg.Ledger.Enqueued(p.number, first+uint64(from), n-from)
-	return acknowledged, unknown
 }

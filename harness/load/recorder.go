@@ -40,44 +40,6 @@ type sameStart struct {
 	n  int
 }
 
-// recordCycle notes that a cycle was completed, of a task that was meant to be sent at a time. The tasks of one
-// enqueue call mostly come back together: they are recorded at once.
-func (s *slot) recordCycle(intended, now int64) {
-	if s.run.n > 0 && s.run.at != intended {
-		s.flushCycle(now)
-	}
-	s.run.at = intended
-	s.run.n++
-}
-
-// flushCycle records the cycles noted. In an open load those are timed that were due inside the window, whenever they
-// were completed: after the window's end all that is known is that they took longer than until then.
-func (s *slot) flushCycle(now int64) {
-	n := s.run.n
-	s.run.n = 0
-	if n == 0 || s.untimed {
-		return
-	}
-	inside, took := s.window.contains(now), now-s.run.at
-	if inside {
-		s.cfg.Slow.see(took)
-	}
-	switch {
-	case s.schedule == nil:
-		if inside {
-			s.cycle.record(took, n)
-			s.show(took, n)
-		}
-	case s.run.at < s.window.start():
-	case inside:
-		s.cycle.record(took, n)
-		s.show(took, n)
-		s.finished += uint64(n)
-	default:
-		s.cycle.record(s.window.end()-s.run.at, n)
-	}
-}
-
 // note counts n refusals, keeping the first reason.
 func (f *Refusals) note(n int, reason error) {
 	if f.Count == 0 {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
-	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -29,13 +28,8 @@ type round struct {
 	slots     []*slot
 
 	// Set before the launch.
-	clock    clock
-	window   *windowEdges
-	schedule *schedule // of an open load, else nil
-	room     *room     // of a closed load whose tasks in flight are bounded, else nil
-	untimed  bool      // cycles have no latency: their tasks were sent before the epoch
-	phase    string    // for progress; "" where the time tells it
-	live     *live     // for progress; nil where nobody wants it
+	book
+	phase string // for progress; "" where the time tells it
 
 	startHook     HookTimes
 	endHook       HookTimes
@@ -47,7 +41,7 @@ type round struct {
 }
 
 func newRound(ctx context.Context, cfg Config) *round {
-	r := &round{cfg: cfg, caller: ctx}
+	r := &round{cfg: cfg, caller: ctx, book: book{ledger: cfg.Ledger, slow: cfg.Slow}}
 	r.calls, r.cancelCalls = context.WithCancel(ctx)
 	r.claims, r.cancelClaims = context.WithCancel(r.calls)
 	r.aside, r.cancelAside = context.WithCancel(ctx)
@@ -335,54 +329,16 @@ func (r *round) stop(drained bool) bool {
 
 // merge puts together what producers and slots recorded. None of them may be at work.
 func (r *round) merge() *Outcome {
-	o := &Outcome{
-		Launched:       r.clock.epoch,
-		WindowStart:    r.clock.at(r.window.start()),
-		WindowEnd:      r.clock.at(r.window.end()),
-		Window:         r.cfg.Phases.Window,
-		StartHook:      r.startHook,
-		EndHook:        r.endHook,
-		EnqueueLatency: result.NewHistogram(),
-		SettleLatency:  result.NewHistogram(),
-		CycleLatency:   result.NewHistogram(),
-	}
+	o := r.newOutcome(r.cfg.Phases.Window)
+	o.StartHook, o.EndHook = r.startHook, r.endHook
 	for _, p := range r.producers {
-		o.Enqueued += p.enqueued
-		o.RefusedEnqueues.Add(p.refused)
+		p.record.mergeInto(o)
 		o.FailedCalls.Add(p.again.failed)
-		o.Clamped += p.enqueue.mergeInto(o.EnqueueLatency)
 	}
 	for _, s := range r.slots {
-		o.Cycles += s.cycles
-		o.RefusedCompletions.Add(s.refused)
+		s.record.mergeInto(o)
 		o.FailedCalls.Add(s.again.failed)
-		o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
 	}
-	if r.schedule != nil {
-		r.mergeOpen(o)
-	}
+	r.mergeOpen(o)
 	return o
-}
-
-// mergeOpen adds the account of an open load. None of its producers and slots may be at work.
-func (r *round) mergeOpen(o *Outcome) {
-	s := r.schedule
-	open := &Open{
-		PerSecond: meanPerSecond(s.flow, r.cfg.Phases.Window),
-		Scheduled: s.scheduled(), Unsent: s.unsent(), Shed: s.shed, Refused: s.refused, Held: s.held,
-		Slip: result.NewHistogram(), Service: result.NewHistogram(),
-	}
-	for _, p := range r.producers {
-		o.Clamped += p.service.mergeInto(open.Service)
-	}
-	for _, slot := range r.slots {
-		open.Finished += slot.finished
-	}
-	// A task that was completed twice was finished twice, which the ledger tells.
-	answered := open.Finished + open.Unsent + open.Shed + open.Refused
-	open.Unfinished = open.Scheduled - min(open.Scheduled, answered)
-	o.Clamped += s.slip.mergeInto(open.Slip)
-	o.Clamped += s.censored.mergeInto(o.CycleLatency)
-	o.EnqueueLatency.Merge(s.censored.histogram) // clamped with the cycles
-	o.Open = open
 }

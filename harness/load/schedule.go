@@ -34,6 +34,9 @@ type schedule struct {
 	mu       sync.Mutex
 	censored latencies // of tasks that were shed, refused or not sent: they took until the window's end, if not longer
 	refused  uint64
+	// Of a Meter: the tasks of the window that were withdrawn, and the places that nobody has used; nil where there are none.
+	withdrawn uint64
+	unused    *places
 }
 
 func newSchedule(c clock, window span, f flow, bound int, p pauser) *schedule {
@@ -169,23 +172,47 @@ func (s *schedule) refuse(due int64) {
 	s.refused++
 }
 
+// withdraw notes that a task that was taken has not been sent after all.
+func (s *schedule) withdraw(due int64) {
+	s.settled(1)
+	if due < s.window.start {
+		return
+	}
+	s.censor(due)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.withdrawn++
+}
+
+// dropped enters the tasks of the window that were taken and never sent.
+func (s *schedule) dropped(censored *latencies) (n uint64) {
+	if s.unused == nil {
+		return 0
+	}
+	s.unused.each(func(due int64, tasks int) {
+		if due >= s.window.start {
+			censored.record(s.window.end-due, tasks)
+			n += uint64(tasks)
+		}
+	})
+	return n
+}
+
 // censorsMax is how many tasks that nobody took are entered one by one.
 const censorsMax = 1 << 20
 
-// unsent enters the tasks of the window that nobody took. No producer may be at work. Those that were due while a producer
-// was free slipped until the window's end: what was late to the last is late. Of very many those that were due at nearly the
-// same time, within a millionth of the window, are entered together.
-func (s *schedule) unsent() (n uint64) {
+// unsent enters the tasks of the window that nobody took in an outcome. No producer may be at work. Those that were due while
+// a producer was free slipped until the window's end: what was late to the last is late. Of very many those that were due at
+// nearly the same time, within a millionth of the window, are entered together.
+func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 	first := max(s.next, 0)
 	last := first + max(0, int64(s.scheduled())-first)
 	stride := (last-first)/censorsMax + 1
 	for k := first; k < last; k += stride {
 		due, tasks := s.at(k), int(min(stride, last-k))
-		s.mu.Lock()
-		s.censored.record(s.window.end-due, tasks)
-		s.mu.Unlock()
+		censored.record(s.window.end-due, tasks)
 		if s.idle < s.window.end {
-			s.slip.record(s.window.end-max(due, s.idle), tasks)
+			slip.record(s.window.end-max(due, s.idle), tasks)
 		}
 	}
 	return uint64(last - first)

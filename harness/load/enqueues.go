@@ -1,0 +1,134 @@
+package load
+
+import (
+	"errors"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// enqueues is what one producer records of the tasks that it sends. One goroutine at a time uses it.
+type enqueues struct {
+	*book
+	latency  latencies
+	service  latencies // open load only
+	enqueued uint64
+	refused  Refusals
+	told     told
+}
+
+func newEnqueues(b *book, open bool) enqueues {
+	e := enqueues{book: b, latency: newLatencies()}
+	if open {
+		e.service = newLatencies()
+	}
+	return e
+}
+
+// account enters the outcomes of a batch of a producer in the ledger, runs of acknowledged tasks at once, and returns
+// how many tasks were acknowledged, and why the outcome of one is unknown, if that of any is.
+func (e *enqueues) account(producer int, first uint64, outcomes []error) (acknowledged int, unknown error) {
+	from := 0
+	for i, reason := range outcomes {
+		if reason == nil {
+			acknowledged++
+			continue
+		}
+		e.ledger.Enqueued(producer, first+uint64(from), i-from)
+		if errors.Is(reason, driver.ErrUnknown) {
+			e.ledger.Unknown(producer, first+uint64(i), 1)
+			unknown = reason
+		} else {
+			e.ledger.Refused(producer, first+uint64(i), 1)
+			e.refused.note(1, reason)
+		}
+		from = i + 1
+	}
+	e.ledger.Enqueued(producer, first+uint64(from), len(outcomes)-from)
+	return acknowledged, unknown
+}
+
+// record enters the latencies of a call of which so many tasks were acknowledged, from when each was meant to be sent,
+// and makes room for those that were not.
+func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, called, now int64) {
+	if e.schedule != nil {
+		e.recordOpen(intended, outcomes, now)
+	} else {
+		e.recordClosed(intended, outcomes, now)
+	}
+	if acknowledged == 0 || !e.window.contains(now) {
+		return
+	}
+	e.enqueued += uint64(acknowledged)
+	if e.schedule != nil {
+		e.service.record(now-called, acknowledged)
+	}
+}
+
+// recordClosed enters those that were answered inside the window, tasks that were meant to be sent together at once.
+func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
+	inside, failed := e.window.contains(now), 0
+	var run sameStart
+	flush := func() {
+		if run.n > 0 && inside {
+			started, _ := placed(run.at)
+			e.note(now-started, run.n)
+		}
+		run.n = 0
+	}
+	for i, at := range intended {
+		if outcomes[i] != nil {
+			if at >= 0 {
+				failed++
+			}
+			continue
+		}
+		if at != run.at {
+			flush()
+			run.at = at
+		}
+		run.n++
+	}
+	flush()
+	if e.room != nil {
+		e.room.settled(failed)
+	}
+}
+
+// recordOpen enters those that were due inside the window. What was answered after it is known to have taken longer than
+// until its end.
+func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
+	s, inside := e.schedule, e.window.contains(now)
+	for i, due := range intended {
+		switch {
+		case due < 0: // not of the schedule
+		case errors.Is(outcomes[i], driver.ErrUnknown):
+			// It may never be settled, and would take up room for ever.
+			s.settled(1)
+			if due >= e.window.start() {
+				e.latency.record(e.window.end()-due, 1)
+			}
+		case outcomes[i] != nil:
+			s.refuse(due)
+		case due < e.window.start():
+		case inside:
+			e.note(now-due, 1)
+		default:
+			e.latency.record(e.window.end()-due, 1)
+		}
+	}
+}
+
+func (e *enqueues) note(ns int64, n int) {
+	e.latency.record(ns, n)
+	e.told.note(ns, n)
+}
+
+// mergeInto adds what was recorded to an outcome, whose Open is that of an open load.
+func (e *enqueues) mergeInto(o *Outcome) {
+	o.Enqueued += e.enqueued
+	o.RefusedEnqueues.Add(e.refused)
+	o.Clamped += e.latency.mergeInto(o.EnqueueLatency)
+	if o.Open != nil {
+		o.Clamped += e.service.mergeInto(o.Open.Service)
+	}
+}

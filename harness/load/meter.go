@@ -1,0 +1,278 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const (
+	// MeterProducers is how many producers the ledger of a Meter should have: that many senders have an account each, and
+	// more share them.
+	MeterProducers = 1 << 14
+	// NextMax is the most tasks that Meter.Next hands out at once.
+	NextMax = 1 << 16
+	// meterRecorders bounds the recorders of senders, and of settlers, of which each has some 60 KB of histograms: more share
+	// them, so that memory does not grow with the sessions that a script opens.
+	meterRecorders = 64
+)
+
+// MeterConfig says what load a Meter takes the figures of.
+type MeterConfig struct {
+	// Workload is that of the load: its Arrivals, InFlight and Batch count, and its Producers, over whose number the start of
+	// a closed load is spread.
+	Workload scenario.Workload
+	// Phases are those of the load. A Window of 0 has no end; arrivals must be closed then. The warm-up takes Warmup.
+	Phases scenario.Phases
+	// Ledger is a new ledger, of MeterProducers or fewer.
+	Ledger *ledger.Ledger
+	// Epoch is when the warm-up begins. It may lie a little in the future.
+	Epoch time.Time
+
+	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
+	pause pauser
+}
+
+// Meter takes the figures of a load whose calls somebody else makes: it says when tasks are due, seals them, enters them
+// in the ledger, and records what became of them by the rules of Run for a load that persists. Its methods are safe for
+// concurrent use, but for Outcome.
+type Meter struct {
+	book
+	workload scenario.Workload
+	phases   scenario.Phases
+	endless  bool
+	places   *places
+
+	ctx    context.Context // of what waits
+	cancel context.CancelFunc
+	kernel *kernelPause // nil where there is none
+	early  atomic.Int64 // calls of Next before the epoch
+
+	mu        sync.Mutex // guards what follows, and what it points to only where it says so
+	senders   int
+	settlers  int
+	sending   []*sendRecorder // at most meterRecorders, as are these
+	settling  []*settleRecorder
+	failed    Refusals
+	looked    time.Time // when Done last looked at the ledger
+	remainder remainder
+	finished  time.Time // zero before the end
+	drained   bool
+}
+
+// NewMeter returns a meter, or all that is wrong with a configuration. What waits ends when ctx is done. Close it when it is
+// not needed any more.
+func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	m := &Meter{
+		book:     book{ledger: cfg.Ledger, clock: clock{epoch: cfg.Epoch}, live: &live{}},
+		workload: cfg.Workload, phases: cfg.Phases, endless: cfg.Phases.Window == 0,
+		remainder: remainder{persist: true},
+	}
+	m.window = meterEdges(cfg.Phases)
+	m.ctx, m.cancel = context.WithCancel(ctx)
+	w := cfg.Workload
+	switch {
+	case w.Arrivals.Timed():
+		pause := cfg.pause
+		if pause == nil {
+			kernel, err := newKernelPause(m.ctx)
+			if err != nil {
+				m.cancel()
+				return nil, fmt.Errorf("load: %w", err)
+			}
+			pause, m.kernel = interruptible{kernel}, kernel
+		}
+		m.schedule = newSchedule(m.clock, m.window.span(), newFlow(w.Arrivals), w.InFlight, pause)
+		m.places = newPlaces(true)
+		m.schedule.unused = m.places
+	case w.Arrivals.Kind == scenario.Closed && w.InFlight > 0:
+		m.room = newRoom(w.InFlight, w.Batch)
+		if !m.endless {
+			m.room.closeIn(m.clock.until(m.window.end()))
+		}
+		m.places = newPlaces(true)
+	default:
+		m.places = newPlaces(false)
+	}
+	return m, nil
+}
+
+// meterEdges are those of the window, which may have no end.
+func meterEdges(p scenario.Phases) *windowEdges {
+	if p.Window == 0 {
+		return settledEdges(span{start: int64(p.Warmup), end: never}, never)
+	}
+	end := int64(p.Warmup + p.Window)
+	return settledEdges(span{start: int64(p.Warmup), end: end}, end+int64(p.Drain))
+}
+
+// Close ends what waits, and frees the meter's timers. Its figures can still be read.
+func (m *Meter) Close() error {
+	m.cancel()
+	if m.room != nil && m.room.finish != nil {
+		m.room.finish.Stop()
+	}
+	if m.kernel != nil {
+		if err := m.kernel.close(); err != nil && !errors.Is(err, os.ErrClosed) {
+			return fmt.Errorf("load: close the schedule's timer: %w", err)
+		}
+	}
+	return nil
+}
+
+// Now returns the time, in nanoseconds since the epoch, before which it is negative.
+func (m *Meter) Now() int64 { return m.clock.now() }
+
+// Next waits until tasks are to be sent, and returns when each of up to n was due, in nanoseconds since the epoch; n is
+// 1 to NextMax. In an open load those are returned that are due by now, and the wait is for the first. In a closed load
+// tasks are due at once, or where the tasks in flight are bounded once there is room: then for at most Batch of them.
+// It returns none when the window is over, and before the epoch waits for it. Each place that it hands out is for one task:
+// see Sender.Seal. The error is that of ctx, or of the meter being closed.
+func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
+	if n < 1 || n > NextMax {
+		return nil, fmt.Errorf("load: next for %d tasks; it must be from 1 to %d", n, NextMax)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(m.ctx, func() { cancel(errMeterClosed) })()
+	due := m.next(ctx, n)
+	if len(due) == 0 && ctx.Err() != nil {
+		return nil, fmt.Errorf("load: next: %w", context.Cause(ctx))
+	}
+	m.places.add(due)
+	return due, nil
+}
+
+var errMeterClosed = errors.New("the meter is closed")
+
+func (m *Meter) next(ctx context.Context, n int) []int64 {
+	switch {
+	case m.schedule != nil:
+		due := make([]int64, n)
+		return due[:m.schedule.take(ctx, due)]
+	case m.workload.Arrivals.Kind == scenario.None || !m.awaitStart(ctx) || m.clock.now() >= m.window.end():
+		return nil
+	case m.room != nil:
+		if !m.room.take(ctx) {
+			return nil
+		}
+		n = min(n, m.workload.Batch)
+		m.room.settled(m.workload.Batch - n)
+	}
+	due, now := make([]int64, n), m.clock.now()
+	for i := range due {
+		due[i] = now
+	}
+	return due
+}
+
+// awaitStart waits for the epoch, and a little longer in those that wait for it: they begin as producers of Run do. It
+// returns false when ctx is done before.
+func (m *Meter) awaitStart(ctx context.Context) bool {
+	if m.clock.now() >= 0 {
+		return ctx.Err() == nil
+	}
+	producers := max(m.workload.Producers, 1)
+	number := int((m.early.Add(1) - 1) % int64(producers))
+	return m.clock.sleepUntil(ctx, stagger(m.phases.Warmup, number, producers))
+}
+
+// Progress returns how far the load is, as Hooks.Progress gets it.
+func (m *Meter) Progress() Progress { return m.progress(m.ledger) }
+
+// Failed counts a call that failed and that is neither an enqueue nor a completion. One that was cancelled counts for
+// nothing.
+func (m *Meter) Failed(err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.failed.note(1, err)
+}
+
+// Done reports whether the load is over: the window is, and nothing is outstanding, or the drain's time is up. Tasks of
+// which nothing may be heard any more are waited for while others are still completed. The load ends when it is first true.
+// Of an endless window it is not before Finish was called.
+func (m *Meter) Done() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.clock.now()
+	if !m.finished.IsZero() || m.endless || now < m.window.end() {
+		return !m.finished.IsZero()
+	}
+	at := m.clock.at(now)
+	up := now >= m.window.deadline()
+	if !up && !m.looked.IsZero() && at.Sub(m.looked) < drainPoll {
+		return false // looking takes a while, and every VU asks
+	}
+	m.looked = at
+	left := m.left()
+	if m.remainder.none(left, at) || up {
+		m.end(at, left)
+	}
+	return !m.finished.IsZero()
+}
+
+// left are the ledger's totals, and beside them the tasks that may still be sent.
+func (m *Meter) left() ledger.Totals {
+	t, unused := m.ledger.Totals(), uint64(m.places.count())
+	t.Outstanding += unused
+	t.Doubtful += unused
+	return t
+}
+
+// Finish says that the load has ended, if it had not before: nothing is sent or completed any more.
+func (m *Meter) Finish() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.finished.IsZero() {
+		m.end(m.clock.at(m.clock.now()), m.left())
+	}
+}
+
+// end notes when the load ended, and whether nothing was outstanding. mu is held.
+func (m *Meter) end(at time.Time, left ledger.Totals) {
+	m.finished = at
+	over := m.endless || m.clock.now() >= m.window.end()
+	m.drained = over && left.Outstanding == left.Doubtful
+}
+
+// Outcome returns what was measured so far. No call of a sender or settler, or of Next, may be under way. It may be called
+// at any later time again. A window without an end is over when the load has ended, or now.
+func (m *Meter) Outcome() *Outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	ended := m.finished
+	if ended.IsZero() {
+		ended = m.clock.at(m.clock.now())
+	}
+	o := m.newOutcome(m.phases.Window)
+	if m.endless {
+		o.WindowEnd = ended
+		if o.WindowEnd.Before(o.WindowStart) {
+			o.WindowEnd = o.WindowStart
+		}
+		o.Window = o.WindowEnd.Sub(o.WindowStart)
+	}
+	o.Finished, o.Drained = ended, m.drained
+	o.FailedCalls.Add(m.failed)
+	for _, r := range m.sending {
+		r.mergeInto(o)
+	}
+	for _, r := range m.settling {
+		r.mergeInto(o)
+	}
+	m.mergeOpen(o)
+	return o
+}

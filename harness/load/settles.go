@@ -1,0 +1,177 @@
+package load
+
+import (
+	"errors"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+)
+
+// claimed is what was found in a delivery.
+type claimed struct {
+	id      ledger.Identity
+	verdict ledger.Verdict
+	at      int64 // when it was claimed
+}
+
+// placed reports whether a task takes up room until it is settled. One whose identity can't be read is taken for one that
+// does.
+func (c *claimed) placed() bool { return c.verdict == ledger.Unreadable || c.id.IntendedNS >= 0 }
+
+// settles is what one slot records of the tasks that it completes. One goroutine at a time uses it.
+type settles struct {
+	*book
+	settle   latencies
+	cycle    latencies
+	run      sameStart
+	cycles   uint64
+	finished uint64 // tasks due inside the window of an open load that were completed inside it
+	refused  Refusals
+	shown    uint64 // runs of cycles recorded, of which one in liveEvery is shown live
+
+	completed   []ledger.Identity // of a batch, to be entered together
+	claims      sameStart         // of a batch, those completed that were claimed together
+	toldCycles  told
+	toldSettles told
+}
+
+func newSettles(b *book) settles {
+	return settles{book: b, settle: newLatencies(), cycle: newLatencies()}
+}
+
+// account enters the outcomes of completions that were answered at a time.
+func (s *settles) account(claims []claimed, outcomes []error, now int64) {
+	inside := s.window.contains(now)
+	settled := 0
+	s.completed = s.completed[:0]
+	for i := range claims {
+		c := &claims[i]
+		if errors.Is(outcomes[i], driver.ErrUnknown) {
+			settled += s.unknown(c) // it may never come back, and would take up room for ever
+			continue
+		}
+		if outcomes[i] != nil {
+			s.refused.note(1, outcomes[i])
+			if c.verdict != ledger.Unreadable {
+				s.ledger.CompletionRefused(c.id)
+			}
+			continue
+		}
+		if c.placed() {
+			settled++
+		}
+		if c.verdict == ledger.Unreadable {
+			s.ledger.CompletedUnreadable()
+			continue
+		}
+		s.completed = append(s.completed, c.id)
+		if c.verdict == ledger.Sound {
+			if inside {
+				s.recordSettle(c.at, now)
+			}
+			s.recordCycle(c.id.IntendedNS, now)
+		}
+	}
+	s.flushSettle(now)
+	s.flushCycle(now)
+	s.ledger.Completed(s.completed...)
+	s.settled(settled)
+}
+
+// doubt says of deliveries that it is not known whether they were completed, and makes their room free, if that is wanted.
+func (s *settles) doubt(claims []claimed, free bool) {
+	n := 0
+	for i := range claims {
+		n += s.unknown(&claims[i])
+	}
+	if free {
+		s.settled(n)
+	}
+}
+
+// unknown says of a delivery that it is not known whether it was completed, and returns how many tasks give their room back
+// with it: one, or none where it took up none.
+func (s *settles) unknown(c *claimed) int {
+	if c.verdict != ledger.Unreadable {
+		s.ledger.CompletionUnknown(c.id)
+	}
+	if c.placed() {
+		return 1
+	}
+	return 0
+}
+
+// recordSettle notes that a task that was claimed at a time was completed inside the window. Those of one claim are mostly
+// completed together, and recorded at once.
+func (s *settles) recordSettle(claimed, now int64) {
+	if s.claims.n > 0 && s.claims.at != claimed {
+		s.flushSettle(now)
+	}
+	s.claims.at = claimed
+	s.claims.n++
+}
+
+// flushSettle records the completions noted.
+func (s *settles) flushSettle(now int64) {
+	n := s.claims.n
+	s.claims.n = 0
+	if n == 0 {
+		return
+	}
+	s.cycles += uint64(n)
+	s.settle.record(now-s.claims.at, n)
+	s.toldSettles.note(now-s.claims.at, n)
+}
+
+// recordCycle notes that a cycle was completed, of a task that was meant to be sent at a time. The tasks of one
+// enqueue call mostly come back together: they are recorded at once.
+func (s *settles) recordCycle(intended, now int64) {
+	if s.run.n > 0 && s.run.at != intended {
+		s.flushCycle(now)
+	}
+	s.run.at = intended
+	s.run.n++
+}
+
+// flushCycle records the cycles noted. In an open load those are timed that were due inside the window, whenever they
+// were completed: after the window's end all that is known is that they took longer than until then.
+func (s *settles) flushCycle(now int64) {
+	n := s.run.n
+	s.run.n = 0
+	if n == 0 || s.untimed {
+		return
+	}
+	intended, scheduled := placed(s.run.at)
+	inside, took := s.window.contains(now), now-intended
+	if inside {
+		s.slow.see(took)
+	}
+	switch {
+	case s.schedule == nil:
+		if inside {
+			s.note(took, n)
+		}
+	case !scheduled || intended < s.window.start():
+	case inside:
+		s.note(took, n)
+		s.finished += uint64(n)
+	default:
+		s.cycle.record(s.window.end()-intended, n)
+	}
+}
+
+func (s *settles) note(took int64, n int) {
+	s.cycle.record(took, n)
+	s.show(took, n)
+	s.toldCycles.note(took, n)
+}
+
+// mergeInto adds what was recorded to an outcome, whose Open is that of an open load.
+func (s *settles) mergeInto(o *Outcome) {
+	o.Cycles += s.cycles
+	o.RefusedCompletions.Add(s.refused)
+	o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
+	if o.Open != nil {
+		o.Open.Finished += s.finished
+	}
+}
