@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// MeterProducers is how many producers the ledger of a Meter should have: that many senders have an account each, and
+	// SendersMax is how many producers the ledger of a Meter should have: that many senders have an account each, and
 	// more share them.
-	MeterProducers = 1 << 14
+	SendersMax = 1 << 14
 	// NextMax is the most tasks that Meter.Next hands out at once.
 	NextMax = 1 << 16
 	// meterRecorders bounds the recorders of senders, and of settlers, of which each has some 60 KB of histograms: more share
@@ -31,7 +31,7 @@ type MeterConfig struct {
 	Workload scenario.Workload
 	// Phases are those of the load. A Window of 0 has no end; arrivals must be closed then. The warm-up takes Warmup.
 	Phases scenario.Phases
-	// Ledger is a new ledger, of MeterProducers or fewer.
+	// Ledger is a new ledger, of SendersMax or fewer.
 	Ledger *ledger.Ledger
 	// Epoch is when the warm-up begins. It may lie a little in the future.
 	Epoch time.Time

@@ -94,7 +94,7 @@ func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	acknowledged, unknown := r.account(s.number, b.first, outcomes)
-	r.enqueues.record(b.intended, outcomes, acknowledged, b.called, now)
+	r.record(b.intended, outcomes, acknowledged, b.called, now)
 	if err == nil {
 		err = unknown
 	}
@@ -116,6 +116,9 @@ func (s *Sender) Withdraw(b Batch) {
 		}
 	}
 }
+
+// Failed counts a call that failed beside a batch that was withdrawn. One that was cancelled counts for nothing.
+func (s *Sender) Failed(err error) { s.meter.Failed(err) }
 
 // outcomesOf returns the outcomes of n tasks: unknown after an error, and where none are given all acknowledged, as are those
 // that are missing.

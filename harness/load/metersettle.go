@@ -52,6 +52,9 @@ func (s *Settler) Claimed(payload []byte, from ledger.Address) Claim {
 	return c
 }
 
+// Sound reports whether the payload was intact and in its place: a completion that is acknowledged is a cycle then.
+func (c Claim) Sound() bool { return c.verdict == ledger.Sound }
+
 // Readable reports whether the payload was that of a task of this ledger: then the task's content is behind its header.
 func (c Claim) Readable() bool { return c.verdict != ledger.Unreadable }
 
