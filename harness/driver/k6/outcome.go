@@ -1,0 +1,65 @@
+package k6
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Encode returns what a load's outcome and its ledger's balance are on the wire. The times of the harness's hooks are not
+// among it.
+func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
+	h := result.Histograms{Enqueue: o.EnqueueLatency, Settle: o.SettleLatency, Cycle: o.CycleLatency}
+	encoded := &Outcome{
+		FinishedNS: o.Finished.Sub(o.Launched),
+		Cycles:     o.Cycles, Enqueued: o.Enqueued, Clamped: o.Clamped,
+		RefusedEnqueues: o.RefusedEnqueues, RefusedCompletions: o.RefusedCompletions, FailedCalls: o.FailedCalls,
+		Drained: o.Drained, Ledger: balance,
+	}
+	if open := o.Open; open != nil {
+		h.Slip, h.Service = open.Slip, open.Service
+		encoded.Open = &Open{
+			PerSecond: open.PerSecond, Scheduled: open.Scheduled, Finished: open.Finished, Unfinished: open.Unfinished,
+			Unsent: open.Unsent, Shed: open.Shed, Refused: open.Refused, Held: open.Held,
+		}
+	}
+	var err error
+	if encoded.Histograms, err = h.Encode(); err != nil {
+		return nil, fmt.Errorf("k6: the outcome: %w", err)
+	}
+	return encoded, nil
+}
+
+// Load returns the outcome of a load that began at a time, with a monotonic reading, and had those phases. It is Encode's
+// inverse.
+func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, error) {
+	h, err := result.DecodeHistograms(o.Histograms)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("k6: the outcome: %w", err)
+	case o.FinishedNS < 0:
+		return nil, fmt.Errorf("k6: the outcome: finished_ns is %d, before the load began", o.FinishedNS)
+	case (o.Open == nil) != (h.Slip == nil) || (o.Open == nil) != (h.Service == nil):
+		return nil, fmt.Errorf("k6: the outcome: an open load has its account and the histograms slip and service, and no other has any of them; there are %d histograms, and an account is there: %t",
+			len(o.Histograms), o.Open != nil)
+	}
+	start := begin.Add(phases.Warmup)
+	decoded := &load.Outcome{
+		Launched: begin, WindowStart: start, WindowEnd: start.Add(phases.Window), Window: phases.Window, Finished: begin.Add(o.FinishedNS),
+		Cycles: o.Cycles, Enqueued: o.Enqueued, Clamped: o.Clamped,
+		EnqueueLatency: h.Enqueue, SettleLatency: h.Settle, CycleLatency: h.Cycle,
+		RefusedEnqueues: o.RefusedEnqueues, RefusedCompletions: o.RefusedCompletions, FailedCalls: o.FailedCalls,
+		Drained: o.Drained,
+	}
+	if open := o.Open; open != nil {
+		decoded.Open = &load.Open{
+			PerSecond: open.PerSecond, Scheduled: open.Scheduled, Finished: open.Finished, Unfinished: open.Unfinished,
+			Unsent: open.Unsent, Shed: open.Shed, Refused: open.Refused, Held: open.Held,
+			Slip: h.Slip, Service: h.Service,
+		}
+	}
+	return decoded, nil
+}
