@@ -1,0 +1,120 @@
+package control
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// beginWithin is how long the harness may take to say when the load begins.
+	beginWithin = 60 * time.Second
+	// beginAway is how far away that may be.
+	beginAway = 60 * time.Second
+	// sendWithin is how long a message may take: the harness does nothing but read them.
+	sendWithin = 10 * time.Second
+)
+
+// Conn is a connection to the harness. Messages may be sent by several goroutines.
+type Conn struct {
+	socket net.Conn
+
+	mu sync.Mutex // one message at a time
+}
+
+// Dial connects to the socket at a path.
+func Dial(ctx context.Context, path string) (*Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, sendWithin)
+	defer cancel()
+	var d net.Dialer
+	socket, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("prony: connect to the harness at %s, as %s says: %w", path, k6.ControlEnv, err)
+	}
+	return &Conn{socket: socket}, nil
+}
+
+// Ready says that the script's VUs are ready, and waits up to a minute for when the load begins, which it returns with a
+// monotonic reading. It is called once, before any message is sent.
+func (c *Conn) Ready(ctx context.Context) (begin time.Time, err error) {
+	if err := c.send(k6.Message{Ready: &k6.Ready{Version: k6.Version}}); err != nil {
+		return begin, err
+	}
+	if err := c.socket.SetReadDeadline(time.Now().Add(beginWithin)); err != nil {
+		return begin, fmt.Errorf("prony: wait for the harness: %w", err)
+	}
+	defer context.AfterFunc(ctx, func() { _ = c.socket.SetReadDeadline(time.Unix(1, 0)) })()
+	text, err := bufio.NewReader(io.LimitReader(c.socket, k6.MessageBytesMax)).ReadBytes('\n')
+	switch {
+	case ctx.Err() != nil:
+		return begin, fmt.Errorf("prony: wait for the harness to begin: %w", context.Cause(ctx))
+	case errors.Is(err, io.EOF) && len(text) == k6.MessageBytesMax:
+		return begin, fmt.Errorf("prony: the harness sent more than %d bytes", k6.MessageBytesMax)
+	case err != nil:
+		return begin, fmt.Errorf("prony: wait for the harness to begin, up to %v: %w", beginWithin, err)
+	}
+	var message k6.Begin
+	if err := json.Unmarshal(text, &message); err != nil {
+		return begin, fmt.Errorf("prony: the harness said %.80q where it should say when the load begins: %w", text, err)
+	}
+	return onMonotonic(time.Now(), message.UnixNS)
+}
+
+// onMonotonic returns the instant that the host's clock shows as ns since 1970, with a monotonic reading.
+func onMonotonic(now time.Time, ns int64) (time.Time, error) {
+	away := time.Unix(0, ns).Sub(now.Round(0)) // by the same clock
+	if away.Abs() > beginAway {
+		return time.Time{}, fmt.Errorf("prony: the harness has the load begin in %v, which is more than %v away", away, beginAway)
+	}
+	return now.Add(away), nil
+}
+
+// Progress says how far the load is. The harness wants it at most four times a second.
+func (c *Conn) Progress(p load.Progress) error { return c.send(k6.Message{Progress: &p}) }
+
+// Outcome hands over what came of the load. It is the last message.
+func (c *Conn) Outcome(o *load.Outcome, balance result.Ledger) error {
+	encoded, err := k6.Encode(o, balance)
+	if err != nil {
+		return fmt.Errorf("prony: %w", err)
+	}
+	return c.send(k6.Message{Outcome: encoded})
+}
+
+// Close ends the connection.
+func (c *Conn) Close() error {
+	if err := c.socket.Close(); err != nil {
+		return fmt.Errorf("prony: close the connection to the harness: %w", err)
+	}
+	return nil
+}
+
+func (c *Conn) send(m k6.Message) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("prony: a message to the harness: %w", err)
+	}
+	text = append(text, '\n')
+	if len(text) > k6.MessageBytesMax {
+		return fmt.Errorf("prony: a message to the harness has %d bytes, more than %d", len(text), k6.MessageBytesMax)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.socket.SetWriteDeadline(time.Now().Add(sendWithin)); err != nil {
+		return fmt.Errorf("prony: send to the harness: %w", err)
+	}
+	if _, err := c.socket.Write(text); err != nil {
+		return fmt.Errorf("prony: send to the harness: %w", err)
+	}
+	return nil
+}

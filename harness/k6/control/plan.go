@@ -1,0 +1,84 @@
+// Package control is the extension's side of the socket over which it talks to the harness, when that has started the k6
+// process. The messages, and the environment that the process gets, are those of harness/driver/k6.
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/ledger"
+)
+
+// ReadPlan returns the plan in the environment, which lookup reads; nil where there is none, because nobody but k6 runs the
+// script.
+func ReadPlan(lookup func(name string) (value string, set bool)) (*k6.Plan, error) {
+	text, set := lookup(k6.PlanEnv)
+	if !set || text == "" {
+		return nil, nil
+	}
+	plan, err := readPlan(text)
+	if err != nil {
+		return nil, fmt.Errorf("prony: the plan in %s: %w; have `prony run` start k6, or unset it", k6.PlanEnv, err)
+	}
+	return plan, nil
+}
+
+func readPlan(text string) (*k6.Plan, error) {
+	if len(text) > k6.MessageBytesMax {
+		return nil, fmt.Errorf("%d bytes are more than the %d that it may have", len(text), k6.MessageBytesMax)
+	}
+	// The version is looked at first: a plan of another one may have other fields.
+	var version struct{ Version int }
+	if err := json.Unmarshal([]byte(text), &version); err != nil {
+		return nil, fmt.Errorf("it is not JSON as expected: %w", err)
+	}
+	if err := checkVersion(version.Version); err != nil {
+		return nil, err
+	}
+	plan := &k6.Plan{}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(plan); err != nil {
+		return nil, fmt.Errorf("it is not JSON as expected: %w", err)
+	}
+	if err := checkPlan(plan); err != nil {
+		return nil, err
+	}
+	return plan, nil
+}
+
+// checkVersion refuses what another build of the harness says.
+func checkVersion(version int) error {
+	if version == k6.Version {
+		return nil
+	}
+	return fmt.Errorf("it has version %d and this k6 knows %d: build prony and k6 from the same commit", version, k6.Version)
+}
+
+// checkPlan refuses what no script can do. How arrivals and phases go together is for load.NewMeter to say.
+func checkPlan(p *k6.Plan) error {
+	w := p.Workload
+	var errs []error
+	for _, f := range []struct {
+		name         string
+		value, least int
+	}{
+		{"tenants", w.Tenants, 1},
+		{"queues", w.Queues, 1},
+		{"producers", w.Producers, 1},
+		{"workers", w.Workers, 1},
+		{"batch", w.Batch, 1},
+		{"payload", w.Payload.Max, ledger.HeaderSize},
+	} {
+		if f.value < f.least {
+			errs = append(errs, fmt.Errorf("workload.%s is %d; it must be at least %d", f.name, f.value, f.least))
+		}
+	}
+	if p.Phases.Window <= 0 {
+		errs = append(errs, fmt.Errorf("phases.window is %v; it must be positive", p.Phases.Window))
+	}
+	return errors.Join(errs...)
+}
