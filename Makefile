@@ -1,6 +1,6 @@
 # What a developer runs. CI runs .ci/run, which calls these same targets.
 
-MODULES  := engine harness
+MODULES  := engine harness harness/k6
 PACKAGES := $(MODULES:%=./%/...)
 
 # The dev tools are pinned in ci/tools/go.mod and built by the go command at first use. -modfile needs a
@@ -16,14 +16,19 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build test race lint fmt generate proto schema readme pages perf-smoke vuln clean
+.PHONY: help build k6 test race lint fmt generate proto schema readme pages perf-smoke vuln clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## Build bin/prony and bin/queued
 	@mkdir -p bin
 	go build -buildvcs=$(BUILDVCS) -o bin/ ./engine/cmd/queued ./harness/cmd/prony
+
+# It links all of k6, which takes a minute the first time: whoever does not load an engine from k6 does without it.
+k6: ## Build bin/k6, which is k6 with the extension of harness/k6
+	@mkdir -p bin
+	go build -buildvcs=$(BUILDVCS) -o bin/ ./harness/k6/cmd/k6
 
 test: ## Run all tests of all modules
 	go test -timeout 5m $(PACKAGES)

@@ -4,32 +4,37 @@ package k6api
 
 import (
 	"go.k6.io/k6/cmd"
-	"go.k6.io/k6/js/common"
 	"go.k6.io/k6/js/modules"
-	"go.k6.io/k6/js/promises"
 	"go.k6.io/k6/lib"
 	"go.k6.io/k6/lib/types"
 	"go.k6.io/k6/metrics"
 )
 
-// What a module is, and what it gets.
+// What an extension is, and what it gets.
 type (
-	Module   = modules.Module
 	Instance = modules.Instance
 	Exports  = modules.Exports
 	VU       = modules.VU
 	State    = lib.State
 )
 
+// What k6 tells of a test run. The package that names these is k6's own, so they are written as what they are there; the
+// end-to-end tests fail where they are no longer that.
+const (
+	TestStart = 2 // before the first VU runs, which waits for those who were told
+	TestEnd   = 3 // after teardown, while samples are still taken
+)
+
 // What samples are made of.
 type (
-	Metric      = metrics.Metric
-	Registry    = metrics.Registry
-	Sample      = metrics.Sample
-	Samples     = metrics.Samples
-	TimeSeries  = metrics.TimeSeries
-	TagSet      = metrics.TagSet
-	TagsAndMeta = metrics.TagsAndMeta
+	Metric          = metrics.Metric
+	Registry        = metrics.Registry
+	Sample          = metrics.Sample
+	Samples         = metrics.Samples
+	SampleContainer = metrics.SampleContainer
+	TimeSeries      = metrics.TimeSeries
+	TagSet          = metrics.TagSet
+	TagsAndMeta     = metrics.TagsAndMeta
 )
 
 // The kinds of metrics, and of what they hold.
@@ -42,14 +47,8 @@ const (
 var (
 	// Register makes a module known to scripts under a name.
 	Register = modules.Register
-	// NewPromise returns a promise that is settled on the script's event loop.
-	NewPromise = promises.New
 	// ParseDuration reads a duration as k6's options have it: "1m30s", also with days.
 	ParseDuration = types.ParseExtendedDuration
-	// Push sends samples unless the context is done.
-	Push = metrics.PushIfNotDone
-	// Throw throws a Go error in the script.
-	Throw = common.Throw
 	// Execute is k6's command line.
 	Execute = cmd.Execute
 )

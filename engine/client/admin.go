@@ -1,0 +1,33 @@
+package client
+
+import (
+	"fmt"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/adminpb"
+)
+
+// Admin is a connection to the admin listener of one server. It is safe for concurrent use.
+type Admin struct {
+	adminpb.AdminServiceClient
+	conn *grpc.ClientConn
+}
+
+// DialAdmin returns the admin calls of the server whose admin listener is at "host:port". It connects at first use. The
+// options are those of Dial, and so is WithToken's rule.
+func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
+	conn, err := connect(address, &usual, options)
+	if err != nil {
+		return nil, err
+	}
+	return &Admin{AdminServiceClient: adminpb.NewAdminServiceClient(conn), conn: conn}, nil
+}
+
+// Close cuts the connection.
+func (a *Admin) Close() error {
+	if err := a.conn.Close(); err != nil {
+		return fmt.Errorf("close the connection to %s: %w", a.conn.Target(), err)
+	}
+	return nil
+}

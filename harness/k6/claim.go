@@ -1,0 +1,200 @@
+package k6
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/grafana/sobek"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/k6/options"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+)
+
+// claimWaitDefault is how long a claim waits for a first task.
+const claimWaitDefault = time.Second
+
+// claimOptions are what a claim takes.
+type claimOptions struct {
+	max  int
+	wait time.Duration
+
+	// Of a plain call.
+	queues []string
+	tenant string
+	lease  time.Duration
+}
+
+func claimMax(c *claimOptions, v options.Value) error {
+	n, err := v.Int(1, tasksMax)
+	c.max = int(n)
+	return err
+}
+
+func claimWait(c *claimOptions, v options.Value) (err error) {
+	c.wait, err = v.Duration(0, claimWaitMax)
+	return err
+}
+
+var (
+	workerClaimTable = options.Table[claimOptions]{"max": claimMax, "wait": claimWait}
+	claimTable       = options.Table[claimOptions]{
+		"max":  claimMax,
+		"wait": claimWait,
+		"queue": func(c *claimOptions, v options.Value) error {
+			queue, err := v.Text()
+			c.queues = append(c.queues, queue)
+			return err
+		},
+		"queues": func(c *claimOptions, v options.Value) error {
+			queues, err := v.Texts(queuesMax)
+			c.queues = append(c.queues, queues...)
+			return err
+		},
+		"tenant": func(c *claimOptions, v options.Value) (err error) { c.tenant, err = v.Text(); return err },
+		"lease": func(c *claimOptions, v options.Value) (err error) {
+			c.lease, err = v.Duration(time.Millisecond, durationMax)
+			return err
+		},
+	}
+)
+
+// taker makes scripts' tasks of what was claimed.
+type taker struct {
+	of      *instance
+	owner   any
+	tenant  string        // that claims: the ledger finds another one's task
+	settler *load.Settler // nil where tasks are not entered in the ledger
+	from    ledger.Address
+}
+
+// take enters claimed tasks. It is called by one call at a time.
+func (t *taker) take(leased []*queuepb.Task) []*Task {
+	tasks := make([]*Task, len(leased))
+	all := make([]Task, len(leased))
+	for n, l := range leased {
+		all[n] = Task{
+			ID: l.GetId(), Tenant: l.GetTenant(), Queue: l.GetQueue(), Priority: l.GetPriority(), Attempt: l.GetAttempt(),
+			LeaseUntil: l.GetLeaseExpiresAtMs(), of: t.of, owner: t.owner, leased: l, payload: l.GetPayload(),
+		}
+		if t.settler != nil {
+			if t.from.Queue != l.GetQueue() || t.from.Tenant == "" {
+				t.from = ledger.NewAddress(t.tenant, l.GetQueue())
+			}
+			all[n].claim = t.settler.Claimed(l.GetPayload(), t.from)
+			if all[n].claim.Readable() {
+				all[n].payload = all[n].payload[ledger.HeaderSize:]
+			}
+		}
+		tasks[n] = &all[n]
+	}
+	return tasks
+}
+
+// settlerOf returns what a session enters its claims with; nil where it does not.
+func (i *instance) settlerOf(c *connectOptions, settler **load.Settler) (*load.Settler, error) {
+	if *settler != nil || !c.ledger {
+		return *settler, nil
+	}
+	meter, err := i.process.theMeter()
+	if err != nil {
+		return nil, err
+	}
+	*settler = meter.Settler()
+	return *settler, nil
+}
+
+// claim is the script's: it claims by a plain call.
+func (c *queueClient) claim(from sobek.Value) *sobek.Promise {
+	const call = "claim"
+	o := claimOptions{max: 1, wait: claimWaitDefault, tenant: c.options.tenant}
+	if err := c.usable(call); err != nil {
+		return c.refused(err)
+	}
+	if err := claimTable.Read(c.vu.Runtime(), call, from, &o); err != nil {
+		return c.refused(err)
+	}
+	if len(o.queues) == 0 {
+		return c.refused(&options.Error{Call: call, Field: "queue", Remedy: "pass the name of the queue to claim from, or several as queues"})
+	}
+	api, err := c.api()
+	if err != nil {
+		return c.refused(failed(call, err))
+	}
+	settler, err := c.settlerOf(&c.options, &c.settler)
+	if err != nil {
+		return c.refused(failed(call, err))
+	}
+	t := taker{of: c.instance, owner: c, tenant: o.tenant, settler: settler}
+	record := c.recorder()
+	return c.later(call, o.wait+c.options.timeout, func(ctx context.Context) (func() any, error) {
+		response, err := api.Claim(ctx, &queuepb.ClaimRequest{
+			Tenant: o.tenant, Queues: o.queues, MaxTasks: uint32(o.max), LeaseMs: millis(o.lease), WaitMs: millis(o.wait),
+		})
+		if err != nil {
+			return nil, record.failedCall(ctx, settler, o.tenant, o.queues[0], err)
+		}
+		if n := len(response.GetTasks()); n > o.max {
+			return nil, fmt.Errorf("the server handed out %d tasks where %d were asked for", n, o.max)
+		}
+		tasks := t.take(response.GetTasks())
+		return func() any { return tasks }, nil
+	})
+}
+
+// failedCall counts a call that failed, unless the iteration has ended it, or the server refused it.
+func (r *recorder) failedCall(ctx context.Context, settler *load.Settler, tenant, queue string, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, errSessionClosed) {
+		return err
+	}
+	r.add(r.metrics.failedCalls, r.of(tenant, queue), 1)
+	r.push()
+	if settler != nil {
+		settler.Failed(err)
+	}
+	return err
+}
+
+// waited reports whether a claim ended because its wait was over.
+func waited(call context.Context, wait context.Context, err error) bool {
+	return call.Err() == nil && wait.Err() != nil && (errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded)
+}
+
+// receive claims from a session: it waits for the first task, and takes what else is at hand.
+func receive(ctx context.Context, w *client.Worker, o claimOptions) ([]*queuepb.Task, error) {
+	var leased []*queuepb.Task
+	for len(leased) < o.max {
+		t, ok := w.TryReceive()
+		if !ok {
+			break
+		}
+		leased = append(leased, t)
+	}
+	if len(leased) > 0 || o.wait == 0 {
+		return leased, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, o.wait)
+	defer cancel()
+	first, err := w.Receive(wait)
+	if waited(ctx, wait, err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	leased = append(leased, first)
+	for len(leased) < o.max {
+		t, ok := w.TryReceive()
+		if !ok {
+			break
+		}
+		leased = append(leased, t)
+	}
+	return leased, nil
+}

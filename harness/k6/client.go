@@ -1,0 +1,184 @@
+package k6
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/k6/options"
+	"github.com/pronybench/prony/harness/load"
+)
+
+// errInit is what a call in the init context gets.
+var errInit = errors.New("nothing is sent while the script is read: call it in setup, in teardown, or in a VU's function")
+
+// queueClient is a script's client. Its methods run on the VU's event loop.
+type queueClient struct {
+	*instance
+	options connectOptions
+	closed  atomic.Bool
+	open    []closable // the sessions that it opened
+	sender  *load.Sender
+	settler *load.Settler
+}
+
+func newClient(i *instance, o connectOptions) *queueClient {
+	return &queueClient{instance: i, options: o}
+}
+
+// object is what the script has of it.
+func (c *queueClient) object() *sobek.Object {
+	o := c.instance.object(map[string]any{
+		"produce":  c.produce,
+		"claim":    c.claim,
+		"complete": c.settle(complete, c.plainly),
+		"fail":     c.settle(fail, c.plainly),
+		"extend":   c.settle(extend, c.plainly),
+		"release":  c.settle(release, c.plainly),
+		"producer": c.producer,
+		"worker":   c.worker,
+		"task":     c.task,
+		"result":   c.result,
+		"close":    c.close,
+		"admin":    admin{c}.object(),
+	})
+	return o
+}
+
+// usable says why a call can't be made now, if so.
+func (c *queueClient) usable(call string) error {
+	switch {
+	case c.inInit():
+		return &callError{call: call, code: codeInvalid, cause: errInit}
+	case c.closed.Load():
+		return &callError{call: call, code: codeClosed, cause: errors.New("the client was closed before; connect again")}
+	}
+	return nil
+}
+
+// connection is the VU's own among those of the process.
+func (c *queueClient) connection(of connection) (*client.Client, error) {
+	p, err := c.process.pool(of)
+	if err != nil {
+		return nil, err
+	}
+	return p.client(c.vu.State().VUID), nil
+}
+
+// api is the plain calls.
+func (c *queueClient) api() (queuepb.QueueServiceClient, error) {
+	conn, err := c.connection(c.options.connection)
+	if err != nil {
+		return nil, err
+	}
+	return conn.API(), nil
+}
+
+// tenantOption is the option of calls that take nothing else.
+type tenantOption struct{ tenant string }
+
+var tenantTable = options.Table[tenantOption]{
+	"tenant": func(t *tenantOption, v options.Value) (err error) { t.tenant, err = v.Text(); return err },
+}
+
+// produce is the script's: it enqueues by a plain call.
+func (c *queueClient) produce(tasks, from sobek.Value) *sobek.Promise {
+	const call = "produce"
+	o := tenantOption{c.options.tenant}
+	err := c.usable(call)
+	if err == nil {
+		err = tenantTable.Read(c.vu.Runtime(), call, from, &o)
+	}
+	if err != nil {
+		return c.refused(err)
+	}
+	api, err := c.api()
+	if err != nil {
+		return c.refused(failed(call, err))
+	}
+	return c.instance.produce(call, o.tenant, &c.options, tasks, &c.sender, plainly(api, o.tenant))
+}
+
+// producerOptions are what producer takes.
+type producerOptions struct {
+	tenant     string
+	idempotent bool
+}
+
+var producerTable = options.Table[producerOptions]{
+	"tenant":     func(p *producerOptions, v options.Value) (err error) { p.tenant, err = v.Text(); return err },
+	"idempotent": func(p *producerOptions, v options.Value) (err error) { p.idempotent, err = v.Bool(); return err },
+}
+
+// producer is the script's: it returns a session that is opened by its first call.
+func (c *queueClient) producer(from sobek.Value) *sobek.Object {
+	const call = "producer"
+	o := producerOptions{tenant: c.options.tenant}
+	if err := producerTable.Read(c.vu.Runtime(), call, from, &o); err != nil {
+		c.throw(err)
+	}
+	of := c.options.connection
+	of.idempotent = o.idempotent
+	if _, err := c.process.pool(of); err != nil {
+		c.throw(failed(call, err))
+	}
+	var sender *load.Sender
+	s := &session[*client.Producer]{}
+	c.open = append(c.open, s)
+	return c.instance.object(map[string]any{
+		"produce": func(tasks sobek.Value) *sobek.Promise {
+			const call = "producer.produce"
+			if err := c.usable(call); err != nil {
+				return c.refused(err)
+			}
+			conn, err := c.connection(of)
+			if err != nil {
+				return c.refused(failed(call, err))
+			}
+			dial := func() (*client.Producer, error) { return conn.Producer(c.process.live, o.tenant) }
+			return c.instance.produce(call, o.tenant, &c.options, tasks, &sender, func(ctx context.Context, tasks []client.Task) (ids []string, errs []error, err error) {
+				err = s.use(ctx, dial, func(p *client.Producer) (err error) {
+					ids, errs, err = p.EnqueueBatch(ctx, tasks)
+					return err
+				})
+				return ids, errs, err
+			})
+		},
+		"close": func() *sobek.Promise { return c.end("producer.close", s.Close) },
+	})
+}
+
+// close is the script's: it ends the VU's sessions.
+func (c *queueClient) close() *sobek.Promise {
+	const call = "close"
+	if c.inInit() {
+		return c.refused(&callError{call: call, code: codeInvalid, cause: errInit})
+	}
+	c.closed.Store(true)
+	open := c.open
+	c.open = nil
+	return c.end(call, func(ctx context.Context) error {
+		var errs []error
+		for _, s := range open {
+			errs = append(errs, s.Close(ctx))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// closeMax bounds how long a session may take to end in order.
+const closeMax = 5 * time.Second
+
+// end closes something. A session that broke before has nothing left to close in order.
+func (c *queueClient) end(call string, do func(context.Context) error) *sobek.Promise {
+	return c.later(call, 0, func(ctx context.Context) (func() any, error) {
+		ctx, cancel := context.WithTimeout(ctx, closeMax)
+		defer cancel()
+		return nil, do(ctx)
+	})
+}

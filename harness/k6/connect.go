@@ -1,0 +1,234 @@
+package k6
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/grafana/sobek"
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/client"
+	drive "github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6/options"
+)
+
+// Defaults of connect.
+const (
+	addressDefault = "127.0.0.1:7070"
+	adminDefault   = "127.0.0.1:7071"
+	tenantDefault  = "default"
+	timeoutDefault = 30 * time.Second
+)
+
+// Bounds of options.
+const (
+	connectionsMax = 64
+	timeoutMax     = time.Hour
+	retryMax       = 10 * time.Minute
+)
+
+// connection says how to reach a server: VUs that say the same share their connections.
+type connection struct {
+	address, admin, token string
+	tls                   bool
+	ca, cert, key         string
+	serverName            string
+	plaintextToken        bool
+	retry                 time.Duration
+	retries               bool // retry was given
+	connections           int
+	idempotent            bool // of a producer
+}
+
+// connectOptions are what connect takes.
+type connectOptions struct {
+	connection
+	tenant  string
+	timeout time.Duration
+	ledger  bool
+}
+
+var connectTable = options.Table[connectOptions]{
+	"address": func(c *connectOptions, v options.Value) (err error) { c.address, err = v.Text(); return err },
+	"admin":   func(c *connectOptions, v options.Value) (err error) { c.admin, err = v.Text(); return err },
+	"token":   func(c *connectOptions, v options.Value) (err error) { c.token, err = v.Text(); return err },
+	"tenant":  func(c *connectOptions, v options.Value) (err error) { c.tenant, err = v.Text(); return err },
+	"tls":     readTLS,
+	"plaintextToken": func(c *connectOptions, v options.Value) (err error) {
+		c.plaintextToken, err = v.Bool()
+		return err
+	},
+	"connections": func(c *connectOptions, v options.Value) error {
+		n, err := v.Int(1, connectionsMax)
+		c.connections = int(n)
+		return err
+	},
+	"timeout": func(c *connectOptions, v options.Value) (err error) {
+		c.timeout, err = v.Duration(time.Millisecond, timeoutMax)
+		return err
+	},
+	"retry": func(c *connectOptions, v options.Value) (err error) {
+		c.retries = true
+		c.retry, err = v.Duration(0, retryMax)
+		return err
+	},
+	"ledger": func(c *connectOptions, v options.Value) (err error) { c.ledger, err = v.Bool(); return err },
+}
+
+var tlsTable = options.Table[connectOptions]{
+	"ca":         func(c *connectOptions, v options.Value) (err error) { c.ca, err = v.Text(); return err },
+	"cert":       func(c *connectOptions, v options.Value) (err error) { c.cert, err = v.Text(); return err },
+	"key":        func(c *connectOptions, v options.Value) (err error) { c.key, err = v.Text(); return err },
+	"serverName": func(c *connectOptions, v options.Value) (err error) { c.serverName, err = v.Text(); return err },
+}
+
+func readTLS(c *connectOptions, v options.Value) (err error) {
+	if on, err := v.Bool(); err == nil {
+		c.tls = on
+		return nil
+	}
+	c.tls = true
+	if err := tlsTable.ReadField(v, c); err != nil {
+		return err
+	}
+	if (c.cert == "") != (c.key == "") {
+		return v.Fault("pass both cert and key, or neither")
+	}
+	return nil
+}
+
+// connect is the script's: it returns a client and connects to nothing.
+func (i *instance) connect(from sobek.Value) *sobek.Object {
+	const call = "connect"
+	if i.failure != nil {
+		i.throw(failed(call, i.failure))
+	}
+	c := connectOptions{
+		connection: connection{
+			address: i.process.env(drive.AddressEnv, addressDefault), admin: i.process.env(drive.AdminEnv, adminDefault),
+			token: i.process.env(drive.TokenEnv, ""), connections: 1,
+		},
+		tenant: tenantDefault, timeout: timeoutDefault, ledger: true,
+	}
+	if err := connectTable.Read(i.vu.Runtime(), call, from, &c); err != nil {
+		i.throw(err)
+	}
+	if _, err := i.process.pool(c.connection); err != nil {
+		i.throw(failed(call, err))
+	}
+	return newClient(i, c).object()
+}
+
+// env returns an environment variable, or what it is where it is not set.
+func (p *process) env(name, missing string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if value, set := p.lookup(name); set && value != "" {
+		return value
+	}
+	return missing
+}
+
+// pool is the connections that VUs share.
+type pool struct {
+	of      connection
+	clients []*client.Client
+	admin   *client.Admin
+}
+
+// pool returns the connections to a server. Nothing is connected before the first call.
+func (p *process) pool(of connection) (*pool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, pool := range p.pools {
+		if pool.of == of {
+			return pool, nil
+		}
+	}
+	dial, err := of.options()
+	if err != nil {
+		return nil, err
+	}
+	made := &pool{of: of}
+	for range of.connections {
+		c, err := client.Dial(of.address, dial...)
+		if err != nil {
+			return nil, errors.Join(err, made.close())
+		}
+		made.clients = append(made.clients, c)
+	}
+	if made.admin, err = client.DialAdmin(of.admin, dial...); err != nil {
+		return nil, errors.Join(err, made.close())
+	}
+	p.pools = append(p.pools, made)
+	return made, nil
+}
+
+// client returns the connection of a VU: they go round.
+func (p *pool) client(vu uint64) *client.Client {
+	return p.clients[vu%uint64(len(p.clients))]
+}
+
+func (p *pool) close() error {
+	var errs []error
+	for _, c := range p.clients {
+		errs = append(errs, c.Close())
+	}
+	if p.admin != nil {
+		errs = append(errs, p.admin.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *connection) options() ([]grpc.DialOption, error) {
+	var dial []grpc.DialOption
+	if c.token != "" {
+		dial = append(dial, client.WithToken(c.token))
+	}
+	if c.plaintextToken {
+		dial = append(dial, client.WithPlaintextToken())
+	}
+	if c.idempotent {
+		dial = append(dial, client.WithIdempotency())
+	}
+	// A retry of 0 is what a server that stands alone gets without the option; with it its sessions would follow it.
+	if c.retries && c.retry > 0 {
+		dial = append(dial, client.WithRetryMax(c.retry))
+	}
+	if c.tls {
+		config, err := c.config()
+		if err != nil {
+			return nil, err
+		}
+		dial = append(dial, client.WithTLS(config))
+	}
+	return dial, nil
+}
+
+// config is what the script says of TLS. Certificates come as text: scripts read files with open().
+func (c *connection) config() (*tls.Config, error) {
+	config := &tls.Config{ServerName: c.serverName, MinVersion: tls.VersionTLS12}
+	if c.ca != "" {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM([]byte(c.ca)) {
+			return nil, &options.Error{Call: "connect", Field: "tls.ca", Remedy: "pass the content of a PEM file with certificates, such as open('ca.pem')"}
+		}
+	}
+	if c.cert != "" {
+		pair, err := tls.X509KeyPair([]byte(c.cert), []byte(c.key))
+		if err != nil {
+			return nil, &options.Error{Call: "connect", Field: "tls.cert", Remedy: fmt.Sprintf("pass the content of the PEM files of a certificate and its key: %v", err)}
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}
+
+// millis is a duration as the wire has it, rounded up: what is asked for is never cut to nothing.
+func millis(d time.Duration) uint64 {
+	return uint64(math.Ceil(float64(d) / float64(time.Millisecond)))
+}

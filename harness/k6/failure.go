@@ -1,0 +1,176 @@
+package k6
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/grafana/sobek"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/harness/k6/options"
+)
+
+// callError is a call that failed, or that the server refused as a whole.
+type callError struct {
+	call  string
+	field string // at fault, where that is known
+	code  string // what a script can go by
+	cause error
+}
+
+func (e *callError) Error() string {
+	if e.field != "" {
+		return fmt.Sprintf("prony: %s: %s: %v", e.call, e.field, e.cause)
+	}
+	return fmt.Sprintf("prony: %s: %v", e.call, e.cause)
+}
+
+func (e *callError) Unwrap() error { return e.cause }
+
+// The codes of errors.
+const (
+	codeInvalid     = "invalid_argument"
+	codeNotFound    = "not_found"
+	codeStale       = "stale_token"
+	codeOverloaded  = "overloaded"
+	codeUnavailable = "unavailable"
+	codeUnknown     = "unknown_outcome"
+	codeClosed      = "closed"
+	codeDenied      = "permission_denied"
+	codeTimeout     = "timeout"
+	codeFailed      = "failed"
+)
+
+// failed says why a call failed.
+func failed(call string, err error) error {
+	var known *callError
+	var fault *options.Error
+	if errors.As(err, &known) || errors.As(err, &fault) {
+		return err
+	}
+	e := &callError{call: call, code: codeOf(err), cause: err}
+	var refused *client.Error
+	switch s, isStatus := status.FromError(rootStatus(err)); {
+	case errors.As(err, &refused):
+		e.field = refused.Field
+	case isStatus && (s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied):
+		e.field, e.cause = "token", errors.New(s.Message())
+	case isStatus && s.Code() != codes.Unknown && err.Error() == s.Err().Error(): // gRPC's own words say nothing more
+		e.cause = errors.New(s.Message())
+	}
+	return e
+}
+
+// rootStatus finds the gRPC status among an error's causes.
+func rootStatus(err error) error {
+	var s interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &s) {
+		return s.GRPCStatus().Err()
+	}
+	return err
+}
+
+// codeOf says what kind of failure an error is.
+func codeOf(err error) string {
+	if c := status.Code(rootStatus(err)); c == codes.Unauthenticated || c == codes.PermissionDenied {
+		return codeDenied // whatever else became of the call
+	}
+	for _, kind := range []struct {
+		is   error
+		code string
+	}{
+		{client.ErrInvalidArgument, codeInvalid},
+		{client.ErrNotFound, codeNotFound},
+		{client.ErrStaleToken, codeStale},
+		{client.ErrOverloaded, codeOverloaded},
+		{client.ErrUnknownOutcome, codeUnknown},
+		{client.ErrUnavailable, codeUnavailable},
+		{client.ErrClosed, codeClosed},
+		{context.DeadlineExceeded, codeTimeout},
+	} {
+		if errors.Is(err, kind.is) {
+			return kind.code
+		}
+	}
+	switch status.Code(rootStatus(err)) {
+	case codes.InvalidArgument:
+		return codeInvalid
+	case codes.NotFound:
+		return codeNotFound
+	case codes.ResourceExhausted:
+		return codeOverloaded
+	case codes.Unavailable:
+		return codeUnavailable
+	case codes.DeadlineExceeded:
+		return codeTimeout
+	}
+	return codeFailed
+}
+
+// shownMax is how many refused items an error names.
+const shownMax = 3
+
+// refusals says which items of a call the server refused, or has left unknown; nil where it did all.
+func refusals(call, noun string, outcomes []error) error {
+	var shown []string
+	var first error
+	n := 0
+	for at, err := range outcomes {
+		if err == nil {
+			continue
+		}
+		if n++; n == 1 {
+			first = err
+		}
+		if len(shown) < shownMax {
+			shown = append(shown, fmt.Sprintf("%s %d: %s", noun, at, refusal(err)))
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	e := &callError{call: call, code: codeOf(first)}
+	var refused *client.Error
+	if errors.As(first, &refused) {
+		e.field = refused.Field
+	}
+	if len(outcomes) == 1 {
+		e.cause, e.field = errors.New(refusal(first)), ""
+		return e
+	}
+	e.cause, e.field = fmt.Errorf("the server refused %d of %d: %s", n, len(outcomes), strings.Join(shown, "; ")), ""
+	return e
+}
+
+// refusal names the field at fault, where the server says which.
+func refusal(err error) string {
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Field != "" && !strings.HasPrefix(refused.Message, refused.Field) {
+		return refused.Field + ": " + refused.Message
+	}
+	return err.Error()
+}
+
+// errorOf is an error as a script catches it: an Error whose fields call, field and code say what it is about.
+func (i *instance) errorOf(err error) *sobek.Object {
+	o := i.vu.Runtime().NewGoError(err)
+	fields := map[string]string{}
+	var failure *callError
+	var fault *options.Error
+	switch {
+	case errors.As(err, &failure):
+		fields = map[string]string{"call": failure.call, "field": failure.field, "code": failure.code}
+	case errors.As(err, &fault):
+		fields = map[string]string{"call": fault.Call, "field": fault.Field, "code": codeInvalid}
+	}
+	for name, value := range fields {
+		if setErr := o.Set(name, value); setErr != nil {
+			return o
+		}
+	}
+	return o
+}

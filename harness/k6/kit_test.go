@@ -1,0 +1,128 @@
+package k6
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/grafana/sobek"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/storage"
+	drive "github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6/k6api/k6test"
+)
+
+// opencensus, which k6 links, starts a goroutine as it is loaded.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent())
+}
+
+// server is an engine inside the test.
+type server struct {
+	address, admin, token string
+	stop                  func()
+}
+
+// startServer starts one that asks for tokens.
+func startServer(t testing.TB) *server {
+	t.Helper()
+	n, err := node.Open(node.Config{
+		DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true,
+		Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	secret, err := os.ReadFile(n.TokenFile())
+	require.NoError(t, err)
+	stopped := false
+	stop := func() {
+		if !stopped {
+			stopped = true
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			require.NoError(t, n.Shutdown(ctx))
+		}
+	}
+	t.Cleanup(stop)
+	return &server{address: n.Addresses()[0], admin: n.Admin(), token: strings.TrimSpace(string(secret)), stop: stop}
+}
+
+// env is what a script finds in its environment to reach the server.
+func (s *server) env() map[string]string {
+	return map[string]string{drive.AddressEnv: s.address, drive.AdminEnv: s.admin, drive.TokenEnv: s.token}
+}
+
+// script is a VU at work.
+type script struct {
+	*k6test.VU
+	t      *testing.T
+	module *Module
+}
+
+// run starts a VU: init is its init context.
+func run(t *testing.T, env map[string]string, init string) *script {
+	t.Helper()
+	s := read(t, New(), env, init)
+	s.Run(nil)
+	return s
+}
+
+// read reads a script.
+func read(t *testing.T, module *Module, env map[string]string, init string) *script {
+	t.Helper()
+	s := &script{VU: k6test.NewVU(t, module, env), t: t, module: module}
+	t.Cleanup(func() { require.NoError(t, module.process.finish()) })
+	_, err := s.VU.VU.Runtime().RunString(init)
+	require.NoError(t, err)
+	return s
+}
+
+// do runs the body of an async function on the event loop, and returns what it returns, or what it throws.
+func (s *script) do(body string) (any, error) {
+	s.t.Helper()
+	var came, failure sobek.Value
+	rt := s.VU.VU.Runtime()
+	require.NoError(s.t, rt.Set("came", func(v sobek.Value) { came = v }))
+	require.NoError(s.t, rt.Set("failed", func(v sobek.Value) { failure = v }))
+	_, err := s.RunOnEventLoop("(async () => {" + body + "})().then(came, failed)")
+	require.NoError(s.t, err)
+	if failure != nil {
+		return nil, &thrown{failure}
+	}
+	require.NotNil(s.t, came, "the script neither returned nor threw")
+	return came.Export(), nil
+}
+
+// must is do of what may not throw.
+func (s *script) must(body string) any {
+	s.t.Helper()
+	value, err := s.do(body)
+	require.NoError(s.t, err)
+	return value
+}
+
+// fails is do of what must throw; it returns the message.
+func (s *script) fails(body string) string {
+	s.t.Helper()
+	_, err := s.do(body)
+	require.Error(s.t, err)
+	return err.Error()
+}
+
+type thrown struct{ value sobek.Value }
+
+func (e *thrown) Error() string {
+	if o, ok := e.value.(*sobek.Object); ok && o.Get("message") != nil {
+		return o.Get("message").String()
+	}
+	return e.value.String()
+}
+
+func (e *thrown) field(name string) string {
+	return e.value.(*sobek.Object).Get(name).String()
+}

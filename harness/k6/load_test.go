@@ -1,0 +1,132 @@
+package k6
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/k6/k6api/k6test"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+func TestALoadSaysWhatIsToBeSent(t *testing.T) {
+	server := startServer(t)
+	for name, arrivals := range map[string]string{"closed": `'closed'`, "open": `{rate: 200}`} {
+		t.Run(name, func(t *testing.T) {
+			s := run(t, server.env(), `
+				const c = queue.connect(), p = c.producer(), w = c.worker({queues: ['q0'], slots: 16});
+				const l = queue.load({batch: 4, size: 40, window: '100ms', drain: '10s', inFlight: 16, arrivals: `+arrivals+`});`)
+			s.must(`
+				if (l.batch !== 4 || l.size !== 40 || l.queues.join() !== 'q0' || l.tenants.join() !== 't0' || l.sending !== '100ms' || l.whole !== '10100ms') throw new Error(JSON.stringify(l));
+				if (l.done()) throw new Error('done too early');
+				const work = async () => { while (!l.done()) { const tasks = await w.claim({max: 4, wait: 10}); if (tasks.length) await w.complete(tasks); } };
+				const send = async () => { for (let due; (due = await l.next()) !== null;) { await p.produce({queue: l.queues[0], size: l.size, due}); } };
+				await Promise.all([send(), work()]);
+				if (await l.next() !== null) throw new Error('it goes on');`)
+			b := s.must(`return queue.balance()`).(map[string]any)
+			assert.Positive(t, b["completed"])
+			assert.EqualValues(t, 0, b["outstanding"])
+			outcome := s.module.process.meter.Outcome()
+			assert.True(t, outcome.Drained)
+			assert.Equal(t, name == "open", outcome.Open != nil)
+			if outcome.Open != nil {
+				assert.EqualValues(t, 20, outcome.Open.Scheduled)
+			}
+		})
+	}
+}
+
+func TestADueIsSentOnce(t *testing.T) {
+	server := startServer(t)
+	s := run(t, server.env(), `const c = queue.connect(); const l = queue.load({batch: 3, window: '1m'});`)
+	s.must(`
+		globalThis.due = await l.next();
+		if (due.length !== 3) throw new Error(due.length);
+		await c.produce({queue: 'q', size: 64, count: 2, due});`)
+	assert.Contains(t, s.fails(`await c.produce({queue: 'q', size: 64, count: 2, due})`), "prony: produce: count: only 1 tasks of this due are not sent yet")
+	s.must(`await c.produce({queue: 'q', size: 64, due})`)
+	assert.Contains(t, s.fails(`await c.produce({queue: 'q', size: 64, due})`), "prony: produce: due: its tasks were sent before")
+	assert.Contains(t, s.fails(`await l.next(0)`), "prony: load.next: n is 0: pass 1 to 1000")
+}
+
+func TestAProcessHasOneLoad(t *testing.T) {
+	module := New()
+	first := read(t, module, nil, `const l = queue.load({window: '1s', arrivals: {rate: 5}});`)
+	again := k6test.NewVU(t, module, nil)
+	_, err := again.VU.Runtime().RunString(`queue.load({window: '1s', arrivals: {rate: 5}})`)
+	require.NoError(t, err, "each VU says the same")
+	_, err = again.VU.Runtime().RunString(`queue.load({window: '2s'})`)
+	require.ErrorContains(t, err, "prony: load: it was called before with other options")
+	require.NotNil(t, first.module.process.wanted)
+	assert.Equal(t, scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 5}}, first.module.process.wanted.workload.Arrivals)
+}
+
+func TestArrivalsAreRead(t *testing.T) {
+	for text, want := range map[string]scenario.Arrivals{
+		`'closed'`:                       {Kind: scenario.Closed},
+		`{rate: 100}`:                    {Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 100}},
+		`{from: 10, to: 20, over: '1s'}`: {Kind: scenario.Ramp, Rate: scenario.Rate{PerSecond: 10}, To: scenario.Rate{PerSecond: 20}, Over: time.Second},
+		`{rate: 1, burst: 9, every: 20, length: 5}`: {Kind: scenario.Burst, Rate: scenario.Rate{PerSecond: 1}, To: scenario.Rate{PerSecond: 9}, Every: 20 * time.Millisecond, Over: 5 * time.Millisecond},
+	} {
+		s := read(t, New(), nil, `queue.load({window: '1s', arrivals: `+text+`});`)
+		assert.Equal(t, want, s.module.process.wanted.workload.Arrivals, text)
+	}
+	s := read(t, New(), nil, ``)
+	for text, want := range map[string]string{
+		`'open'`:                `prony: load: arrivals is "open": pass 'closed', or { rate: 100 }`,
+		`{}`:                    "prony: load: arrivals is [object Object]: pass { rate }, { from, to, over }, or { rate, burst, every, length }",
+		`{rate: 1, to: 3}`:      "prony: load: arrivals is [object Object]: pass { rate }",
+		`{from: 1, over: '1s'}`: "prony: load: arrivals is [object Object]: pass { rate }",
+		`{rate: 1, burst: 2, every: 5, length: 5}`: "a length below every",
+		`{rate: -1}`: "prony: load: arrivals.rate is -1: pass a number above 0",
+		`{rat: 1}`:   "prony: load: arrivals.rat: there is no such option; did you mean rate?",
+	} {
+		assert.Contains(t, s.fails(`queue.load({window: '1s', arrivals: `+text+`})`), want, text)
+	}
+	assert.Contains(t, s.fails(`queue.load({})`), "prony: load: window: pass how long tasks are sent, such as '10s'")
+	assert.Contains(t, s.fails(`queue.load({window: '1s', batch: 0})`), "prony: load: batch is 0: pass a whole number from 1 to 1000")
+}
+
+func TestLoadHostsHaveNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		env     map[string]string
+		segment string
+	}{
+		"i0":       {},
+		"i0:1/2":   {segment: "0:1/2"},
+		"eu-west":  {env: map[string]string{instanceEnv: "eu-west"}, segment: "1/2:1"},
+		"i1/3:2/3": {segment: "1/3:2/3"},
+	} {
+		s := read(t, New(), c.env, ``)
+		if c.segment == "" {
+			s.Run(nil)
+		} else {
+			s.Run(k6test.Segment(t, c.segment))
+		}
+		assert.Equal(t, name, s.must(`return queue.instance()`))
+	}
+}
+
+// A script that tries again at once is held up a little longer each time, and no longer than failMax.
+func TestFailuresAreToldWithPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s session[closable]
+		refuse := func() (closable, error) { return nil, assert.AnError }
+		var last time.Duration
+		for range 10 {
+			started := time.Now()
+			require.ErrorIs(t, s.use(t.Context(), refuse, nil), assert.AnError)
+			took := time.Since(started)
+			assert.GreaterOrEqual(t, took, last)
+			last = took
+		}
+		assert.Equal(t, failMax, last)
+		require.NoError(t, s.Close(t.Context()))
+		started := time.Now()
+		require.ErrorIs(t, s.use(t.Context(), refuse, nil), errSessionClosed)
+		assert.Zero(t, time.Since(started))
+	})
+}

@@ -1,0 +1,132 @@
+package k6
+
+import (
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	drive "github.com/pronybench/prony/harness/driver/k6"
+)
+
+func TestMistakesNameTheCallAndTheField(t *testing.T) {
+	server := startServer(t)
+	s := run(t, server.env(), `const c = queue.connect(), p = c.producer(), w = c.worker({queues: ['q']});`)
+	for body, want := range map[string]string{
+		`queue.connect({tiemout: 1})`:                                                               "prony: connect: tiemout: there is no such option; did you mean timeout?",
+		`queue.connect({connections: 0})`:                                                           "prony: connect: connections is 0: pass a whole number from 1 to 64",
+		`queue.connect({tls: {ca: 'x'}})`:                                                           "prony: connect: tls.ca: pass the content of a PEM file with certificates, such as open('ca.pem')",
+		`queue.connect({tls: {cert: 'x'}})`:                                                         "prony: connect: tls is [object Object]: pass both cert and key, or neither",
+		`queue.connect({address: 'example.org:1', token: 's'})`:                                     "an access token goes to another host with WithTLS",
+		`await c.produce({size: 64})`:                                                               "prony: produce: queue: pass the queue's name",
+		`await c.produce({queue: 'q'})`:                                                             "prony: produce: payload: pass a payload, or a size of it",
+		`await c.produce({queue: 'q', size: 31})`:                                                   "prony: produce: size is 31: pass a whole number from 32 to 1048576",
+		`await c.produce({queue: 'q', size: 64, payload: 'x'})`:                                     "prony: produce: size: pass a payload or a size, not both",
+		`await c.produce({queue: 'q', payload: 7})`:                                                 "prony: produce: payload is 7: pass a string, an ArrayBuffer, or an object to be sent as JSON",
+		`await c.produce({queue: 'q', payload: 'x'.repeat(1<<20)})`:                                 "pass at most 1048544 bytes",
+		`await c.produce([])`:                                                                       "prony: produce: tasks: pass 1 to 1000 tasks",
+		`await c.produce([{queue: 'q', size: 64}, {size: 64}])`:                                     "prony: produce: tasks[1].queue: pass the queue's name",
+		`await c.produce([{queue: 'q', size: 64, count: 600}, {queue: 'q', size: 64, count: 600}])`: "prony: produce: tasks is 1200: pass at most 1000 in one call",
+		`await c.produce({queue: 'q', size: 64, due: 3})`:                                           "prony: produce: due is 3: pass what next() of a load has resolved to",
+		`await c.produce({queue: 'q', size: 64, prority: 1})`:                                       "prony: produce: prority: there is no such option; did you mean priority?",
+		`await p.produce({queue: 'q', size: 64, priority: 10})`:                                     "prony: producer.produce: priority is 10: pass a whole number from 0 to 9",
+		`await p.produce({queue: 'no spaces', size: 64})`:                                           "prony: producer.produce: queue",
+		`await c.produce({queue: 'no spaces', size: 64})`:                                           "prony: produce: queue",
+		`await c.claim({max: 1})`:                                                                   "prony: claim: queue: pass the name of the queue to claim from, or several as queues",
+		`await c.claim()`:                                                                           "prony: claim: queue: pass the name of the queue to claim from, or several as queues",
+		`await c.claim({queue: 'q', wait: '2m'})`:                                                   "prony: claim: wait is \"2m\": pass milliseconds or a duration such as '1m30s', from 0s to 1m0s",
+		`await w.claim({queue: 'q'})`:                                                               "prony: worker.claim: queue: there is no such option; there are max, wait",
+		`c.worker({})`:                                                                              "prony: worker: queues: pass the names of the queues to draw from",
+		`c.worker({queues: ['a'], weights: [1, 2]})`:                                                "prony: worker: weights: pass one weight for each queue, or none",
+		`await c.complete('x')`:                                                                     "prony: complete: tasks: pass a task, or an array of tasks, as claim() resolved to",
+		`await w.fail([{}])`:                                                                        "prony: worker.fail: tasks: pass tasks as claim() resolved to",
+		`await c.produce({queue: 'm', size: 64}); await w.complete(await c.claim({queue: 'm'}))`:    "was claimed by another client or worker: settle it there",
+		`await c.produce({queue: 'n', size: 64}); await c.extend(await c.claim({queue: 'n'}))`:      "prony: extend: lease: pass for how long the lease is to hold from now",
+		`await c.produce({queue: 'o', size: 64, count: 2}); await c.complete(await c.claim({queue: 'o', max: 2}), {result: 'x'})`: "prony: complete: result: a result is of one task: complete it alone",
+		`await c.task()`:                                           "prony: task: id: pass a task's id, as produce() resolved to",
+		`await c.task('nonsense')`:                                 "prony: task: ",
+		`await c.admin.queue('nope')`:                              "prony: admin.queue: name: ",
+		`await c.admin.tasks({})`:                                  "prony: admin.tasks: queue: pass the queue's name",
+		`await c.admin.tasks({queue: 'q', state: 'done'})`:         `prony: admin.tasks: state is "done": pass one of dead, delayed, leased, ready`,
+		`await p.close(); await p.produce({queue: 'q', size: 64})`: "prony: producer.produce: it was closed before; open another one",
+		`await w.close(); await w.claim()`:                         "prony: worker.claim: it was closed before; open another one",
+		`queue.load({window: '1s'})`:                               "prony: load: call it in the init context, outside of all functions",
+	} {
+		assert.Contains(t, s.fails(body), want, body)
+	}
+	assert.Contains(t, s.fails(`const d = queue.connect(); await d.close(); await d.produce({queue: 'q', size: 64})`),
+		"prony: produce: the client was closed before; connect again")
+	b := s.must(`return queue.balance()`).(map[string]any)
+	assert.EqualValues(t, 0, b["unknown"], "what was never sent is not in doubt")
+}
+
+func TestNothingIsSentInTheInitContext(t *testing.T) {
+	s := read(t, New(), nil, `const c = queue.connect({address: '127.0.0.1:1'});`)
+	for body, want := range map[string]string{
+		`await c.produce({queue: 'q', size: 64})`: "prony: produce: nothing is sent while the script is read",
+		`await c.worker({queues: ['q']}).claim()`: "prony: worker.claim: nothing is sent while the script is read",
+		`await c.admin.status()`:                  "prony: admin.status: nothing is sent while the script is read",
+		`await c.close()`:                         "prony: close: nothing is sent while the script is read",
+		`queue.balance()`:                         "prony: balance: nothing is sent while the script is read",
+		`queue.instance()`:                        "prony: instance: k6 does not tell its execution segment while the script is read",
+	} {
+		assert.Contains(t, s.fails(body), want, body)
+	}
+}
+
+func TestABadTokenIsNamed(t *testing.T) {
+	server := startServer(t)
+	env := server.env()
+	env[drive.TokenEnv] = "wrong"
+	s := run(t, env, `const c = queue.connect();`)
+	for _, body := range []string{
+		`await c.produce({queue: 'q', size: 64})`,
+		`await c.producer().produce({queue: 'q', size: 64})`,
+		`await c.worker({queues: ['q']}).claim()`,
+		`await c.admin.status()`,
+	} {
+		_, err := s.do(body)
+		require.Error(t, err)
+		assert.Contains(t, err.Error(), ": token: ", body)
+		assert.Equal(t, "permission_denied", err.(*thrown).field("code"), body)
+	}
+	b := s.must(`return queue.balance()`).(map[string]any)
+	assert.EqualValues(t, 0, b["enqueued"])
+	assert.EqualValues(t, 0, b["lost"])
+}
+
+func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := closed.Addr().String()
+	require.NoError(t, closed.Close())
+	s := run(t, map[string]string{drive.AddressEnv: address, drive.AdminEnv: address}, `const c = queue.connect({timeout: '5s'}), p = c.producer(), w = c.worker({queues: ['q']});`)
+	for _, body := range []string{
+		`await c.produce({queue: 'q', size: 64})`,
+		`await p.produce({queue: 'q', size: 64})`,
+		`await w.claim()`,
+		`await c.claim({queue: 'q'})`,
+		`await c.admin.status()`,
+	} {
+		_, err := s.do(body)
+		require.Error(t, err, body)
+		assert.Equal(t, "unavailable", err.(*thrown).field("code"), "%s: %v", body, err)
+	}
+	sums, _ := s.Sum()
+	assert.EqualValues(t, 4, sums["prony_failed_calls"])
+}
+
+// A session that broke is opened anew by the next call, once there is a server again.
+func TestASessionIsOpenedAgain(t *testing.T) {
+	server := startServer(t)
+	s := run(t, server.env(), `const c = queue.connect(), p = c.producer(), w = c.worker({queues: ['q']});`)
+	s.must(`await p.produce({queue: 'q', size: 64}); await w.complete(await w.claim());`)
+	p, err := s.module.process.pool(connection{address: server.address, admin: server.admin, token: server.token, connections: 1})
+	require.NoError(t, err)
+	require.Len(t, s.module.process.pools, 1, "the pool is found again")
+	require.NotNil(t, p)
+	server.stop()
+	assert.Regexp(t, "^prony: producer.produce: ", s.fails(`await p.produce({queue: 'q', size: 64})`))
+	assert.Regexp(t, "^prony: worker.claim: ", s.fails(`await w.claim()`))
+}

@@ -1,0 +1,181 @@
+package k6
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/k6/options"
+	"github.com/pronybench/prony/harness/ledger"
+)
+
+// Bounds of a task. They are the server's own, so that a mistake is found before it is sent.
+const (
+	tasksMax     = 1000
+	payloadMax   = 1 << 20
+	priorityMax  = 9
+	durationMax  = 365 * 24 * time.Hour
+	keyBytesMax  = 128
+	attemptsMax  = 1 << 20
+	queuesMax    = 1000
+	slotsMax     = 1 << 16
+	weightMax    = 100
+	claimWaitMax = time.Minute
+)
+
+// newTask is a kind of task that a script enqueues, count of them.
+type newTask struct {
+	client.Task
+	payload []byte // the script's own; nil where it gave a size
+	size    int
+	count   int
+	due     *Due
+}
+
+var newTaskTable = options.Table[newTask]{
+	"queue": func(t *newTask, v options.Value) (err error) { t.Queue, err = v.Text(); return err },
+	"payload": func(t *newTask, v options.Value) (err error) {
+		t.payload, err = payloadOf(v)
+		return err
+	},
+	"size": func(t *newTask, v options.Value) error {
+		n, err := v.Int(ledger.HeaderSize, payloadMax)
+		t.size = int(n)
+		return err
+	},
+	"count": func(t *newTask, v options.Value) error {
+		n, err := v.Int(1, tasksMax)
+		t.count = int(n)
+		return err
+	},
+	"priority": func(t *newTask, v options.Value) error {
+		n, err := v.Int(0, priorityMax)
+		t.Priority = uint32(n)
+		return err
+	},
+	"delay": func(t *newTask, v options.Value) (err error) { t.Delay, err = v.Duration(0, durationMax); return err },
+	"maxAttempts": func(t *newTask, v options.Value) error {
+		n, err := v.Int(1, attemptsMax)
+		t.MaxAttempts = uint32(n)
+		return err
+	},
+	"lease": func(t *newTask, v options.Value) (err error) {
+		t.Lease, err = v.Duration(time.Millisecond, durationMax)
+		return err
+	},
+	"ttl": func(t *newTask, v options.Value) (err error) {
+		t.TTL, err = v.Duration(time.Millisecond, durationMax)
+		return err
+	},
+	"resultRetention": func(t *newTask, v options.Value) (err error) {
+		t.ResultRetention, err = v.Duration(time.Millisecond, durationMax)
+		return err
+	},
+	"key": func(t *newTask, v options.Value) (err error) {
+		if t.Key, err = v.Text(); err == nil && len(t.Key) > keyBytesMax {
+			err = v.Fault("pass at most %d bytes", keyBytesMax)
+		}
+		return err
+	},
+	"due": func(t *newTask, v options.Value) error {
+		due, ok := v.JS().Export().(*Due)
+		if !ok {
+			return v.Fault("pass what next() of a load has resolved to")
+		}
+		t.due = due
+		return nil
+	},
+}
+
+// payloadOf reads what a task carries.
+func payloadOf(v options.Value) ([]byte, error) {
+	var payload []byte
+	switch x := v.JS().Export().(type) {
+	case string:
+		payload = []byte(x)
+	case []byte:
+		payload = append([]byte{}, x...) // the script may change it before the call returns
+	case sobek.ArrayBuffer:
+		payload = append([]byte{}, x.Bytes()...)
+	default:
+		object, ok := v.JS().(*sobek.Object)
+		if !ok {
+			return nil, v.Fault("pass a string, an ArrayBuffer, or an object to be sent as JSON")
+		}
+		text, err := object.MarshalJSON()
+		if err != nil {
+			return nil, v.Fault("it can't be written as JSON: %v", err)
+		}
+		payload = text
+	}
+	if len(payload) > payloadMax-ledger.HeaderSize {
+		return nil, v.Fault("pass at most %d bytes", payloadMax-ledger.HeaderSize)
+	}
+	return payload, nil
+}
+
+// readTasks reads one task of produce, or an array of them.
+func readTasks(rt *sobek.Runtime, call string, from sobek.Value) ([]newTask, error) {
+	var tasks []newTask
+	read := func(field string, of sobek.Value) error {
+		var t newTask
+		if err := newTaskTable.Read(rt, call, of, &t); err != nil {
+			return err
+		}
+		missing := func(name, remedy string) error {
+			return &options.Error{Call: call, Field: field + name, Remedy: remedy}
+		}
+		switch {
+		case t.Queue == "":
+			return missing("queue", "pass the queue's name")
+		case t.payload != nil && t.size > 0:
+			return missing("size", "pass a payload or a size, not both")
+		case t.payload == nil && t.size == 0:
+			return missing("payload", "pass a payload, or a size of it")
+		case t.due != nil && t.count > t.due.left():
+			return missing("count", fmt.Sprintf("only %d tasks of this due are not sent yet", t.due.left()))
+		case t.due != nil && t.due.left() == 0:
+			return missing("due", "its tasks were sent before")
+		}
+		if t.count == 0 {
+			t.count = 1
+			if t.due != nil {
+				t.count = t.due.left()
+			}
+		}
+		tasks = append(tasks, t)
+		return nil
+	}
+	n := 0
+	if list, ok := from.(*sobek.Object); ok && list.ClassName() == "Array" {
+		if n = int(list.Get("length").ToInteger()); n < 1 || n > tasksMax {
+			return nil, &options.Error{Call: call, Field: "tasks", Remedy: fmt.Sprintf("pass 1 to %d tasks", tasksMax)}
+		}
+		for i := range n {
+			if err := read(fmt.Sprintf("tasks[%d].", i), list.Get(fmt.Sprint(i))); err != nil {
+				return nil, err
+			}
+		}
+	} else if err := read("", from); err != nil {
+		return nil, err
+	}
+	all := 0
+	for _, t := range tasks {
+		all += t.count
+	}
+	if all > tasksMax {
+		return nil, &options.Error{Call: call, Field: "tasks", Value: fmt.Sprint(all), Remedy: fmt.Sprintf("pass at most %d in one call", tasksMax)}
+	}
+	return tasks, nil
+}
+
+// message is a task as a plain call has it.
+func message(t *client.Task) *queuepb.NewTask {
+	return &queuepb.NewTask{
+		Queue: t.Queue, Priority: t.Priority, Payload: t.Payload, DelayMs: millis(t.Delay), MaxAttempts: t.MaxAttempts,
+		LeaseMs: millis(t.Lease), TtlMs: millis(t.TTL), ResultRetentionMs: millis(t.ResultRetention), IdempotencyKey: t.Key,
+	}
+}

@@ -1,0 +1,147 @@
+package options
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"github.com/pronybench/prony/harness/k6/k6api"
+)
+
+// Value is the value of a field, neither undefined nor null.
+type Value struct {
+	rt          *sobek.Runtime
+	call, field string
+	js          sobek.Value
+}
+
+// JS returns the value as the script has it.
+func (v Value) JS() sobek.Value { return v.js }
+
+// Fault is the error that says what to pass instead of the value.
+func (v Value) Fault(remedy string, args ...any) error {
+	return &Error{Call: v.call, Field: v.field, Value: show(v.js), Remedy: fmt.Sprintf(remedy, args...)}
+}
+
+// Text reads a string that is not empty.
+func (v Value) Text() (string, error) {
+	text, ok := v.js.Export().(string)
+	if !ok || text == "" {
+		return "", v.Fault("pass a string that is not empty")
+	}
+	return text, nil
+}
+
+// Bool reads true or false.
+func (v Value) Bool() (bool, error) {
+	b, ok := v.js.Export().(bool)
+	if !ok {
+		return false, v.Fault("pass true or false")
+	}
+	return b, nil
+}
+
+// Int reads a whole number within bounds.
+func (v Value) Int(least, most int64) (int64, error) {
+	n, whole := int64(0), false
+	switch x := v.js.Export().(type) {
+	case int64:
+		n, whole = x, true
+	case float64:
+		n, whole = int64(x), x == math.Trunc(x) && math.Abs(x) < 1<<53
+	}
+	if !whole || n < least || n > most {
+		return 0, v.Fault("pass a whole number from %d to %d", least, most)
+	}
+	return n, nil
+}
+
+// Number reads a number that is above 0 and at most most.
+func (v Value) Number(most float64) (float64, error) {
+	n := math.NaN()
+	switch x := v.js.Export().(type) {
+	case int64:
+		n = float64(x)
+	case float64:
+		n = x
+	}
+	if !(n > 0 && n <= most) {
+		return 0, v.Fault("pass a number above 0 and up to %v", most)
+	}
+	return n, nil
+}
+
+// Duration reads milliseconds, or a string such as "1m30s", within bounds.
+func (v Value) Duration(least, most time.Duration) (time.Duration, error) {
+	d, known := time.Duration(0), false
+	switch x := v.js.Export().(type) {
+	case int64:
+		d, known = time.Duration(x)*time.Millisecond, x >= 0 && x <= most.Milliseconds()
+	case float64:
+		d, known = time.Duration(x*float64(time.Millisecond)), x >= 0 && x <= float64(most.Milliseconds())
+	case string:
+		parsed, err := k6api.ParseDuration(x)
+		d, known = parsed, err == nil
+	}
+	if !known || d < least || d > most {
+		return 0, v.Fault("pass milliseconds or a duration such as '1m30s', from %v to %v", least, most)
+	}
+	return d, nil
+}
+
+// Texts reads an array of strings, none empty, of at least one and at most most.
+func (v Value) Texts(most int) ([]string, error) {
+	var texts []string
+	if err := v.each(most, func(item Value) error {
+		text, err := item.Text()
+		texts = append(texts, text)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return texts, nil
+}
+
+// Ints reads an array of whole numbers within bounds, of at least one and at most most.
+func (v Value) Ints(most int, from, to int64) ([]int64, error) {
+	var numbers []int64
+	if err := v.each(most, func(item Value) error {
+		n, err := item.Int(from, to)
+		numbers = append(numbers, n)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return numbers, nil
+}
+
+// each calls do for each item of an array.
+func (v Value) each(most int, do func(Value) error) error {
+	object, ok := v.js.(*sobek.Object)
+	if !ok || object.ClassName() != "Array" {
+		return v.Fault("pass an array")
+	}
+	n := int(object.Get("length").ToInteger())
+	if n < 1 || n > most {
+		return v.Fault("pass an array of 1 to %d", most)
+	}
+	for i := range n {
+		item := object.Get(fmt.Sprint(i))
+		if absent(item) {
+			item = sobek.Undefined()
+		}
+		if err := do(Value{rt: v.rt, call: v.call, field: fmt.Sprintf("%s[%d]", v.field, i), js: item}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IntInto is Int, into a variable.
+func (v Value) IntInto(into *int, least, most int64) error {
+	n, err := v.Int(least, most)
+	*into = int(n)
+	return err
+}

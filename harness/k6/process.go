@@ -1,0 +1,244 @@
+package k6
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	drive "github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6/control"
+	"github.com/pronybench/prony/harness/k6/k6api"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// process is what the VUs of one k6 process share. It is safe for concurrent use.
+type process struct {
+	// live ends with the test. Sessions go by it: an iteration's context ends too early for them.
+	live context.Context
+	end  context.CancelFunc
+
+	watch  sync.Once // subscribes to the test's start and end
+	routes sync.Map  // the ledger.Routes that the account knows
+
+	mu      sync.Mutex
+	lookup  func(string) (string, bool) // of environment variables
+	failure error                       // why the extension can't be used
+	plan    *drive.Plan                 // what `prony run` wants; nil of a script that runs on its own
+	wanted  *wantedLoad                 // what the script asked for; nil where it did not
+	meter   *load.Meter                 // nil before the first call, or the test's start
+	account *ledger.Ledger
+	control *control.Conn // nil of a script that runs on its own
+	pools   []*pool
+	metrics *metrics
+	samples chan<- k6api.SampleContainer // nil before the first call
+	root    *k6api.TagSet
+	logger  logrus.FieldLogger
+	beat    sync.WaitGroup // reports progress
+
+	finished bool
+}
+
+// wantedLoad is what load() says.
+type wantedLoad struct {
+	workload scenario.Workload
+	phases   scenario.Phases
+}
+
+func newProcess() *process {
+	p := &process{lookup: os.LookupEnv}
+	p.live, p.end = context.WithCancel(context.Background())
+	return p
+}
+
+// initialise takes what a VU has while its script is read, and returns why the extension can't be used, if so.
+func (p *process) initialise(vu k6api.VU) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	env := vu.InitEnv()
+	if env == nil || p.metrics != nil {
+		return p.failure
+	}
+	if env.LookupEnv != nil {
+		p.lookup = env.LookupEnv
+	}
+	p.logger, p.root = env.Logger, env.Registry.RootTagSet()
+	var err error
+	if p.metrics, err = registerMetrics(env.Registry); err != nil {
+		p.failure = err
+		return err
+	}
+	if p.plan, err = control.ReadPlan(p.lookup); err != nil {
+		p.failure = err
+		return err
+	}
+	if global := vu.Events().Global; global != nil {
+		p.watch.Do(func() {
+			_, events := global.Subscribe(k6api.TestStart, k6api.TestEnd)
+			go func() {
+				for event := range events {
+					switch event.Type {
+					case k6api.TestStart:
+						p.fail(p.begin())
+					case k6api.TestEnd:
+						p.fail(p.finish())
+					}
+					event.Done()
+				}
+			}()
+		})
+	}
+	return nil
+}
+
+// fail notes why the extension can't be used, and says so.
+func (p *process) fail(err error) {
+	if err == nil {
+		return
+	}
+	p.logger.WithError(err).Error("prony")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failure = errors.Join(p.failure, err)
+}
+
+// want takes what the script says that its load is. All VUs say the same.
+func (p *process) want(w *wantedLoad) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.meter != nil && p.wanted == nil:
+		return errors.New("call it in the init context, before the first task is sent")
+	case p.wanted != nil && !reflect.DeepEqual(p.wanted, w):
+		return errors.New("it was called before with other options: a process has one load, the same for all VUs")
+	}
+	p.wanted = w
+	return nil
+}
+
+// begin starts the account when the VUs are ready. Under `prony run` the harness says when the load begins.
+func (p *process) begin() error {
+	epoch := time.Now()
+	if p.plan != nil {
+		path, given := p.lookup(drive.ControlEnv)
+		if !given {
+			return fmt.Errorf("%s is set and %s is not: have `prony run` start k6, or unset both", drive.PlanEnv, drive.ControlEnv)
+		}
+		conn, err := control.Dial(p.live, path)
+		if err != nil {
+			return err
+		}
+		p.mu.Lock()
+		p.control = conn
+		p.mu.Unlock()
+		if epoch, err = conn.Ready(p.live); err != nil {
+			return err
+		}
+	}
+	if _, err := p.startMeter(epoch); err != nil {
+		return err
+	}
+	if p.plan != nil {
+		p.beat.Go(p.reportProgress)
+	}
+	return nil
+}
+
+// progressEvery is the time between reports to the harness.
+const progressEvery = 250 * time.Millisecond
+
+func (p *process) reportProgress() {
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-p.live.Done():
+			return
+		}
+		if p.control.Progress(p.meter.Progress()) != nil {
+			return // the harness is gone, which finish says
+		}
+	}
+}
+
+// theMeter returns the account, which begins with the first call where no event began it.
+func (p *process) theMeter() (*load.Meter, error) {
+	p.mu.Lock()
+	meter, failure := p.meter, p.failure
+	p.mu.Unlock()
+	switch {
+	case failure != nil:
+		return nil, failure
+	case meter != nil:
+		return meter, nil
+	}
+	return p.startMeter(time.Now())
+}
+
+func (p *process) startMeter(epoch time.Time) (*load.Meter, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.meter != nil {
+		return p.meter, nil
+	}
+	round := uint64(time.Now().UnixNano())
+	cfg := load.MeterConfig{Workload: scenario.Workload{Batch: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed}}, Epoch: epoch}
+	if p.wanted != nil {
+		cfg.Workload, cfg.Phases = p.wanted.workload, p.wanted.phases
+	}
+	if p.plan != nil {
+		round, cfg.Workload, cfg.Phases = p.plan.Round, p.plan.Workload, p.plan.Phases
+	}
+	p.account = ledger.New(round, load.SendersMax, nil)
+	cfg.Ledger = p.account
+	meter, err := load.NewMeter(p.live, cfg)
+	if err != nil {
+		return nil, err
+	}
+	p.meter = meter
+	return meter, nil
+}
+
+// finish closes the account after teardown: the counts of what went wrong are samples also where they are 0, and the
+// harness gets the outcome.
+func (p *process) finish() error {
+	defer p.end()
+	p.mu.Lock()
+	meter, account, conn, finished := p.meter, p.account, p.control, p.finished
+	p.finished = true
+	p.mu.Unlock()
+	if finished {
+		return nil
+	}
+	if meter == nil {
+		return p.closePools()
+	}
+	meter.Finish()
+	outcome, balance := meter.Outcome(), account.Balance()
+	p.sampleBalance(outcome, balance)
+	p.end()
+	p.beat.Wait()
+	errs := []error{meter.Close()}
+	if conn != nil {
+		errs = append(errs, conn.Outcome(outcome, balance), conn.Close())
+	}
+	return errors.Join(append(errs, p.closePools())...)
+}
+
+func (p *process) closePools() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, pool := range p.pools {
+		errs = append(errs, pool.close())
+	}
+	return errors.Join(errs...)
+}

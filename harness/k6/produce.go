@@ -1,0 +1,231 @@
+package k6
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/grafana/sobek"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/k6/k6api"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+)
+
+// enqueueing is one call of produce under way.
+type enqueueing struct {
+	tasks  []client.Task
+	parts  []part // of those tasks, in order
+	record *recorder
+	sender *load.Sender // nil where the tasks are not entered in the ledger
+}
+
+// part is the tasks of a call that a script gave as one.
+type part struct {
+	tags  *k6api.TagSet
+	n     int
+	batch load.Batch
+}
+
+// enqueue stores tasks somewhere, as client.Producer's EnqueueBatch does.
+type enqueue func(ctx context.Context, tasks []client.Task) (ids []string, errs []error, err error)
+
+// prepare seals the tasks of a call: from now on they are under way. It runs on the event loop.
+func (i *instance) prepare(tenant string, kinds []newTask, sender *load.Sender) *enqueueing {
+	e := &enqueueing{record: i.recorder(), sender: sender}
+	for at := range kinds {
+		kind := &kinds[at]
+		payloads := kind.payloads(sender != nil)
+		p := part{tags: e.record.of(tenant, kind.Queue), n: kind.count}
+		if sender != nil {
+			i.process.route(tenant, kind.Queue)
+			p.batch = sender.Seal(ledger.NewAddress(tenant, kind.Queue), payloads, kind.payload == nil, kind.due.take(kind.count))
+		}
+		for _, payload := range payloads {
+			t := kind.Task
+			t.Payload = payload
+			e.tasks = append(e.tasks, t)
+		}
+		e.parts = append(e.parts, p)
+	}
+	return e
+}
+
+// payloads makes those of all tasks of a kind, with room for the ledger's header where they are entered in it.
+func (t *newTask) payloads(sealed bool) [][]byte {
+	size, header := t.size, 0
+	if t.payload != nil {
+		size = len(t.payload)
+		if sealed {
+			header = ledger.HeaderSize
+		}
+	}
+	all := make([]byte, t.count*(header+size))
+	payloads := make([][]byte, t.count)
+	for i := range payloads {
+		payloads[i], all = all[:header+size:header+size], all[header+size:]
+		copy(payloads[i][header:], t.payload)
+	}
+	return payloads
+}
+
+// carry makes the call and enters what came of it. It runs off the event loop.
+func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outcomes []error, err error) {
+	started := time.Now()
+	ids, outcomes, err = do(ctx, e.tasks)
+	took := time.Since(started)
+	for i := range outcomes {
+		if errors.Is(outcomes[i], client.ErrUnknownOutcome) {
+			outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
+		}
+	}
+	at := 0
+	for _, p := range e.parts {
+		var own []error
+		if outcomes != nil {
+			own = outcomes[at : at+p.n]
+		}
+		at += p.n
+		accepted, refused := tally(p.n, own, err)
+		e.record.count(e.record.metrics.refused, p.tags, refused)
+		switch {
+		case e.sender == nil && accepted > 0:
+			e.record.add(e.record.metrics.enqueue, p.tags, float64(took)/float64(time.Millisecond))
+		case e.sender == nil:
+		case undone(err):
+			e.sender.Withdraw(p.batch)
+		default:
+			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, err))
+		}
+	}
+	if err != nil {
+		e.record.count(e.record.metrics.failedCalls, e.parts[0].tags, 1)
+		if e.sender != nil && undone(err) {
+			e.sender.Failed(err)
+		}
+	}
+	e.record.push()
+	return ids, outcomes, err
+}
+
+// notSentError says that a call was not made: there was no session to make it over.
+type notSentError struct{ cause error }
+
+func (e *notSentError) Error() string { return e.cause.Error() }
+func (e *notSentError) Unwrap() error { return e.cause }
+
+// undone reports whether a call that failed is known to have had no effect.
+func undone(err error) bool {
+	var unsent *notSentError
+	switch {
+	case err == nil || errors.Is(err, client.ErrUnknownOutcome):
+		return false
+	case errors.As(err, &unsent):
+		return true
+	case errors.Is(err, client.ErrInvalidArgument), errors.Is(err, client.ErrUnavailable), errors.Is(err, client.ErrClosed):
+		return true
+	}
+	switch status.Code(rootStatus(err)) {
+	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated:
+		return true
+	}
+	return false
+}
+
+// tally counts what the server accepted and refused of n items.
+func tally(n int, outcomes []error, err error) (accepted, refused int) {
+	if err != nil {
+		return 0, 0
+	}
+	for _, o := range outcomes {
+		if o != nil && !errors.Is(o, driver.ErrUnknown) {
+			refused++
+		}
+		if o != nil {
+			n--
+		}
+	}
+	return n, refused
+}
+
+// route has the ledger know a queue, so that a task that is claimed from another one is found.
+func (p *process) route(tenant, queue string) {
+	to := ledger.Route{Tenant: tenant, Queue: queue}
+	if _, known := p.routes.LoadOrStore(to, true); !known {
+		p.account.AddRoute(to)
+	}
+}
+
+// plainly enqueues by one plain call.
+func plainly(api queuepb.QueueServiceClient, tenant string) enqueue {
+	return func(ctx context.Context, tasks []client.Task) ([]string, []error, error) {
+		request := &queuepb.EnqueueRequest{Tenant: tenant}
+		for i := range tasks {
+			request.Tasks = append(request.Tasks, message(&tasks[i]))
+		}
+		response, err := api.Enqueue(ctx, request)
+		if status.Code(err) == codes.ResourceExhausted { // the server is full, and did nothing
+			return nil, slices.Repeat([]error{err}, len(tasks)), nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		results := response.GetResults()
+		if len(results) != len(tasks) {
+			return nil, nil, fmt.Errorf("%w: the server answered %d of %d tasks", client.ErrUnknownOutcome, len(results), len(tasks))
+		}
+		ids := make([]string, len(tasks))
+		var errs []error
+		for i, r := range results {
+			ids[i] = r.GetId()
+			errs = refuse(errs, len(tasks), i, r.GetError())
+		}
+		return ids, errs, nil
+	}
+}
+
+// refuse notes the server's refusal of an item, where there is one.
+func refuse(errs []error, n, at int, e *queuepb.ItemError) []error {
+	if e == nil {
+		return errs
+	}
+	if errs == nil {
+		errs = make([]error, n)
+	}
+	if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME {
+		errs[at] = fmt.Errorf("%w: %s", client.ErrUnknownOutcome, e.GetMessage())
+	} else {
+		errs[at] = &client.Error{Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage()}
+	}
+	return errs
+}
+
+// produce promises the ids of the tasks that a script enqueues.
+func (i *instance) produce(call, tenant string, c *connectOptions, from sobek.Value, sender **load.Sender, do enqueue) *sobek.Promise {
+	kinds, err := readTasks(i.vu.Runtime(), call, from)
+	if err != nil {
+		return i.refused(err)
+	}
+	meter, err := i.process.theMeter()
+	if err != nil {
+		return i.refused(failed(call, err))
+	}
+	if *sender == nil && c.ledger {
+		*sender = meter.Sender()
+	}
+	e := i.prepare(tenant, kinds, *sender)
+	return i.later(call, c.timeout, func(ctx context.Context) (func() any, error) {
+		ids, outcomes, err := e.carry(ctx, do)
+		if err == nil {
+			err = refusals(call, "task", outcomes)
+		}
+		return func() any { return ids }, err
+	})
+}

@@ -1,0 +1,92 @@
+package k6
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/grafana/sobek"
+
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/k6/options"
+)
+
+// readOptions are what task and result take.
+type readOptions struct {
+	tenant string
+	wait   time.Duration
+}
+
+var (
+	readTable = options.Table[readOptions]{
+		"tenant": func(r *readOptions, v options.Value) (err error) { r.tenant, err = v.Text(); return err },
+	}
+	resultTable = options.Table[readOptions]{
+		"tenant": readTable["tenant"],
+		"wait": func(r *readOptions, v options.Value) (err error) {
+			r.wait, err = v.Duration(0, claimWaitMax)
+			return err
+		},
+	}
+)
+
+// read makes a call that only reads.
+func (c *queueClient) read(call string, id, from sobek.Value, table options.Table[readOptions], do func(context.Context, queuepb.QueueServiceClient, string, readOptions) (func() any, error)) *sobek.Promise {
+	o := readOptions{tenant: c.options.tenant}
+	if err := c.usable(call); err != nil {
+		return c.refused(err)
+	}
+	text, ok := export(id).(string)
+	if !ok || text == "" {
+		return c.refused(&options.Error{Call: call, Field: "id", Remedy: "pass a task's id, as produce() resolved to"})
+	}
+	if err := table.Read(c.vu.Runtime(), call, from, &o); err != nil {
+		return c.refused(err)
+	}
+	api, err := c.api()
+	if err != nil {
+		return c.refused(failed(call, err))
+	}
+	record := c.recorder()
+	return c.later(call, o.wait+c.options.timeout, func(ctx context.Context) (func() any, error) {
+		made, err := do(ctx, api, text, o)
+		if err != nil && codeOf(err) != codeNotFound && codeOf(err) != codeInvalid {
+			record.add(record.metrics.failedCalls, record.tags.Tags.With("tenant", o.tenant), 1)
+			record.push()
+		}
+		return made, err
+	})
+}
+
+// task is the script's: it says where a task stands.
+func (c *queueClient) task(id, from sobek.Value) *sobek.Promise {
+	return c.read("task", id, from, readTable, func(ctx context.Context, api queuepb.QueueServiceClient, id string, o readOptions) (func() any, error) {
+		response, err := api.GetTask(ctx, &queuepb.GetTaskRequest{Tenant: o.tenant, Id: id})
+		if err != nil {
+			return nil, err
+		}
+		return func() any { return c.plain(response.GetTask().ProtoReflect()) }, nil
+	})
+}
+
+// result is the script's: it waits for what comes of a task.
+func (c *queueClient) result(id, from sobek.Value) *sobek.Promise {
+	return c.read("result", id, from, resultTable, func(ctx context.Context, api queuepb.QueueServiceClient, id string, o readOptions) (func() any, error) {
+		response, err := api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: o.tenant, Id: id, WaitMs: millis(o.wait)})
+		if err != nil {
+			return nil, err
+		}
+		return func() any {
+			var result any
+			if response.Result != nil {
+				result = c.vu.Runtime().NewArrayBuffer(response.GetResult())
+			}
+			return c.instance.object(map[string]any{"state": stateName(response.GetState()), "result": result})
+		}, nil
+	})
+}
+
+// stateName is a state as scripts have it: "ready".
+func stateName(s queuepb.TaskState) string {
+	return strings.ToLower(strings.TrimPrefix(s.String(), "TASK_STATE_"))
+}
