@@ -84,8 +84,10 @@ type adminOptions struct {
 }
 
 func adminTenant(o *adminOptions, v options.Value) (err error) { o.tenant, err = v.Text(); return err }
-func adminQueue(o *adminOptions, v options.Value) (err error)  { o.queue, err = v.Text(); return err }
-func adminLimit(o *adminOptions, v options.Value) error        { return v.IntInto(&o.limit, 1, listMax) }
+
+func adminQueue(o *adminOptions, v options.Value) (err error) { o.queue, err = v.Text(); return err }
+
+func adminLimit(o *adminOptions, v options.Value) error { return v.IntInto(&o.limit, 1, listMax) }
 
 // states are those in which the server lists tasks.
 var states = map[string]queuepb.TaskState{

@@ -30,11 +30,13 @@ type server struct {
 }
 
 // startServer starts one that asks for tokens.
-func startServer(t testing.TB) *server {
+func startServer(t testing.TB) *server { return startServerWith(t, node.TLS{}) }
+
+func startServerWith(t testing.TB, tls node.TLS) *server {
 	t.Helper()
 	n, err := node.Open(node.Config{
 		DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true,
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.DiscardHandler), TLS: tls,
 	})
 	require.NoError(t, err)
 	secret, err := os.ReadFile(n.TokenFile())
@@ -123,6 +125,10 @@ func (e *thrown) Error() string {
 	return e.value.String()
 }
 
-func (e *thrown) field(name string) string {
+// fieldOf is a field of the error that a script caught.
+func fieldOf(t *testing.T, err error, name string) string {
+	t.Helper()
+	var e *thrown
+	require.ErrorAs(t, err, &e)
 	return e.value.(*sobek.Object).Get(name).String()
 }

@@ -44,14 +44,14 @@ func TestMistakesNameTheCallAndTheField(t *testing.T) {
 		`await c.produce({queue: 'm', size: 64}); await w.complete(await c.claim({queue: 'm'}))`:    "was claimed by another client or worker: settle it there",
 		`await c.produce({queue: 'n', size: 64}); await c.extend(await c.claim({queue: 'n'}))`:      "prony: extend: lease: pass for how long the lease is to hold from now",
 		`await c.produce({queue: 'o', size: 64, count: 2}); await c.complete(await c.claim({queue: 'o', max: 2}), {result: 'x'})`: "prony: complete: result: a result is of one task: complete it alone",
-		`await c.task()`:                                           "prony: task: id: pass a task's id, as produce() resolved to",
-		`await c.task('nonsense')`:                                 "prony: task: ",
-		`await c.admin.queue('nope')`:                              "prony: admin.queue: name: ",
-		`await c.admin.tasks({})`:                                  "prony: admin.tasks: queue: pass the queue's name",
-		`await c.admin.tasks({queue: 'q', state: 'done'})`:         `prony: admin.tasks: state is "done": pass one of dead, delayed, leased, ready`,
-		`await p.close(); await p.produce({queue: 'q', size: 64})`: "prony: producer.produce: it was closed before; open another one",
-		`await w.close(); await w.claim()`:                         "prony: worker.claim: it was closed before; open another one",
-		`queue.load({window: '1s'})`:                               "prony: load: call it in the init context, outside of all functions",
+		`await c.task()`:                                   "prony: task: id: pass a task's id, as produce() resolved to",
+		`await c.task('nonsense')`:                         "prony: task: ",
+		`await c.admin.queue('nope')`:                      "prony: admin.queue: name: ",
+		`await c.admin.tasks({})`:                          "prony: admin.tasks: queue: pass the queue's name",
+		`await c.admin.tasks({queue: 'q', state: 'done'})`: `prony: admin.tasks: state is "done": pass one of dead, delayed, leased, ready`,
+		`const x = c.producer(); await x.close(); await x.produce({queue: 'q', size: 64})`: "prony: producer.produce: it was closed before; open another one",
+		`const x = c.worker({queues: ['q']}); await x.close(); await x.claim()`:            "prony: worker.claim: it was closed before; open another one",
+		`queue.load({window: '1s'})`: "prony: load: call it in the init context, outside of all functions",
 	} {
 		assert.Contains(t, s.fails(body), want, body)
 	}
@@ -89,7 +89,7 @@ func TestABadTokenIsNamed(t *testing.T) {
 		_, err := s.do(body)
 		require.Error(t, err)
 		assert.Contains(t, err.Error(), ": token: ", body)
-		assert.Equal(t, "permission_denied", err.(*thrown).field("code"), body)
+		assert.Equal(t, "permission_denied", fieldOf(t, err, "code"), body)
 	}
 	b := s.must(`return queue.balance()`).(map[string]any)
 	assert.EqualValues(t, 0, b["enqueued"])
@@ -111,7 +111,7 @@ func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
 	} {
 		_, err := s.do(body)
 		require.Error(t, err, body)
-		assert.Equal(t, "unavailable", err.(*thrown).field("code"), "%s: %v", body, err)
+		assert.Equal(t, "unavailable", fieldOf(t, err, "code"), "%s: %v", body, err)
 	}
 	sums, _ := s.Sum()
 	assert.EqualValues(t, 4, sums["prony_failed_calls"])

@@ -95,7 +95,7 @@ func (w *queueWorker) claim(from sobek.Value) *sobek.Promise {
 	if err != nil {
 		return w.refused(failed(call, err))
 	}
-	settler, err := w.settlerOf(&w.queueClient.options, &w.settler)
+	settler, err := w.settlerOf(&w.options, &w.settler)
 	if err != nil {
 		return w.refused(failed(call, err))
 	}
@@ -120,7 +120,7 @@ func (w *queueWorker) streamed(call string) (settler, error) {
 	if err != nil {
 		return settler{}, err
 	}
-	entered, err := w.settlerOf(&w.queueClient.options, &w.settler)
+	entered, err := w.settlerOf(&w.options, &w.settler)
 	if err != nil {
 		return settler{}, err
 	}

@@ -10,12 +10,13 @@ import (
 	"go.k6.io/k6/metrics"
 )
 
-// What an extension is, and what it gets.
 type (
+	// Instance is what an extension is to one VU, and Exports what a script finds in it.
 	Instance = modules.Instance
 	Exports  = modules.Exports
-	VU       = modules.VU
-	State    = lib.State
+	// VU is what an extension gets of a VU, and State what there is of one that runs.
+	VU    = modules.VU
+	State = lib.State
 )
 
 // What k6 tells of a test run. The package that names these is k6's own, so they are written as what they are there; the
@@ -25,10 +26,11 @@ const (
 	TestEnd   = 3 // after teardown, while samples are still taken
 )
 
-// What samples are made of.
 type (
-	Metric          = metrics.Metric
-	Registry        = metrics.Registry
+	// Metric is one of a Registry, which has all that scripts can set thresholds on.
+	Metric   = metrics.Metric
+	Registry = metrics.Registry
+	// Sample is a value of a TimeSeries, which is a metric with a TagSet; k6 takes a SampleContainer at a time.
 	Sample          = metrics.Sample
 	Samples         = metrics.Samples
 	SampleContainer = metrics.SampleContainer
