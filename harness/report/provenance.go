@@ -96,6 +96,7 @@ var scenarioSettings = []struct{ name, path string }{
 	{"durability", "topology.durability"},
 	{"listen", "topology.listen"},
 	{"driver", "workload.driver"},
+	{"k6 script", "workload.script"},
 	{"commands share Raft entries", "topology.coalesce"},
 	{"server GOMAXPROCS", "topology.procs"},
 	{"generator GOMAXPROCS", "workload.procs"},

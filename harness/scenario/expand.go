@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -28,6 +30,7 @@ type expanded struct {
 	Invariants []string           `json:"invariants"`
 	Validity   map[string]any     `json:"validity"`
 	Faults     []expandedFault    `json:"faults,omitempty"`
+	Scripts    []expandedScript   `json:"scripts,omitempty"` // where several are swept
 }
 
 type expandedVariable struct {
@@ -51,9 +54,11 @@ type expandedTopology struct {
 type expandedWorkload struct {
 	Name        string           `json:"name"`
 	Driver      string           `json:"driver"`
+	Script      string           `json:"script,omitempty"` // of "k6": its path
+	ScriptSum   string           `json:"script_sha256,omitempty"`
 	Procs       int              `json:"procs,omitempty"`
 	BusyPoll    bool             `json:"busy_poll,omitempty"`
-	Connections int              `json:"connections"`
+	Connections int              `json:"connections,omitempty"` // not of "k6", whose script opens its own
 	Tenants     int              `json:"tenants"`
 	Queues      int              `json:"queues"`
 	Producers   int              `json:"producers"`
@@ -66,6 +71,11 @@ type expandedWorkload struct {
 	InFlight    int              `json:"in_flight,omitempty"`
 	Lease       string           `json:"lease"`
 	Idempotent  bool             `json:"idempotent,omitempty"`
+}
+
+type expandedScript struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
 }
 
 type expandedPayload struct {
@@ -204,7 +214,24 @@ func Expand(s *Scenario) any {
 	for _, f := range s.Faults {
 		e.Faults = append(e.Faults, expandFault(f))
 	}
+	e.Scripts = expandScripts(s.Points)
 	return e
+}
+
+// expandScripts lists the scripts that points have, unless it is one.
+func expandScripts(points []Point) (all []expandedScript) {
+	for _, p := range points {
+		for _, w := range p.Workloads {
+			of := expandedScript{filepath.ToSlash(w.Script.Path), w.Script.SHA256}
+			if w.Driver == DriverK6 && !slices.Contains(all, of) {
+				all = append(all, of)
+			}
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
 }
 
 func expandWorkload(w Workload) expandedWorkload {
@@ -228,6 +255,9 @@ func expandWorkload(w Workload) expandedWorkload {
 		Lease:      hclfile.FormatDuration(w.Lease),
 		Idempotent: w.Idempotent,
 		Seed:       w.Seed,
+	}
+	if w.Driver == DriverK6 {
+		e.Script, e.ScriptSum = filepath.ToSlash(w.Script.Path), w.Script.SHA256
 	}
 	if w.Arrivals.Over > 0 {
 		e.Arrivals.Over = hclfile.FormatDuration(w.Arrivals.Over)

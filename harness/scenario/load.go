@@ -154,6 +154,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Validity = readValidity(b)
 	checkWarmup(b, s)
 	checkServer(b, s.Topology.Kind)
+	checkOfK6(b, s)
 	return s
 }
 

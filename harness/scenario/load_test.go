@@ -162,7 +162,7 @@ func TestLoadReadsEverything(t *testing.T) {
 }
 
 func TestExpandIsReadableJSON(t *testing.T) {
-	for _, name := range []string{"defaults", "everything", "points", "raft"} {
+	for _, name := range []string{"defaults", "everything", "points", "raft", "k6"} {
 		all, err := Load("testdata/" + name + ".hcl")
 		require.NoError(t, err)
 		got, err := json.MarshalIndent(Expand(all[0]), "", "  ")

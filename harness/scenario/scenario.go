@@ -102,10 +102,11 @@ type Topology struct {
 // Workload says what load is put on the topology.
 type Workload struct {
 	Name        string
-	Driver      string // "stream", "unary", "rest", DriverEmbedded or DriverNull
+	Driver      string // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
+	Script      Script // of DriverK6
 	Procs       int    // the generator's GOMAXPROCS; 0: its own choice
 	BusyPoll    bool   // its gRPC connections poll before their thread sleeps
-	Connections int    // client connections that producers and workers are spread over
+	Connections int    // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
 	Tenants     int
 	FirstTenant int // the number of its first tenant: no two workloads share one
 	Queues      int // per tenant
@@ -114,7 +115,8 @@ type Workload struct {
 	Batch       int // tasks per call
 	Payload     Payload
 	Keys        Keys
-	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same.
+	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
+	// DriverK6, which draws nothing.
 	Seed     int
 	Arrivals Arrivals
 	// InFlight is how many tasks may be sent and not completed. An open load sheds what is due beyond that; the producers
@@ -124,6 +126,12 @@ type Workload struct {
 	// Idempotent has the client give each task a key of its own, under which it enqueues again what it does not know the
 	// outcome of.
 	Idempotent bool
+}
+
+// Script is what k6 runs. Its path is relative to the working directory, unless the scenario's file has an absolute one.
+type Script struct {
+	Path   string
+	SHA256 string // of the file's content when the scenario was read, in hexadecimal; what it imports is not in it
 }
 
 // Payload is a distribution of payload sizes in bytes.

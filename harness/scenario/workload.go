@@ -10,7 +10,7 @@ import (
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
-		"driver", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
+		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
 		"in_flight", "lease", "busy_poll", "idempotent", "keys", "seed",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
@@ -27,6 +27,7 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 		w := readWorkload(b)
 		checkArrivals(b, w.Arrivals, window)
 		checkDriver(b, w.Driver, t.Kind)
+		checkK6(b, w, len(blocks))
 		switch first, twice := seen[w.Name]; {
 		case i == WorkloadsMax:
 			b.Problem(fmt.Sprintf("a scenario may have %d workloads; this is one more", WorkloadsMax), "remove some")
@@ -55,6 +56,9 @@ const (
 	DriverEmbedded = "embedded" // calls a server in its own process
 	DriverNull     = "null"     // calls nothing: each call is answered at once
 )
+
+// DriverK6 has a k6 process run a script that puts the load on the servers.
+const DriverK6 = "k6"
 
 // checkDriver makes sure that the driver reaches what the topology has. A kind or a driver of "" is not known.
 func checkDriver(b *hclfile.Block, driver, kind string) {
@@ -100,7 +104,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
-			Built: []string{"stream", "unary", "rest", DriverEmbedded, DriverNull}, Required: true,
+			Built: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull}, Required: true,
 		}),
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),
@@ -114,13 +118,17 @@ func readWorkload(b *hclfile.Block) Workload {
 			Min: time.Second, Max: time.Hour, Default: 30 * time.Second,
 		}),
 	}
+	w.Script = readScript(b, w.Driver)
 	w.Keys = readKeys(b, w.Tenants, w.Queues)
 	w.BusyPoll = readBusyPoll(b, w.Procs)
+	if w.Driver == DriverK6 {
+		w.Connections, w.Seed = 0, 0
+	}
 	if w.BusyPoll && w.Driver == "rest" {
 		b.AttrProblem("busy_poll", `connections of the driver "rest" can't poll`, "remove it, or take a gRPC driver")
 	}
 	w.Idempotent = b.Bool("idempotent")
-	if w.Idempotent && w.Driver != "" && w.Driver != "stream" {
+	if w.Idempotent && w.Driver != "" && w.Driver != "stream" && w.Driver != DriverK6 {
 		b.AttrProblem("idempotent", fmt.Sprintf("the driver %q gives tasks no keys", w.Driver), `remove it, or write driver = "stream"`)
 	}
 	readSides(b, &w)

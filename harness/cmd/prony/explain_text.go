@@ -106,7 +106,7 @@ func topologyInWords(t scenario.Topology) string {
 
 func workloadInWords(w scenario.Workload) string {
 	words := []string{
-		fmt.Sprintf("%s: %s over %s of driver %s", w.Name, w.Arrivals, countOf(w.Connections, "connection"), w.Driver),
+		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
 		fmt.Sprintf("%s and %s", countOf(w.Producers, "producer"), countOf(w.Workers, "worker slot")),
 		fmt.Sprintf("%s with %s each", countOf(w.Tenants, "tenant"), countOf(w.Queues, "queue")),
 		"calls of " + countOf(w.Batch, "task"),
@@ -115,7 +115,9 @@ func workloadInWords(w scenario.Workload) string {
 	if w.Keys.Kind != scenario.KeysTurn {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
 	}
-	words = append(words, fmt.Sprintf("seed %d", w.Seed))
+	if w.Seed > 0 {
+		words = append(words, fmt.Sprintf("seed %d", w.Seed))
+	}
 	if w.InFlight > 0 {
 		words = append(words, fmt.Sprintf("at most %s in flight", grouped(w.InFlight)))
 	}
@@ -123,6 +125,13 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
 	}
 	return strings.Join(words, ", ")
+}
+
+func driverInWords(w scenario.Workload) string {
+	if w.Driver == scenario.DriverK6 {
+		return fmt.Sprintf("from k6 with the script %s (SHA-256 %.12s)", w.Script.Path, w.Script.SHA256)
+	}
+	return fmt.Sprintf("over %s of driver %s", countOf(w.Connections, "connection"), w.Driver)
 }
 
 func faultInWords(f scenario.Fault) string {

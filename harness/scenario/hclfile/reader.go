@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -115,22 +113,11 @@ func (r *Reader) root(s *source, path string, names Names) *Block {
 // ReadFile returns what is in a regular file, up to a little more than what a file may have. Its errors do not name the
 // path.
 func ReadFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", reason(err))
+	src, err := readRegular(path, maxFileBytes)
+	if errors.Is(err, errNotRegular) {
+		return nil, fmt.Errorf("%w; name a file that ends in .hcl", err)
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file; name a file that ends in .hcl")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", reason(err))
-	}
-	src, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", reason(err))
-	}
-	return src, nil
+	return src, err
 }
 
 // reason strips the operation and the path from an error, since a problem names the path already.

@@ -1,0 +1,1 @@
+import queue from 'k6/x/prony';

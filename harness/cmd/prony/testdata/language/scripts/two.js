@@ -1,0 +1,3 @@
+import queue from 'k6/x/prony';
+
+export default function () {}

@@ -1,0 +1,92 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// ScriptBytesMax is how large a script of k6 may be.
+const ScriptBytesMax = 1 << 20
+
+// readScript reads script = "PATH", which the driver "k6" needs and no other has.
+func readScript(b *hclfile.Block, driver string) Script {
+	if driver != DriverK6 {
+		if b.Has("script") && driver != "" {
+			b.AttrProblem("script", fmt.Sprintf("the driver %q runs no script", driver), `remove it, or write driver = "k6"`)
+		}
+		return Script{}
+	}
+	path, content := b.OtherFile("script", hclfile.FileSpec{BytesMax: ScriptBytesMax, Required: true, Example: "k6/plan.js"})
+	if path == "" {
+		return Script{}
+	}
+	sum := sha256.Sum256(content)
+	return Script{Path: path, SHA256: hex.EncodeToString(sum[:])}
+}
+
+// checkK6 refuses what a workload of the driver "k6" does not have: the script makes the calls, and it is told the plan.
+func checkK6(b *hclfile.Block, w Workload, workloads int) {
+	if w.Driver != DriverK6 {
+		return
+	}
+	refuse := func(attribute, why, remedy string) {
+		b.AttrProblem(attribute, `the driver "k6" `+why, remedy)
+	}
+	if workloads > 1 {
+		refuse("driver", fmt.Sprintf("puts its load on the servers alone; the scenario has %d workloads", workloads), "keep one workload")
+	}
+	for _, of := range []struct{ attribute, why string }{
+		{"connections", "knows no connections: the script opens its own"},
+		{"busy_poll", "knows no busy_poll: k6 waits as its runtime does"},
+		{"idempotent", "knows no idempotent: the script says so of its own sessions"},
+		{"seed", "draws nothing from a seed"},
+	} {
+		if b.Has(of.attribute) {
+			refuse(of.attribute, of.why, "remove it")
+		}
+	}
+	if w.Keys.Kind != "" && w.Keys.Kind != KeysTurn {
+		refuse("keys", fmt.Sprintf("knows no keys = %s: the script chooses the queues", w.Keys), "remove it")
+	}
+	if w.Payload.Kind != "" && w.Payload.Kind != defaultPayload.Kind {
+		refuse("payload", fmt.Sprintf("sends payloads of one size; payload is %s", w.Payload), "write fixed(64), say")
+	}
+	switch {
+	case w.Arrivals.Kind == None:
+		refuse("arrivals", "sends tasks, and with arrivals = none() there are none", "write arrivals = closed(), or take another driver")
+	case w.Arrivals.OfPeak():
+		refuse("arrivals", "finds no peak for arrivals to be a part of", `write a rate, as in rate("1k/s")`)
+	}
+}
+
+// checkOfK6 refuses what a scenario can't have with the driver "k6".
+func checkOfK6(b *hclfile.Block, s *Scenario) {
+	if !Any(s.Workloads, func(w Workload) bool { return w.Driver == DriverK6 }) {
+		return
+	}
+	refuse := func(what, why string) {
+		b.Problem(fmt.Sprintf(`the driver "k6" can't be had with %s: %s`, what, why), "remove it, or take another driver")
+	}
+	if b.HasBlock("backlog") {
+		refuse("a backlog", "the script's load ends with its drain")
+	}
+	if b.HasBlock("fault") {
+		refuse("a fault", "nobody tells the script to go on through failures")
+	}
+	if s.Phases.WarmupMax > 0 {
+		refuse("phases.warmup_max", "the script is told when its window begins before it sends anything")
+	}
+	for _, c := range s.Captures {
+		if c.Kind == captureTrace {
+			refuse(`capture "trace"`, "nobody hears at once of a slow cycle of the script's")
+		}
+	}
+	for _, i := range s.Invariants {
+		if i.Kind == Ordered {
+			refuse(`invariant "ordered"`, "which calls of the script follow one another is not known")
+		}
+	}
+}
