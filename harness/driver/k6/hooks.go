@@ -1,0 +1,80 @@
+package k6
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/load"
+)
+
+// hookCalls are the calls of the hooks at a window's edges, by a goroutine of its own.
+type hookCalls struct {
+	failed chan struct{} // closed when one has failed
+	done   chan struct{} // closed when the goroutine has ended
+	// Read only after failed, or done.
+	err        error
+	start, end load.HookTimes
+}
+
+// callHooks calls the hooks, each at its edge, until one fails or ctx is done.
+func callHooks(ctx context.Context, e edges, hooks load.Hooks) *hookCalls {
+	c := &hookCalls{failed: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		for _, edge := range []struct {
+			name  string
+			at    time.Time
+			hook  func(context.Context) error
+			times *load.HookTimes
+		}{{"start", e.windowStart, hooks.WindowStart, &c.start}, {"end", e.windowEnd, hooks.WindowEnd, &c.end}} {
+			if edge.hook == nil {
+				continue
+			}
+			timer := time.NewTimer(time.Until(edge.at))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			}
+			edge.times.Called = time.Now()
+			err := edge.hook(ctx)
+			edge.times.Returned = time.Now()
+			if err != nil {
+				c.err = fmt.Errorf("k6: hook at the window %s: %w", edge.name, err)
+				close(c.failed)
+				return
+			}
+		}
+	}()
+	return c
+}
+
+// wait waits for the goroutine to end, for a while.
+func (c *hookCalls) wait(ctx context.Context, most time.Duration) error {
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return c.err
+	case <-timer.C:
+		return errors.New("k6: a hook had not returned when the load was over")
+	case <-ctx.Done():
+		return stopped(ctx)
+	}
+}
+
+// hookMargin is how long a hook is waited for whose context is done.
+const hookMargin = 5 * time.Second
+
+// abandon waits for a goroutine whose context is done.
+func (c *hookCalls) abandon() {
+	timer := time.NewTimer(hookMargin)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+	}
+}
