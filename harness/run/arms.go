@@ -67,6 +67,9 @@ func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOpt
 	if err := checkArms(s, arms); err != nil {
 		return nil, err
 	}
+	if err := o.findK6(s); err != nil {
+		return nil, err
+	}
 	started := time.Now()
 	folder, err := result.Create(o.Out, result.NewID(started, "compare-"+s.Name))
 	if err != nil {

@@ -359,7 +359,9 @@ func TestBreakOff(t *testing.T) {
 	require.EqualValues(t, 3, account.Balance().Lost)
 	m := &measured{round: result.Round{Verdict: result.Pass}}
 	started := time.Now()
-	m.breakOff(done, errors.New("a hook failed"), &loads{cluster: cluster, accounts: []*ledger.Ledger{account}})
+	l := &loads{cluster: cluster, accounts: []*ledger.Ledger{account}}
+	l.generator = own{l}
+	m.breakOff(done, errors.New("a hook failed"), l)
 	assert.Less(t, time.Since(started), exitWait)
 	assert.True(t, m.broken)
 	assert.False(t, m.serverEnd)

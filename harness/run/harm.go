@@ -93,7 +93,7 @@ func (h *harm) do(ctx context.Context, began time.Time, l *loads) {
 	sampled := make(chan struct{})
 	go func() {
 		defer close(sampled)
-		h.series = fault.Sample(ctx, began, h.window, l.completed)
+		h.series = fault.Sample(ctx, began, h.window, func() uint64 { return l.count().completed })
 	}()
 	var links fault.Links
 	if h.mesh != nil {

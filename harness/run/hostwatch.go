@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"os"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 // hostWatch watches the host and the run's processes within a window.
 type hostWatch struct {
 	servers   []*topology.Server
+	pid       int // the generator's
 	watch     *observe.Watch
 	generator *processWatch
 	each      []*processWatch // of the servers
@@ -32,9 +34,12 @@ type processWatch struct {
 	fdsKnown   bool
 }
 
-// watchHost begins to watch. The host's proc and sys are below root; "" is its own.
-func watchHost(root string, servers []*topology.Server) *hostWatch {
-	h := &hostWatch{servers: servers, generator: &processWatch{pid: os.Getpid}, before: observe.OwnRuntime()}
+// watchHost begins to watch. The host's proc and sys are below root; "" is its own. The generator's process is this one, or
+// another one that it started.
+func watchHost(root string, servers []*topology.Server, generator int) *hostWatch {
+	h := &hostWatch{
+		servers: servers, pid: generator, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
+	}
 	for _, s := range servers {
 		h.each = append(h.each, &processWatch{pid: func() int { return s.Node().PID }})
 	}
@@ -47,6 +52,13 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 	sum, err := observe.ProcessCPU(os.Getpid())
 	if err != nil {
 		return 0, err
+	}
+	if h.pid != os.Getpid() {
+		generator, err := observe.ProcessCPU(h.pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += generator
 	}
 	for _, s := range h.servers {
 		if s.Node().PID == os.Getpid() {
@@ -63,7 +75,9 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 
 func (h *hostWatch) sample() {
 	h.generator.sample()
-	h.generator.goroutines = max(h.generator.goroutines, observe.OwnRuntime().Goroutines)
+	if h.pid == os.Getpid() {
+		h.generator.goroutines = max(h.generator.goroutines, observe.OwnRuntime().Goroutines)
+	}
 	for _, p := range h.each {
 		p.sample()
 	}
@@ -87,6 +101,10 @@ func (h *hostWatch) stop() {
 	}
 	signals := h.watch.Stop()
 	h.signals = &signals
+	if h.pid != os.Getpid() {
+		h.err = errors.New("what the runtime of another process does, nobody tells")
+		return
+	}
 	h.runtime, h.err = observe.OwnRuntime().Since(h.before)
 }
 

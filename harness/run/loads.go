@@ -19,15 +19,21 @@ type loads struct {
 	cluster   *topology.Cluster
 	number    int // of the round
 	workloads []scenario.Workload
-	accounts  []*ledger.Ledger
-	steady    func() bool // whether the rate has settled; nil where nobody knows
-	slow      *load.Slow  // is told of a slow cycle; nil where nobody is
+	generator
+	accounts []*ledger.Ledger // of the workloads that this process puts on the servers itself; none of others
+	steady   func() bool      // whether the rate has settled; nil where nobody knows
+	slow     *load.Slow       // is told of a slow cycle; nil where nobody is
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	l := &loads{runner: r, cluster: cluster, number: p.number, workloads: r.workloads(p)}
 	// Each account has an id of its own, by which it tells its tasks from those of other workloads and rounds.
 	id := uint64(r.result.Started.UnixNano()) + uint64(p.number)*scenario.WorkloadsMax
+	if l.workloads[0].Driver == scenario.DriverK6 {
+		l.generator = newScripted(l, id)
+		return l
+	}
+	l.generator = own{l}
 	for i, w := range l.workloads {
 		account := load.NewLedger(id+uint64(i), w)
 		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Ordered, On: w.Name}) {
@@ -43,35 +49,6 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 
 // any reports whether anything is sent at all.
 func (l *loads) any() bool { return len(partsOfLoad(l.workloads...)) > 0 }
-
-// completed is how many tasks of all workloads were completed so far.
-func (l *loads) completed() (n uint64) {
-	for _, a := range l.accounts {
-		n += a.Totals().Completed
-	}
-	return n
-}
-
-// balance is the account of all workloads together.
-func (l *loads) balance() result.Ledger {
-	sum := l.accounts[0].Balance()
-	for i, a := range l.accounts[1:] {
-		b := a.Balance()
-		sum.Enqueued += b.Enqueued
-		sum.Unknown += b.Unknown
-		sum.Completed += b.Completed
-		sum.InDoubt += b.InDoubt
-		sum.Lost += b.Lost
-		sum.Duplicated += b.Duplicated
-		sum.Corrupted += b.Corrupted
-		sum.Misrouted += b.Misrouted
-		sum.Reordered += b.Reordered
-		for _, sample := range b.Samples {
-			sum.Samples = append(sum.Samples, l.workloads[i+1].Name+": "+sample)
-		}
-	}
-	return sum
-}
 
 // stage opens the connections of all workloads, carries a part of the round's load out over them, and closes them.
 func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err error) {
@@ -97,19 +74,15 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 	return do(cfgs)
 }
 
-// run puts all workloads on the servers at once, does a scenario's harm meanwhile, and calls the hooks at the window's edges.
+// run has the generator put all workloads on the servers at once, and calls the hooks at the window's edges.
 func (l *loads) run(ctx context.Context, h *harm, start, end func(context.Context) error) (*outcomes, error) {
-	return stage(l, func(cfgs []load.Config) (*outcomes, error) {
-		cfgs[0].Hooks.WindowStart, cfgs[0].Hooks.WindowEnd, cfgs[0].Hooks.Steady = start, end, l.steady
-		for i := range cfgs {
-			cfgs[i].Slow = l.slow
-		}
-		all, err := h.load(ctx, cfgs, l)
-		if err != nil {
-			return nil, err
-		}
-		return &outcomes{all: all, workloads: l.workloads}, nil
+	all, err := l.load(ctx, h, load.Hooks{
+		WindowStart: start, WindowEnd: end, Steady: l.steady, Progress: l.runner.progress.hook(l.number),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return &outcomes{all: all, workloads: l.workloads}, nil
 }
 
 // outcomes are what the workloads of a round measured.

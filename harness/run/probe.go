@@ -91,15 +91,15 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 		return err
 	}
 	if w.kind == timed && w.scenario.SeriesEvery > 0 {
-		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.loads.completed)
+		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.loads.count)
 	}
 	for _, s := range w.servers {
 		if err := s.sampleBefore(); err != nil {
 			return err
 		}
 	}
-	w.host = watchHost(w.hostRoot, w.cluster.Servers())
-	w.clientBefore, err = observe.Sample(os.Getpid())
+	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator())
+	w.clientBefore, err = observe.Sample(w.generator())
 	return err
 }
 
@@ -120,7 +120,7 @@ func (w *windowProbe) end(ctx context.Context) error {
 			w.server = w.server.Plus(s.spent)
 		}
 	}
-	client, err := observe.Sample(os.Getpid())
+	client, err := observe.Sample(w.generator())
 	if err != nil {
 		return err
 	}
@@ -195,6 +195,14 @@ func (w *windowProbe) finish(m *measured) error {
 		m.captured = append(m.captured, of)
 	}
 	return nil
+}
+
+// generator is the process that puts the load on the servers, or this one where there is no load.
+func (w *windowProbe) generator() int {
+	if w.loads == nil {
+		return os.Getpid()
+	}
+	return w.loads.pid()
 }
 
 // separate reports whether there are servers, in processes of their own.

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
@@ -41,7 +43,9 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	if len(r.scenario.Points) > 0 {
 		m.round.Point = p.point + 1
 	}
-	defer useProcs(r.points[p.point].Workloads[0].Procs)() // the same for all
+	if w := r.points[p.point].Workloads[0]; w.Driver != scenario.DriverK6 {
+		defer useProcs(w.Procs)() // the same for all
+	}
 	config := topology.Config{
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
@@ -75,7 +79,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, harm *harm, m *measured) {
 	loads := newLoads(r, cluster, p)
 	window := newWindowProbe(r, cluster, loads, p)
-	window.rates = watchRates(r.scenario.Phases, loads.completed)
+	window.rates = watchRates(r.scenario.Phases, loads.count)
 	loads.steady = window.rates.settled
 	window.trace.start(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
@@ -114,6 +118,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 		}
 	}
 	m.round.Ledger = loads.balance()
+	loads.judge(outcome, m)
 	r.checkLedger(ctx, cluster, outcome, m)
 	m.round.Derive(m.histograms)
 }
@@ -151,7 +156,20 @@ func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 		m.fault(serverFailed(exit, true))
 		return
 	}
-	m.fault(result.Invalid, "the load could not go on: "+err.Error())
+	m.fault(brokenOff(err))
+}
+
+// brokenOff is the verdict on a load that ended early. A script that can't be run, or ends by itself, is a mistake of who
+// wrote it, unless its thresholds say that what it calls is not good enough.
+func brokenOff(err error) (result.Verdict, string) {
+	var script *k6.Error
+	switch {
+	case errors.As(err, &script) && script.Thresholds != "":
+		return result.Regressed, err.Error()
+	case errors.As(err, &script):
+		return result.Misconfigured, err.Error()
+	}
+	return result.Invalid, "the load could not go on: " + err.Error()
 }
 
 // withoutLost is the balance of a round that ended early.

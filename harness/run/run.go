@@ -13,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
@@ -25,6 +26,7 @@ import (
 type Options struct {
 	Out     string   // the folder that run folders are made in
 	Server  string   // the queued binary
+	K6      string   // the k6 binary, of scenarios of driver "k6"; "" has it found
 	Command []string // the exact command, for the manifest
 	// Progress is where people read how far the run is; Terminal says that it is one, so that a line
 	// may be drawn over.
@@ -40,6 +42,14 @@ type Options struct {
 	hostRoot string // below which the host's proc and sys are found; "" means its own. Tests have files there
 }
 
+// findK6 finds the k6 binary where a scenario needs one.
+func (o *Options) findK6(s *scenario.Scenario) (err error) {
+	if o.K6 == "" && s.Workloads[0].Driver == scenario.DriverK6 {
+		o.K6, err = k6.Find()
+	}
+	return err
+}
+
 // Folders of a run folder: where its servers keep their data, which is gone after the run, and their logs.
 const (
 	dataDir = "data"
@@ -51,6 +61,9 @@ const (
 // keeps the run from having a result at all: ctx ended, or the folder can't be written. The folder then keeps
 // what there was.
 func Execute(ctx context.Context, s *scenario.Scenario, o Options) (*result.Result, string, error) {
+	if err := o.findK6(s); err != nil {
+		return nil, "", err
+	}
 	started := time.Now()
 	folder, err := result.Create(o.Out, result.NewID(started, s.Name))
 	if err != nil {

@@ -20,13 +20,12 @@ type series struct {
 }
 
 // startSeries takes n samples, one each time that another so long has passed since the window began.
-func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, completed func() uint64) *series {
+func startSeries(ctx context.Context, began time.Time, every time.Duration, n int, cluster *topology.Cluster, counted func() count) *series {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &series{cancel: cancel, done: make(chan struct{})}
-	before := completed()
+	before := counted()
 	go func() {
 		defer close(s.done)
-		last := began
 		for i := 1; i <= n; i++ {
 			timer := time.NewTimer(time.Until(began.Add(time.Duration(i) * every)))
 			select {
@@ -36,13 +35,13 @@ func startSeries(ctx context.Context, began time.Time, every time.Duration, n in
 				s.err = fmt.Errorf("the series has %d of %d samples: %w", i-1, n, ctx.Err())
 				return
 			}
-			at, now := time.Now(), completed()
-			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: float64(now-before) / at.Sub(last).Seconds()}
+			at, now := time.Now(), counted()
+			sample := result.Sample{AtS: at.Sub(began).Seconds(), CyclesPerS: now.perSecondSince(before)}
 			if s.err = observeServers(&sample, cluster); s.err != nil {
 				return
 			}
 			s.samples = append(s.samples, sample)
-			last, before = at, now
+			before = now
 		}
 	}()
 	return s

@@ -29,9 +29,9 @@ const (
 // steadiness samples how many cycles were completed, from before the load is launched to the window's end: of the warm-up the
 // last parts, of the window all. A nil one does nothing.
 type steadiness struct {
-	phases    scenario.Phases
-	completed func() uint64
-	took      time.Duration // how long the warm-up went on; known after the round's load
+	phases  scenario.Phases
+	counted func() count
+	took    time.Duration // how long the warm-up went on; known after the round's load
 
 	stopWarmup, stopWindow func()
 	warmup, window         *rateSeries
@@ -42,33 +42,30 @@ type rateSeries struct {
 	mu    sync.Mutex // guards the rest while samples are taken
 	rates []float64  // per second; at most rateParts
 	total uint64     // cycles in these
-	last  time.Time
-	seen  uint64
+	last  count
 }
 
-func startSeriesAt(at time.Time, completed uint64) *rateSeries {
-	return &rateSeries{last: at, seen: completed}
-}
+func startSeriesAt(from count) *rateSeries { return &rateSeries{last: from} }
 
-func (s *rateSeries) add(at time.Time, completed uint64) {
+// add enters what was completed since the last count; of one that is of no later time nothing is known.
+func (s *rateSeries) add(now count) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	passed := at.Sub(s.last).Seconds()
-	if passed <= 0 {
+	if !now.at.After(s.last.at) {
 		return
 	}
 	if len(s.rates) == rateParts {
 		s.rates = slices.Delete(s.rates, 0, 1)
 	}
-	s.rates = append(s.rates, float64(completed-s.seen)/passed)
-	s.total += completed - s.seen
-	s.last, s.seen = at, completed
+	s.rates = append(s.rates, now.perSecondSince(s.last))
+	s.total += now.completed - s.last.completed
+	s.last = now
 }
 
 // watchRates begins in the warm-up; the caller must call stop.
-func watchRates(phases scenario.Phases, completed func() uint64) *steadiness {
-	s := &steadiness{phases: phases, completed: completed}
-	s.warmup = startSeriesAt(time.Now(), completed())
+func watchRates(phases scenario.Phases, counted func() count) *steadiness {
+	s := &steadiness{phases: phases, counted: counted}
+	s.warmup = startSeriesAt(counted())
 	s.stopWarmup = s.every(s.part(), s.warmup, math.MaxInt)
 	return s
 }
@@ -78,7 +75,7 @@ func (s *steadiness) part() time.Duration { return max(s.phases.Warmup/rateParts
 
 // every samples into a series, up to a number of times, until the function that it returns is called.
 func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (stop func()) {
-	began := into.last
+	began := time.Now()
 	part = max(part, rateEveryLeast)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -87,7 +84,7 @@ func (s *steadiness) every(part time.Duration, into *rateSeries, times int) (sto
 			timer := time.NewTimer(time.Until(began.Add(time.Duration(i) * part)))
 			select {
 			case <-timer.C:
-				into.add(time.Now(), s.completed())
+				into.add(s.counted())
 			case <-quit:
 				timer.Stop()
 				return
@@ -133,7 +130,7 @@ func (s *steadiness) windowBegins() {
 		return
 	}
 	s.stopWarmup()
-	s.window = startSeriesAt(time.Now(), s.completed())
+	s.window = startSeriesAt(s.counted())
 	s.stopWindow = s.every(s.phases.Window/rateParts, s.window, rateParts-1)
 }
 
@@ -143,7 +140,7 @@ func (s *steadiness) windowEnds() {
 		return
 	}
 	s.stopWindow()
-	s.window.add(time.Now(), s.completed())
+	s.window.add(s.counted())
 }
 
 // stop ends what is under way; it may be called at any time, and again.

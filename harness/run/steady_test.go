@@ -19,7 +19,10 @@ func judged(t *testing.T, phases scenario.Phases, completed func(since time.Dura
 	synctest.Test(t, func(*testing.T) {
 		const opening = 500 * time.Millisecond
 		began := time.Now()
-		s = watchRates(phases, func() uint64 { return completed(max(0, time.Since(began)-opening)) })
+		s = watchRates(phases, func() count {
+			now := time.Now()
+			return count{completed(max(0, now.Sub(began)-opening)), now}
+		})
 		defer s.stop()
 		<-time.After(opening + phases.Warmup)
 		s.windowBegins()
@@ -104,10 +107,10 @@ func TestTooFewCyclesTellNothing(t *testing.T) {
 func TestSteadinessThatIsGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(*testing.T) {
-		s := watchRates(tenSeconds, func() uint64 { return 0 })
+		s := watchRates(tenSeconds, func() count { return count{0, time.Now()} })
 		s.stop()
 		s.stop()
-		s = watchRates(tenSeconds, func() uint64 { return 0 })
+		s = watchRates(tenSeconds, func() count { return count{0, time.Now()} })
 		s.windowBegins()
 		s.stop()
 	})
@@ -155,7 +158,10 @@ func TestSettled(t *testing.T) {
 			"launch":   {func(d time.Duration) uint64 { return uint64(1000 * max(0, d.Seconds()-0.5)) }, true},
 		} {
 			began := time.Now()
-			s := watchRates(scenario.Phases{Warmup: 2 * time.Second}, func() uint64 { return c.completed(time.Since(began)) })
+			s := watchRates(scenario.Phases{Warmup: 2 * time.Second}, func() count {
+				now := time.Now()
+				return count{c.completed(now.Sub(began)), now}
+			})
 			<-time.After(2*time.Second + time.Millisecond)
 			assert.Equal(t, c.want, s.settled(), name)
 			s.stop()

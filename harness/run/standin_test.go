@@ -1,0 +1,129 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/driver/stream"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// standInEnv makes the test binary act as a k6 with Prony's extension whose script does what it names.
+const standInEnv = "STAND_IN_K6"
+
+// What a script does, beside the load that it is handed.
+const (
+	scriptPlain   = "plain"        // nothing
+	scriptCrosses = "thresholds"   // has thresholds that are crossed
+	scriptThrows  = "throws"       // throws an exception in its init context
+	scriptDies    = "dies"         // is killed in the window
+	scriptEarly   = "early"        // ends before the window does
+	scriptFails   = "failed calls" // has calls that fail
+	scriptLoses   = "loses"        // has completed one task less than it enqueued
+)
+
+// actK6 puts the load that it is handed on the servers with package load, and says what came of it as the extension does.
+func actK6(does string) {
+	if err := standIn(does); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(104)
+	}
+	switch does {
+	case scriptCrosses:
+		fmt.Fprintln(os.Stderr, "thresholds on metrics 'prony_cycle_duration' have been crossed")
+		os.Exit(99)
+	default:
+		os.Exit(0)
+	}
+}
+
+func standIn(does string) error {
+	if does == scriptThrows {
+		fmt.Fprintln(os.Stderr, "ReferenceError: quue is not defined\n\tat file:///plan.js:3:1(12)")
+		os.Exit(107)
+	}
+	var plan k6.Plan
+	if err := json.Unmarshal([]byte(os.Getenv(k6.PlanEnv)), &plan); err != nil {
+		return err
+	}
+	conn, err := net.Dial("unix", os.Getenv(k6.ControlEnv))
+	if err != nil {
+		return err
+	}
+	send := func(m k6.Message) error { return json.NewEncoder(conn).Encode(m) }
+	if err := send(k6.Message{Ready: &k6.Ready{Version: k6.Version}}); err != nil {
+		return err
+	}
+	var begin k6.Begin
+	line, err := bufio.NewReader(conn).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &begin)
+	}
+	if err != nil {
+		return fmt.Errorf("wait for the word to begin: %w", err)
+	}
+	epoch := time.Unix(0, begin.UnixNS)
+	if does == scriptEarly {
+		plan.Phases.Warmup, plan.Phases.Window = 0, plan.Phases.Window/4
+	}
+	<-time.After(time.Until(epoch))
+	o, balance, err := loadAs(plan, send, does)
+	if err != nil {
+		return err
+	}
+	switch does {
+	case scriptLoses:
+		balance.Completed--
+		balance.Lost++
+		balance.Samples = append(balance.Samples, "lost: task 1 of producer 0")
+	case scriptFails:
+		o.FailedCalls = load.Refusals{Count: 3, First: "produce: the queue is gone"}
+	}
+	encoded, err := k6.Encode(o, balance)
+	if err != nil {
+		return err
+	}
+	encoded.FinishedNS = time.Since(epoch)
+	return send(k6.Message{Outcome: encoded})
+}
+
+// loadAs is a closed load over streams.
+func loadAs(plan k6.Plan, send func(k6.Message) error, does string) (*load.Outcome, result.Ledger, error) {
+	w := plan.Workload
+	conn, err := stream.Dial(driver.Target{Address: os.Getenv(k6.AddressEnv), Token: os.Getenv(k6.TokenEnv)}, w.Lease)
+	if err != nil {
+		return nil, result.Ledger{}, err
+	}
+	account := load.NewLedger(plan.Round, w)
+	o, err := load.Run(context.Background(), load.Config{
+		Workload: w, Phases: plan.Phases, Conns: []driver.Conn{conn}, Ledger: account,
+		Hooks: load.Hooks{
+			Progress: func(p load.Progress) {
+				if err := send(k6.Message{Progress: &p}); err != nil {
+					fmt.Fprintln(os.Stderr, err)
+				}
+			},
+			WindowStart: func(context.Context) error {
+				if does == scriptDies {
+					return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				}
+				return nil
+			},
+		},
+	})
+	if err = errors.Join(err, conn.Close()); err != nil {
+		return nil, result.Ledger{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return o, account.Balance(), nil
+}
