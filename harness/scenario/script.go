@@ -4,12 +4,16 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // ScriptBytesMax is how large a script of k6 may be.
 const ScriptBytesMax = 1 << 20
+
+// k6SeriesLeast is the shortest time between the samples of a series: each needs a report of the script's in it.
+const k6SeriesLeast = 500 * time.Millisecond
 
 // readScript reads script = "PATH", which the driver "k6" needs and no other has.
 func readScript(b *hclfile.Block, driver string) Script {
@@ -78,6 +82,9 @@ func checkOfK6(b *hclfile.Block, s *Scenario) {
 	}
 	if s.Phases.WarmupMax > 0 {
 		refuse("phases.warmup_max", "the script is told when its window begins before it sends anything")
+	}
+	if s.SeriesEvery > 0 && s.SeriesEvery < k6SeriesLeast {
+		refuse(fmt.Sprintf("a series that samples every %s", hclfile.FormatDuration(s.SeriesEvery)), "the script says how far it is four times a second")
 	}
 	for _, c := range s.Captures {
 		if c.Kind == captureTrace {

@@ -75,6 +75,7 @@ scenario "of-others" {
     warmup_max = "5s"
   }
   backlog { tasks = 10 }
+  series { every = "100ms" }
   capture "trace" { cycle_latency_ms = 100 }
   invariant "ordered" {}
   fault "kill" {
