@@ -1,0 +1,43 @@
+# Whole task cycles that a k6 script drives: the load generator is JavaScript, and what it reaches is its own limit before it
+# is the server's. Sizes, batches and sessions are those of this file; the calls are the script's.
+
+scenario "k6" {
+  title = "Create, claim and complete from a k6 script over gRPC streams, in batches of 16"
+  tags  = ["single-node", "k6"]
+
+  topology "single" {
+    shards     = 1
+    durability = "none"
+    procs      = 1
+  }
+
+  workload "main" {
+    driver    = "k6"
+    script    = "k6/plan.js"
+    producers = 8
+    workers   = 16
+    batch     = 16
+    payload   = fixed(64)
+    arrivals  = closed()
+  }
+
+  phases {
+    warmup = "1s"
+    window = "5s"
+    drain  = "30s"
+  }
+
+  # Below six rounds the spread shown beside a median is its range.
+  rounds = 3
+
+  capture "mutex" {}
+  capture "block" {}
+  capture "cpu" {}
+
+  invariant "conserved" {}
+  invariant "isolated" {}
+
+  # It runs on shared machines, where JavaScript takes what the server leaves: what the host did is in the result and on the
+  # page all the same.
+  validity { on_breach = "warn" }
+}
