@@ -1,45 +1,37 @@
-// The script that `prony run scenarios/k6.hcl` drives: it does what the scenario's workload says.
+// Plan: the script that `prony run scenarios/k6.hcl` drives. It does what the scenario's workload says; alone, what its
+// knobs say, in a closed loop.
+//
+//   bin/prony run scenarios/k6.hcl
+//   bin/k6 run -e BATCH=1 -e PRODUCERS=16 scenarios/k6/plan.js
+//
+// Knobs, where no scenario says it: TENANTS (1), QUEUES (1), PRODUCERS (8), WORKERS (16), BATCH (tasks in a call, 16), SIZE
+// (bytes of a payload, 64), WARMUP (1s), DURATION (10s), DRAIN (30s).
 
 import queue from 'k6/x/prony';
-import exec from 'k6/execution';
+import { account, balanced } from './lib/account.js';
+import { duration, number } from './lib/knobs.js';
+import { queuesOf } from './lib/names.js';
+import { roles, scenarios } from './lib/roles.js';
 
-const load = queue.load({ producers: 8, workers: 16, batch: 16, window: '10s' });
-const client = queue.connect();
-
-// Each role has VUs of its own, which begin and end with the load.
-const role = (name, vus, duration) => ({
-  executor: 'per-vu-iterations', exec: name, vus: vus, iterations: 1, maxDuration: duration, gracefulStop: '10s',
+const load = queue.load({
+  tenants: number('TENANTS', 1),
+  queues: number('QUEUES', 1),
+  producers: number('PRODUCERS', 8),
+  workers: number('WORKERS', 16),
+  batch: number('BATCH', 16),
+  size: number('SIZE', 64),
+  warmup: duration('WARMUP', '1s'),
+  window: duration('DURATION', '10s'),
+  drain: duration('DRAIN', '30s'),
 });
 
 export const options = {
-  scenarios: {
-    produce: role('produce', load.producers, load.whole),
-    work: role('work', load.workers, load.whole),
-  },
-  thresholds: { prony_lost: ['count==0'], prony_duplicated: ['count==0'] },
+  scenarios: scenarios(load),
+  thresholds: { ...account, prony_cycles: ['count>0'] },
 };
 
-export async function produce() {
-  const tenant = load.tenants[exec.vu.idInTest % load.tenants.length];
-  const producer = client.producer({ tenant: tenant });
-  for (let i = exec.vu.idInTest; ; i++) {
-    const due = await load.next();
-    if (due === null) {
-      break;
-    }
-    await producer.produce({ queue: load.queues[i % load.queues.length], size: load.size, count: due.length, due: due });
-  }
-  await producer.close();
-}
+export const { produce, work } = roles(queue.connect(), load, queuesOf(load, 'plan'));
 
-export async function work() {
-  const tenant = load.tenants[exec.vu.idInTest % load.tenants.length];
-  const worker = client.worker({ queues: load.queues, tenant: tenant, slots: load.batch, lease: load.lease });
-  while (!load.done()) {
-    const tasks = await worker.claim({ max: load.batch, wait: '100ms' });
-    if (tasks.length > 0) {
-      await worker.complete(tasks);
-    }
-  }
-  await worker.close();
+export function teardown() {
+  balanced();
 }
