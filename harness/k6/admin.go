@@ -2,6 +2,7 @@ package k6
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func (a admin) queue(name, from sobek.Value) *sobek.Promise {
 	return a.read(call, from, tenantedTable, func(ctx context.Context, o *adminOptions) (func() any, error) {
 		r, err := o.client.GetQueue(ctx, &adminpb.GetQueueRequest{Tenant: o.tenant, Queue: queue})
 		if codeOf(err) == codeNotFound {
-			return nil, &callError{call: call, field: "name", code: codeNotFound, cause: err}
+			return nil, &callError{call: call, field: "name", code: codeNotFound, cause: fmt.Errorf("tenant %q has no queue %q", o.tenant, queue)}
 		}
 		return func() any { return a.plain(r.GetQueue().ProtoReflect()) }, err
 	})
