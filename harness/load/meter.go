@@ -144,13 +144,22 @@ func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if m.ctx.Err() != nil {
+		cancel(errMeterClosed)
+	}
 	defer context.AfterFunc(m.ctx, func() { cancel(errMeterClosed) })()
-	due := m.next(ctx, n)
-	if len(due) == 0 && ctx.Err() != nil {
+	var due []int64
+	if ctx.Err() == nil {
+		due = m.next(ctx, n)
+	}
+	switch {
+	case len(due) > 0:
+		m.places.add(due)
+		return due, nil
+	case ctx.Err() != nil:
 		return nil, fmt.Errorf("load: next: %w", context.Cause(ctx))
 	}
-	m.places.add(due)
-	return due, nil
+	return nil, nil
 }
 
 var errMeterClosed = errors.New("the meter is closed")

@@ -1,0 +1,346 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// choices are what a script does next; none are left in the end, which is the first of each.
+type choices []byte
+
+func (c *choices) among(n int) int {
+	if len(*c) == 0 {
+		return 0
+	}
+	x := int((*c)[0]) % n
+	*c = (*c)[1:]
+	return x
+}
+
+// scripted is a script that uses a meter in any way, and what its account must be.
+type scripted struct {
+	choices
+	t       require.TestingT
+	m       *Meter
+	ledger  *ledger.Ledger
+	sender  *Sender
+	settler *Settler
+	window  span
+
+	stored []stored // tasks that were stored and not completed
+	used   []int64  // places that a task has taken
+
+	// Of the tasks due inside the window of an open load:
+	handed, dropped, withdrawn, refused, sent, finished uint64
+	// Of the calls answered inside the window:
+	enqueued, cycles                       uint64
+	toldEnqueues, toldCycles, wantEnqueues uint64
+}
+
+// stored is a task that a worker will see.
+type stored struct {
+	payload []byte
+	held    bool // it takes up room
+}
+
+// held is how many tasks take up room.
+func (s *scripted) held() (n int) {
+	for _, t := range s.stored {
+		if t.held {
+			n++
+		}
+	}
+	return n
+}
+
+// bubble has a check of rapid's, whose values were drawn before, happen in a bubble of its own.
+func bubble(t *testing.T, check *rapid.T, do func(require.TestingT)) {
+	var in inBubble
+	synctest.Test(t, func(*testing.T) {
+		defer func() {
+			if r := recover(); r != nil && r != any(&in) {
+				panic(r)
+			}
+		}()
+		do(&in)
+	})
+	if in.said != "" {
+		check.Fatal(in.said)
+	}
+}
+
+// inBubble is told of failures in a bubble: a rapid.T belongs to the goroutine outside.
+type inBubble struct{ said string }
+
+func (b *inBubble) Errorf(format string, args ...any) { b.said += fmt.Sprintf(format, args...) }
+func (b *inBubble) FailNow()                          { panic(b) }
+
+var scriptedTo = ledger.NewAddress("t", "q")
+
+func newScripted(t require.TestingT, c choices, cfg MeterConfig) *scripted {
+	cfg.Ledger, cfg.Epoch, cfg.pause = ledger.New(7, 3, nil), time.Now(), timerPause{}
+	m, err := NewMeter(context.Background(), cfg)
+	require.NoError(t, err)
+	return &scripted{choices: c, t: t, m: m, ledger: cfg.Ledger, sender: m.Sender(), settler: m.Settler(), window: m.window.span()}
+}
+
+func (s *scripted) inside(due int64) bool { return due >= s.window.start && due < s.window.end }
+
+// run uses the meter until its window is over, and completes what is left.
+func (s *scripted) run(batch int) {
+	for {
+		due, err := s.m.Next(context.Background(), batch)
+		require.NoError(s.t, err)
+		if len(due) == 0 {
+			break
+		}
+		for _, at := range due {
+			require.LessOrEqual(s.t, at, s.m.Now(), "it was due")
+			if s.inside(at) {
+				s.handed++
+			}
+		}
+		keep := len(due)
+		if s.among(4) == 1 {
+			keep = s.among(len(due) + 1)
+		}
+		for _, at := range due[keep:] {
+			if s.inside(at) {
+				s.dropped++
+			}
+		}
+		s.send(due[:keep], keep)
+		if s.among(8) == 1 {
+			s.send(nil, 1+s.among(3)) // beside the schedule
+		}
+		if s.among(8) == 1 && len(s.used) > 0 {
+			s.send([]int64{s.used[s.among(len(s.used))]}, 1) // in a place that is taken
+		}
+		time.Sleep(time.Duration(s.among(4)) * 7 * time.Millisecond) // bubble's time
+		s.complete(s.among(len(s.stored) + 1))
+	}
+	// What is left after the window.
+	for tries := 0; len(s.stored) > 0; tries++ {
+		if tries > 100 {
+			s.choices = nil
+		}
+		s.complete(len(s.stored))
+	}
+}
+
+func (s *scripted) send(due []int64, n int) {
+	if n == 0 {
+		return
+	}
+	fresh := due
+	if len(due) == 1 && slices.Contains(s.used, due[0]) && s.m.schedule != nil {
+		fresh = nil
+	}
+	s.used = append(s.used, fresh...)
+	payloads := make([][]byte, n)
+	for i := range payloads {
+		payloads[i] = make([]byte, ledger.HeaderSize+s.among(3))
+	}
+	b := s.sender.Seal(scriptedTo, payloads, s.among(2) == 0, due)
+	if s.among(8) == 1 {
+		s.sender.Withdraw(b)
+		for _, at := range fresh {
+			if s.inside(at) {
+				s.withdrawn++
+			}
+		}
+		return
+	}
+	time.Sleep(time.Duration(s.among(3)) * 5 * time.Millisecond)
+	var outcomes []error
+	var failed error
+	if s.among(10) == 1 {
+		failed = errors.New("broken")
+	}
+	if s.among(2) == 1 {
+		outcomes = make([]error, n)
+	}
+	now, acknowledged := s.m.Now(), uint64(0)
+	for i := range n {
+		scheduled := i < len(fresh) && s.inside(fresh[i])
+		outcome := s.among(6)
+		switch {
+		case failed != nil, outcomes != nil && outcome == 2:
+			if outcomes != nil {
+				outcomes[i] = driver.ErrUnknown
+			}
+			if scheduled {
+				s.sent++
+			}
+			if s.m.schedule != nil && s.among(2) == 1 {
+				s.stored = append(s.stored, stored{payloads[i], false})
+			}
+		case outcomes != nil && outcome == 1:
+			outcomes[i] = errors.New("queue is full")
+			if scheduled {
+				s.refused++
+			}
+		default:
+			acknowledged++
+			if scheduled {
+				s.sent++
+				if s.inside(now) {
+					s.wantEnqueues++
+				}
+			}
+			s.stored = append(s.stored, stored{payloads[i], i < len(fresh)})
+		}
+	}
+	for _, l := range s.sender.Answered(b, outcomes, failed) {
+		s.toldEnqueues += uint64(l.N)
+	}
+	if s.inside(now) {
+		s.enqueued += acknowledged
+	}
+}
+
+// complete claims and completes the first n tasks stored.
+func (s *scripted) complete(n int) {
+	if n == 0 {
+		return
+	}
+	claims, outcomes := make([]Claim, n), make([]error, n)
+	for i := range claims {
+		claims[i] = s.settler.Claimed(s.stored[i].payload, scriptedTo)
+		require.True(s.t, claims[i].Sound())
+	}
+	time.Sleep(time.Duration(s.among(3)) * 3 * time.Millisecond)
+	now, kept := s.m.Now(), []stored(nil)
+	for i, c := range claims {
+		due, scheduled := placed(c.id.IntendedNS)
+		if s.among(6) == 1 {
+			outcomes[i] = errors.New("lease expired")
+			kept = append(kept, s.stored[i])
+			continue
+		}
+		if s.inside(now) {
+			s.cycles++
+			if scheduled && s.inside(due) {
+				s.finished++
+			}
+		}
+	}
+	s.stored = append(kept, s.stored[n:]...)
+	cycles, settles := s.settler.Completed(claims, outcomes, nil)
+	for _, l := range cycles {
+		s.toldCycles += uint64(l.N)
+	}
+	told := uint64(0)
+	for _, l := range settles {
+		told += uint64(l.N)
+	}
+	require.LessOrEqual(s.t, told, uint64(n))
+}
+
+// However a script uses a meter, each task that was due is in the account once, and in the histograms once.
+func TestMeterOmitsNothing(t *testing.T) {
+	outer := t
+	rapid.Check(t, func(t *rapid.T) {
+		does := choices(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "choices"))
+		batch := rapid.IntRange(1, 9).Draw(t, "batch")
+		cfg := MeterConfig{
+			Workload: scenario.Workload{
+				Batch: batch, InFlight: rapid.SampledFrom([]int{1, 7, 1000}).Draw(t, "in flight"),
+				Arrivals: scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: rapid.Float64Range(20, 400).Draw(t, "rate")}},
+			},
+			Phases: scenario.Phases{
+				Warmup: time.Duration(rapid.IntRange(0, 200).Draw(t, "warm-up")) * time.Millisecond,
+				Window: time.Second, Drain: time.Minute,
+			},
+		}
+		var s *scripted
+		var o, again *Outcome
+		bubble(outer, t, func(t require.TestingT) {
+			s = newScripted(t, does, cfg)
+			s.run(batch)
+			s.m.Finish()
+			o, again = s.m.Outcome(), s.m.Outcome()
+			require.NoError(t, s.m.Close())
+		})
+		a := o.Open
+		require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused, "%+v", a)
+		never := a.Scheduled - s.handed - a.Shed // taken by nobody
+		require.Equal(t, s.dropped+s.withdrawn+never, a.Unsent)
+		require.Equal(t, s.refused, a.Refused)
+		require.Equal(t, s.finished, a.Finished)
+		require.Equal(t, s.sent-s.finished, a.Unfinished)
+		require.Equal(t, s.enqueued, o.Enqueued)
+		require.Equal(t, s.cycles, o.Cycles)
+		require.Equal(t, s.wantEnqueues, s.toldEnqueues)
+		require.Equal(t, s.finished, s.toldCycles)
+
+		require.EqualValues(t, a.Scheduled, o.EnqueueLatency.TotalCount())
+		require.LessOrEqual(t, uint64(o.CycleLatency.TotalCount()), a.Scheduled)
+		require.EqualValues(t, o.Cycles, o.SettleLatency.TotalCount())
+		require.EqualValues(t, o.Enqueued, a.Service.TotalCount())
+		require.Equal(t, figuresOf(o), figuresOf(again), "it can be asked twice")
+
+		balance := s.ledger.Balance()
+		require.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted+balance.Misrouted, "%v", balance.Samples)
+	})
+}
+
+// figuresOf are all counts of an open load's outcome.
+func figuresOf(o *Outcome) []any {
+	return []any{
+		o.Cycles, o.Enqueued, o.Clamped, o.EnqueueLatency.Distribution(), o.CycleLatency.Distribution(), o.SettleLatency.Distribution(),
+		o.Open.Unsent, o.Open.Unfinished, o.Open.Finished, o.Open.Slip.Distribution(), o.Open.Service.Distribution(), o.FailedCalls,
+	}
+}
+
+// Of a closed load whose tasks in flight are bounded no more are ever in flight, and those that are give their room back:
+// a script that loses none is never stuck.
+func TestMeterBoundsTasksInFlight(t *testing.T) {
+	outer := t
+	rapid.Check(t, func(t *rapid.T) {
+		does := choices(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "choices"))
+		batch := rapid.IntRange(1, 9).Draw(t, "batch")
+		inFlight := batch * rapid.IntRange(1, 4).Draw(t, "batches")
+		calls := rapid.SliceOfN(rapid.IntRange(1, 12), 1, 40).Draw(t, "calls")
+		bubble(outer, t, func(t require.TestingT) {
+			s := newScripted(t, does, MeterConfig{
+				Workload: scenario.Workload{Batch: batch, InFlight: inFlight, Arrivals: scenario.Arrivals{Kind: scenario.Closed}},
+				Phases:   scenario.Phases{Window: time.Hour},
+			})
+			for _, n := range calls {
+				for {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+					due, err := s.m.Next(ctx, n)
+					cancel()
+					if err == nil {
+						require.LessOrEqual(t, len(due), min(n, batch))
+						require.NotEmpty(t, due)
+						s.send(due, len(due))
+						break
+					}
+					require.NotEmpty(t, s.stored, "nothing is in flight, and there is no room")
+					s.complete(len(s.stored))
+				}
+				require.LessOrEqual(t, s.held(), inFlight)
+			}
+			for len(s.stored) > 0 {
+				s.complete(len(s.stored))
+				s.choices = nil
+			}
+			require.EqualValues(t, inFlight/batch, len(s.m.room.free), "all room is free again")
+			require.NoError(t, s.m.Close())
+		})
+	})
+}
