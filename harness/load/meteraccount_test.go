@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -19,6 +20,15 @@ import (
 
 // choices are what a script does next; none are left in the end, which is the first of each.
 type choices []byte
+
+func drawChoices(t *rapid.T) choices {
+	from := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+	c := make(choices, rapid.IntRange(0, 3000).Draw(t, "choices"))
+	for i := range c {
+		c[i] = byte(from.IntN(240)) // most counts divide it
+	}
+	return c
+}
 
 func (c *choices) among(n int) int {
 	if len(*c) == 0 {
@@ -44,6 +54,8 @@ type scripted struct {
 
 	// Of the tasks due inside the window of an open load:
 	handed, dropped, withdrawn, refused, sent, finished uint64
+	// Of all tasks: those that were taken and never sent, and those that gave their room back twice.
+	lost, twice int64
 	// Of the calls answered inside the window:
 	enqueued, cycles                       uint64
 	toldEnqueues, toldCycles, wantEnqueues uint64
@@ -52,6 +64,7 @@ type scripted struct {
 // stored is a task that a worker will see.
 type stored struct {
 	payload []byte
+	placed  bool // it has a place in the load
 	held    bool // it takes up room
 }
 
@@ -116,13 +129,14 @@ func (s *scripted) run(batch int) {
 		if s.among(4) == 1 {
 			keep = s.among(len(due) + 1)
 		}
+		s.lost += int64(len(due) - keep)
 		for _, at := range due[keep:] {
 			if s.inside(at) {
 				s.dropped++
 			}
 		}
 		s.send(due[:keep], keep)
-		if s.among(8) == 1 {
+		if s.among(3) == 1 {
 			s.send(nil, 1+s.among(3)) // beside the schedule
 		}
 		if s.among(8) == 1 && len(s.used) > 0 {
@@ -131,7 +145,10 @@ func (s *scripted) run(batch int) {
 		time.Sleep(time.Duration(s.among(4)) * 7 * time.Millisecond) // bubble's time
 		s.complete(s.among(len(s.stored) + 1))
 	}
-	// What is left after the window.
+	if s.among(2) == 0 {
+		time.Sleep(time.Duration(s.window.end - s.m.Now()))
+	}
+	// What is left.
 	for tries := 0; len(s.stored) > 0; tries++ {
 		if tries > 100 {
 			s.choices = nil
@@ -163,7 +180,7 @@ func (s *scripted) send(due []int64, n int) {
 		}
 		return
 	}
-	time.Sleep(time.Duration(s.among(3)) * 5 * time.Millisecond)
+	time.Sleep([]time.Duration{0, 5 * time.Millisecond, 10 * time.Millisecond, 400 * time.Millisecond}[s.among(4)])
 	var outcomes []error
 	var failed error
 	if s.among(10) == 1 {
@@ -185,7 +202,7 @@ func (s *scripted) send(due []int64, n int) {
 				s.sent++
 			}
 			if s.m.schedule != nil && s.among(2) == 1 {
-				s.stored = append(s.stored, stored{payloads[i], false})
+				s.stored = append(s.stored, stored{payloads[i], i < len(fresh), false})
 			}
 		case outcomes != nil && outcome == 1:
 			outcomes[i] = errors.New("queue is full")
@@ -200,7 +217,7 @@ func (s *scripted) send(due []int64, n int) {
 					s.wantEnqueues++
 				}
 			}
-			s.stored = append(s.stored, stored{payloads[i], i < len(fresh)})
+			s.stored = append(s.stored, stored{payloads[i], i < len(fresh), i < len(fresh)})
 		}
 	}
 	for _, l := range s.sender.Answered(b, outcomes, failed) {
@@ -223,11 +240,23 @@ func (s *scripted) complete(n int) {
 	}
 	time.Sleep(time.Duration(s.among(3)) * 3 * time.Millisecond)
 	now, kept := s.m.Now(), []stored(nil)
+	var failed error
+	if s.among(20) == 1 {
+		failed = errors.New("broken")
+	}
 	for i, c := range claims {
 		due, scheduled := placed(c.id.IntendedNS)
-		if s.among(6) == 1 {
+		outcome := s.among(6)
+		if failed == nil && outcome == 1 {
 			outcomes[i] = errors.New("lease expired")
 			kept = append(kept, s.stored[i])
+			continue
+		}
+		if s.stored[i].placed && !s.stored[i].held {
+			s.twice++
+		}
+		if failed != nil || outcome == 2 {
+			outcomes[i] = driver.ErrUnknown
 			continue
 		}
 		if s.inside(now) {
@@ -238,7 +267,7 @@ func (s *scripted) complete(n int) {
 		}
 	}
 	s.stored = append(kept, s.stored[n:]...)
-	cycles, settles := s.settler.Completed(claims, outcomes, nil)
+	cycles, settles := s.settler.Completed(claims, outcomes, failed)
 	for _, l := range cycles {
 		s.toldCycles += uint64(l.N)
 	}
@@ -253,7 +282,7 @@ func (s *scripted) complete(n int) {
 func TestMeterOmitsNothing(t *testing.T) {
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
-		does := choices(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "choices"))
+		does := drawChoices(t)
 		batch := rapid.IntRange(1, 9).Draw(t, "batch")
 		cfg := MeterConfig{
 			Workload: scenario.Workload{
@@ -286,6 +315,8 @@ func TestMeterOmitsNothing(t *testing.T) {
 		require.Equal(t, s.wantEnqueues, s.toldEnqueues)
 		require.Equal(t, s.finished, s.toldCycles)
 
+		require.Equal(t, s.lost-s.twice, s.m.schedule.inFlight.Load())
+
 		require.EqualValues(t, a.Scheduled, o.EnqueueLatency.TotalCount())
 		require.LessOrEqual(t, uint64(o.CycleLatency.TotalCount()), a.Scheduled)
 		require.EqualValues(t, o.Cycles, o.SettleLatency.TotalCount())
@@ -310,7 +341,7 @@ func figuresOf(o *Outcome) []any {
 func TestMeterBoundsTasksInFlight(t *testing.T) {
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {
-		does := choices(rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "choices"))
+		does := drawChoices(t)
 		batch := rapid.IntRange(1, 9).Draw(t, "batch")
 		inFlight := batch * rapid.IntRange(1, 4).Draw(t, "batches")
 		calls := rapid.SliceOfN(rapid.IntRange(1, 12), 1, 40).Draw(t, "calls")
@@ -328,6 +359,9 @@ func TestMeterBoundsTasksInFlight(t *testing.T) {
 						require.LessOrEqual(t, len(due), min(n, batch))
 						require.NotEmpty(t, due)
 						s.send(due, len(due))
+						if s.among(3) == 1 {
+							s.send(nil, 1+s.among(5)) // without room
+						}
 						break
 					}
 					require.NotEmpty(t, s.stored, "nothing is in flight, and there is no room")

@@ -194,6 +194,9 @@ func TestNextIsInterrupted(t *testing.T) {
 						failed <- err
 					})
 				}
+				if m.schedule != nil {
+					require.Eventually(t, func() bool { return len(m.schedule.turn) == 0 }, time.Minute, time.Millisecond, "one waits for the timer")
+				}
 				want := why
 				if closed {
 					want = errMeterClosed
