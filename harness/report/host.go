@@ -125,6 +125,9 @@ func processesSection(p *page, r *result.Result) {
 	p.heading(2, "Processes, durability %s", code(r.Manifest.Durability()))
 	p.paragraph("What each process used in a window: the load generator, and the server or the nodes. Memory is resident memory," +
 		" and the pauses are those in which the garbage collector stops the whole process.")
+	if ofScript(r) {
+		p.paragraph("The generator is the k6 process. What its Go runtime does, nobody outside of it can tell.")
+	}
 	p.table([]string{
 		">round", "process", ">CPUs", ">memory, MB", ">files open", ">goroutines", ">GC pause p99, ms", ">GC pause max, ms",
 		">collections", ">allocated, bytes/cycle", ">objects/cycle",

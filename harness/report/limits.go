@@ -21,6 +21,10 @@ func limits(r *result.Result) []string {
 			list = append(list, ofWorkload(w, len(workloads) > 1, says))
 		}
 	}
+	if ofScript(r) {
+		list = append(list, "What the server does for a client of less cost. JavaScript makes each call, in one process: the throughput is that of both"+
+			" together, and a generator that spends less on a call may reach more.")
+	}
 	kinds := m.Swept("topology.kind")
 	if kind, found := m.Setting("topology.kind"); found && (kind == "raft" || len(kinds) > 0) {
 		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+

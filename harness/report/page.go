@@ -66,6 +66,7 @@ func split(rounds []result.Round) (timed, profiled []result.Round) {
 func opening(p *page, r *result.Result) {
 	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.",
 		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), plan(r.Rounds)+atPoints(r))
+	scriptParagraph(p, r)
 	var reasons []string
 	for _, reason := range r.Reasons {
 		reasons = append(reasons, text(reason))
