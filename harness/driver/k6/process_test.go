@@ -230,16 +230,24 @@ func TestHooksThatFail(t *testing.T) {
 	})
 	require.ErrorIs(t, err, broken)
 	require.ErrorContains(t, err, "hook at the window start")
+}
 
-	// One that fails because the process has ended says nothing: why that ended does.
+// A hook that fails because the process has ended says nothing, also where it is the first to know: why that ended does.
+func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
+	t.Parallel()
 	p, err := Start(t.Context(), acting(t, "connect", "ready 1", "begin", "say Aborted", "exit 109"))
 	require.NoError(t, err)
-	_, err = p.Run(t.Context(), load.Hooks{WindowStart: func(context.Context) error {
-		<-p.child.done
-		return broken
-	}})
+	e := p.config.Plan.edges(time.Now())
+	heard := p.channel
+	require.NoError(t, heard.send(Begin{UnixNS: e.epoch.UnixNano()}))
+	<-p.child.done
+	broken := &hookCalls{failed: make(chan struct{}), err: errors.New("no such process")}
+	close(broken.failed)
+	p.channel = &channel{} // from which no news comes
+	_, err = p.hear(t.Context(), e, nil, broken)
+	p.channel = heard
 	require.NoError(t, p.Close())
-	require.NotErrorIs(t, err, broken)
+	require.NotErrorIs(t, err, broken.err)
 	require.ErrorContains(t, err, "k6 ended without an outcome")
 	require.ErrorContains(t, err, "Aborted")
 }
