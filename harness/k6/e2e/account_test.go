@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// left is a script that leaves tasks behind, and what its teardown does.
+func left(teardown string) string {
+	return strings.NewReplacer("LIB", filepath.Join(root, "scenarios", "k6", "lib"), "TEARDOWN", teardown).Replace(`
+import queue from 'k6/x/prony';
+import { account, balanced, drain } from 'LIB/account.js';
+import { own } from 'LIB/names.js';
+export const options = { vus: 2, iterations: 2, thresholds: account };
+const client = queue.connect();
+const name = own('left');
+export default async function () {
+  await client.produce({ queue: name, size: 64, count: 700 });
+}
+export async function teardown() { TEARDOWN }
+`)
+}
+
+func TestDrainCompletesWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	o := start(t, s.environment(), script(t, "drain.js", left("await drain(client, [name]); balanced();")))()
+	o.balanced(t)
+	assert.Equal(t, 1400.0, o.metrics["prony_cycles"].figures["count"])
+}
+
+func TestWhatIsLeftDoesNotBalance(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	o := start(t, s.environment(), script(t, "left.js", left("balanced();")))()
+	assert.Equal(t, thresholdsCrossed, o.code)
+	assert.True(t, o.metrics["checks"].thresholds["rate==1"])
+	assert.Equal(t, 1400.0, o.metrics["prony_lost"].figures["count"])
+	assert.Contains(t, o.printed, "the ledger does not balance: ")
+}
+
+// A drain ends though a task that was claimed never comes back.
+func TestADrainThatWaitsForNothingEnds(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	o := start(t, s.environment(), script(t, "held.js", left(`
+  await client.claim({ queue: name, max: 5, lease: '1h' });
+  const drained = await drain(client, [name], { quiet_ms: 600 });
+  console.log('drained ' + drained);
+  balanced();
+`)))()
+	assert.Equal(t, thresholdsCrossed, o.code)
+	assert.Contains(t, o.printed, "drained 1395\n")
+	require.Contains(t, o.metrics, "prony_lost")
+	assert.Equal(t, 5.0, o.metrics["prony_lost"].figures["count"])
+}
+
+// Two runs against the same server do not meet: the second finds nothing of what the first has left.
+func TestRunsDoNotMeet(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	text := left("")
+	first := start(t, s.environment(), script(t, "first.js", text))()
+	assert.Equal(t, 1400.0, first.metrics["prony_lost"].figures["count"])
+	second := start(t, s.environment(), script(t, "second.js", left("await drain(client, [name]); balanced();")))()
+	second.balanced(t)
+}
+
+// A knob that can't be read is an error that names it.
+func TestAKnobThatIsNone(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"RATE=many":   `RATE is "many"; it must be a number of at least 0`,
+		"DURATION=10": `DURATION is "10"; it must be a duration with a unit: '10s', '1m30s'`,
+	} {
+		o := start(t, nil, "-e", given, filepath.Join(root, "scenarios", "k6", "smoke.js"))()
+		assert.Equal(t, scriptException, o.code)
+		assert.Contains(t, o.printed, want)
+	}
+}

@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// runLimit bounds a k6 process: it is killed then, and the test fails.
+const runLimit = 90 * time.Second
+
+// k6's exit codes.
+const (
+	thresholdsCrossed = 99
+	invalidConfig     = 104
+	scriptException   = 107
+)
+
+// outcome is what came of a k6 process.
+type outcome struct {
+	code    int
+	printed string // on both outputs
+	metrics map[string]metric
+}
+
+// metric is one of k6's summary: its figures, by the names of the summary, and its thresholds.
+type metric struct {
+	figures    map[string]float64
+	thresholds map[string]bool // crossed
+}
+
+func (m *metric) UnmarshalJSON(text []byte) error {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	m.figures = make(map[string]float64)
+	for name, value := range fields {
+		var figure float64
+		if name == "thresholds" {
+			if err := json.Unmarshal(value, &m.thresholds); err != nil {
+				return err
+			}
+		} else if json.Unmarshal(value, &figure) == nil {
+			m.figures[name] = figure
+		}
+	}
+	return nil
+}
+
+// start runs `k6 run` with arguments and more of an environment than this process has. Call the result to wait for it.
+func start(t *testing.T, env []string, args ...string) func() outcome {
+	t.Helper()
+	summary := filepath.Join(t.TempDir(), "summary.json")
+	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	t.Cleanup(cancel)
+	command := exec.CommandContext(ctx, k6, append([]string{
+		"run", "--quiet", "--no-color", "--address", "", "--log-format", "raw", "--summary-export", summary,
+	}, args...)...)
+	var printed bytes.Buffer
+	command.Stdout, command.Stderr = &printed, &printed
+	command.Env = append(os.Environ(), "K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false")
+	command.Env = append(command.Env, env...)
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	command.WaitDelay = stopLimit
+	require.NoError(t, command.Start())
+	return func() outcome {
+		err := command.Wait()
+		require.NoError(t, ctx.Err(), "k6 did not end in time:\n%s", &printed)
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			require.NoError(t, err)
+		}
+		o := outcome{code: command.ProcessState.ExitCode(), printed: printed.String()}
+		if text, err := os.ReadFile(summary); err == nil {
+			var exported struct {
+				Metrics map[string]metric `json:"metrics"`
+			}
+			require.NoError(t, json.Unmarshal(text, &exported))
+			o.metrics = exported.Metrics
+		}
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("k6 printed:\n%s", o.printed)
+			}
+		})
+		return o
+	}
+}
+
+// script writes a script to a file of this test.
+func script(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// balanced asserts that a run of a script of scenarios/k6 ended well: exit code 0, with the thresholds of the account
+// judged and kept.
+func (o outcome) balanced(t *testing.T) {
+	t.Helper()
+	require.Zero(t, o.code)
+	for _, fault := range []string{"prony_lost", "prony_duplicated", "prony_corrupted", "prony_misrouted", "prony_failed_calls"} {
+		require.Contains(t, o.metrics, fault)
+		assert.Zero(t, o.metrics[fault].figures["count"], fault)
+		assert.Contains(t, o.metrics[fault].thresholds, "count==0", fault)
+	}
+	o.judged(t)
+}
+
+// judged asserts that thresholds were judged, and none was crossed.
+func (o outcome) judged(t *testing.T) {
+	t.Helper()
+	judged := 0
+	for name, m := range o.metrics {
+		for expression, crossed := range m.thresholds {
+			judged++
+			assert.False(t, crossed, "%s: %s", name, expression)
+		}
+	}
+	assert.Positive(t, judged, "no threshold was judged")
+}

@@ -1,0 +1,77 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shortened has each script of scenarios/k6 take a second or two, and ask little of the host's speed: that most of the tasks
+// of the window are sent in it.
+var shortened = map[string][]string{
+	"smoke.js":             {"DURATION=2s"},
+	"sustained.js":         {"DURATION=2s", "WARMUP=200ms", "RATE=200", "UNSENT_MAX=300"},
+	"burst-and-drain.js":   {"DURATION=2s", "WARMUP=200ms", "EVERY=1s", "BURST=1000", "UNSENT_MAX=500"},
+	"many-workers.js":      {"DURATION=2s", "WARMUP=200ms", "RATE=100", "UNSENT_MAX=150"},
+	"prefilled-backlog.js": {"BACKLOG=3000"},
+	"priorities.js":        {"ROUNDS=2"},
+	"delayed.js":           {"DURATION=2s", "DELAY_MS_MAX=500"},
+	"multi-tenant.js":      {"DURATION=2s", "RATE=10"},
+	"plan.js":              {"DURATION=1s", "WARMUP=200ms", "TENANTS=2", "QUEUES=3", "PRODUCERS=4"},
+	"throughput.js":        {"DURATION=1s", "WARMUP=200ms", "BATCH=1"},
+}
+
+// patient is a minute where a script asks how long something may take at most.
+var patient = []string{"P99_MS=60000", "LATE_MS_MAX=60000", "LIMIT=60s", "DRAIN=60s"}
+
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	scripts, err := filepath.Glob(filepath.Join(root, "scenarios", "k6", "*.js"))
+	require.NoError(t, err)
+	assert.Len(t, scripts, len(shortened))
+	for _, path := range scripts {
+		name := filepath.Base(path)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Contains(t, shortened, name)
+			env := append(s.environment(), patient...)
+			o := start(t, append(env, shortened[name]...), path)()
+			o.balanced(t)
+			assert.Positive(t, o.metrics["prony_cycles"].figures["count"])
+			metric, expression := asked(name)
+			assert.Contains(t, o.metrics[metric].thresholds, expression, "the script asks for cycles")
+			assert.Positive(t, o.metrics["checks"].figures["passes"])
+		})
+	}
+}
+
+// asked is the threshold by which a script asks for cycles.
+func asked(name string) (metric, expression string) {
+	switch name {
+	case "prefilled-backlog.js":
+		return "prony_cycles", "count==3000"
+	case "priorities.js":
+		return "prony_cycles", "count==400"
+	case "multi-tenant.js":
+		return "prony_cycles{tenant:tenant-2}", "count>0"
+	}
+	return "prony_cycles", "count>0"
+}
+
+// Each script says on top what it shows and how to run it, and names its knobs.
+func TestHeads(t *testing.T) {
+	t.Parallel()
+	for name := range shortened {
+		text, err := os.ReadFile(filepath.Join(root, "scenarios", "k6", name))
+		require.NoError(t, err)
+		head := headOf(string(text))
+		assert.Contains(t, head, "scenarios/k6/"+name, "%s: how to run it", name)
+		for _, knob := range knobsOf(string(text)) {
+			assert.Contains(t, head, knob, "%s: a knob", name)
+		}
+	}
+}
