@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -69,8 +71,7 @@ func start(t *testing.T, env []string, args ...string) func() outcome {
 	}, args...)...)
 	var printed bytes.Buffer
 	command.Stdout, command.Stderr = &printed, &printed
-	command.Env = append(os.Environ(), "K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false")
-	command.Env = append(command.Env, env...)
+	command.Env = append(clean(os.Environ()), env...)
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	command.WaitDelay = stopLimit
 	require.NoError(t, command.Start())
@@ -96,6 +97,13 @@ func start(t *testing.T, env []string, args ...string) func() outcome {
 		})
 		return o
 	}
+}
+
+// clean leaves out of an environment what k6 and the extension go by.
+func clean(env []string) []string {
+	return slices.DeleteFunc(env, func(variable string) bool {
+		return strings.HasPrefix(variable, "K6_") || strings.HasPrefix(variable, "PRONY_")
+	})
 }
 
 // script writes a script to a file of this test.

@@ -16,6 +16,7 @@ var (
 	root   = filepath.Join("..", "..", "..")
 	k6     = filepath.Join("bin", "e2e", "k6")
 	queued = filepath.Join("bin", "e2e", "queued")
+	prony  = filepath.Join("bin", "e2e", "prony")
 )
 
 func TestMain(m *testing.M) {
@@ -32,12 +33,18 @@ func run(m *testing.M) (int, error) {
 	if root, err = filepath.Abs(root); err != nil {
 		return 0, fmt.Errorf("find the repository: %w", err)
 	}
-	k6, queued = filepath.Join(root, k6), filepath.Join(root, queued)
-	if err := build(filepath.Join("harness", "k6"), "./cmd/k6", k6); err != nil {
-		return 0, err
-	}
-	if err := build("engine", "./cmd/queued", queued); err != nil {
-		return 0, err
+	for _, b := range []struct {
+		module, what string
+		to           *string
+	}{
+		{filepath.Join("harness", "k6"), "./cmd/k6", &k6},
+		{"engine", "./cmd/queued", &queued},
+		{"harness", "./cmd/prony", &prony},
+	} {
+		*b.to = filepath.Join(root, *b.to)
+		if err := build(b.module, b.what, *b.to); err != nil {
+			return 0, err
+		}
 	}
 	return m.Run(), nil
 }

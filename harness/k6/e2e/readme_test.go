@@ -74,6 +74,15 @@ func TestScriptsOfTheReadme(t *testing.T) {
 	assert.GreaterOrEqual(t, failed, 4)
 }
 
+func TestTheReadmeListsEachScript(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(root, "harness", "k6", "README.md"))
+	require.NoError(t, err)
+	for name := range shortened {
+		assert.Contains(t, string(text), "| ["+name+"](../../scenarios/k6/"+name+") |")
+	}
+}
+
 // Each call that index.d.ts declares is in a script of the README.
 func TestTheReadmeShowsEachCall(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func TestAnArchiveRunsElsewhere(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "archive.tar")
 	command := exec.CommandContext(t.Context(), k6, "archive", "--exclude-env-vars", "-e", "RATE=10", "-e", "DURATION=1s", "-O", archive,
 		filepath.Join(root, "scenarios", "k6", "multi-tenant.js"))
-	command.Env = append(os.Environ(), "PRONY_TOKEN=secret-of-the-maker")
+	command.Env = append(clean(os.Environ()), "PRONY_TOKEN=secret-of-the-maker")
 	out, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	text, err := os.ReadFile(archive)
