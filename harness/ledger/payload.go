@@ -39,7 +39,7 @@ type Identity struct {
 	Round      uint64 // id of the round that sent it
 	Producer   uint32 // number of the producer, below MaxProducers
 	Sequence   uint64 // the producer's count of tasks before this one, below MaxSequences
-	IntendedNS int64  // when the task was meant to be sent, in nanoseconds since the round's epoch
+	IntendedNS int64  // when the task was meant to be sent, in nanoseconds since the round's epoch; the ledger does not read it
 }
 
 // String names the task as samples and messages do.

@@ -5,6 +5,8 @@
 // at a rate, whatever becomes of those before them; each producer has one call in flight in both. A round's load has
 // three parts: a warm-up, the window, whose edges are fixed when the load is launched or, of closed loads that are waited for,
 // once they are steady, and a drain, in which the workers complete what is left. Fill and Drain put a backlog in place and take it away.
+//
+// A Meter takes the same figures, by the same rules, of a load whose calls somebody else makes.
 package load
 
 import (
