@@ -3,7 +3,7 @@
 //   bin/k6 run scenarios/k6/prefilled-backlog.js
 //   bin/k6 run -e BACKLOG=1000000 -e LIMIT=5m scenarios/k6/prefilled-backlog.js
 //
-// Knobs: BACKLOG (tasks, 20000), WORKERS (8), BATCH (tasks in a claim, 100), SIZE (bytes of a payload, 64), LIMIT (for how long
+// Knobs: BACKLOG (tasks, 100000), WORKERS (8), BATCH (tasks in a claim, 100), SIZE (bytes of a payload, 64), LIMIT (for how long
 // the drain may go on, 30s), P99_MS (what the 99th percentile of a completion may be, 1000).
 
 import { Trend } from 'k6/metrics';
@@ -12,7 +12,7 @@ import { account, balanced } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { own } from './lib/names.js';
 
-const backlog = number('BACKLOG', 20000);
+const backlog = number('BACKLOG', 100000);
 const batch = number('BATCH', 100);
 const limit = duration('LIMIT', '30s');
 
