@@ -32,7 +32,7 @@ func (b *book) settled(n int) {
 // progress is how far a load is, whose tasks are in some ledgers.
 func (b *book) progress(ledgers ...*ledger.Ledger) Progress {
 	now := b.clock.now()
-	p := Progress{Phase: "window", Elapsed: time.Duration(max(now, 0)), CycleP99: b.live.percentile(99)}
+	p := Progress{Phase: "window", Elapsed: time.Duration(max(now, 0)), CycleP99: b.live.p99()}
 	for _, l := range ledgers {
 		totals := l.Totals()
 		p.Sent += totals.Sent

@@ -57,8 +57,8 @@ func liveUpper(bucket int) time.Duration {
 	return time.Duration((liveParts+part+1)<<(octave-1) - 1)
 }
 
-// percentile returns the latency that so many percent of the cycles noted do not exceed, and 0 where there are none.
-func (l *live) percentile(percent float64) time.Duration {
+// p99 returns the latency that 99 % of the cycles noted do not exceed, and 0 where there are none.
+func (l *live) p99() time.Duration {
 	var counts [liveBuckets]uint64
 	var total uint64
 	for i := range l.counts {
@@ -70,7 +70,7 @@ func (l *live) percentile(percent float64) time.Duration {
 	}
 	var seen uint64
 	for i, n := range counts {
-		if seen += n; float64(seen) >= float64(total)*percent/100 {
+		if seen += n; float64(seen) >= 0.99*float64(total) {
 			return liveUpper(i)
 		}
 	}

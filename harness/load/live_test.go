@@ -30,14 +30,14 @@ func TestLivePercentile(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var l live
-		require.Zero(t, l.percentile(99))
+		require.Zero(t, l.p99())
 		values := rapid.SliceOfN(rapid.Int64Range(0, int64(time.Minute)), 1, 300).Draw(t, "values")
 		for _, v := range values {
 			l.note(v, 1)
 		}
 		slices.Sort(values)
 		want := values[int(math.Ceil(float64(len(values))*0.99))-1]
-		got := int64(l.percentile(99))
+		got := int64(l.p99())
 		require.GreaterOrEqual(t, got, want)
 		require.LessOrEqual(t, float64(got), float64(want)*1.125)
 	})

@@ -275,7 +275,7 @@ func TestDone(t *testing.T) {
 				}
 				time.Sleep(time.Until(m.clock.at(m.window.end() - 1)))
 				assert.False(t, m.Done(), "the window is not over")
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				for !m.Done() {
 					time.Sleep(drainPoll)
 				}
@@ -343,10 +343,10 @@ func TestWindowWithoutAnEnd(t *testing.T) {
 		time.Sleep(time.Second)
 		finishAll(m, payloads)
 		assert.False(t, m.Done())
-		assert.Equal(t, Progress{
-			Phase: "window", Elapsed: 30*24*time.Hour + time.Second, Warmup: time.Second, Sent: 100, Completed: 100,
-			CycleP99: m.live.percentile(99),
-		}, m.Progress())
+		progress := m.Progress()
+		assert.InEpsilon(t, time.Second, progress.CycleP99, 0.125)
+		progress.CycleP99 = 0
+		assert.Equal(t, Progress{Phase: "window", Elapsed: 30*24*time.Hour + time.Second, Warmup: time.Second, Sent: 100, Completed: 100}, progress)
 		assert.EqualValues(t, 100, m.Outcome().Cycles)
 
 		time.Sleep(time.Second)
