@@ -11,11 +11,13 @@ import (
 )
 
 type (
-	// Instance is what an extension is to one VU, and Exports what a script finds in it.
+	// Instance is what an extension is to one VU.
 	Instance = modules.Instance
-	Exports  = modules.Exports
-	// VU is what an extension gets of a VU, and State what there is of one that runs.
-	VU    = modules.VU
+	// Exports is what a script finds in it.
+	Exports = modules.Exports
+	// VU is what an extension gets of a VU.
+	VU = modules.VU
+	// State is what there is of a VU that runs, and not yet while its script is read.
 	State = lib.State
 )
 
@@ -27,16 +29,22 @@ const (
 )
 
 type (
-	// Metric is one of a Registry, which has all that scripts can set thresholds on.
-	Metric   = metrics.Metric
+	// Metric is what scripts can set thresholds on.
+	Metric = metrics.Metric
+	// Registry has all metrics of a test.
 	Registry = metrics.Registry
-	// Sample is a value of a TimeSeries, which is a metric with a TagSet; k6 takes a SampleContainer at a time.
-	Sample          = metrics.Sample
-	Samples         = metrics.Samples
+	// TagSet is a set of tags.
+	TagSet = metrics.TagSet
+	// TagsAndMeta are tags, and what is known of a sample beside them.
+	TagsAndMeta = metrics.TagsAndMeta
+	// TimeSeries is a metric with a set of tags.
+	TimeSeries = metrics.TimeSeries
+	// Sample is a value of a time series.
+	Sample = metrics.Sample
+	// Samples are some of them, handed over together.
+	Samples = metrics.Samples
+	// SampleContainer is what k6 takes of samples at a time.
 	SampleContainer = metrics.SampleContainer
-	TimeSeries      = metrics.TimeSeries
-	TagSet          = metrics.TagSet
-	TagsAndMeta     = metrics.TagsAndMeta
 )
 
 // The kinds of metrics, and of what they hold.

@@ -75,7 +75,7 @@ func TestWhatIsAbsentChangesNothing(t *testing.T) {
 
 func TestEachMistakeNamesCallFieldAndRemedy(t *testing.T) {
 	cases := map[string]string{
-		`{addres: "a"}`:           "prony: connect: addres: there is no such option; did you mean address?",
+		`{addrss: "a"}`:           "prony: connect: addrss: there is no such option; did you mean address?",
 		`{colour: "a"}`:           "prony: connect: colour: there is no such option; there are address, batch, ledger, queues, rate, timeout, tls, weights",
 		`{address: 7}`:            "prony: connect: address is 7: pass a string that is not empty",
 		`{address: ""}`:           `prony: connect: address is "": pass a string that is not empty`,
