@@ -1,12 +1,15 @@
 package run
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,15 +41,26 @@ func standInK6(t *testing.T, does string) server {
 	return script(t, fmt.Sprintf(`exec env '%s=%s' '%s' "$@"`, standInEnv, does, executable))
 }
 
-// executeScript runs a scenario with a stand-in, of which nothing must be left.
-func executeScript(t *testing.T, s *scenario.Scenario, does string) *execution {
+// beginScript runs a scenario with a stand-in in the background, of which nothing must be left when it ends.
+func beginScript(t *testing.T, s *scenario.Scenario, does string) (e *execution, end func()) {
 	t.Helper()
 	stand := standInK6(t, does)
 	t.Setenv("PRONY_K6", stand.path)
-	e := execute(t, s, real(t))
-	for _, pid := range stand.started(t) {
-		assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "k6 process %d is left", pid)
+	e = begin(t, s, real(t))
+	return e, func() {
+		e.end(t)
+		for _, pid := range stand.started(t) {
+			assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "k6 process %d is left", pid)
+		}
 	}
+}
+
+// executeScript runs a scenario with a stand-in to its result.
+func executeScript(t *testing.T, s *scenario.Scenario, does string) *execution {
+	t.Helper()
+	e, end := beginScript(t, s, does)
+	end()
+	require.NoError(t, e.err)
 	return e
 }
 
@@ -70,7 +84,7 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	generator := round.Processes[0]
 	assert.Equal(t, "generator", generator.Name)
 	assert.Positive(t, generator.RSSMBMax)
-	assert.Positive(t, generator.FDsMax)
+	assert.Greater(t, generator.FDsMax, standInFiles, "it is the process that makes the calls")
 	assert.Positive(t, generator.CPUCores)
 	assert.Subset(t, generator.Unknown, []string{"goroutines_max", "gc_cycles", "allocated_bytes"}, "nobody tells of another process's runtime")
 	assert.NotContains(t, generator.Unknown, "rss_mb_max")
@@ -92,6 +106,7 @@ func TestScriptsThatGoWrong(t *testing.T) {
 		{scriptThrows, result.Misconfigured, []string{"k6 ended before its script was ready", "exit status 107", "quue is not defined"}, false},
 		{scriptDies, result.Misconfigured, []string{"k6 ended without an outcome", "signal: killed"}, false},
 		{scriptEarly, result.Misconfigured, []string{"plan.js", "the script ended its load", "and the window's end was at 1.02s"}, false},
+		{scriptGarbles, result.Misconfigured, []string{"k6 sent what the harness does not understand", "ready when you are"}, false},
 		{scriptFails, result.Invalid, []string{"the load could not go on: 3 calls of the script failed; the first: produce: the queue is gone"}, true},
 		{scriptLoses, result.Incorrect, []string{"the ledger does not balance: 1 lost", "lost: task 1 of producer 0"}, true},
 	} {
@@ -104,4 +119,58 @@ func TestScriptsThatGoWrong(t *testing.T) {
 			assert.Equal(t, c.cycles, e.result.Rounds[0].Cycles > 0)
 		})
 	}
+}
+
+// A server that ends is what is wrong, whatever its end does to the script.
+func TestServerThatEndsUnderAScript(t *testing.T) {
+	s := scriptedScenario(t)
+	s.Phases.Window = patience
+	e, end := beginScript(t, s, scriptPlain)
+	e.awaitWindow(t)
+	pids := e.server.started(t)
+	require.Len(t, pids, 1)
+	require.NoError(t, syscall.Kill(pids[0], syscall.SIGKILL))
+	end()
+	require.NoError(t, e.err)
+	assert.Equal(t, result.Incorrect, e.result.Verdict)
+	assert.Contains(t, strings.Join(e.result.Reasons, "\n"), "the server ended by itself")
+}
+
+func TestScriptIsInterrupted(t *testing.T) {
+	s := scriptedScenario(t)
+	s.Phases.Window = patience
+	before := runtime.GOMAXPROCS(0)
+	s.Workloads[0].Procs = before + 1
+	e, end := beginScript(t, s, scriptPlain)
+	e.awaitWindow(t)
+	assert.Equal(t, before, runtime.GOMAXPROCS(0), "it is of the generator, which is another process")
+	e.cancel()
+	end()
+	require.ErrorIs(t, e.err, context.Canceled)
+}
+
+// A script has the addresses of all nodes, and profiled rounds profile the servers.
+func TestScriptOnAClusterAndProfiled(t *testing.T) {
+	s := scriptedScenario(t)
+	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	s.Workloads[0].Procs = 2
+	e := executeScript(t, s, scriptPlain)
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	require.Len(t, e.result.Rounds, 2)
+	assert.True(t, e.result.Rounds[1].Profiled)
+	assert.DirExists(t, filepath.Join(e.folder, "profiles"))
+	assert.Equal(t, 2, e.result.Manifest.Host.GOMAXPROCS, "the generator's")
+}
+
+func TestScriptWithoutK6(t *testing.T) {
+	t.Setenv("PRONY_K6", filepath.Join(t.TempDir(), "none"))
+	out := t.TempDir()
+	_, _, err := Execute(t.Context(), scriptedScenario(t), Options{Out: out, Server: queued})
+	require.ErrorContains(t, err, "find k6: PRONY_K6: ")
+	_, err = Interleave(t.Context(), scriptedScenario(t), []Arm{{Name: Base, Server: queued}, {Name: Change, Server: queued}}, ArmsOptions{Options: Options{Out: out}})
+	require.ErrorContains(t, err, "find k6: PRONY_K6: ")
+	made, err := os.ReadDir(out)
+	require.NoError(t, err)
+	assert.Empty(t, made, "no folder is left of a run that can't begin")
 }

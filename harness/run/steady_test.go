@@ -168,3 +168,18 @@ func TestSettled(t *testing.T) {
 		}
 	})
 }
+
+// Of a load that says from time to time how far it is, the rate is that between two reports, and no part is empty because none
+// came in it.
+func TestRatesOfReports(t *testing.T) {
+	began := time.Now()
+	s := startSeriesAt(count{100, began})
+	at := func(ms int) time.Time { return began.Add(time.Duration(ms) * time.Millisecond) }
+	s.add(count{100, began})
+	s.add(count{150, at(250)})
+	s.add(count{150, at(250)})
+	s.add(count{250, at(500)})
+	assert.Equal(t, []float64{200, 400}, s.tail(rateParts))
+	assert.EqualValues(t, 150, s.total)
+	assert.Zero(t, count{250, at(500)}.perSecondSince(count{250, at(500)}))
+}
