@@ -141,8 +141,8 @@ func TestProcessesThatGoWrong(t *testing.T) {
 		"it dies":               {"connect | ready 1 | begin | die", nil, []string{"k6 ended without an outcome", "after its load began", "signal: killed"}},
 		"it breaks off":         {"connect | ready 1 | begin | close | hang", []func(*Config){exit}, []string{"k6 broke the connection off without an outcome", "status: running"}},
 		"no outcome":            {"connect | ready 1 | begin | hang", []func(*Config){outcome}, []string{"the script had not ended 50ms after its drain's time was up"}},
-		"too early":             {"connect | ready 1 | begin | outcome | exit 0", nil, []string{"the script ended its load", "after it began, and the window's end was at 110ms", "plan.js"}},
-		"too early, and throws": {"say Uncaught | connect | ready 1 | begin | outcome | exit 107", nil, []string{"k6 ended the load", "the window's end was at 110ms", "exit status 107", "Uncaught"}},
+		"too early":             {"connect | ready 1 | begin | outcome | exit 0", nil, []string{"the script ended its load", "after it began, and the window's end was at 110ms: its VUs must go on", "plan.js"}},
+		"too early, and throws": {"say Uncaught | connect | ready 1 | begin | outcome | exit 107", nil, []string{"the script ended its load", "the window's end was at 110ms: k6 did not end in order", "exit status 107", "Uncaught"}},
 		"no histograms":         {`connect | ready 1 | begin | window | raw {"outcome":{"finished_ns":110000000}} | exit 0`, nil, []string{"k6 sent what the harness does not understand", "histogram"}},
 		"a histogram of noise":  {`connect | ready 1 | begin | window | raw {"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}} | exit 0`, nil, []string{"decode the enqueue histogram"}},
 		"of another kind":       {"connect | ready 1 | begin | window | outcome open | exit 0", nil, []string{"the account of an open load: true; the plan has one: false"}},
@@ -181,7 +181,7 @@ func TestThresholds(t *testing.T) {
 	var of *Error
 	require.ErrorAs(t, err, &of)
 	assert.Equal(t, said, of.Thresholds)
-	assert.Contains(t, err.Error(), "k6 ended the load")
+	assert.Contains(t, err.Error(), "and the window's end was at 110ms: "+said)
 }
 
 func TestOpenLoad(t *testing.T) {

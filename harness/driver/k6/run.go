@@ -108,15 +108,21 @@ func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress
 // whole returns an outcome unless its load ended before the window did.
 func (p *Process) whole(ctx context.Context, o *Outcome, e edges) (*Outcome, error) {
 	planned := e.windowEnd.Sub(e.epoch)
-	if took := min(o.FinishedNS, time.Since(e.epoch)); took < planned {
-		// What k6 ends with says why, where it is not that the script is done.
-		if err := p.gone(ctx, ""); err.Thresholds != "" || p.child.ended() && p.child.cmd.ProcessState.ExitCode() != 0 {
-			err.Problem = fmt.Sprintf("k6 ended the load %v after it began, and the window's end was at %v: %s", rounded(took), planned, err.Problem)
-			return nil, err
-		}
-		return nil, p.problem("the script ended its load %v after it began, and the window's end was at %v: its VUs must go on for load.sending", rounded(took), planned)
+	took := min(o.FinishedNS, time.Since(e.epoch))
+	if took >= planned {
+		return o, nil
 	}
-	return o, nil
+	// How k6 ends says why, unless it is that the script is done.
+	early := p.gone(ctx, "early")
+	why := "its VUs must go on until load.next() resolves to null"
+	switch {
+	case early.Thresholds != "":
+		why = early.Thresholds
+	case p.child.ended() && p.child.cmd.ProcessState.ExitCode() != 0:
+		why = "k6 did not end in order"
+	}
+	early.Problem = fmt.Sprintf("the script ended its load %v after it began, and the window's end was at %v: %s", rounded(max(0, took)), planned, why)
+	return nil, early
 }
 
 // endedWait is how much later than by its effects the end of a process may be known.
