@@ -26,10 +26,8 @@ const gitTimeout = 5 * time.Second
 // else the one checked out in the working directory; "unknown" where none of these tells. Dirty is
 // true unless the tree of a known commit was proven to be clean. It takes at most about ten seconds.
 func Build(serverBinary string) result.Build {
-	build := result.Build{GoVersion: runtime.Version(), Commit: unknown, Server: unknown}
-	if sum, err := fileSHA256(serverBinary); err == nil {
-		build.Server = sum
-	}
+	build := result.Build{GoVersion: runtime.Version(), Commit: unknown}
+	build.Server = Binary(serverBinary)
 	var stamps []*debug.BuildInfo
 	if info, err := buildinfo.ReadFile(serverBinary); err == nil {
 		build.GoVersion = info.GoVersion
@@ -48,6 +46,15 @@ func Build(serverBinary string) result.Build {
 		build.Commit, build.Dirty = commit, dirty
 	}
 	return build
+}
+
+// Binary returns the SHA-256 of a binary in hexadecimal; "unknown" of one that can't be read.
+func Binary(path string) string {
+	sum, err := fileSHA256(path)
+	if err != nil {
+		return unknown
+	}
+	return sum
 }
 
 // stampedCommit returns what the go command recorded of the version control when it built a binary.

@@ -44,6 +44,9 @@ func provenanceSection(p *page, r *result.Result) {
 		{"file system of the data", text(host.Filesystem)},
 		{"fsync latency there, before the first round", fmt.Sprintf("median %s, largest %s", known(host.FsyncMsP50, "ms"), known(host.FsyncMsMax, "ms"))},
 	}
+	if ofScript(r) {
+		rows = append(rows, []string{"k6 binary, SHA-256", code(build.K6)})
+	}
 	var filled [][]string
 	for _, row := range rows {
 		filled = append(filled, []string{row[0], orUnknown(row[1])})

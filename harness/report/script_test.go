@@ -17,12 +17,14 @@ func TestPageOfAScript(t *testing.T) {
 	w := scenario.Workload{Name: "main", Driver: scenario.DriverK6, Script: one, Producers: 1, Workers: 1, Batch: 16}
 	s := &scenario.Scenario{Name: "fixture", Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none"}, Workloads: []scenario.Workload{w}}
 	r.Manifest.Scenario = expanded(t, s)
+	r.Manifest.Build.K6 = strings.Repeat("3c", 32)
 	r.Rounds[0].Processes[0].Unknown = []string{"goroutines_max", "gc_cycles"}
 	page := rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "The load came from a k6 process that ran the script "+name+" (SHA-256 `"+one.SHA256+"`). JavaScript is the generator")
 	assert.Contains(t, page, "The generator is the k6 process.")
 	assert.Contains(t, page, "JavaScript makes each call")
 	assert.Contains(t, page, "| k6 script | "+name+" |")
+	assert.Contains(t, page, "| k6 binary, SHA-256 | `"+r.Manifest.Build.K6+"` |")
 	assert.NotContains(t, page, "| connections |", "nobody knows how many the script opens")
 	for line := range strings.SplitSeq(page, "\n") {
 		if strings.HasPrefix(line, "| 1 | `generator` |") {

@@ -89,7 +89,8 @@ type Build struct {
 	GoVersion string `json:"go_version"`
 	Commit    string `json:"commit"`
 	Dirty     bool   `json:"dirty"`
-	Server    string `json:"server"` // SHA-256 of the queued binary
+	Server    string `json:"server"`       // SHA-256 of the queued binary
+	K6        string `json:"k6,omitempty"` // SHA-256 of the k6 binary, where a script of k6's made the load
 }
 
 // Round is one fresh start of the topology.

@@ -96,6 +96,9 @@ func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started t
 			Host: host(data), Build: observe.Build(o.Server),
 		},
 	}
+	if s.Workloads[0].Driver == scenario.DriverK6 {
+		r.result.Manifest.Build.K6 = observe.Binary(o.K6)
+	}
 	if procs := s.Workloads[0].Procs; procs > 0 { // the same for all
 		r.result.Manifest.Host.GOMAXPROCS, r.result.Manifest.Host.GOMAXPROCSSource = procs, "scenario"
 	}

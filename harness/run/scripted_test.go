@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -92,6 +93,8 @@ func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
 	assert.Positive(t, round.Series[1].CyclesPerS)
 	assert.Contains(t, e.shown.String(), ", window ", "its progress is shown")
 	assert.FileExists(t, filepath.Join(e.folder, "logs", "k6-01.log"))
+	assert.Equal(t, observe.Binary(os.Getenv("PRONY_K6")), e.result.Manifest.Build.K6)
+	assert.Len(t, e.result.Manifest.Build.K6, 64)
 }
 
 // What a script does wrong is a verdict with its reason, and no process is left.
