@@ -10,7 +10,7 @@
 import { check } from 'k6';
 import { Trend } from 'k6/metrics';
 import queue from 'k6/x/prony';
-import { account, balanced } from './lib/account.js';
+import { account, balanced, drain } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { own } from './lib/names.js';
 import { scenarios } from './lib/roles.js';
@@ -59,6 +59,7 @@ export async function work() {
   }
 }
 
-export function teardown() {
+export async function teardown() {
+  await drain(client, [name]);
   balanced();
 }

@@ -10,7 +10,7 @@ import queue from 'k6/x/prony';
 import { account, balanced } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { queuesOf } from './lib/names.js';
-import { roles, scenarios } from './lib/roles.js';
+import { drainAll, roles, scenarios } from './lib/roles.js';
 
 const load = queue.load({
   queues: number('QUEUES', 4),
@@ -32,8 +32,12 @@ export const options = {
   },
 };
 
-export const { produce, work } = roles(queue.connect({ connections: number('CONNECTIONS', 4) }), load, queuesOf(load, 'many-workers'));
+const client = queue.connect({ connections: number('CONNECTIONS', 4) });
+const queues = queuesOf(load, 'many-workers');
 
-export function teardown() {
+export const { produce, work } = roles(client, load, queues);
+
+export async function teardown() {
+  await drainAll(client, load, queues);
   balanced();
 }

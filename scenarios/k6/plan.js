@@ -11,7 +11,7 @@ import queue from 'k6/x/prony';
 import { account, balanced } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { queuesOf } from './lib/names.js';
-import { roles, scenarios } from './lib/roles.js';
+import { drainAll, roles, scenarios } from './lib/roles.js';
 
 const load = queue.load({
   tenants: number('TENANTS', 1),
@@ -30,8 +30,12 @@ export const options = {
   thresholds: { ...account, prony_cycles: ['count>0'] },
 };
 
-export const { produce, work } = roles(queue.connect(), load, queuesOf(load, 'plan'));
+const client = queue.connect();
+const queues = queuesOf(load, 'plan');
 
-export function teardown() {
+export const { produce, work } = roles(client, load, queues);
+
+export async function teardown() {
+  await drainAll(client, load, queues);
   balanced();
 }

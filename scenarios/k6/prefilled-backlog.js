@@ -8,7 +8,7 @@
 
 import { Trend } from 'k6/metrics';
 import queue from 'k6/x/prony';
-import { account, balanced } from './lib/account.js';
+import { account, balanced, drain } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { own } from './lib/names.js';
 
@@ -54,8 +54,9 @@ export async function work({ since }) {
   drained.add(Date.now() - since);
 }
 
-export function teardown({ since }) {
-  const { completed } = balanced();
+export async function teardown({ since }) {
   const ms = Date.now() - since;
+  await drain(client, [name]);
+  const { completed } = balanced();
   console.log(`${completed} tasks in ${ms} ms: ${Math.round((completed / ms) * 1000)} a second`);
 }

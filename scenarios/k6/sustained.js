@@ -12,7 +12,7 @@ import queue from 'k6/x/prony';
 import { account, balanced } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { queuesOf } from './lib/names.js';
-import { roles, scenarios } from './lib/roles.js';
+import { drainAll, roles, scenarios } from './lib/roles.js';
 
 const load = queue.load({
   producers: number('PRODUCERS', 4),
@@ -35,8 +35,12 @@ export const options = {
   },
 };
 
-export const { produce, work } = roles(queue.connect(), load, queuesOf(load, 'sustained'));
+const client = queue.connect();
+const queues = queuesOf(load, 'sustained');
 
-export function teardown() {
+export const { produce, work } = roles(client, load, queues);
+
+export async function teardown() {
+  await drainAll(client, load, queues);
   balanced();
 }

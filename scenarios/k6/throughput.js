@@ -11,7 +11,7 @@ import queue from 'k6/x/prony';
 import { account, balanced } from './lib/account.js';
 import { duration, number } from './lib/knobs.js';
 import { queuesOf } from './lib/names.js';
-import { roles, scenarios } from './lib/roles.js';
+import { drainAll, roles, scenarios } from './lib/roles.js';
 
 const load = queue.load({
   producers: number('PRODUCERS', 8),
@@ -27,8 +27,12 @@ export const options = {
   thresholds: { ...account, prony_cycles: ['count>0', `rate>=${number('CYCLES_PER_S_MIN', 0)}`] },
 };
 
-export const { produce, work } = roles(queue.connect(), load, queuesOf(load, 'throughput'));
+const client = queue.connect();
+const queues = queuesOf(load, 'throughput');
 
-export function teardown() {
+export const { produce, work } = roles(client, load, queues);
+
+export async function teardown() {
+  await drainAll(client, load, queues);
   balanced();
 }

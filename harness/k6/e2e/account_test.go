@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -68,6 +69,34 @@ func TestRunsDoNotMeet(t *testing.T) {
 	assert.Equal(t, 1400.0, first.metrics["prony_lost"].figures["count"])
 	second := start(t, s.environment(), script(t, "second.js", left("await drain(client, [name]); balanced();")))()
 	second.balanced(t)
+}
+
+// A test that is cut short ends soon, with the exit code that says so and an account in which nothing is wrong but that
+// tasks are left.
+func TestATestThatIsCutShort(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	text, err := os.ReadFile(filepath.Join(root, "scenarios", "k6", "throughput.js"))
+	require.NoError(t, err)
+	cut := strings.ReplaceAll(string(text), "'./lib/", "'"+filepath.Join(root, "scenarios", "k6", "lib")+"/") + `
+import exec from 'k6/execution';
+import { sleep } from 'k6';
+options.scenarios.cut = { executor: 'per-vu-iterations', exec: 'cut', vus: 1, iterations: 1 };
+export function cut() {
+  while (queue.balance().completed < 2000) {
+    sleep(0.01);
+  }
+  exec.test.abort('enough');
+}
+`
+	o := start(t, append(s.environment(), "DURATION=1h"), script(t, "cut.js", cut))()
+	assert.Equal(t, scriptAborted, o.code)
+	assert.Contains(t, o.printed, "enough")
+	assert.GreaterOrEqual(t, o.metrics["prony_cycles"].figures["count"], 2000.0)
+	for _, fault := range []string{"prony_duplicated", "prony_corrupted", "prony_misrouted"} {
+		require.Contains(t, o.metrics, fault)
+		assert.False(t, o.metrics[fault].thresholds["count==0"], fault)
+	}
 }
 
 // A knob that can't be read is an error that names it.

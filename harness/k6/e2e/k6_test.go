@@ -26,6 +26,7 @@ const (
 	thresholdsCrossed = 99
 	invalidConfig     = 104
 	scriptException   = 107
+	scriptAborted     = 108
 )
 
 // outcome is what came of a k6 process.

@@ -37,7 +37,8 @@ export function balanced() {
   const b = queue.balance();
   const ok = check(b, {
     'tasks were enqueued': (b) => b.enqueued > 0,
-    'every task was completed': (b) => b.outstanding === 0 && b.lost === 0,
+    // But for those of which it was never answered whether they were.
+    'every task was completed': (b) => b.lost === 0 && b.outstanding <= b.unknown + b.inDoubt,
     'no task was completed twice': (b) => b.duplicated === 0,
     'no payload was changed': (b) => b.corrupted === 0,
     'no task came from a wrong queue': (b) => b.misrouted === 0,

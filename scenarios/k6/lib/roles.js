@@ -2,6 +2,7 @@
 // `prony run` by the scenario. Each VU has one long iteration, which ends by itself.
 
 import { scenario } from 'k6/execution';
+import { drain } from './account.js';
 
 // The two k6 scenarios of a load, for options.scenarios.
 export function scenarios(load) {
@@ -63,5 +64,12 @@ async function work(client, load, queues) {
     }
   } finally {
     await worker.close(); // what was pushed to it and not claimed goes back
+  }
+}
+
+// Completes what the workers have left, where the test ended before they were done. For teardown.
+export async function drainAll(client, load, queues) {
+  for (const tenant of load.tenants) {
+    await drain(client, queues, { tenant });
   }
 }
