@@ -64,6 +64,7 @@ func (m *metric) UnmarshalJSON(text []byte) error {
 // start runs `k6 run` with arguments and more of an environment than this process has. Call the result to wait for it.
 func start(t *testing.T, env []string, args ...string) func() outcome {
 	t.Helper()
+	noteInputs(t)
 	summary := filepath.Join(t.TempDir(), "summary.json")
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
 	t.Cleanup(cancel)

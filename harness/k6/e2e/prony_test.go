@@ -57,6 +57,7 @@ type folded struct {
 // fold has prony run a scenario with a script.
 func fold(t *testing.T, path, arrivals string) folded {
 	t.Helper()
+	noteInputs(t)
 	dir := t.TempDir()
 	beside, err := filepath.Rel(dir, path)
 	require.NoError(t, err)

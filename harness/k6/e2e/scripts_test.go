@@ -65,6 +65,7 @@ func asked(name string) (metric, expression string) {
 // Each script says on top what it shows and how to run it, and names its knobs.
 func TestHeads(t *testing.T) {
 	t.Parallel()
+	noteInputs(t)
 	for name := range shortened {
 		text, err := os.ReadFile(filepath.Join(root, "scenarios", "k6", name))
 		require.NoError(t, err)
