@@ -133,7 +133,9 @@ func (a admin) read(call string, from sobek.Value, table options.Table[adminOpti
 		return a.refused(failed(call, err))
 	}
 	o.client = p.admin
+	record := a.recorder()
 	return a.later(call, a.options.timeout, func(ctx context.Context) (func() any, error) {
-		return do(ctx, o)
+		made, err := do(ctx, o)
+		return made, record.failedRead(ctx, o.tenant, err)
 	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/harness/k6/k6api"
 	"github.com/pronybench/prony/harness/k6/options"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
@@ -102,7 +103,7 @@ func (i *instance) settlerOf(c *connectOptions, settler **load.Settler) (*load.S
 	if *settler != nil || !c.ledger {
 		return *settler, nil
 	}
-	meter, err := i.process.theMeter()
+	meter, err := i.meter()
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +139,7 @@ func (c *queueClient) claim(from sobek.Value) *sobek.Promise {
 			Tenant: o.tenant, Queues: o.queues, MaxTasks: uint32(o.max), LeaseMs: millis(o.lease), WaitMs: millis(o.wait),
 		})
 		if err != nil {
-			return nil, record.failedCall(ctx, settler, o.tenant, o.queues[0], err)
+			return nil, record.failedCall(ctx, settler, record.of(o.tenant, o.queues[0]), err)
 		}
 		if n := len(response.GetTasks()); n > o.max {
 			return nil, fmt.Errorf("the server handed out %d tasks where %d were asked for", n, o.max)
@@ -148,12 +149,26 @@ func (c *queueClient) claim(from sobek.Value) *sobek.Promise {
 	})
 }
 
-// failedCall counts a call that failed, unless the iteration has ended it, or the server refused it.
-func (r *recorder) failedCall(ctx context.Context, settler *load.Settler, tenant, queue string, err error) error {
-	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, errSessionClosed) {
+// counts reports whether an error is of a call that failed: not of one that the end of its iteration cut short, nor of a
+// script that uses what it has closed.
+func counts(ctx context.Context, err error) bool {
+	return err != nil && !errors.Is(ctx.Err(), context.Canceled) && !errors.Is(err, errSessionClosed)
+}
+
+// cut marks the error of a call that the end of its iteration cut short, so that the account does not take it for a failure.
+func cut(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return fmt.Errorf("%w: %w", context.Canceled, err)
+	}
+	return err
+}
+
+// failedCall counts a call that failed, and returns why it did.
+func (r *recorder) failedCall(ctx context.Context, settler *load.Settler, tags *k6api.TagSet, err error) error {
+	if !counts(ctx, err) {
 		return err
 	}
-	r.add(r.metrics.failedCalls, r.of(tenant, queue), 1)
+	r.add(r.metrics.failedCalls, tags, 1)
 	r.push()
 	if settler != nil {
 		settler.Failed(err)

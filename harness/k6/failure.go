@@ -76,6 +76,10 @@ func rootStatus(err error) error {
 
 // codeOf says what kind of failure an error is.
 func codeOf(err error) string {
+	var known *callError
+	if errors.As(err, &known) {
+		return known.code
+	}
 	if c := status.Code(rootStatus(err)); c == codes.Unauthenticated || c == codes.PermissionDenied {
 		return codeDenied // whatever else became of the call
 	}

@@ -185,7 +185,10 @@ declare module 'k6/x/prony' {
     batch?: number;
     /** Bytes of each payload, at least 32. Default: 64. */
     size?: number;
-    /** 'closed', or when tasks are due: a rate a second, a ramp, or bursts. Default: 'closed'. */
+    /**
+     * 'closed', or when tasks are due: a rate a second, a ramp, or bursts. A process that k6 gives a segment of the test has its
+     * share of the rates. Default: 'closed'.
+     */
     arrivals?:
       | 'closed'
       | { rate: number }
@@ -206,7 +209,10 @@ declare module 'k6/x/prony' {
     readonly length: number;
   }
 
-  /** The load of this process: the same for all of its VUs. Latencies count from when a task was due. */
+  /**
+   * The load of this process: the same for all of its VUs. It begins with the first call that a VU makes, after setup.
+   * Latencies count from when a task was due.
+   */
   export interface Load {
     /** Names. */
     readonly tenants: string[];

@@ -70,7 +70,7 @@ type script struct {
 func run(t *testing.T, env map[string]string, init string) *script {
 	t.Helper()
 	s := read(t, New(), env, init)
-	s.Run(nil)
+	s.Run()
 	return s
 }
 

@@ -2,6 +2,7 @@ package k6
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -187,6 +188,9 @@ func inMillis(d time.Duration) string {
 	return fmt.Sprintf("%dms", int64(math.Ceil(d.Seconds()*1e3)))
 }
 
+// errAside is what setup and teardown get that want tasks of the load.
+var errAside = errors.New("setup comes before the load, and teardown after it: call it in a VU's function")
+
 // next is the script's: it waits until tasks are to be sent.
 func (l *loadHandle) next(n sobek.Value) *sobek.Promise {
 	const call = "load.next"
@@ -196,10 +200,13 @@ func (l *loadHandle) next(n sobek.Value) *sobek.Promise {
 			return l.refused(&options.Error{Call: call, Field: "n", Value: n.String(), Remedy: fmt.Sprintf("pass 1 to %d", tasksMax)})
 		}
 	}
-	if l.inInit() {
+	switch {
+	case l.inInit():
 		return l.refused(&callError{call: call, code: codeInvalid, cause: errInit})
+	case l.aside():
+		return l.refused(&callError{call: call, code: codeInvalid, cause: errAside})
 	}
-	meter, err := l.process.theMeter()
+	meter, err := l.meter()
 	if err != nil {
 		return l.refused(failed(call, err))
 	}
@@ -219,7 +226,7 @@ func (l *loadHandle) next(n sobek.Value) *sobek.Promise {
 
 // done is the script's.
 func (l *loadHandle) done() bool {
-	meter, err := l.process.theMeter()
+	meter, err := l.meter()
 	if err != nil {
 		l.throw(failed("load.done", err))
 	}

@@ -90,6 +90,27 @@ func TestArrivalsAreRead(t *testing.T) {
 	assert.Contains(t, s.fails(`queue.load({window: '1s', batch: 0})`), "prony: load: batch is 0: pass a whole number from 1 to 1000")
 }
 
+// What setup does comes before the load, which begins with the first call of a VU, and has its host's share of the rate.
+func TestALoadBeginsWithTheFirstVU(t *testing.T) {
+	server := startServer(t)
+	module := New()
+	init := `const c = queue.connect(), l = queue.load({window: '1h', arrivals: {rate: 400}});`
+	setup := read(t, module, server.env(), init)
+	setup.RunAs(0, k6test.Segment(t, "0:1/4"))
+	setup.must(`await c.produce({queue: 'q', size: 64}); await c.complete(await c.claim({queue: 'q'}));`)
+	assert.Zero(t, module.process.meter.Progress().Elapsed)
+	assert.Contains(t, setup.fails(`await l.next()`), "prony: load.next: setup comes before the load, and teardown after it")
+	vu := read(t, module, server.env(), init)
+	vu.RunAs(1, k6test.Segment(t, "0:1/4"))
+	vu.must(`const due = await l.next(); if (due.length !== 1) throw new Error(due.length);`)
+	assert.Positive(t, module.process.meter.Progress().Elapsed)
+	require.NoError(t, module.process.finish())
+	outcome := module.process.meter.Outcome()
+	assert.InDelta(t, 100, outcome.Open.PerSecond, 1e-9)
+	assert.Zero(t, outcome.Cycles, "what setup completed is in no window")
+	assert.EqualValues(t, 1, module.process.account.Balance().Completed)
+}
+
 func TestLoadHostsHaveNames(t *testing.T) {
 	for name, c := range map[string]struct {
 		env     map[string]string
@@ -102,9 +123,9 @@ func TestLoadHostsHaveNames(t *testing.T) {
 	} {
 		s := read(t, New(), c.env, ``)
 		if c.segment == "" {
-			s.Run(nil)
+			s.Run()
 		} else {
-			s.Run(k6test.Segment(t, c.segment))
+			s.RunAs(1, k6test.Segment(t, c.segment))
 		}
 		assert.Equal(t, name, s.must(`return queue.instance()`))
 	}

@@ -59,6 +59,8 @@ func TestMistakesNameTheCallAndTheField(t *testing.T) {
 		"prony: produce: the client was closed before; connect again")
 	b := s.must(`return queue.balance()`).(map[string]any)
 	assert.EqualValues(t, 0, b["unknown"], "what was never sent is not in doubt")
+	sums, _ := s.Sum()
+	assert.EqualValues(t, 0, sums["prony_failed_calls"], "a script's mistakes are not calls that failed")
 }
 
 func TestNothingIsSentInTheInitContext(t *testing.T) {
@@ -114,7 +116,22 @@ func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
 		assert.Equal(t, "unavailable", fieldOf(t, err, "code"), "%s: %v", body, err)
 	}
 	sums, _ := s.Sum()
-	assert.EqualValues(t, 4, sums["prony_failed_calls"])
+	assert.EqualValues(t, 5, sums["prony_failed_calls"])
+}
+
+// A call that the end of its iteration cuts short has not failed: k6 ended it.
+func TestACallThatIsCutShortHasNotFailed(t *testing.T) {
+	server := startServer(t)
+	s := run(t, server.env(), `const c = queue.connect(), w = c.worker({queues: ['q']});`)
+	s.must(`await w.claim({wait: 0});`)
+	s.CancelContext()
+	for _, body := range []string{`await w.claim()`, `await c.claim({queue: 'q'})`, `await c.produce({queue: 'q', size: 64})`, `await c.admin.status()`} {
+		s.fails(body)
+	}
+	require.NoError(t, s.module.process.finish())
+	sums, _ := s.Sum()
+	assert.EqualValues(t, 0, sums["prony_failed_calls"])
+	assert.EqualValues(t, 0, s.module.process.meter.Outcome().FailedCalls.Count)
 }
 
 // A session that broke is opened anew by the next call, once there is a server again.

@@ -3,11 +3,9 @@ package k6
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"reflect"
 	"sync"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -25,17 +23,18 @@ type process struct {
 	live context.Context
 	end  context.CancelFunc
 
-	watch  sync.Once // subscribes to the test's start and end
-	routes sync.Map  // the ledger.Routes that the account knows
+	watch     sync.Once // subscribes to the test's end
+	beginning sync.Once
+	routes    sync.Map // the ledger.Routes that the account knows
 
 	mu      sync.Mutex
 	lookup  func(string) (string, bool) // of environment variables
 	failure error                       // why the extension can't be used
 	plan    *drive.Plan                 // what `prony run` wants; nil of a script that runs on its own
 	wanted  *wantedLoad                 // what the script asked for; nil where it did not
-	meter   *load.Meter                 // nil before the first call, or the test's start
+	meter   *load.Meter                 // nil before the first call
 	account *ledger.Ledger
-	control *control.Conn // nil of a script that runs on its own
+	control *control.Conn // nil before the load begins, and of a script that runs on its own
 	pools   []*pool
 	metrics *metrics
 	samples chan<- k6api.SampleContainer // nil before the first call
@@ -81,15 +80,10 @@ func (p *process) initialise(vu k6api.VU) error {
 	}
 	if global := vu.Events().Global; global != nil {
 		p.watch.Do(func() {
-			_, events := global.Subscribe(k6api.TestStart, k6api.TestEnd)
+			_, events := global.Subscribe(k6api.TestEnd)
 			go func() {
 				for event := range events {
-					switch event.Type {
-					case k6api.TestStart:
-						p.fail(p.begin())
-					case k6api.TestEnd:
-						p.fail(p.finish())
-					}
+					p.fail(p.finish())
 					event.Done()
 				}
 			}()
@@ -121,90 +115,6 @@ func (p *process) want(w *wantedLoad) error {
 	}
 	p.wanted = w
 	return nil
-}
-
-// begin starts the account when the VUs are ready. Under `prony run` the harness says when the load begins.
-func (p *process) begin() error {
-	epoch := time.Now()
-	if p.plan != nil {
-		path, given := p.lookup(drive.ControlEnv)
-		if !given {
-			return fmt.Errorf("%s is set and %s is not: have `prony run` start k6, or unset both", drive.PlanEnv, drive.ControlEnv)
-		}
-		conn, err := control.Dial(p.live, path)
-		if err != nil {
-			return err
-		}
-		p.mu.Lock()
-		p.control = conn
-		p.mu.Unlock()
-		if epoch, err = conn.Ready(p.live); err != nil {
-			return err
-		}
-	}
-	if _, err := p.startMeter(epoch); err != nil {
-		return err
-	}
-	if p.plan != nil {
-		p.beat.Go(p.reportProgress)
-	}
-	return nil
-}
-
-// progressEvery is the time between reports to the harness.
-const progressEvery = 250 * time.Millisecond
-
-func (p *process) reportProgress() {
-	ticker := time.NewTicker(progressEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-p.live.Done():
-			return
-		}
-		if p.control.Progress(p.meter.Progress()) != nil {
-			return // the harness is gone, which finish says
-		}
-	}
-}
-
-// theMeter returns the account, which begins with the first call where no event began it.
-func (p *process) theMeter() (*load.Meter, error) {
-	p.mu.Lock()
-	meter, failure := p.meter, p.failure
-	p.mu.Unlock()
-	switch {
-	case failure != nil:
-		return nil, failure
-	case meter != nil:
-		return meter, nil
-	}
-	return p.startMeter(time.Now())
-}
-
-func (p *process) startMeter(epoch time.Time) (*load.Meter, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.meter != nil {
-		return p.meter, nil
-	}
-	round := uint64(time.Now().UnixNano())
-	cfg := load.MeterConfig{Workload: scenario.Workload{Batch: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed}}, Epoch: epoch}
-	if p.wanted != nil {
-		cfg.Workload, cfg.Phases = p.wanted.workload, p.wanted.phases
-	}
-	if p.plan != nil {
-		round, cfg.Workload, cfg.Phases = p.plan.Round, p.plan.Workload, p.plan.Phases
-	}
-	p.account = ledger.New(round, load.SendersMax, nil)
-	cfg.Ledger = p.account
-	meter, err := load.NewMeter(p.live, cfg)
-	if err != nil {
-		return nil, err
-	}
-	p.meter = meter
-	return meter, nil
 }
 
 // finish closes the account after teardown: the counts of what went wrong are samples also where they are 0, and the

@@ -102,10 +102,10 @@ func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outco
 		case undone(err):
 			e.sender.Withdraw(p.batch)
 		default:
-			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, err))
+			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, cut(ctx, err)))
 		}
 	}
-	if err != nil {
+	if counts(ctx, err) {
 		e.record.count(e.record.metrics.failedCalls, e.parts[0].tags, 1)
 		if e.sender != nil && undone(err) {
 			e.sender.Failed(err)
@@ -213,7 +213,7 @@ func (i *instance) produce(call, tenant string, c *connectOptions, from sobek.Va
 	if err != nil {
 		return i.refused(err)
 	}
-	meter, err := i.process.theMeter()
+	meter, err := i.meter()
 	if err != nil {
 		return i.refused(failed(call, err))
 	}

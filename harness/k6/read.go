@@ -50,12 +50,16 @@ func (c *queueClient) read(call string, id, from sobek.Value, table options.Tabl
 	record := c.recorder()
 	return c.later(call, o.wait+c.options.timeout, func(ctx context.Context) (func() any, error) {
 		made, err := do(ctx, api, text, o)
-		if err != nil && codeOf(err) != codeNotFound && codeOf(err) != codeInvalid {
-			record.add(record.metrics.failedCalls, record.tags.Tags.With("tenant", o.tenant), 1)
-			record.push()
-		}
-		return made, err
+		return made, record.failedRead(ctx, o.tenant, err)
 	})
+}
+
+// failedRead counts a read that failed. That something is not there, or can't be, is an answer.
+func (r *recorder) failedRead(ctx context.Context, tenant string, err error) error {
+	if code := codeOf(err); err == nil || code == codeNotFound || code == codeInvalid {
+		return err
+	}
+	return r.failedCall(ctx, nil, r.tags.Tags.With("tenant", tenant), err)
 }
 
 // task is the script's: it says where a task stands.

@@ -106,7 +106,7 @@ func (s *settler) carry(ctx context.Context, how settling, tasks []*Task, record
 		}
 	}
 	if how.kind == complete {
-		s.completed(tasks, outcomes, err, record)
+		s.completed(tasks, outcomes, cut(ctx, err), record)
 	} else {
 		_, refused := tally(len(tasks), outcomes, err)
 		record.count(record.metrics.refused, record.of(tasks[0].Tenant, tasks[0].Queue), refused)
@@ -116,7 +116,7 @@ func (s *settler) carry(ctx context.Context, how settling, tasks []*Task, record
 		if how.kind == complete {
 			entered = nil // which has counted it
 		}
-		return record.failedCall(ctx, entered, tasks[0].Tenant, tasks[0].Queue, err)
+		return record.failedCall(ctx, entered, record.of(tasks[0].Tenant, tasks[0].Queue), err)
 	}
 	record.push()
 	return refusals(s.call, "task", outcomes)

@@ -52,7 +52,7 @@ func TestConnectionsAreEncrypted(t *testing.T) {
 	for name, text := range map[string]string{"ca": cert, "cert": mine, "key": mineKey} {
 		require.NoError(t, s.VU.VU.Runtime().Set(name, text))
 	}
-	s.Run(nil)
+	s.Run()
 	s.must(`
 		for (const tls of [{ca, cert, key}, {ca, cert, key, serverName: 'queue.test'}]) {
 			const c = queue.connect({tls});

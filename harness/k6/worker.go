@@ -107,7 +107,7 @@ func (w *queueWorker) claim(from sobek.Value) *sobek.Promise {
 			leased, err = receive(ctx, s, o)
 			return err
 		}); err != nil {
-			return nil, record.failedCall(ctx, settler, w.config.Tenant, w.config.Queues[0], err)
+			return nil, record.failedCall(ctx, settler, record.of(w.config.Tenant, w.config.Queues[0]), err)
 		}
 		tasks := t.take(leased)
 		return func() any { return tasks }, nil

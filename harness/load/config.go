@@ -35,7 +35,6 @@ func (c *MeterConfig) validate() error {
 	errs.checkPhases(p)
 	check(c.Ledger != nil, "no ledger given")
 	errs.checkUnused(c.Ledger)
-	check(!c.Epoch.IsZero(), "no epoch given")
 	return errors.Join(*errs...)
 }
 

@@ -75,7 +75,7 @@ func TestTasksAreDueAsTheRateSays(t *testing.T) {
 		warmup := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "warm-up"))
 		window := span{start: int64(warmup)}
 		window.end = window.start + rapid.Int64Range(1e6, 3e9).Draw(t, "window")
-		s := newSchedule(clock{}, window, newFlow(a), 1, nil)
+		s := scheduleOf(window, newFlow(a))
 
 		require.Equal(t, window.start, s.at(0))
 		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
@@ -125,7 +125,7 @@ func TestFlowsDoNotDrift(t *testing.T) {
 // A million tasks and more that were not sent are entered in groups, each within a millionth of the window.
 func TestVeryManyUnsentTasksAreAllCounted(t *testing.T) {
 	window := span{start: 5, end: 5 + int64(10*time.Second)}
-	s := newSchedule(clock{}, window, steady(1e6), 1, nil)
+	s := scheduleOf(window, steady(1e6))
 	s.next = 3
 	censored, slip := newLatencies(), newLatencies()
 	require.EqualValues(t, 10e6-3, s.unsent(&censored, &slip))
@@ -166,4 +166,11 @@ func TestOpenLoadsOfAllKinds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// scheduleOf is that of tasks in a window, whose warm-up begins with the epoch.
+func scheduleOf(window span, f flow) *schedule {
+	s := newSchedule(clock{}, 1, nil)
+	s.begin(0, window, f)
+	return s
 }

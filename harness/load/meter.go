@@ -33,7 +33,7 @@ type MeterConfig struct {
 	Phases scenario.Phases
 	// Ledger is a new ledger, of SendersMax or fewer.
 	Ledger *ledger.Ledger
-	// Epoch is when the warm-up begins. It may lie a little in the future.
+	// Epoch is when the warm-up begins. It may lie a little in the future. The zero time leaves that to Meter.Begin.
 	Epoch time.Time
 
 	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
@@ -53,7 +53,10 @@ type Meter struct {
 	ctx    context.Context // of what waits
 	cancel context.CancelFunc
 	kernel *kernelPause // nil where there is none
-	early  atomic.Int64 // calls of Next before the epoch
+	early  atomic.Int64 // calls of Next before the load began
+
+	beginning sync.Once
+	start     int64 // when the load begins, since the epoch
 
 	mu        sync.Mutex // guards what follows, and what it points to only where it says so
 	senders   int
@@ -73,12 +76,15 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
+	epoch := cfg.Epoch
+	if epoch.IsZero() {
+		epoch = time.Now()
+	}
 	m := &Meter{
-		book:     book{ledger: cfg.Ledger, clock: clock{epoch: cfg.Epoch}, live: &live{}},
+		book:     book{ledger: cfg.Ledger, clock: clock{epoch: epoch}, live: &live{}, window: newWindowEdges(never)},
 		workload: cfg.Workload, phases: cfg.Phases, endless: cfg.Phases.Window == 0,
 		remainder: remainder{persist: true},
 	}
-	m.window = meterEdges(cfg.Phases)
 	m.ctx, m.cancel = context.WithCancel(ctx)
 	w := cfg.Workload
 	switch {
@@ -92,34 +98,56 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 			}
 			pause, m.kernel = interruptible{kernel}, kernel
 		}
-		m.schedule = newSchedule(m.clock, m.window.span(), newFlow(w.Arrivals), w.InFlight, pause)
+		m.schedule = newSchedule(m.clock, w.InFlight, pause)
 		m.places = newPlaces(true)
 		m.schedule.unused = m.places
 	case w.Arrivals.Kind == scenario.Closed && w.InFlight > 0:
 		m.room = newRoom(w.InFlight, w.Batch)
-		if !m.endless {
-			m.room.closeIn(m.clock.until(m.window.end()))
-		}
 		m.places = newPlaces(true)
 	default:
 		m.places = newPlaces(false)
 	}
+	if !cfg.Epoch.IsZero() {
+		m.Begin(cfg.Epoch, 1)
+	}
 	return m, nil
 }
 
-// meterEdges are those of the window, which may have no end.
-func meterEdges(p scenario.Phases) *windowEdges {
-	if p.Window == 0 {
-		return settledEdges(span{start: int64(p.Warmup), end: never}, never)
+// Begin says when the warm-up begins, of a meter that was made without an epoch, and what share of the arrivals is its own,
+// above 0 and up to 1. What is sent before is in the ledger, and in no window. Only the first call counts.
+func (m *Meter) Begin(at time.Time, share float64) {
+	m.beginning.Do(func() {
+		m.start = int64(at.Sub(m.clock.epoch))
+		window := span{start: m.start + int64(m.phases.Warmup), end: never}
+		over := int64(never)
+		if !m.endless {
+			window.end = window.start + int64(m.phases.Window)
+			over = window.end + int64(m.phases.Drain)
+		}
+		if m.schedule != nil {
+			m.schedule.begin(m.start, window, newFlow(m.workload.Arrivals.Share(share)))
+		}
+		if m.room != nil && !m.endless {
+			m.room.closeIn(m.clock.until(window.end))
+		}
+		m.window.settle(window, over)
+	})
+}
+
+// begun reports whether it is known when the load begins. Only then may be read what Begin sets.
+func (m *Meter) begun() bool {
+	select {
+	case <-m.window.known:
+		return true
+	default:
+		return false
 	}
-	end := int64(p.Warmup + p.Window)
-	return settledEdges(span{start: int64(p.Warmup), end: end}, end+int64(p.Drain))
 }
 
 // Close ends what waits, and frees the meter's timers. Its figures can still be read.
 func (m *Meter) Close() error {
 	m.cancel()
-	if m.room != nil && m.room.finish != nil {
+	if m.begun() && m.room != nil && m.room.finish != nil {
 		m.room.finish.Stop()
 	}
 	if m.kernel != nil {
@@ -136,7 +164,7 @@ func (m *Meter) Now() int64 { return m.clock.now() }
 // Next waits until tasks are to be sent, and returns when each of up to n was due, in nanoseconds since the epoch; n is
 // 1 to NextMax. In an open load those are returned that are due by now, and the wait is for the first. In a closed load
 // tasks are due at once, or where the tasks in flight are bounded once there is room: then for at most Batch of them.
-// It returns none when the window is over, and before the epoch waits for it. Each place that it hands out is for one task:
+// It returns none when the window is over, and before the load begins waits for that. Each place that it hands out is for one task:
 // see Sender.Seal. The error is that of ctx, or of the meter being closed.
 func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
 	if n < 1 || n > NextMax {
@@ -165,6 +193,11 @@ func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
 var errMeterClosed = errors.New("the meter is closed")
 
 func (m *Meter) next(ctx context.Context, n int) []int64 {
+	select {
+	case <-m.window.known:
+	case <-ctx.Done():
+		return nil
+	}
 	switch {
 	case m.schedule != nil:
 		due := make([]int64, n)
@@ -185,19 +218,30 @@ func (m *Meter) next(ctx context.Context, n int) []int64 {
 	return due
 }
 
-// awaitStart waits for the epoch, and a little longer in those that wait for it: they begin as producers of Run do. It
-// returns false when ctx is done before.
+// awaitStart waits for the load to begin, and a little longer in those that wait for it: they begin as producers of Run do.
+// It returns false when ctx is done before.
 func (m *Meter) awaitStart(ctx context.Context) bool {
-	if m.clock.now() >= 0 {
+	if m.clock.now() >= m.start {
 		return ctx.Err() == nil
 	}
 	producers := max(m.workload.Producers, 1)
 	number := int((m.early.Add(1) - 1) % int64(producers))
-	return m.clock.sleepUntil(ctx, stagger(m.phases.Warmup, number, producers))
+	return m.clock.sleepUntil(ctx, m.start+stagger(m.phases.Warmup, number, producers))
 }
 
 // Progress returns how far the load is, as Hooks.Progress gets it.
-func (m *Meter) Progress() Progress { return m.progress(m.ledger) }
+func (m *Meter) Progress() Progress {
+	p := m.progress(m.ledger)
+	if !m.begun() {
+		p.Elapsed = 0
+		return p
+	}
+	p.Elapsed = max(0, p.Elapsed-time.Duration(m.start))
+	if p.Warmup > 0 {
+		p.Warmup -= time.Duration(m.start)
+	}
+	return p
+}
 
 // Failed counts a call that failed and that is neither an enqueue nor a completion. One that was cancelled counts for
 // nothing.
@@ -243,6 +287,7 @@ func (m *Meter) left() ledger.Totals {
 
 // Finish says that the load has ended, if it had not before: nothing is sent or completed any more.
 func (m *Meter) Finish() {
+	m.Begin(time.Now(), 1) // of a load that never began all is unsent
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.finished.IsZero() {
@@ -260,6 +305,7 @@ func (m *Meter) end(at time.Time, left ledger.Totals) {
 // Outcome returns what was measured so far. No call of a sender or settler, or of Next, may be under way. It may be called
 // at any later time again. A window without an end is over when the load has ended, or now.
 func (m *Meter) Outcome() *Outcome {
+	m.Begin(time.Now(), 1)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	ended := m.finished
@@ -267,6 +313,7 @@ func (m *Meter) Outcome() *Outcome {
 		ended = m.clock.at(m.clock.now())
 	}
 	o := m.newOutcome(m.phases.Window)
+	o.Launched = m.clock.at(m.start)
 	if m.endless {
 		o.WindowEnd = ended
 		if o.WindowEnd.Before(o.WindowStart) {

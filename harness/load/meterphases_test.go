@@ -83,7 +83,6 @@ func TestMeterThatCannotBe(t *testing.T) {
 		"drain":       {func(c *MeterConfig) { c.Phases.Drain = -1 }, "phases.drain is -1ns"},
 		"ledger":      {func(c *MeterConfig) { c.Ledger = nil }, "no ledger given"},
 		"used ledger": {func(c *MeterConfig) { c.Ledger.Sent(0, 1) }, "the ledger has been used before"},
-		"epoch":       {func(c *MeterConfig) { c.Epoch = time.Time{} }, "no epoch given"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewMeter(t.Context(), meterConfig(c.change))

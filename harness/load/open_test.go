@@ -273,7 +273,7 @@ func TestScheduleIsExact(t *testing.T) {
 		window := span{start: rapid.Int64Range(0, 2e9).Draw(t, "start")}
 		window.end = window.start + rapid.Int64Range(1, 2e9).Draw(t, "length")
 		perSecond := rapid.Float64Range(1, 20_000).Draw(t, "rate")
-		s := newSchedule(clock{}, window, steady(perSecond), 1, nil)
+		s := scheduleOf(window, steady(perSecond))
 		require.Equal(t, window.start, s.at(0))
 		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
 		require.Less(t, s.at(s.next), int64(1e9/perSecond)+2)
@@ -336,7 +336,7 @@ func TestWhatTheGeneratorNeverSendsIsSlip(t *testing.T) {
 
 // What was due before a producer was free has slipped only since then.
 func TestSlipOfUnsentTasksBeginsWhenAProducerIsFree(t *testing.T) {
-	s := newSchedule(clock{}, span{end: int64(time.Second)}, steady(1000), 1, nil)
+	s := scheduleOf(span{end: int64(time.Second)}, steady(1000))
 	s.idle = int64(900 * time.Millisecond)
 	censored, slip := newLatencies(), newLatencies()
 	require.EqualValues(t, 1000, s.unsent(&censored, &slip))

@@ -175,7 +175,8 @@ func (r *round) plan(warmup *warmup) error {
 		}
 		pause, r.closePause = kernel, kernel.close
 	}
-	r.schedule = newSchedule(r.clock, r.window.span(), newFlow(w.Arrivals), w.InFlight, pause)
+	r.schedule = newSchedule(r.clock, w.InFlight, pause)
+	r.schedule.begin(0, r.window.span(), newFlow(w.Arrivals))
 	return nil
 }
 

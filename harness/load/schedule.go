@@ -39,14 +39,20 @@ type schedule struct {
 	unused    *places
 }
 
-func newSchedule(c clock, window span, f flow, bound int, p pauser) *schedule {
+// newSchedule returns one that is yet to begin.
+func newSchedule(c clock, bound int, p pauser) *schedule {
 	s := &schedule{
-		clock: c, window: window, flow: f, bound: int64(bound), pause: p,
-		turn: make(chan struct{}, 1), slip: newLatencies(), censored: newLatencies(), idle: window.end,
+		clock: c, bound: int64(bound), pause: p,
+		turn: make(chan struct{}, 1), slip: newLatencies(), censored: newLatencies(),
 	}
-	s.next = int64(math.Ceil(f.count(-float64(window.start))))
 	s.turn <- struct{}{}
 	return s
+}
+
+// begin has tasks be due from a time on. It comes before all that is asked of the schedule.
+func (s *schedule) begin(from int64, window span, f flow) {
+	s.window, s.flow, s.idle = window, f, window.end
+	s.next = int64(math.Ceil(f.count(float64(from - window.start))))
 }
 
 // at returns when task k is due, in nanoseconds since the epoch.

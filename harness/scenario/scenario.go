@@ -183,6 +183,15 @@ func (a Arrivals) At(peak float64) Arrivals {
 	return a
 }
 
+// Share returns the arrivals at a part of their rates, above 0 and up to 1.
+func (a Arrivals) Share(part float64) Arrivals {
+	for _, r := range []*Rate{&a.Rate, &a.To} {
+		r.PerSecond *= part
+		r.OfPeak *= part
+	}
+	return a
+}
+
 // Phases are the parts of a round, in order.
 type Phases struct {
 	Warmup time.Duration // at least

@@ -21,12 +21,9 @@ type (
 	State = lib.State
 )
 
-// What k6 tells of a test run. The package that names these is k6's own, so they are written as what they are there; the
-// end-to-end tests fail where they are no longer that.
-const (
-	TestStart = 2 // before the first VU runs, which waits for those who were told
-	TestEnd   = 3 // after teardown, while samples are still taken
-)
+// TestEnd is what k6 tells of a test's end: after teardown, while samples are still taken. The package that names it is
+// k6's own, so it is written as what it is there; the end-to-end tests fail where it is no longer that.
+const TestEnd = 3
 
 type (
 	// Metric is what scripts can set thresholds on.

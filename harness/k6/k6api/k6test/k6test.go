@@ -30,11 +30,15 @@ func NewVU(t testing.TB, module modules.Module, env map[string]string) *VU {
 	return vu
 }
 
-// Run leaves the init context: from now on the VU may send. The segment is that of its load host; nil: there is one host.
-func (vu *VU) Run(segment *lib.ExecutionSegment) {
+// Run leaves the init context: from now on the VU may send.
+func (vu *VU) Run() { vu.RunAs(1, nil) }
+
+// RunAs is Run of the VU with a number, 0 for setup and teardown. The segment is that of its load host; nil: there is one
+// host.
+func (vu *VU) RunAs(number uint64, segment *lib.ExecutionSegment) {
 	registry := metrics.NewRegistry()
 	vu.MoveToVUContext(&lib.State{
-		Options: lib.Options{ExecutionSegment: segment}, Samples: vu.samples, VUID: 1,
+		Options: lib.Options{ExecutionSegment: segment}, Samples: vu.samples, VUID: number,
 		Tags: lib.NewVUStateTags(registry.RootTagSet()),
 	})
 }
