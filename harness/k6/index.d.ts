@@ -71,7 +71,10 @@ declare module 'k6/x/prony' {
     ttl?: Duration;
     /** How long its result is kept once it is completed. Default: the queue's policy. */
     resultRetention?: Duration;
-    /** An idempotency key of at most 128 bytes. */
+    /**
+     * An idempotency key of at most 128 bytes: a second task with it stores nothing and gets the first one's id. The ledger would
+     * miss that second task: where keys repeat, connect with `ledger: false`.
+     */
     key?: string;
     /** When the tasks were due, of Load.next(): latency counts from then. Default: now. */
     due?: Due;
