@@ -62,6 +62,12 @@ func failed(call string, err error) error {
 	case isStatus && s.Code() != codes.Unknown && err.Error() == s.Err().Error(): // gRPC's own words say nothing more
 		e.cause = errors.New(s.Message())
 	}
+	if _, why, dialled := strings.Cut(err.Error(), `Error while dialing: `); dialled && e.code == codeUnavailable {
+		e.field, e.cause = "address", fmt.Errorf("%s: is the server up, and is this its address?", strings.TrimSuffix(why, `"`))
+		if strings.HasPrefix(call, "admin.") {
+			e.field = "admin"
+		}
+	}
 	return e
 }
 

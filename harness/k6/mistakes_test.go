@@ -2,6 +2,7 @@ package k6
 
 import (
 	"net"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -114,6 +115,7 @@ func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
 		_, err := s.do(body)
 		require.Error(t, err, body)
 		assert.Equal(t, "unavailable", fieldOf(t, err, "code"), "%s: %v", body, err)
+		assert.Regexp(t, `^prony: [a-z.]+: (address|admin): dial tcp `+regexp.QuoteMeta(address)+`: connect: connection refused: is the server up, and is this its address\?$`, err.Error())
 	}
 	sums, _ := s.Sum()
 	assert.EqualValues(t, 5, sums["prony_failed_calls"])
