@@ -45,6 +45,36 @@ type Progress struct {
 	CycleP99 time.Duration
 }
 
+// AtEdges calls WindowStart at a window's start and then WindowEnd at its end, or later where the one before has taken so
+// long, and returns when each was at work. It returns once both have, once one has failed, with that one's error, or once
+// ctx is done while it waits, without an error.
+func (h Hooks) AtEdges(ctx context.Context, start, end time.Time) (atStart, atEnd HookTimes, err error) {
+	for _, edge := range []struct {
+		name  string
+		at    time.Time
+		hook  func(context.Context) error
+		times *HookTimes
+	}{{"window start", start, h.WindowStart, &atStart}, {"window end", end, h.WindowEnd, &atEnd}} {
+		if edge.hook == nil {
+			continue
+		}
+		timer := time.NewTimer(time.Until(edge.at))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return atStart, atEnd, nil
+		}
+		edge.times.Called = time.Now()
+		err := edge.hook(ctx)
+		edge.times.Returned = time.Now()
+		if err != nil {
+			return atStart, atEnd, fmt.Errorf("hook at the %s: %w", edge.name, err)
+		}
+	}
+	return atStart, atEnd, nil
+}
+
 // callHooks calls the window's hooks, each at its edge.
 func (r *round) callHooks(ctx context.Context) {
 	select {
@@ -52,33 +82,10 @@ func (r *round) callHooks(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	edges := []struct {
-		name  string
-		at    int64
-		hook  func(context.Context) error
-		times *HookTimes
-	}{
-		{"window start", r.window.start(), r.cfg.Hooks.WindowStart, &r.startHook},
-		{"window end", r.window.end(), r.cfg.Hooks.WindowEnd, &r.endHook},
-	}
-	for _, edge := range edges {
-		if edge.hook == nil {
-			continue
-		}
-		timer := time.NewTimer(r.clock.until(edge.at))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-		edge.times.Called = time.Now()
-		err := edge.hook(ctx)
-		edge.times.Returned = time.Now()
-		if err != nil {
-			r.failure.call(ctx, fmt.Errorf("load: hook at the %s: %w", edge.name, err))
-			return
-		}
+	var err error
+	r.startHook, r.endHook, err = r.cfg.Hooks.AtEdges(ctx, r.clock.at(r.window.start()), r.clock.at(r.window.end()))
+	if err != nil {
+		r.failure.call(ctx, fmt.Errorf("load: %w", err))
 	}
 }
 

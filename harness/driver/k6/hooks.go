@@ -23,30 +23,10 @@ func callHooks(ctx context.Context, e edges, hooks load.Hooks) *hookCalls {
 	c := &hookCalls{failed: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		for _, edge := range []struct {
-			name  string
-			at    time.Time
-			hook  func(context.Context) error
-			times *load.HookTimes
-		}{{"start", e.windowStart, hooks.WindowStart, &c.start}, {"end", e.windowEnd, hooks.WindowEnd, &c.end}} {
-			if edge.hook == nil {
-				continue
-			}
-			timer := time.NewTimer(time.Until(edge.at))
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-				timer.Stop()
-				return
-			}
-			edge.times.Called = time.Now()
-			err := edge.hook(ctx)
-			edge.times.Returned = time.Now()
-			if err != nil {
-				c.err = fmt.Errorf("k6: hook at the window %s: %w", edge.name, err)
-				close(c.failed)
-				return
-			}
+		var err error
+		if c.start, c.end, err = hooks.AtEdges(ctx, e.windowStart, e.windowEnd); err != nil {
+			c.err = fmt.Errorf("k6: %w", err)
+			close(c.failed)
 		}
 	}()
 	return c
