@@ -236,7 +236,7 @@ func (c *Cluster) discard() error {
 		c.stopped.Store(true)
 		err = c.each(func(s *Server) error {
 			if n := s.Node(); n != nil { // it was started
-				return n.process.kill()
+				return n.process.Kill()
 			}
 			return nil
 		})

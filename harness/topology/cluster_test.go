@@ -216,7 +216,7 @@ func TestClusterThatFails(t *testing.T) {
 	t.Run("one node is not asked to end", func(t *testing.T) {
 		s := newClusterSite(t, "good")
 		c := s.start(t)
-		require.NoError(t, c.Servers()[1].Node().process.kill())
+		require.NoError(t, c.Servers()[1].Node().process.Kill())
 		<-c.Failed()
 		err := c.Stop(t.Context())
 		require.ErrorContains(t, err, "n2: the server ended by itself")
@@ -226,7 +226,7 @@ func TestClusterThatFails(t *testing.T) {
 	t.Run("one that ended by itself runs again", func(t *testing.T) {
 		s := newClusterSite(t, "good")
 		c := s.start(t)
-		require.NoError(t, c.Servers()[1].Node().process.kill())
+		require.NoError(t, c.Servers()[1].Node().process.Kill())
 		<-c.Failed()
 		require.NoError(t, c.Servers()[1].Start(t.Context()))
 		require.ErrorContains(t, c.Stop(t.Context()), "n2: the server ended by itself")

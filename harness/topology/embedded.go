@@ -20,6 +20,8 @@ const (
 	pipeBytes = 1 << 20
 	// embeddedStopMax is how long the sessions of an embedded server may take to end before they are cut.
 	embeddedStopMax = 5 * time.Second
+	// embeddedKillMax bounds the wait for an embedded server whose sessions were cut.
+	embeddedKillMax = 10 * time.Second
 )
 
 var (
@@ -83,20 +85,39 @@ func (e *embedded) shutdown(ctx context.Context) {
 	e.stop.Do(func() { e.end(e.node.Shutdown(ctx)) })
 }
 
-func (e *embedded) done() <-chan struct{} { return e.exited }
+func (e *embedded) Done() <-chan struct{} { return e.exited }
 
-func (e *embedded) failure() error { return e.err }
+func (e *embedded) ended() bool {
+	select {
+	case <-e.exited:
+		return true
+	default:
+		return false
+	}
+}
 
-func (e *embedded) status() string {
-	if e.err != nil {
+func (e *embedded) Err() error {
+	if !e.ended() {
+		return nil
+	}
+	return e.err
+}
+
+func (e *embedded) Orderly() bool { return e.ended() && e.err == nil }
+
+func (e *embedded) Status() string {
+	switch {
+	case !e.ended():
+		return "running"
+	case e.err != nil:
 		return "it failed"
 	}
 	return "it ended in order"
 }
 
-func (*embedded) cpu() time.Duration { return 0 }
+func (*embedded) CPU() time.Duration { return 0 }
 
-func (e *embedded) signal(sig os.Signal) error {
+func (e *embedded) Signal(sig os.Signal) error {
 	switch sig {
 	case syscall.SIGTERM:
 		go func() {
@@ -113,17 +134,17 @@ func (e *embedded) signal(sig os.Signal) error {
 	return fmt.Errorf("send %s to a server inside the harness: it has no process of its own", sig)
 }
 
-// kill cuts all connections and ends the server. What it had acknowledged it keeps.
-func (e *embedded) kill() error {
+// Kill cuts all connections and ends the server. What it had acknowledged it keeps.
+func (e *embedded) Kill() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	e.shutdown(ctx)
-	timer := time.NewTimer(killTimeout)
+	timer := time.NewTimer(embeddedKillMax)
 	defer timer.Stop()
 	select {
 	case <-e.exited:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("the server inside the harness has not ended within %s", killTimeout)
+		return fmt.Errorf("the server inside the harness has not ended within %s", embeddedKillMax)
 	}
 }

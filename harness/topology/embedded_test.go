@@ -2,6 +2,7 @@ package topology
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -37,11 +38,14 @@ func TestAnEmbeddedServer(t *testing.T) {
 	require.ErrorIs(t, s.Pause(), errCantPause)
 	require.ErrorIs(t, c.Restart(t.Context(), Kill), errCantKill)
 	require.True(t, s.Running(), "it was not touched")
+	assert.Equal(t, "running", n.fail("it is slow", nil).Status)
 
 	require.NoError(t, c.Restart(t.Context(), Term))
 	again := s.Node()
 	require.NotSame(t, n, again)
 	assert.False(t, n.Running())
+	require.NoError(t, n.ExitError(), "it was asked for")
+	assert.Equal(t, "it ended in order", n.fail("it is gone", nil).Status)
 	assert.Zero(t, s.CPUOfEnded())
 	_, err = n.Dial(t.Context())
 	require.Error(t, err, "it is gone")
@@ -80,12 +84,25 @@ func TestAnEmbeddedServerThatCantBeOpened(t *testing.T) {
 func TestAnEmbeddedServerThatEndsByItself(t *testing.T) {
 	c, err := Start(t.Context(), embeddedConfig(t))
 	require.NoError(t, err)
-	require.NoError(t, only(t, c).Node().process.kill())
+	require.NoError(t, only(t, c).Node().process.Kill())
 	<-c.Failed()
 	var failed *ServerError
 	require.ErrorAs(t, c.Failure(), &failed)
 	assert.Equal(t, "it ended in order", failed.Status)
 	require.Error(t, c.Stop(context.Background()))
+}
+
+func TestAnEmbeddedServerThatFails(t *testing.T) {
+	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	require.NoError(t, err)
+	e := &embedded{log: log, exited: make(chan struct{})}
+	require.NoError(t, e.Err())
+	assert.False(t, e.Orderly(), "nobody knows that yet")
+	full := errors.New("no space left")
+	e.end(full)
+	require.ErrorIs(t, e.Err(), full)
+	assert.False(t, e.Orderly())
+	assert.Equal(t, "it failed", e.Status())
 }
 
 func TestNoTopologyHasNoServer(t *testing.T) {

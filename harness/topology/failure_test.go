@@ -3,40 +3,16 @@ package topology
 import (
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestLastLines(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "log")
-	write := func(text string) { require.NoError(t, os.WriteFile(path, []byte(text), 0o600)) }
-	read := func(count int) []string {
-		lines, err := lastLines(path, count)
-		require.NoError(t, err)
-		return lines
-	}
-	write("")
-	assert.Empty(t, read(3))
-	write("a\nb\n\nc\n\n")
-	assert.Equal(t, []string{"", "c"}, read(2))
-	assert.Equal(t, []string{"a", "b", "", "c"}, read(10))
-	assert.Empty(t, read(0))
-	assert.Empty(t, read(-1))
-
-	var long strings.Builder
-	for i := range 100000 {
-		long.WriteString(strconv.Itoa(i) + "\n")
-	}
-	write(long.String())
-	assert.Equal(t, []string{"99998", "99999"}, read(2))
-	assert.Less(t, len(read(100000)), 20000, "only the end of the file is read")
-
-	_, err := lastLines(path+".missing", 1)
-	require.ErrorContains(t, err, "read the server's log")
+func TestLogThatCannotBeRead(t *testing.T) {
+	n := &Node{server: &Server{logPath: filepath.Join(t.TempDir(), "missing")}}
+	_, err := n.LastLines(1)
+	require.ErrorContains(t, err, "read the server's log: open "+n.server.logPath)
 }
 
 func TestServerErrorReadsWell(t *testing.T) {

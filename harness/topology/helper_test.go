@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -18,8 +17,6 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-
-	"github.com/pronybench/prony/harness/scenario"
 )
 
 // The test binary runs itself as the server. These variables tell it how to behave and where to
@@ -40,10 +37,6 @@ func TestMain(m *testing.M) {
 		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 			die(1, "%v", err)
 		}
-	}
-	if mode == "harness" {
-		actHarness()
-		return
 	}
 	actServer(mode)
 }
@@ -199,24 +192,4 @@ func serveAdmin(mode, address string) string {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	go func() { die(1, "%v", server.Serve(listener)) }()
 	return listener.Addr().String()
-}
-
-// actHarness starts a server in the folder that it was given, says that it did, and then only waits.
-func actHarness() {
-	executable, err := os.Executable()
-	if err != nil {
-		die(1, "%v", err)
-	}
-	_, err = Start(context.Background(), Config{
-		Binary:   executable,
-		Dir:      os.Args[1],
-		LogPath:  filepath.Join(os.Args[1], "server.log"),
-		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
-		Env:      []string{helperMode + "=good", helperPID + "=" + filepath.Join(os.Args[1], "pid")},
-	})
-	if err != nil {
-		die(1, "%v", err)
-	}
-	fmt.Println("started")
-	select {}
 }

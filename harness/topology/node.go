@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pronybench/prony/harness/program"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -54,23 +55,23 @@ func startNode(s *Server, logMode int) (*Node, error) {
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {
-			err = errors.Join(err, child.kill())
+			err = errors.Join(err, child.Kill())
 		}
 		return nil, err
 	}
 	return &Node{
 		Address: s.ports.listen.address, HTTP: s.ports.http.address, Admin: s.ports.admin.address,
-		PID: child.cmd.Process.Pid, Began: began, server: s, command: command, process: child,
+		PID: child.PID(), Began: began, server: s, command: command, process: child,
 	}, nil
 }
 
 // Exited is closed when the process has ended, for whatever reason.
-func (n *Node) Exited() <-chan struct{} { return n.process.done() }
+func (n *Node) Exited() <-chan struct{} { return n.process.Done() }
 
 // Running tells whether the process has not ended yet.
 func (n *Node) Running() bool {
 	select {
-	case <-n.process.done():
+	case <-n.process.Done():
 		return false
 	default:
 		return true
@@ -85,7 +86,7 @@ func (n *Node) ExitError() error {
 		return nil
 	case !n.ending.Load():
 		return n.fail("the server ended by itself", nil)
-	case n.process.failure() != nil:
+	case !n.process.Orderly():
 		return n.fail("the server did not end in order", nil)
 	}
 	return nil
@@ -97,7 +98,7 @@ func (n *Node) CPU() time.Duration {
 	if n.Running() {
 		return 0
 	}
-	return n.process.cpu()
+	return n.process.CPU()
 }
 
 // end ends the process in order, or with SIGKILL when that takes too long, which is an error.
@@ -107,20 +108,20 @@ func (n *Node) end(ctx context.Context) error {
 	}
 	n.ending.Store(true)
 	// A stopped process gets no other signal until it goes on.
-	if err := errors.Join(n.process.signal(syscall.SIGTERM), n.process.signal(syscall.SIGCONT)); err != nil {
-		return errors.Join(err, n.process.kill())
+	if err := errors.Join(n.process.Signal(syscall.SIGTERM), n.process.Signal(syscall.SIGCONT)); err != nil {
+		return errors.Join(err, n.process.Kill())
 	}
 	limit := n.server.cluster.config.StopTimeout
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-n.process.done():
+	case <-n.process.Done():
 		return n.ExitError()
 	case <-timer.C:
-		err := n.process.kill()
+		err := n.process.Kill()
 		return errors.Join(n.fail(fmt.Sprintf("the server was killed: it did not end within %s of SIGTERM", limit), nil), err)
 	case <-ctx.Done():
-		err := n.process.kill()
+		err := n.process.Kill()
 		return errors.Join(n.fail("the server was killed: it had not ended when the wait for it was given up", ctx.Err()), err)
 	}
 }
@@ -131,10 +132,14 @@ func (n *Node) kill() error {
 		return nil
 	}
 	n.killed.Store(true)
-	return n.process.kill()
+	return n.process.Kill()
 }
 
 // LastLines returns the last lines of the server's log, at most count, oldest first.
 func (n *Node) LastLines(count int) ([]string, error) {
-	return lastLines(n.server.logPath, count)
+	lines, err := program.LastLines(n.server.logPath, count)
+	if err != nil {
+		return nil, fmt.Errorf("read the server's log: %w", err)
+	}
+	return lines, nil
 }

@@ -162,7 +162,7 @@ func (n *Node) poll(ctx context.Context, try func() (done bool, err error)) erro
 	notYet := errors.New("it has not been asked")
 	for {
 		select {
-		case <-n.process.done():
+		case <-n.process.Done():
 			return n.fail("the server ended before it was ready", nil)
 		case <-ctx.Done():
 			return errors.Join(&notYetError{n, notYet}, ctx.Err())

@@ -63,7 +63,7 @@ func TestRestartThatFailsLeavesNothing(t *testing.T) {
 	t.Run("the server has ended by itself", func(t *testing.T) {
 		s := newSite(t, "good")
 		c := s.start(t)
-		require.NoError(t, only(t, c).Node().process.kill())
+		require.NoError(t, only(t, c).Node().process.Kill())
 		err := c.Restart(t.Context(), Kill)
 		require.ErrorContains(t, err, "ended by itself")
 		s.assertEmpty(t)

@@ -148,7 +148,7 @@ func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 func (s *Server) signal(sig syscall.Signal) error {
 	s.act.Lock()
 	defer s.act.Unlock()
-	return s.Node().process.signal(sig)
+	return s.Node().process.Signal(sig)
 }
 
 // Wipe removes all that the server stores, whose process must have ended. The next process of a cluster's node asks the

@@ -2,18 +2,9 @@ package k6
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
-)
 
-const (
-	// errorLines is how many of the log's last lines an error carries.
-	errorLines = 20
-	// tailBytesMax is how much of the log's end is looked at for its last lines.
-	tailBytesMax = 64 << 10
-	// lineBytesMax bounds each of them.
-	lineBytesMax = 2 << 10
+	"github.com/pronybench/prony/harness/program"
 )
 
 // Error says what went wrong with a k6 process or its script, with what is needed to understand it.
@@ -31,50 +22,17 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  script: %s\n  status: %s", e.Problem, e.Script, e.Status)
-	if len(e.Lines) == 0 {
-		fmt.Fprintf(&b, "\n  log: %s (empty)", e.LogPath)
-		return b.String()
-	}
-	fmt.Fprintf(&b, "\n  log: %s, which ends with", e.LogPath)
-	for _, line := range e.Lines {
-		b.WriteString("\n    " + line)
-	}
+	b.WriteString("\n" + program.LogText(e.LogPath, e.Lines))
 	return b.String()
 }
 
-// lastLines returns the last lines of a file, at most count, looking at its last 64 KiB only. What can't be read says so
-// in their place.
-func lastLines(path string, count int) []string {
-	text, err := tail(path)
+// lastLines returns the last lines of a log for an error. What can't be read says so in their place.
+func lastLines(path string) []string {
+	lines, err := program.LastLines(path, program.ErrorLines)
 	if err != nil {
 		return []string{fmt.Sprintf("(it can't be read: %v)", err)}
 	}
-	text = strings.TrimRight(strings.ToValidUTF8(text, "�"), "\n")
-	if text == "" {
-		return nil
-	}
-	lines := strings.Split(text, "\n")
-	lines = lines[max(0, len(lines)-count):]
-	for i, line := range lines {
-		if len(line) > lineBytesMax {
-			lines[i] = strings.ToValidUTF8(line[:lineBytesMax], "") + " …"
-		}
-	}
 	return lines
-}
-
-func tail(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // only read
-	info, err := file.Stat()
-	if err != nil {
-		return "", err
-	}
-	data, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-tailBytesMax), tailBytesMax))
-	return string(data), err
 }
 
 // crossed finds what k6 says of thresholds among the last lines of its log.

@@ -11,13 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/program"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -67,7 +66,7 @@ func (c *Config) fill() {
 type Process struct {
 	config  Config
 	place   *workplace
-	child   *child
+	child   *program.Process
 	channel *channel // nil before k6 has connected
 
 	mu     sync.Mutex // guards the rest
@@ -135,22 +134,16 @@ func (p *Process) launch(script string) (err error) {
 	cmd := exec.Command(p.config.Binary, "run", "--quiet", "--no-usage-report", "--address", "", "--no-color",
 		"--log-output", "stderr", "--log-format", "raw", "--config", p.place.config(), script)
 	cmd.Stderr, cmd.Stdout = outputs[0], outputs[1]
-	cmd.Env = append(ownEnv(),
+	// Nothing else configures k6 and the extension: a scenario says all that counts.
+	cmd.Env = append(program.Environ("K6_", "PRONY_", "GOMAXPROCS="),
 		AddressEnv+"="+p.config.Address, AdminEnv+"="+p.config.Admin, TokenEnv+"="+p.config.Token,
 		PlanEnv+"="+string(plan), ControlEnv+"="+p.place.socket(),
 		"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false")
 	if procs := p.config.Plan.Workload.Procs; procs > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(procs))
 	}
-	p.child, err = startChild(cmd)
+	p.child, err = program.Start(cmd)
 	return err
-}
-
-// ownEnv is this process's environment without what would configure k6 or the extension: a scenario says all that counts.
-func ownEnv() []string {
-	return slices.DeleteFunc(os.Environ(), func(variable string) bool {
-		return strings.HasPrefix(variable, "K6_") || strings.HasPrefix(variable, "PRONY_") || strings.HasPrefix(variable, "GOMAXPROCS=")
-	})
 }
 
 // awaitReady waits for k6 to connect and to say that the script is ready.
@@ -197,7 +190,7 @@ func (p *Process) awaitReady(ctx context.Context) error {
 			default:
 				return nil
 			}
-		case <-p.child.done:
+		case <-p.child.Done():
 			return p.exited("before its script was ready")
 		case <-timeout.C:
 			return p.problem("the script was not ready after %v: it must call load() in its init context, and its VUs must get as far as their first wait", p.config.readyTimeout)
@@ -211,7 +204,7 @@ func (p *Process) awaitReady(ctx context.Context) error {
 func stopped(ctx context.Context) error { return fmt.Errorf("k6: stopped: %w", context.Cause(ctx)) }
 
 // PID is the process's id.
-func (p *Process) PID() int { return p.child.pid() }
+func (p *Process) PID() int { return p.child.PID() }
 
 // Completed is how many tasks were completed when the script last said so, and when that was: zero before the first time.
 func (p *Process) Completed() (n uint64, at time.Time) {
@@ -228,27 +221,23 @@ func (p *Process) Close() error {
 		p.channel = nil
 	}
 	if p.child != nil {
-		errs = append(errs, p.child.end(p.config.grace))
+		errs = append(errs, p.child.End(p.config.grace))
 	}
 	return errors.Join(append(errs, p.place.close())...)
 }
 
 // problem describes a problem as it stands.
 func (p *Process) problem(format string, args ...any) *Error {
-	e := &Error{
-		Problem: fmt.Sprintf(format, args...), Script: p.config.Plan.Workload.Script.Path, Status: "running",
-		LogPath: p.config.LogPath, Lines: lastLines(p.config.LogPath, errorLines),
+	return &Error{
+		Problem: fmt.Sprintf(format, args...), Script: p.config.Plan.Workload.Script.Path, Status: p.child.Status(),
+		LogPath: p.config.LogPath, Lines: lastLines(p.config.LogPath),
 	}
-	if p.child.ended() {
-		e.Status = p.child.cmd.ProcessState.String()
-	}
-	return e
 }
 
 // exited describes the end of a process that came too early.
 func (p *Process) exited(when string) *Error {
 	e := p.problem("k6 ended %s", when)
-	if p.child.cmd.ProcessState.ExitCode() == exitThresholds {
+	if p.child.ExitCode() == exitThresholds {
 		e.Thresholds = crossed(e.Lines)
 		e.Problem += ": " + e.Thresholds
 	}

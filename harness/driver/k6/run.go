@@ -51,8 +51,8 @@ func (p *Process) Run(ctx context.Context, hooks load.Hooks) (*Ended, error) {
 		return nil, p.problem("k6 sent what the harness does not understand: %v", err)
 	}
 	ended.Outcome.StartHook, ended.Outcome.EndHook = edgeHooks.start, edgeHooks.end
-	if p.child.cmd.ProcessState.ExitCode() == exitThresholds {
-		ended.Thresholds = crossed(lastLines(p.config.LogPath, errorLines))
+	if p.child.ExitCode() == exitThresholds {
+		ended.Thresholds = crossed(lastLines(p.config.LogPath))
 	}
 	return ended, nil
 }
@@ -92,7 +92,7 @@ func (p *Process) hear(ctx context.Context, e edges, progress func(load.Progress
 			timer := time.NewTimer(endedWait)
 			defer timer.Stop()
 			select {
-			case <-p.child.done:
+			case <-p.child.Done():
 				return nil, p.exited(withoutOutcome(e))
 			case <-timer.C:
 				return nil, hooks.err
@@ -118,7 +118,7 @@ func (p *Process) whole(ctx context.Context, o *Outcome, e edges) (*Outcome, err
 	switch {
 	case early.Thresholds != "":
 		why = early.Thresholds
-	case p.child.ended() && p.child.cmd.ProcessState.ExitCode() != 0:
+	case p.child.Ended() && p.child.ExitCode() != 0:
 		why = "k6 did not end in order"
 	}
 	early.Problem = fmt.Sprintf("the script ended its load %v after it began, and the window's end was at %v: %s", rounded(max(0, took)), planned, why)
@@ -146,7 +146,7 @@ func (p *Process) gone(ctx context.Context, when string) *Error {
 	timer := time.NewTimer(p.config.exitTimeout)
 	defer timer.Stop()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done():
 		return p.exited(when)
 	case <-timer.C:
 	case <-ctx.Done():
@@ -159,16 +159,16 @@ func (p *Process) awaitExit(ctx context.Context) error {
 	timer := time.NewTimer(p.config.exitTimeout)
 	defer timer.Stop()
 	select {
-	case <-p.child.done:
+	case <-p.child.Done():
 	case <-timer.C:
 		return p.problem("k6 had not ended %v after its script had", p.config.exitTimeout)
 	case <-ctx.Done():
 		return stopped(ctx)
 	}
-	if p.child.err != nil {
-		return fmt.Errorf("wait for k6: %w", p.child.err)
+	if err := p.child.Err(); err != nil {
+		return fmt.Errorf("end k6: %w", err)
 	}
-	if code := p.child.cmd.ProcessState.ExitCode(); code != 0 && code != exitThresholds {
+	if code := p.child.ExitCode(); code != 0 && code != exitThresholds {
 		return p.problem("k6 did not end in order")
 	}
 	return nil

@@ -1,0 +1,189 @@
+package program
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// started is a process that takes steps, and what it says, a line each.
+func started(t *testing.T, steps ...string) (*Process, *bufio.Reader) {
+	t.Helper()
+	return startedAs(t, itself(t), steps...)
+}
+
+// startedAs is such a process, called by a name of the test binary.
+func startedAs(t *testing.T, name string, steps ...string) (*Process, *bufio.Reader) {
+	t.Helper()
+	said, stdout, err := os.Pipe()
+	require.NoError(t, err)
+	cmd := exec.Command(name, steps...)
+	cmd.Stdout, cmd.Stderr = stdout, os.Stderr
+	p, err := Start(cmd)
+	require.NoError(t, stdout.Close())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, p.Kill())
+		require.NoError(t, said.Close())
+	})
+	return p, bufio.NewReader(said)
+}
+
+func line(t *testing.T, from *bufio.Reader) string {
+	t.Helper()
+	text, err := from.ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(text)
+}
+
+func TestProcessThatRuns(t *testing.T) {
+	t.Parallel()
+	p, said := started(t, "obey 0")
+	line(t, said)
+	group, err := syscall.Getpgid(p.PID())
+	require.NoError(t, err)
+	assert.Equal(t, p.PID(), group, "Ctrl-C in the harness's terminal must not reach it")
+	assert.False(t, p.Ended())
+	assert.False(t, p.Orderly(), "nobody knows that yet")
+	assert.Equal(t, "running", p.Status())
+	assert.Equal(t, -1, p.ExitCode())
+	assert.Zero(t, p.CPU())
+	require.NoError(t, p.Err())
+}
+
+func TestProcessThatEnded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		steps   []string
+		status  string
+		code    int
+		orderly bool
+	}{
+		"in order":   {[]string{"work"}, "exit status 0", 0, true},
+		"in error":   {[]string{"work", "exit 3"}, "exit status 3", 3, false},
+		"by a crash": {[]string{"work", "hang"}, "signal: killed", -1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, said := started(t, slices.Concat([]string{"stubborn"}, c.steps)...)
+			line(t, said)
+			if c.code < 0 {
+				require.NoError(t, p.Kill())
+			}
+			select {
+			case <-p.Done():
+			case <-time.After(patience):
+				require.Fail(t, "it goes on")
+			}
+			assert.True(t, p.Ended())
+			assert.Equal(t, c.status, p.Status())
+			assert.Equal(t, c.code, p.ExitCode())
+			assert.Equal(t, c.orderly, p.Orderly())
+			require.NoError(t, p.Err(), "the status says all")
+			if c.code >= 0 {
+				assert.GreaterOrEqual(t, p.CPU(), 20*time.Millisecond)
+			}
+			assert.NoDirExists(t, "/proc/"+strconv.Itoa(p.PID()), "it was reaped")
+			require.NoError(t, p.Signal(syscall.SIGTERM))
+			require.NoError(t, p.Kill())
+			require.NoError(t, p.End(0))
+			assert.Equal(t, c.status, p.Status())
+		})
+	}
+}
+
+// What a process started ends with it, however it ends.
+func TestNothingOfAGroupIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		last string
+		end  func(*Process) error
+	}{
+		"ends by itself": {"exit 0", func(p *Process) error { <-p.Done(); return p.Err() }},
+		"is killed":      {"hang", (*Process).Kill},
+		"is ended":       {"obey 0", func(p *Process) error { return p.End(patience) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, said := started(t, "child", c.last)
+			child, err := strconv.Atoi(line(t, said))
+			require.NoError(t, err)
+			require.NoError(t, c.end(p))
+			require.Eventually(t, func() bool { return gone(t, child) }, patience, tick)
+		})
+	}
+}
+
+func TestEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		step   string
+		grace  time.Duration
+		status string
+	}{
+		"it obeys":      {"obey 7", patience, "exit status 7"},
+		"it is ignored": {"stubborn", 20 * time.Millisecond, "signal: killed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, said := started(t, c.step, "hang")
+			line(t, said)
+			require.NoError(t, p.End(c.grace))
+			assert.Equal(t, c.status, p.Status())
+		})
+	}
+}
+
+// A stopped process gets SIGTERM when it goes on.
+func TestEndOfAStoppedProcess(t *testing.T) {
+	t.Parallel()
+	p, said := started(t, "obey 7")
+	line(t, said)
+	require.NoError(t, p.Signal(syscall.SIGSTOP))
+	require.NoError(t, p.End(patience))
+	assert.Equal(t, "exit status 7", p.Status())
+}
+
+func TestProgramThatCannotBeStarted(t *testing.T) {
+	t.Parallel()
+	missing := filepath.Join(t.TempDir(), "missing")
+	p, err := Start(exec.Command(missing))
+	require.ErrorContains(t, err, "start "+missing)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	assert.Nil(t, p)
+}
+
+// Where the system does not tell how a process ended there is nothing to say of it, but why.
+func TestProcessWithoutAStatus(t *testing.T) {
+	t.Parallel()
+	p := &Process{cmd: &exec.Cmd{}, done: make(chan struct{}), err: errors.New("no child processes")}
+	close(p.done)
+	require.ErrorIs(t, p.Err(), p.err)
+	assert.Equal(t, "unknown", p.Status())
+	assert.Equal(t, -1, p.ExitCode())
+	assert.False(t, p.Orderly())
+	assert.Zero(t, p.CPU())
+}
+
+func TestEnviron(t *testing.T) {
+	for _, name := range []string{"PROGRAM_A", "PROGRAM_B", "PROGRAMME", "OTHER_PROGRAM_A"} {
+		t.Setenv(name, "17")
+	}
+	got := Environ("PROGRAM_", "PROGRAM=")
+	assert.NotContains(t, got, "PROGRAM_A=17")
+	assert.NotContains(t, got, "PROGRAM_B=17")
+	assert.Contains(t, got, "PROGRAMME=17")
+	assert.Contains(t, got, "OTHER_PROGRAM_A=17")
+	assert.Equal(t, os.Environ(), Environ())
+}
