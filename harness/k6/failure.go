@@ -23,10 +23,11 @@ type callError struct {
 }
 
 func (e *callError) Error() string {
+	why := strings.TrimPrefix(e.cause.Error(), "prony: ")
 	if e.field != "" {
-		return fmt.Sprintf("prony: %s: %s: %v", e.call, e.field, e.cause)
+		return fmt.Sprintf("prony: %s: %s: %s", e.call, e.field, why)
 	}
-	return fmt.Sprintf("prony: %s: %v", e.call, e.cause)
+	return fmt.Sprintf("prony: %s: %s", e.call, why)
 }
 
 func (e *callError) Unwrap() error { return e.cause }

@@ -69,8 +69,11 @@ func (p *process) initialise(vu k6api.VU) error {
 		p.lookup = env.LookupEnv
 	}
 	p.logger, p.root = env.Logger, env.Registry.RootTagSet()
-	var err error
-	if p.metrics, err = registerMetrics(env.Registry); err != nil {
+	perS, err := samplesPerS(p.lookup)
+	if err == nil {
+		p.metrics, err = registerMetrics(env.Registry, perS)
+	}
+	if err != nil {
 		p.failure = err
 		return err
 	}

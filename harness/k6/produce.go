@@ -97,12 +97,12 @@ func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outco
 		e.record.count(e.record.metrics.refused, p.tags, refused)
 		switch {
 		case e.sender == nil && accepted > 0:
-			e.record.add(e.record.metrics.enqueue, p.tags, float64(took)/float64(time.Millisecond))
+			e.record.times(e.record.metrics.enqueue, p.tags, load.Latency{NS: int64(took), N: accepted})
 		case e.sender == nil:
 		case undone(err):
 			e.sender.Withdraw(p.batch)
 		default:
-			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, cut(ctx, err)))
+			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, cut(ctx, err))...)
 		}
 	}
 	if counts(ctx, err) {

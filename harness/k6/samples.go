@@ -11,13 +11,20 @@ import (
 // metrics are what scripts set thresholds on.
 type metrics struct {
 	cycles, refused, failedCalls *k6api.Metric
-	cycle, enqueue, settle       *k6api.Metric
+	cycle, enqueue, settle       trend
 
 	// Known at the test's end.
 	lost, duplicated, corrupted, misrouted, unsent *k6api.Metric
 }
 
-func registerMetrics(registry *k6api.Registry) (*metrics, error) {
+// trend is a metric of times, in milliseconds.
+type trend struct {
+	*k6api.Metric
+	thinning *thinning
+}
+
+// registerMetrics makes the metrics, with trends that have at most so many samples a second; 0: as many as there are.
+func registerMetrics(registry *k6api.Registry, samplesPerS float64) (*metrics, error) {
 	m := &metrics{}
 	for _, c := range []struct {
 		name string
@@ -40,7 +47,7 @@ func registerMetrics(registry *k6api.Registry) (*metrics, error) {
 	}
 	for _, t := range []struct {
 		name string
-		into **k6api.Metric
+		into *trend
 	}{
 		{"prony_cycle_duration", &m.cycle},
 		{"prony_enqueue_duration", &m.enqueue},
@@ -50,7 +57,7 @@ func registerMetrics(registry *k6api.Registry) (*metrics, error) {
 		if err != nil {
 			return nil, err
 		}
-		*t.into = metric
+		*t.into = trend{metric, &thinning{perS: samplesPerS}}
 	}
 	return m, nil
 }
@@ -94,10 +101,16 @@ func (r *recorder) count(metric *k6api.Metric, tags *k6api.TagSet, n int) {
 	}
 }
 
-// times adds a sample for each group of tasks that took the same time: k6 keeps every sample until the test's end.
-func (r *recorder) times(metric *k6api.Metric, tags *k6api.TagSet, latencies []load.Latency) {
+// times adds a sample for each group of tasks that took the same time, as many of them as the trend is to have.
+func (r *recorder) times(t trend, tags *k6api.TagSet, latencies ...load.Latency) {
 	for _, l := range latencies {
-		r.add(metric, tags, float64(l.NS)/1e6)
+		value := float64(l.NS) / 1e6
+		if r.at.IsZero() {
+			r.at = time.Now()
+		}
+		if t.thinning.draws(r.at, value) {
+			r.add(t.Metric, tags, value)
+		}
 	}
 }
 

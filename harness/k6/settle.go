@@ -145,8 +145,8 @@ func (s *settler) completed(tasks []*Task, outcomes []error, err error, record *
 			}
 			cycles, settled := s.entered.Completed(claims, own, err)
 			record.count(record.metrics.cycles, tags, sound(claims, own, err))
-			record.times(record.metrics.cycle, tags, cycles)
-			record.times(record.metrics.settle, tags, settled)
+			record.times(record.metrics.cycle, tags, cycles...)
+			record.times(record.metrics.settle, tags, settled...)
 		}
 		from = to
 	}
