@@ -53,7 +53,7 @@ type plaintextOption struct{ grpc.EmptyDialOption }
 
 // tokenOptions replaces our options by what gRPC knows, and tells whether there is a token that must not go unencrypted.
 func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOption, guarded bool) {
-	plaintext := onThisHost(address)
+	plaintext := OnThisHost(address)
 	for _, o := range options {
 		if _, ok := o.(plaintextOption); ok {
 			plaintext = true
@@ -70,8 +70,8 @@ func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOpt
 	return out, guarded
 }
 
-// onThisHost tells whether an address can't be another host's.
-func onThisHost(address string) bool {
+// OnThisHost tells whether an address, "host:port" or "unix:/path", can't be another host's.
+func OnThisHost(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
 		return true
 	}

@@ -2,9 +2,12 @@ package k6
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/k6/k6api/k6test"
 )
 
 // The two ways to enqueue and to work: plain calls and sessions.
@@ -192,4 +195,27 @@ func TestIdempotencyKeysMakeOneTask(t *testing.T) {
 		await p.produce({queue: 'q', payload: '3'});
 		await p.close();
 		if ((await c.admin.queue('q')).ready !== 2) throw new Error('not 2');`)
+}
+
+// A script may open a session for each iteration: one that it closes is forgotten.
+func TestClosedSessionsAreForgotten(t *testing.T) {
+	server := startServer(t)
+	module := New()
+	s := &script{VU: k6test.NewVU(t, module, server.env()), t: t, module: module}
+	i := module.NewModuleInstance(s.VU.VU).(*instance)
+	s.Run()
+	c := newClient(i, connectOptions{connection: connection{address: server.address, admin: server.admin, token: server.token, connections: 1}, tenant: "default", timeout: time.Minute, ledger: true})
+	require.NoError(t, s.VU.VU.Runtime().Set("c", c.object()))
+	s.must(`
+		for (let i = 0; i < 5; i++) {
+			const p = c.producer(), w = c.worker({queues: ['q']});
+			await p.produce({queue: 'q', size: 64});
+			await w.complete(await w.claim());
+			await Promise.all([p.close(), w.close()]);
+		}
+		c.producer();`)
+	assert.Len(t, c.open, 1)
+	s.must(`await c.close()`)
+	assert.Empty(t, c.open)
+	require.NoError(t, module.process.finish())
 }

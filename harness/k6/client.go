@@ -3,7 +3,8 @@ package k6
 import (
 	"context"
 	"errors"
-	"sync/atomic"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -21,14 +22,14 @@ var errInit = errors.New("nothing is sent while the script is read: call it in s
 type queueClient struct {
 	*instance
 	options connectOptions
-	closed  atomic.Bool
-	open    []closable // the sessions that it opened
+	closed  bool
+	open    map[closable]bool // the sessions that it has, until they are closed
 	sender  *load.Sender
 	settler *load.Settler
 }
 
 func newClient(i *instance, o connectOptions) *queueClient {
-	return &queueClient{instance: i, options: o}
+	return &queueClient{instance: i, options: o, open: map[closable]bool{}}
 }
 
 // object is what the script has of it.
@@ -55,7 +56,7 @@ func (c *queueClient) usable(call string) error {
 	switch {
 	case c.inInit():
 		return &callError{call: call, code: codeInvalid, cause: errInit}
-	case c.closed.Load():
+	case c.closed:
 		return &callError{call: call, code: codeClosed, cause: errors.New("the client was closed before; connect again")}
 	}
 	return nil
@@ -101,7 +102,7 @@ func (c *queueClient) produce(tasks, from sobek.Value) *sobek.Promise {
 	if err != nil {
 		return c.refused(failed(call, err))
 	}
-	return c.instance.produce(call, o.tenant, &c.options, tasks, &c.sender, plainly(api, o.tenant))
+	return c.instance.produce(call, o.tenant, &c.options, tasks, &c.sender, enqueuePlainly(api, o.tenant))
 }
 
 // producerOptions are what producer takes.
@@ -129,7 +130,7 @@ func (c *queueClient) producer(from sobek.Value) *sobek.Object {
 	}
 	var sender *load.Sender
 	s := &session[*client.Producer]{}
-	c.open = append(c.open, s)
+	c.open[s] = true
 	return c.instance.object(map[string]any{
 		"produce": func(tasks sobek.Value) *sobek.Promise {
 			const call = "producer.produce"
@@ -149,7 +150,7 @@ func (c *queueClient) producer(from sobek.Value) *sobek.Object {
 				return ids, errs, err
 			})
 		},
-		"close": func() *sobek.Promise { return c.end("producer.close", s.Close) },
+		"close": func() *sobek.Promise { return c.end("producer.close", s) },
 	})
 }
 
@@ -159,26 +160,25 @@ func (c *queueClient) close() *sobek.Promise {
 	if c.inInit() {
 		return c.refused(&callError{call: call, code: codeInvalid, cause: errInit})
 	}
-	c.closed.Store(true)
-	open := c.open
-	c.open = nil
-	return c.end(call, func(ctx context.Context) error {
-		var errs []error
-		for _, s := range open {
-			errs = append(errs, s.Close(ctx))
-		}
-		return errors.Join(errs...)
-	})
+	c.closed = true
+	return c.end(call, slices.Collect(maps.Keys(c.open))...)
 }
 
 // closeMax bounds how long a session may take to end in order.
 const closeMax = 5 * time.Second
 
-// end closes something. A session that broke before has nothing left to close in order.
-func (c *queueClient) end(call string, do func(context.Context) error) *sobek.Promise {
+// end closes sessions. One that broke before has nothing left to close in order.
+func (c *queueClient) end(call string, sessions ...closable) *sobek.Promise {
+	for _, s := range sessions {
+		delete(c.open, s)
+	}
 	return c.later(call, 0, func(ctx context.Context) (func() any, error) {
 		ctx, cancel := context.WithTimeout(ctx, closeMax)
 		defer cancel()
-		return nil, do(ctx)
+		var errs []error
+		for _, s := range sessions {
+			errs = append(errs, s.Close(ctx))
+		}
+		return nil, errors.Join(errs...)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/grafana/sobek"
@@ -117,6 +118,12 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 	if err := connectTable.Read(i.vu.Runtime(), call, from, &c); err != nil {
 		i.throw(err)
 	}
+	if c.token == "" && i.process.plan == nil { // the harness says which token its servers want
+		var err error
+		if c.token, err = i.process.localToken(c.address); err != nil {
+			i.throw(failed(call, err))
+		}
+	}
 	if _, err := i.process.pool(c.connection); err != nil {
 		i.throw(failed(call, err))
 	}
@@ -195,8 +202,8 @@ func (c *connection) options() ([]grpc.DialOption, error) {
 	if c.idempotent {
 		dial = append(dial, client.WithIdempotency())
 	}
-	// A retry of 0 is what a server that stands alone gets without the option; with it its sessions would follow it.
-	if c.retries && c.retry > 0 {
+	// A retry of 0 is what one address gets without the option; with it its sessions would follow their server.
+	if c.retries && (c.retry > 0 || strings.Contains(c.address, ",")) {
 		dial = append(dial, client.WithRetryMax(c.retry))
 	}
 	if c.tls {

@@ -16,7 +16,7 @@ declare module 'k6/x/prony' {
     address?: string;
     /** The admin address, host:port. Default: PRONY_ADMIN, or 127.0.0.1:7071. */
     admin?: string;
-    /** The secret of an access token. Default: PRONY_TOKEN, or none. */
+    /** The secret of an access token. Default: PRONY_TOKEN, or of a server on this host what it keeps in ./data, or none. */
     token?: string;
     /** The tenant of calls that name none. Default: 'default'. */
     tenant?: string;

@@ -2,6 +2,8 @@ package k6
 
 import (
 	"net"
+	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -148,4 +150,31 @@ func TestASessionIsOpenedAgain(t *testing.T) {
 	server.stop()
 	assert.Regexp(t, "^prony: producer.produce: ", s.fails(`await p.produce({queue: 'q', size: 64})`))
 	assert.Regexp(t, "^prony: worker.claim: ", s.fails(`await w.claim()`))
+}
+
+// A server on this host keeps a token for its operators in its data folder: scripts find it as the server's commands do, and
+// send it to no other host.
+func TestTheServersOwnTokenIsFound(t *testing.T) {
+	server := startServer(t)
+	data := t.TempDir()
+	file := filepath.Join(data, "admin.token")
+	require.NoError(t, os.WriteFile(file, []byte(server.token+"\n"), 0o600))
+	env := server.env()
+	delete(env, drive.TokenEnv)
+	env[dataEnv] = data
+	s := run(t, env, `const c = queue.connect();`)
+	s.must(`await c.produce({queue: 'q', size: 64}); await c.complete(await c.claim({queue: 'q'}));`)
+	for addresses, want := range map[string]string{
+		"127.0.0.1:1": server.token, "localhost:1,[::1]:2": server.token, "unix:/a": server.token, "10.0.0.1:1": "", "127.0.0.1:1,queue.test:1": "",
+	} {
+		token, err := s.module.process.localToken(addresses)
+		require.NoError(t, err)
+		assert.Equal(t, want, token, addresses)
+	}
+	require.NoError(t, os.Remove(file))
+	token, err := s.module.process.localToken("127.0.0.1:1")
+	require.NoError(t, err)
+	assert.Empty(t, token, "there is none")
+	require.NoError(t, os.Mkdir(file, 0o700))
+	assert.Contains(t, s.fails(`queue.connect()`), "prony: connect: token: read the server's: "+file+" is not a file with a token")
 }

@@ -163,8 +163,8 @@ func (p *process) route(tenant, queue string) {
 	}
 }
 
-// plainly enqueues by one plain call.
-func plainly(api queuepb.QueueServiceClient, tenant string) enqueue {
+// enqueuePlainly enqueues by one plain call.
+func enqueuePlainly(api queuepb.QueueServiceClient, tenant string) enqueue {
 	return func(ctx context.Context, tasks []client.Task) ([]string, []error, error) {
 		request := &queuepb.EnqueueRequest{Tenant: tenant}
 		for i := range tasks {

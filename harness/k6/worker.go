@@ -61,14 +61,14 @@ func (c *queueClient) worker(from sobek.Value) *sobek.Object {
 		c.throw(&options.Error{Call: call, Field: "weights", Remedy: "pass one weight for each queue, or none"})
 	}
 	w := &queueWorker{queueClient: c, config: o.WorkerConfig}
-	c.open = append(c.open, &w.stream)
+	c.open[&w.stream] = true
 	return c.instance.object(map[string]any{
 		"claim":    w.claim,
 		"complete": c.settle(complete, w.streamed),
 		"fail":     c.settle(fail, w.streamed),
 		"extend":   c.settle(extend, w.streamed),
 		"release":  c.settle(release, w.streamed),
-		"close":    func() *sobek.Promise { return c.end("worker.close", w.stream.Close) },
+		"close":    func() *sobek.Promise { return c.end("worker.close", &w.stream) },
 	})
 }
 

@@ -2,10 +2,10 @@
 // token fit together.
 //
 //   bin/queued serve --data ./data &
-//   PRONY_TOKEN=$(cat data/admin.token) bin/k6 run scenarios/k6/smoke.js
+//   bin/k6 run scenarios/k6/smoke.js
 //
 // Knobs: RATE (cycles a second, 20), DURATION (10s), P99_MS (what the 99th percentile of a cycle may be, 1000). PRONY_ADDRESS
-// and PRONY_ADMIN say where the server is.
+// and PRONY_ADMIN say where the server is, and PRONY_TOKEN is the access token; of a server on this host it is found in ./data.
 
 import { check } from 'k6';
 import queue from 'k6/x/prony';

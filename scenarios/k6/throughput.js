@@ -1,5 +1,5 @@
 // Throughput: how many cycles a second one k6 process gets out of the server over streams, each producer making its next
-// call when the last was answered. JavaScript is the limit before the server is.
+// call when the last was answered. A cycle takes more CPU time in k6 than in the server.
 //
 //   bin/k6 run scenarios/k6/throughput.js               # in batches of 16
 //   bin/k6 run -e BATCH=1 scenarios/k6/throughput.js    # one at a time

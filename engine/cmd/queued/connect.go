@@ -128,7 +128,7 @@ func (c *connection) secret(address string) (string, error) {
 	if path, set := c.app.variable(envTokenFile); set && path != "" {
 		return readSecret(envTokenFile, path)
 	}
-	if !onThisHost(address) {
+	if !client.OnThisHost(address) {
 		return "", nil
 	}
 	data := c.data
@@ -177,18 +177,6 @@ func checkSecret(what, secret string) (string, error) {
 		return "", usageError{fmt.Errorf("%s: this is no access token: pass the secret as the server gave it", what)}
 	}
 	return secret, nil
-}
-
-func onThisHost(address string) bool {
-	if strings.HasPrefix(address, "unix:") {
-		return true
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // tlsConfig returns nil where the connection is not encrypted.
@@ -248,7 +236,7 @@ func (c *connection) options(address string) ([]grpc.DialOption, error) {
 		transport = credentials.NewTLS(encrypted)
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(transport), grpc.WithStatsHandler((*watch)(c))}
-	if secret != "" && encrypted == nil && !c.plaintext && !onThisHost(address) {
+	if secret != "" && encrypted == nil && !c.plaintext && !client.OnThisHost(address) {
 		return nil, usageError{fmt.Errorf("the access token would go to %s without TLS: pass --tls-ca, or --plaintext if that is meant", address)}
 	}
 	if secret != "" {
