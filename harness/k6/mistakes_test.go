@@ -123,6 +123,19 @@ func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
 	assert.EqualValues(t, 5, sums["prony_failed_calls"])
 }
 
+// A call that fails is one that failed, however many kinds of tasks it had.
+func TestAFailedCallIsCountedOnce(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	s := run(t, map[string]string{drive.AddressEnv: closed.Addr().String()}, `const c = queue.connect();`)
+	s.fails(`await c.produce([{queue: 'a', size: 64}, {queue: 'b', size: 64, count: 2}, {queue: 'c', size: 64}])`)
+	outcome := s.module.process.meter.Outcome()
+	assert.EqualValues(t, 1, outcome.FailedCalls.Count)
+	assert.Contains(t, outcome.FailedCalls.First, "connection refused")
+	assert.EqualValues(t, 4, s.module.process.account.Balance().Unknown)
+}
+
 // A call that the end of its iteration cuts short has not failed: k6 ended it.
 func TestACallThatIsCutShortHasNotFailed(t *testing.T) {
 	server := startServer(t)

@@ -86,7 +86,7 @@ func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outco
 			outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
 		}
 	}
-	at := 0
+	at, cause := 0, cut(ctx, err)
 	for _, p := range e.parts {
 		var own []error
 		if outcomes != nil {
@@ -102,7 +102,10 @@ func (e *enqueueing) carry(ctx context.Context, do enqueue) (ids []string, outco
 		case undone(err):
 			e.sender.Withdraw(p.batch)
 		default:
-			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, cut(ctx, err))...)
+			e.record.times(e.record.metrics.enqueue, p.tags, e.sender.Answered(p.batch, own, cause)...)
+			if cause != nil { // the account counts the failed call with its first part
+				cause = fmt.Errorf("%w: %w", context.Canceled, err)
+			}
 		}
 	}
 	if counts(ctx, err) {
