@@ -50,6 +50,7 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 			began := l.Recorder.Now()
 			next := c.leader(c.others(leader)...)
 			require.NotEqual(t, leader, next)
+			led := l.Recorder.Now()
 			l.goOn(100)
 			<-time.After(time.Second) // some calls at the old leader
 			ended := l.Recorder.Now()
@@ -57,10 +58,19 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 			l.goOn(100)
 			close(stop)
 			sides.Wait()
-			calls := 0
+			// Where the others can still send, what they had agreed to when the links were cut may reach the old leader, once of each,
+			// and have it say that there is no task.
+			calls, told, toldMax := 0, 0, 0
+			if name == "what it sends" {
+				toldMax = len(c.others(leader))
+			}
 			for _, o := range l.end() {
 				if o.Client == 100+slices.Index(clusterNodes, leader) && o.Call > began && o.Return < ended {
 					calls++
+					if o.Kind == history.Claim && o.Payload == "" && o.Outcome == history.OK && o.Return < led && told < toldMax {
+						told++
+						continue
+					}
 					assert.NotEqual(t, history.OK, o.Outcome, "the old leader answered alone: %s", o)
 				}
 			}
