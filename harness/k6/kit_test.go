@@ -30,14 +30,18 @@ type server struct {
 }
 
 // startServer starts one that asks for tokens.
-func startServer(t testing.TB) *server { return startServerWith(t, node.TLS{}) }
+func startServer(t testing.TB) *server {
+	return startServerWith(t, node.Config{Listen: []string{"127.0.0.1:0"}})
+}
 
-func startServerWith(t testing.TB, tls node.TLS) *server {
+// startServerWith starts one with a configuration, which it completes.
+func startServerWith(t testing.TB, config node.Config) *server {
 	t.Helper()
-	n, err := node.Open(node.Config{
-		DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Auth: true,
-		Log: slog.New(slog.DiscardHandler), TLS: tls,
-	})
+	if config.DataDir == "" {
+		config.DataDir = t.TempDir()
+	}
+	config.Admin, config.Durability, config.Auth, config.Log = "127.0.0.1:0", storage.None, true, slog.New(slog.DiscardHandler)
+	n, err := node.Open(config)
 	require.NoError(t, err)
 	secret, err := os.ReadFile(n.TokenFile())
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/node"
 	drive "github.com/pronybench/prony/harness/driver/k6"
 )
 
@@ -151,18 +152,25 @@ func TestACallThatIsCutShortHasNotFailed(t *testing.T) {
 	assert.EqualValues(t, 0, s.module.process.meter.Outcome().FailedCalls.Count)
 }
 
-// A session that broke is opened anew by the next call, once there is a server again.
+// A session that broke is opened anew by a later call, once there is a server again.
 func TestASessionIsOpenedAgain(t *testing.T) {
-	server := startServer(t)
+	dir, err := os.MkdirTemp("", "k6") // a socket's path must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	config := node.Config{Listen: []string{"unix:" + filepath.Join(dir, "s")}, DataDir: t.TempDir()}
+	server := startServerWith(t, config)
 	s := run(t, server.env(), `const c = queue.connect(), p = c.producer(), w = c.worker({queues: ['q']});`)
 	s.must(`await p.produce({queue: 'q', size: 64}); await w.complete(await w.claim());`)
-	p, err := s.module.process.pool(connection{address: server.address, admin: server.admin, token: server.token, connections: 1})
-	require.NoError(t, err)
-	require.Len(t, s.module.process.pools, 1, "the pool is found again")
-	require.NotNil(t, p)
 	server.stop()
 	assert.Regexp(t, "^prony: producer.produce: ", s.fails(`await p.produce({queue: 'q', size: 64})`))
 	assert.Regexp(t, "^prony: worker.claim: ", s.fails(`await w.claim()`))
+	startServerWith(t, config)
+	s.must(`
+		const again = async (call) => { for (let tries = 1; ; tries++) { try { return await call(); } catch (e) { if (tries === 50) throw e; } } };
+		await again(() => p.produce({queue: 'r', size: 64}));
+		const x = c.worker({queues: ['r']});
+		await x.complete(await again(() => x.claim()));
+		await again(() => w.claim({wait: 0}));`)
 }
 
 // A server on this host keeps a token for its operators in its data folder: scripts find it as the server's commands do, and

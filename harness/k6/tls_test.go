@@ -45,9 +45,9 @@ func TestConnectionsAreEncrypted(t *testing.T) {
 	for name, text := range map[string]string{"cert.pem": cert, "key.pem": key, "clients.pem": mine} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	server := startServerWith(t, node.TLS{
+	server := startServerWith(t, node.Config{Listen: []string{"127.0.0.1:0"}, TLS: node.TLS{
 		CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem"), ClientCAFile: filepath.Join(dir, "clients.pem"),
-	})
+	}})
 	s := read(t, New(), server.env(), ``)
 	for name, text := range map[string]string{"ca": cert, "cert": mine, "key": mineKey} {
 		require.NoError(t, s.VU.VU.Runtime().Set(name, text))
