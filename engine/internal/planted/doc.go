@@ -13,4 +13,8 @@
 //	timer    2 ms of waiting before each commit
 //	rpc      1 ms of sleep for each frame of a stream and each unary call
 //	scan     each lease batch reads its lane from 2,000 tasks before, which are deleted
+//
+// PRONY_PLANTED_CLOCK makes the process's wall clock wrong, as the engine's clock reads it. It names a file with an offset, and maybe a
+// drift in parts per million since the start: "10s", or "-2s 5000". The file is read at each reading, so that a test steps the clock by
+// putting another one in its place.
 package planted

@@ -42,9 +42,12 @@ var amounts = map[string]amount{
 	"scan":    {count: 2_000},
 }
 
-// Begin takes the fault from the environment, which must name one that there is; none is none. It is called before a
-// node opens.
+// Begin takes the fault from the environment, which must name one that there is; none is none. It takes that of the wall clock
+// too. It is called before a node opens.
 func Begin() error {
+	if err := beginClock(); err != nil {
+		return err
+	}
 	name, rest, given := strings.Cut(os.Getenv(variable), ":")
 	if name == "" && !given {
 		return nil

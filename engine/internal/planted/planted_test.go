@@ -1,8 +1,11 @@
 package planted_test
 
 import (
+	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,8 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// symbols builds the server and returns those of its symbols that are of this package.
-func symbols(t *testing.T, flags ...string) (out []string) {
+// symbols builds the server and returns those of its symbols that are of this package, and how often the names of the faults' variables
+// are in it.
+func symbols(t *testing.T, flags ...string) (out []string, variables int) {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "queued")
 	build := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", binary, "../../cmd/queued")...)
@@ -24,11 +28,19 @@ func symbols(t *testing.T, flags ...string) (out []string) {
 			out = append(out, strings.TrimSpace(line))
 		}
 	}
-	return out
+	code, err := os.ReadFile(binary)
+	require.NoError(t, err)
+	return out, bytes.Count(code, []byte("PRONY_PLANTED"))
 }
 
 // A release has nothing of the faults: neither code nor data.
 func TestAReleaseHasNoFault(t *testing.T) {
-	assert.Empty(t, symbols(t))
-	assert.NotEmpty(t, symbols(t, "-tags", "planted"), "the test sees what it looks for")
+	found, variables := symbols(t)
+	assert.Empty(t, found)
+	assert.Zero(t, variables)
+	found, variables = symbols(t, "-tags", "planted")
+	for _, fault := range []string{"planted.Command", "planted.Wall"} {
+		assert.True(t, slices.ContainsFunc(found, func(s string) bool { return strings.HasSuffix(s, fault) }), "the test sees %s: %v", fault, found)
+	}
+	assert.NotZero(t, variables, "and the variables")
 }

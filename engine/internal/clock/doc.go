@@ -1,0 +1,49 @@
+// Package clock is the engine's time, and what the nodes of a cluster know of each other's.
+//
+// # The clock
+//
+// A Clock begins at the wall clock's reading and never goes back. The monotonic clock drives it; the wall clock, which is read
+// every 100 ms, only steers it: while the two differ, the clock runs 2 % faster or slower than the monotonic one (SlewPPM). So
+//
+//   - in a time d of the monotonic clock it passes at least 0.98 d and at most 1.02 d, whatever happens to the wall clock;
+//   - after a step of the wall clock by s it agrees with the wall clock again after 50 s: 10 s take 8 min 20 s;
+//   - it follows a wall clock that drifts by less than 2 %, to within what the wall clock drifts in 100 ms.
+//
+// A step of the wall clock forward expires no lease at once, and a step back holds no task up: both change how long a lease,
+// a delay or a retention lasts by at most 2 % of it. Until the clock agrees again, times of day (a not-before time, the time
+// that a client is told) are off by what is left of the step. A step by hours takes days: restart the server then, which
+// takes the wall clock's reading at once; what it holds is then moved by what was left of the step. The same goes for a host that was
+// suspended, whose monotonic clock stood still.
+//
+// # Clocks of several nodes
+//
+// An Estimate is what one node knows of another's clock. The node asks for a reading and notes when it asked and when the answer
+// came: the reading was taken between the two, so that half of the round trip bounds the error. The error grows with
+// the estimate's age, since the other clock may be slewed.
+//
+// Let S be the configured bound. A voter leads only while its clock differs by at most S from the median of the voters that
+// answered (Deviation). An even number of answers has two middle ones, and both count: of two voters whose clocks differ by more than
+// S neither leads, since nobody can tell which one is right. Answers with an error above S/4 (ErrorMax) do not count.
+//
+// # The lease grace
+//
+// A lease that is granted at the leader's time g for l ends at g+l. After a failover another node decides by its own clock
+// when that is. So that it does not hand the task out too early, it adds a grace G to leases that it did not grant itself. With
+//
+//	S   how far a leader's clock may differ from the median of the voters
+//	E   the largest error of an estimate, S/4
+//	P   how long a leader may go on after the estimates were compared: two seconds
+//	R   the slew, 2 %: two clocks come apart by at most 2 R in a unit of time
+//
+// a leader that grants or ends leases differs from the median by at most S + E + 2 R P. Two leaders, one after the other, so
+// differ by at most twice as much, and
+//
+//	G = 2 (S + E + 2 R P)
+//
+// is enough: a task is not handed out again before its lease has ended by the clock of the node that granted it. By a clock that
+// is right, a lease lasts for at least l/(1+R), which is 2 % less than l. With S = 500 ms the grace is 1.41 s.
+//
+// The inequality supposes that a majority of the voters agree on the time: where most clocks are wrong together, the right one is
+// the one that differs. It also supposes that the answers of a majority arrive; without a majority nobody leads for
+// long, but a leader whose messages pass while its questions for the time do not is not stopped.
+package clock

@@ -1,0 +1,55 @@
+package clock
+
+import (
+	"slices"
+	"time"
+)
+
+// ErrorMax returns how large the error of an estimate may be that counts, for a bound on how far clocks may differ.
+func ErrorMax(bound time.Duration) time.Duration { return bound / 4 }
+
+// UseMax is how long a leader may go on after the estimates were compared.
+const UseMax = 2 * time.Second
+
+// LeaseGrace returns how much longer leases last that another leader granted; the package derives it. A bound of 0 means
+// no grace.
+func LeaseGrace(bound time.Duration) time.Duration {
+	if bound == 0 {
+		return 0
+	}
+	return 2 * (bound + ErrorMax(bound) + 2*Slewed(UseMax))
+}
+
+// Estimate is what is known of another clock from one question for its time. Its times are in nanoseconds.
+type Estimate struct {
+	Asked int64 // this node's monotonic clock when it asked
+	mono  int64 // halfway between the question and the answer
+	time  int64 // that the other one answered
+	half  int64 // of the round trip
+}
+
+// Measured returns the estimate of an answer, for a question that was asked and answered at readings of this node's monotonic
+// clock.
+func Measured(asked, answered, time int64) Estimate {
+	half := (answered - asked + 1) / 2
+	return Estimate{Asked: asked, mono: asked + half, time: time, half: half}
+}
+
+// At returns the other clock's time at a reading of this node's monotonic clock, and by how much it may be wrong.
+func (e Estimate) At(mono int64) (now int64, err time.Duration) {
+	age := mono - e.mono
+	apart := e.half + max(age, -age) // since the reading was taken, at most
+	return e.time + age, time.Duration(e.half + apart/slewPart + 1)
+}
+
+// Deviation returns by how much this node's clock is ahead of the median of its own and of others, which are ahead of it by offsets.
+// Of an even number the two middle ones are the median, and the farther one counts.
+func Deviation(offsets []time.Duration) time.Duration {
+	all := append(slices.Clone(offsets), 0)
+	slices.Sort(all)
+	low, high := all[(len(all)-1)/2], all[len(all)/2]
+	if -low > high {
+		return -low
+	}
+	return -high
+}
