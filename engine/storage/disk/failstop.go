@@ -16,6 +16,7 @@ type failStopFS struct {
 	vfs.FS
 	dir    string
 	failed func(problem string)
+	synced *syncedNote
 
 	logSyncs atomic.Uint64 // fsyncs of the write-ahead log's files
 	syncs    atomic.Uint64 // of all files
@@ -25,7 +26,11 @@ type failStopFS struct {
 // check passes an error on, after the process should have ended with it.
 func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && strings.HasPrefix(name, fs.dir) { // a checkpoint is written elsewhere, and may fail alone
-		fs.failed(fmt.Sprintf("%s %s: %v", what, name, err))
+		problem := fmt.Sprintf("%s %s: %v", what, name, err)
+		if vfs.IsNoSpaceError(err) {
+			problem += ": free space on its file system or enlarge it, and start the server again: it goes on with all that was acknowledged"
+		}
+		fs.failed(problem)
 	}
 	return err
 }
@@ -34,7 +39,9 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	if fs.check(what, name, err) != nil {
 		return f, err
 	}
-	return &failStopFile{File: f, fs: fs, name: name}, nil
+	file := &failStopFile{File: f, fs: fs, name: name}
+	file.kind, file.number, file.noted = syncedKindOf(fs.PathBase(name))
+	return file, nil
 }
 
 // markerPrefix begins the names of the empty files by which Pebble says which manifest is the newest one.
@@ -75,10 +82,16 @@ type failStopFile struct {
 	vfs.File
 	fs   *failStopFS
 	name string
+
+	kind    syncedKind
+	number  uint64
+	noted   bool         // it is a log or a manifest
+	written atomic.Int64 // bytes from the file's beginning; of what is only appended to
 }
 
 func (f *failStopFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
+	f.written.Add(int64(n))
 	return n, f.fs.check("write", f.name, err)
 }
 
@@ -92,12 +105,16 @@ func (f *failStopFile) Sync() error { return f.sync(f.File.Sync) }
 func (f *failStopFile) SyncData() error { return f.sync(f.File.SyncData) }
 
 func (f *failStopFile) sync(how func() error) error {
+	written := f.written.Load()
 	began := time.Now()
 	err := how()
 	f.fs.syncNs.Add(int64(time.Since(began)))
 	f.fs.syncs.Add(1)
-	if strings.HasSuffix(f.name, walSuffix) {
+	if f.noted && f.kind == syncedLog {
 		f.fs.logSyncs.Add(1)
+	}
+	if err == nil && f.noted {
+		return f.fs.check("write", f.fs.synced.path, f.fs.synced.note(f.kind, f.number, written))
 	}
 	return f.fs.check("fsync", f.name, err)
 }

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,7 @@ type Files struct {
 // Guard returns the files of the store in a folder of a file system. The interval is that of Interval, with 0 for
 // DefaultSyncInterval. Close them after the Pebble.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
-	failStop := &failStopFS{FS: fs, dir: dir, failed: log.Stop}
+	failStop := &failStopFS{FS: fs, dir: dir, failed: log.Stop, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
 	switch d {
 	case Sync:
 		return &Files{FS: failStop, failStop: failStop}, nil
@@ -47,6 +48,9 @@ func (f *Files) SyncLog() error {
 	return f.deferred.syncAll()
 }
 
+// SyncedLog returns how far the newest log was fsynced.
+func (f *Files) SyncedLog() SyncedFile { return f.failStop.synced.current(syncedLog) }
+
 // LogSyncs is how many fsyncs of the store's log the file system was asked for.
 func (f *Files) LogSyncs() uint64 { return f.failStop.logSyncs.Load() }
 
@@ -57,8 +61,9 @@ func (f *Files) Fsyncs() (n uint64, took time.Duration) {
 
 // Close ends the fsyncs in the background, and returns the error of one that failed.
 func (f *Files) Close() error {
-	if f.deferred == nil {
-		return nil
+	var err error
+	if f.deferred != nil {
+		err = f.deferred.close()
 	}
-	return f.deferred.close()
+	return errors.Join(err, f.failStop.synced.close())
 }

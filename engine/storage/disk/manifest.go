@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -29,10 +28,23 @@ func checkManifest(fs vfs.FS, dir string) error {
 		return fmt.Errorf("read the manifest: %w", err)
 	}
 	if at, damaged := damagedRecord([]byte(text)); damaged {
-		return fmt.Errorf("the file %s is damaged at byte %d: restore a backup", path, at)
+		return &DamagedError{path, fmt.Sprintf("byte %d is not what was written: restore a backup", at)}
+	}
+	synced, err := readSynced(fs, dir, syncedManifest)
+	if err != nil {
+		return err
+	}
+	if _, number, ok := syncedKindOf(name); !ok || number != synced.number {
+		return nil // the note is of an earlier one
+	}
+	if at := int64(wholeRecords([]byte(text))); at < synced.length {
+		return &DamagedError{path, fmt.Sprintf("byte %d is not what was written, and all was on the disk up to byte %d: %s", at, synced.length, remedyOf(fs, dir))}
 	}
 	return nil
 }
+
+// manifestPrefix begins the names of manifests.
+const manifestPrefix = "MANIFEST-"
 
 // The manifest is a log of LevelDB's format: blocks of 32 KiB with chunks in them.
 //
@@ -55,12 +67,11 @@ func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	if position < logFull || position > logPositionMax || end > min(len(b), (at/logBlock+1)*logBlock) {
 		return 0, 0, false
 	}
-	sum := crc32.Checksum(b[at+6:end], castagnoli)
-	return position, end, binary.LittleEndian.Uint32(h) == sum>>15|sum<<17+0xa282ead8
+	return position, end, checksumIs(h, b[at+6:end])
 }
 
-// damagedRecord says where a record begins that can't be read, if another one follows.
-func damagedRecord(b []byte) (at int, damaged bool) {
+// wholeRecords returns where the first record begins that can't be read.
+func wholeRecords(b []byte) (at int) {
 	for at < len(b) {
 		if logBlock-at%logBlock < logHeader { // what is left of a block is not used
 			at += logBlock - at%logBlock
@@ -72,6 +83,12 @@ func damagedRecord(b []byte) (at int, damaged bool) {
 		}
 		at = end
 	}
+	return at
+}
+
+// damagedRecord says where a record begins that can't be read, if another one follows.
+func damagedRecord(b []byte) (at int, damaged bool) {
+	at = wholeRecords(b)
 	for next := at + 1; next < len(b); next++ {
 		if position, _, ok := chunk(b, next); ok && (position == logFull || position == logFirst) {
 			return at, true

@@ -67,7 +67,7 @@ func TestDamagedManifestIsFoundAfterACrash(t *testing.T) {
 	last := records[len(records)-1]
 	for at := range all {
 		if err := BreakSeal(damaged(t, crashed, path, at*8+at%8), "store", false); at < last {
-			require.ErrorContains(t, err, path+" is damaged at byte", "byte %d", at)
+			require.ErrorContains(t, err, path+" is damaged: byte", "byte %d", at)
 		}
 	}
 	for cut := last; cut <= len(all); cut++ {

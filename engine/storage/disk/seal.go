@@ -22,8 +22,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sealed says whether the seal covers a file.
-func sealed(name string) bool { return name != "LOCK" && !strings.HasPrefix(name, sealName) }
+// sealed says whether the seal covers a file. The note of how far the log was synced is of no use beside it.
+func sealed(name string) bool {
+	return name != "LOCK" && name != syncedName && !strings.HasPrefix(name, sealName)
+}
 
 // Seal seals the closed store in a folder.
 func Seal(fs vfs.FS, dir string) error {
@@ -37,7 +39,7 @@ func Seal(fs vfs.FS, dir string) error {
 		if !sealed(name) {
 			continue
 		}
-		is, err := describe(fs, dir, name)
+		is, err := describeIn(fs, dir, name)
 		if err != nil {
 			return fmt.Errorf("seal the store: %w", err)
 		}
@@ -50,24 +52,31 @@ func Seal(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// describe is a line of the seal: a file's length and checksum, and its name.
-func describe(fs vfs.FS, dir, name string) (line string, err error) {
+// tableSuffix is how Pebble names its tables.
+const tableSuffix = ".sst"
+
+// describe is a line of the seal: a file's length and checksum, and its name. Tables have checksums of their own.
+func describe(name string, size int64, content io.Reader) (line string, err error) {
+	if strings.HasSuffix(name, tableSuffix) {
+		return fmt.Sprintf("%d - %s", size, name), nil
+	}
+	sum := crc32.New(castagnoli)
+	n, err := io.Copy(sum, content)
+	return fmt.Sprintf("%d %08x %s", n, sum.Sum32(), name), err
+}
+
+func describeIn(fs vfs.FS, dir, name string) (line string, err error) {
 	path := fs.PathJoin(dir, name)
-	if strings.HasSuffix(name, ".sst") {
-		info, err := fs.Stat(path)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("%d - %s", info.Size(), name), nil
+	info, err := fs.Stat(path)
+	if err != nil {
+		return "", err
 	}
 	f, err := fs.Open(path)
 	if err != nil {
 		return "", err
 	}
 	defer closeAfter(f, &err)
-	sum := crc32.New(castagnoli)
-	n, err := io.Copy(sum, f)
-	return fmt.Sprintf("%d %08x %s", n, sum.Sum32(), name), err
+	return describe(name, info.Size(), f)
 }
 
 func writeFile(fs vfs.FS, dir, name, text string) error {
@@ -104,7 +113,16 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	path := fs.PathJoin(dir, sealName)
 	text, err := readFile(fs, path)
 	if errors.Is(err, os.ErrNotExist) {
-		return checkManifest(fs, dir)
+		if err := checkManifest(fs, dir); err != nil {
+			return err
+		}
+		if err := checkTables(fs, dir); err != nil {
+			return err
+		}
+		if err := checkOptions(fs, dir); err != nil {
+			return err
+		}
+		return checkLog(fs, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("read the store's seal: %w", err)
@@ -125,24 +143,36 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	return nil
 }
 
+// sealLines returns a seal's lines of files.
+func sealLines(text string) ([]string, error) {
+	lines := strings.Split(text, "\n")
+	if len(lines) < 3 || lines[0] != sealTitle {
+		return nil, &DamagedError{sealName, "it does not begin as a seal does"}
+	}
+	files, sum, end := lines[1:len(lines)-2], lines[len(lines)-2], lines[len(lines)-1]
+	body := strings.TrimSuffix(text, sum+"\n"+end)
+	if sum != fmt.Sprintf("%08x", crc32.Checksum([]byte(body), castagnoli)) || end != "" {
+		return nil, &DamagedError{sealName, "it does not match its checksum"}
+	}
+	return files, nil
+}
+
+// sealedName is the file that a line of a seal is of.
+func sealedName(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }
+
 func checkSeal(fs vfs.FS, dir, text string) error {
-	lines := strings.SplitAfter(text, "\n")
-	if len(lines) < 3 || lines[0] != sealTitle+"\n" {
-		return fmt.Errorf("the file %s is damaged", sealName)
+	lines, err := sealLines(text)
+	if err != nil {
+		return err
 	}
-	body, sum := strings.Join(lines[:len(lines)-2], ""), lines[len(lines)-2]
-	if sum+lines[len(lines)-1] != fmt.Sprintf("%08x\n", crc32.Checksum([]byte(body), castagnoli)) {
-		return fmt.Errorf("the file %s is damaged", sealName)
-	}
-	for _, was := range lines[1 : len(lines)-2] {
-		was = strings.TrimSuffix(was, "\n")
-		name := was[strings.LastIndexByte(was, ' ')+1:]
-		is, err := describe(fs, dir, name)
+	for _, was := range lines {
+		name := sealedName(was)
+		is, err := describeIn(fs, dir, name)
 		if err != nil {
 			return fmt.Errorf("a file of the closed store can't be read: %w", err)
 		}
 		if is != was {
-			return fmt.Errorf("the file %s is not what it was when the store was closed: it is damaged", name)
+			return &DamagedError{name, "it is not what it was when the store was closed"}
 		}
 	}
 	return nil

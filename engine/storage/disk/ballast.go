@@ -1,0 +1,79 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// BallastFile is a file of the data folder that only occupies space. It is removed when the disk is full, so that a server
+// can finish what is under way, and can start again; an operator may remove it too.
+const BallastFile = "BALLAST"
+
+// ballastMax is how large the ballast is at most: what a store whose memtable was flushed for lack of space needs to open.
+const ballastMax = 64 << 20
+
+// ballast is the file. Its methods are safe for concurrent use.
+type ballast struct {
+	fs   vfs.FS
+	path string
+
+	mu    sync.Mutex // held for creating or removing the file
+	there bool
+}
+
+// begin makes the ballast if there is none and there is room for it, and gives it up if there is no room to start without.
+func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
+	_, err := b.fs.Stat(b.path)
+	b.mu.Lock()
+	b.there = err == nil
+	b.mu.Unlock()
+	if u.Total > 0 && u.Free < roomMin {
+		if b.release() {
+			log.Warn("the disk is full: the ballast was released, so that the server can start", "file", b.path)
+		}
+		return
+	}
+	b.restore(log, u)
+}
+
+// restore makes the ballast if it is gone, and the state would stay what it is with it.
+func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
+	size := min(u.Critical, ballastMax)
+	if size == 0 || u.Available < u.Low+u.Low/hysteresis+size {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.there {
+		return
+	}
+	if err := b.create(int64(size)); err != nil {
+		log.Warn("the ballast could not be made", "file", b.path, "error", err)
+	}
+	b.there = true // also after a failure: it is not tried again before the next start
+}
+
+func (b *ballast) create(size int64) error {
+	f, err := b.fs.Create(b.path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("make the ballast: %w", err)
+	}
+	return errors.Join(f.Preallocate(0, size), f.Close())
+}
+
+// release removes the ballast, and returns whether there was one.
+func (b *ballast) release() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.there {
+		return false
+	}
+	b.there = false
+	err := b.fs.Remove(b.path)
+	return err == nil || !errors.Is(err, os.ErrNotExist)
+}

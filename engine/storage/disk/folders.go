@@ -1,0 +1,41 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// MakeFolder makes a folder that only its owner may use, and the folders above it where they are missing. When it returns,
+// the entries of all of them survive a loss of power: also that of a folder that was there before, which may have been made
+// by a process that died before it could see to that.
+func MakeFolder(fs vfs.FS, path string) error {
+	type entry struct {
+		parent string
+		made   bool
+	}
+	var entries []entry
+	for folder, made := path, true; made; folder = fs.PathDir(folder) {
+		_, err := fs.Stat(folder)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("look for the folder %s: %w", folder, err)
+		}
+		made = err != nil
+		entries = append(entries, entry{fs.PathDir(folder), made})
+	}
+	if err := fs.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make the folder %s: %w", path, err)
+	}
+	for _, e := range entries {
+		err := SyncDir(fs, e.parent)
+		if errors.Is(err, os.ErrPermission) && !e.made {
+			continue // somebody else made it, in a folder that is not this process's to read
+		}
+		if err != nil {
+			return fmt.Errorf("fsync the folder %s: %w", e.parent, err)
+		}
+	}
+	return nil
+}

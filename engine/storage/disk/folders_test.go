@@ -1,0 +1,46 @@
+package disk
+
+import (
+	"os"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMadeFolderSurvivesALossOfPower makes folders, of which some are there, and may have been left by a process that died
+// before it had their entries fsynced.
+func TestMadeFolderSurvivesALossOfPower(t *testing.T) {
+	for name, before := range map[string]func(fs vfs.FS){
+		"nothing is there":    func(vfs.FS) {},
+		"the parent is there": func(fs vfs.FS) { require.NoError(t, MakeFolder(fs, "/a/b")) },
+		"it was left by another": func(fs vfs.FS) {
+			require.NoError(t, MakeFolder(fs, "/a/b"))
+			require.NoError(t, fs.MkdirAll("/a/b/c", 0o700))
+		},
+		"it is there and durable": func(fs vfs.FS) { require.NoError(t, MakeFolder(fs, "/a/b/c")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewCrashableMem()
+			before(fs)
+			require.NoError(t, MakeFolder(fs, "/a/b/c"))
+			_, err := powerLoss(fs).Stat("/a/b/c")
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestFolderOfAnotherNeedNotBeSynced: the parent of a folder that is there may be unreadable, that of a new one not.
+func TestFolderOfAnotherNeedNotBeSynced(t *testing.T) {
+	mem := vfs.NewMem()
+	require.NoError(t, mem.MkdirAll("/a/b", 0o700))
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpOpenDir && op.Path == "/a" {
+			return os.ErrPermission
+		}
+		return nil
+	}))
+	require.NoError(t, MakeFolder(fs, "/a/b"))
+	require.ErrorContains(t, MakeFolder(fs, "/a/c"), "/a")
+}

@@ -1,0 +1,45 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// optionsPrefix begins the names of the files in which Pebble keeps its options.
+const optionsPrefix = "OPTIONS-"
+
+// checkOptions names the newest file of options, which Pebble's own error does not, if Pebble will refuse it.
+func checkOptions(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for the store's options: %w", err)
+	}
+	newest := ""
+	for _, name := range names {
+		if strings.HasPrefix(name, optionsPrefix) && !strings.Contains(name, ".") {
+			newest = max(newest, name)
+		}
+	}
+	if newest == "" {
+		return nil // a new store
+	}
+	path := fs.PathJoin(dir, newest)
+	text, err := readFile(fs, path)
+	if err != nil {
+		return fmt.Errorf("read the store's options: %w", err)
+	}
+	var o pebble.Options
+	o.EnsureDefaults()
+	if err := o.CheckCompatibility(dir, text); err != nil {
+		return &DamagedError{path, err.Error() + ": restore a backup"}
+	}
+	return nil
+}

@@ -1,0 +1,444 @@
+package disk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// SpaceState says what the free space of a disk allows. A greater one allows less.
+type SpaceState uint32
+
+// The states.
+const (
+	// SpaceOK allows everything.
+	SpaceOK SpaceState = iota
+	// SpaceLow refuses what would grow the store: new tasks, large results. Everything else goes on.
+	SpaceLow
+	// SpaceCritical refuses all changes. Reads go on, and so does what a cluster needs to elect and confirm a leader.
+	SpaceCritical
+	// SpaceExhausted is half of the critical mark. A follower of a cluster takes no further changes into its log.
+	SpaceExhausted
+)
+
+// String returns the state in one word.
+func (s SpaceState) String() string {
+	switch s {
+	case SpaceOK:
+		return "ok"
+	case SpaceLow:
+		return "low"
+	case SpaceCritical:
+		return "critical"
+	case SpaceExhausted:
+		return "exhausted"
+	}
+	return fmt.Sprintf("unknown state %d", uint32(s))
+}
+
+const (
+	// SpaceRetry is how long a client that was refused for lack of space should wait.
+	SpaceRetry = time.Second
+
+	// spacePollNear and spacePollFar are how often the free space is read, near the marks and far above them. A server
+	// writes well below spaceFar in spacePollFar, and well below the gap between the default marks in spacePollNear.
+	spacePollNear = 100 * time.Millisecond
+	spacePollFar  = time.Second
+	spaceFar      = 4 << 30
+	// reclaimEvery is how often the stores are asked to give back space while there is too little.
+	reclaimEvery = 3 * time.Second
+	// roomPoll is how often a write that found the disk full looks whether there is room again.
+	roomPoll = 50 * time.Millisecond
+	// roomMin is how much room such a write waits for.
+	roomMin = 4 << 20
+)
+
+// SpaceUser is a store that needs space for what it holds in memory, and can give back some of what it uses. Its methods are
+// called by several goroutines, Reclaim by one at a time.
+type SpaceUser interface {
+	// Unflushed is how many bytes the store will write to tables without being told anything further.
+	Unflushed() uint64
+	// Reclaim gives back what deleted records occupy, as far as that needs no more than room bytes at once. It ends with ctx.
+	Reclaim(ctx context.Context, room uint64) error
+}
+
+// SpaceOptions say what is watched.
+type SpaceOptions struct {
+	// FS is the file system; nil means the operating system's. Of one that does not know its free space nothing is watched.
+	FS vfs.FS
+	// Dir is the data folder, which exists. Its file system is the one that is watched.
+	Dir string
+	// Low and Critical are the marks. A critical mark above the low one counts as equal to it.
+	Low, Critical Mark
+	// Log takes changes of the state; nil discards them.
+	Log *slog.Logger
+	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It must not block.
+	Changed func(SpaceState)
+}
+
+// Space watches the free space of a data folder's file system, and says what it allows. Its methods are safe for concurrent
+// use. Those that admit read memory only. A nil Space allows everything.
+type Space struct {
+	o       SpaceOptions
+	ballast ballast
+
+	state   atomic.Uint32
+	usage   atomic.Pointer[SpaceUsage]
+	growth  atomic.Pointer[FullError] // what growth is refused with; nil: it is allowed
+	changes atomic.Pointer[FullError] // what changes are refused with; nil: they are allowed
+	refused [SpaceExhausted + 1]atomic.Uint64
+	waitMax atomic.Int64 // nanoseconds; see BoundWaits
+
+	publishing sync.Mutex // guards what follows
+	own        SpaceState // by the free space
+	full       int        // writes that found the disk full and wait for room
+	floor      SpaceState // see Floor
+	floorWhy   string
+
+	using sync.RWMutex // read-locked while users are called; locked while one joins or leaves
+	users map[SpaceUser]struct{}
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// SpaceUsage is what was found when the free space was last read. The zero value means that it is not known.
+type SpaceUsage struct {
+	Total uint64 // bytes of the file system
+	Free  uint64 // bytes that this process may still use
+	// Available is Free without what the stores will need for what they hold in memory. It is what the marks are compared with.
+	Available     uint64
+	Low, Critical uint64 // the marks in bytes; 0 where off
+}
+
+// WatchSpace begins to watch. The first look is made before it returns.
+func WatchSpace(o SpaceOptions) *Space {
+	if o.FS == nil {
+		o.FS = vfs.Default
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Space{o: o, ballast: ballast{fs: o.FS, path: o.FS.PathJoin(o.Dir, BallastFile)}, users: map[SpaceUser]struct{}{}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.usage.Store(&SpaceUsage{})
+	known := s.look()
+	s.ballast.begin(s.o.Log, s.Usage())
+	if !known {
+		return s
+	}
+	s.look()
+	s.work.Go(s.watch)
+	s.work.Go(s.reclaim)
+	return s
+}
+
+// Close stops watching. A write that waits for room fails. The ballast stays: it is needed when the server starts again.
+func (s *Space) Close() {
+	if s == nil {
+		return
+	}
+	s.cancel()
+	s.work.Wait()
+}
+
+// State returns what the free space allows now.
+func (s *Space) State() SpaceState {
+	if s == nil {
+		return SpaceOK
+	}
+	return SpaceState(s.state.Load())
+}
+
+// Own returns what the free space of this node's disk allows, without regard to Floor.
+func (s *Space) Own() SpaceState {
+	if s == nil {
+		return SpaceOK
+	}
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	return s.ownState()
+}
+
+func (s *Space) ownState() SpaceState {
+	if s.full > 0 {
+		return max(s.own, SpaceCritical)
+	}
+	return s.own
+}
+
+// Usage returns what was found last.
+func (s *Space) Usage() SpaceUsage {
+	if s == nil {
+		return SpaceUsage{}
+	}
+	return *s.usage.Load()
+}
+
+// Growth returns nil if the store may grow, or a *FullError.
+func (s *Space) Growth() error {
+	if s == nil {
+		return nil
+	}
+	if e := s.growth.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Changes returns nil if the store may change at all, or a *FullError.
+func (s *Space) Changes() error {
+	if s == nil {
+		return nil
+	}
+	if e := s.changes.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// Why returns what is refused and why, as the refusal says it; "" if nothing is.
+func (s *Space) Why() string {
+	if err := cmp.Or(s.Changes(), s.Growth()); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// CountRefusals counts commands that were refused with an error of Growth or Changes.
+func (s *Space) CountRefusals(err error, n int) {
+	var full *FullError
+	if errors.As(err, &full) {
+		s.refused[full.State].Add(uint64(n))
+	}
+}
+
+// Refusals returns how many commands were refused while the state was low, and while it was critical.
+func (s *Space) Refusals() (low, critical uint64) {
+	return s.refused[SpaceLow].Load(), s.refused[SpaceCritical].Load() + s.refused[SpaceExhausted].Load()
+}
+
+// Floor has the space allow no more than a state, with the reason: a leader of a cluster whose followers lack space. SpaceOK
+// takes that back.
+func (s *Space) Floor(state SpaceState, why string) {
+	if s == nil {
+		return
+	}
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	if s.floor != state || s.floorWhy != why {
+		s.floor, s.floorWhy = state, why
+		s.publish()
+	}
+}
+
+// Join adds a store. Leave must be called before the store is closed, and must not wait for anything that the store's methods
+// wait for.
+func (s *Space) Join(u SpaceUser) {
+	if s == nil {
+		return
+	}
+	s.using.Lock()
+	defer s.using.Unlock()
+	s.users[u] = struct{}{}
+}
+
+// Leave takes a store out, and returns when it is not called any more.
+func (s *Space) Leave(u SpaceUser) {
+	if s == nil {
+		return
+	}
+	s.using.Lock()
+	defer s.using.Unlock()
+	delete(s.users, u)
+}
+
+func (s *Space) watch() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-timer.C:
+		}
+		s.look()
+		s.ballast.restore(s.o.Log, s.Usage())
+		every := spacePollNear
+		if u := s.Usage(); u.Available > u.Low+spaceFar {
+			every = spacePollFar
+		}
+		timer.Reset(every)
+	}
+}
+
+// look reads the free space and changes the state accordingly. It returns false if the free space is not known; the state
+// stays as it is then.
+func (s *Space) look() bool {
+	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
+	if err != nil {
+		if !errors.Is(err, vfs.ErrUnsupported) {
+			s.o.Log.Warn("the free space of the data folder's file system can't be read", "folder", s.o.Dir, "error", err)
+		}
+		return !errors.Is(err, vfs.ErrUnsupported)
+	}
+	u := SpaceUsage{Total: usage.TotalBytes, Free: usage.AvailBytes, Available: usage.AvailBytes}
+	u.Low, u.Critical = Marks(s.o.Low, s.o.Critical, u.Total)
+	if u.Free < u.Low+spaceFar {
+		u.Available -= min(u.Available, s.unflushed())
+	}
+	s.usage.Store(&u)
+	s.publishing.Lock()
+	defer s.publishing.Unlock()
+	s.own = judge(s.own, &u)
+	s.publish()
+	return true
+}
+
+func (s *Space) unflushed() (bytes uint64) {
+	s.using.RLock()
+	defer s.using.RUnlock()
+	for u := range s.users {
+		bytes += u.Unflushed()
+	}
+	return bytes
+}
+
+// hysteresis is the part of a mark by which the space must be above it until the state ends that began below it.
+const hysteresis = 10
+
+// judge returns the state that follows from one.
+func judge(was SpaceState, u *SpaceUsage) SpaceState {
+	marks := [...]uint64{SpaceLow: u.Low, SpaceCritical: u.Critical, SpaceExhausted: u.Critical / 2}
+	for s := SpaceExhausted; s > SpaceOK; s-- {
+		mark := marks[s]
+		if was >= s {
+			mark += mark / hysteresis
+		}
+		if u.Available < mark {
+			return s
+		}
+	}
+	return SpaceOK
+}
+
+// publish makes known what is allowed. The caller holds publishing.
+func (s *Space) publish() {
+	was := SpaceState(s.state.Load())
+	now := max(s.ownState(), s.floor)
+	var growth, changes *FullError
+	if now > SpaceOK {
+		growth = s.refusal(now)
+	}
+	if now >= SpaceCritical {
+		changes = growth
+	}
+	s.growth.Store(growth)
+	s.changes.Store(changes)
+	if was == now {
+		return
+	}
+	s.state.Store(uint32(now))
+	if now == SpaceOK {
+		s.o.Log.Info("there is enough disk space again: everything is accepted", "free", s.Usage().Free)
+	} else {
+		s.o.Log.Warn("there is too little disk space", "was", was, "now", now, "free", s.Usage().Free, "reason", growth.Error())
+	}
+	if s.o.Changed != nil {
+		s.o.Changed(now)
+	}
+}
+
+// reclaim has the stores give back space while there is too little.
+func (s *Space) reclaim() {
+	tick := time.NewTicker(reclaimEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if s.Own() == SpaceOK {
+			continue
+		}
+		s.reclaimOnce()
+	}
+}
+
+func (s *Space) reclaimOnce() {
+	s.using.RLock()
+	users := slices.Collect(maps.Keys(s.users))
+	s.using.RUnlock()
+	for _, u := range users {
+		s.using.RLock() // anew for each: a store that leaves waits for one of them only
+		var err error
+		if _, here := s.users[u]; here {
+			err = u.Reclaim(s.ctx, s.Usage().Available)
+		}
+		s.using.RUnlock()
+		if err != nil && s.ctx.Err() == nil {
+			s.o.Log.Warn("disk space could not be reclaimed; it is tried again", "error", err)
+		}
+	}
+}
+
+// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound. After the bound the process
+// stops. A cluster's node has one: while it waits, its groups can't get another leader.
+func (s *Space) BoundWaits(most time.Duration) {
+	if s != nil {
+		s.waitMax.Store(int64(most))
+	}
+}
+
+// Files returns a file system whose writes survive a full disk, as long as room is made: a write that finds no space gives
+// up the ballast, waits for room, and is tried again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
+func (s *Space) Files(fs vfs.FS) vfs.FS {
+	if s == nil {
+		return fs
+	}
+	return vfs.OnDiskFull(fs, s.waitForRoom)
+}
+
+// waitForRoom is called by a write that found the disk full. It must not call Pebble, which may hold its locks.
+func (s *Space) waitForRoom() {
+	s.publishing.Lock()
+	s.full++
+	s.publish()
+	s.publishing.Unlock()
+	defer func() {
+		s.publishing.Lock()
+		s.full--
+		s.publish()
+		s.publishing.Unlock()
+	}()
+	released := s.ballast.release()
+	s.o.Log.Error("the disk is full: writing waits until there is room", "folder", s.o.Dir, "ballast_released", released,
+		"remedy", "free space on the file system of the data folder, or enlarge it")
+	began := time.Now()
+	tick := time.NewTicker(roomPoll)
+	defer tick.Stop()
+	for {
+		if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes >= roomMin {
+			return
+		}
+		if most := time.Duration(s.waitMax.Load()); most > 0 && time.Since(began) > most {
+			return
+		}
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

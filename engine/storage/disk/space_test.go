@@ -1,0 +1,256 @@
+package disk
+
+import (
+	"context"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/internal/quotafs"
+)
+
+const mib = 1 << 20
+
+// watched is a space of 1,000 MiB with marks at 200 and 100 MiB.
+func watched(t *testing.T) (*quotafs.FS, *Space) {
+	t.Helper()
+	fs := quotafs.New(vfs.NewMem(), 1000*mib)
+	s := WatchSpace(SpaceOptions{FS: fs, Dir: ".", Low: Mark{Set: true, Bytes: 200 * mib}, Critical: Mark{Set: true, Percent: 10}})
+	t.Cleanup(s.Close)
+	return fs, s
+}
+
+// settle lets the space look.
+func settle() {
+	time.Sleep(2 * spacePollFar)
+	synctest.Wait()
+}
+
+func TestSpaceRefusesBelowItsMarksAndResumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		require.Equal(t, SpaceOK, s.State())
+		for _, step := range []struct {
+			freeMiB         uint64
+			want            SpaceState
+			growth, changes bool // refused
+		}{
+			{210, SpaceOK, false, false},
+			{199, SpaceLow, true, false},
+			{219, SpaceLow, true, false}, // above the mark, and not by a tenth
+			{221, SpaceOK, false, false},
+			{99, SpaceCritical, true, true},
+			{109, SpaceCritical, true, true},
+			{111, SpaceLow, true, false},
+			{49, SpaceExhausted, true, true},
+			{56, SpaceCritical, true, true},
+			{0, SpaceExhausted, true, true},
+			{500, SpaceOK, false, false},
+		} {
+			fs.LeaveFree(step.freeMiB * mib)
+			settle()
+			require.Equal(t, step.want, s.State(), "%d MiB free", step.freeMiB)
+			require.Equal(t, step.growth, s.Growth() != nil, "%d MiB free", step.freeMiB)
+			require.Equal(t, step.changes, s.Changes() != nil, "%d MiB free", step.freeMiB)
+			require.Equal(t, step.freeMiB*mib, s.Usage().Free)
+		}
+	})
+}
+
+func TestSpaceRefusalNamesMarkSpaceAndRemedy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		fs.LeaveFree(150 * mib)
+		settle()
+		require.EqualError(t, s.Growth(), "disk: the file system of the data folder has 150.0 MiB available, below the mark of 200.0 MiB (--disk-low): "+
+			"what would grow the store is refused: complete, cancel or purge tasks, or free space on the file system or enlarge it; service resumes by itself")
+		fs.LeaveFree(90 * mib)
+		settle()
+		require.EqualError(t, s.Changes(), "disk: the file system of the data folder has 90.0 MiB available, below the mark of 100.0 MiB (--disk-critical): "+
+			"all changes are refused: free space on the file system or enlarge it; service resumes by itself")
+		s.CountRefusals(s.Changes(), 3)
+		s.CountRefusals(syscall.ENOSPC, 3)
+		low, critical := s.Refusals()
+		assert.Zero(t, low)
+		assert.EqualValues(t, 3, critical)
+	})
+}
+
+// user is a store with so many bytes in memory.
+type user struct {
+	unflushed atomic.Uint64
+	reclaimed atomic.Int64
+}
+
+func (u *user) Unflushed() uint64 { return u.unflushed.Load() }
+
+func (u *user) Reclaim(context.Context, uint64) error {
+	u.reclaimed.Add(1)
+	return nil
+}
+
+func TestSpaceCountsWhatIsStillToBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		u := &user{}
+		s.Join(u)
+		fs.LeaveFree(300 * mib)
+		settle()
+		require.Equal(t, SpaceOK, s.State())
+		u.unflushed.Store(120 * mib)
+		settle()
+		require.Equal(t, SpaceLow, s.State())
+		require.EqualValues(t, 180*mib, s.Usage().Available)
+		time.Sleep(2 * reclaimEvery)
+		synctest.Wait()
+		require.NotZero(t, u.reclaimed.Load(), "a store gives back space while there is too little")
+		s.Leave(u)
+		settle()
+		require.Equal(t, SpaceOK, s.State())
+		n := u.reclaimed.Load()
+		time.Sleep(2 * reclaimEvery)
+		require.Equal(t, n, u.reclaimed.Load())
+	})
+}
+
+func TestFloorRefusesForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		s.Floor(SpaceCritical, "most nodes have too little disk space: n2 critical, n3 critical")
+		require.Equal(t, SpaceCritical, s.State())
+		require.Equal(t, SpaceOK, s.Own())
+		require.ErrorContains(t, s.Changes(), "most nodes have too little disk space: n2 critical")
+		fs.LeaveFree(150 * mib)
+		settle()
+		s.Floor(SpaceOK, "")
+		require.Equal(t, SpaceLow, s.State())
+		require.ErrorContains(t, s.Growth(), "--disk-low")
+	})
+}
+
+func TestNoSpaceRefusesNothing(t *testing.T) {
+	var s *Space
+	require.NoError(t, s.Growth())
+	require.NoError(t, s.Changes())
+	require.Equal(t, SpaceOK, s.State())
+	fs := vfs.NewMem()
+	require.Equal(t, vfs.FS(fs), s.Files(fs))
+	unknown := WatchSpace(SpaceOptions{FS: fs, Dir: "."}) // a file system that does not know its free space
+	require.NoError(t, unknown.Growth())
+	unknown.Close()
+}
+
+func TestMarksOff(t *testing.T) {
+	off := Mark{Set: true}
+	low, critical := Marks(off, off, 1000)
+	assert.Zero(t, low)
+	assert.Zero(t, critical)
+	low, critical = Marks(off, Mark{}, 1000)
+	assert.Zero(t, low+critical)
+	low, critical = Marks(Mark{}, Mark{}, 100<<30)
+	assert.EqualValues(t, 4<<30, low)
+	assert.EqualValues(t, 2<<30, critical)
+	low, critical = Marks(Mark{}, Mark{}, 1000*mib)
+	assert.EqualValues(t, 50*mib, low)
+	assert.EqualValues(t, 25*mib, critical)
+	low, critical = Marks(Mark{Set: true, Bytes: 10}, Mark{Set: true, Bytes: 20}, 1000)
+	assert.EqualValues(t, 10, low)
+	assert.EqualValues(t, 10, critical, "it is never above the low mark")
+}
+
+// Whatever the space does, a state follows the marks: it is at least as severe as they say, and at most as severe as they would
+// say with a tenth more.
+func TestJudgeIsBoundByTheMarks(t *testing.T) {
+	plain := func(u SpaceUsage) SpaceState { return judge(SpaceOK, &u) }
+	rapid.Check(t, func(t *rapid.T) {
+		u := SpaceUsage{Low: rapid.Uint64Range(0, 1000).Draw(t, "low")}
+		u.Critical = rapid.Uint64Range(0, u.Low).Draw(t, "critical")
+		state := SpaceOK
+		for range rapid.IntRange(1, 20).Draw(t, "looks") {
+			u.Available = rapid.Uint64Range(0, 1500).Draw(t, "available")
+			state = judge(state, &u)
+			require.GreaterOrEqual(t, state, plain(u))
+			strict := u
+			strict.Low, strict.Critical = u.Low+u.Low/hysteresis, u.Critical+u.Critical/hysteresis
+			require.LessOrEqual(t, state, plain(strict))
+		}
+	})
+}
+
+// A write that finds the disk full is tried again once there is room: the ballast makes some, and then whoever frees some.
+func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		require.EqualValues(t, ballastMax, fs.Used(), "the ballast occupies its space")
+		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
+		require.NoError(t, err)
+		fs.LeaveFree(0)
+		_, err = f.Write(make([]byte, mib)) // the ballast goes
+		require.NoError(t, err)
+		require.EqualValues(t, mib, fs.Used())
+		settle()
+		require.Equal(t, SpaceCritical, s.State())
+		fs.LeaveFree(0)
+		settle()
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := f.Write(make([]byte, mib))
+			wrote <- err
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Empty(t, wrote, "there is no room")
+		require.GreaterOrEqual(t, s.State(), SpaceCritical)
+		fs.LeaveFree(500 * mib)
+		require.NoError(t, <-wrote)
+		settle()
+		require.Equal(t, SpaceOK, s.State())
+		require.EqualValues(t, 2*mib+ballastMax, fs.Used(), "the ballast is there again")
+		require.NoError(t, f.Close())
+	})
+}
+
+func TestAWriteToAFullDiskEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
+		require.NoError(t, err)
+		s.BoundWaits(10 * time.Second)
+		fs.Occupy(2000 * mib)
+		began := time.Now()
+		_, err = f.Write(make([]byte, mib))
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.Less(t, time.Since(began), 11*time.Second)
+		s.BoundWaits(0)
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := f.Write(make([]byte, mib))
+			wrote <- err
+		}()
+		synctest.Wait()
+		s.Close()
+		require.ErrorIs(t, <-wrote, syscall.ENOSPC)
+		require.NoError(t, f.Close())
+	})
+}
+
+// A server that starts on a full disk gives up the ballast before it needs the space.
+func TestTheBallastGoesWhenAFullDiskIsOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		s.Close()
+		fs.LeaveFree(0)
+		again := WatchSpace(s.o)
+		defer again.Close()
+		require.Zero(t, fs.Used())
+		require.EqualValues(t, ballastMax, again.Usage().Free)
+		require.Equal(t, SpaceCritical, again.State())
+	})
+}

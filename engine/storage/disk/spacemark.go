@@ -1,0 +1,97 @@
+package disk
+
+import (
+	"fmt"
+	"time"
+)
+
+// Mark is a bound on free space: bytes, or a percentage of the file system's size. The zero value is the default.
+type Mark struct {
+	Set     bool   // false: the default
+	Percent uint32 // of the file system's size, 1 to 100; 0: Bytes counts
+	Bytes   uint64 // 0: off
+}
+
+// The default low mark is defaultLowPercent of the file system, and at most defaultLowMax. The default critical mark is
+// half of the low one. It leaves room for the memtables of all shards, their logs, and a few compactions.
+const (
+	percentAll        = 100
+	defaultLowPercent = 5
+	defaultLowMax     = 4 << 30
+)
+
+func defaultLow(total uint64) uint64 { return min(total/percentAll*defaultLowPercent, defaultLowMax) }
+
+// Off tells that the mark is set to nothing.
+func (m Mark) Off() bool { return m.Set && m.Percent == 0 && m.Bytes == 0 }
+
+// String returns the mark as the configuration writes it: "auto", a percentage, or a number of bytes.
+func (m Mark) String() string {
+	switch {
+	case !m.Set:
+		return "auto"
+	case m.Percent > 0:
+		return fmt.Sprintf("%d%%", m.Percent)
+	}
+	return fmt.Sprintf("%dB", m.Bytes)
+}
+
+func (m Mark) bytes(total, ifDefault uint64) uint64 {
+	switch {
+	case !m.Set:
+		return ifDefault
+	case m.Percent > 0:
+		return total / percentAll * uint64(m.Percent)
+	}
+	return m.Bytes
+}
+
+// Marks returns the marks in bytes for a file system of a size; 0 means off.
+func Marks(low, critical Mark, total uint64) (lowBytes, criticalBytes uint64) {
+	lowBytes = low.bytes(total, defaultLow(total))
+	if low.Off() {
+		return 0, critical.bytes(total, 0)
+	}
+	return lowBytes, min(lowBytes, critical.bytes(total, lowBytes/2))
+}
+
+// FullError refuses what the free space of a disk does not allow.
+type FullError struct {
+	State SpaceState
+	text  string
+}
+
+// Error names the mark, the free space and the remedy.
+func (e *FullError) Error() string { return e.text }
+
+// RetryAfter is how long to wait before trying again.
+func (e *FullError) RetryAfter() time.Duration { return SpaceRetry }
+
+// refusal is what a state refuses things with. The caller holds publishing.
+func (s *Space) refusal(state SpaceState) *FullError {
+	u := s.Usage()
+	what, mark, setting := "what would grow the store is refused", u.Low, "--disk-low"
+	if state >= SpaceCritical {
+		what, mark, setting = "all changes are refused", u.Critical, "--disk-critical"
+	}
+	const remedy = "free space on the file system or enlarge it"
+	var why string
+	switch {
+	case s.ownState() < state:
+		why = s.floorWhy
+	case s.full > 0:
+		why = "the file system of the data folder is full"
+	default:
+		why = fmt.Sprintf("the file system of the data folder has %s available, below the mark of %s (%s)", mebibytes(u.Available), mebibytes(mark), setting)
+	}
+	remedies := remedy
+	if state == SpaceLow {
+		remedies = "complete, cancel or purge tasks, or " + remedy
+	}
+	return &FullError{State: state, text: fmt.Sprintf("disk: %s: %s: %s; service resumes by itself", why, what, remedies)}
+}
+
+// mebibytes writes a number of bytes for a message.
+func mebibytes(bytes uint64) string {
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}

@@ -1,0 +1,240 @@
+package disk
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/wal"
+)
+
+// Pebble takes damage in its newest log, or at the end of its manifest, for what a crash cut off, and drops all that follows.
+// So a store notes how far both were fsynced; damage before that point is an error. A note is written after each fsync,
+// before the commits that wait for the fsync are done, and is itself not fsynced: a kill of the process leaves the newest
+// note, a loss of power may leave an earlier one. Each note that was ever written stays true.
+//
+// Pebble's own FormatWALSyncChunks is not used. Its offsets leave out whole blocks, cover nothing in the last 32 KiB, and
+// claim an fsync also where Interval and None put it off, so that a log that lost its end would not open any more.
+//
+//	format:1 file number:8 length:8 checksum:4
+//
+// for the log, and then for the manifest, with integers in little-endian order.
+const (
+	syncedName   = "SYNCED"
+	syncedFormat = 1
+	syncedBytes  = 1 + 8 + 8 + 4
+)
+
+// syncedKind is what a note is of, and its place in the file.
+type syncedKind int
+
+const (
+	syncedLog syncedKind = iota
+	syncedManifest
+	syncedKinds
+)
+
+// syncedKindOf returns what of a store a file is, if a note is written of that.
+func syncedKindOf(name string) (kind syncedKind, number uint64, ok bool) {
+	if log, _, ok := wal.ParseLogFilename(name); ok {
+		return syncedLog, uint64(log), true
+	}
+	if text, ok := strings.CutPrefix(name, manifestPrefix); ok {
+		number, err := strconv.ParseUint(text, 10, 64)
+		return syncedManifest, number, err == nil
+	}
+	return 0, 0, false
+}
+
+// syncedNote writes how far a store's newest log and manifest were fsynced. It is safe for concurrent use.
+type syncedNote struct {
+	fs   vfs.FS
+	path string
+
+	mu   sync.Mutex // held while a note is written
+	file vfs.File   // nil until the first note
+	now  [syncedKinds]SyncedFile
+	buf  [syncedBytes]byte
+}
+
+// note says that the first length bytes of a file are on the disk.
+func (n *syncedNote) note(kind syncedKind, number uint64, length int64) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if now := n.now[kind]; number < now.number || number == now.number && length <= now.length {
+		return nil
+	}
+	if n.file == nil {
+		f, err := n.fs.OpenReadWrite(n.path, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			return err
+		}
+		n.file = f
+	}
+	b := append(n.buf[:0], syncedFormat)
+	b = binary.LittleEndian.AppendUint64(b, number)
+	b = binary.LittleEndian.AppendUint64(b, uint64(length))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	if _, err := n.file.WriteAt(b, int64(kind)*syncedBytes); err != nil {
+		return err
+	}
+	n.now[kind] = SyncedFile{number, length}
+	return nil
+}
+
+func (n *syncedNote) current(kind syncedKind) SyncedFile {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.now[kind]
+}
+
+func (n *syncedNote) close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.file == nil {
+		return nil
+	}
+	f := n.file
+	n.file = nil
+	return f.Close()
+}
+
+// readSynced returns a note of a store.
+func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error) {
+	path := fs.PathJoin(dir, syncedName)
+	text, err := readFile(fs, path)
+	if errors.Is(err, os.ErrNotExist) {
+		return s, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("read how far the log was synced: %w", err)
+	}
+	b := []byte(text)
+	b = b[min(len(b), int(kind)*syncedBytes):]
+	b = b[:min(len(b), syncedBytes)]
+	if len(b) == 0 || len(b) == syncedBytes && [syncedBytes]byte(b) == [syncedBytes]byte{} {
+		return s, nil // none was written, or a loss of power took it
+	}
+	if len(b) == syncedBytes && b[0] > syncedFormat {
+		return s, fmt.Errorf("the file %s has format %d, this server reads format %d: use a newer server", path, b[0], syncedFormat)
+	}
+	if len(b) != syncedBytes || crc32.Checksum(b[:syncedBytes-4], castagnoli) != binary.LittleEndian.Uint32(b[syncedBytes-4:]) {
+		return s, fmt.Errorf("the file %s is damaged: remove it to open the store without this check", path)
+	}
+	return SyncedFile{binary.LittleEndian.Uint64(b[1:]), int64(binary.LittleEndian.Uint64(b[9:]))}, nil
+}
+
+// checkLog checks the newest log of a store that was not closed in order, as far as it is known to have been fsynced.
+func checkLog(fs vfs.FS, dir string) error {
+	s, err := readSynced(fs, dir, syncedLog)
+	if err != nil {
+		return err
+	}
+	return s.check(fs, dir, remedyOf(fs, dir))
+}
+
+// remedyOf says what to do about damage in a store that was not closed in order.
+func remedyOf(fs vfs.FS, dir string) string {
+	return fmt.Sprintf("restore a backup, or remove %s to open the store without what follows the damage", fs.PathJoin(dir, syncedName))
+}
+
+// SyncedFile is how far a store's newest log or manifest was fsynced; the zero value if that is not known.
+type SyncedFile struct {
+	number uint64
+	length int64
+}
+
+// Check checks the log in a copy of the store that was made later. The first damage is a *DamagedError.
+func (s SyncedFile) Check(fs vfs.FS, dir string) error {
+	return s.check(fs, dir, "it was damaged before it was copied")
+}
+
+// check checks a store's log as far as it was fsynced. A log that is gone was not needed any more.
+func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
+	if s.length == 0 {
+		return nil
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("look for the log: %w", err)
+	}
+	for _, name := range names {
+		if n, _, ok := wal.ParseLogFilename(name); !ok || uint64(n) != s.number {
+			continue
+		}
+		path := fs.PathJoin(dir, name)
+		f, err := fs.Open(path)
+		if err != nil {
+			return fmt.Errorf("check the log: %w", err)
+		}
+		at, err := checkChunks(f, uint32(s.number), s.length)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return fmt.Errorf("check the log: %w", err)
+		}
+		if at < s.length {
+			return &DamagedError{path, fmt.Sprintf("byte %d is not what was written, and all was on the disk up to byte %d: %s", at, s.length, remedy)}
+		}
+	}
+	return nil
+}
+
+// checkChunks returns how far a log is whole: at most up to a length, or to the log's end.
+func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err error) {
+	block := make([]byte, logBlock) // no chunk crosses the end of one
+	for at := int64(0); at < length; at += logBlock {
+		n, err := io.ReadFull(content, block)
+		if errors.Is(err, io.EOF) {
+			return at, nil
+		}
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return at, err
+		}
+		if whole := wholeChunks(block[:n], log); at+int64(whole) < length && whole < logBlock {
+			return at + int64(whole), nil
+		}
+	}
+	return length, nil
+}
+
+// The chunks of a log have the log's number after the header of a manifest's:
+//
+//	checksum:4 length:2 encoding:1 log number:4 payload
+const (
+	walHeader   = logHeader + 4
+	walFull     = 5 // a whole record; up to walLast they are parts of one
+	walLast     = 8
+	walChecksum = 0xa282ead8
+)
+
+// wholeChunks returns where the first chunk of a block begins that is not whole; logBlock if there is none.
+func wholeChunks(b []byte, log uint32) (at int) {
+	for logBlock-at >= walHeader { // what is left of a block is not used
+		if at+walHeader > len(b) {
+			return at
+		}
+		h := b[at:]
+		encoding, number := h[6], binary.LittleEndian.Uint32(h[logHeader:])
+		end := at + walHeader + int(binary.LittleEndian.Uint16(h[4:]))
+		trailer := encoding == walFull && number == log+1 && end == at+walHeader && binary.LittleEndian.Uint32(h) == 0
+		if !trailer {
+			if encoding < walFull || encoding > walLast || number != log || end > len(b) || !checksumIs(h, b[at+6:end]) {
+				return at
+			}
+		}
+		at = end
+	}
+	return logBlock
+}
+
+// checksumIs says whether a header begins with the checksum of what it is of.
+func checksumIs(header, of []byte) bool {
+	sum := crc32.Checksum(of, castagnoli)
+	return binary.LittleEndian.Uint32(header) == sum>>15|sum<<17+walChecksum
+}

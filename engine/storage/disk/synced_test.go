@@ -1,0 +1,158 @@
+package disk
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+)
+
+// newestLog returns the path of a store's newest log.
+func newestLog(t *testing.T, fs vfs.FS) (name string) {
+	t.Helper()
+	names, err := fs.List("store")
+	require.NoError(t, err)
+	for _, n := range names {
+		if strings.HasSuffix(n, walSuffix) {
+			name = max(name, n)
+		}
+	}
+	require.NotEmpty(t, name)
+	return "store/" + name
+}
+
+// TestDamagedLogIsFoundAfterAKill flips bits of the newest log of a process that was killed: in what was fsynced they are an
+// error that names the log, and none is dropped silently. What is after that may be dropped, and nothing before it.
+func TestDamagedLogIsFoundAfterAKill(t *testing.T) {
+	for _, d := range []Durability{Sync, Interval, None} {
+		t.Run(string(d), func(t *testing.T) {
+			fs := vfs.NewCrashableMem()
+			s := open(t, fs, d, never)
+			var synced int  // commits
+			for range 700 { // more than two blocks
+				s.set(t)
+				if s.n == 500 {
+					require.NoError(t, s.files.SyncLog())
+					synced = s.n
+				}
+			}
+			if d == Sync {
+				synced = s.n
+			}
+			killed := processKill(fs)
+			s.close(t)
+			require.NoError(t, BreakSeal(killed, "store", true))
+			require.Equal(t, s.n, present(t, killed.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})))
+
+			log := newestLog(t, killed)
+			size := len(bytesOf(t, killed, log))
+			require.Greater(t, size, 2*logBlock)
+			found := 0
+			for at := 0; at < size; at += 97 {
+				one := damaged(t, killed, log, at*8+at%8)
+				err := BreakSeal(one, "store", false)
+				if err == nil {
+					require.GreaterOrEqual(t, present(t, one), synced, "byte %d was dropped with what follows", at)
+					continue
+				}
+				found++
+				require.ErrorContains(t, err, log)
+				require.ErrorContains(t, err, "restore a backup")
+			}
+			require.GreaterOrEqual(t, found, size/97*synced/s.n-2)
+			if d == Sync {
+				require.GreaterOrEqual(t, found, size/97)
+			}
+			t.Logf("%d of %d flips were found, %d of %d commits were fsynced", found, size/97+1, synced, s.n)
+		})
+	}
+}
+
+// TestCutLogIsFound cuts the log of a killed process short of what was fsynced.
+func TestCutLogIsFound(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, fs, Sync, 0)
+	for range 10 {
+		s.set(t)
+	}
+	killed := processKill(fs)
+	s.close(t)
+	log := newestLog(t, killed)
+	all := bytesOf(t, killed, log)
+	f, err := killed.Create(log, vfs.WriteCategoryUnspecified)
+	require.NoError(t, err)
+	_, err = f.Write(all[:len(all)-1])
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	require.ErrorContains(t, BreakSeal(killed, "store", false), log)
+}
+
+// TestNoteOfTheLogStaysTrue loses power at any time: the note is never ahead of the log, and a lost or empty note is no
+// error.
+func TestNoteOfTheLogStaysTrue(t *testing.T) {
+	for _, d := range []Durability{Sync, None} {
+		for seed := range uint64(60) {
+			fs := vfs.NewCrashableMem()
+			s := open(t, fs, d, never)
+			rng := rand.New(rand.NewPCG(seed, 1))
+			for range 40 {
+				s.set(t)
+				switch rng.IntN(12) {
+				case 0:
+					require.NoError(t, s.db.Flush()) // a new log
+				case 1:
+					require.NoError(t, s.files.SyncLog())
+				}
+				if rng.IntN(4) == 0 {
+					cut := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
+					require.NoError(t, BreakSeal(cut, "store", false), "seed %d", seed)
+					present(t, cut)
+				}
+			}
+			s.close(t)
+		}
+	}
+}
+
+// TestDamagedNoteIsNamed flips each bit of the note itself.
+func TestDamagedNoteIsNamed(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	s := open(t, fs, Sync, 0)
+	s.set(t)
+	killed := processKill(fs)
+	s.close(t)
+	note := path.Join("store", syncedName)
+	for bit := range 8 * syncedBytes * int(syncedKinds) {
+		err := BreakSeal(damaged(t, killed, note, bit), "store", false)
+		require.ErrorContains(t, err, note)
+	}
+	require.NoError(t, killed.Remove(note))
+	require.NoError(t, BreakSeal(killed, "store", false))
+}
+
+func FuzzWholeChunks(f *testing.F) {
+	fs := vfs.NewMem()
+	s := open(f, fs, Sync, 0)
+	for range 3 {
+		s.set(f)
+	}
+	names, err := fs.List("store")
+	require.NoError(f, err)
+	for _, n := range names {
+		if strings.HasSuffix(n, walSuffix) {
+			text, err := readFile(fs, "store/"+n)
+			require.NoError(f, err)
+			f.Add([]byte(text), binary.LittleEndian.Uint32([]byte(text)[logHeader:]))
+		}
+	}
+	s.close(f)
+	f.Fuzz(func(t *testing.T, b []byte, log uint32) {
+		b = b[:min(len(b), logBlock)]
+		at := wholeChunks(b, log)
+		require.True(t, at <= len(b) || at == logBlock)
+	})
+}
