@@ -22,6 +22,14 @@ type account struct {
 	quotas atomic.Pointer[Quotas] // nil means none
 	held   bool                   // a shard has asked for it: the tenant has queues. Guarded by Registry.opening
 
+	// Where quotas are shared by the nodes of a cluster: up to which this node admits, and what it lacked since its last
+	// report; of enqueues, how many there were. What a shard holds is in the limits as it is in the counts.
+	sharing     *sharing // nil without a cluster
+	limits      [kinds]atomic.Int64
+	wants       [kinds]atomic.Int64
+	demanded    int64 // these two are the reporting goroutine's: enqueues per second, and since when they are counted
+	demandSince time.Duration
+
 	tasks, bytes, leases atomic.Int64
 	paidNs               atomic.Int64 // until when the tenant's enqueues are paid for, in the registry's time; see enqueues
 }
@@ -40,7 +48,7 @@ func (r *Registry) Account(tenant string) queue.Account {
 
 // openAccount is called with r.opening locked.
 func (r *Registry) openAccount(tenant string) *account {
-	a, _ := r.accounts.LoadOrStore(tenant, &account{tenant: tenant})
+	a, _ := r.accounts.LoadOrStore(tenant, &account{tenant: tenant, sharing: r.sharing})
 	return a.(*account)
 }
 
@@ -50,6 +58,9 @@ func (r *Registry) setQuotas(tenant string, q Quotas) {
 	defer r.opening.Unlock()
 	a := r.openAccount(tenant)
 	if q != (Quotas{}) {
+		if a.sharing != nil {
+			a.begin(a.quotas.Load(), q)
+		}
 		a.quotas.Store(&q)
 		return
 	}
@@ -67,12 +78,25 @@ func (a *account) Add(bytes int64) error {
 		a.bytes.Add(bytes)
 		return nil
 	}
-	if take(&a.tasks, 1, q.TasksMax) == 0 {
-		return a.refusal(quotaTasks, q.TasksMax, roomRetryMs)
+	if a.take(&a.tasks, 1, kindTasks, q.TasksMax) == 0 {
+		return a.refusal(quotaTasks, q.TasksMax, a.retryMs(kindTasks, q.TasksMax))
 	}
-	if !takeAll(&a.bytes, bytes, q.BytesMax) {
+	if !a.takeAll(&a.bytes, bytes, kindBytes, q.BytesMax) {
 		a.tasks.Add(-1)
-		return a.refusal(quotaBytes, q.BytesMax, roomRetryMs)
+		return a.refusal(quotaBytes, q.BytesMax, a.retryMs(kindBytes, q.BytesMax))
+	}
+	return nil
+}
+
+// Charge implements queue.Account.
+func (a *account) Charge(bytes int64) error {
+	q := a.quotas.Load()
+	if q == nil {
+		a.bytes.Add(bytes)
+		return nil
+	}
+	if !a.takeAll(&a.bytes, bytes, kindBytes, q.BytesMax) {
+		return a.refusal(quotaBytes, q.BytesMax, a.retryMs(kindBytes, q.BytesMax))
 	}
 	return nil
 }
@@ -90,7 +114,7 @@ func (a *account) Lease(n int) int {
 		a.leases.Add(int64(n))
 		return n
 	}
-	return int(take(&a.leases, int64(n), q.LeasesMax))
+	return int(a.take(&a.leases, int64(n), kindLeases, q.LeasesMax))
 }
 
 // EndLeases implements queue.Account.
@@ -98,35 +122,49 @@ func (a *account) EndLeases(n int) { a.leases.Add(-int64(n)) }
 
 // Restore implements queue.Account.
 func (a *account) Restore(tasks, bytes, leases int64) {
+	if a.sharing != nil { // what is restored is the limit's first, and what is let go as well: no room comes of it
+		a.limits[kindTasks].Add(min(0, tasks))
+		a.limits[kindBytes].Add(min(0, bytes))
+		a.limits[kindLeases].Add(min(0, leases))
+		defer func() {
+			a.limits[kindTasks].Add(max(0, tasks))
+			a.limits[kindBytes].Add(max(0, bytes))
+			a.limits[kindLeases].Add(max(0, leases))
+		}()
+	}
 	a.tasks.Add(tasks)
 	a.bytes.Add(bytes)
 	a.leases.Add(leases)
 }
 
 // room returns how many more than held a quota allows. A count may be below zero while a shard is let go.
-func room(held int64, quota uint64) int64 {
+func (a *account) room(held int64, kind int, quota uint64) int64 {
 	if quota == 0 {
-		quota = math.MaxInt64
+		return math.MaxInt64 - max(0, held)
 	}
-	return max(0, int64(quota)-max(0, held))
+	return max(0, a.bound(kind, quota)-max(0, held))
 }
 
 // take counts up to n more, as many as the quota allows, and returns how many.
-func take(count *atomic.Int64, n int64, quota uint64) int64 {
+func (a *account) take(count *atomic.Int64, n int64, kind int, quota uint64) int64 {
 	for {
 		held := count.Load()
-		allowed := min(n, room(held, quota))
+		allowed := min(n, a.room(held, kind, quota))
 		if allowed == 0 || count.CompareAndSwap(held, held+allowed) {
+			if allowed < n {
+				a.lack(kind, n-allowed)
+			}
 			return allowed
 		}
 	}
 }
 
 // takeAll counts n more if the quota allows all of them.
-func takeAll(count *atomic.Int64, n int64, quota uint64) bool {
+func (a *account) takeAll(count *atomic.Int64, n int64, kind int, quota uint64) bool {
 	for {
 		held := count.Load()
-		if n > room(held, quota) {
+		if n > a.room(held, kind, quota) {
+			a.lack(kind, n)
 			return false
 		}
 		if count.CompareAndSwap(held, held+n) {
@@ -158,10 +196,40 @@ func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	if q == nil || q.EnqueuesPerSMax == 0 {
 		return nil
 	}
-	if wait := a.enqueues(n, q.EnqueuesPerSMax, int64(r.now().Sub(r.started))); wait > 0 {
+	rate := q.EnqueuesPerSMax
+	if a.sharing != nil {
+		a.wants[kindEnqueues].Add(int64(n))
+		if rate = uint64(max(0, a.bound(kindEnqueues, rate))); rate == 0 {
+			a.sharing.wake()
+			return a.refusal(quotaEnqueues, q.EnqueuesPerSMax, shareRetryMs)
+		}
+	}
+	if wait := a.enqueues(n, rate, int64(r.elapsed())); wait > 0 {
+		if a.sharing != nil {
+			a.sharing.wake()
+		}
 		return a.refusal(quotaEnqueues, q.EnqueuesPerSMax, uint64((wait+time.Millisecond-1)/time.Millisecond))
 	}
 	return nil
+}
+
+// ReturnEnqueues gives back n enqueues that were taken and not carried out: another node counts them.
+func (r *Registry) ReturnEnqueues(tenant string, n int) {
+	found, ok := r.accounts.Load(tenant)
+	if !ok {
+		return
+	}
+	a := found.(*account)
+	q := a.quotas.Load()
+	if q == nil || q.EnqueuesPerSMax == 0 {
+		return
+	}
+	rate := q.EnqueuesPerSMax
+	if a.sharing != nil {
+		a.wants[kindEnqueues].Add(-int64(n))
+		rate = uint64(max(1, a.bound(kindEnqueues, rate)))
+	}
+	a.paidNs.Add(-enqueuesCost(n, rate))
 }
 
 // enqueues is a token bucket kept as one number: the time until which the enqueues so far are paid for at the rate. It
@@ -203,8 +271,8 @@ func (r *Registry) CheckLeases(tenant string) error {
 		return nil
 	}
 	a := found.(*account)
-	if q := a.quotas.Load(); q != nil && room(a.leases.Load(), q.LeasesMax) == 0 {
-		return a.refusal(quotaLeases, q.LeasesMax, roomRetryMs)
+	if q := a.quotas.Load(); q != nil && a.room(a.leases.Load(), kindLeases, q.LeasesMax) == 0 {
+		return a.refusal(quotaLeases, q.LeasesMax, a.retryMs(kindLeases, q.LeasesMax))
 	}
 	return nil
 }

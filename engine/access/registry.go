@@ -18,6 +18,8 @@ type Options struct {
 	Now func() time.Time
 	// Log is told who changed what; nil means nobody.
 	Log *slog.Logger
+	// Shared has quotas hold for all nodes of a cluster together: this one admits what it is granted. See Coordinator.
+	Shared bool
 }
 
 // Registry holds tokens and tenants. Its methods are safe for concurrent use; Load is called once, before all but
@@ -30,6 +32,7 @@ type Registry struct {
 
 	current  atomic.Pointer[snapshot]
 	accounts sync.Map      // tenant to *account
+	sharing  *sharing      // nil without a cluster
 	opening  sync.Mutex    // held while accounts are made or dropped
 	writing  chan struct{} // has an element while somebody changes the registry
 
@@ -53,10 +56,16 @@ func New(o Options) *Registry {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	if o.Shared {
+		r.sharing = newSharing()
+	}
 	r.started = r.now()
 	r.current.Store(&snapshot{})
 	return r
 }
+
+// elapsed is the registry's time: since it was made.
+func (r *Registry) elapsed() time.Duration { return r.now().Sub(r.started) }
 
 // Load fills the registry from its store, and keeps the store for what changes.
 func (r *Registry) Load(ctx context.Context, store Store) error {

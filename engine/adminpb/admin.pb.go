@@ -238,6 +238,66 @@ func (Scope) EnumDescriptor() ([]byte, []int) {
 	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{3}
 }
 
+// DiskState says what the free space of a disk allows.
+type DiskState int32
+
+const (
+	DiskState_DISK_STATE_UNSPECIFIED DiskState = 0
+	// Everything.
+	DiskState_DISK_STATE_OK DiskState = 1
+	// What would grow the store is refused.
+	DiskState_DISK_STATE_LOW DiskState = 2
+	// All changes are refused.
+	DiskState_DISK_STATE_CRITICAL DiskState = 3
+	// As critical, below half of that mark: the node takes no changes from others either.
+	DiskState_DISK_STATE_EXHAUSTED DiskState = 4
+)
+
+// Enum value maps for DiskState.
+var (
+	DiskState_name = map[int32]string{
+		0: "DISK_STATE_UNSPECIFIED",
+		1: "DISK_STATE_OK",
+		2: "DISK_STATE_LOW",
+		3: "DISK_STATE_CRITICAL",
+		4: "DISK_STATE_EXHAUSTED",
+	}
+	DiskState_value = map[string]int32{
+		"DISK_STATE_UNSPECIFIED": 0,
+		"DISK_STATE_OK":          1,
+		"DISK_STATE_LOW":         2,
+		"DISK_STATE_CRITICAL":    3,
+		"DISK_STATE_EXHAUSTED":   4,
+	}
+)
+
+func (x DiskState) Enum() *DiskState {
+	p := new(DiskState)
+	*p = x
+	return p
+}
+
+func (x DiskState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DiskState) Descriptor() protoreflect.EnumDescriptor {
+	return file_prony_admin_v1_admin_proto_enumTypes[4].Descriptor()
+}
+
+func (DiskState) Type() protoreflect.EnumType {
+	return &file_prony_admin_v1_admin_proto_enumTypes[4]
+}
+
+func (x DiskState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DiskState.Descriptor instead.
+func (DiskState) EnumDescriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{4}
+}
+
 // QueuePolicy is what holds for a queue's tasks that do not say otherwise. 0 means the server's default.
 type QueuePolicy struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -336,7 +396,8 @@ type Queue struct {
 	Delayed uint64                 `protobuf:"varint,6,opt,name=delayed,proto3" json:"delayed,omitempty"`
 	Leased  uint64                 `protobuf:"varint,7,opt,name=leased,proto3" json:"leased,omitempty"`
 	Dead    uint64                 `protobuf:"varint,8,opt,name=dead,proto3" json:"dead,omitempty"`
-	// Bytes of payloads of all of these.
+	// Bytes of all that is stored for it: payloads, the errors of failed attempts, results, idempotency keys, and a fixed part
+	// for each record.
 	Bytes uint64 `protobuf:"varint,9,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	// Ever enqueued, completed, and removed otherwise: purged or cancelled.
 	Enqueued  uint64 `protobuf:"varint,10,opt,name=enqueued,proto3" json:"enqueued,omitempty"`
@@ -1082,6 +1143,112 @@ func (x *PurgeQueueResponse) GetRemoved() uint64 {
 	return 0
 }
 
+type DeleteQueueRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Queue  string                 `protobuf:"bytes,2,opt,name=queue,proto3" json:"queue,omitempty"`
+	// Remove the queue's tasks first. Without it a queue with tasks is refused as FAILED_PRECONDITION.
+	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteQueueRequest) Reset() {
+	*x = DeleteQueueRequest{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteQueueRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteQueueRequest) ProtoMessage() {}
+
+func (x *DeleteQueueRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteQueueRequest.ProtoReflect.Descriptor instead.
+func (*DeleteQueueRequest) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *DeleteQueueRequest) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *DeleteQueueRequest) GetQueue() string {
+	if x != nil {
+		return x.Queue
+	}
+	return ""
+}
+
+func (x *DeleteQueueRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+type DeleteQueueResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many tasks were removed first.
+	Removed       uint64 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteQueueResponse) Reset() {
+	*x = DeleteQueueResponse{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteQueueResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteQueueResponse) ProtoMessage() {}
+
+func (x *DeleteQueueResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteQueueResponse.ProtoReflect.Descriptor instead.
+func (*DeleteQueueResponse) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *DeleteQueueResponse) GetRemoved() uint64 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
 type ListTasksRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Tenant string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
@@ -1097,7 +1264,7 @@ type ListTasksRequest struct {
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1109,7 +1276,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[14]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1122,7 +1289,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{14}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListTasksRequest) GetTenant() string {
@@ -1170,7 +1337,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1182,7 +1349,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[15]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1195,7 +1362,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{15}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListTasksResponse) GetTasks() []*queuepb.Task {
@@ -1222,7 +1389,7 @@ type CancelTasksRequest struct {
 
 func (x *CancelTasksRequest) Reset() {
 	*x = CancelTasksRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1234,7 +1401,7 @@ func (x *CancelTasksRequest) String() string {
 func (*CancelTasksRequest) ProtoMessage() {}
 
 func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[16]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1247,7 +1414,7 @@ func (x *CancelTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksRequest.ProtoReflect.Descriptor instead.
 func (*CancelTasksRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{16}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CancelTasksRequest) GetTenant() string {
@@ -1274,7 +1441,7 @@ type CancelTasksResponse struct {
 
 func (x *CancelTasksResponse) Reset() {
 	*x = CancelTasksResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1286,7 +1453,7 @@ func (x *CancelTasksResponse) String() string {
 func (*CancelTasksResponse) ProtoMessage() {}
 
 func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[17]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1299,7 +1466,7 @@ func (x *CancelTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTasksResponse.ProtoReflect.Descriptor instead.
 func (*CancelTasksResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{17}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CancelTasksResponse) GetResults() []*queuepb.SettleResult {
@@ -1323,7 +1490,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1335,7 +1502,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[18]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1348,7 +1515,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{18}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Attempt) GetAttempt() uint32 {
@@ -1392,7 +1559,7 @@ type DeadTask struct {
 
 func (x *DeadTask) Reset() {
 	*x = DeadTask{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1571,7 @@ func (x *DeadTask) String() string {
 func (*DeadTask) ProtoMessage() {}
 
 func (x *DeadTask) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[19]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1584,7 @@ func (x *DeadTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadTask.ProtoReflect.Descriptor instead.
 func (*DeadTask) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{19}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DeadTask) GetTask() *queuepb.Task {
@@ -1463,7 +1630,7 @@ type DeadFilter struct {
 
 func (x *DeadFilter) Reset() {
 	*x = DeadFilter{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1475,7 +1642,7 @@ func (x *DeadFilter) String() string {
 func (*DeadFilter) ProtoMessage() {}
 
 func (x *DeadFilter) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[20]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1488,7 +1655,7 @@ func (x *DeadFilter) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeadFilter.ProtoReflect.Descriptor instead.
 func (*DeadFilter) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{20}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DeadFilter) GetReason() DeathReason {
@@ -1533,7 +1700,7 @@ type ListDeadRequest struct {
 
 func (x *ListDeadRequest) Reset() {
 	*x = ListDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +1712,7 @@ func (x *ListDeadRequest) String() string {
 func (*ListDeadRequest) ProtoMessage() {}
 
 func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[21]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +1725,7 @@ func (x *ListDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadRequest.ProtoReflect.Descriptor instead.
 func (*ListDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{21}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListDeadRequest) GetTenant() string {
@@ -1606,7 +1773,7 @@ type ListDeadResponse struct {
 
 func (x *ListDeadResponse) Reset() {
 	*x = ListDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1618,7 +1785,7 @@ func (x *ListDeadResponse) String() string {
 func (*ListDeadResponse) ProtoMessage() {}
 
 func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[22]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1631,7 +1798,7 @@ func (x *ListDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDeadResponse.ProtoReflect.Descriptor instead.
 func (*ListDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{22}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListDeadResponse) GetTasks() []*DeadTask {
@@ -1661,7 +1828,7 @@ type RedriveDeadRequest struct {
 
 func (x *RedriveDeadRequest) Reset() {
 	*x = RedriveDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1840,7 @@ func (x *RedriveDeadRequest) String() string {
 func (*RedriveDeadRequest) ProtoMessage() {}
 
 func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[23]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1853,7 @@ func (x *RedriveDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadRequest.ProtoReflect.Descriptor instead.
 func (*RedriveDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{23}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RedriveDeadRequest) GetTenant() string {
@@ -1728,7 +1895,7 @@ type RedriveDeadResponse struct {
 
 func (x *RedriveDeadResponse) Reset() {
 	*x = RedriveDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1740,7 +1907,7 @@ func (x *RedriveDeadResponse) String() string {
 func (*RedriveDeadResponse) ProtoMessage() {}
 
 func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[24]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1753,7 +1920,7 @@ func (x *RedriveDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedriveDeadResponse.ProtoReflect.Descriptor instead.
 func (*RedriveDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{24}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RedriveDeadResponse) GetRedriven() uint64 {
@@ -1783,7 +1950,7 @@ type PurgeDeadRequest struct {
 
 func (x *PurgeDeadRequest) Reset() {
 	*x = PurgeDeadRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +1962,7 @@ func (x *PurgeDeadRequest) String() string {
 func (*PurgeDeadRequest) ProtoMessage() {}
 
 func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[25]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +1975,7 @@ func (x *PurgeDeadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadRequest.ProtoReflect.Descriptor instead.
 func (*PurgeDeadRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{25}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PurgeDeadRequest) GetTenant() string {
@@ -1849,7 +2016,7 @@ type PurgeDeadResponse struct {
 
 func (x *PurgeDeadResponse) Reset() {
 	*x = PurgeDeadResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +2028,7 @@ func (x *PurgeDeadResponse) String() string {
 func (*PurgeDeadResponse) ProtoMessage() {}
 
 func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[26]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +2041,7 @@ func (x *PurgeDeadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PurgeDeadResponse.ProtoReflect.Descriptor instead.
 func (*PurgeDeadResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{26}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PurgeDeadResponse) GetRemoved() uint64 {
@@ -1896,7 +2063,8 @@ type Quotas struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tasks that the tenant holds, in all states.
 	TasksMax uint64 `protobuf:"varint,1,opt,name=tasks_max,json=tasksMax,proto3" json:"tasks_max,omitempty"`
-	// Bytes of payloads of these.
+	// Bytes of all that is stored for it, as Tenant.bytes counts them. At the quota enqueues are refused, and so is a completion
+	// whose result is larger than its task was: complete it without a result. A failure takes effect, and its text is not kept.
 	BytesMax        uint64 `protobuf:"varint,2,opt,name=bytes_max,json=bytesMax,proto3" json:"bytes_max,omitempty"`
 	EnqueuesPerSMax uint64 `protobuf:"varint,3,opt,name=enqueues_per_s_max,json=enqueuesPerSMax,proto3" json:"enqueues_per_s_max,omitempty"`
 	// Tasks leased at once. At the quota no further task is handed out, and a claim that does not wait is refused.
@@ -1908,7 +2076,7 @@ type Quotas struct {
 
 func (x *Quotas) Reset() {
 	*x = Quotas{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1920,7 +2088,7 @@ func (x *Quotas) String() string {
 func (*Quotas) ProtoMessage() {}
 
 func (x *Quotas) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[27]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1933,7 +2101,7 @@ func (x *Quotas) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quotas.ProtoReflect.Descriptor instead.
 func (*Quotas) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{27}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Quotas) GetTasksMax() uint64 {
@@ -1985,7 +2153,7 @@ type Tenant struct {
 
 func (x *Tenant) Reset() {
 	*x = Tenant{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1997,7 +2165,7 @@ func (x *Tenant) String() string {
 func (*Tenant) ProtoMessage() {}
 
 func (x *Tenant) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[28]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2010,7 +2178,7 @@ func (x *Tenant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tenant.ProtoReflect.Descriptor instead.
 func (*Tenant) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{28}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Tenant) GetTenant() string {
@@ -2063,7 +2231,7 @@ type ListTenantsRequest struct {
 
 func (x *ListTenantsRequest) Reset() {
 	*x = ListTenantsRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2075,7 +2243,7 @@ func (x *ListTenantsRequest) String() string {
 func (*ListTenantsRequest) ProtoMessage() {}
 
 func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[29]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2088,7 +2256,7 @@ func (x *ListTenantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsRequest.ProtoReflect.Descriptor instead.
 func (*ListTenantsRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{29}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
 }
 
 type ListTenantsResponse struct {
@@ -2100,7 +2268,7 @@ type ListTenantsResponse struct {
 
 func (x *ListTenantsResponse) Reset() {
 	*x = ListTenantsResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +2280,7 @@ func (x *ListTenantsResponse) String() string {
 func (*ListTenantsResponse) ProtoMessage() {}
 
 func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[30]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +2293,7 @@ func (x *ListTenantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTenantsResponse.ProtoReflect.Descriptor instead.
 func (*ListTenantsResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{30}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListTenantsResponse) GetTenants() []*Tenant {
@@ -2145,7 +2313,7 @@ type ConfigureTenantRequest struct {
 
 func (x *ConfigureTenantRequest) Reset() {
 	*x = ConfigureTenantRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2325,7 @@ func (x *ConfigureTenantRequest) String() string {
 func (*ConfigureTenantRequest) ProtoMessage() {}
 
 func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[31]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2338,7 @@ func (x *ConfigureTenantRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantRequest.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{31}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ConfigureTenantRequest) GetTenant() string {
@@ -2196,7 +2364,7 @@ type ConfigureTenantResponse struct {
 
 func (x *ConfigureTenantResponse) Reset() {
 	*x = ConfigureTenantResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2208,7 +2376,7 @@ func (x *ConfigureTenantResponse) String() string {
 func (*ConfigureTenantResponse) ProtoMessage() {}
 
 func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[32]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2221,7 +2389,7 @@ func (x *ConfigureTenantResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigureTenantResponse.ProtoReflect.Descriptor instead.
 func (*ConfigureTenantResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{32}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ConfigureTenantResponse) GetTenant() *Tenant {
@@ -2249,7 +2417,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +2429,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[33]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +2442,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{33}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Token) GetId() string {
@@ -2334,7 +2502,7 @@ type CreateTokenRequest struct {
 
 func (x *CreateTokenRequest) Reset() {
 	*x = CreateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2346,7 +2514,7 @@ func (x *CreateTokenRequest) String() string {
 func (*CreateTokenRequest) ProtoMessage() {}
 
 func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[34]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2359,7 +2527,7 @@ func (x *CreateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenRequest.ProtoReflect.Descriptor instead.
 func (*CreateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{34}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CreateTokenRequest) GetTenant() string {
@@ -2401,7 +2569,7 @@ type CreateTokenResponse struct {
 
 func (x *CreateTokenResponse) Reset() {
 	*x = CreateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2413,7 +2581,7 @@ func (x *CreateTokenResponse) String() string {
 func (*CreateTokenResponse) ProtoMessage() {}
 
 func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[35]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2426,7 +2594,7 @@ func (x *CreateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateTokenResponse.ProtoReflect.Descriptor instead.
 func (*CreateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{35}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CreateTokenResponse) GetToken() *Token {
@@ -2453,7 +2621,7 @@ type ListTokensRequest struct {
 
 func (x *ListTokensRequest) Reset() {
 	*x = ListTokensRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2465,7 +2633,7 @@ func (x *ListTokensRequest) String() string {
 func (*ListTokensRequest) ProtoMessage() {}
 
 func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[36]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2478,7 +2646,7 @@ func (x *ListTokensRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensRequest.ProtoReflect.Descriptor instead.
 func (*ListTokensRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{36}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListTokensRequest) GetTenant() string {
@@ -2497,7 +2665,7 @@ type ListTokensResponse struct {
 
 func (x *ListTokensResponse) Reset() {
 	*x = ListTokensResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2509,7 +2677,7 @@ func (x *ListTokensResponse) String() string {
 func (*ListTokensResponse) ProtoMessage() {}
 
 func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[37]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2522,7 +2690,7 @@ func (x *ListTokensResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTokensResponse.ProtoReflect.Descriptor instead.
 func (*ListTokensResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{37}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListTokensResponse) GetTokens() []*Token {
@@ -2543,7 +2711,7 @@ type RotateTokenRequest struct {
 
 func (x *RotateTokenRequest) Reset() {
 	*x = RotateTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2555,7 +2723,7 @@ func (x *RotateTokenRequest) String() string {
 func (*RotateTokenRequest) ProtoMessage() {}
 
 func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[38]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2568,7 +2736,7 @@ func (x *RotateTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{38}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RotateTokenRequest) GetId() string {
@@ -2595,7 +2763,7 @@ type RotateTokenResponse struct {
 
 func (x *RotateTokenResponse) Reset() {
 	*x = RotateTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +2775,7 @@ func (x *RotateTokenResponse) String() string {
 func (*RotateTokenResponse) ProtoMessage() {}
 
 func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[39]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +2788,7 @@ func (x *RotateTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{39}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RotateTokenResponse) GetToken() *Token {
@@ -2646,7 +2814,7 @@ type RevokeTokenRequest struct {
 
 func (x *RevokeTokenRequest) Reset() {
 	*x = RevokeTokenRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2658,7 +2826,7 @@ func (x *RevokeTokenRequest) String() string {
 func (*RevokeTokenRequest) ProtoMessage() {}
 
 func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[40]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2671,7 +2839,7 @@ func (x *RevokeTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeTokenRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{40}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RevokeTokenRequest) GetId() string {
@@ -2689,7 +2857,7 @@ type RevokeTokenResponse struct {
 
 func (x *RevokeTokenResponse) Reset() {
 	*x = RevokeTokenResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2869,7 @@ func (x *RevokeTokenResponse) String() string {
 func (*RevokeTokenResponse) ProtoMessage() {}
 
 func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[41]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2882,7 @@ func (x *RevokeTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeTokenResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{41}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
 }
 
 type BackupRequest struct {
@@ -2727,7 +2895,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2739,7 +2907,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[42]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2752,7 +2920,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{42}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *BackupRequest) GetName() string {
@@ -2773,7 +2941,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2785,7 +2953,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[43]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2798,7 +2966,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{43}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BackupResponse) GetPath() string {
@@ -2823,7 +2991,7 @@ type GetStatusRequest struct {
 
 func (x *GetStatusRequest) Reset() {
 	*x = GetStatusRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +3003,7 @@ func (x *GetStatusRequest) String() string {
 func (*GetStatusRequest) ProtoMessage() {}
 
 func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[44]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +3016,7 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{44}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
 }
 
 type GetStatusResponse struct {
@@ -2862,13 +3030,19 @@ type GetStatusResponse struct {
 	NotReadyReason string `protobuf:"bytes,6,opt,name=not_ready_reason,json=notReadyReason,proto3" json:"not_ready_reason,omitempty"`
 	Queues         uint64 `protobuf:"varint,7,opt,name=queues,proto3" json:"queues,omitempty"`
 	Tasks          uint64 `protobuf:"varint,8,opt,name=tasks,proto3" json:"tasks,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The clock that leases, delays and retention go by, when the call was handled: microseconds since the Unix epoch.
+	ClockUnixUs int64 `protobuf:"varint,9,opt,name=clock_unix_us,json=clockUnixUs,proto3" json:"clock_unix_us,omitempty"`
+	// How far the host's wall clock is ahead of that; the server's clock approaches it by 2 % of the time that passes.
+	WallClockAheadUs int64 `protobuf:"varint,10,opt,name=wall_clock_ahead_us,json=wallClockAheadUs,proto3" json:"wall_clock_ahead_us,omitempty"`
+	// The file system of the data folder; absent where its free space is not known.
+	Disk          *DiskStatus `protobuf:"bytes,20,opt,name=disk,proto3" json:"disk,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
 	*x = GetStatusResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2880,7 +3054,7 @@ func (x *GetStatusResponse) String() string {
 func (*GetStatusResponse) ProtoMessage() {}
 
 func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[45]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2893,7 +3067,7 @@ func (x *GetStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatusResponse.ProtoReflect.Descriptor instead.
 func (*GetStatusResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{45}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GetStatusResponse) GetVersion() string {
@@ -2952,6 +3126,123 @@ func (x *GetStatusResponse) GetTasks() uint64 {
 	return 0
 }
 
+func (x *GetStatusResponse) GetClockUnixUs() int64 {
+	if x != nil {
+		return x.ClockUnixUs
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetWallClockAheadUs() int64 {
+	if x != nil {
+		return x.WallClockAheadUs
+	}
+	return 0
+}
+
+func (x *GetStatusResponse) GetDisk() *DiskStatus {
+	if x != nil {
+		return x.Disk
+	}
+	return nil
+}
+
+type DiskStatus struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What the server allows. It may allow less than its own disk would: a leader whose followers lack space.
+	State      DiskState `protobuf:"varint,1,opt,name=state,proto3,enum=prony.admin.v1.DiskState" json:"state,omitempty"`
+	TotalBytes uint64    `protobuf:"varint,2,opt,name=total_bytes,json=totalBytes,proto3" json:"total_bytes,omitempty"`
+	FreeBytes  uint64    `protobuf:"varint,3,opt,name=free_bytes,json=freeBytes,proto3" json:"free_bytes,omitempty"`
+	// Free bytes without those that the server will need for what it holds in memory: they are compared with the marks.
+	AvailableBytes uint64 `protobuf:"varint,4,opt,name=available_bytes,json=availableBytes,proto3" json:"available_bytes,omitempty"`
+	// The marks; 0 where off.
+	LowBytes      uint64 `protobuf:"varint,5,opt,name=low_bytes,json=lowBytes,proto3" json:"low_bytes,omitempty"`
+	CriticalBytes uint64 `protobuf:"varint,6,opt,name=critical_bytes,json=criticalBytes,proto3" json:"critical_bytes,omitempty"`
+	// What is refused, and why; empty where nothing is.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiskStatus) Reset() {
+	*x = DiskStatus{}
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiskStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiskStatus) ProtoMessage() {}
+
+func (x *DiskStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiskStatus.ProtoReflect.Descriptor instead.
+func (*DiskStatus) Descriptor() ([]byte, []int) {
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *DiskStatus) GetState() DiskState {
+	if x != nil {
+		return x.State
+	}
+	return DiskState_DISK_STATE_UNSPECIFIED
+}
+
+func (x *DiskStatus) GetTotalBytes() uint64 {
+	if x != nil {
+		return x.TotalBytes
+	}
+	return 0
+}
+
+func (x *DiskStatus) GetFreeBytes() uint64 {
+	if x != nil {
+		return x.FreeBytes
+	}
+	return 0
+}
+
+func (x *DiskStatus) GetAvailableBytes() uint64 {
+	if x != nil {
+		return x.AvailableBytes
+	}
+	return 0
+}
+
+func (x *DiskStatus) GetLowBytes() uint64 {
+	if x != nil {
+		return x.LowBytes
+	}
+	return 0
+}
+
+func (x *DiskStatus) GetCriticalBytes() uint64 {
+	if x != nil {
+		return x.CriticalBytes
+	}
+	return 0
+}
+
+func (x *DiskStatus) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type GetClusterRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2960,7 +3251,7 @@ type GetClusterRequest struct {
 
 func (x *GetClusterRequest) Reset() {
 	*x = GetClusterRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2972,7 +3263,7 @@ func (x *GetClusterRequest) String() string {
 func (*GetClusterRequest) ProtoMessage() {}
 
 func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[46]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2985,7 +3276,7 @@ func (x *GetClusterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{46}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
 }
 
 type GetClusterResponse struct {
@@ -3001,7 +3292,7 @@ type GetClusterResponse struct {
 
 func (x *GetClusterResponse) Reset() {
 	*x = GetClusterResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +3304,7 @@ func (x *GetClusterResponse) String() string {
 func (*GetClusterResponse) ProtoMessage() {}
 
 func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[47]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +3317,7 @@ func (x *GetClusterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{47}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GetClusterResponse) GetNode() string {
@@ -3063,14 +3354,23 @@ type ClusterMember struct {
 	// It answered just now.
 	Reachable bool `protobuf:"varint,7,opt,name=reachable,proto3" json:"reachable,omitempty"`
 	// Of the server's program.
-	Version       string `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`
+	Version string `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`
+	// How far the node's clock is ahead of that of the node that was asked; absent when it did not tell its time of late.
+	ClockAheadUs *int64 `protobuf:"varint,9,opt,name=clock_ahead_us,json=clockAheadUs,proto3,oneof" json:"clock_ahead_us,omitempty"`
+	// By how much that may be wrong.
+	ClockErrorUs uint64 `protobuf:"varint,10,opt,name=clock_error_us,json=clockErrorUs,proto3" json:"clock_error_us,omitempty"`
+	// Why the node's clock does not let it lead, as it says itself; empty if it does.
+	ClockProblem string `protobuf:"bytes,11,opt,name=clock_problem,json=clockProblem,proto3" json:"clock_problem,omitempty"`
+	// What the free space of its own disk allows; unspecified where it did not answer.
+	DiskState     DiskState `protobuf:"varint,20,opt,name=disk_state,json=diskState,proto3,enum=prony.admin.v1.DiskState" json:"disk_state,omitempty"`
+	DiskFreeBytes uint64    `protobuf:"varint,21,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClusterMember) Reset() {
 	*x = ClusterMember{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3082,7 +3382,7 @@ func (x *ClusterMember) String() string {
 func (*ClusterMember) ProtoMessage() {}
 
 func (x *ClusterMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[48]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3095,7 +3395,7 @@ func (x *ClusterMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterMember.ProtoReflect.Descriptor instead.
 func (*ClusterMember) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{48}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ClusterMember) GetNode() string {
@@ -3154,6 +3454,41 @@ func (x *ClusterMember) GetVersion() string {
 	return ""
 }
 
+func (x *ClusterMember) GetClockAheadUs() int64 {
+	if x != nil && x.ClockAheadUs != nil {
+		return *x.ClockAheadUs
+	}
+	return 0
+}
+
+func (x *ClusterMember) GetClockErrorUs() uint64 {
+	if x != nil {
+		return x.ClockErrorUs
+	}
+	return 0
+}
+
+func (x *ClusterMember) GetClockProblem() string {
+	if x != nil {
+		return x.ClockProblem
+	}
+	return ""
+}
+
+func (x *ClusterMember) GetDiskState() DiskState {
+	if x != nil {
+		return x.DiskState
+	}
+	return DiskState_DISK_STATE_UNSPECIFIED
+}
+
+func (x *ClusterMember) GetDiskFreeBytes() uint64 {
+	if x != nil {
+		return x.DiskFreeBytes
+	}
+	return 0
+}
+
 // ClusterGroup is the Raft group of a shard.
 type ClusterGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3172,7 +3507,7 @@ type ClusterGroup struct {
 
 func (x *ClusterGroup) Reset() {
 	*x = ClusterGroup{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3184,7 +3519,7 @@ func (x *ClusterGroup) String() string {
 func (*ClusterGroup) ProtoMessage() {}
 
 func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[49]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3197,7 +3532,7 @@ func (x *ClusterGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterGroup.ProtoReflect.Descriptor instead.
 func (*ClusterGroup) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{49}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ClusterGroup) GetShard() uint32 {
@@ -3255,7 +3590,7 @@ type ClusterReplica struct {
 
 func (x *ClusterReplica) Reset() {
 	*x = ClusterReplica{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3267,7 +3602,7 @@ func (x *ClusterReplica) String() string {
 func (*ClusterReplica) ProtoMessage() {}
 
 func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[50]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3280,7 +3615,7 @@ func (x *ClusterReplica) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterReplica.ProtoReflect.Descriptor instead.
 func (*ClusterReplica) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{50}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ClusterReplica) GetNode() string {
@@ -3325,7 +3660,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3337,7 +3672,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[51]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3350,7 +3685,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{51}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *AddMemberRequest) GetNode() string {
@@ -3382,7 +3717,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3394,7 +3729,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[52]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3407,7 +3742,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{52}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
 }
 
 type RemoveMemberRequest struct {
@@ -3419,7 +3754,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3431,7 +3766,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[53]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3444,7 +3779,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{53}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RemoveMemberRequest) GetNode() string {
@@ -3462,7 +3797,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3474,7 +3809,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[54]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3487,7 +3822,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{54}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
 }
 
 type PromoteMemberRequest struct {
@@ -3499,7 +3834,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3511,7 +3846,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[55]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3524,7 +3859,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{55}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *PromoteMemberRequest) GetNode() string {
@@ -3542,7 +3877,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3889,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[56]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3902,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{56}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
 }
 
 type DemoteMemberRequest struct {
@@ -3579,7 +3914,7 @@ type DemoteMemberRequest struct {
 
 func (x *DemoteMemberRequest) Reset() {
 	*x = DemoteMemberRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3591,7 +3926,7 @@ func (x *DemoteMemberRequest) String() string {
 func (*DemoteMemberRequest) ProtoMessage() {}
 
 func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[57]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3604,7 +3939,7 @@ func (x *DemoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*DemoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{57}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *DemoteMemberRequest) GetNode() string {
@@ -3622,7 +3957,7 @@ type DemoteMemberResponse struct {
 
 func (x *DemoteMemberResponse) Reset() {
 	*x = DemoteMemberResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3634,7 +3969,7 @@ func (x *DemoteMemberResponse) String() string {
 func (*DemoteMemberResponse) ProtoMessage() {}
 
 func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[58]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3647,7 +3982,7 @@ func (x *DemoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DemoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*DemoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{58}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
 }
 
 type TransferLeadershipRequest struct {
@@ -3662,7 +3997,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3674,7 +4009,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[59]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3687,7 +4022,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{59}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *TransferLeadershipRequest) GetShard() uint32 {
@@ -3712,7 +4047,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3724,7 +4059,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[60]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3737,7 +4072,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{60}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{63}
 }
 
 type TakeSnapshotRequest struct {
@@ -3750,7 +4085,7 @@ type TakeSnapshotRequest struct {
 
 func (x *TakeSnapshotRequest) Reset() {
 	*x = TakeSnapshotRequest{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3762,7 +4097,7 @@ func (x *TakeSnapshotRequest) String() string {
 func (*TakeSnapshotRequest) ProtoMessage() {}
 
 func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[61]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3775,7 +4110,7 @@ func (x *TakeSnapshotRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotRequest.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotRequest) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{61}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TakeSnapshotRequest) GetShard() uint32 {
@@ -3793,7 +4128,7 @@ type TakeSnapshotResponse struct {
 
 func (x *TakeSnapshotResponse) Reset() {
 	*x = TakeSnapshotResponse{}
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3805,7 +4140,7 @@ func (x *TakeSnapshotResponse) String() string {
 func (*TakeSnapshotResponse) ProtoMessage() {}
 
 func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_admin_v1_admin_proto_msgTypes[62]
+	mi := &file_prony_admin_v1_admin_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3818,7 +4153,7 @@ func (x *TakeSnapshotResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeSnapshotResponse.ProtoReflect.Descriptor instead.
 func (*TakeSnapshotResponse) Descriptor() ([]byte, []int) {
-	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{62}
+	return file_prony_admin_v1_admin_proto_rawDescGZIP(), []int{65}
 }
 
 var File_prony_admin_v1_admin_proto protoreflect.FileDescriptor
@@ -3882,6 +4217,12 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
 	"\x05queue\x18\x02 \x01(\tR\x05queue\".\n" +
 	"\x12PurgeQueueResponse\x12\x18\n" +
+	"\aremoved\x18\x01 \x01(\x04R\aremoved\"X\n" +
+	"\x12DeleteQueueRequest\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
+	"\x05queue\x18\x02 \x01(\tR\x05queue\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\"/\n" +
+	"\x13DeleteQueueResponse\x12\x18\n" +
 	"\aremoved\x18\x01 \x01(\x04R\aremoved\"\xad\x01\n" +
 	"\x10ListTasksRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x14\n" +
@@ -3997,7 +4338,7 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x0eBackupResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"\x12\n" +
-	"\x10GetStatusRequest\"\xf7\x01\n" +
+	"\x10GetStatusRequest\"\xfa\x02\n" +
 	"\x11GetStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\"\n" +
 	"\rstarted_at_ms\x18\x02 \x01(\x03R\vstartedAtMs\x12\x16\n" +
@@ -4008,12 +4349,27 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05ready\x18\x05 \x01(\bR\x05ready\x12(\n" +
 	"\x10not_ready_reason\x18\x06 \x01(\tR\x0enotReadyReason\x12\x16\n" +
 	"\x06queues\x18\a \x01(\x04R\x06queues\x12\x14\n" +
-	"\x05tasks\x18\b \x01(\x04R\x05tasks\"\x13\n" +
+	"\x05tasks\x18\b \x01(\x04R\x05tasks\x12\"\n" +
+	"\rclock_unix_us\x18\t \x01(\x03R\vclockUnixUs\x12-\n" +
+	"\x13wall_clock_ahead_us\x18\n" +
+	" \x01(\x03R\x10wallClockAheadUs\x12.\n" +
+	"\x04disk\x18\x14 \x01(\v2\x1a.prony.admin.v1.DiskStatusR\x04disk\"\x82\x02\n" +
+	"\n" +
+	"DiskStatus\x12/\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x19.prony.admin.v1.DiskStateR\x05state\x12\x1f\n" +
+	"\vtotal_bytes\x18\x02 \x01(\x04R\n" +
+	"totalBytes\x12\x1d\n" +
+	"\n" +
+	"free_bytes\x18\x03 \x01(\x04R\tfreeBytes\x12'\n" +
+	"\x0favailable_bytes\x18\x04 \x01(\x04R\x0eavailableBytes\x12\x1b\n" +
+	"\tlow_bytes\x18\x05 \x01(\x04R\blowBytes\x12%\n" +
+	"\x0ecritical_bytes\x18\x06 \x01(\x04R\rcriticalBytes\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"\x13\n" +
 	"\x11GetClusterRequest\"\x97\x01\n" +
 	"\x12GetClusterResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x127\n" +
 	"\amembers\x18\x02 \x03(\v2\x1d.prony.admin.v1.ClusterMemberR\amembers\x124\n" +
-	"\x06groups\x18\x03 \x03(\v2\x1c.prony.admin.v1.ClusterGroupR\x06groups\"\xd8\x01\n" +
+	"\x06groups\x18\x03 \x03(\v2\x1c.prony.admin.v1.ClusterGroupR\x06groups\"\xc3\x03\n" +
 	"\rClusterMember\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12!\n" +
 	"\fpeer_address\x18\x02 \x01(\tR\vpeerAddress\x12\x18\n" +
@@ -4022,7 +4378,15 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\x05admin\x18\x05 \x01(\tR\x05admin\x12\x14\n" +
 	"\x05voter\x18\x06 \x01(\bR\x05voter\x12\x1c\n" +
 	"\treachable\x18\a \x01(\bR\treachable\x12\x18\n" +
-	"\aversion\x18\b \x01(\tR\aversion\"\xce\x01\n" +
+	"\aversion\x18\b \x01(\tR\aversion\x12)\n" +
+	"\x0eclock_ahead_us\x18\t \x01(\x03H\x00R\fclockAheadUs\x88\x01\x01\x12$\n" +
+	"\x0eclock_error_us\x18\n" +
+	" \x01(\x04R\fclockErrorUs\x12#\n" +
+	"\rclock_problem\x18\v \x01(\tR\fclockProblem\x128\n" +
+	"\n" +
+	"disk_state\x18\x14 \x01(\x0e2\x19.prony.admin.v1.DiskStateR\tdiskState\x12&\n" +
+	"\x0fdisk_free_bytes\x18\x15 \x01(\x04R\rdiskFreeBytesB\x11\n" +
+	"\x0f_clock_ahead_us\"\xce\x01\n" +
 	"\fClusterGroup\x12\x14\n" +
 	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x12\n" +
@@ -4077,7 +4441,13 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"\rSCOPE_PRODUCE\x10\x01\x12\x0e\n" +
 	"\n" +
 	"SCOPE_WORK\x10\x02\x12\x0f\n" +
-	"\vSCOPE_ADMIN\x10\x032\xb2\x17\n" +
+	"\vSCOPE_ADMIN\x10\x03*\x81\x01\n" +
+	"\tDiskState\x12\x1a\n" +
+	"\x16DISK_STATE_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rDISK_STATE_OK\x10\x01\x12\x12\n" +
+	"\x0eDISK_STATE_LOW\x10\x02\x12\x17\n" +
+	"\x13DISK_STATE_CRITICAL\x10\x03\x12\x18\n" +
+	"\x14DISK_STATE_EXHAUSTED\x10\x042\xa8\x18\n" +
 	"\fAdminService\x12g\n" +
 	"\n" +
 	"ListQueues\x12!.prony.admin.v1.ListQueuesRequest\x1a\".prony.admin.v1.ListQueuesResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
@@ -4088,7 +4458,8 @@ const file_prony_admin_v1_admin_proto_rawDesc = "" +
 	"PauseQueue\x12!.prony.admin.v1.PauseQueueRequest\x1a\".prony.admin.v1.PauseQueueResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/queues:pause\x12t\n" +
 	"\vResumeQueue\x12\".prony.admin.v1.ResumeQueueRequest\x1a#.prony.admin.v1.ResumeQueueResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/queues:resume\x12p\n" +
 	"\n" +
-	"PurgeQueue\x12!.prony.admin.v1.PurgeQueueRequest\x1a\".prony.admin.v1.PurgeQueueResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/queues:purge\x12c\n" +
+	"PurgeQueue\x12!.prony.admin.v1.PurgeQueueRequest\x1a\".prony.admin.v1.PurgeQueueResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/queues:purge\x12t\n" +
+	"\vDeleteQueue\x12\".prony.admin.v1.DeleteQueueRequest\x1a#.prony.admin.v1.DeleteQueueResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/queues:delete\x12c\n" +
 	"\tListTasks\x12 .prony.admin.v1.ListTasksRequest\x1a!.prony.admin.v1.ListTasksResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/tasks\x12s\n" +
 	"\vCancelTasks\x12\".prony.admin.v1.CancelTasksRequest\x1a#.prony.admin.v1.CancelTasksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/tasks:cancel\x12_\n" +
 	"\bListDead\x12\x1f.prony.admin.v1.ListDeadRequest\x1a .prony.admin.v1.ListDeadResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
@@ -4128,172 +4499,181 @@ func file_prony_admin_v1_admin_proto_rawDescGZIP() []byte {
 	return file_prony_admin_v1_admin_proto_rawDescData
 }
 
-var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_prony_admin_v1_admin_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_prony_admin_v1_admin_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_prony_admin_v1_admin_proto_goTypes = []any{
 	(Placement)(0),                     // 0: prony.admin.v1.Placement
 	(Outcome)(0),                       // 1: prony.admin.v1.Outcome
 	(DeathReason)(0),                   // 2: prony.admin.v1.DeathReason
 	(Scope)(0),                         // 3: prony.admin.v1.Scope
-	(*QueuePolicy)(nil),                // 4: prony.admin.v1.QueuePolicy
-	(*Queue)(nil),                      // 5: prony.admin.v1.Queue
-	(*ListQueuesRequest)(nil),          // 6: prony.admin.v1.ListQueuesRequest
-	(*ListQueuesResponse)(nil),         // 7: prony.admin.v1.ListQueuesResponse
-	(*GetQueueRequest)(nil),            // 8: prony.admin.v1.GetQueueRequest
-	(*GetQueueResponse)(nil),           // 9: prony.admin.v1.GetQueueResponse
-	(*ConfigureQueueRequest)(nil),      // 10: prony.admin.v1.ConfigureQueueRequest
-	(*ConfigureQueueResponse)(nil),     // 11: prony.admin.v1.ConfigureQueueResponse
-	(*PauseQueueRequest)(nil),          // 12: prony.admin.v1.PauseQueueRequest
-	(*PauseQueueResponse)(nil),         // 13: prony.admin.v1.PauseQueueResponse
-	(*ResumeQueueRequest)(nil),         // 14: prony.admin.v1.ResumeQueueRequest
-	(*ResumeQueueResponse)(nil),        // 15: prony.admin.v1.ResumeQueueResponse
-	(*PurgeQueueRequest)(nil),          // 16: prony.admin.v1.PurgeQueueRequest
-	(*PurgeQueueResponse)(nil),         // 17: prony.admin.v1.PurgeQueueResponse
-	(*ListTasksRequest)(nil),           // 18: prony.admin.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),          // 19: prony.admin.v1.ListTasksResponse
-	(*CancelTasksRequest)(nil),         // 20: prony.admin.v1.CancelTasksRequest
-	(*CancelTasksResponse)(nil),        // 21: prony.admin.v1.CancelTasksResponse
-	(*Attempt)(nil),                    // 22: prony.admin.v1.Attempt
-	(*DeadTask)(nil),                   // 23: prony.admin.v1.DeadTask
-	(*DeadFilter)(nil),                 // 24: prony.admin.v1.DeadFilter
-	(*ListDeadRequest)(nil),            // 25: prony.admin.v1.ListDeadRequest
-	(*ListDeadResponse)(nil),           // 26: prony.admin.v1.ListDeadResponse
-	(*RedriveDeadRequest)(nil),         // 27: prony.admin.v1.RedriveDeadRequest
-	(*RedriveDeadResponse)(nil),        // 28: prony.admin.v1.RedriveDeadResponse
-	(*PurgeDeadRequest)(nil),           // 29: prony.admin.v1.PurgeDeadRequest
-	(*PurgeDeadResponse)(nil),          // 30: prony.admin.v1.PurgeDeadResponse
-	(*Quotas)(nil),                     // 31: prony.admin.v1.Quotas
-	(*Tenant)(nil),                     // 32: prony.admin.v1.Tenant
-	(*ListTenantsRequest)(nil),         // 33: prony.admin.v1.ListTenantsRequest
-	(*ListTenantsResponse)(nil),        // 34: prony.admin.v1.ListTenantsResponse
-	(*ConfigureTenantRequest)(nil),     // 35: prony.admin.v1.ConfigureTenantRequest
-	(*ConfigureTenantResponse)(nil),    // 36: prony.admin.v1.ConfigureTenantResponse
-	(*Token)(nil),                      // 37: prony.admin.v1.Token
-	(*CreateTokenRequest)(nil),         // 38: prony.admin.v1.CreateTokenRequest
-	(*CreateTokenResponse)(nil),        // 39: prony.admin.v1.CreateTokenResponse
-	(*ListTokensRequest)(nil),          // 40: prony.admin.v1.ListTokensRequest
-	(*ListTokensResponse)(nil),         // 41: prony.admin.v1.ListTokensResponse
-	(*RotateTokenRequest)(nil),         // 42: prony.admin.v1.RotateTokenRequest
-	(*RotateTokenResponse)(nil),        // 43: prony.admin.v1.RotateTokenResponse
-	(*RevokeTokenRequest)(nil),         // 44: prony.admin.v1.RevokeTokenRequest
-	(*RevokeTokenResponse)(nil),        // 45: prony.admin.v1.RevokeTokenResponse
-	(*BackupRequest)(nil),              // 46: prony.admin.v1.BackupRequest
-	(*BackupResponse)(nil),             // 47: prony.admin.v1.BackupResponse
-	(*GetStatusRequest)(nil),           // 48: prony.admin.v1.GetStatusRequest
-	(*GetStatusResponse)(nil),          // 49: prony.admin.v1.GetStatusResponse
-	(*GetClusterRequest)(nil),          // 50: prony.admin.v1.GetClusterRequest
-	(*GetClusterResponse)(nil),         // 51: prony.admin.v1.GetClusterResponse
-	(*ClusterMember)(nil),              // 52: prony.admin.v1.ClusterMember
-	(*ClusterGroup)(nil),               // 53: prony.admin.v1.ClusterGroup
-	(*ClusterReplica)(nil),             // 54: prony.admin.v1.ClusterReplica
-	(*AddMemberRequest)(nil),           // 55: prony.admin.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 56: prony.admin.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 57: prony.admin.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 58: prony.admin.v1.RemoveMemberResponse
-	(*PromoteMemberRequest)(nil),       // 59: prony.admin.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),      // 60: prony.admin.v1.PromoteMemberResponse
-	(*DemoteMemberRequest)(nil),        // 61: prony.admin.v1.DemoteMemberRequest
-	(*DemoteMemberResponse)(nil),       // 62: prony.admin.v1.DemoteMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 63: prony.admin.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 64: prony.admin.v1.TransferLeadershipResponse
-	(*TakeSnapshotRequest)(nil),        // 65: prony.admin.v1.TakeSnapshotRequest
-	(*TakeSnapshotResponse)(nil),       // 66: prony.admin.v1.TakeSnapshotResponse
-	(*queuepb.Backoff)(nil),            // 67: prony.queue.v1.Backoff
-	(queuepb.TaskState)(0),             // 68: prony.queue.v1.TaskState
-	(*queuepb.Task)(nil),               // 69: prony.queue.v1.Task
-	(*queuepb.SettleResult)(nil),       // 70: prony.queue.v1.SettleResult
+	(DiskState)(0),                     // 4: prony.admin.v1.DiskState
+	(*QueuePolicy)(nil),                // 5: prony.admin.v1.QueuePolicy
+	(*Queue)(nil),                      // 6: prony.admin.v1.Queue
+	(*ListQueuesRequest)(nil),          // 7: prony.admin.v1.ListQueuesRequest
+	(*ListQueuesResponse)(nil),         // 8: prony.admin.v1.ListQueuesResponse
+	(*GetQueueRequest)(nil),            // 9: prony.admin.v1.GetQueueRequest
+	(*GetQueueResponse)(nil),           // 10: prony.admin.v1.GetQueueResponse
+	(*ConfigureQueueRequest)(nil),      // 11: prony.admin.v1.ConfigureQueueRequest
+	(*ConfigureQueueResponse)(nil),     // 12: prony.admin.v1.ConfigureQueueResponse
+	(*PauseQueueRequest)(nil),          // 13: prony.admin.v1.PauseQueueRequest
+	(*PauseQueueResponse)(nil),         // 14: prony.admin.v1.PauseQueueResponse
+	(*ResumeQueueRequest)(nil),         // 15: prony.admin.v1.ResumeQueueRequest
+	(*ResumeQueueResponse)(nil),        // 16: prony.admin.v1.ResumeQueueResponse
+	(*PurgeQueueRequest)(nil),          // 17: prony.admin.v1.PurgeQueueRequest
+	(*PurgeQueueResponse)(nil),         // 18: prony.admin.v1.PurgeQueueResponse
+	(*DeleteQueueRequest)(nil),         // 19: prony.admin.v1.DeleteQueueRequest
+	(*DeleteQueueResponse)(nil),        // 20: prony.admin.v1.DeleteQueueResponse
+	(*ListTasksRequest)(nil),           // 21: prony.admin.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),          // 22: prony.admin.v1.ListTasksResponse
+	(*CancelTasksRequest)(nil),         // 23: prony.admin.v1.CancelTasksRequest
+	(*CancelTasksResponse)(nil),        // 24: prony.admin.v1.CancelTasksResponse
+	(*Attempt)(nil),                    // 25: prony.admin.v1.Attempt
+	(*DeadTask)(nil),                   // 26: prony.admin.v1.DeadTask
+	(*DeadFilter)(nil),                 // 27: prony.admin.v1.DeadFilter
+	(*ListDeadRequest)(nil),            // 28: prony.admin.v1.ListDeadRequest
+	(*ListDeadResponse)(nil),           // 29: prony.admin.v1.ListDeadResponse
+	(*RedriveDeadRequest)(nil),         // 30: prony.admin.v1.RedriveDeadRequest
+	(*RedriveDeadResponse)(nil),        // 31: prony.admin.v1.RedriveDeadResponse
+	(*PurgeDeadRequest)(nil),           // 32: prony.admin.v1.PurgeDeadRequest
+	(*PurgeDeadResponse)(nil),          // 33: prony.admin.v1.PurgeDeadResponse
+	(*Quotas)(nil),                     // 34: prony.admin.v1.Quotas
+	(*Tenant)(nil),                     // 35: prony.admin.v1.Tenant
+	(*ListTenantsRequest)(nil),         // 36: prony.admin.v1.ListTenantsRequest
+	(*ListTenantsResponse)(nil),        // 37: prony.admin.v1.ListTenantsResponse
+	(*ConfigureTenantRequest)(nil),     // 38: prony.admin.v1.ConfigureTenantRequest
+	(*ConfigureTenantResponse)(nil),    // 39: prony.admin.v1.ConfigureTenantResponse
+	(*Token)(nil),                      // 40: prony.admin.v1.Token
+	(*CreateTokenRequest)(nil),         // 41: prony.admin.v1.CreateTokenRequest
+	(*CreateTokenResponse)(nil),        // 42: prony.admin.v1.CreateTokenResponse
+	(*ListTokensRequest)(nil),          // 43: prony.admin.v1.ListTokensRequest
+	(*ListTokensResponse)(nil),         // 44: prony.admin.v1.ListTokensResponse
+	(*RotateTokenRequest)(nil),         // 45: prony.admin.v1.RotateTokenRequest
+	(*RotateTokenResponse)(nil),        // 46: prony.admin.v1.RotateTokenResponse
+	(*RevokeTokenRequest)(nil),         // 47: prony.admin.v1.RevokeTokenRequest
+	(*RevokeTokenResponse)(nil),        // 48: prony.admin.v1.RevokeTokenResponse
+	(*BackupRequest)(nil),              // 49: prony.admin.v1.BackupRequest
+	(*BackupResponse)(nil),             // 50: prony.admin.v1.BackupResponse
+	(*GetStatusRequest)(nil),           // 51: prony.admin.v1.GetStatusRequest
+	(*GetStatusResponse)(nil),          // 52: prony.admin.v1.GetStatusResponse
+	(*DiskStatus)(nil),                 // 53: prony.admin.v1.DiskStatus
+	(*GetClusterRequest)(nil),          // 54: prony.admin.v1.GetClusterRequest
+	(*GetClusterResponse)(nil),         // 55: prony.admin.v1.GetClusterResponse
+	(*ClusterMember)(nil),              // 56: prony.admin.v1.ClusterMember
+	(*ClusterGroup)(nil),               // 57: prony.admin.v1.ClusterGroup
+	(*ClusterReplica)(nil),             // 58: prony.admin.v1.ClusterReplica
+	(*AddMemberRequest)(nil),           // 59: prony.admin.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 60: prony.admin.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 61: prony.admin.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 62: prony.admin.v1.RemoveMemberResponse
+	(*PromoteMemberRequest)(nil),       // 63: prony.admin.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),      // 64: prony.admin.v1.PromoteMemberResponse
+	(*DemoteMemberRequest)(nil),        // 65: prony.admin.v1.DemoteMemberRequest
+	(*DemoteMemberResponse)(nil),       // 66: prony.admin.v1.DemoteMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 67: prony.admin.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 68: prony.admin.v1.TransferLeadershipResponse
+	(*TakeSnapshotRequest)(nil),        // 69: prony.admin.v1.TakeSnapshotRequest
+	(*TakeSnapshotResponse)(nil),       // 70: prony.admin.v1.TakeSnapshotResponse
+	(*queuepb.Backoff)(nil),            // 71: prony.queue.v1.Backoff
+	(queuepb.TaskState)(0),             // 72: prony.queue.v1.TaskState
+	(*queuepb.Task)(nil),               // 73: prony.queue.v1.Task
+	(*queuepb.SettleResult)(nil),       // 74: prony.queue.v1.SettleResult
 }
 var file_prony_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: prony.admin.v1.QueuePolicy.placement:type_name -> prony.admin.v1.Placement
-	67, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
-	4,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
-	5,  // 3: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
-	5,  // 4: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	4,  // 5: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
-	5,  // 6: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
-	68, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
-	69, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
-	70, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
+	71, // 1: prony.admin.v1.QueuePolicy.backoff:type_name -> prony.queue.v1.Backoff
+	5,  // 2: prony.admin.v1.Queue.policy:type_name -> prony.admin.v1.QueuePolicy
+	6,  // 3: prony.admin.v1.ListQueuesResponse.queues:type_name -> prony.admin.v1.Queue
+	6,  // 4: prony.admin.v1.GetQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	5,  // 5: prony.admin.v1.ConfigureQueueRequest.policy:type_name -> prony.admin.v1.QueuePolicy
+	6,  // 6: prony.admin.v1.ConfigureQueueResponse.queue:type_name -> prony.admin.v1.Queue
+	72, // 7: prony.admin.v1.ListTasksRequest.state:type_name -> prony.queue.v1.TaskState
+	73, // 8: prony.admin.v1.ListTasksResponse.tasks:type_name -> prony.queue.v1.Task
+	74, // 9: prony.admin.v1.CancelTasksResponse.results:type_name -> prony.queue.v1.SettleResult
 	1,  // 10: prony.admin.v1.Attempt.outcome:type_name -> prony.admin.v1.Outcome
-	69, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
+	73, // 11: prony.admin.v1.DeadTask.task:type_name -> prony.queue.v1.Task
 	2,  // 12: prony.admin.v1.DeadTask.reason:type_name -> prony.admin.v1.DeathReason
-	22, // 13: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
+	25, // 13: prony.admin.v1.DeadTask.attempts:type_name -> prony.admin.v1.Attempt
 	2,  // 14: prony.admin.v1.DeadFilter.reason:type_name -> prony.admin.v1.DeathReason
-	24, // 15: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	23, // 16: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
-	24, // 17: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	70, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	24, // 19: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
-	70, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
-	31, // 21: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
-	32, // 22: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
-	31, // 23: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
-	32, // 24: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
+	27, // 15: prony.admin.v1.ListDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	26, // 16: prony.admin.v1.ListDeadResponse.tasks:type_name -> prony.admin.v1.DeadTask
+	27, // 17: prony.admin.v1.RedriveDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	74, // 18: prony.admin.v1.RedriveDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	27, // 19: prony.admin.v1.PurgeDeadRequest.filter:type_name -> prony.admin.v1.DeadFilter
+	74, // 20: prony.admin.v1.PurgeDeadResponse.results:type_name -> prony.queue.v1.SettleResult
+	34, // 21: prony.admin.v1.Tenant.quotas:type_name -> prony.admin.v1.Quotas
+	35, // 22: prony.admin.v1.ListTenantsResponse.tenants:type_name -> prony.admin.v1.Tenant
+	34, // 23: prony.admin.v1.ConfigureTenantRequest.quotas:type_name -> prony.admin.v1.Quotas
+	35, // 24: prony.admin.v1.ConfigureTenantResponse.tenant:type_name -> prony.admin.v1.Tenant
 	3,  // 25: prony.admin.v1.Token.scopes:type_name -> prony.admin.v1.Scope
 	3,  // 26: prony.admin.v1.CreateTokenRequest.scopes:type_name -> prony.admin.v1.Scope
-	37, // 27: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
-	37, // 28: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
-	37, // 29: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
-	52, // 30: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
-	53, // 31: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
-	54, // 32: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
-	6,  // 33: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
-	8,  // 34: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
-	10, // 35: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
-	12, // 36: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
-	14, // 37: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
-	16, // 38: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
-	18, // 39: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
-	20, // 40: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
-	25, // 41: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
-	27, // 42: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
-	29, // 43: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
-	33, // 44: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
-	35, // 45: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
-	38, // 46: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
-	40, // 47: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
-	42, // 48: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
-	44, // 49: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
-	46, // 50: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
-	48, // 51: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
-	50, // 52: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
-	55, // 53: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
-	57, // 54: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
-	59, // 55: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
-	61, // 56: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
-	63, // 57: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
-	65, // 58: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
-	7,  // 59: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
-	9,  // 60: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
-	11, // 61: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
-	13, // 62: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
-	15, // 63: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
-	17, // 64: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
-	19, // 65: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
-	21, // 66: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
-	26, // 67: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
-	28, // 68: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
-	30, // 69: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
-	34, // 70: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
-	36, // 71: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
-	39, // 72: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
-	41, // 73: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
-	43, // 74: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
-	45, // 75: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
-	47, // 76: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
-	49, // 77: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
-	51, // 78: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
-	56, // 79: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
-	58, // 80: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
-	60, // 81: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
-	62, // 82: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
-	64, // 83: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
-	66, // 84: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
-	59, // [59:85] is the sub-list for method output_type
-	33, // [33:59] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	40, // 27: prony.admin.v1.CreateTokenResponse.token:type_name -> prony.admin.v1.Token
+	40, // 28: prony.admin.v1.ListTokensResponse.tokens:type_name -> prony.admin.v1.Token
+	40, // 29: prony.admin.v1.RotateTokenResponse.token:type_name -> prony.admin.v1.Token
+	53, // 30: prony.admin.v1.GetStatusResponse.disk:type_name -> prony.admin.v1.DiskStatus
+	4,  // 31: prony.admin.v1.DiskStatus.state:type_name -> prony.admin.v1.DiskState
+	56, // 32: prony.admin.v1.GetClusterResponse.members:type_name -> prony.admin.v1.ClusterMember
+	57, // 33: prony.admin.v1.GetClusterResponse.groups:type_name -> prony.admin.v1.ClusterGroup
+	4,  // 34: prony.admin.v1.ClusterMember.disk_state:type_name -> prony.admin.v1.DiskState
+	58, // 35: prony.admin.v1.ClusterGroup.replicas:type_name -> prony.admin.v1.ClusterReplica
+	7,  // 36: prony.admin.v1.AdminService.ListQueues:input_type -> prony.admin.v1.ListQueuesRequest
+	9,  // 37: prony.admin.v1.AdminService.GetQueue:input_type -> prony.admin.v1.GetQueueRequest
+	11, // 38: prony.admin.v1.AdminService.ConfigureQueue:input_type -> prony.admin.v1.ConfigureQueueRequest
+	13, // 39: prony.admin.v1.AdminService.PauseQueue:input_type -> prony.admin.v1.PauseQueueRequest
+	15, // 40: prony.admin.v1.AdminService.ResumeQueue:input_type -> prony.admin.v1.ResumeQueueRequest
+	17, // 41: prony.admin.v1.AdminService.PurgeQueue:input_type -> prony.admin.v1.PurgeQueueRequest
+	19, // 42: prony.admin.v1.AdminService.DeleteQueue:input_type -> prony.admin.v1.DeleteQueueRequest
+	21, // 43: prony.admin.v1.AdminService.ListTasks:input_type -> prony.admin.v1.ListTasksRequest
+	23, // 44: prony.admin.v1.AdminService.CancelTasks:input_type -> prony.admin.v1.CancelTasksRequest
+	28, // 45: prony.admin.v1.AdminService.ListDead:input_type -> prony.admin.v1.ListDeadRequest
+	30, // 46: prony.admin.v1.AdminService.RedriveDead:input_type -> prony.admin.v1.RedriveDeadRequest
+	32, // 47: prony.admin.v1.AdminService.PurgeDead:input_type -> prony.admin.v1.PurgeDeadRequest
+	36, // 48: prony.admin.v1.AdminService.ListTenants:input_type -> prony.admin.v1.ListTenantsRequest
+	38, // 49: prony.admin.v1.AdminService.ConfigureTenant:input_type -> prony.admin.v1.ConfigureTenantRequest
+	41, // 50: prony.admin.v1.AdminService.CreateToken:input_type -> prony.admin.v1.CreateTokenRequest
+	43, // 51: prony.admin.v1.AdminService.ListTokens:input_type -> prony.admin.v1.ListTokensRequest
+	45, // 52: prony.admin.v1.AdminService.RotateToken:input_type -> prony.admin.v1.RotateTokenRequest
+	47, // 53: prony.admin.v1.AdminService.RevokeToken:input_type -> prony.admin.v1.RevokeTokenRequest
+	49, // 54: prony.admin.v1.AdminService.Backup:input_type -> prony.admin.v1.BackupRequest
+	51, // 55: prony.admin.v1.AdminService.GetStatus:input_type -> prony.admin.v1.GetStatusRequest
+	54, // 56: prony.admin.v1.AdminService.GetCluster:input_type -> prony.admin.v1.GetClusterRequest
+	59, // 57: prony.admin.v1.AdminService.AddMember:input_type -> prony.admin.v1.AddMemberRequest
+	61, // 58: prony.admin.v1.AdminService.RemoveMember:input_type -> prony.admin.v1.RemoveMemberRequest
+	63, // 59: prony.admin.v1.AdminService.PromoteMember:input_type -> prony.admin.v1.PromoteMemberRequest
+	65, // 60: prony.admin.v1.AdminService.DemoteMember:input_type -> prony.admin.v1.DemoteMemberRequest
+	67, // 61: prony.admin.v1.AdminService.TransferLeadership:input_type -> prony.admin.v1.TransferLeadershipRequest
+	69, // 62: prony.admin.v1.AdminService.TakeSnapshot:input_type -> prony.admin.v1.TakeSnapshotRequest
+	8,  // 63: prony.admin.v1.AdminService.ListQueues:output_type -> prony.admin.v1.ListQueuesResponse
+	10, // 64: prony.admin.v1.AdminService.GetQueue:output_type -> prony.admin.v1.GetQueueResponse
+	12, // 65: prony.admin.v1.AdminService.ConfigureQueue:output_type -> prony.admin.v1.ConfigureQueueResponse
+	14, // 66: prony.admin.v1.AdminService.PauseQueue:output_type -> prony.admin.v1.PauseQueueResponse
+	16, // 67: prony.admin.v1.AdminService.ResumeQueue:output_type -> prony.admin.v1.ResumeQueueResponse
+	18, // 68: prony.admin.v1.AdminService.PurgeQueue:output_type -> prony.admin.v1.PurgeQueueResponse
+	20, // 69: prony.admin.v1.AdminService.DeleteQueue:output_type -> prony.admin.v1.DeleteQueueResponse
+	22, // 70: prony.admin.v1.AdminService.ListTasks:output_type -> prony.admin.v1.ListTasksResponse
+	24, // 71: prony.admin.v1.AdminService.CancelTasks:output_type -> prony.admin.v1.CancelTasksResponse
+	29, // 72: prony.admin.v1.AdminService.ListDead:output_type -> prony.admin.v1.ListDeadResponse
+	31, // 73: prony.admin.v1.AdminService.RedriveDead:output_type -> prony.admin.v1.RedriveDeadResponse
+	33, // 74: prony.admin.v1.AdminService.PurgeDead:output_type -> prony.admin.v1.PurgeDeadResponse
+	37, // 75: prony.admin.v1.AdminService.ListTenants:output_type -> prony.admin.v1.ListTenantsResponse
+	39, // 76: prony.admin.v1.AdminService.ConfigureTenant:output_type -> prony.admin.v1.ConfigureTenantResponse
+	42, // 77: prony.admin.v1.AdminService.CreateToken:output_type -> prony.admin.v1.CreateTokenResponse
+	44, // 78: prony.admin.v1.AdminService.ListTokens:output_type -> prony.admin.v1.ListTokensResponse
+	46, // 79: prony.admin.v1.AdminService.RotateToken:output_type -> prony.admin.v1.RotateTokenResponse
+	48, // 80: prony.admin.v1.AdminService.RevokeToken:output_type -> prony.admin.v1.RevokeTokenResponse
+	50, // 81: prony.admin.v1.AdminService.Backup:output_type -> prony.admin.v1.BackupResponse
+	52, // 82: prony.admin.v1.AdminService.GetStatus:output_type -> prony.admin.v1.GetStatusResponse
+	55, // 83: prony.admin.v1.AdminService.GetCluster:output_type -> prony.admin.v1.GetClusterResponse
+	60, // 84: prony.admin.v1.AdminService.AddMember:output_type -> prony.admin.v1.AddMemberResponse
+	62, // 85: prony.admin.v1.AdminService.RemoveMember:output_type -> prony.admin.v1.RemoveMemberResponse
+	64, // 86: prony.admin.v1.AdminService.PromoteMember:output_type -> prony.admin.v1.PromoteMemberResponse
+	66, // 87: prony.admin.v1.AdminService.DemoteMember:output_type -> prony.admin.v1.DemoteMemberResponse
+	68, // 88: prony.admin.v1.AdminService.TransferLeadership:output_type -> prony.admin.v1.TransferLeadershipResponse
+	70, // 89: prony.admin.v1.AdminService.TakeSnapshot:output_type -> prony.admin.v1.TakeSnapshotResponse
+	63, // [63:90] is the sub-list for method output_type
+	36, // [36:63] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_prony_admin_v1_admin_proto_init() }
@@ -4301,15 +4681,16 @@ func file_prony_admin_v1_admin_proto_init() {
 	if File_prony_admin_v1_admin_proto != nil {
 		return
 	}
-	file_prony_admin_v1_admin_proto_msgTypes[59].OneofWrappers = []any{}
-	file_prony_admin_v1_admin_proto_msgTypes[61].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[51].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[62].OneofWrappers = []any{}
+	file_prony_admin_v1_admin_proto_msgTypes[64].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_admin_v1_admin_proto_rawDesc), len(file_prony_admin_v1_admin_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   63,
+			NumEnums:      5,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,6 +31,7 @@ const (
 	AdminService_PauseQueue_FullMethodName         = "/prony.admin.v1.AdminService/PauseQueue"
 	AdminService_ResumeQueue_FullMethodName        = "/prony.admin.v1.AdminService/ResumeQueue"
 	AdminService_PurgeQueue_FullMethodName         = "/prony.admin.v1.AdminService/PurgeQueue"
+	AdminService_DeleteQueue_FullMethodName        = "/prony.admin.v1.AdminService/DeleteQueue"
 	AdminService_ListTasks_FullMethodName          = "/prony.admin.v1.AdminService/ListTasks"
 	AdminService_CancelTasks_FullMethodName        = "/prony.admin.v1.AdminService/CancelTasks"
 	AdminService_ListDead_FullMethodName           = "/prony.admin.v1.AdminService/ListDead"
@@ -70,6 +71,9 @@ type AdminServiceClient interface {
 	ResumeQueue(ctx context.Context, in *ResumeQueueRequest, opts ...grpc.CallOption) (*ResumeQueueResponse, error)
 	// PurgeQueue removes the queue's ready and delayed tasks for good. Leased and dead ones stay.
 	PurgeQueue(ctx context.Context, in *PurgeQueueRequest, opts ...grpc.CallOption) (*PurgeQueueResponse, error)
+	// DeleteQueue removes a queue that has no tasks, with its policy and figures. With force the queue's tasks are removed
+	// first, in whatever state. Results of its tasks can't be read any more. A queue of the name that comes later is a new one.
+	DeleteQueue(ctx context.Context, in *DeleteQueueRequest, opts ...grpc.CallOption) (*DeleteQueueResponse, error)
 	// ListTasks returns a queue's tasks of one state, page by page.
 	ListTasks(ctx context.Context, in *ListTasksRequest, opts ...grpc.CallOption) (*ListTasksResponse, error)
 	// CancelTasks removes tasks that are not done, in whatever state. The lease of a leased one ends: settling it
@@ -175,6 +179,16 @@ func (c *adminServiceClient) PurgeQueue(ctx context.Context, in *PurgeQueueReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PurgeQueueResponse)
 	err := c.cc.Invoke(ctx, AdminService_PurgeQueue_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminServiceClient) DeleteQueue(ctx context.Context, in *DeleteQueueRequest, opts ...grpc.CallOption) (*DeleteQueueResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteQueueResponse)
+	err := c.cc.Invoke(ctx, AdminService_DeleteQueue_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -398,6 +412,9 @@ type AdminServiceServer interface {
 	ResumeQueue(context.Context, *ResumeQueueRequest) (*ResumeQueueResponse, error)
 	// PurgeQueue removes the queue's ready and delayed tasks for good. Leased and dead ones stay.
 	PurgeQueue(context.Context, *PurgeQueueRequest) (*PurgeQueueResponse, error)
+	// DeleteQueue removes a queue that has no tasks, with its policy and figures. With force the queue's tasks are removed
+	// first, in whatever state. Results of its tasks can't be read any more. A queue of the name that comes later is a new one.
+	DeleteQueue(context.Context, *DeleteQueueRequest) (*DeleteQueueResponse, error)
 	// ListTasks returns a queue's tasks of one state, page by page.
 	ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error)
 	// CancelTasks removes tasks that are not done, in whatever state. The lease of a leased one ends: settling it
@@ -466,6 +483,9 @@ func (UnimplementedAdminServiceServer) ResumeQueue(context.Context, *ResumeQueue
 }
 func (UnimplementedAdminServiceServer) PurgeQueue(context.Context, *PurgeQueueRequest) (*PurgeQueueResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PurgeQueue not implemented")
+}
+func (UnimplementedAdminServiceServer) DeleteQueue(context.Context, *DeleteQueueRequest) (*DeleteQueueResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteQueue not implemented")
 }
 func (UnimplementedAdminServiceServer) ListTasks(context.Context, *ListTasksRequest) (*ListTasksResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTasks not implemented")
@@ -652,6 +672,24 @@ func _AdminService_PurgeQueue_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(AdminServiceServer).PurgeQueue(ctx, req.(*PurgeQueueRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AdminService_DeleteQueue_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteQueueRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServiceServer).DeleteQueue(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AdminService_DeleteQueue_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServiceServer).DeleteQueue(ctx, req.(*DeleteQueueRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1046,6 +1084,10 @@ var AdminService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PurgeQueue",
 			Handler:    _AdminService_PurgeQueue_Handler,
+		},
+		{
+			MethodName: "DeleteQueue",
+			Handler:    _AdminService_DeleteQueue_Handler,
 		},
 		{
 			MethodName: "ListTasks",

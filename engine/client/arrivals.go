@@ -52,6 +52,22 @@ func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	return fits
 }
 
+// drop removes tasks that were not received and whose leases have expired, and returns how many there were.
+func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	waiting := len(a.tasks) - a.taken
+	kept := slices.DeleteFunc(a.tasks[a.taken:], func(t *queuepb.Task) bool {
+		_, over := expired[leaseKey{t.GetId(), t.GetToken()}]
+		return over
+	})
+	a.tasks = a.tasks[:a.taken+len(kept)]
+	if len(kept) == 0 {
+		a.tasks, a.taken = a.tasks[:0], 0
+	}
+	return waiting - len(kept)
+}
+
 // pop returns a task that is at hand. The caller holds mu.
 func (a *arrivals) pop() (*queuepb.Task, bool) {
 	if a.taken == len(a.tasks) {

@@ -267,6 +267,11 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	if more {
 		b.signal()
 	}
+	if !answers(calls, ids, errs) {
+		finish(calls, unknownOutcome(errNoAnswer))
+		b.reuse(calls)
+		return
+	}
 	if len(errs) > 0 {
 		refuse(calls, errs)
 	}
@@ -274,9 +279,7 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 		base := 0
 		for _, c := range calls {
 			end := base + c.count
-			if end <= len(ids) {
-				c.ids = ids[base:end:end]
-			}
+			c.ids = ids[base:end:end]
 			base = end
 		}
 	}
@@ -291,7 +294,21 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	b.reuse(calls)
 }
 
-// refuse gives each call the errors of its items. An index of no item is the server's mistake and is passed over.
+// answers tells whether an answer can be that of a frame with these calls: each error is of one of the items, and there are as many ids
+// as items, if there are any. An answer that does not fit says nothing about any item.
+func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) bool {
+	if ids == nil && len(errs) == 0 {
+		return true
+	}
+	items := 0
+	for _, c := range calls {
+		items += c.count
+	}
+	stray := func(e *queuepb.ItemError) bool { return int64(e.GetIndex()) >= int64(items) }
+	return (ids == nil || len(ids) == items) && !slices.ContainsFunc(errs, stray)
+}
+
+// refuse gives each call the errors of its items.
 func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	ends, end := make([]int, len(calls)), 0
 	for i, c := range calls {
@@ -301,9 +318,6 @@ func refuse[T any](calls []*call[T], errs []*queuepb.ItemError) {
 	for _, e := range errs {
 		place := int(e.GetIndex())
 		i, _ := slices.BinarySearch(ends, place+1)
-		if i == len(calls) {
-			continue
-		}
 		c := calls[i]
 		if c.errs == nil {
 			c.errs = make([]error, c.count)

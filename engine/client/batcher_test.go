@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -334,10 +335,51 @@ func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
 	require.NoError(t, <-ran)
 }
 
-func TestAnIndexOfNoItemIsPassedOver(t *testing.T) {
-	calls := []*call[int]{{count: 1}, {count: 2}}
-	refuse(calls, []*queuepb.ItemError{{Index: 2, Message: "third"}, {Index: 3}, {Index: 1 << 31}, {Index: 0, Message: "first"}})
-	require.EqualError(t, calls[0].errs[0], "first")
-	require.NoError(t, calls[1].errs[0])
-	require.EqualError(t, calls[1].errs[1], "third")
+// An answer that is not about the items of its frame confirms none of them.
+func TestAnAnswerThatDoesNotFitItsFrameIsNone(t *testing.T) {
+	stray := []*queuepb.ItemError{{Index: 3, Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}}
+	for name, c := range map[string]struct {
+		ids  []string
+		errs []*queuepb.ItemError
+		fits bool
+	}{
+		"without ids":          {fits: true},
+		"with ids":             {ids: []string{"a", "b", "c"}, fits: true},
+		"with an error":        {errs: []*queuepb.ItemError{{Index: 2, Message: "third"}, {Index: 0, Message: "first"}}, fits: true},
+		"of an item too far":   {errs: stray},
+		"of a far item":        {errs: []*queuepb.ItemError{{Index: 1 << 31}}},
+		"with ids and a stray": {ids: []string{"a", "b", "c"}, errs: stray},
+		"with an id less":      {ids: []string{"a", "b"}},
+		"with an id more":      {ids: []string{"a", "b", "c", "d"}},
+	} {
+		b := (&batcher[int]{framesMax: 1}).setUp()
+		calls := []*call[int]{{count: 1, done: make(chan struct{}, 1)}, {count: 2, done: make(chan struct{}, 1)}}
+		told := 0
+		b.answered = func(calls []*call[int]) { told += len(calls) }
+		b.frames = []frame[int]{{number: 1, calls: slices.Clone(calls)}}
+		b.resolve(1, c.ids, c.errs)
+		for _, c := range calls {
+			<-c.done
+		}
+		if !c.fits {
+			require.Zero(t, told, name)
+			for _, call := range calls {
+				require.ErrorIs(t, call.failed, ErrUnknownOutcome, name)
+			}
+			continue
+		}
+		require.Equal(t, 2, told, name)
+		for _, call := range calls {
+			require.NoError(t, call.failed, name)
+		}
+		if c.errs != nil {
+			require.EqualError(t, calls[0].errs[0], "first")
+			require.NoError(t, calls[1].errs[0])
+			require.EqualError(t, calls[1].errs[1], "third")
+		}
+		if c.ids != nil {
+			require.Equal(t, []string{"a"}, calls[0].ids)
+			require.Equal(t, []string{"b", "c"}, calls[1].ids)
+		}
+	}
 }

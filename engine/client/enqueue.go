@@ -51,7 +51,7 @@ func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 		case err != nil:
 		case c.errs != nil && c.errs[i] != nil:
 			one = c.errs[i]
-		case i < len(c.ids):
+		case i < len(c.ids) && c.ids[i] != "":
 			e.ids[place] = c.ids[i]
 		default:
 			one = unknownOutcome(errNoAnswer)
@@ -96,9 +96,12 @@ func (e *enqueuing) tryPlainly(ctx context.Context, places []int, tasks []Task) 
 	}
 	out, err := e.producer.client.once.Enqueue(ctx, in)
 	c := &call[Task]{count: len(tasks)}
-	for i, r := range out.GetResults() {
+	if err == nil && len(out.GetResults()) != len(tasks) {
+		err = unknownOutcome(errNoAnswer)
+	}
+	for i, r := range out.GetResults()[:min(len(out.GetResults()), len(tasks))] {
 		c.ids = append(c.ids, r.GetId())
-		if r.GetError() != nil && i < len(tasks) {
+		if r.GetError() != nil {
 			if c.errs == nil {
 				c.errs = make([]error, len(tasks))
 			}

@@ -165,7 +165,7 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 
 func TestWhatAFaultMeansForASettlement(t *testing.T) {
 	for f := noFault; f < faults; f++ {
-		for _, lease := range []time.Duration{time.Hour, -time.Hour} {
+		for _, lease := range []time.Duration{time.Hour, -time.Hour} { // by the server's clock, which is another one
 			t.Run(fmt.Sprintf("%d %v", f, lease), func(t *testing.T) {
 				ctx := bounded(t)
 				c := running(t, 2, 1)
@@ -177,8 +177,8 @@ func TestWhatAFaultMeansForASettlement(t *testing.T) {
 				task, err := w.Receive(ctx)
 				require.NoError(t, err)
 				c.once(f, true)
-				if errs, err := w.CompleteBatch(ctx, []*queuepb.Task{task}); lease < 0 && f != noFault && f.takesEffect() {
-					require.ErrorIs(t, errors.Join(append(errs, err)...), ErrUnknownOutcome, "the repetition may have come too late")
+				if errs, err := w.CompleteBatch(ctx, []*queuepb.Task{task}); f != noFault && f.takesEffect() {
+					require.ErrorIs(t, errors.Join(append(errs, err)...), ErrUnknownOutcome, "the server has confirmed nothing")
 					var refused *Error
 					assert.False(t, errors.As(err, &refused), "it is no refusal")
 				} else {

@@ -2,8 +2,7 @@ package client
 
 import (
 	"sync"
-
-	"github.com/pronybench/prony/engine/queuepb"
+	"time"
 )
 
 // held is the set of leases that occupy a worker's slots, and from which link each came: open addressing with linear probing, since it is asked
@@ -20,7 +19,11 @@ type lease struct {
 	token uint64
 	used  bool
 	from  *workLink
+	until time.Duration // when it has expired, by the session's clock; 0 if that is not known
 }
+
+// over tells whether the lease has expired.
+func (l *lease) over(now time.Duration) bool { return l.used && l.until != 0 && l.until <= now }
 
 const heldMin = 64
 
@@ -34,16 +37,12 @@ func (h *held) slot(id string, token uint64) int {
 	return int(x >> 33 & uint64(len(h.entries)-1))
 }
 
-// add adds the leases of tasks that came from a link, and returns how many it did not have. The caller holds mu.
-func (h *held) add(tasks []*queuepb.Task, from *workLink) int {
-	before := h.count
-	for _, t := range tasks {
-		if 2*(h.count+1) > len(h.entries) {
-			h.grow()
-		}
-		h.insert(t.GetId(), t.GetToken(), from)
+// put adds a lease that came from a link, and tells whether it was not in. The caller holds mu.
+func (h *held) put(id string, token uint64, from *workLink, until time.Duration) bool {
+	if 2*(h.count+1) > len(h.entries) {
+		h.grow()
 	}
-	return h.count - before
+	return h.insert(lease{id, token, true, from, until})
 }
 
 func (h *held) grow() {
@@ -52,20 +51,21 @@ func (h *held) grow() {
 	h.count = 0
 	for _, e := range old {
 		if e.used {
-			h.insert(e.id, e.token, e.from)
+			h.insert(e)
 		}
 	}
 }
 
-func (h *held) insert(id string, token uint64, from *workLink) {
-	i := h.slot(id, token)
+func (h *held) insert(l lease) bool {
+	i := h.slot(l.id, l.token)
 	for ; h.entries[i].used; i = (i + 1) & (len(h.entries) - 1) {
-		if h.entries[i].token == token && h.entries[i].id == id {
-			return
+		if h.entries[i].token == l.token && h.entries[i].id == l.id {
+			return false
 		}
 	}
-	h.entries[i] = lease{id, token, true, from}
+	h.entries[i] = l
 	h.count++
+	return true
 }
 
 // find returns the place of a lease, or -1.

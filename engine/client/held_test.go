@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/pronybench/prony/engine/queuepb"
 )
 
 // TestHeldIsASet compares it with a map, with ids and tokens that often meet in the same place.
@@ -23,7 +21,7 @@ func TestHeldIsASet(t *testing.T) {
 		for range rapid.IntRange(1, 400).Draw(r, "steps") {
 			k := key{rapid.SampledFrom(ids).Draw(r, "id"), rapid.Uint64Range(0, 30).Draw(r, "token")}
 			if rapid.IntRange(0, 2).Draw(r, "action") > 0 {
-				h.add([]*queuepb.Task{{Id: k.id, Token: k.token}}, nil)
+				require.Equal(r, !model[k], h.put(k.id, k.token, nil, 0))
 				model[k] = true
 			} else {
 				_, was := h.remove(k.id, k.token)
@@ -47,8 +45,9 @@ func TestHeldIsASet(t *testing.T) {
 func TestShardsMayGiveTheSameToken(t *testing.T) {
 	var h held
 	a, b := &workLink{}, &workLink{}
-	assert.Equal(t, 1, h.add([]*queuepb.Task{{Id: "a", Token: 1}}, a))
-	assert.Equal(t, 1, h.add([]*queuepb.Task{{Id: "b", Token: 1}, {Id: "a", Token: 1}}, b))
+	assert.True(t, h.put("a", 1, a, 0))
+	assert.True(t, h.put("b", 1, b, 0))
+	assert.False(t, h.put("a", 1, b, 0))
 	assert.Same(t, a, h.origin("a", 1))
 	from, was := h.remove("a", 1)
 	assert.True(t, was)

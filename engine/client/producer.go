@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync/atomic"
 
@@ -98,7 +99,7 @@ func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	c := l.batcher.single(t, t.bytes())
 	defer l.batcher.keep(c)
 	err := l.batcher.do(ctx, c)
-	if err == nil && c.errs == nil && len(c.ids) == 1 {
+	if err == nil && c.errs == nil && len(c.ids) == 1 && c.ids[0] != "" {
 		return c.ids[0], nil
 	}
 	return p.enqueueOne(ctx, t, c, err)
@@ -133,7 +134,7 @@ func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string
 	c := batchOf(l.batcher, tasks)
 	defer l.batcher.keep(c)
 	err = l.batcher.do(ctx, c)
-	if err == nil && c.errs == nil && len(c.ids) == len(tasks) {
+	if err == nil && c.errs == nil && len(c.ids) == len(tasks) && !slices.Contains(c.ids, "") {
 		return c.ids, nil, nil
 	}
 	return p.goOn(ctx, tasks, c, err)

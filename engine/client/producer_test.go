@@ -137,7 +137,7 @@ func TestProducerCloseWaitsForCallsUnderWay(t *testing.T) {
 	require.NoError(t, err)
 	enqueued := make(chan error, 1)
 	go func() {
-		_, err := p.Enqueue(ctx, client.Task{Queue: "q"})
+		_, err := p.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("p")})
 		enqueued <- err
 	}()
 	<-g.frames
@@ -147,7 +147,7 @@ func TestProducerCloseWaitsForCallsUnderWay(t *testing.T) {
 	require.Eventually(t, func() bool {
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
-		_, err := p.Enqueue(gone, client.Task{Queue: "q"})
+		_, err := p.Enqueue(gone, client.Task{Queue: "q", Payload: []byte("p")})
 		return assert.ObjectsAreEqual(client.ErrClosed, err)
 	}, patience, time.Millisecond)
 	require.Empty(t, closed, "Close returned before the call it must wait for")
@@ -155,7 +155,7 @@ func TestProducerCloseWaitsForCallsUnderWay(t *testing.T) {
 	close(g.gate)
 	require.NoError(t, <-enqueued)
 	require.NoError(t, <-closed)
-	_, err = p.Enqueue(ctx, client.Task{Queue: "q"})
+	_, err = p.Enqueue(ctx, client.Task{Queue: "q", Payload: []byte("p")})
 	require.ErrorIs(t, err, client.ErrClosed)
 	require.NoError(t, p.Close(ctx), "closing twice is closing once")
 }

@@ -111,14 +111,16 @@ func (r *retries) trying() []int {
 
 // giveUp gives all items that have none an outcome.
 func (r *retries) giveUp(why error) {
+	refused, doubtful := why, why
 	if r.cause != nil {
-		why = fmt.Errorf("%w, last: %w", why, r.cause)
+		refused = fmt.Errorf("%w, last: %w", why, r.cause)
+		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error()) // the last try may have been refused, the item was not
 	}
 	for _, i := range r.open {
 		if r.doubt[i] {
-			r.errs[i] = unknownOutcome(why)
+			r.errs[i] = unknownOutcome(doubtful)
 		} else {
-			r.errs[i] = fmt.Errorf("nothing was done: %w: %w", ErrUnavailable, why)
+			r.errs[i] = fmt.Errorf("nothing was done: %w: %w", ErrUnavailable, refused)
 		}
 	}
 	r.open = nil

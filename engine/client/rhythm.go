@@ -15,7 +15,8 @@ type rhythm struct {
 	keeperWaitMax time.Duration
 	// calm is after how long without trouble a session's next try comes at once again.
 	calm time.Duration
-	// leaveMax is how long the calls on a link that is given up have to be answered.
+	// leaveMax is how long the calls on a link that is given up have to be answered. A settlement without an answer is repeated, and may
+	// then have an unknown outcome.
 	leaveMax time.Duration
 	// openMax is how long a node has to accept a stream.
 	openMax time.Duration
@@ -35,7 +36,7 @@ type rhythm struct {
 
 var usual = rhythm{
 	waitMin: 20 * time.Millisecond, waitMax: 500 * time.Millisecond, keeperWaitMax: 125 * time.Millisecond, calm: 2 * time.Second,
-	leaveMax: 500 * time.Millisecond, openMax: 3 * time.Second, balanceEvery: time.Second,
+	leaveMax: 2 * time.Second, openMax: 3 * time.Second, balanceEvery: time.Second,
 	resultWait: 30 * time.Second, answerMax: 5 * time.Second,
 	askMax: time.Second, askGrace: 100 * time.Millisecond, askEvery: 500 * time.Millisecond,
 }

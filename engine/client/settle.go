@@ -128,22 +128,19 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 			continue
 		}
 		if s.doubt[place] && s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
-			one = s.repeated(s.tasks[place], one)
+			one = s.repeated(one)
 		}
 		s.note(place, one, true)
 	}
 }
 
-// repeated tells what the outcome of a repetition says of a settlement: while the lease can't have expired, only the
-// first try can have ended it. An extension ends nothing.
-func (s *settlement) repeated(t *queuepb.Task, err error) error {
+// repeated returns what the outcome of a repetition says of a settlement. A repetition that finds the lease gone does not say why: an
+// earlier try may have ended the lease, or the lease expired. An extension ends nothing.
+func (s *settlement) repeated(err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	if time.Now().UnixMilli() < t.GetLeaseExpiresAtMs() {
-		return nil
-	}
-	return &doubtError{fmt.Errorf("the lease has ended, or an earlier try has ended it: %s", err.Error())}
+	return &doubtError{fmt.Errorf("an earlier try has settled the task, or the lease has ended: %s", err.Error())}
 }
 
 // doubtError is an unknown outcome that no further try would make clear.
@@ -162,7 +159,9 @@ func (s *settlement) finish(ctx context.Context) ([]error, error) {
 		}
 		s.try(ctx)
 	}
-	if s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
+	if s.how.action == queuepb.SettleAction_SETTLE_ACTION_EXTEND {
+		s.worker.slots.extendAll(s.tasks, s.errs, s.how.leaseMs)
+	} else {
 		s.worker.slots.freeAll(s.tasks, s.errs)
 	}
 	return s.outcome()

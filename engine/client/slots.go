@@ -37,7 +37,8 @@ func (l *workLink) leave() {
 // gone, or spare: so a session never holds more tasks than it has slots, whatever its links do. The mutex is that of
 // held: what frees a slot removes a lease.
 type slots struct {
-	held held
+	held   held
+	expiry expiry
 
 	total int32
 	spare int32
@@ -78,23 +79,36 @@ func (s *slots) origin(t *queuepb.Task) *workLink {
 	return nil
 }
 
-// came takes tasks that were pushed.
-func (s *slots) came(l *workLink, tasks []*queuepb.Task) {
+// came takes tasks that were pushed just now, with the server's time when it sent them, or 0.
+func (s *slots) came(l *workLink, tasks []*queuepb.Task, serverMs int64) {
+	now := s.expiry.now()
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
-	l.tasks += int32(s.held.add(tasks, l))
+	for _, t := range tasks {
+		until := holdsUntil(now, t.GetLeaseExpiresAtMs(), serverMs)
+		if s.held.put(t.GetId(), t.GetToken(), l, until) {
+			l.tasks++
+			s.expires(until)
+		}
+	}
 }
 
-// settled frees the slots of calls that were answered, or whose outcome is unknown for good.
+// settled notes what came of calls that were answered: it frees the slots of the leases that have ended.
 func (s *slots) settled(calls []*call[*queuepb.Task]) {
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
 	for _, c := range calls {
-		if c.how.action == queuepb.SettleAction_SETTLE_ACTION_EXTEND {
-			continue
-		}
+		extends := c.how.action == queuepb.SettleAction_SETTLE_ACTION_EXTEND
 		for i, t := range c.items {
-			if c.errs == nil || frees(c.errs[i]) {
+			var err error
+			if c.errs != nil && c.errs[i] != nil {
+				c.errs[i] = s.tooLate(t, c.errs[i])
+				err = c.errs[i]
+			}
+			switch {
+			case extends && err == nil:
+				s.extended(t, c.how.leaseMs, true)
+			case !extends && frees(err):
 				s.free(t)
 			}
 		}
@@ -108,11 +122,24 @@ func frees(err error) bool {
 	return err == nil || errors.Is(err, ErrStaleToken) || errors.Is(err, ErrNotFound)
 }
 
+// extendAll notes what came of extensions, which have these errors for good.
+func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	for i, t := range tasks {
+		errs[i] = s.tooLate(t, errs[i])
+		if errs[i] == nil || errors.Is(errs[i], ErrUnknownOutcome) {
+			s.extended(t, leaseMs, errs[i] == nil)
+		}
+	}
+}
+
 // freeAll frees the slots of tasks whose settlements have these errors for good.
 func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
 	for i, t := range tasks {
+		errs[i] = s.tooLate(t, errs[i])
 		if frees(errs[i]) || errors.Is(errs[i], ErrUnknownOutcome) || errors.Is(errs[i], ErrClosed) {
 			s.free(t)
 		}
@@ -122,8 +149,10 @@ func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 
 // free ends the occupation of a slot, once for each lease: a task that is settled twice, say because the first outcome
 // was unknown, has freed its slot once. The caller holds the mutex.
-func (s *slots) free(t *queuepb.Task) {
-	l, was := s.held.remove(t.GetId(), t.GetToken())
+func (s *slots) free(t *queuepb.Task) { s.freeLease(t.GetId(), t.GetToken()) }
+
+func (s *slots) freeLease(id string, token uint64) {
+	l, was := s.held.remove(id, token)
 	if !was {
 		return
 	}

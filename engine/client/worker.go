@@ -28,17 +28,22 @@ type WorkerConfig struct {
 	// Weights says how the queues share the slots while all have ready tasks: one weight, 1 to 100, for each queue, or
 	// none for equal shares.
 	Weights []uint32
-	Slots   int           // how many tasks the session holds, leased and not settled, at most; 1 to 65,536
+	Slots   int           // how many tasks the session holds, leased and not settled, at most; 1 to 65,536. See Worker
 	Lease   time.Duration // 0: each task's own, or the server's default
 }
 
 // Worker is a session that claims and settles over a stream; in a cluster over one to each node that leads, which share
 // the slots evenly. It is safe for concurrent use.
 //
-// In a cluster a task can be settled until its lease ends, whoever leads then. A settlement that was not carried out is
-// sent again until the call's context or the time of WithRetryMax ends, and one whose outcome is unknown is repeated:
-// when the repetition finds the lease settled while it can't have expired, by this host's clock, the first one took
-// effect.
+// In a cluster a task can be settled until its lease ends, whichever node leads by then. A settlement that was not done is sent again
+// until the call's context or the time of WithRetryMax ends, and one whose outcome is unknown is repeated. A nil error means that the
+// server has confirmed the settlement. When a repetition finds the lease gone, the call returns ErrUnknownOutcome: an earlier try may
+// have settled the task, or the lease has ended, and the server does not remember which.
+//
+// A lease that is not settled in time ends on the client too: its slot is free for another task, Stats counts it, and Receive does not
+// return its task any more. The client measures that by its own monotonic clock, from the arrival of the task or of the answer to the
+// last extension, so that the server has ended the lease by then. A later settlement is sent all the same: the server decides. When
+// the server refuses it, the error is ErrLeaseExpired.
 type Worker struct {
 	client *Client
 	config WorkerConfig
@@ -60,8 +65,9 @@ func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, erro
 		client: c, config: config, tasks: arrivals{max: config.Slots}, slots: slots{total: int32(config.Slots), spare: int32(config.Slots)},
 		links: newFollower[*workLink](ctx, c),
 	}
+	w.slots.expiry.began, w.slots.expiry.drop = time.Now(), w.tasks.drop
 	w.tasks.over = w.links.ctx.Done()
-	w.links.open, w.links.balance, w.links.starved, w.links.ended = w.open, w.balance, w.tasks.interrupt, w.tasks.end
+	w.links.open, w.links.balance, w.links.starved, w.links.ended = w.open, w.balance, w.tasks.interrupt, w.end
 	if err := w.links.start(); err != nil {
 		return nil, fmt.Errorf("open a worker session: %w", err)
 	}
@@ -100,7 +106,7 @@ func (w *Worker) open(ctx context.Context, to leader, all []leader) (*workLink, 
 	l.start(func() error { return w.receive(l, stream) }, func() {
 		w.slots.leave(l)
 		if w.links.alone {
-			w.tasks.end(l.reason())
+			w.end(l.reason())
 		}
 		w.links.linkEnded()
 	})
@@ -117,13 +123,19 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 			l.batcher.resolve(a.GetFrame(), nil, a.GetErrors())
 		}
 		if tasks := in.GetTasks(); len(tasks) > 0 {
-			w.slots.came(l, tasks)
+			w.slots.came(l, tasks, in.GetNowMs())
 			if !w.tasks.put(tasks) {
 				return unknownOutcome(errors.New("the server pushed more tasks than it was granted"))
 			}
 			clear(tasks) // they are their receivers'
 		}
 	}
+}
+
+// end notes that the session has ended.
+func (w *Worker) end(why error) {
+	w.tasks.end(why)
+	w.slots.stopExpiry()
 }
 
 // share returns how many slots a node should have.
@@ -172,8 +184,8 @@ type settling struct {
 
 func (s *settling) bytes() int { return len(s.error) + len(s.result) }
 
-// Complete settles a task whose work is done. The error is as for Producer.Enqueue; ErrStaleToken
-// says that the lease had expired.
+// Complete settles a task whose work is done. The error is as for Producer.Enqueue. ErrStaleToken says that the lease has ended: it
+// expired, or it was settled before. It is ErrLeaseExpired too where the session knows that the lease expired.
 func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
@@ -220,6 +232,7 @@ func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duratio
 func (w *Worker) Close(ctx context.Context) error {
 	w.links.markClosing()
 	w.tasks.end(ErrClosed)
+	defer w.slots.stopExpiry()
 	if err := w.links.close(ctx); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -42,6 +43,7 @@ func Default() *Config {
 			Auth:         true,
 			Limits:       queue.DefaultLimits(),
 			Queue:        queue.DefaultConfig(),
+			Memory:       memory.DefaultSize,
 			Cluster: node.Cluster{
 				Listen:          "127.0.0.1:7073",
 				ElectionTimeout: node.DefaultElectionTimeout,

@@ -233,6 +233,14 @@ func texts(k kind, v cty.Value) (texts []string, remedy string) {
 		if !isA(cty.String) {
 			return nil, `write a string with the unit, as in "64KiB"`
 		}
+	case kindSpace:
+		if !isA(cty.String) {
+			return nil, `write a string, as in "5%", "2GiB" or "auto"`
+		}
+	case kindMemory:
+		if !isA(cty.String) {
+			return nil, `write a string with the unit, as in "2GiB", or a part, as in "25%"`
+		}
 	case kindText, kindChoice:
 		if !isA(cty.String) {
 			return nil, "write a string, in quotes"

@@ -77,6 +77,10 @@ func samples(s *Setting) (file, env, flag, fileText string) {
 		return "2s", "3s", "4s", quote("2s")
 	case kindSize:
 		return "2KiB", "3KiB", "4KiB", quote("2KiB")
+	case kindSpace:
+		return "2%", "3GiB", "4%", quote("2%")
+	case kindMemory:
+		return "200MiB", "25%", "2GiB", quote("200MiB")
 	case kindList:
 		return "127.0.0.1:2,127.0.0.1:20", "127.0.0.1:3", "127.0.0.1:4", `["127.0.0.1:2", "127.0.0.1:20"]`
 	case kindMap:
@@ -304,7 +308,7 @@ admin {
 		`q.hcl:5:1: unknown attribute tls in the file: tls is a block: write tls { ... } without =`,
 		`q.hcl:6:1: unknown attribute lease in the file: did you mean lease in queue?`,
 		`q.hcl:7:1: new_admin_token is not for the file: it would take effect at every start: pass --new-admin-token to one`,
-		`q.hcl:8:1: unknown attribute replicas in the file: the attributes here are: listen, http, admin, insecure, busy_poll, address_file, data, shards, durability, sync_interval, stall_max, auth`,
+		`q.hcl:8:1: unknown attribute replicas in the file: the attributes here are: listen, http, admin, insecure, busy_poll, address_file, data, shards, durability, sync_interval, stall_max, disk_low, disk_critical, auth, memory`,
 		`q.hcl:9:17: sync_interval is number: write a string with the unit, as in "30s"`,
 		`q.hcl:10:12: insecure is string: write true or false, without quotes`,
 		`q.hcl:11:8: Variables not allowed: Variables may not be used here`,

@@ -38,7 +38,7 @@ func (s *Setting) Env() string {
 // Value is the setting's present value, as the file or the environment would say it.
 func (s *Setting) Value() string { return s.value.get() }
 
-// Kind names the sort of value: text, list, map, choice, bool, number, duration or size.
+// Kind names the sort of value: text, list, map, choice, bool, number, duration, size or space.
 func (s *Setting) Kind() string { return string(s.value.kind) }
 
 // Choices are the values that a setting of the kind choice may have.
@@ -71,6 +71,9 @@ const (
 	windowsMax    = 1 << 26
 	cacheBytesMax = 1 << 40
 	errorBytesMax = 64 << 10
+
+	markPercentMax = 50
+	markBytesMax   = 1 << 40
 )
 
 // Table returns every setting, bound to the fields of c, which hold the defaults.
@@ -92,9 +95,13 @@ func Table(c *Config) []*Setting {
 		},
 		{Path: "sync_interval", Group: groupData, value: duration(&n.SyncInterval, time.Millisecond, time.Minute), Usage: "how often to fsync with durability interval"},
 		{Path: "stall_max", Group: groupData, value: duration(&n.StallMax, time.Second, time.Hour), Usage: "how long a commit may be under way before the server says that it is not ready"},
+		{Path: "disk_low", Group: groupData, value: mark(&n.DiskLow), Usage: "with less free space on the data folder's file system, new tasks and large results are refused: a size up to 1TiB, a percentage up to 50%, 0B for off; auto is 5%, and at most 4GiB"},
+		{Path: "disk_critical", Group: groupData, value: mark(&n.DiskCritical), Usage: "with less free space, all changes are refused and reads go on: as disk-low, and never above it; auto is half of it"},
 
 		{Path: "auth", Group: groupAccess, value: choice(&n.Auth, []string{"on", "off"}, []bool{true, false}), Usage: "whether calls need an access token; off makes everybody an operator"},
 		{Path: "new_admin_token", Group: groupAccess, value: boolean(&n.NewAdminToken), NotInFile: true, Usage: "make a new operator token in DATA/admin.token; the one before is revoked"},
+		{Path: "metrics.auth", Group: groupAccess, value: boolean(&n.Metrics.Auth), Usage: "ask for an operator's token at /metrics, as at /audit and /debug/; needs auth"},
+		{Path: "metrics.tenants", Group: groupAccess, value: boolean(&n.Metrics.Tenants), Usage: "show the figures of each queue at /metrics, with the names of its tenant and queue; false shows the sums over all queues"},
 		{Path: "tls.cert", Group: groupAccess, value: text(&n.TLS.CertFile), Usage: "PEM file of the server's certificate and its chain; read again when it changes"},
 		{Path: "tls.key", Group: groupAccess, value: text(&n.TLS.KeyFile), Usage: "PEM file of the certificate's key"},
 		{Path: "tls.client_ca", Group: groupAccess, value: text(&n.TLS.ClientCAFile), Usage: "PEM file of the authorities that client certificates must come from; turns mTLS on"},
@@ -107,7 +114,7 @@ func Table(c *Config) []*Setting {
 		{Path: "cluster.secret", Group: groupCluster, value: text(&cluster.SecretFile), Usage: "file with the secret that all nodes share, at least 32 bytes; not needed with tls-client-ca"},
 		{Path: "cluster.election_timeout", Group: groupCluster, value: duration(&cluster.ElectionTimeout, node.ElectionTimeoutMin, node.ElectionTimeoutMax), Usage: "how long a node hears nothing of a leader before it stands for election; the same on all nodes"},
 		{Path: "cluster.coalesce", Group: groupCluster, value: unless(&cluster.Alone), Usage: "put all commands that wait into one entry of the log; false measures what that is worth"},
-		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&cluster.ClockSkewMax, 0, node.ClockSkewMaxMax), Usage: "how far the nodes' clocks may differ without a lease being cut short after a failover"},
+		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&cluster.ClockSkewMax, 0, node.ClockSkewMaxMax), Usage: "how far a node's clock may differ from the median of the voters' for it to lead; the lease grace after a failover follows from it; 0 turns both off"},
 
 		{Path: "queue.lease", Group: groupQueue, value: durationMs(&n.Queue.LeaseMs, time.Millisecond, longest), Usage: "how long a lease holds"},
 		{Path: "queue.max_attempts", Group: groupQueue, value: number(&n.Queue.MaxAttempts, 1, attemptsMax), Usage: "after how many failed attempts a task is dead"},
@@ -115,8 +122,10 @@ func Table(c *Config) []*Setting {
 		{Path: "queue.backoff_max", Group: groupQueue, value: durationMs(&n.Queue.Backoff.MaxMs, time.Millisecond, longest), Usage: "longest wait before an attempt"},
 		{Path: "queue.backoff_multiplier_percent", Group: groupQueue, value: number(&n.Queue.Backoff.MultiplierPercent, 100, 1_000), Usage: "how the wait grows with each further attempt: 100 keeps it, 200 doubles it"},
 		{Path: "queue.backoff_jitter_percent", Group: groupQueue, value: number(&n.Queue.Backoff.JitterPercent, 1, 100), Usage: "up to how much of a wait is taken off at random, so that tasks that failed together do not return together"},
+		{Path: "queue.idle_max", Group: groupQueue, value: durationMs(&n.Queue.IdleMs, time.Second, longest), Usage: "how long an empty queue that was never configured is kept after its last use"},
 		{Path: "queue.key_window", Group: groupQueue, value: durationMs(&n.Queue.KeyWindowMs, time.Second, longest), Usage: "how long an idempotency key is remembered"},
 
+		{Path: "memory", Group: groupLimits, value: memorySize(&n.Memory), Usage: "what the process may take: from 180MiB up, or 1% to 90% of the memory of its cgroup or host. Caches, windows, inboxes, connections and streams have their shares of it"},
 		{Path: "limits.payload_max", Group: groupLimits, value: size(&n.Limits.PayloadBytesMax, 1, payloadMax), Usage: "largest payload of a task"},
 		{Path: "limits.batch_max", Group: groupLimits, value: number(&n.Limits.BatchMax, 1, batchMax), Usage: "most tasks or settlements in one call"},
 		{Path: "limits.lease_max", Group: groupLimits, value: durationMs(&n.Limits.LeaseMsMax, time.Millisecond, longest), Usage: "longest lease that may be asked for"},
@@ -128,10 +137,11 @@ func Table(c *Config) []*Setting {
 		{Path: "limits.result_max", Group: groupLimits, value: size(&n.Limits.ResultBytesMax, 1, payloadMax), Usage: "largest result of a task"},
 		{Path: "limits.ttl_max", Group: groupLimits, value: durationMs(&n.Limits.TTLMsMax, time.Millisecond, longest), Usage: "longest time to live that may be asked for"},
 		{Path: "limits.result_retention_max", Group: groupLimits, value: durationMs(&n.Limits.RetentionMsMax, time.Millisecond, longest), Usage: "longest retention of results that may be asked for"},
-		{Path: "limits.queues_max", Group: groupLimits, value: number(&n.Queue.Queues, 1, queuesMax), Usage: "most queues that each shard holds"},
+		{Path: "limits.queues_max", Group: groupLimits, value: number(&n.Queue.Queues, 1, queuesMax), Usage: "most queues that each shard holds; the default is less where its share of the memory is"},
+		{Path: "limits.tenant_queues_max", Group: groupLimits, value: number(&n.Queue.QueuesPerTenant, 1, queuesMax), Usage: "most queues of one tenant that each shard holds"},
 		{Path: "limits.lane_window_max", Group: groupLimits, value: number(&n.Queue.WindowTasks, 1, windowsMax), Usage: "most tasks of one queue and priority that each shard keeps in memory"},
-		{Path: "limits.windows_max", Group: groupLimits, value: number(&n.Queue.WindowsTasks, 1, windowsMax), Usage: "most tasks that all shards together keep in memory"},
-		{Path: "limits.cache_max", Group: groupLimits, value: size(&n.Queue.CacheBytesMax, 1, cacheBytesMax), Usage: "most bytes of payloads that all shards together keep in memory"},
+		{Path: "limits.windows_max", Group: groupLimits, value: number(&n.Queue.WindowsTasks, 1, windowsMax), Usage: "most tasks that all shards together keep in memory; the default is less where its share of the memory is"},
+		{Path: "limits.cache_max", Group: groupLimits, value: size(&n.Queue.CacheBytesMax, 1, cacheBytesMax), Usage: "most bytes of payloads that all shards together keep in memory; the default is less where its share of the memory is"},
 
 		{Path: "log.level", Group: groupLog, value: choice(&c.LogLevel, []string{"debug", "info", "warn", "error"}, []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}), Usage: "how much is logged"},
 		{Path: "log.format", Group: groupLog, value: choice(&c.LogFormat, []string{"text", "json"}, []LogFormat{LogText, LogJSON}), Usage: "how log lines are written"},

@@ -94,3 +94,17 @@ func FormatSize(bytes uint64) string {
 	}
 	return "0B"
 }
+
+// parseMemory is ParseSize, and reads "200MB" and "2GB" too: what memory is sold in.
+func parseMemory(text string) (uint64, error) {
+	for unit, factor := range map[string]uint64{"MB": 1e6, "GB": 1e9} {
+		number, ok := strings.CutSuffix(text, unit)
+		if !ok {
+			continue
+		}
+		if n, err := strconv.ParseUint(number, 10, 64); err == nil && n <= math.MaxInt64/factor {
+			return n * factor, nil
+		}
+	}
+	return ParseSize(text)
+}

@@ -73,3 +73,15 @@ func TestNearest(t *testing.T) {
 		assert.Equal(t, want, Nearest(name, names), name)
 	}
 }
+
+func TestParseMemory(t *testing.T) {
+	for text, want := range map[string]uint64{"200MB": 200_000_000, "2GB": 2_000_000_000, "1GiB": 1 << 30, "7": 7} {
+		n, err := parseMemory(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, n)
+	}
+	for _, text := range []string{"MB", "-1MB", "99999999999999999GB", "1KB", "much"} {
+		_, err := parseMemory(text)
+		require.Error(t, err, text)
+	}
+}

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // kind is what sort of value a setting has.
@@ -24,6 +27,8 @@ const (
 	kindNumber   kind = "number"
 	kindDuration kind = "duration"
 	kindSize     kind = "size"
+	kindSpace    kind = "space"
+	kindMemory   kind = "memory"
 )
 
 // value is where a setting is kept, behind its text.
@@ -253,6 +258,42 @@ func durationMs(at *uint64, least, most time.Duration) value {
 	return v
 }
 
+// mark is a bound on free space: a size, a percentage of the file system, or the default.
+func mark(at *storage.SpaceMark) value {
+	return value{
+		kind: kindSpace,
+		get: func() string {
+			if at.Set && at.Percent == 0 {
+				return FormatSize(at.Bytes)
+			}
+			return at.String()
+		},
+		set: one(func(text string) error {
+			if text == "auto" {
+				*at = storage.SpaceMark{}
+				return nil
+			}
+			if number, percent := strings.CutSuffix(text, "%"); percent {
+				n, err := strconv.ParseUint(number, 10, 32)
+				if err != nil || n < 1 || n > markPercentMax {
+					return fmt.Errorf("is not a percentage from 1%% to %d%%", markPercentMax)
+				}
+				*at = storage.SpaceMark{Set: true, Percent: uint32(n)}
+				return nil
+			}
+			n, err := ParseSize(text)
+			if err != nil {
+				return errors.New(`is neither auto, nor a percentage such as "5%", nor a size such as "2GiB"`)
+			}
+			if err := within(n, 0, markBytesMax, FormatSize); err != nil {
+				return err
+			}
+			*at = storage.SpaceMark{Set: true, Bytes: n}
+			return nil
+		}),
+	}
+}
+
 func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
 	return value{
 		kind: kindSize,
@@ -264,6 +305,21 @@ func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
 			}
 			if err == nil {
 				*at = T(n)
+			}
+			return err
+		}),
+	}
+}
+
+// memorySize is a size, or a part of the host's memory.
+func memorySize(at *memory.Size) value {
+	return value{
+		kind: kindMemory,
+		get:  func() string { return at.String(FormatSize) },
+		set: one(func(text string) error {
+			n, err := memory.ParseSize(text, parseMemory)
+			if err == nil {
+				*at = n
 			}
 			return err
 		}),

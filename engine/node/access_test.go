@@ -19,6 +19,8 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -154,8 +156,11 @@ func TestTheRegistrySurvivesARestart(t *testing.T) {
 	assert.True(t, works(t, n, rotated))
 	tenants, err := n.registry.Tenants(by)
 	require.NoError(t, err)
-	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2}}, tenants, "tasks are counted through the registry's account")
+	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2, Bytes: storedBytes}}, tenants, "tasks are counted through the registry's account")
 }
+
+// storedBytes is what two tasks of works are charged, with their queue.
+var storedBytes = uint64(queue.QueueBytes(rpc.DefaultTenant, "q") + 2*queue.TaskBytes(0))
 
 func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
 	dir := t.TempDir()
@@ -166,7 +171,92 @@ func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
 	n, _ = openAuth(t, dir, nil)
 	tenants, err := n.registry.Tenants(access.Everybody())
 	require.NoError(t, err)
-	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Tasks: 2}}, tenants)
+	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Tasks: 2, Bytes: storedBytes}}, tenants)
+}
+
+// askAdmin sends a request with a token's secret to the admin listener.
+func askAdmin(t *testing.T, n *Node, method, path, secret string) (int, string) {
+	t.Helper()
+	in, err := http.NewRequestWithContext(t.Context(), method, "http://"+n.Admin()+path, nil)
+	require.NoError(t, err)
+	if secret != "" {
+		in.Header.Set("Authorization", "Bearer "+secret)
+	}
+	transport := &http.Transport{DisableKeepAlives: true}
+	out, err := transport.RoundTrip(in)
+	require.NoError(t, err)
+	body, err := io.ReadAll(out.Body)
+	require.NoError(t, errors.Join(err, out.Body.Close()))
+	if out.StatusCode == http.StatusUnauthorized {
+		assert.Equal(t, "Bearer", out.Header.Get("WWW-Authenticate"))
+	}
+	return out.StatusCode, string(body)
+}
+
+// /metrics asks for an operator's token when the configuration says so, and probes never ask for one.
+func TestMetricsCanNeedAToken(t *testing.T) {
+	n, _ := openAuth(t, t.TempDir(), func(c *Config) { c.Metrics.Auth = true })
+	secret := func(tenant string, scopes access.Scopes) string {
+		_, secret, err := n.registry.CreateToken(t.Context(), access.Everybody(), access.NewToken{Tenant: tenant, Scopes: scopes})
+		require.NoError(t, err)
+		return secret
+	}
+	for name, c := range map[string]struct {
+		secret string
+		want   int
+	}{
+		"no token":               {"", http.StatusUnauthorized},
+		"an unknown token":       {"nonsense", http.StatusUnauthorized},
+		"a tenant's token":       {secret("t0", access.AllScopes), http.StatusForbidden},
+		"no admin scope":         {secret(access.AllTenants, access.Produce|access.Work), http.StatusForbidden},
+		"the operator's token":   {secretOf(t, n), http.StatusOK},
+		"another operator token": {secret(access.AllTenants, access.AllScopes), http.StatusOK},
+	} {
+		code, body := askAdmin(t, n, http.MethodGet, "/metrics", c.secret)
+		assert.Equal(t, c.want, code, name)
+		assert.Equal(t, c.want == http.StatusOK, strings.Contains(body, "prony_ready"), name)
+	}
+	for _, path := range []string{"/livez", "/readyz"} {
+		code, _ := askAdmin(t, n, http.MethodGet, path, "")
+		assert.Equal(t, http.StatusOK, code, path)
+	}
+}
+
+// A token for /metrics is refused as a setting where no tokens are checked: everybody could read the figures.
+func TestMetricsAuthNeedsAuth(t *testing.T) {
+	c := Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Metrics: Metrics{Auth: true}}
+	require.ErrorContains(t, c.Check(), "metrics.auth is true, and authentication is off")
+	c.Auth = true
+	require.NoError(t, c.Check())
+}
+
+// A scrape names tenants and their queues only when the configuration says so. Two tenants may have queues of one name.
+func TestMetricsNameTenantsOnlyWhenAsked(t *testing.T) {
+	dir := t.TempDir()
+	n, stop := openAuth(t, dir, nil)
+	for _, tenant := range []string{"acme-tenant", "umbra-tenant"} {
+		_, secret, err := n.registry.CreateToken(t.Context(), access.Everybody(), access.NewToken{Tenant: tenant, Scopes: access.AllScopes})
+		require.NoError(t, err)
+		c, err := client.Dial(n.Addresses()[0], client.WithToken(secret))
+		require.NoError(t, err)
+		_, err = c.API().Enqueue(t.Context(), &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "acme-queue"}, {Queue: "acme-queue"}}})
+		require.NoError(t, errors.Join(err, c.Close()))
+	}
+	m := scrape(t, n)
+	for series := range m {
+		assert.NotContains(t, series, "acme")
+		assert.NotContains(t, series, "umbra")
+	}
+	assert.Equal(t, "2", m["prony_queues"])
+	assert.Equal(t, "4", m["prony_enqueued_total"])
+	assert.Equal(t, "4", m[`prony_tasks{state="ready"}`])
+	stop()
+
+	n, _ = openAuth(t, dir, func(c *Config) { c.Metrics.Tenants = true })
+	m = scrape(t, n)
+	assert.Equal(t, "4", m[`prony_tasks{state="ready"}`])
+	assert.Equal(t, "2", m[`prony_queue_tasks{queue="acme-queue",state="ready",tenant="acme-tenant"}`])
+	assert.Equal(t, "2", m[`prony_queue_tasks{queue="acme-queue",state="ready",tenant="umbra-tenant"}`])
 }
 
 func TestTheAdminListenerGuardsWhatTellsMuch(t *testing.T) {
@@ -178,25 +268,13 @@ func TestTheAdminListenerGuardsWhatTellsMuch(t *testing.T) {
 		return secret
 	}
 	operator, tenants, producer := secretOf(t, n), secret("t0", access.AllScopes), secret(access.AllTenants, access.Produce|access.Work)
-	transport := &http.Transport{DisableKeepAlives: true}
 	ask := func(method, path, secret string) int {
 		t.Helper()
-		in, err := http.NewRequestWithContext(ctx, method, "http://"+n.Admin()+path, nil)
-		require.NoError(t, err)
-		if secret != "" {
-			in.Header.Set("Authorization", "Bearer "+secret)
+		code, body := askAdmin(t, n, method, path, secret)
+		if code >= 400 {
+			assert.NotContains(t, body, "goroutine")
 		}
-		out, err := transport.RoundTrip(in)
-		require.NoError(t, err)
-		body, err := io.ReadAll(out.Body)
-		require.NoError(t, errors.Join(err, out.Body.Close()))
-		if out.StatusCode == http.StatusUnauthorized {
-			assert.Equal(t, "Bearer", out.Header.Get("WWW-Authenticate"))
-		}
-		if out.StatusCode >= 400 {
-			assert.NotContains(t, string(body), "goroutine")
-		}
-		return out.StatusCode
+		return code
 	}
 	for _, path := range []string{"/livez", "/readyz", "/metrics"} {
 		assert.Equal(t, http.StatusOK, ask(http.MethodGet, path, ""), path)

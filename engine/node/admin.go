@@ -11,25 +11,28 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/rpc"
 )
 
 // newAdmin makes the admin listener's server: probes, metrics, profiles, audit, and the admin service over gRPC and
 // REST. It is apart from the clients' listeners because profiles tell what the server does, and cost it time.
-func (n *Node) newAdmin(service adminpb.AdminServiceServer) error {
+func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits, metricsAuth bool) error {
 	if n.adminAt == nil {
 		return nil
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { writeLine(w, "ok") })
 	mux.HandleFunc("GET /readyz", n.readyz)
-	mux.Handle("GET /metrics", n.metrics.page())
 	operators := func(pattern string, handle http.HandlerFunc) {
 		mux.Handle(pattern, n.auth.GuardOperator(handle, rest.WriteError))
+	}
+	if page := n.metrics.page(); metricsAuth {
+		operators("GET /metrics", page.ServeHTTP)
+	} else {
+		mux.Handle("GET /metrics", page)
 	}
 	operators("GET /audit", n.audit)
 	rates := &profileRates{}
@@ -42,14 +45,15 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer) error {
 	operators("POST /debug/trace/start", n.flight.start)
 	operators("GET /debug/trace/snapshot", n.flight.snapshot)
 	operators("POST /debug/trace/stop", n.flight.halt)
-	api, err := rest.NewAdmin(service, n.restOptions())
+	api, err := rest.NewAdmin(service, n.restOptions(limits))
 	if err != nil {
 		return fmt.Errorf("serve the admin service: %w", err)
 	}
 	mux.Handle("/v1/", api)
 	mux.Handle("/openapi.json", api)
-	n.adminGRPC = rpc.NewAdminServer(service, n.health, n.auth, n.metrics.interceptors()...)
-	n.admin = n.boundedServer(grpcOrHTTP(n.adminGRPC, mux), adminAnswerMax)
+	calls, server := rpc.NewAdminServer(service, limits, n.bounds, n.health, n.auth, n.metrics.interceptors()...)
+	n.adminGRPC = server
+	n.admin = n.boundedServer(grpcOrHTTP(calls, mux), adminAnswerMax)
 	n.admin.Protocols = new(http.Protocols)
 	n.admin.Protocols.SetHTTP1(true)
 	n.admin.Protocols.SetHTTP2(true)
@@ -58,10 +62,10 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer) error {
 }
 
 // grpcOrHTTP lets gRPC calls and all others come through one listener.
-func grpcOrHTTP(g *grpc.Server, others http.Handler) http.Handler {
+func grpcOrHTTP(calls, others http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 2 && strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc") {
-			g.ServeHTTP(w, r)
+			calls.ServeHTTP(w, r)
 			return
 		}
 		others.ServeHTTP(w, r)
@@ -74,6 +78,9 @@ func (n *Node) readyz(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	writeLine(w, "ok")
+	if why := n.space.Why(); why != "" { // it reads, and below the low mark only it also works off what it holds
+		writeLine(w, why)
+	}
 }
 
 // notReadyWhy says why the node is not ready, or "": it failed, it stops, or a shard is stalled.
@@ -146,6 +153,16 @@ type auditedQueue struct {
 	Delayed   uint64 `json:"delayed"`
 	Dead      uint64 `json:"dead"`
 	Stored    uint64 `json:"stored"`
+	// Found are the tasks by state as their own records say, as of the same moment: it differs from the counters above only
+	// if those are wrong.
+	Found auditedStates `json:"found"`
+}
+
+type auditedStates struct {
+	Ready   uint64 `json:"ready"`
+	Leased  uint64 `json:"leased"`
+	Delayed uint64 `json:"delayed"`
+	Dead    uint64 `json:"dead"`
 }
 
 // audit counts what is really stored beside what the queues' own counters say.
@@ -165,7 +182,8 @@ func (n *Node) audit(w http.ResponseWriter, _ *http.Request) {
 	for i, a := range audited {
 		queues[i] = auditedQueue{
 			Tenant: a.Tenant, Queue: a.Name, Enqueued: a.Counts.Enqueued, Completed: a.Counts.Completed,
-			Ready: a.Counts.Fresh, Leased: a.Counts.Leased, Delayed: a.Counts.Returned, Dead: a.Counts.Dead, Stored: a.Stored,
+			Ready: a.Counted.Ready, Leased: a.Counted.Leased, Delayed: a.Counted.Delayed, Dead: a.Counted.Dead, Stored: a.Stored,
+			Found: auditedStates{Ready: a.Found.Ready, Leased: a.Found.Leased, Delayed: a.Found.Delayed, Dead: a.Found.Dead},
 		}
 	}
 	writeJSON(w, map[string]any{"queues": queues})

@@ -36,7 +36,7 @@ type admin struct {
 
 func newAdminTest(t *testing.T) *admin {
 	t.Helper()
-	n, err := Open(Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None})
+	n, err := Open(Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Metrics: Metrics{Tenants: true}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
 	conn, err := grpc.NewClient("passthrough:///"+n.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -164,7 +164,8 @@ func TestAuditCountsWhatIsStored(t *testing.T) {
 	assert.JSONEq(t, `{"queues":[]}`, body)
 	a.someTasks()
 	_, body = a.ask(http.MethodGet, "/audit")
-	assert.JSONEq(t, `{"queues":[{"tenant":"t0","queue":"q","enqueued":6,"completed":1,"ready":2,"leased":1,"delayed":1,"dead":1,"stored":5}]}`, body)
+	assert.JSONEq(t, `{"queues":[{"tenant":"t0","queue":"q","enqueued":6,"completed":1,"ready":2,"leased":1,"delayed":1,"dead":1,"stored":5,
+		"found":{"ready":2,"leased":1,"delayed":1,"dead":1}}]}`, body)
 	require.NoError(t, a.node.Shutdown(a.ctx))
 	// What is asked of a closed store is refused, not a crash.
 	w := &recorder{header: http.Header{}}
@@ -209,7 +210,10 @@ func TestMetrics(t *testing.T) {
 		assert.True(t, strings.Contains(body, "\n"+name+" "), name)
 		assert.False(t, strings.Contains(body, "\n"+name+" 0\n"), name)
 	}
-	for _, name := range []string{"process_cpu_seconds_total ", "prony_build_info{go_version="} {
+	for _, name := range []string{
+		"process_cpu_seconds_total ", "prony_build_info{go_version=",
+		`prony_storage_task_bytes_total{shard="0"} `, `prony_storage_payload_bytes_total{shard="0"} `,
+	} {
 		assert.True(t, strings.Contains(body, "\n"+name), name)
 	}
 }

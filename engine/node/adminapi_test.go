@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc"
 )
 
@@ -42,11 +44,11 @@ func (fakeAdmin) PauseQueue(context.Context, *adminpb.PauseQueueRequest) (*admin
 // serveAdmin serves an admin listener with nothing behind it but a service.
 func serveAdmin(t *testing.T, service adminpb.AdminServiceServer) *Node {
 	t.Helper()
-	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: newMetrics(), auth: rpc.NoAuth()}
+	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: newMetrics(1), auth: rpc.NoAuth(), bounds: rpc.NewBounds(memory.SharesOf(0, 1, false), nil)}
 	var err error
 	n.adminAt, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, n.newAdmin(service))
+	require.NoError(t, n.newAdmin(service, queue.DefaultLimits(), false))
 	n.serveHTTP("the admin listener", n.admin, n.adminAt)
 	t.Cleanup(func() {
 		n.stopAdmin(context.Background())

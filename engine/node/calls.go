@@ -84,6 +84,14 @@ func (m *callMetrics) failed(api, rpc string, err error) {
 	}
 }
 
+// refusedByHeaders notes a gRPC call or stream whose headers have no valid token. Its method is what the client sent, so it
+// is not a label.
+func (m *callMetrics) refusedByHeaders(err error) {
+	if reason, is := refusals[status.Code(err)]; is {
+		m.refused.WithLabelValues("call", reason).Inc()
+	}
+}
+
 // answered notes a call that is not a stream.
 func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
 	known := m.of(api, rpc)

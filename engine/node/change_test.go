@@ -1,7 +1,9 @@
 package node
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -51,4 +53,21 @@ func TestChangesThatTheMembersDoNotAllow(t *testing.T) {
 		assert.Equal(t, c.field, refused.Field)
 		assert.Contains(t, refused.Problem, c.says)
 	}
+}
+
+// A node may learn that a member was removed while the member's promotion waits for it.
+func TestAPromotionEndsWhenItsMemberIsRemoved(t *testing.T) {
+	nodes, _ := startNodes(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), waitsMost)
+	defer cancel()
+	k := nodes[0].cluster
+	require.NoError(t, k.Change(ctx, rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n2"}))
+	require.Eventually(t, func() bool {
+		k.knowMembers()
+		_, member := k.Member("n2")
+		return !member
+	}, waitsMost, 10*time.Millisecond)
+	var refused *rpc.ChangeError
+	require.ErrorAs(t, k.promote(ctx, rpc.ClusterChange{Kind: rpc.PromoteMember, Node: "n2"}), &refused)
+	assert.Equal(t, `"n2" is not a member of the cluster, which are: n0, n1`, refused.Problem)
 }

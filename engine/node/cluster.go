@@ -14,12 +14,15 @@ import (
 	"github.com/hashicorp/raft"
 	"google.golang.org/grpc"
 
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/replica/peer"
 	"github.com/pronybench/prony/engine/rpc"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // Folders of a cluster's node in its data folder.
@@ -40,9 +43,11 @@ type cluster struct {
 	opened   chan struct{}      // closed when replicas is complete, or never will be
 	calls    *grpc.Server
 	peers    directory
+	clocks   *clocks
 	identity *identity
 	admitted chan struct{} // closed when this node may take part
 	metrics  *raftMetrics
+	quotas   *quotaShares
 
 	systemChanged chan struct{} // has an element when the registry is to be read again
 	ledZero       chan struct{} // has an element when this node came to lead group 0
@@ -61,6 +66,7 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &cluster{
 		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), admitted: make(chan struct{}), peers: newDirectory(), metrics: newRaftMetrics(),
+		quotas:        newQuotaShares(),
 		systemChanged: make(chan struct{}, 1), ledZero: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
 	defer func() {
@@ -68,14 +74,15 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 			err = errors.Join(err, k.close())
 		}
 	}()
-	if n.shards, err = shard.NewClusterGroup(c.Shards, c.Log); err != nil {
+	k.clocks = newClocks(k)
+	if n.shards, err = shard.NewClusterGroup(c.Shards, n.clock.NowMs, c.Log); err != nil {
 		return err
 	}
 	if k.mux, err = n.listenPeers(c); err != nil {
 		return err
 	}
 	k.logs, err = logs.Open(filepath.Join(c.DataDir, raftFolder), logs.Options{
-		Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log,
+		Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, MemTableBytes: uint64(n.shares.LogMemTableBytes),
 		Appended: func(d time.Duration) { k.metrics.appendSeconds.Observe(d.Seconds()) },
 	})
 	if err != nil {
@@ -95,12 +102,17 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 		return err
 	}
 	n.cluster = k
+	k.knowMembers()
+	k.background.Go(k.shareQuotas)
 	if !k.isAdmitted() {
 		k.background.Go(k.admit)
 	}
 	k.background.Go(k.followRegistry)
 	k.background.Go(k.watchPeers)
+	k.background.Go(func() { k.clocks.watch(k.ctx) })
 	k.background.Go(k.spreadLeads)
+	n.space.BoundWaits(fullWaitMax)
+	k.background.Go(k.watchSpaces)
 	return nil
 }
 
@@ -126,7 +138,7 @@ func (n *Node) listenPeers(c Config) (*peer.Mux, error) {
 func (k *cluster) openReplicas() error {
 	defer close(k.opened)
 	c := k.config
-	k.cache = storage.NewCache(storage.DefaultCacheBytes)
+	k.cache = storage.NewCache(k.node.shares.BlockCacheBytes)
 	servers := k.firstMembers()
 	k.replicas = make([]*replica.Replica, c.Shards)
 	errs := make([]error, c.Shards)
@@ -137,10 +149,10 @@ func (k *cluster) openReplicas() error {
 				Shard: i, Node: c.Cluster.Node,
 				Dir: storage.ShardFolder(c.DataDir, i), Snapshots: filepath.Join(c.DataDir, snapshotsFolder, fmt.Sprintf("%04d", i)),
 				Store: storage.Options{
-					Durability: c.Durability, FS: c.fs, Cache: k.cache, MemTableBytes: max(memTableBytesMin, storage.DefaultMemTableBytes/uint64(c.Shards)),
+					Durability: c.Durability, FS: c.fs, Cache: k.cache, Space: k.node.space, MemTableBytes: uint64(k.node.shares.MemTableBytes), OpenTablesMax: k.node.files.stores,
 				},
 				Logs: k.logs.Group(uint16(i)), Stream: newAdmittedLayer(k, uint16(i)), Addresses: k.mux,
-				Bootstrap: servers, Hold: !k.isAdmitted(), Host: k, Log: c.Log,
+				Bootstrap: servers, Hold: !k.isAdmitted(), Host: k, Reluctant: k.leavesToOthers, Permission: k.clocks, Log: c.Log,
 				ElectionTimeout: cmp.Or(c.Cluster.ElectionTimeout, DefaultElectionTimeout),
 			})
 		})
@@ -173,11 +185,13 @@ func (k *cluster) firstMembers() []raft.Server {
 func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storage.Lead) error {
 	<-k.opened
 	n := k.node
+	config := shareOf(k.config.Queue, k.config.Shards)
+	config.Counting = func(counts bool) { k.quotas.counting(i, counts) }
 	s, err := shard.New(store, shard.Options{
-		Queue: shareOf(k.config.Queue, k.config.Shards), Log: k.config.Log.With("shard", i), NowMs: n.shards.NowMs,
-		Observe: n.metrics.commits(i), Stages: n.metrics.stageTimes(i),
-		InboxBytesMax: max(inboxBytesMin, shard.DefaultInboxBytesMax/k.config.Shards),
-		Number:        i, Replicate: log, Lead: lead, LeaseGraceMs: k.config.Cluster.ClockSkewMax.Milliseconds(), Alone: k.config.Cluster.Alone,
+		Queue: config, Log: k.config.Log.With("shard", i), Space: n.space, NowMs: n.shards.NowMs,
+		Observe: n.metrics.commits(i), Turned: n.metrics.turns.observer(i), Stages: n.metrics.stageTimes(i),
+		InboxBytesMax: inboxBytes(n.shares, k.config.Shards),
+		Number:        i, Replicate: log, Lead: lead, LeaseGraceMs: clock.LeaseGrace(k.config.Cluster.ClockSkewMax).Milliseconds(), Alone: k.config.Cluster.Alone,
 		Failed: func(err error) {
 			if errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) {
 				k.replicas[i].Again()
@@ -195,6 +209,7 @@ func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storag
 	}
 	k.running[i] = s
 	if i == 0 {
+		k.quotas.coordinate(access.NewCoordinator(lead.Term, k.config.Shards, k.quotas.nowMs()))
 		signal(k.ledZero)
 	}
 	return nil
@@ -202,6 +217,9 @@ func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storag
 
 // Lose implements replica.Host.
 func (k *cluster) Lose(i int) {
+	if i == 0 {
+		k.quotas.coordinate(nil)
+	}
 	k.node.shards.Lose(i)
 	if s := k.running[i]; s != nil {
 		s.Lose()
@@ -233,6 +251,7 @@ func (k *cluster) makeAdminToken(another bool) {
 			return
 		case <-k.ledZero:
 		}
+		var full *disk.FullError
 		err := n.registry.Follow(k.ctx)
 		if err == nil && (n.registry.Empty() || another) {
 			err = n.makeAdminToken(k.ctx)
@@ -241,6 +260,8 @@ func (k *cluster) makeAdminToken(another bool) {
 		case err == nil:
 			return
 		case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrUnknownOutcome): // whoever leads next does it
+		case errors.As(err, &full): // it is tried again when there is space
+			time.AfterFunc(disk.SpaceRetry, func() { signal(k.ledZero) })
 		case k.ctx.Err() == nil:
 			n.fail(err)
 			return
@@ -342,7 +363,7 @@ func (k *cluster) spare() (i int, to string) {
 	}
 	for _, m := range s.Members {
 		id := string(m.ID)
-		if m.Suffrage == raft.Voter && k.peers.reachable(id) && led[id]+1 < led[self] && (to == "" || led[id] < led[to]) {
+		if m.Suffrage == raft.Voter && k.peers.roomy(id) && k.clocks.fit(id) && led[id]+1 < led[self] && (to == "" || led[id] < led[to]) {
 			to = id
 		}
 	}
@@ -356,7 +377,7 @@ func (k *cluster) handOver() {
 	var all sync.WaitGroup
 	for _, r := range k.replicas {
 		all.Go(func() {
-			if err := r.Transfer(""); err != nil {
+			if err := r.Transfer(k.roomyVoter()); err != nil {
 				k.node.log.Info("stopping without having handed over a lead", "error", err)
 			}
 		})
@@ -397,7 +418,13 @@ func (k *cluster) notReadyWhy() string {
 		}
 		return "the other nodes are asked whether they know this one"
 	}
+	if err := k.clocks.Refused(); err != nil {
+		return err.Error()
+	}
 	for i, r := range k.replicas {
+		if err := r.Damage(); err != nil {
+			return fmt.Sprintf("shard %d: %v", i, err)
+		}
 		if r.Leader() == "" {
 			return fmt.Sprintf("no leader of shard %d is known", i)
 		}

@@ -34,7 +34,8 @@ type Cluster struct {
 	ElectionTimeout time.Duration
 	// Alone has each command be an entry of the log of its own, to measure what it is worth that they are not.
 	Alone bool
-	// ClockSkewMax is how far the nodes' clocks may differ without a lease being cut short, 0 to ClockSkewMaxMax.
+	// ClockSkewMax is how far a node's clock may differ from the median of the voters' for it to lead, 0 to ClockSkewMaxMax. Leases
+	// that another leader granted last clock.LeaseGrace of it longer. 0 means that leading does not depend on clocks, and no grace.
 	ClockSkewMax time.Duration
 }
 

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
@@ -34,12 +36,18 @@ type Config struct {
 	// is first used.
 	Shards int
 	// StallMax is how long a commit may be under way before the node is not ready; 0 means 10s.
-	StallMax     time.Duration
-	Durability   storage.Durability
-	SyncInterval time.Duration // with storage.Interval
-	Limits       queue.Limits  // the zero value means queue.DefaultLimits
-	Queue        queue.Config  // its Account is the node's own
-	Log          *slog.Logger
+	StallMax   time.Duration
+	Durability storage.Durability
+	// DiskLow and DiskCritical are marks of the free space of the data folder's file system: below the low one what would
+	// grow the store is refused, below the critical one every change.
+	DiskLow, DiskCritical storage.SpaceMark
+	SyncInterval          time.Duration // with storage.Interval
+	Limits                queue.Limits  // the zero value means queue.DefaultLimits
+	Queue                 queue.Config  // its Account is the node's own
+	Log                   *slog.Logger
+	// Memory is what the process may take. The zero value divides nothing and watches nothing: for a server that is a part
+	// of another process.
+	Memory memory.Size
 
 	// Auth asks clients for access tokens. Without it everybody who can connect is an operator.
 	Auth bool
@@ -50,10 +58,22 @@ type Config struct {
 	// Insecure lets listeners that other hosts can reach go without TLS or without authentication.
 	Insecure bool
 
+	// Metrics says who may read /metrics of the admin listener, and what it shows.
+	Metrics Metrics
+
 	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
 	Cluster Cluster
 
-	fs vfs.FS // nil: the operating system's
+	fs    vfs.FS       // nil: the operating system's
+	clock *clock.Clock // nil: the host's
+}
+
+// Metrics says who may read /metrics, and what it shows.
+type Metrics struct {
+	// Auth asks for an operator's token with the scope admin, as /audit and /debug/ do. It needs Config.Auth.
+	Auth bool
+	// Tenants shows the figures of each queue, which name tenants and queues. Without it only the sums over all queues are shown.
+	Tenants bool
 }
 
 // defaultStallMax is a long time for a commit: a slow disk takes a tenth of a second.
@@ -97,11 +117,18 @@ func (c *Config) check() error {
 	if c.NewAdminToken && !c.Auth {
 		errs = append(errs, errors.New("a new admin token is asked for, and authentication is off: turn it on"))
 	}
+	if c.Metrics.Auth && !c.Auth {
+		errs = append(errs, errors.New("metrics.auth is true, and authentication is off: turn authentication on, or set metrics.auth to false"))
+	}
 	if c.Shards < 0 || c.Shards > shard.ShardsMax {
 		errs = append(errs, fmt.Errorf("shards %d is not 1 to %d", c.Shards, shard.ShardsMax))
 	}
 	if _, err := storage.ParseDurability(string(c.Durability)); err != nil {
 		errs = append(errs, err)
+	}
+	if low, critical := c.DiskLow, c.DiskCritical; low.Set && critical.Set && !low.Off() && (low.Percent > 0) == (critical.Percent > 0) &&
+		(critical.Percent > low.Percent || critical.Bytes > low.Bytes) {
+		errs = append(errs, fmt.Errorf("disk critical mark %s is above the low mark %s: lower it, or raise the low one", critical, low))
 	}
 	if c.StallMax < 0 {
 		errs = append(errs, fmt.Errorf("stall bound %v is negative: use 0 for the default of %v", c.StallMax, defaultStallMax))

@@ -27,8 +27,10 @@ func newHost(n *Node, c Config) *host {
 // Status implements rpc.Host.
 func (h *host) Status() rpc.Status {
 	version, _ := build()
+	_, now := h.clock.Now()
 	return rpc.Status{
 		Version: version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
+		Clock: time.Unix(0, now), WallClockAhead: h.clock.Offset(), Disk: h.diskStatus(),
 	}
 }
 

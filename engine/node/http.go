@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
+	"github.com/pronybench/prony/engine/rpc"
 )
 
 // Limits of the HTTP listeners.
@@ -26,19 +28,20 @@ const (
 )
 
 // restOptions guards and watches the REST calls of both listeners.
-func (n *Node) restOptions() rest.Options {
+func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
+		ItemsMax: rpc.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: rpc.Holds,
 		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
 		Observe: n.metrics.restCall,
 	}
 }
 
 // newHTTP makes the REST listener's server.
-func (n *Node) newHTTP() error {
+func (n *Node) newHTTP(l queue.Limits) error {
 	if n.httpAt == nil {
 		return nil
 	}
-	h, err := rest.NewQueue(n.service, n.restOptions())
+	h, err := rest.NewQueue(n.service, n.restOptions(l))
 	if err != nil {
 		return fmt.Errorf("serve REST: %w", err)
 	}
@@ -49,7 +52,7 @@ func (n *Node) newHTTP() error {
 // boundedServer returns a server that holds no connection for ever. How long a body may take is for the handler to say.
 func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
+		Handler: h, ConnContext: rpc.WithLink, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
 		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn),
 	}
 }

@@ -51,6 +51,15 @@ func (k *cluster) Status(ctx context.Context) (rpc.ClusterStatus, error) {
 		out.Members = append(out.Members, m)
 	}
 	k.peers.mu.Unlock()
+	skews, _ := k.clocks.skews()
+	for i := range out.Members {
+		m := &out.Members[i]
+		if s, known := skews[m.Node]; known {
+			m.Clock = &rpc.ClockSkew{Ahead: s.ahead, Error: s.wrong}
+		} else if m.Node == k.Self() {
+			m.Clock = &rpc.ClockSkew{}
+		}
+	}
 	slices.SortFunc(out.Members, func(a, b rpc.Member) int { return cmp.Compare(a.Node, b.Node) })
 	for i := range k.replicas {
 		out.Groups = append(out.Groups, k.groupStatus(i, out.Members, infos))
@@ -81,7 +90,13 @@ func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 	version, _ := build()
 	n := k.node
 	reach := k.config.Cluster.Reach
-	out := &peerpb.GetInfoResponse{Node: k.Self(), Http: reach(n.HTTP()), Admin: reach(n.Admin()), Version: version, Shards: uint32(len(k.replicas)), Incarnation: k.identity.get().Incarnation}
+	out := &peerpb.GetInfoResponse{
+		Node: k.Self(), Http: reach(n.HTTP()), Admin: reach(n.Admin()), Version: version, Shards: uint32(len(k.replicas)), Incarnation: k.identity.get().Incarnation,
+		DiskState: uint32(n.space.Own()), DiskFreeBytes: n.space.Usage().Free,
+	}
+	if err := k.clocks.Refused(); err != nil {
+		out.ClockProblem = err.Error()
+	}
 	if a := n.Addresses(); len(a) > 0 {
 		out.Address = reach(a[0])
 	}
@@ -109,6 +124,9 @@ func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
 	if err := k.peers.refusal(c); err != nil {
 		return err
 	}
+	if c.Kind == rpc.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {
+		return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, and it can't lead: set the clock of its host, and restart it", c.Node, k.config.Cluster.ClockSkewMax)}
+	}
 	if c.Shard >= len(k.replicas) {
 		return &rpc.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}
 	}
@@ -126,7 +144,7 @@ func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
 		}
 		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, c.Node, "")
 	case rpc.PromoteMember:
-		return k.promote(ctx, c.Node)
+		return k.promote(ctx, c)
 	case rpc.DemoteMember:
 		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_DEMOTE, c.Node, "")
 	case rpc.TransferLeadership:
@@ -160,12 +178,18 @@ func (k *cluster) addMember(ctx context.Context, c rpc.ClusterChange) error {
 	if !c.Voter {
 		return nil
 	}
-	return k.promote(ctx, c.Node)
+	return k.promote(ctx, c)
 }
 
-// promote waits until a member has caught up, and gives it its vote.
-func (k *cluster) promote(ctx context.Context, node string) error {
+// promote waits until a member has caught up, and gives it its vote. It refuses the change as soon as this node knows that the
+// member was removed: this node may apply a removal later than the leader, and a member may be removed while it catches up.
+func (k *cluster) promote(ctx context.Context, c rpc.ClusterChange) error {
+	node := c.Node
 	for !k.caughtUp(ctx, node) {
+		k.knowMembers()
+		if err := k.peers.refusal(c); err != nil {
+			return err
+		}
 		select {
 		case <-ctx.Done():
 			return &rpc.ChangeError{Problem: fmt.Sprintf("node %q is a member without a vote, and has not caught up in time: promote it later", node)}

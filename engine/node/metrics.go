@@ -28,9 +28,10 @@ type metrics struct {
 	commitSeconds  *prometheus.HistogramVec // shard
 	commitCommands *prometheus.HistogramVec // shard
 	stages         *stageCollector
+	turns          *turnMetrics
 }
 
-func newMetrics() *metrics {
+func newMetrics(shards int) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		calls:    newCallMetrics(),
@@ -43,10 +44,12 @@ func newMetrics() *metrics {
 			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
 		}, []string{"shard"}),
 		stages: newStageCollector(),
+		turns:  newTurnMetrics(shards),
 	}
 	m.registry.MustRegister(m.stages, m.commitSeconds, m.commitCommands, buildInfo(),
 		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.registry.MustRegister(m.calls.collectors()...)
+	m.registry.MustRegister(m.turns.collectors()...)
 	return m
 }
 
@@ -105,9 +108,9 @@ func (m *metrics) interceptors() []grpc.ServerOption {
 	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(m.calls.unary), grpc.ChainStreamInterceptor(m.calls.stream)}
 }
 
-// watch adds what is asked of the node at each scrape.
-func (m *metrics) watch(n *Node) {
-	m.registry.MustRegister(newQueueCollector(n.stats, n.shards.NowMs))
+// watch adds what is asked of the node at each scrape. tenants shows the figures of each queue.
+func (m *metrics) watch(n *Node, tenants bool) {
+	m.registry.MustRegister(newQueueCollector(n.stats, n.shards.NowMs, tenants))
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "prony_ready", Help: "1 when /readyz says ok, 0 otherwise."},
 		func() float64 {
 			if n.notReadyWhy() != "" {
@@ -115,6 +118,12 @@ func (m *metrics) watch(n *Node) {
 			}
 			return 1
 		}))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "prony_subscribers", Help: "Worker streams and claims that wait for tasks, at each shard that this node leads.",
+	}, func() float64 { return float64(n.shards.Subscribers()) }))
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "prony_clock_wall_ahead_seconds", Help: "How far the host's wall clock is ahead of the server's, which is slewed towards it.",
+	}, func() float64 { return n.clock.Offset().Seconds() }))
 	counter := func(name, help string, value func(storage.Counters) uint64) {
 		for i := range n.shards.Len() {
 			m.registry.MustRegister(prometheus.NewCounterFunc(
@@ -128,6 +137,9 @@ func (m *metrics) watch(n *Node) {
 	counter("prony_storage_gets_total", "Keys looked up in the store.", func(c storage.Counters) uint64 { return c.Gets })
 	counter("prony_storage_scanned_keys_total", "Keys that scans of the store stepped over, deleted ones included.",
 		func(c storage.Counters) uint64 { return c.Scanned })
+	counter("prony_storage_task_bytes_total", "Bytes of tasks read from the store.", func(c storage.Counters) uint64 { return c.TaskBytes })
+	counter("prony_storage_payload_bytes_total", "Bytes of payloads copied from the store into memory.",
+		func(c storage.Counters) uint64 { return c.PayloadBytes })
 	counter("prony_storage_fsyncs_total", "Fsyncs of the store's files.", func(c storage.Counters) uint64 { return c.Fsyncs })
 	counter("prony_storage_fsync_microseconds_total", "Time that fsyncs of the store's files took.",
 		func(c storage.Counters) uint64 { return uint64(c.FsyncTime.Microseconds()) })

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -143,7 +145,7 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 		})
 	}
 	stats = append(stats, queue.Stats{Tenant: "t", Name: otherQueues, Ready: 9_999, ReadySinceMs: math.MaxInt64}) // a queue may have that name
-	c := newQueueCollector(func() ([]queue.Stats, error) { return stats, nil }, func() int64 { return 60_500 })
+	c := newQueueCollector(func() ([]queue.Stats, error) { return stats, nil }, func() int64 { return 60_500 }, true)
 	all := gathered(t, c)
 	assert.InDelta(t, 35, all["prony_removed_total"], 0)
 	assert.InDelta(t, 31, all["prony_payload_bytes"], 0)
@@ -175,9 +177,59 @@ func TestQueueSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, 1_000, queueSeriesMax)
 }
 
+// Without tenants a scrape has no name of a tenant or a queue, and its sums are those of the series that have them.
+func TestQueueSumsNameNobodyAndAreThoseOfTheQueues(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		type key struct{ tenant, queue string }
+		keys := rapid.SliceOfNDistinct(rapid.Custom(func(r *rapid.T) key {
+			return key{rapid.StringMatching(`tenant-[a-z]{1,2}`).Draw(r, "tenant"), rapid.StringMatching(`queue-[a-z]`).Draw(r, "queue")}
+		}), 0, 20, rapid.ID[key]).Draw(r, "queues")
+		small := rapid.Uint64Range(0, 1_000)
+		const nowMs = 60_000
+		stats := make([]queue.Stats, len(keys))
+		for i, k := range keys {
+			stats[i] = queue.Stats{
+				Tenant: k.tenant, Name: k.queue, Ready: small.Draw(r, "ready"), Delayed: small.Draw(r, "delayed"), Leased: small.Draw(r, "leased"),
+				Dead: small.Draw(r, "dead"), Enqueued: small.Draw(r, "enqueued"), Completed: small.Draw(r, "completed"), Removed: small.Draw(r, "removed"),
+				Bytes: small.Draw(r, "bytes"), ReadySinceMs: rapid.Int64Range(0, nowMs).Draw(r, "ready since"),
+			}
+		}
+		collector := func(tenants bool) *queueCollector {
+			c := newQueueCollector(func() ([]queue.Stats, error) { return slices.Clone(stats), nil }, func() int64 { return nowMs }, tenants)
+			c.seriesMax = rapid.IntRange(1, 25).Draw(r, "series")
+			return c
+		}
+		sums, named := gathered(t, collector(false)), gathered(t, collector(true))
+		want := map[string]float64{"prony_queues": float64(len(keys)), "prony_oldest_ready_seconds": 0}
+		for _, name := range []string{"enqueued_total", "completed_total", "removed_total", "payload_bytes", "tasks ready", "tasks delayed", "tasks leased", "tasks dead"} {
+			want["prony_"+name] = 0
+		}
+		for series, value := range named {
+			rest, single := strings.CutPrefix(series, "prony_queue_")
+			if !single {
+				continue
+			}
+			parts := strings.Split(rest, " ") // the name, the queue, the state if there is one, the tenant
+			switch sum := "prony_" + parts[0]; {
+			case len(parts) == 4:
+				want[sum+" "+parts[2]] += value
+			case parts[0] == "oldest_ready_seconds":
+				want[sum] = max(want[sum], value)
+			default:
+				want[sum] += value
+			}
+		}
+		assert.Equal(r, want, sums)
+		for series := range sums {
+			assert.NotContains(r, series, "tenant-")
+			assert.NotContains(r, series, "queue-")
+		}
+	})
+}
+
 func TestAScrapeOfAStoppedShardSaysSo(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(newQueueCollector(func() ([]queue.Stats, error) { return nil, errors.New("the shard is stopping") }, nil))
+	registry.MustRegister(newQueueCollector(func() ([]queue.Stats, error) { return nil, errors.New("the shard is stopping") }, nil, false))
 	_, err := registry.Gather()
 	require.ErrorContains(t, err, "the shard is stopping")
 }

@@ -16,13 +16,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
-	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
@@ -37,6 +36,7 @@ type Node struct {
 	service   *rpc.Service
 	grpc      *grpc.Server
 	health    *health.Server
+	space     *storage.Space // nil until the data folder is there
 	http      *http.Server
 	admin     *http.Server
 	adminGRPC *grpc.Server
@@ -51,6 +51,15 @@ type Node struct {
 	tokenFile string
 	tls       *certificates // nil without TLS
 	flight    flight
+	clock     *clock.Clock
+	stopClock context.CancelFunc // ends watchClock
+	shares    memory.Shares
+	files     fileShares
+	bounds    *rpc.Bounds
+	conns     *conns
+
+	stopWatching func() // nil before the process is watched
+	watching     sync.WaitGroup
 
 	failed   chan error             // has the reason once the node can't go on
 	notReady atomic.Pointer[string] // why the node is not ready: it failed, or stops. The first reason stays
@@ -72,6 +81,9 @@ func Open(c Config) (_ *Node, err error) {
 	if err := planted.Begin(); err != nil {
 		return nil, err
 	}
+	if c.clock == nil {
+		c.clock = clock.New()
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -80,14 +92,18 @@ func Open(c Config) (_ *Node, err error) {
 	}
 	c.Shards = max(1, c.Shards)
 	n := &Node{
-		log: c.Log, health: health.NewServer(), failed: make(chan error, 1), registry: access.New(access.Options{Log: c.Log}),
+		log: c.Log, health: health.NewServer(), failed: make(chan error, 1), registry: access.New(access.Options{Log: c.Log, Shared: c.Cluster.On()}),
 		stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax, listeners: slices.Clone(c.Listeners),
+		clock: c.clock,
 	}
 	defer func() {
 		if err != nil {
 			n.close()
 		}
 	}()
+	if err := n.divideMemory(&c); err != nil {
+		return nil, err
+	}
 	if c.TLS.on() {
 		if n.tls, err = loadCertificates(c.TLS, c.Log, time.Now); err != nil {
 			return nil, err
@@ -97,14 +113,15 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.listen(c); err != nil {
 		return nil, err
 	}
-	n.metrics = newMetrics()
+	n.metrics = newMetrics(c.Shards)
 	c.Queue.Account = n.registry.Account
 	var records systemRecords
 	if records, err = n.openState(c); err != nil {
 		return nil, err
 	}
-	n.metrics.watch(n)
+	n.metrics.watch(n, c.Metrics.Tenants)
 	n.metrics.watchStores(n)
+	n.metrics.watchSpace(n)
 	if n.cluster != nil {
 		n.metrics.watchCluster(n.cluster)
 	}
@@ -112,6 +129,7 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
+	n.service.Within(n.bounds)
 	if n.cluster != nil {
 		n.service.InCluster(n.cluster)
 	}
@@ -120,14 +138,14 @@ func Open(c Config) (_ *Node, err error) {
 		options = append(options, rpc.BusyPoll())
 	}
 	n.grpc = rpc.NewServer(n.service, n.health, n.auth, options...)
-	if err := n.newHTTP(); err != nil {
+	if err := n.newHTTP(c.Limits); err != nil {
 		return nil, err
 	}
 	admin := rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))
 	if n.cluster != nil {
 		admin.InCluster(n.cluster)
 	}
-	if err := n.newAdmin(admin); err != nil {
+	if err := n.newAdmin(admin, c.Limits, c.Metrics.Auth); err != nil {
 		return nil, err
 	}
 	if n.cluster != nil {
@@ -139,9 +157,10 @@ func Open(c Config) (_ *Node, err error) {
 
 // openState opens the shards, or this node's copies of a cluster's, and says where the node's own records are.
 func (n *Node) openState(c Config) (systemRecords, error) {
-	if err := settleLayout(c.DataDir, c.Shards); err != nil {
+	if err := settleLayout(c.fs, c.DataDir, c.Shards); err != nil {
 		return nil, err
 	}
+	n.watchSpace(c)
 	was, err := storage.ReadLayoutNode(c.DataDir)
 	if err == nil {
 		err = checkNodeOf(c.DataDir, was, c.Cluster.Node)
@@ -177,7 +196,7 @@ func checkNodeOf(dir, was, node string) error {
 
 func (n *Node) listen(c Config) error {
 	for _, address := range c.Listen {
-		l, err := n.listenOn(address)
+		l, err := n.listenOn(address, false)
 		if err != nil {
 			return err
 		}
@@ -185,26 +204,32 @@ func (n *Node) listen(c Config) error {
 	}
 	var err error
 	if c.HTTP != "" {
-		if n.httpAt, err = n.listenOn(c.HTTP); err != nil {
+		if n.httpAt, err = n.listenOn(c.HTTP, true); err != nil {
 			return fmt.Errorf("http: %w", err)
 		}
 	}
 	if c.Admin != "" {
-		if n.adminAt, err = n.listenOn(c.Admin); err != nil {
+		if n.adminAt, err = n.listenOn(c.Admin, true); err != nil {
 			return fmt.Errorf("admin: %w", err)
 		}
 	}
 	return nil
 }
 
-func (n *Node) listenOn(address string) (net.Listener, error) {
+// listenOn listens for clients. overHTTP says that an HTTP server closes idle connections.
+func (n *Node) listenOn(address string, overHTTP bool) (net.Listener, error) {
 	if path, isUnix := strings.CutPrefix(address, unixPrefix); isUnix {
-		return listenUnix(path)
+		l, err := listenUnix(path)
+		if err != nil {
+			return nil, err
+		}
+		return n.conns.listener(l, overHTTP), nil
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w: stop what uses it, or choose another address", address, err)
 	}
+	l = n.conns.listener(l, overHTTP)
 	switch {
 	case n.tls != nil:
 		l = n.tls.listener(l)
@@ -224,13 +249,11 @@ func (n *Node) serve() {
 	}
 	n.serveHTTP("the REST listener", n.http, n.httpAt)
 	n.serveHTTP("the admin listener", n.admin, n.adminAt)
-	services := []string{"", queuepb.QueueService_ServiceDesc.ServiceName}
-	if n.admin != nil {
-		services = append(services, adminpb.AdminService_ServiceDesc.ServiceName)
-	}
-	for _, service := range services {
-		n.health.SetServingStatus(service, healthpb.HealthCheckResponse_SERVING)
-	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n.stopClock = cancel
+	n.showHealth()
+	n.serving.Go(func() { n.watchClock(ctx) })
+	n.spaceChanged(n.space.State())
 }
 
 // fail notes why the node can't go on; the first reason counts.
@@ -276,6 +299,7 @@ func (n *Node) Admin() string {
 // acknowledged is safe all the same.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
+	n.stopClock()
 	if n.cluster != nil {
 		n.cluster.handOver()
 	}
@@ -293,10 +317,12 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		n.grpc.Stop()
 		<-stopped
 	}
+	n.space.Close() // a write that waits for room fails now
 	n.shards.Close()
 	n.stopAdmin(ctx)
 	n.registry.Close()
 	n.serving.Wait()
+	n.unwatch()
 	n.storesInUse.Lock() // an audit whose connection was cut still reads
 	n.storesClosed = true
 	n.storesInUse.Unlock()
@@ -317,6 +343,7 @@ func (n *Node) close() {
 			n.warn(l.Close())
 		}
 	}
+	n.space.Close()
 	if n.shards != nil {
 		n.shards.Close()
 	}
@@ -327,6 +354,7 @@ func (n *Node) close() {
 		n.warn(s.Close())
 	}
 	n.registry.Close()
+	n.unwatch()
 }
 
 func (n *Node) warn(err error) {

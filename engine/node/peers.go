@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 const (
@@ -43,9 +46,10 @@ func (d *directory) member(node string) (rpc.Member, bool) {
 	return m, ok
 }
 
-func (d *directory) reachable(node string) bool {
+// roomy reports whether a node is there, and its disk has enough space.
+func (d *directory) roomy(node string) bool {
 	m, ok := d.member(node)
-	return ok && m.Reachable
+	return ok && m.Reachable && m.Disk <= adminpb.DiskState_DISK_STATE_OK
 }
 
 func (d *directory) close() error {
@@ -118,29 +122,18 @@ func (k *cluster) watchPeers() {
 	}
 }
 
-// askPeers asks each member of any group what it is, and returns the answers of those that gave one.
-func (k *cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
-	found := map[string]rpc.Member{}
-	addresses := map[string]string{}
-	for _, r := range k.replicas {
-		s, err := r.Status()
-		if err != nil {
-			continue // it stops
-		}
-		for _, m := range s.Members {
-			id := string(m.ID)
-			found[id] = rpc.Member{Node: id, PeerAddress: string(m.Address), Voter: m.Suffrage == 0}
-			addresses[id] = string(m.Address)
-		}
-	}
+// knowMembers brings the directory up to date with the groups' members, and returns their addresses.
+func (k *cluster) knowMembers() map[string]string {
+	addresses, voters := k.membersNow()
 	k.mux.SetMembers(addresses)
 	d := &k.peers
 	d.mu.Lock()
-	for id, m := range found { // what was known before, until it answers
-		if was, ok := d.members[id]; ok {
-			m.Address, m.HTTP, m.Admin, m.Version, m.Reachable = was.Address, was.HTTP, was.Admin, was.Version, was.Reachable
-			found[id] = m
-		}
+	defer d.mu.Unlock()
+	found := map[string]rpc.Member{}
+	for id, address := range addresses {
+		m := d.members[id] // what was known before, until it answers
+		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)
+		found[id] = m
 	}
 	d.members = found
 	for id, c := range d.conns {
@@ -149,7 +142,12 @@ func (k *cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoRespon
 			_ = c.Close() // of a node that is gone
 		}
 	}
-	d.mu.Unlock()
+	return addresses
+}
+
+// askPeers asks each member of any group what it is, and returns the answers of those that gave one.
+func (k *cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
+	addresses := k.knowMembers()
 	answers := map[string]*peerpb.GetInfoResponse{}
 	var answered sync.Mutex
 	var all sync.WaitGroup
@@ -183,7 +181,8 @@ func (k *cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, 
 	}
 	m.Reachable = err == nil
 	if err == nil {
-		m.Address, m.HTTP, m.Admin, m.Version = info.GetAddress(), info.GetHttp(), info.GetAdmin(), info.GetVersion()
+		m.Address, m.HTTP, m.Admin, m.Version, m.ClockProblem = info.GetAddress(), info.GetHttp(), info.GetAdmin(), info.GetVersion(), info.GetClockProblem()
+		m.Disk, m.DiskFree = diskState(disk.SpaceState(info.GetDiskState())), info.GetDiskFreeBytes()
 	}
 	d.members[id] = m
 	return info, err

@@ -23,6 +23,12 @@ func (s *peerService) GetInfo(context.Context, *peerpb.GetInfoRequest) (*peerpb.
 	return info, peerError(err)
 }
 
+// ReadClock implements the call.
+func (s *peerService) ReadClock(context.Context, *peerpb.ReadClockRequest) (*peerpb.ReadClockResponse, error) {
+	_, now := s.cluster.node.clock.Now()
+	return &peerpb.ReadClockResponse{UnixNs: now}, nil
+}
+
 // Join implements the call.
 func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb.JoinResponse, error) {
 	err := rpc.CheckNodeID(in.GetNode())

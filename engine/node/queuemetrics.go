@@ -17,15 +17,17 @@ const queueSeriesMax = 1_000
 // otherQueues is the label queue of that sum. Its label tenant is empty, which no queue's is.
 const otherQueues = "_other"
 
-// queueCollector asks for the queues' figures at each scrape.
+// queueCollector asks for the queues' figures at each scrape. It shows the sums over all queues, and the figures of each
+// queue only when tenants is true: their labels name tenants and queues.
 type queueCollector struct {
 	stats     func() ([]queue.Stats, error)
 	nowMs     func() int64
+	tenants   bool
 	seriesMax int
 
-	queues      *prometheus.Desc
-	tasks       *prometheus.Desc // by tenant, queue and state
-	all, single []figure         // over all queues; by tenant and queue
+	queues          *prometheus.Desc
+	allTasks, tasks *prometheus.Desc // by state; by tenant, queue and state
+	all, single     []figure         // over all queues; by tenant and queue
 }
 
 // figure is one of a queue's figures.
@@ -35,11 +37,12 @@ type figure struct {
 	value func(q *queue.Stats, nowMs int64) float64
 }
 
-func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64) *queueCollector {
+func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64, tenants bool) *queueCollector {
 	c := &queueCollector{
-		stats: stats, nowMs: nowMs, seriesMax: queueSeriesMax,
-		queues: prometheus.NewDesc("prony_queues", "Queues that there are.", nil, nil),
-		tasks:  prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", []string{"tenant", "queue", "state"}, nil),
+		stats: stats, nowMs: nowMs, tenants: tenants, seriesMax: queueSeriesMax,
+		queues:   prometheus.NewDesc("prony_queues", "Queues that there are.", nil, nil),
+		allTasks: prometheus.NewDesc("prony_tasks", "Tasks held, by state. Over all queues.", []string{"state"}, nil),
+		tasks:    prometheus.NewDesc("prony_queue_tasks", "Tasks that a queue holds, by state.", []string{"tenant", "queue", "state"}, nil),
 	}
 	add := func(kind prometheus.ValueType, name, help string, value func(q *queue.Stats, nowMs int64) float64) {
 		c.single = append(c.single, figure{prometheus.NewDesc("prony_queue_"+name, help, []string{"tenant", "queue"}, nil), kind, value})
@@ -57,8 +60,15 @@ func newQueueCollector(stats func() ([]queue.Stats, error), nowMs func() int64) 
 // Describe implements prometheus.Collector.
 func (c *queueCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.queues
+	out <- c.allTasks
+	for _, f := range c.all {
+		out <- f.desc
+	}
+	if !c.tenants {
+		return
+	}
 	out <- c.tasks
-	for _, f := range slices.Concat(c.all, c.single) {
+	for _, f := range c.single {
 		out <- f.desc
 	}
 }
@@ -76,23 +86,25 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		add(&all, &stats[i])
 	}
 	out <- prometheus.MustNewConstMetric(c.queues, prometheus.GaugeValue, float64(len(stats)))
-	for _, f := range c.all {
-		out <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(&all, nowMs))
+	collect(out, &all, nowMs, c.allTasks, c.all)
+	if !c.tenants {
+		return
 	}
 	for _, q := range largest(stats, c.seriesMax) {
-		c.collect(out, &q, nowMs)
+		collect(out, &q, nowMs, c.tasks, c.single, q.Tenant, q.Name)
 	}
 }
 
-func (c *queueCollector) collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64) {
+// collect sends the figures of q with labels. tasks has the label state after them.
+func collect(out chan<- prometheus.Metric, q *queue.Stats, nowMs int64, tasks *prometheus.Desc, figures []figure, labels ...string) {
 	for _, in := range []struct {
 		state string
 		tasks uint64
 	}{{"ready", q.Ready}, {"delayed", q.Delayed}, {"leased", q.Leased}, {"dead", q.Dead}} {
-		out <- prometheus.MustNewConstMetric(c.tasks, prometheus.GaugeValue, float64(in.tasks), q.Tenant, q.Name, in.state)
+		out <- prometheus.MustNewConstMetric(tasks, prometheus.GaugeValue, float64(in.tasks), append(slices.Clip(labels), in.state)...)
 	}
-	for _, f := range c.single {
-		out <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(q, nowMs), q.Tenant, q.Name)
+	for _, f := range figures {
+		out <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(q, nowMs), labels...)
 	}
 }
 

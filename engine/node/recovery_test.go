@@ -2,7 +2,9 @@ package node_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -123,4 +125,39 @@ func TestAFailedOpenCanBeTriedAgain(t *testing.T) {
 		require.Error(t, err)
 	}
 	start(t, func(c *node.Config) { c.DataDir = dir })
+}
+
+// What became ready counts as ready after a restart, wherever depths are shown, before anybody claims it. There are more
+// tasks than a window holds.
+func TestDepthsAfterARestart(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dir := t.TempDir()
+	n, err := node.Open(node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None})
+	require.NoError(t, err)
+	c, err := client.Dial(n.Addresses()[0])
+	require.NoError(t, err)
+	for range 5 {
+		batch := make([]*queuepb.NewTask, 1_000)
+		for i := range batch {
+			batch[i] = task("q", "")
+		}
+		enqueue(ctx, t, c, batch...)
+	}
+	for leased := 0; leased < 5_000; {
+		out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1_000, LeaseMs: 3_000})
+		require.NoError(t, err)
+		leased += len(out.GetTasks())
+	}
+	require.NoError(t, c.Close())
+	require.NoError(t, n.Shutdown(ctx))
+	n = start(t, func(c *node.Config) { c.DataDir, c.Metrics.Tenants = dir, true })
+	require.Eventually(t, func() bool { // its leases end
+		return strings.Contains(get(t, n, "/metrics"), `prony_queue_tasks{queue="q",state="leased",tenant="default"} 0`)
+	}, patience, 10*time.Millisecond)
+	metrics := get(t, n, "/metrics")
+	assert.Contains(t, metrics, `prony_queue_tasks{queue="q",state="ready",tenant="default"} 5000`)
+	assert.Contains(t, metrics, `prony_queue_tasks{queue="q",state="delayed",tenant="default"} 0`)
+	assert.NotContains(t, metrics, `prony_queue_oldest_ready_seconds{queue="q",tenant="default"} 0`+"\n")
+	assert.Contains(t, get(t, n, "/audit"), `"ready":5000,"leased":0,"delayed":0,"dead":0,"stored":5000,"found":{"ready":5000,"leased":0,"delayed":0,"dead":0}`)
 }

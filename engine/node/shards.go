@@ -4,20 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// What one shard would have, many share, but for so much that each can work.
-const (
-	memTableBytesMin = 2 << 20
-	inboxBytesMin    = 4 << 20
-)
+// inboxBytesMin is what each of many shards has at least of what one would have, so that each can work.
+const inboxBytesMin = 4 << 20
+
+// inboxBytes is what each shard's inbox may hold.
+func inboxBytes(s memory.Shares, shards int) int {
+	return int(max(min(inboxBytesMin, s.InboxBytes/2), s.InboxBytes/int64(shards)))
+}
 
 // openShards opens the stores of all shards at once, recovers what they hold, and starts the shards.
 func (n *Node) openShards(c Config) error {
@@ -27,8 +32,8 @@ func (n *Node) openShards(c Config) error {
 	var err error
 	n.shards, err = shard.NewGroup(n.stores, func(i int) shard.Options {
 		return shard.Options{
-			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Observe: n.metrics.commits(i), Stages: n.metrics.stageTimes(i),
-			InboxBytesMax: max(inboxBytesMin, shard.DefaultInboxBytesMax/c.Shards),
+			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Space: n.space, NowMs: n.clock.NowMs, Observe: n.metrics.commits(i), Turned: n.metrics.turns.observer(i), Stages: n.metrics.stageTimes(i),
+			InboxBytesMax: inboxBytes(n.shares, c.Shards),
 			Failed:        func(err error) { n.fail(fmt.Errorf("shard %d: %w", i, err)) },
 		}
 	})
@@ -36,18 +41,16 @@ func (n *Node) openShards(c Config) error {
 }
 
 func (n *Node) openStores(c Config) error {
-	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log}
-	o.Cache = storage.NewCache(storage.DefaultCacheBytes)
+	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space}
+	o.Cache = storage.NewCache(n.shares.BlockCacheBytes)
 	defer o.Cache.Close()
-	o.MemTableBytes = max(memTableBytesMin, storage.DefaultMemTableBytes/uint64(c.Shards))
+	o.MemTableBytes, o.OpenTablesMax = uint64(n.shares.MemTableBytes), n.files.stores
 	stores, errs := make([]*storage.Store, c.Shards), make([]error, c.Shards)
 	var all sync.WaitGroup
 	for i := range c.Shards {
 		all.Go(func() {
 			dir := storage.ShardFolder(c.DataDir, i)
-			if errs[i] = os.MkdirAll(dir, 0o700); errs[i] == nil {
-				stores[i], errs[i] = storage.Open(dir, o)
-			}
+			stores[i], errs[i] = storage.Open(dir, o)
 		})
 	}
 	all.Wait()
@@ -74,12 +77,17 @@ func shareOf(c queue.Config, shards int) queue.Config {
 }
 
 // settleLayout writes how many shards a new data folder has, and refuses another number for an old one.
-func settleLayout(dir string, shards int) error {
+func settleLayout(files vfs.FS, dir string, shards int) error {
 	if err := storage.CheckDataFolder(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, storage.ShardsFolder), 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
+	if files == nil {
+		files = vfs.Default
+	}
+	for _, folder := range []string{dir, filepath.Join(dir, storage.ShardsFolder)} {
+		if err := disk.MakeFolder(files, folder); err != nil {
+			return fmt.Errorf("make the data folder: %w", err)
+		}
 	}
 	settled, err := storage.ReadLayout(dir)
 	switch {

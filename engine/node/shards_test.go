@@ -21,7 +21,7 @@ import (
 )
 
 func shardsConfig(dir string, shards int) node.Config {
-	return node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Shards: shards}
+	return node.Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Shards: shards, Metrics: node.Metrics{Tenants: true}}
 }
 
 // run opens a node, lets it be used, and shuts it down.

@@ -184,7 +184,13 @@ type GetInfoResponse struct {
 	// What this node knows of each group, in their order.
 	Groups []*Group `protobuf:"bytes,7,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Of its data folder: another folder has another one.
-	Incarnation   string `protobuf:"bytes,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	Incarnation string `protobuf:"bytes,8,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// Why its clock does not let it lead; empty if it does.
+	ClockProblem string `protobuf:"bytes,9,opt,name=clock_problem,json=clockProblem,proto3" json:"clock_problem,omitempty"`
+	// What the free space of its own disk allows: 0 everything, 1 nothing that grows the store, 2 no changes, 3 no changes of
+	// others either.
+	DiskState     uint32 `protobuf:"varint,20,opt,name=disk_state,json=diskState,proto3" json:"disk_state,omitempty"`
+	DiskFreeBytes uint64 `protobuf:"varint,21,opt,name=disk_free_bytes,json=diskFreeBytes,proto3" json:"disk_free_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,6 +281,108 @@ func (x *GetInfoResponse) GetIncarnation() string {
 	return ""
 }
 
+func (x *GetInfoResponse) GetClockProblem() string {
+	if x != nil {
+		return x.ClockProblem
+	}
+	return ""
+}
+
+func (x *GetInfoResponse) GetDiskState() uint32 {
+	if x != nil {
+		return x.DiskState
+	}
+	return 0
+}
+
+func (x *GetInfoResponse) GetDiskFreeBytes() uint64 {
+	if x != nil {
+		return x.DiskFreeBytes
+	}
+	return 0
+}
+
+type ReadClockRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadClockRequest) Reset() {
+	*x = ReadClockRequest{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadClockRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadClockRequest) ProtoMessage() {}
+
+func (x *ReadClockRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadClockRequest.ProtoReflect.Descriptor instead.
+func (*ReadClockRequest) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{2}
+}
+
+type ReadClockResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Nanoseconds since the Unix epoch, when the call was handled.
+	UnixNs        int64 `protobuf:"varint,1,opt,name=unix_ns,json=unixNs,proto3" json:"unix_ns,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadClockResponse) Reset() {
+	*x = ReadClockResponse{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadClockResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadClockResponse) ProtoMessage() {}
+
+func (x *ReadClockResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadClockResponse.ProtoReflect.Descriptor instead.
+func (*ReadClockResponse) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ReadClockResponse) GetUnixNs() int64 {
+	if x != nil {
+		return x.UnixNs
+	}
+	return 0
+}
+
 // Group is one Raft group as a node sees it.
 type Group struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -293,7 +401,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -305,7 +413,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -318,7 +426,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{2}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Group) GetShard() uint32 {
@@ -389,7 +497,7 @@ type GroupMember struct {
 
 func (x *GroupMember) Reset() {
 	*x = GroupMember{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +509,7 @@ func (x *GroupMember) String() string {
 func (*GroupMember) ProtoMessage() {}
 
 func (x *GroupMember) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +522,7 @@ func (x *GroupMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupMember.ProtoReflect.Descriptor instead.
 func (*GroupMember) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{3}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *GroupMember) GetNode() string {
@@ -448,7 +556,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[4]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -460,7 +568,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[4]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -473,7 +581,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{4}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *JoinRequest) GetNode() string {
@@ -498,7 +606,7 @@ type JoinResponse struct {
 
 func (x *JoinResponse) Reset() {
 	*x = JoinResponse{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +618,7 @@ func (x *JoinResponse) String() string {
 func (*JoinResponse) ProtoMessage() {}
 
 func (x *JoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[5]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +631,7 @@ func (x *JoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinResponse.ProtoReflect.Descriptor instead.
 func (*JoinResponse) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{5}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{7}
 }
 
 type ChangeGroupRequest struct {
@@ -540,7 +648,7 @@ type ChangeGroupRequest struct {
 
 func (x *ChangeGroupRequest) Reset() {
 	*x = ChangeGroupRequest{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +660,7 @@ func (x *ChangeGroupRequest) String() string {
 func (*ChangeGroupRequest) ProtoMessage() {}
 
 func (x *ChangeGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[6]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +673,7 @@ func (x *ChangeGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeGroupRequest.ProtoReflect.Descriptor instead.
 func (*ChangeGroupRequest) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{6}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ChangeGroupRequest) GetShard() uint32 {
@@ -604,7 +712,7 @@ type ChangeGroupResponse struct {
 
 func (x *ChangeGroupResponse) Reset() {
 	*x = ChangeGroupResponse{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[7]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +724,7 @@ func (x *ChangeGroupResponse) String() string {
 func (*ChangeGroupResponse) ProtoMessage() {}
 
 func (x *ChangeGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[7]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +737,7 @@ func (x *ChangeGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeGroupResponse.ProtoReflect.Descriptor instead.
 func (*ChangeGroupResponse) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{7}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{9}
 }
 
 type WelcomeRequest struct {
@@ -642,7 +750,7 @@ type WelcomeRequest struct {
 
 func (x *WelcomeRequest) Reset() {
 	*x = WelcomeRequest{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -654,7 +762,7 @@ func (x *WelcomeRequest) String() string {
 func (*WelcomeRequest) ProtoMessage() {}
 
 func (x *WelcomeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[8]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -667,7 +775,7 @@ func (x *WelcomeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WelcomeRequest.ProtoReflect.Descriptor instead.
 func (*WelcomeRequest) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{8}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WelcomeRequest) GetNode() string {
@@ -693,7 +801,7 @@ type WelcomeResponse struct {
 
 func (x *WelcomeResponse) Reset() {
 	*x = WelcomeResponse{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -705,7 +813,7 @@ func (x *WelcomeResponse) String() string {
 func (*WelcomeResponse) ProtoMessage() {}
 
 func (x *WelcomeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[9]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -718,7 +826,7 @@ func (x *WelcomeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WelcomeResponse.ProtoReflect.Descriptor instead.
 func (*WelcomeResponse) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{9}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WelcomeResponse) GetStanding() Standing {
@@ -738,7 +846,7 @@ type ReadmitRequest struct {
 
 func (x *ReadmitRequest) Reset() {
 	*x = ReadmitRequest{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +858,7 @@ func (x *ReadmitRequest) String() string {
 func (*ReadmitRequest) ProtoMessage() {}
 
 func (x *ReadmitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[10]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +871,7 @@ func (x *ReadmitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadmitRequest.ProtoReflect.Descriptor instead.
 func (*ReadmitRequest) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{10}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReadmitRequest) GetNode() string {
@@ -788,7 +896,7 @@ type ReadmitResponse struct {
 
 func (x *ReadmitResponse) Reset() {
 	*x = ReadmitResponse{}
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -800,7 +908,7 @@ func (x *ReadmitResponse) String() string {
 func (*ReadmitResponse) ProtoMessage() {}
 
 func (x *ReadmitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_prony_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -813,7 +921,362 @@ func (x *ReadmitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadmitResponse.ProtoReflect.Descriptor instead.
 func (*ReadmitResponse) Descriptor() ([]byte, []int) {
-	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+}
+
+type ShareQuotasRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Node  string                 `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Greater than that of the node's reports before, also across restarts: a late report is ignored.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// The newest epoch that the node was answered in.
+	Epoch uint64 `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// The shards whose usage is in the report: those that the node leads.
+	Shards []uint32 `protobuf:"varint,4,rep,packed,name=shards,proto3" json:"shards,omitempty"`
+	// All tenants that have quotas, as far as the node knows.
+	Tenants       []*TenantShares `protobuf:"bytes,5,rep,name=tenants,proto3" json:"tenants,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareQuotasRequest) Reset() {
+	*x = ShareQuotasRequest{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareQuotasRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareQuotasRequest) ProtoMessage() {}
+
+func (x *ShareQuotasRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareQuotasRequest.ProtoReflect.Descriptor instead.
+func (*ShareQuotasRequest) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ShareQuotasRequest) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *ShareQuotasRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ShareQuotasRequest) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ShareQuotasRequest) GetShards() []uint32 {
+	if x != nil {
+		return x.Shards
+	}
+	return nil
+}
+
+func (x *ShareQuotasRequest) GetTenants() []*TenantShares {
+	if x != nil {
+		return x.Tenants
+	}
+	return nil
+}
+
+// TenantShares is a node's part of the quotas of a tenant, in the order tasks, bytes, leases, enqueues per second.
+type TenantShares struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Shares        []*QuotaShare          `protobuf:"bytes,2,rep,name=shares,proto3" json:"shares,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantShares) Reset() {
+	*x = TenantShares{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantShares) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantShares) ProtoMessage() {}
+
+func (x *TenantShares) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantShares.ProtoReflect.Descriptor instead.
+func (*TenantShares) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *TenantShares) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *TenantShares) GetShares() []*QuotaShare {
+	if x != nil {
+		return x.Shares
+	}
+	return nil
+}
+
+type QuotaShare struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Up to which the node admits by itself.
+	Limit uint64 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Used  uint64 `protobuf:"varint,2,opt,name=used,proto3" json:"used,omitempty"`
+	// How much it lacked since the report before; of enqueues per second, how many there were.
+	Want          uint64 `protobuf:"varint,3,opt,name=want,proto3" json:"want,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuotaShare) Reset() {
+	*x = QuotaShare{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuotaShare) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuotaShare) ProtoMessage() {}
+
+func (x *QuotaShare) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuotaShare.ProtoReflect.Descriptor instead.
+func (*QuotaShare) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *QuotaShare) GetLimit() uint64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *QuotaShare) GetUsed() uint64 {
+	if x != nil {
+		return x.Used
+	}
+	return 0
+}
+
+func (x *QuotaShare) GetWant() uint64 {
+	if x != nil {
+		return x.Want
+	}
+	return 0
+}
+
+type ShareQuotasResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The term in which the node that answers leads shard 0. A node takes nothing from an older one than it has heard of.
+	Epoch         uint64          `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Tenants       []*TenantGrants `protobuf:"bytes,2,rep,name=tenants,proto3" json:"tenants,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ShareQuotasResponse) Reset() {
+	*x = ShareQuotasResponse{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ShareQuotasResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ShareQuotasResponse) ProtoMessage() {}
+
+func (x *ShareQuotasResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ShareQuotasResponse.ProtoReflect.Descriptor instead.
+func (*ShareQuotasResponse) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ShareQuotasResponse) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ShareQuotasResponse) GetTenants() []*TenantGrants {
+	if x != nil {
+		return x.Tenants
+	}
+	return nil
+}
+
+// TenantGrants changes a node's part of the quotas of a tenant, in the order of TenantShares.
+type TenantGrants struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tenant        string                 `protobuf:"bytes,1,opt,name=tenant,proto3" json:"tenant,omitempty"`
+	Grants        []*QuotaGrant          `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TenantGrants) Reset() {
+	*x = TenantGrants{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TenantGrants) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TenantGrants) ProtoMessage() {}
+
+func (x *TenantGrants) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TenantGrants.ProtoReflect.Descriptor instead.
+func (*TenantGrants) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *TenantGrants) GetTenant() string {
+	if x != nil {
+		return x.Tenant
+	}
+	return ""
+}
+
+func (x *TenantGrants) GetGrants() []*QuotaGrant {
+	if x != nil {
+		return x.Grants
+	}
+	return nil
+}
+
+type QuotaGrant struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// To be added to the limit.
+	More uint64 `protobuf:"varint,1,opt,name=more,proto3" json:"more,omitempty"`
+	// The limit is to be lowered to this much above what is used; absent: it stays.
+	Spare         *uint64 `protobuf:"varint,2,opt,name=spare,proto3,oneof" json:"spare,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QuotaGrant) Reset() {
+	*x = QuotaGrant{}
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuotaGrant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuotaGrant) ProtoMessage() {}
+
+func (x *QuotaGrant) ProtoReflect() protoreflect.Message {
+	mi := &file_prony_peer_v1_peer_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuotaGrant.ProtoReflect.Descriptor instead.
+func (*QuotaGrant) Descriptor() ([]byte, []int) {
+	return file_prony_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *QuotaGrant) GetMore() uint64 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
+func (x *QuotaGrant) GetSpare() uint64 {
+	if x != nil && x.Spare != nil {
+		return *x.Spare
+	}
+	return 0
 }
 
 var File_prony_peer_v1_peer_proto protoreflect.FileDescriptor
@@ -821,7 +1284,7 @@ var File_prony_peer_v1_peer_proto protoreflect.FileDescriptor
 const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"\x18prony/peer/v1/peer.proto\x12\rprony.peer.v1\"\x10\n" +
-	"\x0eGetInfoRequest\"\xeb\x01\n" +
+	"\x0eGetInfoRequest\"\xd7\x02\n" +
 	"\x0fGetInfoResponse\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
@@ -830,7 +1293,14 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\aversion\x18\x05 \x01(\tR\aversion\x12\x16\n" +
 	"\x06shards\x18\x06 \x01(\rR\x06shards\x12,\n" +
 	"\x06groups\x18\a \x03(\v2\x14.prony.peer.v1.GroupR\x06groups\x12 \n" +
-	"\vincarnation\x18\b \x01(\tR\vincarnation\"\x8d\x02\n" +
+	"\vincarnation\x18\b \x01(\tR\vincarnation\x12#\n" +
+	"\rclock_problem\x18\t \x01(\tR\fclockProblem\x12\x1d\n" +
+	"\n" +
+	"disk_state\x18\x14 \x01(\rR\tdiskState\x12&\n" +
+	"\x0fdisk_free_bytes\x18\x15 \x01(\x04R\rdiskFreeBytes\"\x12\n" +
+	"\x10ReadClockRequest\",\n" +
+	"\x11ReadClockResponse\x12\x17\n" +
+	"\aunix_ns\x18\x01 \x01(\x03R\x06unixNs\"\x8d\x02\n" +
 	"\x05Group\x12\x14\n" +
 	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x16\n" +
 	"\x06leader\x18\x02 \x01(\tR\x06leader\x12\x12\n" +
@@ -863,7 +1333,32 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\x0eReadmitRequest\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\tR\x04node\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\tR\vincarnation\"\x11\n" +
-	"\x0fReadmitResponse*\xce\x01\n" +
+	"\x0fReadmitResponse\"\x9f\x01\n" +
+	"\x12ShareQuotasRequest\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
+	"\x05epoch\x18\x03 \x01(\x04R\x05epoch\x12\x16\n" +
+	"\x06shards\x18\x04 \x03(\rR\x06shards\x125\n" +
+	"\atenants\x18\x05 \x03(\v2\x1b.prony.peer.v1.TenantSharesR\atenants\"Y\n" +
+	"\fTenantShares\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x121\n" +
+	"\x06shares\x18\x02 \x03(\v2\x19.prony.peer.v1.QuotaShareR\x06shares\"J\n" +
+	"\n" +
+	"QuotaShare\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\x04R\x05limit\x12\x12\n" +
+	"\x04used\x18\x02 \x01(\x04R\x04used\x12\x12\n" +
+	"\x04want\x18\x03 \x01(\x04R\x04want\"b\n" +
+	"\x13ShareQuotasResponse\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\x04R\x05epoch\x125\n" +
+	"\atenants\x18\x02 \x03(\v2\x1b.prony.peer.v1.TenantGrantsR\atenants\"Y\n" +
+	"\fTenantGrants\x12\x16\n" +
+	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x121\n" +
+	"\x06grants\x18\x02 \x03(\v2\x19.prony.peer.v1.QuotaGrantR\x06grants\"E\n" +
+	"\n" +
+	"QuotaGrant\x12\x12\n" +
+	"\x04more\x18\x01 \x01(\x04R\x04more\x12\x19\n" +
+	"\x05spare\x18\x02 \x01(\x04H\x00R\x05spare\x88\x01\x01B\b\n" +
+	"\x06_spare*\xce\x01\n" +
 	"\vGroupChange\x12\x1c\n" +
 	"\x18GROUP_CHANGE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16GROUP_CHANGE_ADD_VOTER\x10\x01\x12\x1d\n" +
@@ -875,13 +1370,15 @@ const file_prony_peer_v1_peer_proto_rawDesc = "" +
 	"\bStanding\x12\x18\n" +
 	"\x14STANDING_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10STANDING_UNKNOWN\x10\x01\x12\x18\n" +
-	"\x14STANDING_KNOWN_OTHER\x10\x022\x82\x03\n" +
+	"\x14STANDING_KNOWN_OTHER\x10\x022\xa8\x04\n" +
 	"\vPeerService\x12H\n" +
-	"\aGetInfo\x12\x1d.prony.peer.v1.GetInfoRequest\x1a\x1e.prony.peer.v1.GetInfoResponse\x12?\n" +
+	"\aGetInfo\x12\x1d.prony.peer.v1.GetInfoRequest\x1a\x1e.prony.peer.v1.GetInfoResponse\x12N\n" +
+	"\tReadClock\x12\x1f.prony.peer.v1.ReadClockRequest\x1a .prony.peer.v1.ReadClockResponse\x12?\n" +
 	"\x04Join\x12\x1a.prony.peer.v1.JoinRequest\x1a\x1b.prony.peer.v1.JoinResponse\x12T\n" +
 	"\vChangeGroup\x12!.prony.peer.v1.ChangeGroupRequest\x1a\".prony.peer.v1.ChangeGroupResponse\x12H\n" +
 	"\aWelcome\x12\x1d.prony.peer.v1.WelcomeRequest\x1a\x1e.prony.peer.v1.WelcomeResponse\x12H\n" +
-	"\aReadmit\x12\x1d.prony.peer.v1.ReadmitRequest\x1a\x1e.prony.peer.v1.ReadmitResponseB+Z)github.com/pronybench/prony/engine/peerpbb\x06proto3"
+	"\aReadmit\x12\x1d.prony.peer.v1.ReadmitRequest\x1a\x1e.prony.peer.v1.ReadmitResponse\x12T\n" +
+	"\vShareQuotas\x12!.prony.peer.v1.ShareQuotasRequest\x1a\".prony.peer.v1.ShareQuotasResponseB+Z)github.com/pronybench/prony/engine/peerpbb\x06proto3"
 
 var (
 	file_prony_peer_v1_peer_proto_rawDescOnce sync.Once
@@ -896,43 +1393,59 @@ func file_prony_peer_v1_peer_proto_rawDescGZIP() []byte {
 }
 
 var file_prony_peer_v1_peer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_prony_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_prony_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_prony_peer_v1_peer_proto_goTypes = []any{
 	(GroupChange)(0),            // 0: prony.peer.v1.GroupChange
 	(Standing)(0),               // 1: prony.peer.v1.Standing
 	(*GetInfoRequest)(nil),      // 2: prony.peer.v1.GetInfoRequest
 	(*GetInfoResponse)(nil),     // 3: prony.peer.v1.GetInfoResponse
-	(*Group)(nil),               // 4: prony.peer.v1.Group
-	(*GroupMember)(nil),         // 5: prony.peer.v1.GroupMember
-	(*JoinRequest)(nil),         // 6: prony.peer.v1.JoinRequest
-	(*JoinResponse)(nil),        // 7: prony.peer.v1.JoinResponse
-	(*ChangeGroupRequest)(nil),  // 8: prony.peer.v1.ChangeGroupRequest
-	(*ChangeGroupResponse)(nil), // 9: prony.peer.v1.ChangeGroupResponse
-	(*WelcomeRequest)(nil),      // 10: prony.peer.v1.WelcomeRequest
-	(*WelcomeResponse)(nil),     // 11: prony.peer.v1.WelcomeResponse
-	(*ReadmitRequest)(nil),      // 12: prony.peer.v1.ReadmitRequest
-	(*ReadmitResponse)(nil),     // 13: prony.peer.v1.ReadmitResponse
+	(*ReadClockRequest)(nil),    // 4: prony.peer.v1.ReadClockRequest
+	(*ReadClockResponse)(nil),   // 5: prony.peer.v1.ReadClockResponse
+	(*Group)(nil),               // 6: prony.peer.v1.Group
+	(*GroupMember)(nil),         // 7: prony.peer.v1.GroupMember
+	(*JoinRequest)(nil),         // 8: prony.peer.v1.JoinRequest
+	(*JoinResponse)(nil),        // 9: prony.peer.v1.JoinResponse
+	(*ChangeGroupRequest)(nil),  // 10: prony.peer.v1.ChangeGroupRequest
+	(*ChangeGroupResponse)(nil), // 11: prony.peer.v1.ChangeGroupResponse
+	(*WelcomeRequest)(nil),      // 12: prony.peer.v1.WelcomeRequest
+	(*WelcomeResponse)(nil),     // 13: prony.peer.v1.WelcomeResponse
+	(*ReadmitRequest)(nil),      // 14: prony.peer.v1.ReadmitRequest
+	(*ReadmitResponse)(nil),     // 15: prony.peer.v1.ReadmitResponse
+	(*ShareQuotasRequest)(nil),  // 16: prony.peer.v1.ShareQuotasRequest
+	(*TenantShares)(nil),        // 17: prony.peer.v1.TenantShares
+	(*QuotaShare)(nil),          // 18: prony.peer.v1.QuotaShare
+	(*ShareQuotasResponse)(nil), // 19: prony.peer.v1.ShareQuotasResponse
+	(*TenantGrants)(nil),        // 20: prony.peer.v1.TenantGrants
+	(*QuotaGrant)(nil),          // 21: prony.peer.v1.QuotaGrant
 }
 var file_prony_peer_v1_peer_proto_depIdxs = []int32{
-	4,  // 0: prony.peer.v1.GetInfoResponse.groups:type_name -> prony.peer.v1.Group
-	5,  // 1: prony.peer.v1.Group.members:type_name -> prony.peer.v1.GroupMember
+	6,  // 0: prony.peer.v1.GetInfoResponse.groups:type_name -> prony.peer.v1.Group
+	7,  // 1: prony.peer.v1.Group.members:type_name -> prony.peer.v1.GroupMember
 	0,  // 2: prony.peer.v1.ChangeGroupRequest.change:type_name -> prony.peer.v1.GroupChange
 	1,  // 3: prony.peer.v1.WelcomeResponse.standing:type_name -> prony.peer.v1.Standing
-	2,  // 4: prony.peer.v1.PeerService.GetInfo:input_type -> prony.peer.v1.GetInfoRequest
-	6,  // 5: prony.peer.v1.PeerService.Join:input_type -> prony.peer.v1.JoinRequest
-	8,  // 6: prony.peer.v1.PeerService.ChangeGroup:input_type -> prony.peer.v1.ChangeGroupRequest
-	10, // 7: prony.peer.v1.PeerService.Welcome:input_type -> prony.peer.v1.WelcomeRequest
-	12, // 8: prony.peer.v1.PeerService.Readmit:input_type -> prony.peer.v1.ReadmitRequest
-	3,  // 9: prony.peer.v1.PeerService.GetInfo:output_type -> prony.peer.v1.GetInfoResponse
-	7,  // 10: prony.peer.v1.PeerService.Join:output_type -> prony.peer.v1.JoinResponse
-	9,  // 11: prony.peer.v1.PeerService.ChangeGroup:output_type -> prony.peer.v1.ChangeGroupResponse
-	11, // 12: prony.peer.v1.PeerService.Welcome:output_type -> prony.peer.v1.WelcomeResponse
-	13, // 13: prony.peer.v1.PeerService.Readmit:output_type -> prony.peer.v1.ReadmitResponse
-	9,  // [9:14] is the sub-list for method output_type
-	4,  // [4:9] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	17, // 4: prony.peer.v1.ShareQuotasRequest.tenants:type_name -> prony.peer.v1.TenantShares
+	18, // 5: prony.peer.v1.TenantShares.shares:type_name -> prony.peer.v1.QuotaShare
+	20, // 6: prony.peer.v1.ShareQuotasResponse.tenants:type_name -> prony.peer.v1.TenantGrants
+	21, // 7: prony.peer.v1.TenantGrants.grants:type_name -> prony.peer.v1.QuotaGrant
+	2,  // 8: prony.peer.v1.PeerService.GetInfo:input_type -> prony.peer.v1.GetInfoRequest
+	4,  // 9: prony.peer.v1.PeerService.ReadClock:input_type -> prony.peer.v1.ReadClockRequest
+	8,  // 10: prony.peer.v1.PeerService.Join:input_type -> prony.peer.v1.JoinRequest
+	10, // 11: prony.peer.v1.PeerService.ChangeGroup:input_type -> prony.peer.v1.ChangeGroupRequest
+	12, // 12: prony.peer.v1.PeerService.Welcome:input_type -> prony.peer.v1.WelcomeRequest
+	14, // 13: prony.peer.v1.PeerService.Readmit:input_type -> prony.peer.v1.ReadmitRequest
+	16, // 14: prony.peer.v1.PeerService.ShareQuotas:input_type -> prony.peer.v1.ShareQuotasRequest
+	3,  // 15: prony.peer.v1.PeerService.GetInfo:output_type -> prony.peer.v1.GetInfoResponse
+	5,  // 16: prony.peer.v1.PeerService.ReadClock:output_type -> prony.peer.v1.ReadClockResponse
+	9,  // 17: prony.peer.v1.PeerService.Join:output_type -> prony.peer.v1.JoinResponse
+	11, // 18: prony.peer.v1.PeerService.ChangeGroup:output_type -> prony.peer.v1.ChangeGroupResponse
+	13, // 19: prony.peer.v1.PeerService.Welcome:output_type -> prony.peer.v1.WelcomeResponse
+	15, // 20: prony.peer.v1.PeerService.Readmit:output_type -> prony.peer.v1.ReadmitResponse
+	19, // 21: prony.peer.v1.PeerService.ShareQuotas:output_type -> prony.peer.v1.ShareQuotasResponse
+	15, // [15:22] is the sub-list for method output_type
+	8,  // [8:15] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_prony_peer_v1_peer_proto_init() }
@@ -940,13 +1453,14 @@ func file_prony_peer_v1_peer_proto_init() {
 	if File_prony_peer_v1_peer_proto != nil {
 		return
 	}
+	file_prony_peer_v1_peer_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_prony_peer_v1_peer_proto_rawDesc), len(file_prony_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,10 +22,12 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	PeerService_GetInfo_FullMethodName     = "/prony.peer.v1.PeerService/GetInfo"
+	PeerService_ReadClock_FullMethodName   = "/prony.peer.v1.PeerService/ReadClock"
 	PeerService_Join_FullMethodName        = "/prony.peer.v1.PeerService/Join"
 	PeerService_ChangeGroup_FullMethodName = "/prony.peer.v1.PeerService/ChangeGroup"
 	PeerService_Welcome_FullMethodName     = "/prony.peer.v1.PeerService/Welcome"
 	PeerService_Readmit_FullMethodName     = "/prony.peer.v1.PeerService/Readmit"
+	PeerService_ShareQuotas_FullMethodName = "/prony.peer.v1.PeerService/ShareQuotas"
 )
 
 // PeerServiceClient is the client API for PeerService service.
@@ -34,6 +36,8 @@ const (
 type PeerServiceClient interface {
 	// GetInfo says what a node is and where its clients connect.
 	GetInfo(ctx context.Context, in *GetInfoRequest, opts ...grpc.CallOption) (*GetInfoResponse, error)
+	// ReadClock reads the node's clock, for the node that asks to compare it with its own.
+	ReadClock(ctx context.Context, in *ReadClockRequest, opts ...grpc.CallOption) (*ReadClockResponse, error)
 	// Join asks for membership in all groups. Any member may be asked: it asks each group's leader.
 	Join(ctx context.Context, in *JoinRequest, opts ...grpc.CallOption) (*JoinResponse, error)
 	// ChangeGroup changes one group. Only its leader does so.
@@ -43,6 +47,9 @@ type PeerServiceClient interface {
 	// Readmit removes a node that has a new data folder from all groups, since it has forgotten what it acknowledged. It joins
 	// anew after that. Any member may be asked.
 	Readmit(ctx context.Context, in *ReadmitRequest, opts ...grpc.CallOption) (*ReadmitResponse, error)
+	// ShareQuotas reports what a node uses of the tenants' quotas and may use, and asks for more. Only the node that leads
+	// shard 0 answers.
+	ShareQuotas(ctx context.Context, in *ShareQuotasRequest, opts ...grpc.CallOption) (*ShareQuotasResponse, error)
 }
 
 type peerServiceClient struct {
@@ -57,6 +64,16 @@ func (c *peerServiceClient) GetInfo(ctx context.Context, in *GetInfoRequest, opt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetInfoResponse)
 	err := c.cc.Invoke(ctx, PeerService_GetInfo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peerServiceClient) ReadClock(ctx context.Context, in *ReadClockRequest, opts ...grpc.CallOption) (*ReadClockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReadClockResponse)
+	err := c.cc.Invoke(ctx, PeerService_ReadClock_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +120,24 @@ func (c *peerServiceClient) Readmit(ctx context.Context, in *ReadmitRequest, opt
 	return out, nil
 }
 
+func (c *peerServiceClient) ShareQuotas(ctx context.Context, in *ShareQuotasRequest, opts ...grpc.CallOption) (*ShareQuotasResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ShareQuotasResponse)
+	err := c.cc.Invoke(ctx, PeerService_ShareQuotas_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServiceServer is the server API for PeerService service.
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
 type PeerServiceServer interface {
 	// GetInfo says what a node is and where its clients connect.
 	GetInfo(context.Context, *GetInfoRequest) (*GetInfoResponse, error)
+	// ReadClock reads the node's clock, for the node that asks to compare it with its own.
+	ReadClock(context.Context, *ReadClockRequest) (*ReadClockResponse, error)
 	// Join asks for membership in all groups. Any member may be asked: it asks each group's leader.
 	Join(context.Context, *JoinRequest) (*JoinResponse, error)
 	// ChangeGroup changes one group. Only its leader does so.
@@ -118,6 +147,9 @@ type PeerServiceServer interface {
 	// Readmit removes a node that has a new data folder from all groups, since it has forgotten what it acknowledged. It joins
 	// anew after that. Any member may be asked.
 	Readmit(context.Context, *ReadmitRequest) (*ReadmitResponse, error)
+	// ShareQuotas reports what a node uses of the tenants' quotas and may use, and asks for more. Only the node that leads
+	// shard 0 answers.
+	ShareQuotas(context.Context, *ShareQuotasRequest) (*ShareQuotasResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
 
@@ -131,6 +163,9 @@ type UnimplementedPeerServiceServer struct{}
 func (UnimplementedPeerServiceServer) GetInfo(context.Context, *GetInfoRequest) (*GetInfoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetInfo not implemented")
 }
+func (UnimplementedPeerServiceServer) ReadClock(context.Context, *ReadClockRequest) (*ReadClockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadClock not implemented")
+}
 func (UnimplementedPeerServiceServer) Join(context.Context, *JoinRequest) (*JoinResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Join not implemented")
 }
@@ -142,6 +177,9 @@ func (UnimplementedPeerServiceServer) Welcome(context.Context, *WelcomeRequest) 
 }
 func (UnimplementedPeerServiceServer) Readmit(context.Context, *ReadmitRequest) (*ReadmitResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Readmit not implemented")
+}
+func (UnimplementedPeerServiceServer) ShareQuotas(context.Context, *ShareQuotasRequest) (*ShareQuotasResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ShareQuotas not implemented")
 }
 func (UnimplementedPeerServiceServer) mustEmbedUnimplementedPeerServiceServer() {}
 func (UnimplementedPeerServiceServer) testEmbeddedByValue()                     {}
@@ -178,6 +216,24 @@ func _PeerService_GetInfo_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(PeerServiceServer).GetInfo(ctx, req.(*GetInfoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PeerService_ReadClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReadClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).ReadClock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_ReadClock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).ReadClock(ctx, req.(*ReadClockRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -254,6 +310,24 @@ func _PeerService_Readmit_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PeerService_ShareQuotas_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ShareQuotasRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).ShareQuotas(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_ShareQuotas_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).ShareQuotas(ctx, req.(*ShareQuotasRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PeerService_ServiceDesc is the grpc.ServiceDesc for PeerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -264,6 +338,10 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetInfo",
 			Handler:    _PeerService_GetInfo_Handler,
+		},
+		{
+			MethodName: "ReadClock",
+			Handler:    _PeerService_ReadClock_Handler,
 		},
 		{
 			MethodName: "Join",
@@ -280,6 +358,10 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Readmit",
 			Handler:    _PeerService_Readmit_Handler,
+		},
+		{
+			MethodName: "ShareQuotas",
+			Handler:    _PeerService_ShareQuotas_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

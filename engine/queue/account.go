@@ -5,9 +5,11 @@ import "fmt"
 // Account counts what one tenant holds over all shards, against its quotas. Its methods are safe for
 // concurrent use and never block.
 type Account interface {
-	// Add takes room for one more task; it returns a *QuotaError when a quota refuses.
+	// Add takes room for one more task and the bytes that are stored with it; it returns a *QuotaError when a quota refuses.
 	Add(bytes int64) error
-	// Remove gives back the room of tasks that are done or were removed.
+	// Charge takes room for bytes that are stored beside tasks; it returns a *QuotaError when the quota refuses.
+	Charge(bytes int64) error
+	// Remove gives back the room of tasks that are done or were removed, and of bytes that are no longer stored.
 	Remove(tasks, bytes int64)
 	// Lease returns how many of n further leases are allowed; they count at once.
 	Lease(n int) int
@@ -33,6 +35,7 @@ func (e *QuotaError) Error() string {
 type unlimited struct{}
 
 func (unlimited) Add(int64) error             { return nil }
+func (unlimited) Charge(int64) error          { return nil }
 func (unlimited) Remove(int64, int64)         {}
 func (unlimited) Lease(n int) int             { return n }
 func (unlimited) EndLeases(int)               {}
@@ -40,8 +43,8 @@ func (unlimited) Restore(int64, int64, int64) {}
 
 // freed is what a queue's tenant has no use of any more and its account still counts.
 type freed struct {
-	tasks, bytes int64
-	leases       int
+	bytes         int64
+	tasks, leases int32 // of one commit
 }
 
 // free returns where to count what is freed. The account is told once per commit, and before leases are handed out:
@@ -55,16 +58,26 @@ func (s *State) free(q *Queue) *freed {
 
 func (s *State) tellAccounts() {
 	for i, q := range s.freed {
-		if q.freed.tasks > 0 {
-			q.account.Remove(q.freed.tasks, q.freed.bytes)
+		if q.freed.tasks > 0 || q.freed.bytes > 0 {
+			q.account.Remove(int64(q.freed.tasks), q.freed.bytes)
 		}
 		if q.freed.leases > 0 {
-			q.account.EndLeases(q.freed.leases)
+			q.account.EndLeases(int(q.freed.leases))
 		}
 		q.freed = freed{}
 		s.freed[i] = nil
 	}
 	s.freed = s.freed[:0]
+}
+
+// charge takes room for bytes in an account. What was freed before counts as free.
+func (s *State) charge(a Account, bytes int64) error {
+	err := a.Charge(bytes)
+	if err != nil && len(s.freed) > 0 {
+		s.tellAccounts()
+		err = a.Charge(bytes)
+	}
+	return err
 }
 
 // leaseRetryMs is how soon a queue whose tenant is at its quota of leases is looked at again: its leases may
@@ -92,6 +105,9 @@ func (s *State) feed() {
 
 // LetGo takes what the shard holds out of the tenants' accounts: another one counts it from here on.
 func (s *State) LetGo() {
+	if s.cfg.Counting != nil {
+		s.cfg.Counting(false)
+	}
 	s.tellAccounts()
 	s.restoreAccounts(-1)
 }
@@ -99,6 +115,11 @@ func (s *State) LetGo() {
 func (s *State) restoreAccounts(sign int64) {
 	for _, q := range s.queues {
 		c := q.record.Counts
-		q.account.Restore(sign*int64(c.held()), sign*int64(c.Bytes), sign*int64(c.Leased))
+		q.account.Restore(sign*int64(c.held()), sign*q.record.chargedBytes(), sign*int64(c.Leased))
+	}
+	for _, b := range []*buckets{&s.keys, &s.results} {
+		for at, sum := range b.sums {
+			s.cfg.Account(at.tenant).Restore(0, sign*sum.bytes, 0)
+		}
 	}
 }

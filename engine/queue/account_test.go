@@ -50,6 +50,7 @@ func TestStarvedQueueIsTriedAgainSoon(t *testing.T) {
 // A queue without a task that could be leased is not tried again and again.
 func TestEmptyQueueIsNotTriedAgain(t *testing.T) {
 	f, a := withQuota(t, 0)
+	f.cfg.trimAfterMs = math.MaxInt32
 	w := f.wait(10, "empty", "delayed", "paused")
 	f.fill("delayed", 1, func(n *NewTask) { n.DelayMs = 70 })
 	require.NoError(t, f.Pause("t", "paused", true))

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"fmt"
 	"math"
 	"slices"
 )
@@ -8,17 +9,90 @@ import (
 // buckets are the times at which records that expire are dropped, a range at once: each record is stored
 // under the time of its bucket, which is its own expiry rounded up.
 type buckets struct {
+	kind    Kept
 	widthMs int64
 	live    []int64 // ascending
+	sums    map[sumKey]*bucketSum
+	dirty   []*bucketSum // to be stored with the next commit
 }
 
-// of returns the bucket of a record that expires at a time, and notes that there is one.
-func (b *buckets) of(expiresAtMs int64) int64 {
-	at := (expiresAtMs + b.widthMs - 1) / b.widthMs * b.widthMs
-	if i, found := slices.BinarySearch(b.live, at); !found {
-		b.live = slices.Insert(b.live, i, at)
+// Kept is a kind of records that are kept for a time.
+type Kept uint8
+
+// The kinds.
+const (
+	KeptKeys Kept = iota + 1
+	KeptResults
+)
+
+// Sum is what a tenant is charged for the records of one bucket. It is stored beside them: a bucket is dropped as a whole, and
+// nobody reads then what was in it.
+type Sum struct {
+	Kind   Kept
+	Bucket int64
+	Tenant string
+	Bytes  int64
+}
+
+type sumKey struct {
+	bucket int64
+	tenant string
+}
+
+type bucketSum struct {
+	sumKey
+	bytes int64
+	dirty bool
+	gone  bool // with its bucket
+}
+
+func newBuckets(kind Kept, widthMs int64, live []int64, sums []Sum) buckets {
+	b := buckets{kind: kind, widthMs: widthMs, live: slices.Clone(live), sums: map[sumKey]*bucketSum{}}
+	for _, s := range sums {
+		if at := (sumKey{s.Bucket, s.Tenant}); s.Kind == kind {
+			b.sums[at] = &bucketSum{sumKey: at, bytes: s.Bytes}
+		}
 	}
-	return at
+	return b
+}
+
+// add counts bytes that a tenant is charged in a bucket.
+func (b *buckets) add(bucket int64, tenant string, bytes int64) {
+	at := sumKey{bucket, tenant}
+	s := b.sums[at]
+	if s == nil {
+		s = &bucketSum{sumKey: at}
+		b.sums[at] = s
+	}
+	s.bytes += bytes
+	if !s.dirty {
+		s.dirty = true
+		b.dirty = append(b.dirty, s)
+	}
+}
+
+// flush stores the sums that changed.
+func (b *buckets) flush(j Journal) {
+	for i, s := range b.dirty {
+		if !s.gone {
+			j.PutSum(Sum{Kind: b.kind, Bucket: s.bucket, Tenant: s.tenant, Bytes: s.bytes})
+		}
+		s.dirty = false
+		b.dirty[i] = nil
+	}
+	b.dirty = b.dirty[:0]
+}
+
+// at returns the bucket of a record that expires at a time.
+func (b *buckets) at(expiresAtMs int64) int64 {
+	return (expiresAtMs + b.widthMs - 1) / b.widthMs * b.widthMs
+}
+
+// note has a bucket be one that has records.
+func (b *buckets) note(bucket int64) {
+	if i, found := slices.BinarySearch(b.live, bucket); !found {
+		b.live = slices.Insert(b.live, i, bucket)
+	}
 }
 
 // next is when the first bucket is over.
@@ -29,14 +103,23 @@ func (b *buckets) next() int64 {
 	return b.live[0]
 }
 
-// drop forgets the buckets that are over and returns the last of them.
-func (b *buckets) drop(now int64) (last int64, any bool) {
+// drop forgets the buckets that are over and returns the last of them. free is told what their records were charged.
+func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last int64, any bool) {
 	n := 0
 	for n < len(b.live) && b.live[n] <= now {
 		last = b.live[n]
 		n++
 	}
 	b.live = slices.Delete(b.live, 0, n)
+	if n > 0 {
+		for at, s := range b.sums {
+			if at.bucket <= last {
+				free(at.tenant, s.bytes)
+				s.gone = true
+				delete(b.sums, at)
+			}
+		}
+	}
 	return last, n > 0
 }
 
@@ -53,15 +136,36 @@ type KeyRef struct {
 	ExpiresAtMs int64
 }
 
-// findKey returns the task that was enqueued under a key within the window.
-func (s *State) findKey(q *Queue, key string, now int64) (Ref, bool) {
+// findKey returns the task that was enqueued under a key within the window. used says that there is a record of the key, which
+// may be too old.
+func (s *State) findKey(q *Queue, key string, now int64) (ref Ref, valid, used bool) {
 	k, found := s.journal.FindKey(q.record.ID, key, s.keys.live)
-	return k.Ref, found && k.ExpiresAtMs > now
+	return k.Ref, found && k.ExpiresAtMs > now, found
 }
 
-func (s *State) putKey(q *Queue, key string, ref Ref, now int64) {
+// newKey is an idempotency key that is about to be stored.
+type newKey struct {
+	bucket      int64
+	expiresAtMs int64
+	bytes       int64 // what it is charged: nothing where it takes the place of an older record
+}
+
+func (s *State) newKey(q *Queue, key string, used bool, now int64) newKey {
 	expires := now + int64(s.cfg.KeyWindowMs)
-	s.journal.PutKey(q.record.ID, key, s.keys.of(expires), KeyRef{ref, expires})
+	k := newKey{bucket: s.keys.at(expires), expiresAtMs: expires, bytes: KeyBytes(len(key))}
+	if used && s.journal.HasKey(q.record.ID, key, k.bucket) {
+		k.bytes = 0
+	}
+	return k
+}
+
+func (s *State) putKey(q *Queue, key string, ref Ref, k newKey) {
+	q.keep(k.expiresAtMs)
+	s.keys.note(k.bucket)
+	if k.bytes > 0 {
+		s.keys.add(k.bucket, q.record.Tenant, k.bytes)
+	}
+	s.journal.PutKey(q.record.ID, key, k.bucket, KeyRef{ref, k.expiresAtMs})
 }
 
 // Result is what came of a task.
@@ -71,9 +175,24 @@ type Result struct {
 	Value           []byte
 }
 
-func (s *State) keepResult(ref Ref, retentionMs uint64, value []byte, now int64) {
+// keepResult stores the result of a task that is about to be dropped. It takes the room of its task first; the quota
+// refuses only a result that is larger than its task, with its history, was.
+func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now int64) error {
+	q := s.numbered(ref.Queue)
+	bytes, task := ResultBytes(len(value)), ref.chargedBytes()
+	if more := bytes - task; more > 0 {
+		if err := s.charge(q.account, more); err != nil {
+			return fmt.Errorf("keep a result of %d bytes: %w, or complete the task without a result", len(value), err)
+		}
+	}
+	s.free(q).bytes -= min(bytes, task) // of what the task frees
 	until := now + int64(retentionMs)
-	s.journal.PutResult(ref, s.results.of(until), Result{CompletedAtMs: now, RetainedUntilMs: until, Value: value})
+	bucket := s.results.at(until)
+	q.keep(until)
+	s.results.note(bucket)
+	s.results.add(bucket, q.record.Tenant, bytes)
+	s.journal.PutResult(ref.Ref, bucket, Result{CompletedAtMs: now, RetainedUntilMs: until, Value: value})
+	return nil
 }
 
 // ResultBuckets returns where results may be, oldest first. The caller must not change it.
@@ -81,10 +200,11 @@ func (s *State) ResultBuckets() []int64 { return s.results.live }
 
 // dropBuckets drops keys and results whose time is over.
 func (s *State) dropBuckets(now int64) {
-	if last, any := s.keys.drop(now); any {
+	free := func(tenant string, bytes int64) { s.cfg.Account(tenant).Remove(0, bytes) }
+	if last, any := s.keys.drop(now, free); any {
 		s.journal.DropKeys(last)
 	}
-	if last, any := s.results.drop(now); any {
+	if last, any := s.results.drop(now, free); any {
 		s.journal.DropResults(last)
 	}
 }

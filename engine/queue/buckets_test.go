@@ -13,18 +13,24 @@ import (
 // A record's bucket is over at the record's own expiry or later, by less than a bucket's width, and no sooner.
 func TestBucketsOutliveTheirRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := buckets{widthMs: rapid.Int64Range(1, 50).Draw(t, "width")}
+		b := newBuckets(KeptKeys, rapid.Int64Range(1, 50).Draw(t, "width"), nil, nil)
 		want := map[int64]bool{}
+		held := map[string]int64{}
+		free := func(tenant string, bytes int64) { held[tenant] -= bytes }
 		now := int64(0)
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			expires := now + rapid.Int64Range(1, 200).Draw(t, "expires in")
-			at := b.of(expires)
+			at := b.at(expires)
+			b.note(at)
+			tenant, bytes := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "tenant"), rapid.Int64Range(1, 9).Draw(t, "bytes")
+			b.add(at, tenant, bytes)
+			held[tenant] += bytes
 			require.GreaterOrEqual(t, at, expires)
 			require.Less(t, at, expires+b.widthMs)
 			want[at] = true
 
 			now += rapid.Int64Range(0, 40).Draw(t, "passes")
-			last, any := b.drop(now)
+			last, any := b.drop(now, free)
 			var gone int64
 			for at := range want {
 				if at <= now {
@@ -42,6 +48,13 @@ func TestBucketsOutliveTheirRecords(t *testing.T) {
 			require.Equal(t, next, b.next())
 			require.Len(t, b.live, len(want))
 			require.True(t, slices.IsSorted(b.live))
+			left := map[string]int64{"a": 0, "b": 0}
+			for at, s := range b.sums {
+				require.Contains(t, want, at.bucket)
+				left[at.tenant] += s.bytes
+			}
+			require.Equal(t, left["a"], held["a"])
+			require.Equal(t, left["b"], held["b"])
 		}
 	})
 }
@@ -73,14 +86,21 @@ func TestKeysOutliveAChangeOfTheirWindow(t *testing.T) {
 
 // A rate follows a steady stream, and falls after its end.
 func TestRateFollowsTheEventsOfAboutAMinute(t *testing.T) {
-	var r rate
+	var r rates
+	var c Counts
 	now := int64(0)
 	for range 10 * 60 * 5 {
 		now += 100
-		r.add(7, now)
+		c.Enqueued += 7
+		r.update(&c, now)
 	}
-	assert.InDelta(t, 70, r.perSecond(now), 1.5, "after five minutes at 70 a second")
-	assert.InDelta(t, 70/math.E, r.perSecond(now+rateTauMs), 1.5)
-	assert.InDelta(t, 0, r.perSecond(now+20*rateTauMs), 1e-3)
-	assert.Equal(t, r.perSecond(now), r.perSecond(now-5), "the time before counts as the last time")
+	perSecond := func(now int64) float64 {
+		enqueued, completed := r.perSecond(now)
+		assert.Zero(t, completed)
+		return enqueued
+	}
+	assert.InDelta(t, 70, perSecond(now), 1.5, "after five minutes at 70 a second")
+	assert.InDelta(t, 70/math.E, perSecond(now+rateTauMs), 1.5)
+	assert.InDelta(t, 0, perSecond(now+20*rateTauMs), 1e-3)
+	assert.Equal(t, perSecond(now), perSecond(now-5), "the time before counts as the last time")
 }

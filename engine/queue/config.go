@@ -3,30 +3,65 @@ package queue
 // Config bounds a State and sets its defaults. The zero value of a field means the default that
 // DefaultConfig gives.
 type Config struct {
-	LeaseMs       uint64 // the lease of a claim when neither it nor the task names one
-	MaxAttempts   uint32 // when the task names none
-	Backoff       Backoff
-	KeyWindowMs   uint64 // how long an idempotency key is remembered
-	Queues        int    // how many queues the shard may hold
-	WindowTasks   int    // how many fresh, and how many returned, tasks a lane keeps in memory
-	WindowsTasks  int    // how many fresh, and how many returned, tasks all windows keep in memory together, beside each lane's windowFloor
-	CacheBytesMax int64  // how many bytes of payloads the windows keep in memory together
+	LeaseMs     uint64 // the lease of a claim when neither it nor the task names one
+	MaxAttempts uint32 // when the task names none
+	Backoff     Backoff
+	KeyWindowMs uint64 // how long an idempotency key is remembered
+	Queues      int    // how many queues the shard may hold
+	// QueuesPerTenant is how many queues one tenant may have in the shard.
+	QueuesPerTenant int
+	// IdleMs is for how long an empty queue that was never configured is kept after its last use.
+	IdleMs        uint64
+	WindowTasks   int   // how many fresh, and how many returned, tasks a lane keeps in memory
+	WindowsTasks  int   // how many fresh, and how many returned, tasks all windows keep in memory together, beside each lane's windowFloor
+	CacheBytesMax int64 // how many bytes of payloads the windows keep in memory together
+	// RefillBytesMax is how many bytes of tasks one Refill reads, with one task more at most.
+	RefillBytesMax int64
+	// LookMax is how many stored tasks one Refill looks at, and how many that became due are counted in one turn.
+	LookMax int
+	// SweepMax is how many leases that expired, and how many tasks whose time to live is over, end in one turn.
+	SweepMax int
+
+	// Reserve has numbers reserved in the journal before they are issued. It is for a store that may lose commits whose
+	// answers were released.
+	Reserve bool
+
+	historyPart uint32 // see History; tests have smaller ones
+	turnMax     int    // how many leases are granted in one turn; tests have smaller ones
+	trimAfterMs int64  // for how long a queue is not used before it gives back the memory of its windows; tests have others
 
 	// Account returns a tenant's account; nil means that no quotas are kept.
 	Account func(tenant string) Account
+	// Counting, if not nil, is called with true once the accounts have what the state holds, and with false before LetGo takes
+	// that out of them.
+	Counting func(bool)
 }
+
+// TurnMax is about how many tasks one turn of a shard handles of each kind of work: tasks and settlements of commands, leases
+// that expire, leases that are granted. What is left is the next turn's.
+const TurnMax = 1_024
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
 	return Config{
-		LeaseMs:       30_000,
-		MaxAttempts:   20,
-		Backoff:       Backoff{InitialMs: 1_000, MaxMs: 600_000, MultiplierPercent: 200, JitterPercent: 25},
-		KeyWindowMs:   600_000,
-		Queues:        100_000,
-		WindowTasks:   4_096,
-		WindowsTasks:  1 << 20,
-		CacheBytesMax: 64 << 20,
+		LeaseMs:     30_000,
+		MaxAttempts: 20,
+		Backoff:     Backoff{InitialMs: 1_000, MaxMs: 600_000, MultiplierPercent: 200, JitterPercent: 25},
+		KeyWindowMs: 600_000,
+		Queues:      100_000,
+
+		QueuesPerTenant: 10_000,
+		IdleMs:          24 * 3600_000,
+
+		WindowTasks:    4_096,
+		WindowsTasks:   1 << 20,
+		CacheBytesMax:  64 << 20,
+		RefillBytesMax: 8 << 20,
+		historyPart:    AttemptsKept / 2,
+		turnMax:        TurnMax,
+		LookMax:        4_096,
+		SweepMax:       1_000,
+		trimAfterMs:    10_000,
 	}
 }
 
@@ -37,9 +72,17 @@ func (c Config) withDefaults() Config {
 	c.Backoff = c.Backoff.or(d.Backoff)
 	c.KeyWindowMs = orDefault(c.KeyWindowMs, d.KeyWindowMs)
 	c.Queues = orDefault(c.Queues, d.Queues)
+	c.QueuesPerTenant = orDefault(c.QueuesPerTenant, d.QueuesPerTenant)
+	c.IdleMs = orDefault(c.IdleMs, d.IdleMs)
 	c.WindowTasks = orDefault(c.WindowTasks, d.WindowTasks)
 	c.WindowsTasks = orDefault(c.WindowsTasks, d.WindowsTasks)
 	c.CacheBytesMax = orDefault(c.CacheBytesMax, d.CacheBytesMax)
+	c.RefillBytesMax = orDefault(c.RefillBytesMax, d.RefillBytesMax)
+	c.trimAfterMs = orDefault(c.trimAfterMs, d.trimAfterMs)
+	c.historyPart = orDefault(c.historyPart, d.historyPart)
+	c.turnMax = orDefault(c.turnMax, d.turnMax)
+	c.LookMax = orDefault(c.LookMax, d.LookMax)
+	c.SweepMax = orDefault(c.SweepMax, d.SweepMax)
 	return c
 }
 

@@ -9,6 +9,10 @@ const (
 // quantum is how many tasks one waiter gets from one queue before the next queue's, or waiter's, turn.
 const quantum = 64
 
+// passedMax is how many waiters a queue's turn passes over that prefer another queue's task. A later turn goes on with the
+// waiters behind them: a turn must not visit all of many waiters.
+const passedMax = 64
+
 // grantRoom is how many tasks a grant has room for from the start, at most: beyond that it grows.
 const grantRoom = 512
 
@@ -45,7 +49,9 @@ type subscription struct {
 	weight int
 	round  uint64 // of its queue's last turn with the waiter
 	left   int    // of that turn
-	listed bool   // is in queue.waiting
+	// listed says that the subscription is in queue.waiting, between before and after.
+	listed        bool
+	before, after *subscription
 }
 
 // Grant is the tasks that a waiter was given by one Dispatch.
@@ -73,10 +79,12 @@ type Claim struct {
 func (s *State) Subscribe(c Claim, owner any) (*Waiter, error) {
 	w := &Waiter{Owner: owner, leaseMs: c.LeaseMs, once: c.Once, pool: c.Pool, states: c.States, bytesMax: orDefault(c.BytesMax, waiterBytesMax)}
 	for i, name := range c.Queues {
-		q, err := s.queue(c.Tenant, name)
+		q, err := s.awaited(c.Tenant, name)
 		if err != nil {
+			s.Unsubscribe(w)
 			return nil, err
 		}
+		q.subscriptions++
 		sub := &subscription{waiter: w, queue: q, index: i, weight: 1}
 		if c.Weights != nil {
 			sub.weight = int(c.Weights[i])
@@ -114,7 +122,6 @@ func (s *State) list(w *Waiter) {
 	for i := range w.subs {
 		sub := w.subs[(w.turn+i)%len(w.subs)]
 		if !sub.listed {
-			sub.listed = true
 			sub.queue.waiting.push(sub)
 		}
 		s.heat(sub.queue)
@@ -126,9 +133,9 @@ func (s *State) Unsubscribe(w *Waiter) {
 	w.credits = 0
 	for _, sub := range w.subs {
 		if sub.listed {
-			sub.queue.waiting.remove(func(o *subscription) bool { return o == sub })
-			sub.listed = false
+			sub.queue.waiting.remove(sub)
 		}
+		s.left(sub.queue)
 	}
 	w.subs = nil
 }
@@ -139,10 +146,11 @@ func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
 // Dispatch leases ready tasks to waiters: queues take turns, and within a queue its waiters do. It
 // appends one Grant for each waiter that was given tasks. The one grant of a waiter that has but one is held back
-// while there are Refills: it may still become larger.
+// while there are Refills, and while a turn is not enough: it may still become larger.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
 	s.tellAccounts()
+	s.exhausted = false
 	blocked := s.turns()
 	for _, q := range blocked {
 		s.hot.push(q)
@@ -161,12 +169,17 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 		}
 	}
 	s.granted = s.granted[:0]
-	if len(s.refills) == 0 {
+	if s.exhausted {
+		s.given = 0
+	} else if len(s.refills) == 0 {
 		out = s.releaseHeld(out)
 	}
 	s.returnDrawn()
 	return out
 }
+
+// Exhausted says that the last Dispatch granted as many leases as one turn may. The next one goes on.
+func (s *State) Exhausted() bool { return s.exhausted }
 
 // releaseHeld gives the grants that were held back. What the waiters did not use of their credit is void.
 func (s *State) releaseHeld(out []Grant) []Grant {
@@ -184,7 +197,7 @@ func (s *State) turns() (blocked []*Queue) {
 	var deferred []*Queue // all of whose waiters prefer another queue's task
 	progressed := false   // since those were deferred
 	for {
-		for s.hot.len() > 0 {
+		for s.hot.len() > 0 && !s.exhausted {
 			q := s.hot.pop()
 			switch s.dispatchTurn(q) {
 			case turnTaken:
@@ -198,9 +211,9 @@ func (s *State) turns() (blocked []*Queue) {
 				q.hot = false
 			}
 		}
-		if len(deferred) == 0 {
+		if len(deferred) == 0 || s.exhausted {
 			s.unchoosy = false
-			return blocked
+			return append(blocked, deferred...)
 		}
 		// What they preferred may be gone by now. If nothing moves, they take what there is.
 		s.unchoosy = !progressed
@@ -229,12 +242,16 @@ func (s *State) dispatchTurn(q *Queue) turn {
 	}
 	passed := 0
 	for q.waiting.len() > passed {
-		sub := *q.waiting.front()
+		sub := q.waiting.front()
 		w := sub.waiter
+		s.worked++
 		if !w.open() {
-			q.waiting.pop()
-			sub.listed = false
+			q.waiting.remove(sub)
 			continue
+		}
+		if s.given >= s.cfg.turnMax {
+			s.exhausted = true
+			return turnBlocked
 		}
 		if len(w.grant) == maxBatch { // the next Dispatch goes on
 			return turnBlocked
@@ -249,14 +266,17 @@ func (s *State) dispatchTurn(q *Queue) turn {
 			}
 		}
 		if s.prefersAnother(sub) {
-			q.waiting.push(q.waiting.pop())
-			passed++
+			q.waiting.rotate()
+			if passed++; passed == passedMax {
+				return turnDeferred
+			}
 			continue
 		}
 		share := max(1, int(q.ready())/q.waiting.len())
 		took, blocked := s.lease(q, w, min(sub.allowance(), share, w.credits, maxBatch-len(w.grant)))
+		s.given += took
 		if took > 0 {
-			q.waiting.push(q.waiting.pop()) // the next turn is the next waiter's
+			q.waiting.rotate() // the next turn is the next waiter's
 			s.took(sub, took)
 		}
 		switch {
@@ -395,6 +415,7 @@ func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery) {
 	ref.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, ref.LeaseMs))
 	d.LeaseRef, d.Queue, d.Token = ref, q, Token(b.id, len(b.refs))
 	b.add(ref)
+	s.noteLeased(q, ref.Seq, d.Token)
 	w.grant = append(w.grant, d)
 	w.credits--
 	w.bytes += int64(ref.Bytes)

@@ -2,6 +2,8 @@ package queue
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -122,7 +124,7 @@ func TestOnceWaiterGetsOneGrant(t *testing.T) {
 
 // A token has room for maxBatch tasks of a batch: more credit than that takes several batches.
 func TestMoreTasksThanABatchHoldsComeInSeveral(t *testing.T) {
-	f := newFixture(t, Config{WindowTasks: 1 << 14})
+	f := newFixture(t, Config{turnMax: 1 << 20, WindowTasks: 1 << 14})
 	n := 2*maxBatch + 10
 	f.fill("a", n)
 	w := f.wait(n, "a")
@@ -187,7 +189,7 @@ func TestClaimAfterRecoveryReadsTheStore(t *testing.T) {
 	f.fill("a", 2)
 	f.fill("a", 1, func(n *NewTask) { n.DelayMs = 10 })
 	f.Flush()
-	s, err := New(Config{}, f.journal, f.journal.recovered())
+	s, err := New(Config{trimAfterMs: math.MaxInt32}, f.journal, f.journal.recovered())
 	require.NoError(t, err)
 	f.State, f.now = s, f.now+10
 	w := f.wait(10, "a")
@@ -210,14 +212,20 @@ func TestLateAnswerToARefillIsIgnored(t *testing.T) {
 			f.State = s
 			w := f.wait(2, "a")
 			require.Empty(t, f.Dispatch(f.now, nil))
-			late := f.Refills()
+			late := slices.DeleteFunc(f.Refills(), func(r Refill) bool {
+				if r.Stream == StreamDue {
+					f.journal.answer(f.State, r)
+				}
+				return r.Stream == StreamDue
+			})
 			require.Len(t, late, 1)
 			require.Len(t, f.dispatch()[w], 2)
-			tasks, due := f.journal.fresh(Refill{Queue: late[0].Queue, Limit: 2}), []SeqDue{{Seq: 0, Due: Due{MaxAttempts: 9}}}
+			due := []SeqDue{{Seq: 0, Due: Due{MaxAttempts: 9}}}
 			if late[0].Stream == StreamReturned {
-				f.RefillReturned(late[0], due)
+				f.RefillReturned(late[0], due, true)
 			} else {
-				f.RefillFresh(late[0], tasks)
+				tasks, next := f.journal.fresh(Refill{Queue: late[0].Queue, Limit: 2})
+				f.RefillFresh(late[0], tasks, next)
 			}
 			f.Credit(w, 1)
 			ds := f.dispatch()[w]

@@ -12,6 +12,7 @@ type Enqueued struct {
 // Enqueue stores tasks of one tenant; out receives an outcome for each.
 func (s *State) Enqueue(now int64, tenant string, tasks []NewTask, out []Enqueued) {
 	s.advance(now)
+	s.worked += len(tasks)
 	for i := range tasks {
 		out[i] = s.enqueue(now, tenant, &tasks[i])
 	}
@@ -22,12 +23,15 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	if err != nil {
 		return Enqueued{Err: err}
 	}
+	var key newKey
 	if n.Key != "" {
-		if ref, found := s.findKey(q, n.Key, now); found {
+		ref, valid, used := s.findKey(q, n.Key, now)
+		if valid {
 			return Enqueued{Ref: ref, Duplicate: true}
 		}
+		key = s.newKey(q, n.Key, used, now)
 	}
-	if err := q.account.Add(int64(len(n.Payload))); err != nil {
+	if err := q.account.Add(TaskBytes(len(n.Payload)) + key.bytes); err != nil {
 		return Enqueued{Err: err}
 	}
 	dueAtMs := max(now+int64(n.DelayMs), n.NotBeforeMs)
@@ -47,7 +51,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	s.touch(q)
 	s.journal.PutTask(ref, t)
 	if n.Key != "" {
-		s.putKey(q, n.Key, ref, now)
+		s.putKey(q, n.Key, ref, key)
 	}
 	if t.Extras != nil && t.Extras.ExpiresAtMs != 0 {
 		s.journal.PutExpiry(ref, t.Extras.ExpiresAtMs)
@@ -69,7 +73,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 func (s *State) returnTask(ref Ref, p Progress, due Due) {
 	q := s.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts
-	p.MaxAttempts = due.MaxAttempts
+	p.MaxAttempts, p.History = due.MaxAttempts, due.History
 	if due.Extras != nil {
 		p.ExpiresAtMs = due.Extras.ExpiresAtMs
 	}

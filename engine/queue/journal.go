@@ -22,26 +22,37 @@ type Journal interface {
 	// PutProgress stores what past attempts left; DropProgress removes it with the task.
 	PutProgress(ref Ref, p Progress)
 	DropProgress(ref Ref)
-	// PutAttempt stores how an attempt ended; DropAttempts removes those from 1 to last.
+	// PutAttempt stores how an attempt ended; DropAttempts removes those from first to last, of which some may not be stored.
 	PutAttempt(ref Ref, attempt uint32, a Attempt)
-	DropAttempts(ref Ref, last uint32)
+	DropAttempts(ref Ref, first, last uint32)
 	// PutExpiry indexes a task by the end of its time to live; DropExpiry takes it out, if it is in.
 	PutExpiry(ref Ref, atMs int64)
 	DropExpiry(ref Ref, atMs int64)
-	// PutLease stores a lease batch, anew after an extension; DropLease removes it when all of its tasks are settled.
+	// PutLease stores a lease batch, anew after many extensions; DropLease removes it when all of its tasks are settled.
 	PutLease(batch uint64, refs []LeaseRef)
 	DropLease(batch uint64)
+	// PutExtension stores until when the batch's i-th task is leased, over what the batch says; DropExtension removes that.
+	PutExtension(batch uint64, i int, untilMs int64)
+	DropExtension(batch uint64, i int)
 	PutDead(ref Ref, d Dead)
 	DropDead(ref Ref)
-	// PutKey stores an idempotency key in a bucket; DropKeys removes all buckets up to one.
+	// PutKey stores an idempotency key in a bucket; DropKeys removes all buckets up to one, with their sums.
 	PutKey(queue uint32, key string, bucket int64, k KeyRef)
 	DropKeys(bucket int64)
 	// FindKey looks an idempotency key up in buckets, among what is stored and what was just put: of several
-	// records the one that expires last. It is the one thing that a decision reads.
+	// records the one that expires last. It and HasKey are what a decision reads.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
-	// PutResult stores a result in a bucket; DropResults removes all buckets up to one.
+	// HasKey says whether a bucket has a record of a key.
+	HasKey(queue uint32, key string, bucket int64) bool
+	// PutResult stores a result in a bucket; DropResults removes all buckets up to one, with their sums.
 	PutResult(ref Ref, bucket int64, r Result)
 	DropResults(bucket int64)
+	// PutSum stores what a tenant is charged for the records of a bucket.
+	PutSum(s Sum)
 	PutQueue(r *Record)
+	// DropQueue removes the record of a queue that has no tasks, if it is stored.
+	DropQueue(id uint32)
 	PutMeta(m Meta)
+	// PutReserved reserves numbers. Unlike other commits, one with a reservation is durable before its answers are released.
+	PutReserved(r Reserved)
 }

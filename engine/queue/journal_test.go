@@ -38,10 +38,13 @@ type mapJournal struct {
 	expiries map[dueEntry]bool
 	keys     map[keyEntry]KeyRef
 	results  map[resultEntry]Result
+	sums     map[Sum]int64 // by what they are of: Bytes is 0 in the key
 	leases   map[uint64][]LeaseRef
+	extended map[uint64]int64 // by token
 	dead     map[Ref]Dead
 	queues   map[uint32]Record
 	meta     Meta
+	reserved Reserved
 }
 
 var _ Journal = (*mapJournal)(nil)
@@ -50,8 +53,8 @@ func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 	return &mapJournal{
 		broken: broken,
 		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, progress: map[Ref]Progress{},
-		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[dueEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{},
-		leases: map[uint64][]LeaseRef{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
+		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[dueEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
+		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 	}
 }
 
@@ -88,13 +91,33 @@ func (j *mapJournal) DropProgress(ref Ref) {
 	delete(j.progress, ref)
 }
 
-func (j *mapJournal) PutLease(batch uint64, refs []LeaseRef) { j.leases[batch] = slices.Clone(refs) }
+func (j *mapJournal) PutLease(batch uint64, refs []LeaseRef) {
+	refs = slices.Clone(refs)
+	for i := range refs {
+		refs[i].History = History{} // a store has it in the progress
+	}
+	j.leases[batch] = refs
+}
 
 func (j *mapJournal) DropLease(batch uint64) {
 	if _, ok := j.leases[batch]; !ok {
 		j.broken("lease batch %d is dropped and was not there", batch)
 	}
 	delete(j.leases, batch)
+}
+
+func (j *mapJournal) PutExtension(batch uint64, i int, untilMs int64) {
+	if i >= len(j.leases[batch]) {
+		j.broken("extension %d of lease batch %d of %d tasks", i, batch, len(j.leases[batch]))
+	}
+	j.extended[Token(batch, i)] = untilMs
+}
+
+func (j *mapJournal) DropExtension(batch uint64, i int) {
+	if _, ok := j.extended[Token(batch, i)]; !ok {
+		j.broken("extension %d of lease batch %d is dropped and was not there", i, batch)
+	}
+	delete(j.extended, Token(batch, i))
 }
 
 func (j *mapJournal) PutAttempt(ref Ref, n uint32, a Attempt) {
@@ -107,11 +130,8 @@ func (j *mapJournal) PutAttempt(ref Ref, n uint32, a Attempt) {
 	j.attempts[ref][n] = a
 }
 
-func (j *mapJournal) DropAttempts(ref Ref, last uint32) {
-	for n := uint32(1); n <= last; n++ {
-		if _, ok := j.attempts[ref][n]; !ok {
-			j.broken("attempt %d of %v is dropped and was not there", n, ref)
-		}
+func (j *mapJournal) DropAttempts(ref Ref, first, last uint32) {
+	for n := first; n <= last; n++ {
 		delete(j.attempts[ref], n)
 	}
 	if len(j.attempts[ref]) == 0 {
@@ -128,6 +148,22 @@ func (j *mapJournal) PutKey(queue uint32, key string, bucket int64, k KeyRef) {
 
 func (j *mapJournal) DropKeys(bucket int64) {
 	maps.DeleteFunc(j.keys, func(k keyEntry, _ KeyRef) bool { return k.bucket <= bucket })
+	j.dropSums(KeptKeys, bucket)
+}
+
+func (j *mapJournal) dropSums(kind Kept, bucket int64) {
+	maps.DeleteFunc(j.sums, func(s Sum, _ int64) bool { return s.Kind == kind && s.Bucket <= bucket })
+}
+
+func (j *mapJournal) PutSum(s Sum) {
+	bytes := s.Bytes
+	s.Bytes = 0
+	j.sums[s] = bytes
+}
+
+func (j *mapJournal) HasKey(queue uint32, key string, bucket int64) bool {
+	_, found := j.keys[keyEntry{bucket, queue, key}]
+	return found
 }
 
 func (j *mapJournal) FindKey(queue uint32, key string, buckets []int64) (k KeyRef, found bool) {
@@ -145,6 +181,7 @@ func (j *mapJournal) PutResult(ref Ref, bucket int64, r Result) {
 
 func (j *mapJournal) DropResults(bucket int64) {
 	maps.DeleteFunc(j.results, func(k resultEntry, _ Result) bool { return k.bucket <= bucket })
+	j.dropSums(KeptResults, bucket)
 }
 
 func (j *mapJournal) DropDead(ref Ref) {
@@ -156,17 +193,24 @@ func (j *mapJournal) DropDead(ref Ref) {
 
 func (j *mapJournal) PutDead(ref Ref, d Dead) { j.dead[ref] = d }
 func (j *mapJournal) PutQueue(r *Record)      { j.queues[r.ID] = *r }
+func (j *mapJournal) DropQueue(id uint32)     { delete(j.queues, id) }
 func (j *mapJournal) PutMeta(m Meta)          { j.meta = m }
+func (j *mapJournal) PutReserved(r Reserved)  { j.reserved = r }
 
 // answer reads what a refill asks for and hands it to the state.
 func (j *mapJournal) answer(s *State, r Refill) {
 	switch r.Stream {
 	case StreamReturned:
-		s.RefillReturned(r, j.returned(r))
+		due, more := j.returned(r)
+		s.RefillReturned(r, due, more)
 	case StreamFresh:
-		s.RefillFresh(r, j.fresh(r))
+		tasks, next := j.fresh(r)
+		s.RefillFresh(r, tasks, next)
+	case StreamDue, StreamNotDue:
+		n, at, more := j.countDue(r)
+		s.RefillDue(r, n, at.dueAtMs, at.seq, more)
 	case StreamExpired:
-		tasks, next := j.expired(r.FromMs, r.Limit)
+		tasks, next := j.expired(r.FromMs, r.Limit, r.BytesMax)
 		s.RefillExpired(r, tasks, next)
 	}
 }
@@ -184,39 +228,56 @@ func (j *mapJournal) look(ref Ref) (Stored, bool) {
 	return out, true
 }
 
-func (j *mapJournal) expired(nowMs int64, limit int) (out []Expired, next int64) {
+func (j *mapJournal) expired(nowMs int64, limit int, bytesMax int64) (out []Expired, next int64) {
 	all := slices.SortedFunc(maps.Keys(j.expiries), func(a, b dueEntry) int {
 		return cmp.Or(cmp.Compare(a.dueAtMs, b.dueAtMs), cmp.Compare(a.ref.Queue, b.ref.Queue),
 			cmp.Compare(a.ref.Priority, b.ref.Priority), cmp.Compare(a.ref.Seq, b.ref.Seq))
 	})
+	bytes := int64(0)
 	for _, e := range all {
-		if e.dueAtMs > nowMs || len(out) >= limit {
+		if e.dueAtMs > nowMs || len(out) >= limit || bytesMax > 0 && bytes >= bytesMax {
 			return out, e.dueAtMs
 		}
 		x := Expired{AtMs: e.dueAtMs}
 		x.Stored, x.Found = j.look(e.ref)
+		x.Task.Payload = nil
+		bytes += int64(x.Bytes)
 		out = append(out, x)
 	}
 	return out, math.MaxInt64
 }
 
-func (j *mapJournal) fresh(r Refill) []SeqTask {
-	var out []SeqTask
-	for ref, t := range j.tasks {
-		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && !t.Delayed {
-			if _, has := j.progress[ref]; has {
-				continue
-			}
-			out = append(out, SeqTask{ref.Seq, t})
+// fresh counts only payloads as bytes that are read, those of tasks that are passed over too.
+func (j *mapJournal) fresh(r Refill) (out []SeqTask, nextSeq uint64) {
+	var all []Ref
+	for ref := range j.tasks {
+		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq {
+			all = append(all, ref)
 		}
 	}
-	slices.SortFunc(out, func(a, b SeqTask) int { return cmp.Compare(a.Seq, b.Seq) })
-	return out[:min(len(out), r.Limit)]
+	slices.SortFunc(all, func(a, b Ref) int { return cmp.Compare(a.Seq, b.Seq) })
+	bytes, kept := int64(0), int64(0)
+	for i, ref := range all {
+		t := j.tasks[ref]
+		n := int64(len(t.Payload))
+		bytes += n
+		if _, has := j.progress[ref]; !has && !t.Delayed {
+			if kept+n > r.PayloadBytesMax {
+				t.Payload = nil
+			} else {
+				kept += n
+			}
+			out = append(out, SeqTask{ref.Seq, t, uint32(n)})
+		}
+		if len(out) >= r.Limit || r.BytesMax > 0 && bytes >= r.BytesMax || r.LookMax > 0 && i+1 >= r.LookMax {
+			return out, ref.Seq + 1
+		}
+	}
+	return out, math.MaxUint64
 }
 
-func (j *mapJournal) returned(r Refill) []SeqDue {
+func (j *mapJournal) returned(r Refill) (out []SeqDue, more bool) {
 	from := returnedKey{r.FromMs, r.FromSeq}
-	var out []SeqDue
 	for e, due := range j.due {
 		key := returnedKey{e.dueAtMs, e.ref.Seq}
 		if e.ref.Queue == r.Queue && e.ref.Priority == r.Priority && !key.less(from) {
@@ -226,13 +287,58 @@ func (j *mapJournal) returned(r Refill) []SeqDue {
 	slices.SortFunc(out, func(a, b SeqDue) int {
 		return cmp.Or(cmp.Compare(a.Due.DueAtMs, b.Due.DueAtMs), cmp.Compare(a.Seq, b.Seq))
 	})
-	return out[:min(len(out), r.Limit)]
+	if len(out) >= r.Limit {
+		return out[:r.Limit], true
+	}
+	return out, false
+}
+
+// dueKeys returns the places of a lane's Due records, in order.
+func (j *mapJournal) dueKeys(queue uint32, priority uint8) (keys []returnedKey) {
+	for e := range j.due {
+		if e.ref.Queue == queue && e.ref.Priority == priority {
+			keys = append(keys, returnedKey{e.dueAtMs, e.ref.Seq})
+		}
+	}
+	slices.SortFunc(keys, func(a, b returnedKey) int {
+		return cmp.Or(cmp.Compare(a.dueAtMs, b.dueAtMs), cmp.Compare(a.seq, b.seq))
+	})
+	return keys
+}
+
+func (j *mapJournal) countDue(r Refill) (n uint64, at returnedKey, more bool) {
+	keys, from := j.dueKeys(r.Queue, r.Priority), returnedKey{r.FromMs, r.FromSeq}
+	if r.Stream == StreamDue {
+		at = dueNone
+		for _, k := range keys {
+			switch {
+			case k.less(from):
+			case k.dueAtMs > r.UntilMs:
+				return n, k, false
+			case n >= uint64(r.Limit):
+				return n, k, true
+			default:
+				n++
+			}
+		}
+		return n, at, false
+	}
+	at = from
+	for _, k := range slices.Backward(keys) {
+		if k.less(from) && k.dueAtMs > r.UntilMs {
+			if n >= uint64(r.Limit) {
+				return n, at, true
+			}
+			n, at = n+1, k
+		}
+	}
+	return n, at, false
 }
 
 // recovered is what a store gives when it is opened again: settled refs of leases are void.
 func (j *mapJournal) recovered() Recovered {
-	out := Recovered{Meta: j.meta}
-	_, out.NextExpiryMs = j.expired(0, 0)
+	out := Recovered{Meta: j.meta, Reserved: j.reserved}
+	_, out.NextExpiryMs = j.expired(0, 0, 0)
 	for k := range j.keys {
 		out.KeyBuckets = append(out.KeyBuckets, k.bucket)
 	}
@@ -242,20 +348,30 @@ func (j *mapJournal) recovered() Recovered {
 	slices.Sort(out.KeyBuckets)
 	slices.Sort(out.ResultBuckets)
 	out.KeyBuckets, out.ResultBuckets = slices.Compact(out.KeyBuckets), slices.Compact(out.ResultBuckets)
+	for s, bytes := range j.sums {
+		s.Bytes = bytes
+		out.Sums = append(out.Sums, s)
+	}
 	for _, r := range j.queues {
 		out.Queues = append(out.Queues, r)
 	}
 	slices.SortFunc(out.Queues, func(a, b Record) int { return cmp.Compare(a.ID, b.ID) })
 	for batch, refs := range j.leases {
 		refs = slices.Clone(refs)
+		var extended []int
 		for i := range refs {
+			if until, is := j.extended[Token(batch, i)]; is {
+				refs[i].ExpiresAtMs = until
+				extended = append(extended, i)
+			}
 			_, stored := j.tasks[refs[i].Ref]
 			p, settled := j.progress[refs[i].Ref]
 			if !stored || settled && p.Token >= Token(batch, i) {
 				refs[i].Attempt = 0
 			}
+			refs[i].History = p.History
 		}
-		out.Leases = append(out.Leases, RecoveredLease{Batch: batch, Refs: refs})
+		out.Leases = append(out.Leases, RecoveredLease{Batch: batch, Refs: refs, Extended: extended})
 	}
 	slices.SortFunc(out.Leases, func(a, b RecoveredLease) int { return cmp.Compare(a.Batch, b.Batch) })
 	return out

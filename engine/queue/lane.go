@@ -26,7 +26,14 @@ type lane struct {
 	returned    *btree.BTreeG[returnedTask]
 	returnedEnd returnedKey
 	returnedAll bool
-	due         uint64 // how many of the window's are due
+
+	due     uint64      // how many returned tasks, in memory or not, are before counted
+	counted returnedKey // none before it is not counted, and none from it on is
+	unsaved uint64      // how many were counted since the queue's record was stored
+	behind  bool        // the store must be read to count on
+	unsure  bool        // recovered: what was counted may not be due yet by this clock
+	listed  bool        // is in State.behind
+	asked   bool        // a Refill for the count is not answered yet
 
 	dueMs int64 // deadline in State.due
 	index int   // place in State.due
@@ -56,8 +63,8 @@ func (k returnedKey) less(o returnedKey) bool {
 
 func newLane(q *Queue, priority uint8) *lane {
 	return &lane{
-		queue: q, priority: priority, index: -1,
-		freshAll: true, returnedAll: true,
+		queue: q, priority: priority, index: -1, cursor: q.record.Cursors[priority],
+		freshAll: true, returnedAll: true, counted: dueNone,
 		returned: btree.NewG(32, func(a, b returnedTask) bool { return a.less(b.returnedKey) }),
 	}
 }
@@ -79,19 +86,22 @@ func (s *State) pushFresh(l *lane, seq uint64, t Task) {
 		l.freshAll, l.freshEnd = false, seq
 		return
 	}
-	s.appendFresh(l, seq, t)
+	s.appendFresh(l, seq, t, uint32(len(t.Payload)))
 }
 
-func (s *State) appendFresh(l *lane, seq uint64, t Task) {
-	f := freshTask{seq: seq, task: t, bytes: uint32(len(t.Payload))}
-	if n := int64(len(t.Payload)); s.cacheBytes+n <= s.cfg.CacheBytesMax {
+// appendFresh puts a task into the window; its payload, if it is at hand, while the cache has room.
+func (s *State) appendFresh(l *lane, seq uint64, t Task, bytes uint32) {
+	f := freshTask{seq: seq, task: t, bytes: bytes}
+	if n := int64(len(t.Payload)); n == int64(bytes) && s.cacheBytes+n <= s.cfg.CacheBytesMax {
 		f.cached = true
 		s.cacheBytes += n
 	} else {
 		f.task.Payload = nil
 	}
 	s.windowsTasks++
+	room := l.fresh.room()
 	l.fresh.push(f)
+	s.freshRoom += l.fresh.room() - room
 }
 
 func (s *State) popFresh(l *lane) freshTask {
@@ -100,6 +110,9 @@ func (s *State) popFresh(l *lane) freshTask {
 	s.windowsTasks--
 	if f.cached {
 		s.cacheBytes -= int64(len(f.task.Payload))
+	}
+	if l.fresh.len() == 0 {
+		s.shrink(l)
 	}
 	return f
 }
@@ -122,15 +135,15 @@ func (s *State) passOver(l *lane, seq uint64) {
 // beyond the window's end is stored only. A full window gives up its last task for an earlier one.
 func (s *State) pushReturned(l *lane, seq uint64, due Due) {
 	t := returnedTask{returnedKey{due.DueAtMs, seq}, due}
-	if !l.returnedAll && !t.less(l.returnedEnd) {
-		return
-	}
-	s.insertReturned(l, t)
-	n := l.returned.Len()
-	if n > s.cfg.WindowTasks || n > s.cfg.windowFloor() && s.returnedTasks > s.cfg.WindowsTasks {
-		if last, ok := l.returned.DeleteMax(); ok {
-			s.forgetReturned(l, last.returnedKey)
-			l.returnedAll, l.returnedEnd = false, last.returnedKey
+	s.addDue(l, t.returnedKey)
+	if l.returnedAll || t.less(l.returnedEnd) {
+		s.insertReturned(l, t)
+		n := l.returned.Len()
+		if n > s.cfg.WindowTasks || n > s.cfg.windowFloor() && s.returnedTasks > s.cfg.WindowsTasks {
+			if last, ok := l.returned.DeleteMax(); ok {
+				s.returnedTasks--
+				l.returnedAll, l.returnedEnd = false, last.returnedKey
+			}
 		}
 	}
 	s.schedule(l)
@@ -139,17 +152,6 @@ func (s *State) pushReturned(l *lane, seq uint64, due Due) {
 func (s *State) insertReturned(l *lane, t returnedTask) {
 	l.returned.ReplaceOrInsert(t)
 	s.returnedTasks++
-	if t.dueAtMs <= s.nowMs {
-		l.due++
-	}
-}
-
-// forgetReturned accounts for a task that was taken out of the window.
-func (s *State) forgetReturned(l *lane, k returnedKey) {
-	s.returnedTasks--
-	if k.dueAtMs <= s.nowMs {
-		l.due--
-	}
 }
 
 // nextDueMs is when the lane's first returned task is, or may be, due.
@@ -166,13 +168,9 @@ func (l *lane) nextDueMs() int64 {
 // schedule keeps the lane's deadline: when the first of its returned tasks that are not due yet is, or may be.
 // A queue with a task that is due is hot, or becomes so when a waiter comes.
 func (s *State) schedule(l *lane) {
-	l.dueMs = math.MaxInt64
-	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}}, func(t returnedTask) bool {
-		l.dueMs = t.dueAtMs
-		return false
-	})
-	if l.dueMs == math.MaxInt64 && !l.returnedAll && l.returnedEnd.dueAtMs > s.nowMs {
-		l.dueMs = l.returnedEnd.dueAtMs
+	l.dueMs = l.counted.dueAtMs
+	if l.behind {
+		l.dueMs = s.windowNextMs(l)
 	}
 	if l.dueMs == math.MaxInt64 {
 		s.due.remove(l)
@@ -184,14 +182,17 @@ func (s *State) schedule(l *lane) {
 	}
 }
 
-// becomeDue counts the tasks that became due since the time before, and goes on to the next deadline.
-func (s *State) becomeDue(l *lane, before int64) {
-	l.returned.AscendRange(returnedTask{returnedKey: returnedKey{before + 1, 0}}, returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}},
-		func(returnedTask) bool {
-			l.due++
-			return true
-		})
-	s.schedule(l)
+// windowNextMs is when the first task of the window that is not due yet is, or what comes after the window may be.
+func (s *State) windowNextMs(l *lane) int64 {
+	next := int64(math.MaxInt64)
+	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}}, func(t returnedTask) bool {
+		next = t.dueAtMs
+		return false
+	})
+	if next == math.MaxInt64 && !l.returnedAll && l.returnedEnd.dueAtMs > s.nowMs {
+		return l.returnedEnd.dueAtMs
+	}
+	return next
 }
 
 // take claims the lane's next ready task: a returned one that is due goes before fresh ones, since
@@ -217,12 +218,14 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 			s.askRefill(l.returnedRefill(s.cfg.WindowTasks))
 			return ref, d, false, true
 		}
-		s.forgetReturned(l, t.returnedKey)
+		s.returnedTasks--
+		l.dropDue(t.returnedKey)
 		s.schedule(l)
 		ref = LeaseRef{
 			Ref: l.ref(t.seq), Attempt: t.due.Attempts + 1, MaxAttempts: t.due.MaxAttempts,
-			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, HasProgress: true, Extras: t.due.Extras,
+			LeaseMs: t.due.LeaseMs, Bytes: t.due.Bytes, History: t.due.History, HasProgress: true, Extras: t.due.Extras,
 		}
+		s.changed(ref.Ref)
 		s.journal.DropDue(ref.Ref, t.dueAtMs)
 		l.queue.record.Counts.Returned--
 		return ref, d, true, false
@@ -235,6 +238,7 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 		ref = LeaseRef{
 			Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras,
 		}
+		s.changed(ref.Ref)
 		d = Delivery{EnqueuedAtMs: f.task.EnqueuedAtMs, Payload: f.task.Payload, Cached: f.cached}
 		l.queue.record.Counts.Fresh--
 		return ref, d, true, false
@@ -242,13 +246,16 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 	if l.freshAll {
 		return ref, d, false, false
 	}
-	s.askRefill(l.freshRefill(s.cfg.WindowTasks))
+	s.askRefill(s.freshRefill(l, s.cfg.WindowTasks))
 	return ref, d, false, true
 }
 
 // freshRefill and returnedRefill read on from the end of a window.
-func (l *lane) freshRefill(limit int) Refill {
-	return Refill{Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: limit}
+func (s *State) freshRefill(l *lane, limit int) Refill {
+	return Refill{
+		Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: limit, LookMax: s.cfg.LookMax,
+		BytesMax: s.cfg.RefillBytesMax, PayloadBytesMax: max(0, s.cfg.CacheBytesMax-s.cacheBytes),
+	}
 }
 
 func (l *lane) returnedRefill(limit int) Refill {

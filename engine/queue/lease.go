@@ -8,8 +8,7 @@ type lease struct {
 	refs      []LeaseRef // Attempt 0: settled
 	live      int        // refs that are not settled
 	expiresMs int64      // no live ref expires earlier
-	seqMin    uint64     // of its tasks, of whatever queues
-	seqMax    uint64
+	ext       *extensions
 	index     int // place in State.expiry
 }
 
@@ -20,11 +19,16 @@ func (b *lease) place() *int       { return &b.index }
 // again, also across restarts, so that a later lease of a task has a greater token.
 func Token(batch uint64, i int) uint64 { return batch<<batchBits | uint64(i) }
 
+// TokenPlace returns the lease batch of a token, and the task's place in the batch.
+func TokenPlace(token uint64) (batch uint64, i int) {
+	return token >> batchBits, int(token & (maxBatch - 1))
+}
+
 // lastToken is above or equal to all tokens given out so far, and below all later ones.
 func (s *State) lastToken() uint64 { return Token(s.meta.NextBatch, 0) - 1 }
 
 func (s *State) newLease() *lease {
-	b := &lease{id: s.meta.NextBatch, index: -1, expiresMs: math.MaxInt64, seqMin: math.MaxUint64}
+	b := &lease{id: s.meta.NextBatch, index: -1, expiresMs: math.MaxInt64}
 	s.meta.NextBatch++
 	s.leases[b.id] = b
 	return b
@@ -32,8 +36,8 @@ func (s *State) newLease() *lease {
 
 // find returns the lease of a task by its token, or nil if it is not the task's current one.
 func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
-	b := s.leases[token>>batchBits]
-	i := int(token & (maxBatch - 1))
+	batch, i := TokenPlace(token)
+	b := s.leases[batch]
 	if b == nil || i >= len(b.refs) || b.refs[i].Attempt == 0 || b.refs[i].Ref != ref {
 		return nil, nil
 	}
@@ -49,57 +53,105 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 	if len(s.starved) > 0 {
 		s.feed()
 	}
+	s.noteEnded(q, ref.Seq)
+	s.changed(ref.Ref)
 	ref.Attempt = 0
 	b.live--
 	if b.live == 0 {
 		delete(s.leases, b.id)
 		s.expiry.remove(b)
 		s.journal.DropLease(b.id)
+		s.dropExtensions(b)
 	}
 }
 
 // Tick lets time pass: leases that expired end, queues whose tasks became due are dispatched next, and what
 // is kept for a time goes. Everything that is decided until the next Tick is decided at this time.
 func (s *State) Tick(now int64) {
-	before := s.nowMs
 	s.nowMs = now
 	for { // first: what follows may put tasks into lanes that count as due already
 		l, ok := s.due.next()
 		if !ok || l.dueMs > now {
 			break
 		}
-		s.becomeDue(l, before)
+		s.countDue(l)
 	}
+	s.askCounts()
 	s.dropBuckets(now)
+	s.visitIdle()
 	s.askExpired()
 	if len(s.starved) > 0 && now >= s.starvedRetryMs {
 		s.feed()
 	}
-	for {
+	s.given = 0
+	s.sweepLeases()
+}
+
+// sweepLeases ends leases that expired, up to SweepMax of them. The next Tick goes on, which is due at once: in between
+// others have their turn. A lease that is not swept yet can't be settled any more.
+func (s *State) sweepLeases() {
+	for left := s.cfg.SweepMax; left > 0; {
 		b, ok := s.expiry.next()
-		if !ok || b.expiresMs > now {
-			break
+		if !ok || b.expiresMs > s.nowMs {
+			return
 		}
-		s.expire(b, now)
+		left = s.expire(b, s.nowMs, left)
 	}
 }
 
-func (s *State) expire(b *lease, now int64) {
-	next := int64(math.MaxInt64)
-	for i := range b.refs {
-		ref := &b.refs[i]
-		switch {
-		case ref.Attempt == 0:
-		case ref.ExpiresAtMs <= now:
-			s.attemptFailed(b, ref, Token(b.id, i), now, Attempt{EndedAtMs: now, Outcome: LeaseExpired, Error: "lease expired"})
-		default:
-			next = min(next, ref.ExpiresAtMs)
+// Swept reports whether all leases ended that expired by a time.
+func (s *State) Swept(byMs int64) bool {
+	b, ok := s.expiry.next()
+	return !ok || b.expiresMs > byMs
+}
+
+// expire ends leases of a batch that expired, up to a number, and returns how many are left of that. A batch of which some
+// did and others did not is visited in the order of expiry from then on: tasks that expire one by one must not each cost a
+// visit of all.
+func (s *State) expire(b *lease, now int64, most int) (left int) {
+	left = most
+	if b.ext == nil && b.live <= most && b.expiresAlike(now) {
+		for i := range b.refs {
+			if s.expireRef(b, i, now) {
+				left--
+			}
+		}
+		return left
+	}
+	for x := b.extended(); len(x.byTime) > 0 && left > 0; {
+		i := int(x.byTime[0])
+		if ref := &b.refs[i]; ref.Attempt != 0 && ref.ExpiresAtMs > now {
+			break
+		}
+		b.dropFirst()
+		if s.expireRef(b, i, now) {
+			left--
 		}
 	}
 	if b.live > 0 {
-		b.expiresMs = next
-		s.expiry.set(b)
+		s.reschedule(b)
 	}
+	return left
+}
+
+func (b *lease) expiresAlike(now int64) bool {
+	for i := range b.refs {
+		if b.refs[i].Attempt != 0 && b.refs[i].ExpiresAtMs > now {
+			return false
+		}
+	}
+	return true
+}
+
+// expireRef ends a lease unless it was settled, and reports whether it did.
+func (s *State) expireRef(b *lease, i int, now int64) bool {
+	ref := &b.refs[i]
+	if ref.Attempt == 0 {
+		return false
+	}
+	s.worked++
+	s.attemptFailed(b, ref, Token(b.id, i), now, Attempt{EndedAtMs: now, Outcome: LeaseExpired, Error: "lease expired"})
+	return true
 }
 
 // NextDeadlineMs is when Tick has something to do next; math.MaxInt64 if nothing is scheduled.
@@ -111,6 +163,12 @@ func (s *State) NextDeadlineMs() int64 {
 	if len(s.starved) > 0 {
 		next = min(next, s.starvedRetryMs)
 	}
+	if s.behind.len() > 0 && s.counting == 0 {
+		next = min(next, s.countAtMs)
+	}
+	if q, ok := s.idle.next(); ok {
+		next = min(next, q.idleMs)
+	}
 	if b, ok := s.expiry.next(); ok {
 		next = min(next, b.expiresMs)
 	}
@@ -120,8 +178,7 @@ func (s *State) NextDeadlineMs() int64 {
 	return next
 }
 
-// FindLease returns the current lease of a task, or false if it is not leased. It looks at every
-// lease batch that may hold it: it is for people who ask after one task, not for the hot path.
+// FindLease returns the current lease of a task, or false if it is not leased.
 func (s *State) FindLease(ref Ref) (LeaseRef, bool) {
 	if _, r := s.findLease(ref); r != nil {
 		return *r, true
@@ -130,17 +187,11 @@ func (s *State) FindLease(ref Ref) (LeaseRef, bool) {
 }
 
 func (s *State) findLease(ref Ref) (*lease, *LeaseRef) {
-	for _, b := range s.leases {
-		if ref.Seq < b.seqMin || ref.Seq > b.seqMax {
-			continue
-		}
-		for i := range b.refs {
-			if b.refs[i].Ref == ref && b.refs[i].Attempt != 0 {
-				return b, &b.refs[i]
-			}
-		}
+	q := s.queues[ref.Queue]
+	if q == nil {
+		return nil, nil
 	}
-	return nil, nil
+	return s.find(ref, q.leased.token(ref.Seq))
 }
 
 // add puts one more task into the batch.
@@ -153,5 +204,4 @@ func (b *lease) add(ref LeaseRef) {
 func (b *lease) note(ref *LeaseRef) {
 	b.live++
 	b.expiresMs = min(b.expiresMs, ref.ExpiresAtMs)
-	b.seqMin, b.seqMax = min(b.seqMin, ref.Seq), max(b.seqMax, ref.Seq)
 }

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"bytes"
-	"errors"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -26,16 +25,18 @@ func (m *machine) subscribe(t *rapid.T) {
 		w.pool = &testPool{left: c.Credit}
 		c.Credit, c.Pool = 0, w.pool
 	}
+	absent := m.absent()
 	waiter, err := m.state.Subscribe(c, w)
 	for _, name := range c.Queues {
-		q := m.queue(c.Tenant, name)
-		if q == nil {
-			if !errors.Is(err, ErrTooManyQueues) {
-				t.Fatalf("subscribe: got %v beyond the queues that the shard may hold", err)
+		key := queueName{c.Tenant, name}
+		if m.queues[key] == nil && !absent[key] {
+			if len(absent) >= m.cfg.Queues {
+				requireRefused(t, ErrTooManyQueues, err)
+				return
 			}
-			return
+			absent[key] = true
 		}
-		w.queues = append(w.queues, q)
+		w.queues = append(w.queues, key)
 	}
 	if err != nil {
 		t.Fatalf("subscribe: %v", err)
@@ -87,6 +88,7 @@ func (m *machine) dispatchAll(t *rapid.T) {
 		case len(refills) > 0 || m.state.Unfinished():
 		case m.state.NextDeadlineMs() <= m.now:
 			m.state.Tick(m.now)
+			m.vanished(t)
 		default:
 			m.checkNothingLeft(t)
 			return
@@ -102,8 +104,9 @@ func (m *machine) checkNothingLeft(t *rapid.T) {
 		}
 	}
 	for _, w := range m.waiters {
-		for _, q := range w.queues {
-			if w.credits == 0 {
+		for _, key := range w.queues {
+			q := m.queues[key]
+			if w.credits == 0 || q == nil {
 				continue
 			}
 			starved := m.state.queues[q.id].starved && m.retriesLease()
@@ -180,7 +183,7 @@ func (m *machine) checkGrant(t *rapid.T, w *modelWaiter, ds []Delivery, want map
 			t.Fatalf("%v was delivered and never enqueued", d.Ref)
 		}
 		q := m.of(task)
-		if !slices.Contains(w.queues, q) {
+		if !slices.Contains(w.queues, queueName{q.tenant, q.name}) {
 			t.Fatalf("%v was delivered to a waiter of other queues", d.Ref)
 		}
 		at := slices.Index(want[q], task)
@@ -219,7 +222,7 @@ func (m *machine) lease(t *rapid.T, w *modelWaiter, task *modelTask, d *Delivery
 	want := LeaseRef{
 		Bytes: uint32(len(task.payload)),
 		Ref:   task.ref, Attempt: task.attempts + 1, MaxAttempts: task.maxAttempts, LeaseMs: task.leaseMs,
-		ExpiresAtMs: task.expiresMs, HasProgress: task.settled,
+		ExpiresAtMs: task.expiresMs, HasProgress: task.settled, History: task.historyBytes(m.cfg.historyPart),
 	}
 	if d.LeaseRef != want || !sameExtras(extras, task.wantExtras()) {
 		t.Fatalf("delivered %+v, want %+v", d.LeaseRef, want)

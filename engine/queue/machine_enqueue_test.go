@@ -14,9 +14,10 @@ func (m *machine) enqueue(t *rapid.T) {
 		tasks[i] = m.drawNewTask(t)
 	}
 	out := make([]Enqueued, len(tasks))
+	held := m.held(tenant)
 	m.state.Enqueue(m.now, tenant, tasks, out)
 	for i := range tasks {
-		m.enqueued(t, tenant, &tasks[i], &out[i])
+		m.enqueued(t, held, tenant, &tasks[i], &out[i])
 	}
 }
 
@@ -60,12 +61,10 @@ func mergeBackoff(a, b Backoff) Backoff {
 }
 
 // enqueued carries one task's enqueue out in the model.
-func (m *machine) enqueued(t *rapid.T, tenant string, n *NewTask, got *Enqueued) {
-	q := m.queue(tenant, n.Queue)
-	if q == nil {
-		if !errors.Is(got.Err, ErrTooManyQueues) {
-			t.Fatalf("got %v beyond the queues that the shard may hold", got.Err)
-		}
+func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewTask, got *Enqueued) {
+	q, err := m.queue(held, tenant, n.Queue)
+	if err != nil {
+		requireRefused(t, err, got.Err)
 		return
 	}
 	key := keyOf{q.id, n.Key}
@@ -75,14 +74,20 @@ func (m *machine) enqueued(t *rapid.T, tenant string, n *NewTask, got *Enqueued)
 		}
 		return
 	}
-	if held := m.held(tenant); held.tasks >= m.accounts[tenant].tasksMax {
+	a, bytes := m.accounts[tenant], 128+int64(len(n.Payload))
+	if k, had := m.keys[key]; n.Key != "" && (!had || m.keyBucket(k.untilMs) != m.keyBucket(m.now+int64(m.cfg.KeyWindowMs))) {
+		bytes += 64 + int64(len(n.Key)) // no older record has its place
+	}
+	if held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
 		var quota *QuotaError
 		if !errors.As(got.Err, &quota) || quota.Tenant != tenant {
-			t.Fatalf("got %+v with %d tasks held", *got, held.tasks)
+			t.Fatalf("got %+v with %d tasks of %d bytes held", *got, held.tasks, held.bytes)
 		}
 		return
 	}
-	want := Ref{Queue: q.id, Priority: n.Priority, Seq: uint64(len(q.tasks))}
+	held.tasks++
+	held.bytes += bytes
+	want := Ref{Queue: q.id, Priority: n.Priority, Seq: max(q.nextSeq(), m.skipped.Seq)}
 	if *got != (Enqueued{Ref: want}) {
 		t.Fatalf("got %+v, want %+v", *got, want)
 	}
@@ -106,18 +111,62 @@ func (m *machine) enqueued(t *rapid.T, tenant string, n *NewTask, got *Enqueued)
 	m.byRef[want] = task
 }
 
-// held is what the tenant's account must hold.
-func (m *machine) held(tenant string) (a fakeAccount) {
+// keyBucket is the bucket of a key that is kept until a time.
+func (m *machine) keyBucket(untilMs int64) int64 {
+	width := max(1_000, int64(m.cfg.KeyWindowMs)/4)
+	return (untilMs + width - 1) / width * width
+}
+
+// held is what the tenant's account must hold: its bytes are those of all records in the store.
+func (m *machine) held(tenant string) *fakeAccount {
+	a := &fakeAccount{}
 	for _, task := range m.tasks {
 		if task.tenant == tenant && task.stored() {
 			a.tasks++
-			a.bytes += int64(len(task.payload))
 			if task.phase == leased {
 				a.leases++
 			}
 		}
 	}
+	j := m.journal
+	its := func(queue uint32) bool { return m.issued[queue] == tenant }
+	for _, q := range m.order {
+		if q.tenant == tenant {
+			a.bytes += 512 + int64(len(q.tenant)+len(q.name))
+		}
+	}
+	for ref, t := range j.tasks {
+		if its(ref.Queue) {
+			a.bytes += 128 + int64(len(t.Payload))
+		}
+	}
+	for ref, history := range j.attempts {
+		for _, attempt := range history {
+			if its(ref.Queue) {
+				a.bytes += 64 + int64(len(attempt.Error))
+			}
+		}
+	}
+	for at, r := range j.results {
+		if its(at.ref.Queue) {
+			a.bytes += 64 + int64(len(r.Value))
+		}
+	}
+	for at := range j.keys {
+		if its(at.queue) {
+			a.bytes += 64 + int64(len(at.key))
+		}
+	}
 	return a
+}
+
+// requireRefused checks that a queue was not made for the reason that the model has.
+func requireRefused(t *rapid.T, want, got error) {
+	var quota *QuotaError
+	overBytes := errors.As(got, &quota) && quota.Quota == "bytes_max"
+	if !errors.Is(got, want) && (!errors.Is(want, errNoRoom) || !overBytes) {
+		t.Fatalf("a queue was refused with %v, want %v", got, want)
+	}
 }
 
 func (m *machine) configure(t *rapid.T) {
@@ -133,13 +182,12 @@ func (m *machine) configure(t *rapid.T) {
 		p.Backoff = drawBackoff(t)
 	}
 	version := rapid.Uint64Range(0, 9).Draw(t, "version")
+	held := m.held(tenant)
 	err := m.state.Configure(tenant, name, p, version)
-	q := m.queue(tenant, name)
+	q, refused := m.queue(held, tenant, name)
 	switch {
-	case q == nil:
-		if !errors.Is(err, ErrTooManyQueues) {
-			t.Fatalf("configure: got %v beyond the queues that the shard may hold", err)
-		}
+	case refused != nil:
+		requireRefused(t, refused, err)
 	case err != nil:
 		t.Fatalf("configure: %v", err)
 	case version > q.version:
@@ -150,12 +198,11 @@ func (m *machine) configure(t *rapid.T) {
 func (m *machine) pause(t *rapid.T) {
 	tenant, name := drawTenant.Draw(t, "tenant"), drawQueue.Draw(t, "queue")
 	paused := rapid.IntRange(0, 3).Draw(t, "paused") == 0
+	held := m.held(tenant)
 	err := m.state.Pause(tenant, name, paused)
-	switch q := m.queue(tenant, name); {
-	case q == nil:
-		if !errors.Is(err, ErrTooManyQueues) {
-			t.Fatalf("pause: got %v beyond the queues that the shard may hold", err)
-		}
+	switch q, refused := m.queue(held, tenant, name); {
+	case refused != nil:
+		requireRefused(t, refused, err)
 	case err != nil:
 		t.Fatalf("pause: %v", err)
 	default:

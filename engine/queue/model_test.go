@@ -2,6 +2,7 @@ package queue
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -37,9 +38,42 @@ type modelTask struct {
 	expiresMs   int64  // while leased
 	diedMs      int64
 	reason      Reason
-	lastError   string
-	tokens      []uint64 // of all its leases; the last is the current one while leased
-	settled     bool     // was ever returned or dead: it has a progress record
+	tokens      []uint64          // of all its leases; the last is the current one while leased
+	settled     bool              // was ever returned or dead: it has a progress record
+	history     map[uint32]string // the texts of the attempts that are kept
+}
+
+// charged is what the task and its history are charged.
+func (t *modelTask) charged() int64 {
+	bytes := 128 + int64(len(t.payload))
+	for _, text := range t.history {
+		bytes += 64 + int64(len(text))
+	}
+	return bytes
+}
+
+// historyBytes is what the kept attempts are charged, of the part that the last one is in and of the one before.
+func (t *modelTask) historyBytes(part uint32) (h History) {
+	for n, text := range t.history {
+		if (n-1)/part == (t.attempts-1)/part {
+			h.NewestBytes += uint32(64 + len(text))
+		} else {
+			h.BeforeBytes += uint32(64 + len(text))
+		}
+	}
+	return h
+}
+
+// remember keeps the text of the attempt that was just used up, unless there is no room for it, and forgets old ones: of
+// each half of the kept history all attempts together.
+func (t *modelTask) remember(text string, room bool, part uint32) {
+	if t.history == nil {
+		t.history = map[uint32]string{}
+	}
+	if room {
+		t.history[t.attempts] = text
+	}
+	maps.DeleteFunc(t.history, func(n uint32, _ string) bool { return (n-1)/part+1 < (t.attempts-1)/part })
 }
 
 func (t *modelTask) token() uint64 {
@@ -88,10 +122,10 @@ func sameExtras(a, b *Extras) bool {
 	return *a == *b
 }
 
-// attemptFailed ends the task's lease with a used-up attempt.
-func (t *modelTask) attemptFailed(dueMs, now int64, reason string) {
+// attemptFailed ends the task's lease with a used-up attempt, whose text is kept if there is room for it.
+func (t *modelTask) attemptFailed(dueMs, now int64, reason string, room bool, part uint32) {
 	t.attempts++
-	t.lastError = reason
+	t.remember(reason, room, part)
 	if t.attempts >= t.maxAttempts {
 		t.die(now, AttemptsUsedUp)
 		return
@@ -128,6 +162,14 @@ type modelQueue struct {
 	version      uint64
 }
 
+// nextSeq is above the seqs of all tasks.
+func (q *modelQueue) nextSeq() uint64 {
+	if n := len(q.tasks); n > 0 {
+		return q.tasks[n-1].ref.Seq + 1
+	}
+	return 0
+}
+
 // ready returns the tasks that may be leased now, in the order in which they must be.
 func (q *modelQueue) ready(now int64) (out []*modelTask) {
 	if q.paused {
@@ -162,6 +204,9 @@ func (q *modelQueue) counts() Counts {
 	for _, t := range q.tasks {
 		if t.stored() {
 			c.Bytes += uint64(len(t.payload))
+			for _, text := range t.history {
+				c.HistoryBytes += uint64(64 + len(text))
+			}
 		}
 		switch t.phase {
 		case fresh:
@@ -209,7 +254,7 @@ func (q *modelQueue) earliest(now int64) int64 {
 // modelWaiter is a waiter: how many tasks it may still have.
 type modelWaiter struct {
 	waiter  *Waiter
-	queues  []*modelQueue
+	queues  []queueName
 	leaseMs uint64
 	credits int
 	pool    *testPool // where the credits are; nil: the state has them
@@ -235,7 +280,8 @@ type fakeAccount struct {
 	broken               func(format string, args ...any)
 	tasks, bytes, leases int64 // of this shard
 	others               int64 // leases of another shard
-	tasksMax, leasesMax  int64
+
+	tasksMax, bytesMax, leasesMax int64
 }
 
 var _ Account = (*fakeAccount)(nil)
@@ -244,10 +290,23 @@ func (a *fakeAccount) Add(bytes int64) error {
 	if a.tasks >= a.tasksMax {
 		return &QuotaError{Tenant: a.tenant, Quota: "tasks_max", Max: uint64(a.tasksMax), RetryAfterMs: 7}
 	}
+	if err := a.Charge(bytes); err != nil {
+		return err
+	}
 	a.tasks++
+	return nil
+}
+
+func (a *fakeAccount) Charge(bytes int64) error {
+	if a.bytesMax != 0 && a.bytes+bytes > a.bytesMax {
+		return &QuotaError{Tenant: a.tenant, Quota: "bytes_max", Max: uint64(a.bytesMax), RetryAfterMs: 7}
+	}
 	a.bytes += bytes
 	return nil
 }
+
+// has says whether there is room for so many bytes more than are held.
+func (a *fakeAccount) has(bytes, held int64) bool { return a.bytesMax == 0 || held+bytes <= a.bytesMax }
 
 func (a *fakeAccount) Remove(tasks, bytes int64) { a.Restore(-tasks, -bytes, 0) }
 

@@ -5,35 +5,29 @@ import "math"
 // rateTauMs is the time constant of a queue's rates: an event counts for 1/e after it.
 const rateTauMs = 60_000
 
-// rate is an exponentially decaying count of events.
-type rate struct {
-	sum  float64
-	atMs int64
-}
-
-func (r *rate) add(n float64, now int64) {
-	r.sum = r.decayed(now) + n
-	r.atMs = now
-}
-
-func (r *rate) decayed(now int64) float64 {
-	if now <= r.atMs {
-		return r.sum
+// decayed returns what is left at a time of a sum of events that were counted at an earlier one.
+func decayed(sum float64, atMs, nowMs int64) float64 {
+	if nowMs <= atMs {
+		return sum
 	}
-	return r.sum * math.Exp(-float64(now-r.atMs)/rateTauMs)
+	return sum * math.Exp(-float64(nowMs-atMs)/rateTauMs)
 }
 
-// perSecond is the rate of events over about the last minute.
-func (r *rate) perSecond(now int64) float64 { return r.decayed(now) / (rateTauMs / 1_000) }
-
-// rates are updated once per commit that touches the queue.
+// rates are exponentially decaying counts of a queue's events, updated once per commit that touches the queue.
 type rates struct {
-	enqueued, completed         rate
+	enqueued, completed         float64
+	atMs                        int64
 	enqueuedSeen, completedSeen uint64
 }
 
 func (r *rates) update(c *Counts, now int64) {
-	r.enqueued.add(float64(c.Enqueued-r.enqueuedSeen), now)
-	r.completed.add(float64(c.Completed-r.completedSeen), now)
-	r.enqueuedSeen, r.completedSeen = c.Enqueued, c.Completed
+	r.enqueued = decayed(r.enqueued, r.atMs, now) + float64(c.Enqueued-r.enqueuedSeen)
+	r.completed = decayed(r.completed, r.atMs, now) + float64(c.Completed-r.completedSeen)
+	r.atMs, r.enqueuedSeen, r.completedSeen = now, c.Enqueued, c.Completed
+}
+
+// perSecond returns the rates of events over about the last minute.
+func (r *rates) perSecond(now int64) (enqueued, completed float64) {
+	const tauS = rateTauMs / 1_000
+	return decayed(r.enqueued, r.atMs, now) / tauS, decayed(r.completed, r.atMs, now) / tauS
 }

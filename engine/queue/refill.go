@@ -1,5 +1,7 @@
 package queue
 
+import "math"
+
 // Stream is what a Refill reads.
 type Stream uint8
 
@@ -8,6 +10,8 @@ const (
 	StreamFresh    Stream = iota + 1 // a lane's tasks from FromSeq on that are neither Delayed nor have a Progress record
 	StreamReturned                   // a lane's Due records from (FromMs, FromSeq) on
 	StreamExpired                    // of the whole shard: tasks whose time to live was over at FromMs, earliest first
+	StreamDue                        // how many Due records a lane has from (FromMs, FromSeq) to UntilMs
+	StreamNotDue                     // how many Due records a lane has before (FromMs, FromSeq), back to those after UntilMs
 )
 
 // Refill asks for what is stored and not in memory. Everything decided so far must be visible in the store
@@ -18,13 +22,22 @@ type Refill struct {
 	Priority uint8
 	FromSeq  uint64
 	FromMs   int64
+	UntilMs  int64
 	Limit    int
+	// LookMax is after how many tasks of the lane the reading of StreamFresh stops, those included that it passes over; 0:
+	// any number.
+	LookMax int
+	// BytesMax is after how many bytes of tasks the reading stops, after one task at least; 0: any number.
+	BytesMax int64
+	// PayloadBytesMax is how many bytes of payloads the answer may keep. Other payloads are left out of it.
+	PayloadBytesMax int64
 }
 
 // SeqTask is a stored fresh task.
 type SeqTask struct {
-	Seq  uint64
-	Task Task
+	Seq   uint64
+	Task  Task   // without its payload where Refill.PayloadBytesMax left no room for it
+	Bytes uint32 // of the payload
 }
 
 // SeqDue is a stored Due record.
@@ -49,32 +62,43 @@ func (s *State) Refills() []Refill {
 	return r
 }
 
-// RefillFresh answers a Refill of StreamFresh. fewer than r.Limit tasks means that there are
-// no more.
-func (s *State) RefillFresh(r Refill, tasks []SeqTask) {
-	l := s.queues[r.Queue].lane(r.Priority)
+// RefillFresh answers a Refill of StreamFresh. nextSeq is from where nothing was read; math.MaxUint64 says that the
+// stream has no more. It is above r.FromSeq also when the answer has no task.
+func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
+	q := s.queues[r.Queue]
+	if q == nil {
+		return // it was deleted
+	}
+	l := q.lane(r.Priority)
 	if l.freshAll || l.fresh.len() > 0 || l.freshEnd != r.FromSeq {
 		return
 	}
+	s.show(l.queue)
 	for i, t := range tasks {
 		if i >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks {
+			l.freshEnd = t.Seq
 			return // the rest stays stored only
 		}
-		s.appendFresh(l, t.Seq, t.Task)
-		l.freshEnd = t.Seq + 1
+		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
 	}
-	if len(tasks) < r.Limit {
-		l.freshAll = true
+	l.freshEnd, l.freshAll = nextSeq, nextSeq == math.MaxUint64
+	if len(tasks) == 0 { // a recovery need not pass over them again
+		l.cursor = max(l.cursor, min(nextSeq, l.queue.record.NextSeq))
 	}
 }
 
-// RefillReturned answers a Refill of StreamReturned, as RefillFresh does.
-func (s *State) RefillReturned(r Refill, due []SeqDue) {
-	l := s.queues[r.Queue].lane(r.Priority)
+// RefillReturned answers a Refill of StreamReturned. more says that the stream goes on.
+func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
+	q := s.queues[r.Queue]
+	if q == nil {
+		return // it was deleted
+	}
+	l := q.lane(r.Priority)
 	if l.returnedAll || l.returned.Len() > 0 || l.returnedEnd != (returnedKey{r.FromMs, r.FromSeq}) {
 		return
 	}
-	l.returnedAll = len(due) < r.Limit
+	s.show(l.queue)
+	l.returnedAll = !more
 	for i, d := range due {
 		if i >= s.cfg.windowFloor() && s.returnedTasks >= s.cfg.WindowsTasks {
 			l.returnedAll = false // the rest stays stored only
@@ -86,14 +110,11 @@ func (s *State) RefillReturned(r Refill, due []SeqDue) {
 	s.schedule(l)
 }
 
-// expiriesMax is how many tasks whose time to live is over are read at once.
-const expiriesMax = 1_000
-
 // askExpired asks for the tasks whose time to live is over, if there may be any.
 func (s *State) askExpired() {
 	if s.ttlMs <= s.nowMs && !s.ttlAsked {
 		s.ttlAsked = true
-		s.askRefill(Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: expiriesMax})
+		s.askRefill(Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
 	}
 }
 

@@ -9,6 +9,9 @@ type ring[T any] struct {
 
 func (r *ring[T]) len() int { return r.n }
 
+// room is for how many elements the buffer has room.
+func (r *ring[T]) room() int { return len(r.buf) }
+
 func (r *ring[T]) push(v T) {
 	if r.n == len(r.buf) {
 		r.grow()
@@ -37,13 +40,4 @@ func (r *ring[T]) grow() {
 		buf[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
 	}
 	r.buf, r.head = buf, 0
-}
-
-// remove takes out the elements for which match holds, keeping the order of the others.
-func (r *ring[T]) remove(match func(T) bool) {
-	for range r.n {
-		if v := r.pop(); !match(v) {
-			r.push(v)
-		}
-	}
 }

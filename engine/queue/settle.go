@@ -1,9 +1,6 @@
 package queue
 
-import (
-	"errors"
-	"math"
-)
+import "errors"
 
 // ErrStaleToken says that a token is not that of the task's current lease: the lease expired or
 // was settled, or the token belongs to another task.
@@ -32,20 +29,26 @@ type Settlement struct {
 	LeaseMs uint64 // with Extend
 }
 
-// Settle carries out settlements of one tenant; out receives nil or ErrStaleToken for each.
+// Settle carries out settlements of one tenant; out receives nil or ErrStaleToken for each, or a *QuotaError for a
+// completion whose result finds no room: its lease goes on then. Nothing else fails at a quota.
 func (s *State) Settle(now int64, tenant string, settlements []Settlement, out []error) {
 	s.advance(now)
-	var extended []*lease
 	for i := range settlements {
 		t := &settlements[i]
+		s.worked++
 		b, ref := s.find(t.Ref, t.Token)
 		if ref == nil || s.numbered(ref.Queue).record.Tenant != tenant {
 			out[i] = ErrStaleToken
 			continue
 		}
+		if ref.ExpiresAtMs <= now {
+			s.expire(b, now, s.cfg.SweepMax)
+			out[i] = ErrStaleToken
+			continue
+		}
 		switch t.Action {
 		case Complete:
-			s.complete(b, ref, t.Result)
+			out[i] = s.complete(b, ref, t.Result)
 		case Fail:
 			delay := t.DelayMs
 			if delay == 0 {
@@ -56,15 +59,9 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			p := Progress{DueAtMs: now + int64(t.DelayMs), Attempts: ref.Attempt - 1, Token: t.Token}
 			s.giveBack(b, ref, p)
 		case Extend:
-			ref.ExpiresAtMs = now + int64(t.LeaseMs)
-			s.touch(s.numbered(ref.Queue))
-			if len(extended) == 0 || extended[len(extended)-1] != b {
-				extended = append(extended, b)
-			}
+			_, i := TokenPlace(t.Token)
+			s.extend(b, i, now+int64(t.LeaseMs))
 		}
-	}
-	for _, b := range extended {
-		s.rewriteLease(b)
 	}
 }
 
@@ -76,20 +73,23 @@ func (s *State) backoff(ref *LeaseRef) Backoff {
 	return ref.Extras.Backoff.or(s.cfg.Backoff)
 }
 
-func (s *State) complete(b *lease, ref *LeaseRef, result []byte) {
+func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	given := *ref
-	s.endLease(b, ref)
 	if x := given.Extras; x != nil && x.RetentionMs > 0 {
-		s.keepResult(given.Ref, x.RetentionMs, result, s.nowMs)
+		if err := s.keepResult(&given, x.RetentionMs, result, s.nowMs); err != nil {
+			return err
+		}
 	}
+	s.endLease(b, ref)
 	s.numbered(given.Queue).record.Counts.Completed++
 	s.drop(&given, given.Attempt-1)
 	s.end(Ended{Ref: given.Ref, How: Completed})
+	return nil
 }
 
 // attemptFailed ends a lease whose attempt is used up: the task is due again at dueMs, or dead.
 func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64, a Attempt) {
-	s.journal.PutAttempt(ref.Ref, ref.Attempt, a)
+	s.remember(ref, a)
 	if ref.Attempt < ref.MaxAttempts {
 		s.giveBack(b, ref, Progress{DueAtMs: dueMs, Attempts: ref.Attempt, Token: token})
 		return
@@ -108,20 +108,7 @@ func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 		s.die(&given, p.Token, TimeToLiveOver)
 		return
 	}
-	s.returnTask(given.Ref, p, Due{MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, Extras: given.Extras})
-}
-
-// rewriteLease stores a batch again after one of its tasks was extended.
-func (s *State) rewriteLease(b *lease) {
-	if b.live == 0 {
-		return
-	}
-	b.expiresMs = math.MaxInt64
-	for i := range b.refs {
-		if b.refs[i].Attempt != 0 {
-			b.expiresMs = min(b.expiresMs, b.refs[i].ExpiresAtMs)
-		}
-	}
-	s.expiry.set(b)
-	s.journal.PutLease(b.id, b.refs)
+	s.returnTask(given.Ref, p, Due{
+		MaxAttempts: given.MaxAttempts, LeaseMs: given.LeaseMs, Bytes: given.Bytes, History: given.History, Extras: given.Extras,
+	})
 }

@@ -1,14 +1,9 @@
 package queue
 
 import (
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
-
-// ErrTooManyQueues says that the shard holds as many queues as Config.Queues allows.
-var ErrTooManyQueues = errors.New("too many queues")
 
 // State is one shard's state machine.
 type State struct {
@@ -17,22 +12,45 @@ type State struct {
 
 	byName map[queueName]*Queue
 	queues map[uint32]*Queue
-	last   *Queue // the queue that was looked up last, by name or number: runs of one queue are the rule
-	meta   Meta
+	absent map[queueName]*Queue // queues without a record, each with a waiter
+	last   *Queue               // the queue that was looked up last, by name or number: runs of one queue are the rule
+
+	perTenant map[string]int    // how many queues each tenant has
+	deleted   []uint32          // queues whose records are to be removed
+	gone      []uint32          // queues that were deleted since TakeDeleted was called last
+	idle      deadlines[*Queue] // queues that are to be looked at when they were not used for a while
+
+	meta Meta
+
+	reserved Reserved // as the journal has it
+	seqMin   uint64   // no queue issues a lower seq
+	seqMax   uint64   // above the seqs that were issued
 
 	nowMs int64 // of the last Tick
 
 	leases   map[uint64]*lease
+	extended []*lease // since the last Flush
 	expiry   deadlines[*lease]
 	due      deadlines[*lane]
-	hot      ring[*Queue] // queues that may have both ready tasks and waiters with credit
-	unchoosy bool         // waiters take what any of their queues has
-	granted  []*Waiter    // have a batch that the running Dispatch is filling
-	drawn    []*Waiter    // may have credit from their pools
-	held     []*Waiter    // have a grant that the next Dispatch may add to
-	refills  []Refill
-	dirty    []*Queue
-	freed    []*Queue // whose accounts are to be told
+
+	behind    ring[*lane] // the store must be read to count their due tasks
+	counting  int         // lanes whose counts were asked for
+	countAtMs int64       // no counts are asked for earlier
+
+	hot       ring[*Queue] // queues that may have both ready tasks and waiters with credit
+	unchoosy  bool         // waiters take what any of their queues has
+	given     int          // leases granted in this turn
+	exhausted bool         // the last Dispatch granted as many as a turn may
+	worked    int          // items handled since Worked was called
+	granted   []*Waiter    // have a batch that the running Dispatch is filling
+	drawn     []*Waiter    // may have credit from their pools
+	held      []*Waiter    // have a grant that the next Dispatch may add to
+	refills   []Refill
+	dirty     []*Queue
+	unseen    ring[*Queue] // whose figures may have changed since TakeChanged returned them
+	freed     []*Queue     // whose accounts are to be told
+
+	sparePages []*leasedPage
 
 	starved        []*Queue // whose tenants are at their quota of leases
 	starvedRetryMs int64
@@ -43,10 +61,12 @@ type State struct {
 	ttlMs    int64 // no task that may still expire does so earlier
 	ttlAsked bool  // the store is being read for those that did
 
+	tracked map[Ref]*tracking
 	watched map[Ref]int // how often; the ends of these are reported
 	ended   []Ended
 
 	windowsTasks  int // fresh tasks in all windows
+	freshRoom     int // for how many tasks the windows have room
 	returnedTasks int // returned tasks in all windows
 	cacheBytes    int64
 }
@@ -60,11 +80,19 @@ type Queue struct {
 	freed   freed
 	shared  *Extras // of tasks that say nothing of their own
 	lanes   [MaxPriority + 1]*lane
-	waiting ring[*subscription] // of waiters with credit
+	waiting waiters // with credit
+	leased  leasedRefs
 	rates   rates
 	hot     bool
 	starved bool
 	dirty   bool
+	unseen  bool // is in State.unseen
+	stored  bool // has a record
+
+	subscriptions int32 // of waiters, with or without credit
+	vanishMs      int64 // when it may vanish: a while after its last use, and when no result and no key of its tasks is left
+	idleMs        int64 // deadline in State.idle
+	index         int   // place in State.idle
 }
 
 // Tenant returns the queue's tenant.
@@ -73,24 +101,17 @@ func (q *Queue) Tenant() string { return q.record.Tenant }
 // Name returns the queue's name.
 func (q *Queue) Name() string { return q.record.Name }
 
-// newQueue makes the queue of a record. Its rates begin at zero.
-func (s *State) newQueue(r Record) *Queue {
-	q := &Queue{record: r, account: s.cfg.Account(r.Tenant)}
-	q.rates.enqueuedSeen, q.rates.completedSeen = r.Counts.Enqueued, r.Counts.Completed
-	q.setPolicy(r.Policy)
-	s.byName[queueName{r.Tenant, r.Name}] = q
-	s.queues[r.ID] = q
-	return q
-}
-
 // Recovered is what a shard's store held when it was opened.
 type Recovered struct {
-	Meta   Meta
-	Queues []Record
-	Leases []RecoveredLease
+	Meta     Meta
+	Reserved Reserved // zero if nothing was reserved
+	Queues   []Record
+	Leases   []RecoveredLease
 	// KeyBuckets and ResultBuckets are those that hold anything, ascending.
 	KeyBuckets    []int64
 	ResultBuckets []int64
+	// Sums are what the tenants are charged in them.
+	Sums []Sum
 	// NextExpiryMs is when the first indexed time to live is over; 0 or math.MaxInt64 if there is none.
 	NextExpiryMs int64
 }
@@ -99,6 +120,8 @@ type Recovered struct {
 type RecoveredLease struct {
 	Batch uint64
 	Refs  []LeaseRef
+	// Extended are the places of Refs that have an extension of their own, which Refs have already.
+	Extended []int
 }
 
 // New returns a state that goes on from what was recovered, or an empty one. Decisions are written to journal.
@@ -108,26 +131,35 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 		journal: journal,
 		byName:  map[queueName]*Queue{},
 		queues:  map[uint32]*Queue{},
+		absent:  map[queueName]*Queue{},
 		leases:  map[uint64]*lease{},
+		tracked: map[Ref]*tracking{},
 		watched: map[Ref]int{},
-		meta:    from.Meta,
-		ttlMs:   orDefault(from.NextExpiryMs, math.MaxInt64),
+
+		perTenant: map[string]int{},
+		meta:      from.Meta,
+		ttlMs:     orDefault(from.NextExpiryMs, math.MaxInt64),
 	}
-	s.keys = buckets{widthMs: keyBucketMs(s.cfg.KeyWindowMs), live: slices.Clone(from.KeyBuckets)}
-	s.results = buckets{widthMs: resultBucketMs, live: slices.Clone(from.ResultBuckets)}
+	s.keys = newBuckets(KeptKeys, keyBucketMs(s.cfg.KeyWindowMs), from.KeyBuckets, from.Sums)
+	s.results = newBuckets(KeptResults, resultBucketMs, from.ResultBuckets, from.Sums)
 	if s.cfg.Account == nil {
 		s.cfg.Account = func(string) Account { return unlimited{} }
 	}
 	s.meta.NextBatch = max(s.meta.NextBatch, 1)
+	s.skipReserved(from.Reserved)
 	for i := range from.Queues {
 		s.recoverQueue(from.Queues[i])
 	}
+	s.keepRecovered()
 	for _, r := range from.Leases {
 		if err := s.recoverLease(r); err != nil {
 			return nil, err
 		}
 	}
 	s.restoreAccounts(1)
+	if s.cfg.Counting != nil {
+		s.cfg.Counting(true)
+	}
 	return s, nil
 }
 
@@ -144,50 +176,41 @@ func (s *State) recoverQueue(r Record) {
 		if r.Counts.Returned > 0 {
 			l.returnedAll = false
 			l.returnedEnd = returnedKey{math.MinInt64, 0}
+			s.recoverDue(l, r.Due[p])
 		}
 	}
 	s.meta.NextQueue = max(s.meta.NextQueue, r.ID+1)
 }
 
 func (s *State) recoverLease(r RecoveredLease) error {
-	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64, seqMin: math.MaxUint64}
+	b := &lease{id: r.Batch, refs: r.Refs, index: -1, expiresMs: math.MaxInt64}
 	for i := range b.refs {
 		ref := &b.refs[i]
 		if ref.Attempt == 0 {
 			continue
 		}
-		if s.queues[ref.Queue] == nil {
+		q := s.queues[ref.Queue]
+		if q == nil {
 			return fmt.Errorf("lease batch %d names queue %d, which is not stored", r.Batch, ref.Queue)
 		}
 		b.note(ref)
+		s.noteLeased(q, ref.Seq, Token(r.Batch, i))
+	}
+	if len(r.Extended) > 0 {
+		x := b.extended()
+		for _, i := range r.Extended {
+			x.stored.add(i)
+		}
 	}
 	s.meta.NextBatch = max(s.meta.NextBatch, r.Batch+1)
 	if b.live == 0 {
 		s.journal.DropLease(b.id)
+		s.dropExtensions(b)
 		return nil
 	}
 	s.leases[b.id] = b
 	s.expiry.set(b)
 	return nil
-}
-
-// queue returns the queue of a tenant, made if need be.
-func (s *State) queue(tenant, name string) (*Queue, error) {
-	if q := s.last; q != nil && q.record.Name == name && q.record.Tenant == tenant {
-		return q, nil
-	}
-	key := queueName{tenant, name}
-	q := s.byName[key]
-	if q == nil {
-		if len(s.queues) >= s.cfg.Queues {
-			return nil, fmt.Errorf("%w: the shard holds %d", ErrTooManyQueues, len(s.queues))
-		}
-		q = s.newQueue(Record{ID: s.meta.NextQueue, Tenant: tenant, Name: name})
-		s.meta.NextQueue++
-		s.touch(q)
-	}
-	s.last = q
-	return q, nil
 }
 
 // numbered returns the queue with an id that is known to exist.
@@ -215,11 +238,21 @@ func (q *Queue) lane(priority uint8) *lane {
 	return l
 }
 
+// Worked returns how many items were handled since it was called last: tasks that were enqueued, granted, settled or purged,
+// leases that expired, waiters that were visited and queues whose figures were taken.
+func (s *State) Worked() int {
+	n := s.worked
+	s.worked = 0
+	return n
+}
+
 // touch notes that the queue's record must be written with this commit.
 func (s *State) touch(q *Queue) {
+	s.show(q)
 	if !q.dirty {
 		q.dirty = true
 		s.dirty = append(s.dirty, q)
+		s.used(q)
 	}
 }
 
@@ -235,22 +268,37 @@ func (s *State) heat(q *Queue) {
 // It reports false if nothing was decided since the last Flush that needs a commit.
 func (s *State) Flush() bool {
 	s.tellAccounts()
-	if len(s.dirty) == 0 {
-		return false
+	extended := s.flushExtended()
+	if len(s.dirty) == 0 && len(s.deleted) == 0 {
+		return extended
 	}
+	for _, id := range s.deleted {
+		s.journal.DropQueue(id)
+	}
+	s.deleted = s.deleted[:0]
 	for i, q := range s.dirty {
+		s.dirty[i] = nil
+		if q.dirty = false; !q.stored { // it was deleted since
+			continue
+		}
 		for p, l := range q.lanes {
 			if l != nil {
 				q.record.Lanes |= 1 << p
 				q.record.Cursors[p] = l.cursor
+				q.record.Due[p] = l.dueCount(s.nowMs)
+				l.unsaved = 0
 			}
 		}
 		q.rates.update(&q.record.Counts, s.nowMs)
+		s.seqMax = max(s.seqMax, q.record.NextSeq)
 		s.journal.PutQueue(&q.record)
-		q.dirty = false
-		s.dirty[i] = nil
 	}
 	s.dirty = s.dirty[:0]
+	s.keys.flush(s.journal)
+	s.results.flush(s.journal)
 	s.journal.PutMeta(s.meta)
+	if s.cfg.Reserve {
+		s.reserve()
+	}
 	return true
 }

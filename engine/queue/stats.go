@@ -1,11 +1,6 @@
 package queue
 
-import (
-	"cmp"
-	"encoding/binary"
-	"math"
-	"slices"
-)
+import "math"
 
 // Stats are a queue's figures at one moment.
 type Stats struct {
@@ -25,59 +20,118 @@ type Stats struct {
 	Dead          uint64
 	Bytes         uint64 // of the payloads of these four
 	// ReadySinceMs is since when the ready task is ready that has been so for longest; math.MaxInt64 without one.
-	// Unread names what is not in memory and may begin with an older one.
 	ReadySinceMs  int64
-	Unread        []Refill
 	EnqueuedPerS  float64
 	CompletedPerS float64
 }
 
-// Stats returns the figures of all queues, in no order. Of a queue's returned tasks those count as
-// ready that are due and in a window; the rest count as delayed.
-func (s *State) Stats(now int64) []Stats {
-	out := make([]Stats, 0, len(s.queues))
-	for _, q := range s.queues {
-		out = append(out, s.stats(q, now))
+// QueueIDs returns the numbers of all queues, in no order.
+func (s *State) QueueIDs() []uint32 {
+	ids := make([]uint32, 0, len(s.queues))
+	for id := range s.queues {
+		ids = append(ids, id)
 	}
-	return out
+	return ids
 }
 
-// QueueStats returns the figures of one queue, or false if there is none of that name.
-func (s *State) QueueStats(now int64, tenant, name string) (Stats, bool) {
-	q := s.byName[queueName{tenant, name}]
-	if q == nil {
-		return Stats{}, false
+// Age turns the rates of one moment into those of a later one. The queue must not have changed in between.
+func (s *Stats) Age(fromMs, nowMs int64) {
+	if nowMs > fromMs {
+		kept := math.Exp(-float64(nowMs-fromMs) / rateTauMs)
+		s.EnqueuedPerS *= kept
+		s.CompletedPerS *= kept
 	}
-	return s.stats(q, now), true
 }
 
-func (s *State) stats(q *Queue, now int64) Stats {
+// ChangedQueues returns how many queues' figures may have changed since TakeChanged returned the queue.
+func (s *State) ChangedQueues() int { return s.unseen.len() }
+
+// TakeChanged returns a queue whose figures may have changed since it was returned last. There must be one. A queue of
+// which a lane is behind changes as time passes, and stays among them.
+func (s *State) TakeChanged() *Queue {
+	s.worked++
+	q := s.unseen.pop()
+	q.unseen = false
+	for _, l := range q.lanes {
+		if l != nil && l.behind {
+			s.show(q)
+		}
+	}
+	return q
+}
+
+// show notes that the figures of a queue may have changed.
+func (s *State) show(q *Queue) {
+	if !q.unseen {
+		q.unseen = true
+		s.unseen.push(q)
+	}
+}
+
+// Refresh says whether Stats of a queue is exact as of a time that is over, or later. If not, it asks for what must be
+// read first, a bounded part of it: call it again when Refills is answered.
+func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
+	exact = true
+	for _, l := range q.lanes {
+		switch {
+		case l == nil:
+		case l.behind && (l.unsure || l.counted.dueAtMs <= asOfMs):
+			exact = false
+			s.countAtMs = min(s.countAtMs, s.nowMs)
+			if s.counting < countLanesMax {
+				s.askCount(l, s.cfg.LookMax/countLanesMax)
+			}
+		default:
+			exact = s.knowsOldest(l) && exact
+		}
+	}
+	return exact
+}
+
+const (
+	// oldestTasks and oldestBytes bound what is read to learn how old a lane's oldest ready task is.
+	oldestTasks = 16
+	oldestBytes = 64 << 10
+)
+
+// knowsOldest says whether the lane's oldest ready task is in memory, if there is one. If not, it asks for it.
+func (s *State) knowsOldest(l *lane) bool {
+	known := true
+	if l.due > 0 && l.returned.Len() == 0 {
+		s.askRefill(l.returnedRefill(min(oldestTasks, s.cfg.windowFloor())))
+		known = false
+	}
+	l.dropGone(s)
+	if l.queue.record.Counts.Fresh > 0 && l.fresh.len() == 0 && !l.freshAll {
+		r := s.freshRefill(l, min(oldestTasks, s.cfg.windowFloor()))
+		r.BytesMax = min(r.BytesMax, oldestBytes)
+		s.askRefill(r)
+		known = false
+	}
+	return known
+}
+
+// Stats returns the figures of a queue for which Refresh reported true since the state was last changed.
+func (s *State) Stats(q *Queue, now int64) Stats {
 	r, c := &q.record, &q.record.Counts
 	out := Stats{
 		ID: r.ID, Tenant: r.Tenant, Name: r.Name, Policy: r.Policy, PolicyVersion: r.PolicyVersion, Paused: r.Paused,
 		Enqueued: c.Enqueued, Completed: c.Completed, Removed: c.Removed,
 		Ready: c.Fresh, Delayed: c.Returned, Leased: c.Leased, Dead: c.Dead, Bytes: c.Bytes,
 		ReadySinceMs: math.MaxInt64,
-		EnqueuedPerS: q.rates.enqueued.perSecond(now), CompletedPerS: q.rates.completed.perSecond(now),
 	}
+	out.EnqueuedPerS, out.CompletedPerS = q.rates.perSecond(now)
 	for _, l := range q.lanes {
 		if l == nil {
 			continue
 		}
 		out.Ready += l.due
 		out.Delayed -= l.due
-		switch t, ok := l.returned.Min(); {
-		case ok && t.dueAtMs <= now:
+		if t, ok := l.returned.Min(); ok && l.due > 0 {
 			out.ReadySinceMs = min(out.ReadySinceMs, t.dueAtMs)
-		case !ok && !l.returnedAll && l.returnedEnd.dueAtMs <= now:
-			out.Unread = append(out.Unread, l.returnedRefill(1))
 		}
-		l.dropGone(s)
-		switch {
-		case l.fresh.len() > 0:
+		if l.fresh.len() > 0 {
 			out.ReadySinceMs = min(out.ReadySinceMs, l.fresh.front().task.EnqueuedAtMs)
-		case !l.freshAll:
-			out.Unread = append(out.Unread, l.freshRefill(1))
 		}
 	}
 	return out
@@ -107,45 +161,8 @@ func (q *Queue) Cursor(priority uint8) uint64 {
 	if l := q.lanes[priority]; l != nil {
 		return l.cursor
 	}
-	return 0
+	return q.record.Cursors[priority]
 }
 
 // ID returns the queue's number in its shard.
 func (q *Queue) ID() uint32 { return q.record.ID }
-
-// LeasedTasks lists up to limit leased tasks of a queue after a place that it returned before, ordered by token, with
-// about bytesMax bytes of payloads at most (0: any number). next is empty after the last page.
-func (s *State) LeasedTasks(q *Queue, after []byte, limit, bytesMax int) (out []LeaseRef, next []byte) {
-	var from uint64
-	if len(after) > 0 {
-		if len(after) != 8 {
-			return nil, nil
-		}
-		from = binary.BigEndian.Uint64(after) + 1
-	}
-	if limit < 1 || len(after) > 0 && from == 0 {
-		return nil, nil
-	}
-	type held struct {
-		token uint64
-		ref   *LeaseRef
-	}
-	var all []held
-	for _, b := range s.leases {
-		for i := range b.refs {
-			if ref, token := &b.refs[i], Token(b.id, i); ref.Attempt != 0 && ref.Queue == q.record.ID && token >= from {
-				all = append(all, held{token, ref})
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b held) int { return cmp.Compare(a.token, b.token) })
-	bytes := 0
-	for _, h := range all {
-		if len(out) >= limit || bytesMax > 0 && bytes >= bytesMax {
-			return out, binary.BigEndian.AppendUint64(nil, all[len(out)-1].token)
-		}
-		out = append(out, *h.ref)
-		bytes += int(h.ref.Bytes)
-	}
-	return out, nil
-}

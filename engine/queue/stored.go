@@ -23,25 +23,24 @@ const (
 	partDead
 )
 
-// part derives where the task is: what was never claimed has no progress, and every lease that ended
-// otherwise than by completion left some.
+// part tells where the task is.
 func (s *State) part(t *Stored) part {
 	switch {
+	case s.Leased(t):
+		return partLeased
 	case t.Dead:
 		return partDead
-	case t.HasProgress && t.HasDue:
+	case t.HasDue:
 		return partReturned
-	case t.HasProgress:
-		return partLeased
-	}
-	if l := s.numbered(t.Ref.Queue).lanes[t.Ref.Priority]; l == nil || t.Ref.Seq < l.cursor {
-		return partLeased
 	}
 	return partFresh
 }
 
 // Leased says whether the task is leased now.
-func (s *State) Leased(t *Stored) bool { return s.part(t) == partLeased }
+func (s *State) Leased(t *Stored) bool {
+	_, ref := s.findLease(t.Ref)
+	return ref != nil
+}
 
 // ref returns the task as one that could be leased: with the attempts used up so far, and those it has.
 func (t *Stored) ref() LeaseRef {
@@ -50,7 +49,7 @@ func (t *Stored) ref() LeaseRef {
 		HasProgress: t.HasProgress, Extras: t.Task.Extras,
 	}
 	if t.HasProgress {
-		ref.Attempt, ref.MaxAttempts = t.Progress.Attempts, t.Progress.MaxAttempts
+		ref.Attempt, ref.MaxAttempts, ref.History = t.Progress.Attempts, t.Progress.MaxAttempts, t.Progress.History
 		if t.Progress.ExpiresAtMs == 0 {
 			ref.Extras = ref.Extras.immortal()
 		}
@@ -63,6 +62,7 @@ func (s *State) withdraw(t *Stored) {
 	q := s.numbered(t.Ref.Queue)
 	l := q.lane(t.Ref.Priority)
 	c := &q.record.Counts
+	s.changed(t.Ref)
 	switch s.part(t) {
 	case partFresh:
 		s.passOver(l, t.Ref.Seq)
@@ -70,8 +70,9 @@ func (s *State) withdraw(t *Stored) {
 	case partReturned:
 		k := returnedKey{t.Progress.DueAtMs, t.Ref.Seq}
 		s.journal.DropDue(t.Ref, k.dueAtMs)
+		l.dropDue(k)
 		if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
-			s.forgetReturned(l, k)
+			s.returnedTasks--
 			s.schedule(l)
 		}
 		c.Returned--
@@ -108,7 +109,9 @@ func (s *State) expireTask(e *Expired) {
 func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
 	q := s.numbered(ref.Queue)
 	s.dropExpiry(ref)
-	s.journal.PutProgress(ref.Ref, Progress{DueAtMs: s.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token})
+	s.journal.PutProgress(ref.Ref, Progress{
+		DueAtMs: s.nowMs, Attempts: ref.Attempt, MaxAttempts: ref.MaxAttempts, Token: token, History: ref.History,
+	})
 	s.journal.PutDead(ref.Ref, Dead{DiedAtMs: s.nowMs, Reason: reason})
 	q.record.Counts.Dead++
 	s.touch(q)
@@ -122,54 +125,44 @@ func (s *State) dropExpiry(ref *LeaseRef) {
 }
 
 // drop removes a task that is in no part of its queue any more, with all that is stored of it. attempts is how
-// many of its attempts have a record.
+// many of its attempts were used up.
 func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.journal.DropTask(ref.Ref)
 	if ref.HasProgress {
 		s.journal.DropProgress(ref.Ref)
 	}
-	if attempts > 0 {
-		s.journal.DropAttempts(ref.Ref, attempts)
-	}
+	s.forget(ref, attempts)
 	s.dropExpiry(ref)
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Bytes -= uint64(ref.Bytes)
 	freed := s.free(q)
 	freed.tasks++
-	freed.bytes += int64(ref.Bytes)
+	freed.bytes += ref.chargedBytes()
 	s.touch(q)
 }
 
-// Cancel removes a task in whatever state. It reports false if it is leased and its lease is not known,
-// which no store that was read in time can say.
-func (s *State) Cancel(t *Stored) bool {
-	if !s.remove(t) {
-		return false
-	}
-	s.numbered(t.Ref.Queue).record.Counts.Removed++
-	s.end(Ended{Ref: t.Ref, How: Removed})
-	return true
-}
-
-func (s *State) remove(t *Stored) bool {
-	if s.part(t) == partLeased {
-		b, ref := s.findLease(t.Ref)
-		if ref == nil {
-			return false
-		}
+// Cancel removes a task in whatever state.
+func (s *State) Cancel(t *Stored) {
+	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref
 		s.endLease(b, ref)
 		s.drop(&given, given.Attempt-1)
-		return true
+	} else {
+		s.withdraw(t)
+		ref := t.ref()
+		s.drop(&ref, ref.Attempt)
 	}
-	s.withdraw(t)
-	ref := t.ref()
-	s.drop(&ref, ref.Attempt)
-	return true
+	s.numbered(t.Ref.Queue).record.Counts.Removed++
+	s.end(Ended{Ref: t.Ref, How: Removed})
 }
 
 // PurgeDead removes a dead task. It reports false if it is not dead.
-func (s *State) PurgeDead(t *Stored) bool { return t.Dead && s.Cancel(t) }
+func (s *State) PurgeDead(t *Stored) bool {
+	if t.Dead {
+		s.Cancel(t)
+	}
+	return t.Dead
+}
 
 // Redrive makes a dead task ready again, with as many further attempts as it had at first and without an end
 // to its life. It reports false if it is not dead.
@@ -180,7 +173,7 @@ func (s *State) Redrive(t *Stored) bool {
 	s.withdraw(t)
 	s.returnTask(t.Ref, Progress{DueAtMs: s.nowMs, Attempts: t.Progress.Attempts, Token: t.Progress.Token}, Due{
 		MaxAttempts: t.Progress.Attempts + t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
-		Extras: t.Task.Extras.immortal(),
+		History: t.Progress.History, Extras: t.Task.Extras.immortal(),
 	})
 	return true
 }
@@ -202,6 +195,7 @@ func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 			q.record.Counts.Removed++
 			s.end(Ended{Ref: ref.Ref, How: Removed})
 			removed++
+			s.worked++
 		}
 	}
 	return removed, more || removed == n

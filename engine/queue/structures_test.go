@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -32,12 +31,6 @@ func TestRingBehavesAsASlice(t *testing.T) {
 					}
 					want = want[1:]
 				}
-			},
-			"remove": func(t *rapid.T) {
-				d := rapid.IntRange(2, 5).Draw(t, "divisor")
-				match := func(v int) bool { return v%d == 0 }
-				r.remove(match)
-				want = slices.DeleteFunc(slices.Clone(want), match)
 			},
 		})
 		for i, v := range r.buf {

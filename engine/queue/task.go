@@ -35,6 +35,7 @@ type Due struct {
 	MaxAttempts uint32
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload
+	History     History
 	Extras      *Extras
 }
 
@@ -46,6 +47,7 @@ type Progress struct {
 	Token       uint64 // of the last lease: one lease record with this token or a lower one is void
 	// ExpiresAtMs is the end of the task's time to live; 0: none. A redrive ends it.
 	ExpiresAtMs int64
+	History     History
 }
 
 // Outcome is how an attempt ended that did not complete its task.
@@ -71,9 +73,10 @@ type LeaseRef struct {
 	MaxAttempts uint32
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload
-	ExpiresAtMs int64
+	History     History
 	// HasProgress says that a Progress record exists and goes when the task does.
 	HasProgress bool
+	ExpiresAtMs int64
 	Extras      *Extras
 }
 
@@ -117,6 +120,9 @@ type Counts struct {
 	Leased    uint64
 	Dead      uint64
 	Bytes     uint64 // of the payloads of what the queue holds
+	// HistoryBytes is what the kept attempts of these tasks are charged. Attempts that a server stored before it counted them
+	// are not in it.
+	HistoryBytes uint64
 }
 
 func (c *Counts) held() uint64 { return c.Fresh + c.Returned + c.Leased + c.Dead }
@@ -135,6 +141,8 @@ type Record struct {
 	Lanes uint16
 	// Cursors holds, for each priority, the seq from which tasks were never claimed.
 	Cursors [MaxPriority + 1]uint64
+	// Due holds, for each priority, how many returned tasks were due. It is stored while Counts.Returned is above 0.
+	Due [MaxPriority + 1]DueCount
 }
 
 // Meta is what a shard stores about itself: written with each commit.

@@ -2561,9 +2561,12 @@ func (x *WorkRequest) GetSettlements() []*Settlement {
 
 // WorkResponse carries pushed tasks, answers to settlements, or both.
 type WorkResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tasks         []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	Answers       []*SettleAnswer        `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Tasks   []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	Answers []*SettleAnswer        `protobuf:"bytes,2,rep,name=answers,proto3" json:"answers,omitempty"`
+	// The server's clock when it sent the tasks, in Unix milliseconds; set with tasks. A task's lease holds for
+	// lease_expires_at_ms less now_ms from then on, whatever the client's own clock says.
+	NowMs         int64 `protobuf:"varint,3,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2610,6 +2613,13 @@ func (x *WorkResponse) GetAnswers() []*SettleAnswer {
 		return x.Answers
 	}
 	return nil
+}
+
+func (x *WorkResponse) GetNowMs() int64 {
+	if x != nil {
+		return x.NowMs
+	}
+	return 0
 }
 
 // SettleAnswer answers the settlements of one WorkRequest.
@@ -2835,10 +2845,11 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x04open\x18\x01 \x01(\v2\x18.prony.queue.v1.WorkOpenR\x04open\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\rR\acredits\x12\x14\n" +
 	"\x05frame\x18\x03 \x01(\x04R\x05frame\x12<\n" +
-	"\vsettlements\x18\x04 \x03(\v2\x1a.prony.queue.v1.SettlementR\vsettlements\"r\n" +
+	"\vsettlements\x18\x04 \x03(\v2\x1a.prony.queue.v1.SettlementR\vsettlements\"\x89\x01\n" +
 	"\fWorkResponse\x12*\n" +
 	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x126\n" +
-	"\aanswers\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleAnswerR\aanswers\"W\n" +
+	"\aanswers\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleAnswerR\aanswers\x12\x15\n" +
+	"\x06now_ms\x18\x03 \x01(\x03R\x05nowMs\"W\n" +
 	"\fSettleAnswer\x12\x14\n" +
 	"\x05frame\x18\x01 \x01(\x04R\x05frame\x121\n" +
 	"\x06errors\x18\x02 \x03(\v2\x19.prony.queue.v1.ItemErrorR\x06errors*\x96\x01\n" +

@@ -2139,6 +2139,11 @@ func (m *WorkResponse) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.NowMs != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.NowMs))
+		i--
+		dAtA[i] = 0x18
+	}
 	if len(m.Answers) > 0 {
 		for iNdEx := len(m.Answers) - 1; iNdEx >= 0; iNdEx-- {
 			size, err := m.Answers[iNdEx].MarshalToSizedBufferVT(dAtA[:i])
@@ -3067,6 +3072,9 @@ func (m *WorkResponse) SizeVT() (n int) {
 			l = e.SizeVT()
 			n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 		}
+	}
+	if m.NowMs != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.NowMs))
 	}
 	n += len(m.unknownFields)
 	return n

@@ -55,7 +55,7 @@ func TestAServerThatStoodAloneBecomesACluster(t *testing.T) {
 		g.caughtUp(g.members[id], g.members["n1"])
 	}
 	g.same()
-	audit, err := g.members["n3"].Store().Audit()
+	audit, err := g.members["n3"].Store().Audit(1_000)
 	require.NoError(t, err)
 	require.Len(t, audit, 1)
 	assert.EqualValues(t, 7+5+1, audit[0].Stored)
@@ -138,7 +138,7 @@ func TestABackupBecomesACluster(t *testing.T) {
 		again.caughtUp(again.members[id], again.members["n1"])
 	}
 	again.same()
-	audit, err := again.members["n2"].Store().Audit()
+	audit, err := again.members["n2"].Store().Audit(1_000)
 	require.NoError(t, err)
 	require.Len(t, audit, 1)
 	assert.EqualValues(t, 20+1+5+1, audit[0].Stored)

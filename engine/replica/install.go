@@ -24,7 +24,11 @@ const (
 func (r *Replica) checkpoint(dir string) error {
 	r.inUse.RLock()
 	defer r.inUse.RUnlock()
-	return r.store.Load().Checkpoint(dir)
+	err := r.store.Load().Checkpoint(dir)
+	if damaged := (*disk.DamagedError)(nil); errors.As(err, &damaged) {
+		r.reportDamage(damaged)
+	}
+	return err
 }
 
 // copyStore returns a copy of the store as a stream of a known size. The copy is links to the store's files, and goes when
@@ -140,7 +144,43 @@ func (r *Replica) install() error {
 	if err := r.reopen(); err != nil {
 		return err
 	}
+	r.damage.Store(nil) // of the store before
 	return r.snapshots.installed(r.store.Load().Position().Index)
+}
+
+// checkReceived checks the files of a tar of a store, each of its bytes: a store that is damaged must not be installed, and not
+// be sent on.
+func checkReceived(f *os.File) (err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read what was received: %w", err)
+	}
+	content := io.NewSectionReader(f, 0, info.Size())
+	from := tar.NewReader(content)
+	var names []string
+	files := map[string]*io.SectionReader{}
+	for {
+		h, err := from.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("read what was received: %w", err)
+		}
+		at, err := content.Seek(0, io.SeekCurrent) // the tar reader does not read ahead
+		if err != nil {
+			return fmt.Errorf("read what was received: %w", err)
+		}
+		names = append(names, h.Name)
+		files[h.Name] = io.NewSectionReader(f, at, h.Size)
+	}
+	err = disk.CheckCopy(names, func(name string) (*io.SectionReader, func() error, error) {
+		return files[name], func() error { return nil }, nil
+	})
+	if err != nil {
+		return fmt.Errorf("check what was received: %w", err)
+	}
+	return nil
 }
 
 // unpack writes the files of a tar into a folder, durably.

@@ -250,10 +250,10 @@ func (g *group) same() {
 	for _, m := range g.members {
 		g.caughtUp(m, leader)
 	}
-	want, err := leader.Store().Audit()
+	want, err := leader.Store().Audit(1_000)
 	require.NoError(g, err)
 	for _, m := range g.members {
-		got, err := m.Store().Audit()
+		got, err := m.Store().Audit(1_000)
 		require.NoError(g, err)
 		assert.Equal(g, want, got, "%s and %s", m.id, leader.id)
 		assert.Equal(g, leader.Store().Position(), m.Store().Position())

@@ -20,6 +20,7 @@ const leadPause = 20 * time.Millisecond
 func (r *Replica) lead() {
 	changed := r.raft.LeaderCh() // it has the latest state only: a change there and back may show as no change
 	var current storage.Lead
+	var retry <-chan time.Time // while this node leads the group and a lead could not begin
 	for {
 		select {
 		case <-r.stop:
@@ -30,21 +31,30 @@ func (r *Replica) lead() {
 				continue
 			}
 		case <-r.again:
+		case <-r.review:
+			if r.leads.Load() == nil || r.refused() == nil {
+				continue
+			}
+		case <-retry:
 		case h := <-r.handing: // what is under way is committed first: in a lead that just ends its outcome would be unknown
 			r.lose()
 			h.done <- h.transfer().Error()
 		}
 		r.lose()
-		for r.raft.State() == raft.Leader {
-			var begun bool
-			if current, begun = r.begin(); begun {
-				break
-			}
-			select {
-			case <-r.stop:
-				return
-			case <-time.After(leadPause):
-			}
+		retry = nil
+		if r.raft.State() != raft.Leader {
+			r.silent.Store(false)
+			continue
+		}
+		if why := r.renew(); why != nil {
+			r.stepAside(why)
+			retry = time.After(refusedPause)
+			continue
+		}
+		r.silent.Store(false)
+		var begun bool
+		if current, begun = r.begin(); !begun {
+			retry = time.After(leadPause)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -64,18 +65,27 @@ func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
+// errNoSuccessor says that a lead cannot be handed over.
+var errNoSuccessor = errors.New("no other voter may lead: their clocks differ too much")
+
 // Transfer has another voter lead: node, or any when it is "". It returns when this one has lost the lead, and
 // does nothing where it does not lead.
 func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
 		return nil
 	}
-	if node == "" {
-		return r.changed("hand over to", "any", r.handOver(func() raft.Future { return r.raft.LeadershipTransfer() }))
-	}
 	s, err := r.Status()
 	if err != nil {
 		return err
+	}
+	if node == "" {
+		to, ok := r.successor(s.Members)
+		if !ok {
+			return r.changed("hand over to", "any", errNoSuccessor)
+		}
+		if node = string(to.ID); node == "" {
+			return r.changed("hand over to", "any", r.handOver(func() raft.Future { return r.raft.LeadershipTransfer() }))
+		}
 	}
 	for _, m := range s.Members {
 		if string(m.ID) == node && m.Suffrage == raft.Voter {

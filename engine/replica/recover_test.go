@@ -86,7 +86,7 @@ func TestLogsThatLostTheirEndGoOnFromTheStores(t *testing.T) {
 	}
 	g.fill(10)
 	g.same()
-	audited, err := g.leader().Store().Audit()
+	audited, err := g.leader().Store().Audit(1_000)
 	require.NoError(t, err)
 	assert.Equal(t, uint64(111), audited[0].Stored, "all that was applied is there")
 	for _, m := range g.members { // and once more: what was made of it lasts

@@ -3,6 +3,7 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // Host is the node as a replica sees it.
@@ -51,7 +53,11 @@ type Options struct {
 	// Hold has a group that begins wait for the call of Bootstrap.
 	Hold bool
 	Host Host
-	Log  *slog.Logger
+	// Reluctant, if not nil, reports whether this node should leave standing for election to others. It answers from memory.
+	Reluctant func() bool
+	// Permission says whether this node may lead; nil always allows it.
+	Permission Permission
+	Log        *slog.Logger
 
 	// ElectionTimeout is how long nothing is heard of a leader before another one is elected; default 500 ms.
 	ElectionTimeout time.Duration
@@ -88,15 +94,22 @@ type Replica struct {
 	snapshots *snapshots
 	count     counters
 
+	started   atomic.Bool // raft is set
 	store     atomic.Pointer[storage.Store]
 	inUse     sync.RWMutex  // read-locked while this node leads, and while the store is flushed or copied; locked while it is replaced
 	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
 	cut       chan struct{} // has an element when it is to be cut again
 
-	again   chan struct{}           // has an element when the lead is to begin anew
-	handing chan handing            // requests to hand the lead over
-	leads   atomic.Pointer[leadLog] // while the host runs the shard; set by the lead goroutine
+	again   chan struct{}                     // has an element when the lead is to begin anew
+	silent  atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the lead goroutine
+	review  chan struct{}                     // has an element when it is to be looked whether this node may lead
+	handing chan handing                      // requests to hand the lead over
+	leads   atomic.Pointer[leadLog]           // while the host runs the shard; set by the lead goroutine
+	damage  atomic.Pointer[disk.DamagedError] // what was found of the store; nil: nothing
+	damaged chan struct{}                     // has an element once damage was found
 	stop    chan struct{}
+	ctx     context.Context // ends when stop is closed
+	cancel  context.CancelFunc
 	work    sync.WaitGroup
 	closed  sync.Once
 }
@@ -105,10 +118,12 @@ type Replica struct {
 // live until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
-	r := &Replica{o: o, cut: make(chan struct{}, 1), again: make(chan struct{}, 1), handing: make(chan handing), stop: make(chan struct{})}
+	r := &Replica{o: o, cut: make(chan struct{}, 1), again: make(chan struct{}, 1), review: make(chan struct{}, 1), handing: make(chan handing), damaged: make(chan struct{}, 1), stop: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("shard %d: %w", o.Shard, err)
+			r.cancel()
 			if s := r.store.Load(); s != nil {
 				err = errors.Join(err, s.Close())
 			}
@@ -117,6 +132,7 @@ func Open(o Options) (_ *Replica, err error) {
 	if r.snapshots, err = openSnapshots(o.Snapshots, r.checkpoint); err != nil {
 		return nil, err
 	}
+	r.snapshots.space = o.Store.Space
 	if err := r.openStore(); err != nil {
 		return nil, err
 	}
@@ -128,6 +144,7 @@ func Open(o Options) (_ *Replica, err error) {
 	}
 	r.work.Go(r.lead)
 	r.work.Go(r.cutLog)
+	r.work.Go(r.yield)
 	return r, nil
 }
 
@@ -239,7 +256,8 @@ func (r *Replica) startRaft() error {
 	c.NoSnapshotRestoreOnStart = true
 	c.ShutdownOnRemove = false
 	c.NoLegacyTelemetry = true
-	cached, err := raft.NewLogCache(logCacheEntries, r.o.Logs)
+	stored := &spaceLog{Logs: r.o.Logs, space: r.o.Store.Space, leading: func() bool { return r.leads.Load() != nil }}
+	cached, err := raft.NewLogCache(logCacheEntries, stored)
 	if err != nil {
 		return fmt.Errorf("make the log's cache: %w", err)
 	}
@@ -252,11 +270,12 @@ func (r *Replica) startRaft() error {
 		err = raft.BootstrapCluster(c, r.o.Logs, r.o.Logs, r.snapshots, r.transport, raft.Configuration{Servers: r.o.Bootstrap})
 	}
 	if err == nil {
-		r.raft, err = raft.NewRaft(c, (*machine)(r), cached, r.o.Logs, r.snapshots, r.transport)
+		r.raft, err = raft.NewRaft(c, (*machine)(r), cached, r.o.Logs, r.snapshots, &transport{r.transport, r})
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("start Raft: %w", err), r.transport.Close())
 	}
+	r.started.Store(true)
 	return nil
 }
 
@@ -281,6 +300,7 @@ func (r *Replica) Close() error {
 	var err error
 	r.closed.Do(func() {
 		close(r.stop)
+		r.cancel()
 		r.work.Wait() // first: a Raft that is shut down does not answer what waits in its queue
 		err = r.raft.Shutdown().Error()
 		err = errors.Join(err, r.transport.Close(), r.store.Load().Close())

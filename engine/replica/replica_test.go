@@ -122,7 +122,7 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 		assert.Eventually(t, func() bool { return old.snapshots.toInstall() != "" }, patience, step)
 		close(stop)
 		<-stopped
-		_, err := old.Store().Audit() // until then it reads the store
+		_, err := old.Store().Audit(1_000) // until then it reads the store
 		assert.NoError(t, err)
 		old.losing = nil
 	}

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -25,6 +27,7 @@ import (
 type snapshots struct {
 	dir        string
 	checkpoint func(dir string) error // writes a copy of the store to a folder
+	space      *storage.Space         // nil: as much as is needed
 
 	noting sync.Mutex // held while the newest is replaced
 
@@ -51,7 +54,7 @@ const (
 
 func openSnapshots(dir string, checkpoint func(string) error) (*snapshots, error) {
 	s := &snapshots{dir: dir, checkpoint: checkpoint}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := disk.MakeFolder(vfs.Default, dir); err != nil {
 		return nil, fmt.Errorf("make the snapshots' folder: %w", err)
 	}
 	leftovers, err := filepath.Glob(filepath.Join(dir, copyName+"-*"))
@@ -186,8 +189,11 @@ func (k *sink) ID() string { return k.record.Meta.ID }
 
 // Write implements io.Writer.
 func (k *sink) Write(b []byte) (int, error) {
+	if k.to.space.Own() >= disk.SpaceCritical {
+		return 0, errors.New("receive a snapshot: the disk has too little space; the leader sends it again later")
+	}
 	if k.file == nil {
-		f, err := os.OpenFile(filepath.Join(k.to.dir, receivedName), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		f, err := os.OpenFile(filepath.Join(k.to.dir, receivedName), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 		if err != nil {
 			return 0, fmt.Errorf("receive a snapshot: %w", err)
 		}
@@ -199,8 +205,11 @@ func (k *sink) Write(b []byte) (int, error) {
 // Close implements raft.SnapshotSink: from here on the snapshot counts.
 func (k *sink) Close() error {
 	if k.file != nil {
-		if err := errors.Join(k.file.Sync(), k.file.Close()); err != nil {
-			return fmt.Errorf("receive a snapshot: %w", err)
+		if err := errors.Join(k.file.Sync(), checkReceived(k.file), k.file.Close()); err != nil {
+			return fmt.Errorf("receive a snapshot: %w", err) // Raft refuses it, and the leader sends another one
+		}
+		if err := k.to.fits(); err != nil { // the store is made of it beside it
+			return err
 		}
 		k.record.Received = true
 	}
@@ -210,6 +219,18 @@ func (k *sink) Close() error {
 		return errNoSnapshot // the leader's was received meanwhile, and the log is cut for that
 	}
 	return k.to.note(k.record)
+}
+
+// fits returns an error if there is too little space to make a store of what was received.
+func (s *snapshots) fits() error {
+	info, err := os.Stat(filepath.Join(s.dir, receivedName))
+	if err != nil {
+		return fmt.Errorf("receive a snapshot: %w", err)
+	}
+	if u := s.space.Usage(); u.Total > 0 && u.Available < u.Critical+uint64(info.Size()) {
+		return fmt.Errorf("receive a snapshot: the disk has %d bytes available, and a store of %d bytes is to be made; the leader sends it again later", u.Available, info.Size())
+	}
+	return nil
 }
 
 // Cancel implements raft.SnapshotSink. What was received is written over by the next one.

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/memory"
 )
 
 const (
@@ -38,12 +39,14 @@ func checkBody(in *http.Request) error {
 
 // body is a request's body, read whole.
 type body struct {
-	budget  *budget
-	readMax time.Duration
-	pooled  *[]byte
-	bytes   []byte
-	taken   int64 // of the budget
-	err     error // what the marshaler says against it
+	budget   *memory.Budget
+	bytesMax int
+	readMax  time.Duration
+	itemsMax int // of each list
+	pooled   *[]byte
+	bytes    []byte
+	taken    int64 // of the budget
+	err      error // what the marshaler says against it
 }
 
 var pool = sync.Pool{New: func() any {
@@ -53,8 +56,8 @@ var pool = sync.Pool{New: func() any {
 
 // read reads the body. A client that sends it too slowly is cut off.
 func (b *body) read(w http.ResponseWriter, in *http.Request) error {
-	if in.ContentLength > bodyBytesMax {
-		return tooLarge()
+	if in.ContentLength > int64(b.bytesMax) {
+		return b.tooLarge()
 	}
 	// The connection has no deadline of its own while a body is read, and gets none for the time after that.
 	err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.readMax))
@@ -70,15 +73,15 @@ func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 	}
 	for {
 		if len(b.bytes) == cap(b.bytes) {
-			if err := b.grow(min(2*cap(b.bytes), bodyBytesMax+1)); err != nil {
+			if err := b.grow(min(2*cap(b.bytes), b.bytesMax+1)); err != nil {
 				return err
 			}
 		}
 		n, err := in.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
 		b.bytes = b.bytes[:len(b.bytes)+n]
 		switch {
-		case len(b.bytes) > bodyBytesMax:
-			return tooLarge()
+		case len(b.bytes) > b.bytesMax:
+			return b.tooLarge()
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -89,28 +92,51 @@ func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 	}
 }
 
-func tooLarge() error {
+func (b *body) tooLarge() error {
 	return &httpError{http.StatusRequestEntityTooLarge, status.Errorf(codes.InvalidArgument,
-		"the body is above %d bytes: send fewer or smaller tasks in a call", bodyBytesMax)}
+		"the body is above %d bytes: send fewer or smaller tasks in a call", b.bytesMax)}
 }
 
 // grow makes room for n bytes, within what all bodies together may take.
 func (b *body) grow(n int) error {
 	more := int64(n) - b.taken
-	if !b.budget.take(more) {
-		return exhausted("the server holds as many bytes of calls as it may")
+	if err := b.take(more); err != nil {
+		return err
 	}
-	b.taken += more
 	larger := make([]byte, len(b.bytes), n)
 	copy(larger, b.bytes)
 	b.bytes = larger
 	return nil
 }
 
-// free gives the memory back; it may be called again. A message that was read from the body has copies of its own.
+// take takes room for n bytes of the budget.
+func (b *body) take(n int64) error {
+	if !b.budget.Take(n) {
+		return exhausted("the server holds as many bytes of calls as it may")
+	}
+	b.taken += n
+	return nil
+}
+
+// decodes takes room for the message that is made of the body. Most bodies are small, and there are only so many calls.
+func (b *body) decodes() error {
+	if b.taken == 0 {
+		return nil
+	}
+	return b.take(int64(len(b.bytes)) * (memory.MessageFactor - 1))
+}
+
+// free gives all that was taken back.
 func (b *body) free() {
-	b.budget.give(b.taken)
-	b.taken, b.bytes = 0, nil
+	b.release()
+	b.budget.Give(b.taken)
+	b.taken = 0
+}
+
+// release gives the body's memory back; it may be called again. A message that was read from the body has copies of its
+// own, for which what was taken stays taken.
+func (b *body) release() {
+	b.bytes = nil
 	if b.pooled != nil {
 		pool.Put(b.pooled)
 		b.pooled = nil
@@ -122,23 +148,3 @@ func (b *body) Read([]byte) (int, error) { return 0, io.EOF }
 
 // Close does nothing: the one who read it frees it.
 func (b *body) Close() error { return nil }
-
-// budget is a number of bytes that many may take from.
-type budget struct {
-	max   int64
-	taken atomic.Int64
-}
-
-func (b *budget) take(n int64) bool {
-	if b.taken.Add(n) > b.max {
-		b.taken.Add(-n)
-		return false
-	}
-	return true
-}
-
-func (b *budget) give(n int64) {
-	if n != 0 {
-		b.taken.Add(-n)
-	}
-}

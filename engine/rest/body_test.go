@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -38,24 +39,24 @@ func TestABodyIsReadWhole(t *testing.T) {
 		if rapid.Bool().Draw(t, "chunked") {
 			length = -1
 		}
-		budget := &budget{max: 1 << 20}
-		b := &body{budget: budget, readMax: time.Minute}
+		budget := memory.NewBudget(1 << 20)
+		b := &body{budget: budget, bytesMax: bodyBytesMax, readMax: time.Minute}
 		require.NoError(t, readInto(b, data, length, way))
 		require.Equal(t, string(data), string(b.bytes))
 		if size <= bufferBytes/2 {
-			require.Zero(t, budget.taken.Load())
+			require.Zero(t, budget.Taken())
 		}
 		b.free()
 		b.free()
-		require.Zero(t, budget.taken.Load())
+		require.Zero(t, budget.Taken())
 	})
 }
 
 func TestBodiesAreBounded(t *testing.T) {
-	budget := &budget{max: 1 << 30}
+	budget := memory.NewBudget(1 << 30)
 	zeros := func(n int64) io.Reader { return io.LimitReader(zeroReader{}, n) }
 	read := func(n, length int64) error {
-		b := &body{budget: budget, readMax: time.Minute}
+		b := &body{budget: budget, bytesMax: bodyBytesMax, readMax: time.Minute}
 		defer b.free()
 		return readInto(b, nil, length, func(io.Reader) io.Reader { return zeros(n) })
 	}
@@ -66,14 +67,14 @@ func TestBodiesAreBounded(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, http.StatusRequestEntityTooLarge, refused.status)
 	}
-	assert.Zero(t, budget.taken.Load())
-	budget.max = 100_000
+	assert.Zero(t, budget.Taken())
+	budget = memory.NewBudget(100_000)
 	require.NoError(t, read(90_000, 90_000))
 	require.ErrorContains(t, read(100_000, 100_000), "as many bytes of calls as it may")
 	require.ErrorContains(t, read(100_000, -1), "as many bytes of calls as it may")
 	require.NoError(t, read(40_000, -1))
-	assert.Zero(t, budget.taken.Load(), "what was taken for a refused body is given back")
-	require.ErrorContains(t, readInto(&body{budget: budget, readMax: time.Minute}, nil, -1, func(io.Reader) io.Reader {
+	assert.Zero(t, budget.Taken(), "what was taken for a refused body is given back")
+	require.ErrorContains(t, readInto(&body{budget: budget, bytesMax: bodyBytesMax, readMax: time.Minute}, nil, -1, func(io.Reader) io.Reader {
 		return iotest.ErrReader(errors.New("the client is gone"))
 	}), "the client is gone")
 }
@@ -98,11 +99,11 @@ func TestAnOversizedBodyIsRefusedAndTheServerLivesOn(t *testing.T) {
 		assert.Contains(t, got.Message, "send fewer or smaller tasks")
 		assert.Equal(t, http.StatusOK, a.post("/v1/tasks:enqueue", "{}").status)
 	}
-	a.handler.bodies.max = 10_000
+	a.handler.bodies = memory.NewBudget(10_000)
 	got := a.post("/v1/tasks:enqueue", `{"tenant":"`+strings.Repeat("x", 20_000)+`"}`)
 	assert.Equal(t, http.StatusTooManyRequests, got.status)
 	assert.Equal(t, "1", got.header.Get("Retry-After"))
-	assert.Zero(t, a.handler.bodies.taken.Load())
+	assert.Zero(t, a.handler.bodies.Taken())
 }
 
 // What the service keeps of a message is its own: the buffer that it was read into serves the next call.
@@ -112,7 +113,7 @@ func TestAMessageHasCopiesOfItsBody(t *testing.T) {
 		"queue": "queue", "payload": base64.StdEncoding.EncodeToString(payload), "idempotency_key": "a\\u0062c",
 	}}})
 	require.NoError(t, err)
-	b := &body{budget: &budget{max: 1 << 20}, readMax: time.Minute}
+	b := &body{budget: memory.NewBudget(1 << 20), bytesMax: bodyBytesMax, readMax: time.Minute}
 	require.NoError(t, readInto(b, in, -1, func(r io.Reader) io.Reader { return r }))
 	buffer := b.bytes
 	var m queuepb.EnqueueRequest

@@ -13,6 +13,8 @@ import (
 type response struct {
 	http.ResponseWriter
 
+	holds func(bytes int) // is told of what is being written
+
 	answer any
 	err    error
 }
@@ -20,6 +22,8 @@ type response struct {
 // Write answers the client. An error is the client's connection: there is nobody left to tell, and the generated
 // code would log it.
 func (w *response) Write(b []byte) (int, error) {
+	w.holds(len(b))
+	defer w.holds(-len(b))
 	_, _ = w.ResponseWriter.Write(b)
 	return len(b), nil
 }
@@ -42,7 +46,7 @@ func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in 
 		return
 	}
 	start := time.Now()
-	noted := &response{ResponseWriter: w}
+	noted := &response{ResponseWriter: w, holds: func(bytes int) { h.holds(in.Context(), bytes) }}
 	serve.ServeHTTP(noted, in)
 	if h.observe != nil {
 		h.observe(Call{Method: r.rpc, Response: noted.answer, Err: noted.err, Took: time.Since(start)})
@@ -68,7 +72,7 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 		h.gateway.ServeHTTP(w, call)
 		return
 	}
-	b := &body{budget: &h.bodies, readMax: h.bodyReadMax}
+	b := &body{budget: h.bodies, bytesMax: h.bodyMax, readMax: h.bodyReadMax, itemsMax: h.itemsMax}
 	defer b.free()
 	err := checkBody(in)
 	if err == nil {

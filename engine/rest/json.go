@@ -53,11 +53,17 @@ func (j marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 		if len(bytes.TrimSpace(b.bytes)) == 0 {
 			return io.EOF // the empty message
 		}
+		if b.err = checkItems(b.bytes, b.itemsMax); b.err != nil {
+			return b.err
+		}
+		if b.err = b.decodes(); b.err != nil {
+			return b.err
+		}
 		if err := j.Unmarshal(b.bytes, v); err != nil {
 			b.err = jsonError(b.bytes, err)
 			return b.err
 		}
-		b.free()
+		b.release()
 		return nil
 	})
 }

@@ -7,6 +7,7 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queuepb"
 	admingw "github.com/pronybench/prony/engine/rest/gateway/adminpb"
 	queuegw "github.com/pronybench/prony/engine/rest/gateway/queuepb"
@@ -30,6 +32,14 @@ type Options struct {
 	// Observe, if not nil, is told of each call that has an RPC, also of those that the guard refused. It is
 	// called by the call's goroutine.
 	Observe func(Call)
+	// ItemsMax is how many elements each list of a request may have; 0 means 1,000.
+	ItemsMax int
+	// Requests, if not nil, is what the bytes of requests are taken from, memory.MessageFactor times; nil: 256 MiB of bodies.
+	Requests *memory.Budget
+	// RequestBytesMax is how large a body may be; 0 means 16 MiB, which is the most.
+	RequestBytesMax int
+	// Holds, if not nil, is told how many bytes more, or less if negative, of an answer wait for the client of a call.
+	Holds func(ctx context.Context, bytes int)
 }
 
 // Call is a call that was answered.
@@ -43,9 +53,10 @@ type Call struct {
 // Bounds of what one handler holds at a time.
 const (
 	bodyBytesMax   = 16 << 20  // of one request, as on the gRPC listener
-	bodiesBytesMax = 256 << 20 // of all requests under way
+	bodiesBytesMax = 256 << 20 // of all requests under way, unless the options say otherwise
 	callsMax       = 1 << 14   // under way, waiting claims included
 	bodyReadMax    = 30 * time.Second
+	itemsMax       = 1_000 // unless the options say otherwise
 )
 
 // handler answers the calls of one service.
@@ -57,8 +68,11 @@ type handler struct {
 
 	calls       atomic.Int64 // under way
 	callsMax    int64
-	bodies      budget
+	bodies      *memory.Budget
+	bodyMax     int // bytes
+	holds       func(ctx context.Context, bytes int)
 	bodyReadMax time.Duration
+	itemsMax    int
 }
 
 // NewQueue returns a handler of the queue service's REST paths and of GET /openapi.json.
@@ -84,7 +98,14 @@ func newHandler(service serviceDescriptor, openAPI []byte, o Options, register f
 	}
 	h := &handler{
 		routes: routes, mux: http.NewServeMux(), gateway: newGateway(), observe: o.Observe,
-		callsMax: callsMax, bodies: budget{max: bodiesBytesMax}, bodyReadMax: bodyReadMax,
+		callsMax: callsMax, bodies: o.Requests, bodyReadMax: bodyReadMax, bodyMax: cmp.Or(o.RequestBytesMax, bodyBytesMax), holds: o.Holds,
+		itemsMax: cmp.Or(o.ItemsMax, itemsMax),
+	}
+	if h.bodies == nil {
+		h.bodies = memory.NewBudget(bodiesBytesMax)
+	}
+	if h.holds == nil {
+		h.holds = func(context.Context, int) {}
 	}
 	if err := register(h.gateway); err != nil {
 		return nil, fmt.Errorf("register the REST paths: %w", err)

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
@@ -42,6 +43,11 @@ type Status struct {
 	StartedAtMs int64
 	Durability  string
 	NotReady    string // why it is not ready; "" if it is
+	Clock       time.Time
+	// WallClockAhead is how far the host's wall clock is ahead of Clock.
+	WallClockAhead time.Duration
+	// Disk is how the data folder's file system is; nil where that is not known.
+	Disk *adminpb.DiskStatus
 }
 
 // NewAdmin administers the shards of a group, and who may use them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
 )
@@ -190,7 +191,8 @@ func TestSecretsThatAreTooManyAtOnceAreRefused(t *testing.T) {
 func TestTenantsAreConfiguredAndListed(t *testing.T) {
 	g := guard(t)
 	_, admin := g.adminAs(access.AllTenants, access.AllScopes)
-	quotas := &adminpb.Quotas{TasksMax: 10, BytesMax: 2, EnqueuesPerSMax: 3_000, LeasesMax: 4, PayloadBytesMax: 5}
+	held := uint64(queue.QueueBytes("t0", "q") + 2*queue.TaskBytes(1))
+	quotas := &adminpb.Quotas{TasksMax: 10, BytesMax: held, EnqueuesPerSMax: 3_000, LeasesMax: 4, PayloadBytesMax: 5}
 	out, err := admin.ConfigureTenant(g.ctx, &adminpb.ConfigureTenantRequest{Tenant: "t0", Quotas: quotas})
 	require.NoError(t, err)
 	assert.True(t, proto.Equal(&adminpb.Tenant{Tenant: "t0", Quotas: quotas}, out.GetTenant()), "%v", out)
@@ -203,6 +205,6 @@ func TestTenantsAreConfiguredAndListed(t *testing.T) {
 	listed, err := admin.ListTenants(g.ctx, &adminpb.ListTenantsRequest{})
 	require.NoError(t, err)
 	require.Len(t, listed.GetTenants(), 2)
-	assert.True(t, proto.Equal(&adminpb.Tenant{Tenant: "t0", Quotas: quotas, Queues: 1, Tasks: 2, Bytes: 2, Leases: 1}, listed.GetTenants()[0]), "%v", listed)
+	assert.True(t, proto.Equal(&adminpb.Tenant{Tenant: "t0", Quotas: quotas, Queues: 1, Tasks: 2, Bytes: held, Leases: 1}, listed.GetTenants()[0]), "%v", listed)
 	assert.True(t, proto.Equal(&adminpb.Tenant{Tenant: "t1", Quotas: &adminpb.Quotas{}}, listed.GetTenants()[1]), "%v", listed)
 }

@@ -54,7 +54,10 @@ func (a *clusterAdmin) GetCluster(ctx context.Context, _ *adminpb.GetClusterRequ
 	for i, m := range s.Members {
 		out.Members[i] = &adminpb.ClusterMember{
 			Node: m.Node, PeerAddress: m.PeerAddress, Address: m.Address, Http: m.HTTP, Admin: m.Admin,
-			Voter: m.Voter, Reachable: m.Reachable, Version: m.Version,
+			Voter: m.Voter, Reachable: m.Reachable, Version: m.Version, ClockProblem: m.ClockProblem, DiskState: m.Disk, DiskFreeBytes: m.DiskFree,
+		}
+		if m.Clock != nil {
+			out.Members[i].ClockAheadUs, out.Members[i].ClockErrorUs = new(m.Clock.Ahead.Microseconds()), uint64(m.Clock.Error.Microseconds())
 		}
 	}
 	for i, g := range s.Groups {

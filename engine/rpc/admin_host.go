@@ -51,6 +51,6 @@ func (a *Admin) statusHere() *adminpb.GetStatusResponse {
 	s := a.host.Status()
 	return &adminpb.GetStatusResponse{
 		Version: s.Version, StartedAtMs: s.StartedAtMs, Shards: uint32(a.shards.Len()), Durability: s.Durability,
-		Ready: s.NotReady == "", NotReadyReason: s.NotReady,
+		Ready: s.NotReady == "", NotReadyReason: s.NotReady, ClockUnixUs: s.Clock.UnixMicro(), WallClockAheadUs: s.WallClockAhead.Microseconds(), Disk: s.Disk,
 	}
 }

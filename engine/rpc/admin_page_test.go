@@ -1,11 +1,14 @@
 package rpc
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -60,4 +63,22 @@ func FuzzPageToken(f *testing.F) {
 		parseTaskPlace(at)
 		_, _, _ = parseQueuePlace(at)
 	})
+}
+
+// A history of an older server, which kept all attempts, is listed with as many words as a page has room for.
+func TestLongHistoriesAreCut(t *testing.T) {
+	f := &shard.Found{State: shard.Dead}
+	long := strings.Repeat("ä", 2<<10)
+	for n := range uint32(1_000) {
+		f.Attempts = append(f.Attempts, storage.NumberedAttempt{Number: n + 1, Attempt: queue.Attempt{Outcome: queue.Failed, Error: long}})
+	}
+	attempts := deadTask("t", queue.ID{}, f).GetAttempts()
+	require.Len(t, attempts, 1_000)
+	for i, a := range attempts {
+		require.EqualValues(t, i+1, a.GetAttempt())
+		require.GreaterOrEqual(t, len(a.GetError()), 500)
+		require.Equal(t, "ää", a.GetError()[:4])
+		require.True(t, strings.HasSuffix(a.GetError(), "…"))
+		require.True(t, utf8.ValidString(a.GetError()))
+	}
 }

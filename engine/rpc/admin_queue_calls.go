@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 )
 
@@ -220,6 +221,34 @@ func (a *Admin) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest) (
 		return nil, err
 	}
 	return &adminpb.PurgeQueueResponse{Removed: n}, nil
+}
+
+// DeleteQueue implements the call. Without force no shard deletes a queue that has tasks in another.
+func (a *Admin) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
+	if !a.router.routes(ctx) {
+		return a.deleteQueueHere(ctx, in)
+	}
+	if !in.GetForce() {
+		out, err := a.GetQueue(ctx, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()})
+		if err != nil {
+			return nil, err
+		}
+		if q := out.GetQueue(); q.GetReady()+q.GetDelayed()+q.GetLeased()+q.GetDead() > 0 {
+			return nil, statusOf(queue.ErrQueueNotEmpty)
+		}
+	}
+	n, err := a.countAll(ctx, "removed", func(ctx context.Context, at *site) (uint64, error) {
+		if at.here() {
+			out, err := a.deleteQueueHere(ctx, in)
+			return out.GetRemoved(), err
+		}
+		out, err := at.admin().DeleteQueue(ctx, in)
+		return out.GetRemoved(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &adminpb.DeleteQueueResponse{Removed: n}, nil
 }
 
 // countAll has all leaders change tasks of a queue, and returns how many they changed.

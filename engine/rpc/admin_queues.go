@@ -65,25 +65,13 @@ func (a *Admin) listQueuesHere(ctx context.Context, in *adminpb.ListQueuesReques
 	})
 	out := &adminpb.ListQueuesResponse{}
 	for i := range all[:min(l.size, len(all))] {
-		q, err := a.complete(ctx, all[i])
-		if err != nil {
-			return nil, a.refuse(err)
-		}
-		out.Queues = append(out.Queues, a.queueMessage(&q))
+		out.Queues = append(out.Queues, a.queueMessage(&all[i]))
 	}
 	if len(all) > l.size {
 		last := &all[l.size-1]
 		out.NextPageToken = pageToken(l.list, queuePlace(last.Tenant, last.Name))
 	}
 	return out, nil
-}
-
-// complete returns figures with what has to be read for them.
-func (a *Admin) complete(ctx context.Context, q queue.Stats) (queue.Stats, error) {
-	if len(q.Unread) == 0 {
-		return q, nil
-	}
-	return a.shards.QueueStats(ctx, q.Tenant, q.Name)
 }
 
 // getQueueHere is the call on the shards that this node leads.
@@ -175,6 +163,19 @@ func (a *Admin) purgeQueueHere(ctx context.Context, in *adminpb.PurgeQueueReques
 		return nil, a.refuse(partly("removed", removed, err))
 	}
 	return &adminpb.PurgeQueueResponse{Removed: removed}, nil
+}
+
+// deleteQueueHere is the call on the shards that this node leads.
+func (a *Admin) deleteQueueHere(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
+	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	removed, err := a.shards.Delete(ctx, tenant, in.GetQueue(), in.GetForce())
+	if err != nil {
+		return nil, a.refuse(partly("removed", removed, err))
+	}
+	return &adminpb.DeleteQueueResponse{Removed: removed}, nil
 }
 
 // partly says what a call did before it failed.

@@ -24,7 +24,12 @@ type Auth struct {
 	registry *access.Registry
 	everyone *access.Identity // who calls when no tokens are asked for; nil when they are
 	behind   func() bool      // whether the registry may lack tokens that are good; nil: it never does
+	refused  func(error)      // is told of each gRPC call that is refused by its headers; nil: nothing is
 }
+
+// ObserveRefusals has refused called, with the status of the refusal, for each gRPC call or stream that is refused by its
+// headers: interceptors do not see those. refused must not block. It is to be called before calls are served.
+func (a *Auth) ObserveRefusals(refused func(error)) { a.refused = refused }
 
 // NewAuth asks for the registry's tokens.
 func NewAuth(r *access.Registry) *Auth { return &Auth{registry: r} }

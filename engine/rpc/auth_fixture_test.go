@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"slices"
 	"sync"
 	"testing"
 
@@ -64,6 +63,7 @@ func (someHost) Backup(context.Context, string) (path string, bytes int64, err e
 type guarded struct {
 	*testing.T
 
+	group    *shard.Group
 	registry *access.Registry
 	auth     *rpc.Auth
 	service  *rpc.Service
@@ -74,6 +74,12 @@ type guarded struct {
 
 func guard(t *testing.T) *guarded {
 	t.Helper()
+	return guardWithin(t, nil)
+}
+
+// guardWithin is guard with bounds, unless they are nil.
+func guardWithin(t *testing.T, bounds *rpc.Bounds) *guarded {
+	t.Helper()
 	registry := access.New(access.Options{})
 	require.NoError(t, registry.Load(context.Background(), &records{m: map[string][]byte{}}))
 	store, err := storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.None})
@@ -83,8 +89,11 @@ func guard(t *testing.T) *guarded {
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	g := &guarded{T: t, registry: registry, auth: rpc.NewAuth(registry), listener: bufconn.Listen(1 << 16), ctx: ctx}
+	g := &guarded{T: t, group: s, registry: registry, auth: rpc.NewAuth(registry), listener: bufconn.Listen(1 << 16), ctx: ctx}
 	g.service = rpc.NewService(s, queue.DefaultLimits(), registry)
+	if bounds != nil {
+		g.service.Within(bounds)
+	}
 	server := rpc.NewServer(g.service, health.NewServer(), g.auth)
 	g.admin = rpc.NewAdmin(s, queue.DefaultLimits(), registry, someHost{})
 	adminpb.RegisterAdminServiceServer(server, g.admin)
@@ -144,14 +153,6 @@ func (g *guarded) as(tenant string, scopes access.Scopes) queuepb.QueueServiceCl
 	g.Helper()
 	_, secret := g.token(tenant, scopes)
 	return queuepb.NewQueueServiceClient(g.dial(secret))
-}
-
-// knows tells whether the server knows a tenant. One without quotas and tokens of its own has a queue then.
-func (g *guarded) knows(tenant string) bool {
-	g.Helper()
-	tenants, err := g.registry.Tenants(access.Everybody())
-	require.NoError(g, err)
-	return slices.ContainsFunc(tenants, func(t access.Tenant) bool { return t.Name == tenant })
 }
 
 // bearer is the value of the metadata "authorization".

@@ -2,11 +2,12 @@ package rpc
 
 import (
 	"context"
-	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/tap"
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/planted"
@@ -15,22 +16,59 @@ import (
 // healthPrefix begins the methods that ask for no token: a probe has none.
 var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
 
-// incoming authenticates a call or stream.
-func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity, error) {
+// refusedDeadlineMax is how far the deadline of a call may be that is refused by its headers: gRPC keeps a timer of such a
+// call until then. Calls with a later deadline are refused by their handler, before it reads their message.
+const refusedDeadlineMax = time.Minute
+
+// arrives authenticates a call or stream by its headers, before the server takes anything else of it. The context that
+// it returns has the identity. It is called by the goroutine that reads the connection, for one call at a time.
+func (a *Auth) arrives(ctx context.Context, call *tap.Info) (context.Context, error) {
+	if isOpen(call.FullMethodName) {
+		return ctx, nil
+	}
 	var authorization []string
 	if !a.off() { // calls without tokens should not pay for them
+		authorization = call.Header["authorization"]
+	}
+	i, err := a.authenticate(authorization)
+	if err == nil {
+		return withIdentity(ctx, i), nil
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) > refusedDeadlineMax {
+		return ctx, nil
+	}
+	return ctx, a.refusal(err)
+}
+
+// refusal returns the status that refuses a call by its headers.
+func (a *Auth) refusal(err error) error {
+	err = statusOf(err)
+	if a != nil && a.refused != nil {
+		a.refused(err)
+	}
+	return err
+}
+
+// incoming returns who calls, and a context that has the identity: the one that the context has, or else the one that the
+// call's metadata prove.
+func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity, error) {
+	if i, err := identityOf(ctx); err == nil {
+		return ctx, i, nil
+	}
+	var authorization []string
+	if !a.off() {
 		authorization = metadata.ValueFromIncomingContext(ctx, "authorization")
 	}
 	i, err := a.authenticate(authorization)
 	if err != nil {
-		return nil, nil, statusOf(err)
+		return nil, nil, a.refusal(err)
 	}
 	return withIdentity(ctx, i), i, nil
 }
 
 // unary is the interceptor of calls.
 func (a *Auth) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	if strings.HasPrefix(info.FullMethod, healthPrefix) {
+	if isOpen(info.FullMethod) {
 		return next(ctx, in)
 	}
 	ctx, _, err := a.incoming(ctx)
@@ -44,20 +82,27 @@ func (a *Auth) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, ne
 // stream is the interceptor of streams. A stream ends with its token, whatever its handler waits for: reading, a
 // client that does not read, or anything else. So the handler has a goroutine of its own; once the stream is over,
 // all that it does on it fails.
-func (a *Auth) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-	if strings.HasPrefix(info.FullMethod, healthPrefix) {
+func (n intake) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+	if isOpen(info.FullMethod) {
 		return next(srv, stream)
 	}
-	ctx, i, err := a.incoming(stream.Context())
+	ctx, l, leave, err := n.enter(stream.Context(), false)
 	if err != nil {
 		return err
 	}
-	stream = contextStream{stream, ctx}
+	i, err := identityOf(ctx)
+	if err != nil {
+		leave()
+		return statusOf(err)
+	}
+	bounded := &boundedStream{ServerStream: stream, ctx: ctx, taken: reservation{bounds: n.bounds, link: l}}
+	bounded.in.ItemsMax, bounded.in.Reserve = n.itemsMax, bounded.taken.take
+	next = bounded.until(leave, next)
 	if i.Done() == nil {
-		return next(srv, stream)
+		return next(srv, bounded)
 	}
 	handled := make(chan error, 1)
-	go func() { handled <- next(srv, stream) }()
+	go func() { handled <- next(srv, bounded) }()
 	select {
 	case err := <-handled:
 		return err

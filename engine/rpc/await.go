@@ -32,9 +32,19 @@ func (s *Service) awaitResultHere(ctx context.Context, in *queuepb.AwaitResultRe
 	}
 	refused := s.awaitEnd(ctx, ended, time.Duration(in.GetWaitMs())*time.Millisecond)
 	cancel()
-	a := <-ended // if the task did not end, the state that it is in now; a shard that stops answers all that wait
-	if err := cmp.Or(refused, a.err, ctx.Err()); err != nil {
+	if err := cmp.Or(refused, ctx.Err()); err != nil {
 		return nil, s.refuse(err)
+	}
+	var a answer[shard.Awaited]
+	select {
+	case a = <-ended: // if the task did not end, the state that it is in now; a shard that stops answers all that wait
+	case <-tokenEnded(ctx):
+		return nil, s.refuse(access.ErrEnded)
+	case <-ctx.Done():
+		a.err = ctx.Err()
+	}
+	if a.err != nil {
+		return nil, s.refuse(a.err)
 	}
 	return &queuepb.AwaitResultResponse{
 		State: taskStates[a.value.State], Result: a.value.Result.Value, LastError: a.value.LastError,

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc/codes"
@@ -41,32 +42,33 @@ type spreading[I, R any] struct {
 }
 
 // spread carries a batch out, each item at the node that leads its shard. An item that was refused since another node
-// leads is tried there, as long as it is worth it.
+// leads is tried there, as long as it is worth it. The items of one node are sent in the call's order.
 func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I) ([]R, error) {
 	s := &spreading[I, R]{batch: b, router: r, items: items}
 	var left []int // the places of items without result
 	var h *hunt
 	for first := true; ; first = false {
-		var parts []part
+		var parts []*part[I, R]
 		var orphans []int
 		if first && r.allHere() {
-			parts = []part{{node: r.cluster.Self()}}
+			parts = []*part[I, R]{{node: r.cluster.Self(), items: items}}
 		} else {
 			if first {
 				left = firstPlaces(len(items))
 			}
+			slices.Sort(left)
 			parts, orphans = s.split(left)
 		}
-		answers := s.ask(ctx, parts)
+		s.ask(ctx, parts)
 		if err := ctx.Err(); err != nil {
 			return nil, statusOf(err)
 		}
-		if first && len(parts) == 1 && len(orphans) == 0 && answers[0].err != nil {
-			switch answers[0].is { // of the whole call
+		if first && len(parts) == 1 && len(orphans) == 0 && parts[0].err != nil {
+			switch p := parts[0]; p.is { // of the whole call
 			case refused:
-				return nil, answers[0].err
+				return nil, p.err
 			case unknown:
-				return nil, unknownOutcome(answers[0].err)
+				return nil, unknownOutcome(p.err)
 			case again:
 			}
 		}
@@ -74,8 +76,8 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 		if s.results == nil {
 			s.results = make([]R, len(items))
 		}
-		for k, p := range parts {
-			left = append(left, s.take(p, answers[k])...)
+		for _, p := range parts {
+			left = append(left, s.take(p)...)
 		}
 		if len(left) == 0 {
 			return s.results, nil
@@ -110,15 +112,36 @@ func (s *spreading[I, R]) elsewhere(left []int) bool {
 	return true
 }
 
-// part is the items that one node is asked for.
-type part struct {
+// part is the items of a batch that one node gets in one call, and the node's answer. add keeps each item beside its place in the batch,
+// and exactly items is sent, so that the answers can't be matched with other items.
+type part[I, R any] struct {
 	node   string
-	places []int // nil: all
+	items  []I
+	places []int // of items, in the same order; nil for a part that is the whole batch
+
+	results []R // one for each of items, unless err is set
+	err     error
+	is      outcome // of err
+}
+
+func (p *part[I, R]) add(item I, place int) {
+	p.items = append(p.items, item)
+	p.places = append(p.places, place)
+}
+
+// ask sends the part to its node. After an answer with a wrong count of results the outcome of all items is unknown.
+func (p *part[I, R]) ask(ctx context.Context, r *router, call func(context.Context, *site, []I) ([]R, error)) {
+	at := r.site(p.node, forwardMax)
+	if p.results, p.err = call(ctx, at, p.items); p.err != nil {
+		p.is = outcomeOf(p.err, at.forward, false)
+	} else if len(p.results) != len(p.items) {
+		p.err, p.is = status.Errorf(codes.Internal, "node %s answered %d of %d items", p.node, len(p.results), len(p.items)), unknown
+	}
 }
 
 // split sorts items by the node to ask, and returns the places of those that no node is known for.
-func (s *spreading[I, R]) split(left []int) (parts []part, orphans []int) {
-	at := map[string]int{}
+func (s *spreading[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
+	at := map[string]*part[I, R]{}
 	for _, i := range left {
 		node := s.next(i)
 		if n := s.shard(s.items[i]); n != anyShard {
@@ -132,75 +155,47 @@ func (s *spreading[I, R]) split(left []int) (parts []part, orphans []int) {
 			orphans = append(orphans, i)
 			continue
 		}
-		k, has := at[node]
+		p, has := at[node]
 		if !has {
-			k = len(parts)
-			at[node] = k
-			parts = append(parts, part{node: node})
+			p = &part[I, R]{node: node}
+			at[node] = p
+			parts = append(parts, p)
 		}
-		parts[k].places = append(parts[k].places, i)
+		p.add(s.items[i], i)
 	}
 	return parts, orphans
 }
 
-// partAnswer is what a node answered.
-type partAnswer[R any] struct {
-	results []R
-	err     error
-	is      outcome // of err
-}
-
 // ask asks all nodes at once.
-func (s *spreading[I, R]) ask(ctx context.Context, parts []part) []partAnswer[R] {
-	answers := make([]partAnswer[R], len(parts))
-	ask := func(k int) {
-		t := s.router.site(parts[k].node, forwardMax)
-		items := s.items
-		if places := parts[k].places; places != nil && len(places) < len(items) {
-			items = make([]I, len(places))
-			for j, i := range places {
-				items[j] = s.items[i]
-			}
-		}
-		a := &answers[k]
-		if a.results, a.err = s.call(ctx, t, items); a.err != nil {
-			a.is = outcomeOf(a.err, t.forward, false)
-		} else if len(a.results) != len(items) {
-			a.err, a.is = status.Errorf(codes.Internal, "node %s answered %d of %d items", parts[k].node, len(a.results), len(items)), unknown
-		}
+func (s *spreading[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
+	if len(parts) == 0 {
+		return
 	}
 	var all sync.WaitGroup
-	for k := 1; k < len(parts); k++ {
-		all.Go(func() { ask(k) })
+	for _, p := range parts[1:] {
+		all.Go(func() { p.ask(ctx, s.router, s.call) })
 	}
-	if len(parts) > 0 {
-		ask(0)
-	}
+	parts[0].ask(ctx, s.router, s.call)
 	all.Wait()
-	return answers
 }
 
 // take notes a node's answer, and returns the places of the items that another node is to be asked for.
-func (s *spreading[I, R]) take(p part, a partAnswer[R]) (left []int) {
-	n := len(p.places)
-	if p.places == nil {
-		n = len(s.items)
-	}
-	for j := range n {
+func (s *spreading[I, R]) take(p *part[I, R]) (left []int) {
+	for j := range p.items {
 		i := place(p.places, j)
 		var e *queuepb.ItemError
 		var result R
 		switch {
-		case a.err == nil:
-			result = a.results[j]
+		case p.err == nil:
+			result = p.results[j]
 			if e = s.errorOf(result); e != nil {
 				e.Index = uint32(i)
 			}
-		case a.is == again:
+		case p.is == again:
 			e = &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER}
 		default:
-			err := a.err
-			if a.is == unknown {
+			err := p.err
+			if p.is == unknown {
 				err = unknownOutcome(err)
 			}
 			result = s.refused(itemOfStatus(i, err))
@@ -242,7 +237,7 @@ func (r *router) other(node, address string) string {
 	return "" // it leads nothing: any other
 }
 
-// itemCodes are the codes of items by those of calls.
+// itemCodes are the codes of items by those of calls that refuse. After any other code the outcome is unknown.
 var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.InvalidArgument:    queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT,
 	codes.NotFound:           queuepb.ErrorCode_ERROR_CODE_NOT_FOUND,
@@ -250,13 +245,17 @@ var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.ResourceExhausted:  queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
 	codes.Unavailable:        queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE,
 	codes.PermissionDenied:   queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
-	codes.Aborted:            queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME,
+	codes.Unauthenticated:    queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
 }
 
 // itemOfStatus refuses one item as a node refused the call that the item was in.
 func itemOfStatus(index int, err error) *queuepb.ItemError {
 	s := status.Convert(err)
-	e := &queuepb.ItemError{Index: uint32(index), Code: itemCodes[s.Code()], Message: s.Message()}
+	code, refuses := itemCodes[s.Code()]
+	if !refuses {
+		code = queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME
+	}
+	e := &queuepb.ItemError{Index: uint32(index), Code: code, Message: s.Message()}
 	for _, d := range s.Details() {
 		switch d := d.(type) {
 		case *errdetails.RetryInfo:

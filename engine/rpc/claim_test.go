@@ -32,7 +32,7 @@ func TestClaimWaitsForALaterEnqueue(t *testing.T) {
 		assert.NoError(t, err)
 		got <- out
 	}()
-	s.waitForQueue("q")
+	s.waitForClaim()
 	id := s.enqueue(&queuepb.NewTask{Queue: "q", Payload: []byte("x")})[0]
 	out := <-got
 	require.Len(t, out.GetTasks(), 1)
@@ -77,7 +77,7 @@ func TestACancelledClaimTakesNothingLater(t *testing.T) {
 		_, err := s.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 60_000})
 		done <- err
 	}()
-	s.waitForQueue("q")
+	s.waitForClaim()
 	cancel()
 	requireCode(t, codes.Canceled, <-done)
 	// The server may learn of it after the client: what it leased meanwhile comes back when the lease expires,

@@ -7,8 +7,11 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/adminpb"
 )
 
 // Cluster is the cluster that a server is a node of, as the services see it. A server that stands alone has none: nil.
@@ -48,6 +51,20 @@ type Member struct {
 	Reachable bool
 	// Version is its program's; "" when the node has not said yet.
 	Version string
+	// Clock is how its clock differs from this node's; nil when it did not tell its time of late. Only Status finds that out.
+	Clock *ClockSkew
+	// ClockProblem is why its clock does not let it lead; "" if it does.
+	ClockProblem string
+	// Disk is what the free space of its disk allows, and DiskFree how many bytes that are; unspecified when the node has not
+	// said yet.
+	Disk     adminpb.DiskState
+	DiskFree uint64
+}
+
+// ClockSkew is how one node's clock differs from another's.
+type ClockSkew struct {
+	Ahead time.Duration // negative: behind
+	Error time.Duration // by how much that may be wrong
 }
 
 // ClusterStatus is how a cluster is.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
@@ -206,7 +207,7 @@ func (c *nodes) start(id string, stored *records) *clusterNode {
 		c.tokens["producer"] = secret
 	}
 	var err error
-	n.group, err = shard.NewClusterGroup(len(c.stores), nil)
+	n.group, err = shard.NewClusterGroup(len(c.stores), clock.New().NowMs, nil)
 	require.NoError(c, err)
 	n.auth = rpc.NewAuth(n.registry)
 	n.service = rpc.NewService(n.group, queue.DefaultLimits(), n.registry)

@@ -12,14 +12,26 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // retryDelay is what an overloaded server asks a client to wait.
 const retryDelay = 100 * time.Millisecond
+
+// reasonDisk and reasonDomain are the reason and the domain of the error detail google.rpc.ErrorInfo of what is refused since
+// the disk has too little space.
+const (
+	reasonDisk   = "disk"
+	reasonDomain = "prony"
+)
+
+// memoryRetryDelay is what a server asks a client to wait that holds as much as its memory allows.
+const memoryRetryDelay = time.Second
 
 // refusal is what an error says to a client, whether it refuses a whole call or one item of a batch.
 type refusal struct {
@@ -27,6 +39,8 @@ type refusal struct {
 	item  queuepb.ErrorCode
 	field *queue.FieldError // that is at fault, or nil
 	retry time.Duration     // when it is worth trying again, or 0
+	// reason says in a word what is exhausted, or is "".
+	reason string
 	// leader says who leads instead, or nil.
 	leader *queuepb.NotLeader
 	// unknown says that what was asked for may or may not take effect.
@@ -48,9 +62,11 @@ var refusals = []struct {
 	{shard.ErrNoQueue, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
 	{access.ErrNotFound, refusal{call: codes.NotFound}},
 	{access.ErrPrecondition, refusal{call: codes.FailedPrecondition}},
+	{memory.ErrExhausted, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: memoryRetryDelay}},
 	{access.ErrTooMany, refusal{call: codes.ResourceExhausted, retry: retryDelay}},
 	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
-	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
+	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}}, // no time changes that
+	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
 	{storage.ErrBackupExists, refusal{call: codes.AlreadyExists}},
 	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},
 	{context.Canceled, refusal{call: codes.Canceled}},
@@ -60,6 +76,7 @@ var refusals = []struct {
 func refusalOf(err error) refusal {
 	var field *queue.FieldError
 	var quota *queue.QuotaError
+	var full *disk.FullError
 	var elsewhere *elsewhereError
 	unauthenticated, denied := isAccessError(err)
 	switch {
@@ -71,6 +88,8 @@ func refusalOf(err error) refusal {
 		return refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: elsewhere.leader}
 	case errors.As(err, &field):
 		return refusal{call: codes.InvalidArgument, item: queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, field: field}
+	case errors.As(err, &full):
+		return refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: full.RetryAfter(), reason: reasonDisk}
 	case errors.As(err, &quota):
 		return refusal{
 			call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
@@ -98,7 +117,11 @@ func statusOf(err error) error {
 			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: r.field.Field, Description: r.field.Problem}},
 		})
 	case r.retry > 0:
-		return withDetail(s, &errdetails.RetryInfo{RetryDelay: durationpb.New(r.retry)})
+		details := []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(r.retry)}}
+		if r.reason != "" {
+			details = append(details, &errdetails.ErrorInfo{Reason: r.reason, Domain: reasonDomain})
+		}
+		return withDetail(s, details...)
 	case r.leader != nil:
 		return withDetail(s, r.leader)
 	case r.unknown:
@@ -107,8 +130,8 @@ func statusOf(err error) error {
 	return s.Err()
 }
 
-func withDetail(s *status.Status, detail protoadapt.MessageV1) error {
-	if detailed, err := s.WithDetails(detail); err == nil {
+func withDetail(s *status.Status, details ...protoadapt.MessageV1) error {
+	if detailed, err := s.WithDetails(details...); err == nil {
 		return detailed.Err()
 	}
 	return s.Err()

@@ -15,6 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 func TestErrorsBecomeTheirCodes(t *testing.T) {
@@ -26,6 +27,7 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 		{&queue.FieldError{Field: "f", Problem: "p"}, codes.InvalidArgument, queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT},
 		{shard.ErrOverloaded, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
 		{queue.ErrTooManyQueues, codes.ResourceExhausted, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED},
+		{queue.ErrQueueNotEmpty, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_UNSPECIFIED},
 		{shard.ErrClosed, codes.Unavailable, queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE},
 		{shard.ErrNotFound, codes.NotFound, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND},
 		{queue.ErrStaleToken, codes.FailedPrecondition, queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN},
@@ -49,11 +51,15 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 			item := itemError(3, err)
 			assert.Equal(t, c.item, item.GetCode(), "%v", err)
 			assert.EqualValues(t, 3, item.GetIndex())
-			if c.status == codes.ResourceExhausted { // a client is always told when to try again
+			switch {
+			case errors.Is(err, queue.ErrTooManyQueues):
+				assert.Zero(t, item.GetRetryAfterMs(), "a permanent limit offers no time to try again")
+				assert.Empty(t, s.Details())
+			case c.status == codes.ResourceExhausted: // a client is told when to try again
 				assert.Positive(t, item.GetRetryAfterMs())
 				require.Len(t, s.Details(), 1)
 				assert.Equal(t, int64(item.GetRetryAfterMs()), s.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration().Milliseconds())
-			} else {
+			default:
 				assert.Zero(t, item.GetRetryAfterMs())
 			}
 		}
@@ -104,4 +110,18 @@ func TestRefusalsSayWhoLeads(t *testing.T) {
 		assert.Equal(t, err, explain(nil, err))
 	}
 	assert.Equal(t, shard.ErrClosed, explain(nil, shard.ErrClosed))
+}
+
+// What is refused for lack of disk space says so, and when to try again, over gRPC and as an item of a batch.
+func TestFullDisksAreNamed(t *testing.T) {
+	err := fmt.Errorf("enqueue: %w", &disk.FullError{State: disk.SpaceLow})
+	s := status.Convert(statusOf(err))
+	require.Equal(t, codes.ResourceExhausted, s.Code())
+	require.Len(t, s.Details(), 2)
+	assert.Equal(t, disk.SpaceRetry, s.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration())
+	assert.Equal(t, "disk", s.Details()[1].(*errdetails.ErrorInfo).GetReason())
+	item := itemError(3, err)
+	assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, item.GetCode())
+	assert.EqualValues(t, disk.SpaceRetry.Milliseconds(), item.GetRetryAfterMs())
+	assert.Equal(t, item.GetRetryAfterMs(), itemOfStatus(3, statusOf(err)).GetRetryAfterMs(), "also of a call that was passed on")
 }

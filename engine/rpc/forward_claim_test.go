@@ -37,13 +37,12 @@ func TestAClaimDrawsFromAllLeaders(t *testing.T) {
 	}
 }
 
-// waiting returns once a claim that is under way waits at so many nodes, which it does where its queue is made.
+// waiting returns once the claim that is under way waits at so many nodes.
 func (c *nodes) waiting(ids ...string) {
 	c.Helper()
 	for _, id := range ids {
 		require.Eventually(c, func() bool {
-			_, err := c.node(id).group.QueueStats(c.ctx, "t0", "q")
-			return err == nil
+			return c.node(id).group.Subscribers() > 0
 		}, patience, time.Millisecond)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -203,6 +204,10 @@ func everyCall(id string) map[string]func(context.Context, *clusterNode) error {
 		},
 		"PurgeQueue": func(ctx context.Context, n *clusterNode) error {
 			_, err := n.admins().PurgeQueue(ctx, &adminpb.PurgeQueueRequest{Queue: q})
+			return err
+		},
+		"DeleteQueue": func(ctx context.Context, n *clusterNode) error {
+			_, err := n.admins().DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Queue: q, Force: true})
 			return err
 		},
 		"ListTasks": func(ctx context.Context, n *clusterNode) error {
@@ -407,4 +412,34 @@ func TestABatchIsSplit(t *testing.T) {
 	}
 	assert.Positive(t, refused)
 	assert.Less(t, refused, 20)
+}
+
+// An enqueue that another node carries out counts there alone, also where this node takes itself for the leader first.
+func TestAForwardedEnqueueCountsOnce(t *testing.T) {
+	c := startNodes(t, 2, 1)
+	c.leads("n2")
+	n1, n2 := c.node("n1"), c.node("n2")
+	_, err := n1.registry.ConfigureTenant(c.ctx, access.Everybody(), "t0", access.Quotas{EnqueuesPerSMax: 1})
+	require.NoError(t, err)
+	require.NoError(t, n2.registry.Follow(c.ctx))
+	full := func(n *clusterNode) bool { // five are let through once in five seconds
+		if n.registry.TakeEnqueues("t0", 5) != nil {
+			return false
+		}
+		n.registry.ReturnEnqueues("t0", 5)
+		return true
+	}
+	in := &queuepb.EnqueueRequest{Tasks: newTasks("q", 5)}
+	c.hunts(10 * time.Millisecond)
+	self := "n1"
+	n1.believes.Store(&self)
+	_, err = n1.queues().Enqueue(c.as("t0"), in)
+	requireNotLeader(t, err)
+	require.True(t, full(n1), "what it can't carry out")
+	n1.believes.Store(nil)
+	out, err := n1.queues().Enqueue(c.as("t0"), in)
+	require.NoError(t, err)
+	require.NotEmpty(t, out.GetResults()[0].GetId())
+	require.True(t, full(n1), "what it passed on")
+	require.False(t, full(n2))
 }

@@ -72,12 +72,10 @@ func serve(t *testing.T, change func(*node.Config)) *server {
 	return s
 }
 
-// waitForQueue returns once the server knows a queue: a claim or stream that names it is waiting then.
-func (s *server) waitForQueue(name string) {
+// waitForClaim returns once a claim waits at the server.
+func (s *server) waitForClaim() {
 	s.Helper()
-	require.Eventually(s, func() bool {
-		return strings.Contains(s.admin("/audit"), fmt.Sprintf(`"queue":%q`, name))
-	}, patience, time.Millisecond)
+	require.Eventually(s, func() bool { return !strings.Contains(s.admin("/metrics"), "\nprony_subscribers 0\n") }, patience, time.Millisecond)
 }
 
 // admin asks the admin listener.

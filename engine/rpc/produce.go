@@ -84,7 +84,7 @@ func (p *produceStream) receive() error {
 
 // enqueue carries a frame out, and answers it in time. It reports false once this node leads nothing.
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
-	err := p.service.quotas.TakeEnqueues(tenant, len(in.GetTasks()))
+	err := p.service.takeEnqueues(p.stream.Context(), tenant, in.GetTasks())
 	if err != nil { // a frame is refused as a call is; the stream goes on
 		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
 		for i := range in.GetTasks() {
@@ -106,6 +106,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		p.out.put(a)
 	}
 	err = p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
+		p.service.returnEnqueues(tenant, len(tasks), results, err)
 		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
@@ -127,6 +128,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		p.out.put(a)
 	})
 	if err != nil {
+		p.service.returnEnqueues(tenant, len(tasks), nil, err)
 		refuse(err)
 	}
 	if !isLeadership(err) {
@@ -165,6 +167,8 @@ func (p *produceStream) send() error {
 			return p.service.refuse(err)
 		case err := <-p.lost:
 			stopping, ended = nil, p.service.refuse(err)
+		case <-p.stream.Context().Done(): // also when nothing is read any more, and a shard does not answer
+			return p.stream.Context().Err()
 		case <-stopping:
 			stopping, ended = nil, p.service.refuse(shard.ErrClosed)
 		}

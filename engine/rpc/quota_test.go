@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -40,7 +41,8 @@ func requireExhaustedItem(t *testing.T, quota string, e *queuepb.ItemError) {
 func TestQuotasOfTasksRefuseItems(t *testing.T) {
 	g := guard(t)
 	api := g.as("t0", access.AllScopes)
-	g.configure(access.Quotas{TasksMax: 3, BytesMax: 100, PayloadBytesMax: 60})
+	bytes := queue.QueueBytes("t0", "q") + 3*queue.TaskBytes(0) + 100
+	g.configure(access.Quotas{TasksMax: 3, BytesMax: uint64(bytes), PayloadBytesMax: 60})
 	enqueue := func(sizes ...int) []*queuepb.EnqueueResult {
 		t.Helper()
 		var tasks []*queuepb.NewTask
@@ -51,11 +53,11 @@ func TestQuotasOfTasksRefuseItems(t *testing.T) {
 		require.NoError(t, err)
 		return out.GetResults()
 	}
-	out := enqueue(60, 61, 50, 40, 0, 0)
+	out := enqueue(60, 61, 40, 50, 0, 0)
 	assert.NotEmpty(t, out[0].GetId())
 	requireExhaustedItem(t, "payload_bytes_max", out[1].GetError())
-	requireExhaustedItem(t, "bytes_max", out[2].GetError())
-	assert.NotEmpty(t, out[3].GetId())
+	assert.NotEmpty(t, out[2].GetId())
+	requireExhaustedItem(t, "bytes_max", out[3].GetError())
 	assert.NotEmpty(t, out[4].GetId())
 	requireExhaustedItem(t, "tasks_max", out[5].GetError())
 
@@ -146,4 +148,33 @@ func TestTheQuotaOfLeasesHoldsTasksBack(t *testing.T) {
 		}
 		require.Len(t, tasks, n+1)
 	}
+}
+
+// A completion whose result finds no room is refused by itself, and its lease stays.
+func TestResultBeyondTheQuotaRefusesItsItem(t *testing.T) {
+	g := guard(t)
+	api := g.as("t0", access.AllScopes)
+	_, err := api.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{
+		{Queue: "q", ResultRetentionMs: 60_000}, {Queue: "q", ResultRetentionMs: 60_000},
+	}})
+	require.NoError(t, err)
+	claimed, err := api.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 2})
+	require.NoError(t, err)
+	require.Len(t, claimed.GetTasks(), 2)
+	g.configure(access.Quotas{BytesMax: uint64(queue.QueueBytes("t0", "q") + 2*queue.TaskBytes(0))})
+	complete := func(results ...[]byte) []*queuepb.SettleResult {
+		in := &queuepb.CompleteRequest{}
+		for i, r := range results {
+			task := claimed.GetTasks()[len(claimed.GetTasks())-len(results)+i]
+			in.Completions = append(in.Completions, &queuepb.Completion{Id: task.GetId(), Token: task.GetToken(), Result: r})
+		}
+		out, err := api.Complete(g.ctx, in)
+		require.NoError(t, err)
+		return out.GetResults()
+	}
+	out := complete([]byte("fits"), make([]byte, 1_000))
+	assert.Nil(t, out[0].GetError())
+	requireExhaustedItem(t, "bytes_max", out[1].GetError())
+	assert.Contains(t, out[1].GetError().GetMessage(), "complete the task without a result")
+	assert.Nil(t, complete(nil)[0].GetError())
 }

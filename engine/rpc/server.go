@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -22,33 +24,38 @@ const (
 	// streamWorkers is how many goroutines wait for calls: theirs have the stack that a call needs, which a new
 	// one grows first. A call that finds none free gets a new one.
 	streamWorkers     = 64
-	messageInBytesMax = 16 << 20 // a call of many large payloads is refused as a whole
-	streamWindowBytes = 1 << 20  // also turns off the bandwidth estimator's pings
-	connWindowBytes   = 4 << 20
-	bufferBytes       = 64 << 10
+	messageInBytesMax = 16 << 20         // a call of many large payloads is refused as a whole
+	headerBytesMax    = 64 << 10         // of one call
+	handshakeMax      = 10 * time.Second // until a connection is encrypted and speaks HTTP/2
 	keepaliveAfter    = time.Minute
 	keepaliveTimeout  = 20 * time.Second
 	keepaliveMin      = 10 * time.Second
 )
 
 // NewServer returns a gRPC server with the queue service, health and reflection on it. All but health asks auth who
-// calls. Interceptors in the options are around all others.
+// calls: by the headers, before anything else of a call is read. Interceptors in the options are around all others; they
+// do not see calls that are refused by their headers.
 func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
+	in := intake{auth: auth, bounds: s.bounds, itemsMax: ItemsMax(s.limits)}
+	share := s.bounds.shares
 	g := grpc.NewServer(append(options,
 		grpc.ForceServerCodecV2(wire.Codec()),
+		grpc.InTapHandle(auth.arrives),
 		grpc.ChainUnaryInterceptor(auth.unary),
-		grpc.ChainStreamInterceptor(auth.stream, s.endWatches),
+		grpc.ChainStreamInterceptor(in.stream, s.endWatches),
 		grpc.NumStreamWorkers(streamWorkers),
+		grpc.ConnectionTimeout(handshakeMax),
+		grpc.MaxHeaderListSize(headerBytesMax),
 		grpc.MaxConcurrentStreams(streamsMax),
-		grpc.MaxRecvMsgSize(messageInBytesMax),
-		grpc.InitialWindowSize(streamWindowBytes),
-		grpc.InitialConnWindowSize(connWindowBytes),
-		grpc.ReadBufferSize(bufferBytes),
-		grpc.WriteBufferSize(bufferBytes),
+		grpc.MaxRecvMsgSize(share.MessageBytes),
+		grpc.InitialWindowSize(int32(share.StreamWindow)),
+		grpc.InitialConnWindowSize(int32(share.ConnWindow)),
+		grpc.ReadBufferSize(share.ConnBufferBytes),
+		grpc.WriteBufferSize(share.ConnBufferBytes),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveAfter, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)...)
-	queuepb.RegisterQueueServiceServer(g, s)
+	queuepb.RegisterQueueServiceServer(registrar{g, in}, s)
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
 	return g
@@ -57,18 +64,21 @@ func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerO
 // BusyPoll lets the connections of a server poll before their thread sleeps, as wire.BusyPoll says.
 func BusyPoll() grpc.ServerOption { return grpc.Creds(wire.BusyPoll(insecure.NewCredentials())) }
 
-// NewAdminServer returns a gRPC server with the admin service, health and reflection on it, for its ServeHTTP: the
-// connections, their streams and their timeouts are its HTTP server's to bound. All but health asks auth who calls.
-func NewAdminServer(s adminpb.AdminServiceServer, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
+// NewAdminServer returns a handler of gRPC calls over HTTP/2, with the admin service, health and reflection on it, and the
+// server to stop. The connections, their streams and their timeouts are the HTTP server's to bound. All but health asks
+// auth who calls, by the headers, before anything else of a call is read.
+func NewAdminServer(s adminpb.AdminServiceServer, limits queue.Limits, bounds *Bounds, h *health.Server, auth *Auth, options ...grpc.ServerOption) (http.Handler, *grpc.Server) {
+	in := intake{auth: auth, bounds: bounds, itemsMax: ItemsMax(limits)}
 	g := grpc.NewServer(append(options,
+		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.ChainUnaryInterceptor(auth.unary),
-		grpc.ChainStreamInterceptor(auth.stream),
-		grpc.MaxRecvMsgSize(messageInBytesMax),
+		grpc.ChainStreamInterceptor(in.stream),
+		grpc.MaxRecvMsgSize(bounds.shares.MessageBytes),
 	)...)
-	adminpb.RegisterAdminServiceServer(g, s)
+	adminpb.RegisterAdminServiceServer(registrar{g, in}, s)
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
-	return g
+	return auth.guardGRPC(g, bounds), g
 }
 
 // endWatches ends health watches when the service stops: they have no end of their own, and would

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pronybench/prony/engine/access"
@@ -22,6 +23,7 @@ type Service struct {
 	limits queue.Limits
 	quotas *access.Registry
 	router *router // nil without a cluster
+	bounds *Bounds
 
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -29,12 +31,15 @@ type Service struct {
 
 // NewService serves the shards of a group. The quotas of calls are the registry's; who may call, NewServer's Auth says.
 func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
-	return &Service{shards: g, limits: limits, quotas: quotas, stopping: make(chan struct{})}
+	return &Service{shards: g, limits: limits, quotas: quotas, bounds: unbounded(), stopping: make(chan struct{})}
 }
 
 // InCluster has the service be one node's of a cluster: unary calls go where their shards are led, and refusals say
 // who leads. It is called before the service is served.
 func (s *Service) InCluster(c Cluster) { s.router = newRouter(c, s.shards.Len(), s.stopping) }
+
+// Within has the service and its servers keep to bounds. It is called before they are made.
+func (s *Service) Within(b *Bounds) { s.bounds = b }
 
 // cluster returns the cluster, or nil.
 func (s *Service) cluster() Cluster {
@@ -103,7 +108,7 @@ func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (
 		err = fieldErr(s.limits.CheckBatch("tasks", len(in.GetTasks())))
 	}
 	if err == nil {
-		err = s.quotas.TakeEnqueues(tenant, len(in.GetTasks()))
+		err = s.takeEnqueues(ctx, tenant, in.GetTasks())
 	}
 	if err != nil {
 		return nil, s.refuse(err)
@@ -115,6 +120,7 @@ func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (
 		results, err = await(ctx, func(reply func([]queue.Enqueued, error)) error {
 			return s.shards.Enqueue(tenant, tasks, reply)
 		})
+		s.returnEnqueues(tenant, len(tasks), results, err)
 		if err != nil {
 			return nil, s.refuse(err)
 		}
@@ -134,6 +140,36 @@ func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (
 	return out, nil
 }
 
+// takeEnqueues takes tasks from what the tenant's rate allows, once this node has room for them, if it may have some.
+func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
+	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
+		for _, t := range tasks {
+			bytes += queue.TaskBytes(len(t.GetPayload()))
+		}
+		return bytes
+	}, 0)
+	return s.quotas.TakeEnqueues(tenant, len(tasks))
+}
+
+// returnEnqueues gives the tenant back what was taken for tasks that are another node's: that one takes it too.
+func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enqueued, err error) {
+	if s.router == nil {
+		return
+	}
+	elsewhere := 0
+	if isLeadership(err) {
+		elsewhere = tasks
+	}
+	for i := range results {
+		if isLeadership(results[i].Err) {
+			elsewhere++
+		}
+	}
+	if elsewhere > 0 {
+		s.quotas.ReturnEnqueues(tenant, elsewhere)
+	}
+}
+
 func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, places []int) []*queuepb.ItemError {
 	for i := range results {
 		if results[i].Err != nil {
@@ -150,14 +186,15 @@ func (s *Service) claimHere(ctx context.Context, in *queuepb.ClaimRequest, settl
 	if err != nil {
 		return nil, s.refuse(err)
 	}
+	s.quotas.AwaitRoom(ctx, claim.Tenant, 0, nil, 1)
 	if in.GetWaitMs() == 0 {
 		if err := s.quotas.CheckLeases(claim.Tenant); err != nil {
 			return nil, s.refuse(err)
 		}
-		return s.claimNow(claim)
+		return s.claimNow(ctx, claim)
 	}
 	if s.shards.Len() > 1 { // who waits is granted what one shard has: first see what all have
-		if out, err := s.claimNow(claim); err != nil || len(out.GetTasks()) > 0 {
+		if out, err := s.claimNow(ctx, claim); err != nil || len(out.GetTasks()) > 0 {
 			return out, err
 		}
 	}
@@ -167,7 +204,7 @@ func (s *Service) claimHere(ctx context.Context, in *queuepb.ClaimRequest, settl
 // checkClaim checks and converts a claim.
 func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (queue.Claim, error) {
 	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
-	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, claimBytesMax
+	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, s.bounds.claimBytes()
 	switch {
 	case err != nil:
 	case claim.Credit > s.limits.BatchMax:
@@ -179,55 +216,104 @@ func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (que
 }
 
 // claimNow answers with what is ready.
-func (s *Service) claimNow(claim queue.Claim) (*queuepb.ClaimResponse, error) {
-	done := make(chan answer[[]shard.Granted], 1)
-	err := s.shards.Claim(claim, func(all []shard.Granted, err error) { done <- answer[[]shard.Granted]{all, err} })
-	if err != nil {
+func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.ClaimResponse, error) {
+	h := newHandingOut[[]shard.Granted](func(all []shard.Granted) {
+		for _, g := range all {
+			s.giveBack(claim.Tenant, g.Shard, g.Tasks)
+		}
+	})
+	if err := s.shards.Claim(claim, h.put); err != nil {
 		return nil, s.refuse(err)
 	}
-	a := <-done // a shard answers everything it took, also when it stops
-	if a.err != nil {
-		return nil, s.refuse(a.err)
+	select {
+	case a := <-h.out: // a shard answers everything it took, also when it stops
+		if a.err != nil {
+			return nil, s.refuse(a.err)
+		}
+		return s.claimed(ctx, claim.Tenant, a.value...)
+	case <-tokenEnded(ctx):
+		h.leave()
+		return nil, s.refuse(access.ErrEnded)
+	case <-ctx.Done():
+		h.leave()
+		return nil, s.refuse(ctx.Err())
 	}
-	return s.claimed(claim.Tenant, a.value...), nil
+}
+
+// handingOut passes one value, what was leased, to a call that may end before the value comes. Then the value is given
+// back.
+type handingOut[T any] struct {
+	out      chan answer[T] // takes one
+	left     atomic.Bool
+	giveBack func(T)
+}
+
+func newHandingOut[T any](giveBack func(T)) *handingOut[T] {
+	return &handingOut[T]{out: make(chan answer[T], 1), giveBack: giveBack}
+}
+
+// put hands the value over; it does not block.
+func (h *handingOut[T]) put(v T, err error) {
+	h.out <- answer[T]{v, err}
+	if h.left.Load() {
+		h.drop()
+	}
+}
+
+// leave says that the call is over.
+func (h *handingOut[T]) leave() {
+	h.left.Store(true)
+	h.drop()
+}
+
+// drop gives back what nobody receives any more. Of put and leave, one of which sees the other, the first to receive does.
+func (h *handingOut[T]) drop() {
+	select {
+	case a := <-h.out:
+		if a.err == nil {
+			h.giveBack(a.value)
+		}
+	default:
+	}
 }
 
 func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
-	delivered := make(chan shard.Granted, 1) // a claim is granted once
+	h := newHandingOut[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) }) // a claim is granted once
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
-		func(n uint16, d []queue.Delivery) { delivered <- shard.Granted{Shard: n, Tasks: d} }, func(err error) { failed <- err })
+		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err })
 	if err != nil {
 		return nil, s.refuse(err)
 	}
 	var refused error
-	nobody := false // is there to be handed a task
 	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
-	case g := <-delivered:
+	case a := <-h.out:
 		sub.Close(func() {})
-		return s.claimed(claim.Tenant, g), nil
+		return s.claimed(ctx, claim.Tenant, a.value)
 	case refused = <-failed:
 	case <-wait.C:
 	case <-settled:
 	case <-s.stopping:
 	case <-tokenEnded(ctx):
-		refused, nobody = access.ErrEnded, true
 	case <-ctx.Done():
-		refused, nobody = ctx.Err(), true
 	}
-	// What was granted before the subscription ended must still be handed out.
+	// What was granted before the subscription ended must still be handed out, unless the caller is gone.
 	closed := make(chan struct{})
 	sub.Close(func() { close(closed) })
-	<-closed
 	select {
-	case g := <-delivered:
-		if nobody {
-			s.giveBack(claim.Tenant, g.Shard, g.Tasks)
-			return nil, s.refuse(refused)
-		}
-		return s.claimed(claim.Tenant, g), nil
+	case <-closed:
+	case <-tokenEnded(ctx):
+	case <-ctx.Done():
+	}
+	if err := callerGone(ctx); err != nil {
+		h.leave()
+		return nil, s.refuse(err)
+	}
+	select {
+	case a := <-h.out:
+		return s.claimed(ctx, claim.Tenant, a.value)
 	default:
 	}
 	if refused == nil {
@@ -242,20 +328,32 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	return &queuepb.ClaimResponse{}, nil
 }
 
-// claimBytesMax is about how large the answer to a claim becomes: below the 4 MiB that a gRPC client takes
-// unless told otherwise. One task always fits.
-const claimBytesMax = 3 << 20
+// callerGone says why there is nobody to be handed a task: the token or the call ended.
+func callerGone(ctx context.Context) error {
+	select {
+	case <-tokenEnded(ctx):
+		return access.ErrEnded
+	default:
+		return ctx.Err()
+	}
+}
 
 // claimed answers a claim with as many tasks as an answer carries, and gives the others back at once.
-func (s *Service) claimed(tenant string, all ...shard.Granted) *queuepb.ClaimResponse {
+func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
+	if linkOf(ctx).Unread() { // many claims may have waited for this moment
+		for _, l := range all {
+			s.giveBack(tenant, l.Shard, l.Tasks)
+		}
+		return nil, s.refuse(errUnread)
+	}
 	out := &queuepb.ClaimResponse{}
-	bytes, full := 0, false
+	bytes, full := int64(0), false
 	for _, l := range all {
 		n := 0
 		for n < len(l.Tasks) && !full {
 			d := &l.Tasks[n]
-			bytes += itemBytes + len(d.Payload) + len(d.LastError)
-			if full = bytes > claimBytesMax && len(out.GetTasks())+n > 0; !full {
+			bytes += int64(itemBytes + len(d.Payload) + len(d.LastError))
+			if full = bytes > s.bounds.claimBytes() && len(out.GetTasks())+n > 0; !full {
 				n++
 			}
 		}
@@ -264,7 +362,7 @@ func (s *Service) claimed(tenant string, all ...shard.Granted) *queuepb.ClaimRes
 		}
 		out.Tasks = append(out.Tasks, leasedTasks(l.Shard, l.Tasks[:n])...)
 	}
-	return out
+	return out, nil
 }
 
 // giveBack releases what was leased and is not handed out.

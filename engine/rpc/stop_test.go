@@ -44,7 +44,7 @@ func TestStopLetsWaitingClaimsReturnEmpty(t *testing.T) {
 		assert.Empty(t, out.GetTasks())
 		got <- err
 	}()
-	s.waitForQueue("q")
+	s.waitForClaim()
 	wait := s.stopping()
 	require.NoError(t, <-got)
 	wait()

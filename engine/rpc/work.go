@@ -43,11 +43,12 @@ func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queu
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
 		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1),
-		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}),
+		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}), link: linkOf(stream.Context()),
 	}
 	go func() { w.received <- w.receive() }()
 	err := w.send()
 	w.ended.Store(true)
+	w.holdsNothing()
 	return err
 }
 
@@ -61,6 +62,8 @@ type workStream struct {
 	credits   atomic.Int64 // granted, and not used by a task that was sent
 	sub       atomic.Pointer[shard.GroupSubscription]
 	sentBytes []int64 // of each shard's payloads, that it was not told of; the sending goroutine's
+	link      Link
+	held      atomic.Int64 // bytes of items that wait to be sent
 	ended     atomic.Bool
 	ending    chan struct{} // closed once no further frame is to be read
 }
@@ -100,6 +103,7 @@ func (w *workStream) receive() error {
 	if err != nil {
 		return statusOf(err)
 	}
+	claim.BytesMax = w.service.bounds.streamBytes()
 	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail)
 	if err != nil {
 		return w.service.refuse(err)
@@ -108,7 +112,10 @@ func (w *workStream) receive() error {
 	defer func() { // what is granted until then is delivered before received says that the client ended
 		closed := make(chan struct{})
 		sub.Close(func() { close(closed) })
-		<-closed
+		select {
+		case <-closed:
+		case <-w.stream.Context().Done(): // the client is gone
+		}
 	}()
 	for {
 		planted.Frame()
@@ -216,7 +223,24 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	for i, t := range leasedTasks(shard, deliveries) {
 		items[i].task, items[i].shard = t, shard
 	}
+	var bytes int64
+	for i := range items {
+		bytes += int64(items[i].bytes())
+	}
 	w.out.put(items...)
+	w.holds(bytes)
+	if w.ended.Load() { // meanwhile
+		w.holdsNothing()
+	}
+}
+
+// holdsNothing says that nothing waits to be sent any more.
+func (w *workStream) holdsNothing() { w.link.Holds(-int(w.held.Swap(0))) }
+
+// holds says that so many bytes more, or less if negative, wait to be sent.
+func (w *workStream) holds(bytes int64) {
+	w.held.Add(bytes)
+	w.link.Holds(int(bytes))
 }
 
 // send sends until the client ended its side and all is answered and delivered, or the server stops and all is answered,
@@ -256,6 +280,8 @@ func (w *workStream) send() error {
 			}
 		case <-closing:
 			closing = nil
+		case <-w.stream.Context().Done(): // also when nothing is read any more, and a shard does not answer
+			return w.stream.Context().Err()
 		case <-stopping:
 			stopping, ended = nil, w.service.refuse(shard.ErrClosed)
 		}
@@ -278,7 +304,7 @@ func (w *workStream) unsubscribe() chan struct{} {
 // sendItems sends items in as few messages as their size allows.
 func (w *workStream) sendItems(items []workItem) error {
 	out := &queuepb.WorkResponse{}
-	bytes := 0
+	bytes, tasksBytes := 0, int64(0)
 	for i, it := range items {
 		if it.answer != nil {
 			out.Answers = append(out.Answers, it.answer)
@@ -289,19 +315,28 @@ func (w *workStream) sendItems(items []workItem) error {
 			out.Tasks = append(out.Tasks, it.task)
 			w.sentBytes[it.shard] += int64(len(it.task.GetPayload()))
 		}
-		bytes += it.bytes()
+		n := it.bytes()
+		if it.task != nil {
+			tasksBytes += int64(n)
+		}
+		bytes += n
 		if bytes >= messageBytesMax || i == len(items)-1 {
-			w.credits.Add(-int64(len(out.GetTasks())))
+			if len(out.GetTasks()) > 0 {
+				w.credits.Add(-int64(len(out.GetTasks())))
+				out.NowMs = w.service.shards.NowMs()
+			}
+			w.link.Answers(bytes)
 			if err := w.stream.Send(out); err != nil {
 				return err
 			}
+			w.holds(-tasksBytes)
 			for range out.GetAnswers() {
 				w.door.leave()
 			}
 			if err := w.tellSent(); err != nil {
 				return err
 			}
-			out, bytes = &queuepb.WorkResponse{}, 0
+			out, bytes, tasksBytes = &queuepb.WorkResponse{}, 0, 0
 		}
 	}
 	return nil

@@ -85,6 +85,25 @@ func completion(t *queuepb.Task) *queuepb.Settlement {
 	return &queuepb.Settlement{Id: t.GetId(), Token: t.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
 }
 
+// A client with another clock knows from a message for how long its leases hold.
+func TestWorkSaysTheServersTimeWithTasks(t *testing.T) {
+	s := serve(t, nil)
+	s.enqueue(newTasks("q", 1)...)
+	w := s.workRaw(s.ctx)
+	w.send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}, LeaseMs: 60_000}, Credits: 1})
+	in, err := w.Recv()
+	require.NoError(t, err)
+	require.Len(t, in.GetTasks(), 1)
+	holds := in.GetTasks()[0].GetLeaseExpiresAtMs() - in.GetNowMs()
+	assert.Positive(t, holds)
+	assert.LessOrEqual(t, holds, int64(60_000))
+	w.send(&queuepb.WorkRequest{Frame: 1, Settlements: []*queuepb.Settlement{completion(in.GetTasks()[0])}})
+	in, err = w.Recv()
+	require.NoError(t, err)
+	require.Len(t, in.GetAnswers(), 1)
+	assert.Zero(t, in.GetNowMs(), "an answer needs none")
+}
+
 func TestWorkPushesNoMoreThanWasGranted(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(newTasks("q", 10)...)

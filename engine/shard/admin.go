@@ -15,7 +15,7 @@ var ErrNoQueue = errors.New("no such queue")
 // query is a command of the admin calls: decided at once, answered when it is durable.
 type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
-	then    func(T) (T, error) // what can be read after the decision is durable; may be nil
+	refused func(error) (T, error) // what a change is answered with that the disk has no space for; nil for what only reads
 	reply   func(T, error)
 	out     T
 	err     error
@@ -24,66 +24,10 @@ type query[T any] struct {
 func (c *query[T]) decide(s *Shard, nowMs int64) { c.out, c.err = c.decided(s, nowMs) }
 
 func (c *query[T]) release(_ *Shard, err error) {
-	if c.err == nil && err == nil && c.then != nil {
-		c.out, c.err = c.then(c.out)
-	}
 	c.reply(c.out, errors.Join(c.err, err))
 }
 
 func put[T any](s *Shard, c *query[T]) error { return s.inbox.put(c, load{}) }
-
-// Stats asks for the figures of all queues; reply is called as for Enqueue.
-func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
-	return put(s, &query[[]queue.Stats]{
-		decided: func(s *Shard, nowMs int64) ([]queue.Stats, error) { return s.state.Stats(nowMs), nil },
-		reply:   reply,
-	})
-}
-
-// QueueStats asks for the figures of one queue, or ErrNoQueue. Where the first ready task of a lane is not in
-// memory it is read.
-func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) error {
-	return put(s, &query[queue.Stats]{
-		decided: func(s *Shard, nowMs int64) (queue.Stats, error) {
-			st, ok := s.state.QueueStats(nowMs, tenant, name)
-			if !ok {
-				return st, ErrNoQueue
-			}
-			return st, nil
-		},
-		then:  s.readOldest,
-		reply: reply,
-	})
-}
-
-// readOldest completes ReadySinceMs from the store.
-func (s *Shard) readOldest(st queue.Stats) (queue.Stats, error) {
-	for _, r := range st.Unread {
-		since, err := s.readySince(r)
-		if err != nil {
-			return st, fmt.Errorf("read the oldest task: %w", err)
-		}
-		st.ReadySinceMs = min(st.ReadySinceMs, since)
-	}
-	st.Unread = nil
-	return st, nil
-}
-
-// readySince reads since when the first task that is asked for is ready; math.MaxInt64 if there is none.
-func (s *Shard) readySince(r queue.Refill) (int64, error) {
-	if r.Stream == queue.StreamReturned {
-		due, err := s.store.Returned(r)
-		if err == nil && len(due) > 0 && due[0].Due.DueAtMs <= s.opts.NowMs() {
-			return due[0].Due.DueAtMs, nil
-		}
-		return math.MaxInt64, err
-	}
-	tasks, err := s.store.Fresh(r)
-	if err == nil && len(tasks) > 0 {
-		return tasks[0].Task.EnqueuedAtMs, nil
-	}
-	return math.MaxInt64, err
-}
 
 // Configure sets the policy of a queue, made if need be, if the version is above the one in force.
 func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, reply func(struct{}, error)) error {
@@ -91,7 +35,8 @@ func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, r
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
 			return none, s.state.Configure(tenant, name, p, version)
 		},
-		reply: reply,
+		refused: refuseAll[struct{}],
+		reply:   reply,
 	})
 }
 
@@ -99,6 +44,7 @@ func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, r
 func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) { return none, s.state.Pause(tenant, name, paused) },
+		refused: refuseAll[struct{}],
 		reply:   reply,
 	})
 }
@@ -110,7 +56,7 @@ type Purged struct {
 }
 
 // purgeMax is how many tasks one command removes: others' commands must not wait for a whole purge.
-const purgeMax = 1_000
+const purgeMax = 512
 
 // Purge removes some ready and delayed tasks of a queue. Call it again while there are more.
 func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) error {
@@ -123,7 +69,8 @@ func (s *Shard) Purge(tenant, name string, most int, reply func(Purged, error)) 
 			p.Removed, p.More = s.state.Purge(q, min(most, purgeMax))
 			return p, nil
 		},
-		reply: reply,
+		refused: refuseAll[Purged],
+		reply:   reply,
 	})
 }
 
@@ -141,40 +88,32 @@ const (
 var ErrNotDead = errors.New("the task is not dead")
 
 // Change carries a change out on tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
-// ErrNotDead for each.
+// ErrNotDead for each. Commands of others are decided between its parts.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
-	return s.inbox.put(&query[[]error]{
-		decided: func(s *Shard, nowMs int64) ([]error, error) {
-			out := make([]error, len(refs))
-			for i, ref := range refs {
-				out[i] = s.change(what, tenant, ref, nowMs)
-				if s.failure != nil {
-					return nil, s.failure
-				}
+	out := make([]error, len(refs))
+	return s.inbox.put(&begin{examine: &examine{
+		tenant: tenant, refs: refs,
+		resolve: func(s *Shard, i int, f *Found, err error) {
+			if out[i] = err; err == nil {
+				out[i] = s.change(what, f)
 			}
-			return out, nil
 		},
-		reply: reply,
-	}, load{tasks: len(refs)})
+		changes: true,
+		reply:   func(_ *Shard, err error) { reply(out, err) },
+	}}, load{tasks: len(refs)})
 }
 
-func (s *Shard) change(what Change, tenant string, ref queue.Ref, nowMs int64) error {
-	f, err := s.look(tenant, ref, nowMs)
-	if err != nil {
-		return err
-	}
-	ok := false
+func (s *Shard) change(what Change, f *Found) error {
+	done := true
 	switch what {
 	case Cancel:
-		if ok = s.state.Cancel(&f.Stored); !ok {
-			return ErrNotFound
-		}
+		s.state.Cancel(&f.Stored)
 	case Redrive:
-		ok = s.state.Redrive(&f.Stored)
+		done = s.state.Redrive(&f.Stored)
 	case PurgeDead:
-		ok = s.state.PurgeDead(&f.Stored)
+		done = s.state.PurgeDead(&f.Stored)
 	}
-	if !ok {
+	if !done {
 		return ErrNotDead
 	}
 	return nil
@@ -212,11 +151,12 @@ func (s *Shard) List(l List, reply func(Listed, error)) error {
 				return
 			}
 			s.reading.Go(func() {
-				if b.list.State == Leased {
-					reply(b.page, s.readLeased(b.page.Tasks))
+				page, err := s.readList(&b)
+				if b.list.State == Leased && err == nil {
+					s.currentLeases(page, reply)
 					return
 				}
-				reply(s.readList(&b))
+				reply(page, err)
 			})
 		},
 	})
@@ -228,7 +168,6 @@ type listing struct {
 	queueID uint32
 	nowMs   int64
 	cursors [queue.MaxPriority + 1]uint64
-	page    Listed // of leased tasks
 }
 
 func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
@@ -240,35 +179,40 @@ func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
 	for p := range b.cursors {
 		b.cursors[p] = q.Cursor(uint8(p))
 	}
-	if l.State == Leased {
-		if n := len(l.After); n != 0 && n != 8 {
-			return listing{}, storage.ErrPlace
-		}
-		refs, next := s.state.LeasedTasks(q, l.After, l.Limit, l.BytesMax)
-		b.page.Next = next
-		for _, ref := range refs {
-			b.page.Tasks = append(b.page.Tasks, Found{Stored: queue.Stored{Ref: ref.Ref}, Queue: l.Queue, State: Leased, Lease: ref})
-		}
-	}
 	return b, nil
 }
 
-// readLeased completes leased tasks from the store. One that was settled meanwhile is shown as it was.
-func (s *Shard) readLeased(tasks []Found) error {
-	for i := range tasks {
-		f := &tasks[i]
-		stored, found, err := s.store.Look(f.Ref)
-		if err != nil {
-			return fmt.Errorf("list leased tasks: %w", err)
-		}
-		if found {
-			f.Stored = stored
-		}
-		if f.LastError, err = s.lastError(f.Ref, f.Lease.Attempt-1); err != nil {
-			return err
-		}
+// currentLeases replies with a page of leased tasks as they are leased now: recovered leases may hold longer than is
+// stored. A task that was settled meanwhile is shown as it was.
+func (s *Shard) currentLeases(page Listed, reply func(Listed, error)) {
+	err := put(s, &query[Listed]{
+		decided: func(s *Shard, _ int64) (Listed, error) {
+			for i := range page.Tasks {
+				if lease, is := s.state.FindLease(page.Tasks[i].Ref); is {
+					page.Tasks[i].Lease = lease
+				}
+			}
+			return page, nil
+		},
+		reply: reply,
+	})
+	if err != nil {
+		reply(Listed{}, err)
 	}
-	return nil
+}
+
+// readLeased reads a page of leased tasks.
+func (s *Shard) readLeased(b *listing, page storage.Page) (Listed, error) {
+	tasks, next, err := s.store.ListLeased(b.queueID, page)
+	out := Listed{Next: next}
+	for _, t := range tasks {
+		f := Found{Stored: t.Stored, Queue: b.list.Queue, State: Leased, Lease: t.Lease}
+		if err == nil {
+			f.LastError, err = s.lastError(f.Ref, f.Lease.Attempt-1)
+		}
+		out.Tasks = append(out.Tasks, f)
+	}
+	return out, err
 }
 
 // lastError reads what a task's last attempt reported, of those that are used up.
@@ -290,6 +234,8 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 	var next storage.Place
 	var err error
 	switch l.State {
+	case Leased:
+		return s.readLeased(b, page)
 	case Ready:
 		tasks, next, err = s.readReady(b, page)
 	case Delayed:
@@ -302,7 +248,7 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 			f := found(l, d)
 			return l.Match(&f)
 		}, page)
-	case Leased, Done:
+	case Done:
 		err = fmt.Errorf("tasks of state %d can't be listed from the store", l.State)
 	}
 	out := Listed{Next: next}
@@ -357,7 +303,8 @@ func (s *Shard) PutSystem(records []storage.SystemRecord, reply func(struct{}, e
 			}
 			return none, nil
 		},
-		reply: reply,
+		refused: refuseAll[struct{}],
+		reply:   reply,
 	})
 }
 

@@ -22,17 +22,25 @@ type enqueue struct {
 }
 
 // Enqueue stores tasks of one tenant. reply is called once, from the shard's releasing goroutine,
-// when the tasks are durable; it must not block. Enqueue returns ErrOverloaded or ErrClosed, and then
+// when the tasks are durable; it must not block. Enqueue returns ErrOverloaded, ErrClosed or a *disk.FullError, and then
 // reply is not called.
 func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
 	l := load{tasks: len(tasks)}
 	for i := range tasks {
 		l.bytes += len(tasks[i].Payload)
 	}
+	if err := s.admit(); err != nil {
+		return err
+	}
 	return s.inbox.put(&enqueue{tenant: tenant, tasks: tasks, reply: reply}, l)
 }
 
 func (c *enqueue) decide(s *Shard, nowMs int64) {
+	if err := s.opts.Space.Growth(); err != nil { // since it was admitted
+		s.opts.Space.CountRefusals(err, 1)
+		c.refuse(err)
+		return
+	}
 	c.out = make([]queue.Enqueued, len(c.tasks))
 	s.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
 }
@@ -54,6 +62,10 @@ func (s *Shard) Settle(tenant string, settlements []queue.Settlement, reply func
 
 func (c *settle) decide(s *Shard, nowMs int64) {
 	c.out = make([]error, len(c.settlements))
+	if low := s.opts.Space.Growth(); low != nil {
+		s.settleLow(c, nowMs, low)
+		return
+	}
 	s.state.Settle(nowMs, c.tenant, c.settlements, c.out)
 }
 
@@ -84,7 +96,7 @@ type subscribe struct {
 }
 
 func (c *subscribe) decide(s *Shard, _ int64) {
-	c.sub.waiter, c.err = s.state.Subscribe(c.sub.claim, c.sub)
+	c.sub.waiter, c.err = s.subscribe(c.sub.claim, c.sub)
 	if c.err == nil && s.subs != nil {
 		s.subs[c.sub] = struct{}{}
 	}

@@ -166,15 +166,15 @@ func TestUnreadableStoreStopsTheShard(t *testing.T) {
 	_, closer, err := db.Get(key)
 	require.NoError(t, err, "%+v", ref)
 	require.NoError(t, closer.Close())
-	require.NoError(t, db.Set(key, []byte{3}, pebble.Sync))
+	require.NoError(t, db.Set(key, []byte{99}, pebble.Sync))
 	require.NoError(t, db.Close())
 
 	failed := make(chan error, 10)
 	f = start(t, fs, Options{Failed: func(err error) { failed <- err }})
 	defer f.stop()
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 5})
-	require.ErrorContains(t, receive(t, w.failed), "record has format 3")
-	require.ErrorContains(t, receive(t, failed), "record has format 3")
+	require.ErrorContains(t, receive(t, w.failed), "record has format 99")
+	require.ErrorContains(t, receive(t, failed), "record has format 99")
 	require.Eventually(t, func() bool { return errors.Is(f.Stats(func([]queue.Stats, error) {}), ErrClosed) }, waitMost, waitStep)
 	assert.Empty(t, w.tasks)
 }

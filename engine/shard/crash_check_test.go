@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -21,18 +22,22 @@ type crashCheck struct {
 	store   *storage.Store
 	shard   *Shard
 	now     atomic.Int64
-	drained int
-	what    string
+	// nextSeqs are the queues' as they were found: tasks below them are known.
+	nextSeqs map[uint32]uint64
+	drained  int
+	what     string
 }
 
 func (c *crashCheck) run(d storage.Durability) {
 	c.now.Store(c.nowMs)
-	c.store, c.shard = openCrashed(c.T, c.disk, d, c.now.Load)
+	c.store, c.shard, c.nextSeqs = openCrashed(c.T, c.disk, d, c.now.Load)
 	c.sound()
+	c.depths()
 	c.tasks()
 	c.order()
 	c.records()
 	c.keysAndResults()
+	c.ids()
 	c.drain()
 	c.shard.Close()
 	require.NoError(c, c.store.Close())
@@ -44,6 +49,26 @@ func (c *crashCheck) sound() {
 	require.Empty(c, found, c.what)
 }
 
+// depths: the figures by state are those of the stored tasks, as soon as the shard has done what was to be done at once.
+func (c *crashCheck) depths() {
+	for {
+		before := c.audit()
+		got := map[queueName]storage.States{}
+		for _, st := range receive(c.T, ask(c.T, c.shard.Stats)).value {
+			got[queueName{st.Tenant, st.Name}] = storage.States{Ready: st.Ready, Delayed: st.Delayed, Leased: st.Leased, Dead: st.Dead}
+		}
+		after := c.audit()
+		if !reflect.DeepEqual(before, after) {
+			continue
+		}
+		for _, a := range after {
+			require.Equal(c, a.Found, a.Counted, "%s: queue %s of %s", c.what, a.Name, a.Tenant)
+			require.Equal(c, a.Found, got[queueName{a.Tenant, a.Name}], "%s: queue %s of %s", c.what, a.Name, a.Tenant)
+		}
+		return
+	}
+}
+
 func (c *crashCheck) there(ref queue.Ref) bool {
 	_, found, err := c.store.Look(ref)
 	require.NoError(c, err, c.what)
@@ -53,17 +78,11 @@ func (c *crashCheck) there(ref queue.Ref) bool {
 // tasks: what was acknowledged is there, what was removed is not, and in all modes what has a seq below the next one
 // is there unless somebody asked for its removal.
 func (c *crashCheck) tasks() {
-	from, err := c.store.Recover()
-	require.NoError(c, err)
-	next := map[uint32]uint64{}
-	for _, q := range from.Queues {
-		next[q.ID] = q.NextSeq
-	}
 	for _, t := range c.l.tasks {
 		if t.acked > c.acked {
 			continue
 		}
-		known := t.ref.Seq < next[t.ref.Queue]
+		known := t.ref.Seq < c.nextSeqs[t.ref.Queue]
 		require.True(c, known || !c.durable, "%s: task %s, %v, was acknowledged and is not known", c.what, t.name, t.ref)
 		switch there := c.there(t.ref); {
 		case !known:
@@ -77,15 +96,9 @@ func (c *crashCheck) tasks() {
 
 // order: what is there is a beginning of what was acknowledged.
 func (c *crashCheck) order() {
-	from, err := c.store.Recover()
-	require.NoError(c, err)
-	next := map[uint32]uint64{}
-	for _, q := range from.Queues {
-		next[q.ID] = q.NextSeq
-	}
 	lost := ""
 	for _, f := range c.l.order {
-		seen := f.task.ref.Seq < next[f.task.ref.Queue]
+		seen := f.task.ref.Seq < c.nextSeqs[f.task.ref.Queue]
 		if f.removed {
 			seen = seen && !c.there(f.task.ref)
 		}
@@ -154,6 +167,33 @@ func (c *crashCheck) keysAndResults() {
 	}
 }
 
+// ids: what is enqueued now, in queues that there were and in a new one, gets ids that nobody was told before.
+func (c *crashCheck) ids() {
+	issued := c.l.issuedBy(c.acked)
+	c.l.asked["later"] = true
+	for _, q := range append(c.queues(), crashQueue{"t1", "a new one"}) {
+		got := receive(c.T, ask(c.T, func(r func([]queue.Enqueued, error)) error {
+			return c.shard.Enqueue(q.tenant, []queue.NewTask{{Queue: q.name, Payload: []byte("later/")}, {Queue: q.name, Priority: 4, Payload: []byte("later/")}}, r)
+		}))
+		require.NoError(c, got.err)
+		for _, e := range got.value {
+			require.NoError(c, e.Err)
+			require.Empty(c, issued.add(q, "later", e.Ref), c.what)
+		}
+	}
+}
+
+// queues returns those of the clients, and all others that are stored.
+func (c *crashCheck) queues() []crashQueue {
+	all := slices.Clone(crashQueues)
+	for _, a := range c.audit() {
+		if q := (crashQueue{a.Tenant, a.Name}); !slices.Contains(all, q) {
+			all = append(all, q)
+		}
+	}
+	return all
+}
+
 // drain completes all that is left, the dead too: each stored task is found, once, and nothing is left of it.
 func (c *crashCheck) drain() {
 	stored := 0
@@ -168,7 +208,7 @@ func (c *crashCheck) drain() {
 	token := c.l.tokenAt(c.asked)
 	for range 20 {
 		c.now.Add(3_600_000) // past all leases, delays and times to live
-		for _, q := range crashQueues {
+		for _, q := range c.queues() {
 			for c.claimSome(q, seen, token) {
 			}
 			c.redrive(q)
@@ -189,7 +229,7 @@ func (c *crashCheck) drain() {
 }
 
 func (c *crashCheck) audit() []storage.AuditedQueue {
-	audited, err := c.store.Audit()
+	audited, err := c.store.Audit(c.now.Load())
 	require.NoError(c, err)
 	return audited
 }

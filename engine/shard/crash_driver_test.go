@@ -21,13 +21,15 @@ type crashDriver struct {
 	*testing.T
 	rng    *rand.Rand
 	l      *crashLedger
+	issued crashIssued // in this life and those before it; guarded by the ledger
 	store  *storage.Store
 	shard  *Shard
 	nowMs  atomic.Int64
 	under  chan struct{} // an element for each command under way
 	failed atomic.Bool
 	sent   int
-	tasks  int // named so far
+	tasks  int  // named so far
+	large  bool // some payloads are as large as the default limit allows
 	prefix string
 
 	versions   map[crashQueue]uint64 // the highest of each queue's policy so far
@@ -41,17 +43,24 @@ const (
 	crashKeyWindow = 2_000
 )
 
-// openCrashed opens a shard on a disk, with windows so small that decisions read the store half-way.
-func openCrashed(t *testing.T, fs vfs.FS, durability storage.Durability, nowMs func() int64) (*storage.Store, *Shard) {
+// openCrashed opens a shard on a disk, with windows so small that decisions read the store half-way. The next seqs are
+// those that the store has, of each queue.
+func openCrashed(t *testing.T, fs vfs.FS, durability storage.Durability, nowMs func() int64) (_ *storage.Store, _ *Shard, nextSeqs map[uint32]uint64) {
 	t.Helper()
 	store, err := storage.Open("shard", storage.Options{
 		FS: fs, Durability: durability, SyncInterval: crashSyncInterval, MemTableBytes: 64 << 10,
 		Fatal: func(problem string) { t.Errorf("the store failed: %s", problem) },
 	})
 	require.NoError(t, err)
+	from, err := store.Recover()
+	require.NoError(t, err)
+	nextSeqs = map[uint32]uint64{}
+	for _, q := range from.Queues {
+		nextSeqs[q.ID] = q.NextSeq
+	}
 	shard, err := New(store, Options{NowMs: nowMs, Queue: queue.Config{WindowTasks: 3, WindowsTasks: 20, CacheBytesMax: 200, KeyWindowMs: crashKeyWindow}})
 	require.NoError(t, err)
-	return store, shard
+	return store, shard, nextSeqs
 }
 
 // start notes that a command is sent; done is to be called with its answer.
@@ -109,6 +118,9 @@ func (c *crashDriver) step() {
 
 func (c *crashDriver) enqueue() {
 	q := c.queue()
+	if c.rng.IntN(12) == 0 { // a queue of its own
+		q = crashQueue{"t1", fmt.Sprintf("new %s/%d", c.prefix, c.tasks)}
+	}
 	tasks := make([]queue.NewTask, 1+c.rng.IntN(5))
 	for i := range tasks {
 		n := queue.NewTask{Queue: q.name, Priority: uint8(c.rng.IntN(3) * 4), MaxAttempts: uint32(c.rng.IntN(4)), RetentionMs: uint64(c.rng.IntN(3)) * 5_000}
@@ -126,6 +138,9 @@ func (c *crashDriver) enqueue() {
 		if c.rng.IntN(20) == 0 {
 			size = 8_000 // memtables end soon
 		}
+		if c.large && c.rng.IntN(6) == 0 {
+			size = 1<<20 - len(name) // many times a memtable
+		}
 		n.Payload = append([]byte(name), make([]byte, size)...)
 		tasks[i] = n
 	}
@@ -140,7 +155,7 @@ func (c *crashDriver) enqueue() {
 		if err == nil {
 			c.l.note(func(at int) {
 				for i, e := range out {
-					c.l.enqueued(q, &tasks[i], e, at, askedMs)
+					c.enqueued(q, &tasks[i], e, at, askedMs)
 				}
 			})
 		}
@@ -158,7 +173,9 @@ func taskName(payload []byte) string {
 	return ""
 }
 
-func (l *crashLedger) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued, at int, askedMs int64) {
+// enqueued notes an acknowledged task. It is called within crashLedger.note.
+func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued, at int, askedMs int64) {
+	l := c.l
 	if n.Key != "" && !e.Duplicate {
 		l.keys[crashKey{q, n.Key}] = crashKeyed{ref: e.Ref, acked: at, untilMs: askedMs + crashKeyWindow}
 	}
@@ -169,6 +186,10 @@ func (l *crashLedger) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued,
 	t.crashQueue, t.name, t.acked, t.retentionMs = q, taskName(n.Payload), at, int64(n.RetentionMs)
 	l.tasks = append(l.tasks, t)
 	l.order = append(l.order, crashFact{acked: at, task: t})
+	if problem := c.issued.add(q, t.name, t.ref); problem != "" {
+		c.Error(problem)
+		c.failed.Store(true)
+	}
 }
 
 // claim takes what is ready now, from some queues of a tenant.
@@ -363,6 +384,7 @@ type crashPoints struct {
 	l     *crashLedger
 	nowMs func() int64
 	on    bool
+	every int // of the steps that make something durable, a copy is taken at one in so many
 	taken []crashPoint
 }
 
@@ -386,7 +408,7 @@ func (p *crashPoints) maybe(op errorfs.Op) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.on || write && p.rng.IntN(10) > 0 {
+	if !p.on || write && p.rng.IntN(10) > 0 || p.rng.IntN(p.every) > 0 {
 		return nil
 	}
 	p.take(fmt.Sprintf("before operation kind %d on %s", op.Kind, op.Path))

@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -23,6 +25,36 @@ type crashLedger struct {
 	keys   map[crashKey]crashKeyed
 	set    map[string][]*crashSetting // policies, pauses and the node's own records, by what they are of
 	dead   []queue.Ref                // those that were seen
+	issued crashIssued                // in the lives before this one
+}
+
+// crashIssued are the refs that clients were told, with the tasks' names, and the queues by their numbers.
+type crashIssued struct {
+	tasks  map[queue.Ref]string
+	queues map[uint32]crashQueue
+}
+
+// add notes a ref that a client was told, and returns what is wrong with it: "" if nothing is.
+func (i *crashIssued) add(q crashQueue, name string, ref queue.Ref) (problem string) {
+	if was, found := i.tasks[ref]; found && was != name {
+		return fmt.Sprintf("%v was issued for task %s, and again for %s", ref, was, name)
+	}
+	if was, found := i.queues[ref.Queue]; found && was != q {
+		return fmt.Sprintf("queue number %d was issued for %v, and again for %v", ref.Queue, was, q)
+	}
+	i.tasks[ref], i.queues[ref.Queue] = name, q
+	return ""
+}
+
+// issuedBy returns what was issued in all lives up to an event of this one.
+func (l *crashLedger) issuedBy(acked int) crashIssued {
+	i := crashIssued{maps.Clone(l.issued.tasks), maps.Clone(l.issued.queues)}
+	for _, t := range l.tasks {
+		if t.acked <= acked {
+			i.add(t.crashQueue, t.name, t.ref)
+		}
+	}
+	return i
 }
 
 type crashQueue struct{ tenant, name string }
@@ -118,6 +150,7 @@ func newCrashLedger() *crashLedger {
 	return &crashLedger{
 		byRef: map[queue.Ref]*crashTask{}, asked: map[string]bool{}, keys: map[crashKey]crashKeyed{},
 		set: map[string][]*crashSetting{}, events: 1,
+		issued: crashIssued{map[queue.Ref]string{}, map[uint32]crashQueue{}},
 	}
 }
 
@@ -186,6 +219,7 @@ func (t *crashTask) isGone(acked int) bool {
 func (l *crashLedger) settled(acked, asked int, durable bool, there func(queue.Ref) bool) *crashLedger {
 	n := newCrashLedger()
 	n.asked = l.asked
+	n.issued = l.issuedBy(acked)
 	n.tokens = []crashToken{{0, l.tokenAt(asked)}}
 	for _, t := range l.tasks {
 		if there(t.ref) {

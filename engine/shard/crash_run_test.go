@@ -35,23 +35,47 @@ func fromEnv(t *testing.T, name string, def int) int {
 
 // TestPowerLossAtEveryStep sends random commands of all kinds to a shard, takes a copy of the disk at every step that
 // makes something durable, and at random ones, and looks at what a shard finds there; one of the copies is gone on
-// from. PRONY_CRASH_SEEDS says how many runs there are in each mode of durability, and PRONY_CRASH_FIRST the first
+// from. PRONY_CRASH_SEEDS says how many runs there are in each mode of durability, and with changing modes, and PRONY_CRASH_FIRST the first
 // seed; PRONY_CRASH_POINTS how many of the copies of one power's life are looked at.
 func TestPowerLossAtEveryStep(t *testing.T) {
 	first, seeds := fromEnv(t, "PRONY_CRASH_FIRST", 1), fromEnv(t, "PRONY_CRASH_SEEDS", 5)
 	points := fromEnv(t, "PRONY_CRASH_POINTS", 16)
-	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
-		t.Run(string(d), func(t *testing.T) {
+	for name, of := range map[string][]storage.Durability{
+		"sync": {storage.Sync}, "interval": {storage.Interval}, "none": {storage.None},
+		"changing": {storage.Sync, storage.Interval, storage.None}, // from life to life
+	} {
+		t.Run(name, func(t *testing.T) {
 			var total crashTotals
 			for seed := first; seed < first+seeds; seed++ {
-				r := &crashRun{T: t, d: d, seed: uint64(seed), rng: rand.New(rand.NewPCG(uint64(seed), 7)), pointsMax: points}
+				r := &crashRun{T: t, of: of, seed: uint64(seed), rng: rand.New(rand.NewPCG(uint64(seed), 7)), pointsMax: points}
 				r.run()
 				total.seeds++
 				total.commands += r.total.commands
 				total.points += r.total.points
 				total.drained += r.total.drained
 			}
-			t.Logf("%d seeds: %d commands, %d losses of power, %d tasks found again", total.seeds, total.commands, total.points, total.drained)
+			t.Logf("in all: %d seeds: %d commands, %d losses of power, %d tasks found again", total.seeds, total.commands, total.points, total.drained)
+		})
+	}
+}
+
+// TestPowerLossWithLargePayloads is TestPowerLossAtEveryStep with payloads of 1 MiB among the others, at some of the steps.
+// PRONY_CRASH_LARGE says how many runs there are in each mode.
+func TestPowerLossWithLargePayloads(t *testing.T) {
+	seeds := fromEnv(t, "PRONY_CRASH_LARGE", 1)
+	for name, of := range map[string][]storage.Durability{
+		"sync": {storage.Sync}, "changing": {storage.Sync, storage.Interval, storage.None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var total crashTotals
+			for seed := range seeds {
+				r := &crashRun{T: t, of: of, seed: uint64(seed), rng: rand.New(rand.NewPCG(uint64(seed), 9)), pointsMax: 8, large: true}
+				r.run()
+				total.commands += r.total.commands
+				total.points += r.total.points
+				total.drained += r.total.drained
+			}
+			t.Logf("%d seeds: %d commands, %d losses of power, %d tasks found again", seeds, total.commands, total.points, total.drained)
 		})
 	}
 }
@@ -59,32 +83,36 @@ func TestPowerLossAtEveryStep(t *testing.T) {
 // crashRun is the life of one disk, over several losses of power.
 type crashRun struct {
 	*testing.T
-	d         storage.Durability
+	of        []storage.Durability // each life has one of these
 	seed      uint64
 	rng       *rand.Rand
 	pointsMax int
+	large     bool
 	total     crashTotals
 }
 
 const (
 	crashLives = 4
 	crashSteps = 120
+	// With large payloads each copy of the disk is large, too.
+	crashLargeSteps, crashLargeEvery = 60, 12
 )
 
 func (r *crashRun) run() {
 	disk, l, nowMs := vfs.NewCrashableMem(), newCrashLedger(), int64(1_000_000)
 	for life := range crashLives {
-		points := r.live(life, disk, l, nowMs)
+		d := r.of[r.rng.IntN(len(r.of))]
+		points := r.live(life, d, disk, l, nowMs)
 		next := points[r.rng.IntN(len(points))]
 		disk, nowMs = next.copy(), next.nowMs
 		for _, p := range r.some(points) {
-			check := &crashCheck{T: r.T, crashPoint: p, l: l, durable: r.d == storage.Sync}
+			check := &crashCheck{T: r.T, crashPoint: p, l: l, durable: d == storage.Sync}
 			check.what = fmt.Sprintf("seed %d, life %d, %s, %d%% of what was not synced", r.seed, life, p.what, p.percent)
-			check.run(r.d)
+			check.run(r.of[r.rng.IntN(len(r.of))])
 			r.total.points++
 			r.total.drained += check.drained
 		}
-		l = r.goOn(disk, l, next)
+		l = r.goOn(disk, l, next, d)
 	}
 }
 
@@ -102,15 +130,19 @@ func (r *crashRun) some(points []crashPoint) []crashPoint {
 }
 
 // live runs a shard on a disk until it ends in order, and returns the moments at which the power might have gone.
-func (r *crashRun) live(life int, disk *vfs.MemFS, l *crashLedger, nowMs int64) []crashPoint {
+func (r *crashRun) live(life int, d storage.Durability, disk *vfs.MemFS, l *crashLedger, nowMs int64) []crashPoint {
 	c := &crashDriver{
 		T: r.T, rng: r.rng, l: l, under: make(chan struct{}, crashUnderWay), prefix: fmt.Sprintf("%d/%d", r.seed, life),
-		versions: map[crashQueue]uint64{}, versionMin: uint64(100 * life),
+		versions: map[crashQueue]uint64{}, versionMin: uint64(100 * life), issued: l.issuedBy(0), large: r.large,
 	}
 	c.nowMs.Store(nowMs)
-	p := &crashPoints{rng: rand.New(rand.NewPCG(r.seed, uint64(life))), disk: disk, l: l, nowMs: c.nowMs.Load, on: true}
-	c.store, c.shard = openCrashed(r.T, errorfs.Wrap(disk, errorfs.InjectorFunc(p.maybe)), r.d, c.nowMs.Load)
-	for range crashSteps {
+	p := &crashPoints{rng: rand.New(rand.NewPCG(r.seed, uint64(life))), disk: disk, l: l, nowMs: c.nowMs.Load, on: true, every: 1}
+	steps := crashSteps
+	if r.large {
+		steps, p.every = crashLargeSteps, crashLargeEvery
+	}
+	c.store, c.shard, _ = openCrashed(r.T, errorfs.Wrap(disk, errorfs.InjectorFunc(p.maybe)), d, c.nowMs.Load)
+	for range steps {
 		c.step()
 	}
 	c.settle()
@@ -125,12 +157,12 @@ func (r *crashRun) live(life int, disk *vfs.MemFS, l *crashLedger, nowMs int64) 
 }
 
 // goOn has the clients look at what is there, and begin a new ledger with it.
-func (r *crashRun) goOn(disk *vfs.MemFS, l *crashLedger, from crashPoint) *crashLedger {
+func (r *crashRun) goOn(disk *vfs.MemFS, l *crashLedger, from crashPoint, d storage.Durability) *crashLedger {
 	looked := (&crashPoint{disk: disk}).copy()
-	store, err := storage.Open("shard", storage.Options{FS: looked, Durability: r.d, SyncInterval: crashSyncInterval})
+	store, err := storage.Open("shard", storage.Options{FS: looked, Durability: d, SyncInterval: crashSyncInterval})
 	require.NoError(r, err)
 	defer func() { require.NoError(r, store.Close()) }()
-	return l.settled(from.acked, from.asked, r.d == storage.Sync, func(ref queue.Ref) bool {
+	return l.settled(from.acked, from.asked, d == storage.Sync, func(ref queue.Ref) bool {
 		_, found, err := store.Look(ref)
 		require.NoError(r, err)
 		return found

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -72,7 +73,7 @@ func (f *fixture) load(a *account, n int) (finished *sync.WaitGroup) {
 // with the tasks, and tokens go on upward.
 func TestPowerLossKeepsWhatWasAcknowledged(t *testing.T) {
 	disk := vfs.NewCrashableMem()
-	f := start(t, disk, Options{NowMs: Clock(), Queue: queue.Config{WindowTasks: 8, CacheBytesMax: 64}})
+	f := start(t, disk, Options{NowMs: clock.New().NowMs, Queue: queue.Config{WindowTasks: 8, CacheBytesMax: 64}})
 	a := &account{enqueued: map[queue.Ref]bool{}, asked: map[queue.Ref]bool{}, completed: map[queue.Ref]bool{}}
 	finished := f.load(a, 1_500)
 
@@ -144,7 +145,7 @@ func TestEachDurableMomentIsWhole(t *testing.T) {
 // drain waits out all leases and completes whatever is left: each task once.
 func (f *fixture) drain() {
 	f.t.Helper()
-	f.nowMs.Store(Clock()() + 3_600_000)
+	f.nowMs.Store(clock.New().NowMs() + 3_600_000)
 	seen := map[queue.Ref]bool{}
 	for {
 		ds := f.claim(100, "q")

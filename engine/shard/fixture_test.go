@@ -182,12 +182,13 @@ func (f *fixture) claim(n int, queues ...string) []queue.Delivery {
 
 func (f *fixture) audit() []storage.AuditedQueue {
 	f.t.Helper()
-	audited, err := f.store.Audit()
+	audited, err := f.store.Audit(f.nowMs.Load())
 	require.NoError(f.t, err)
 	for _, a := range audited {
 		c := a.Counts
 		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: the counters and the stored tasks", a.Name)
 		require.Equal(f.t, c.Enqueued, c.Completed+c.Removed+a.Stored, "%s: the counters", a.Name)
+		require.Equal(f.t, a.Found, a.Counted, "%s: the tasks by state", a.Name)
 	}
 	return audited
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -69,12 +70,13 @@ func (v *view) all() ([]*Shard, error) {
 	return out, nil
 }
 
-// NewClusterGroup returns a group of so many shards of which this node leads none yet: Lead and Lose say when it does.
-func NewClusterGroup(shards int, log *slog.Logger) (*Group, error) {
+// NewClusterGroup returns a group of so many shards of which this node leads none yet: Lead and Lose say when it does. nowMs is
+// their clock, as Options.NowMs.
+func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, error) {
 	if shards < 1 || shards > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", shards, ShardsMax)
 	}
-	g := &Group{size: shards, clock: Clock(), log: log, subs: map[*GroupSubscription]func(error){}}
+	g := &Group{size: shards, clock: nowMs, log: log, subs: map[*GroupSubscription]func(error){}}
 	g.here.Store(newView(make([]*Shard, shards)))
 	g.places.begin(map[queueName]struct{}{}, map[queueName]policyVersions{})
 	return g, nil
@@ -120,7 +122,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 	}
 	g := &Group{size: len(stores)}
 	shards := make([]*Shard, len(stores))
-	now := Clock() // one for all: what a shard says of time holds in the others
+	now := clock.New().NowMs // one for all: what a shard says of time holds in the others
 	errs := make([]error, len(stores))
 	var all sync.WaitGroup
 	for i, store := range stores {
@@ -159,6 +161,16 @@ func (g *Group) Len() int { return g.size }
 
 // NowMs is the shards' time: Unix milliseconds.
 func (g *Group) NowMs() int64 { return g.clock() }
+
+// ClockMoved has each shard look at its deadlines again. A shard sleeps until the next of them for as long as that takes at the
+// monotonic clock's pace: whoever slews the shards' clock calls ClockMoved every now and then meanwhile.
+func (g *Group) ClockMoved() {
+	for _, s := range g.here.Load().shards {
+		if s != nil {
+			s.inbox.signal()
+		}
+	}
+}
 
 // Close refuses further commands, carries out those that wait, and returns when their answers are out.
 func (g *Group) Close() {
@@ -284,7 +296,6 @@ func mergeStats(all [][]queue.Stats) []queue.Stats {
 }
 
 func addStats(sum, q *queue.Stats) {
-	sum.Unread = append(sum.Unread, q.Unread...)
 	sum.Paused = sum.Paused || q.Paused
 	if q.PolicyVersion > sum.PolicyVersion {
 		sum.Policy, sum.PolicyVersion = q.Policy, q.PolicyVersion
@@ -308,6 +319,8 @@ type Audited struct {
 	Name   string
 	Counts queue.Counts
 	Stored uint64
+	// Counted are the tasks by state as the counters say, and Found as the tasks' own records do, as of the same times.
+	Counted, Found storage.States
 }
 
 // Audit counts the stored tasks of each queue. What it says of a shard is of one moment; the shards' moments
@@ -317,7 +330,7 @@ func (g *Group) Audit() ([]Audited, error) {
 	at := map[queueName]int{}
 	v := g.here.Load()
 	for _, i := range v.led {
-		audited, err := v.shards[i].store.Audit()
+		audited, err := v.shards[i].store.Audit(v.shards[i].NowMs())
 		if err != nil {
 			return nil, fmt.Errorf("audit shard %d: %w", i, err)
 		}
@@ -337,6 +350,7 @@ func (g *Group) Audit() ([]Audited, error) {
 
 func (a *Audited) add(b storage.AuditedQueue) {
 	a.Stored += b.Stored
+	a.Counted, a.Found = a.Counted.Plus(b.Counted), a.Found.Plus(b.Found)
 	a.Counts.Enqueued += b.Counts.Enqueued
 	a.Counts.Completed += b.Counts.Completed
 	a.Counts.Fresh += b.Counts.Fresh

@@ -195,7 +195,11 @@ const (
 // ChangeDead redrives, or purges, the dead tasks of a queue that match, and returns how many. Those that die while
 // it is at work may be left out: match should choose by time. When ctx ends it stops half-way.
 func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string, match func(*Found) bool) (changed uint64, err error) {
-	l := List{Tenant: tenant, Queue: name, State: Dead, Limit: deadPage, BytesMax: deadPageBytes, Match: match}
+	return g.changeAll(ctx, what, List{Tenant: tenant, Queue: name, State: Dead, Limit: deadPage, BytesMax: deadPageBytes, Match: match})
+}
+
+// changeAll makes a change to all tasks of a list, and returns how many were changed.
+func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uint64, err error) {
 	var at ListPlace
 	for {
 		page, err := g.List(ctx, l, at)
@@ -203,7 +207,7 @@ func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string
 			return changed, err
 		}
 		if len(page.IDs) > 0 {
-			outcomes, err := g.Change(ctx, what, tenant, page.IDs)
+			outcomes, err := g.Change(ctx, what, l.Tenant, page.IDs)
 			if err != nil {
 				return changed, err
 			}

@@ -195,7 +195,7 @@ func (p *poll) deliver(ds []queue.Delivery) {
 }
 
 func (p *poll) decide(s *Shard, _ int64) {
-	p.sub.waiter, p.err = s.state.Subscribe(p.claim, p.sub)
+	p.sub.waiter, p.err = s.subscribe(p.claim, p.sub)
 	if p.err == nil {
 		s.leaving = append(s.leaving, p.sub)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -209,7 +210,7 @@ func TestASubscriptionFailsOnce(t *testing.T) {
 	for i := range 3 {
 		f.enqueueAt(i, newTasks("q", 1)...)
 	}
-	w := f.work(queue.Claim{Queues: []string{"other"}, Credit: 1})
+	w := f.work(queue.Claim{Queues: []string{"other", "another"}, Credit: 1})
 	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues)
 	f.end(w)
 	assert.Empty(t, w.failed)
@@ -218,7 +219,7 @@ func TestASubscriptionFailsOnce(t *testing.T) {
 	w = f.work(queue.Claim{Queues: []string{"none"}, Credit: poolCreditMax})
 	require.ErrorContains(t, w.Credit(1), "credit is above")
 	failed := make(chan error, 1)
-	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"other"}, Credit: 1},
+	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"other", "another"}, Credit: 1},
 		func(_ []Granted, err error) { failed <- err }))
 	require.ErrorIs(t, receive(t, failed), queue.ErrTooManyQueues)
 }
@@ -253,7 +254,7 @@ func TestEveryTaskFindsItsWay(t *testing.T) {
 		shards := 1 + rng.IntN(4)
 		fs := vfs.NewMem()
 		f := startGroup(t, fs, shards, func(_ int, o *Options) {
-			o.NowMs = Clock()
+			o.NowMs = clock.New().NowMs
 			o.Queue = queue.Config{WindowTasks: 1 + rng.IntN(8), CacheBytesMax: 1 << rng.IntN(20), Backoff: queue.Backoff{InitialMs: 1}}
 		})
 		names := []string{"a", "b", "c", "d", "e"}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -37,7 +38,7 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 	const shards, calls = 3, 300
 	disk := vfs.NewCrashableMem()
 	f := startGroup(t, disk, shards, func(_ int, o *Options) {
-		o.NowMs, o.Queue = Clock(), queue.Config{WindowTasks: 8, CacheBytesMax: 64}
+		o.NowMs, o.Queue = clock.New().NowMs, queue.Config{WindowTasks: 8, CacheBytesMax: 64}
 	})
 	names := []string{"a", "b", "c", "d"}
 	for _, n := range names[:3] {
@@ -114,7 +115,7 @@ func TestPowerLossKeepsWhatAGroupAcknowledged(t *testing.T) {
 // drain waits out all leases and completes whatever is left: each task once.
 func (f *groupFixture) drain(names []string) {
 	f.t.Helper()
-	f.nowMs.Store(Clock()() + 3_600_000)
+	f.nowMs.Store(clock.New().NowMs() + 3_600_000)
 	for {
 		ds := f.claim(100, names...)
 		if len(ds) == 0 {

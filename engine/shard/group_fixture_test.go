@@ -186,6 +186,7 @@ func (f *groupFixture) audit() map[string]Audited {
 		c := a.Counts
 		require.Equal(f.t, a.Stored, c.Fresh+c.Returned+c.Leased+c.Dead, "%s: the counters and the stored tasks", a.Name)
 		require.Equal(f.t, c.Enqueued, c.Completed+a.Stored, "%s: the counters", a.Name)
+		require.Equal(f.t, a.Found, a.Counted, "%s: the tasks by state", a.Name)
 		require.NotContains(f.t, out, a.Name)
 		out[a.Name] = a
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // answered returns what ask's reply was called with, unless ctx ends before.
@@ -63,13 +64,29 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 	return err
 }
 
+// policies asks for the policies of all queues. The rest of their figures is as far as it is known without reading: a lead
+// must not wait for more.
+func (s *Shard) policies(reply func([]queue.Stats, error)) error {
+	return put(s, &query[[]queue.Stats]{
+		decided: func(s *Shard, nowMs int64) (out []queue.Stats, err error) {
+			for _, id := range s.state.QueueIDs() {
+				if q, ok := s.state.Queue(id); ok {
+					out = append(out, s.state.Stats(q, nowMs))
+				}
+			}
+			return out, nil
+		},
+		reply: reply,
+	})
+}
+
 // learn reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
 // latest policy holds in every shard, and a queue that is paused in one is in all.
 func (g *Group) learn() error {
 	ctx := context.Background() // the shards answer everything they take
 	shards := g.here.Load().shards
 	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
-		return gather(shards, (*Shard).Stats, reply)
+		return gather(shards, (*Shard).policies, reply)
 	})
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
@@ -100,7 +117,7 @@ func (g *Group) learn() error {
 
 // learnOf reads how the queues of a shard are configured that this node has come to lead.
 func (g *Group) learnOf(s *Shard) error {
-	stats, err := answered(context.Background(), s.Stats) // it answers what it takes, also when the lead is lost
+	stats, err := answered(context.Background(), s.policies) // it answers what it takes, also when the lead is lost
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
 	}
@@ -125,6 +142,7 @@ func (g *Group) complete(ctx context.Context, s *Shard, stats, merged []queue.St
 			has = &queue.Stats{}
 		}
 		var err error
+		var full *disk.FullError
 		if has.PolicyVersion < q.PolicyVersion {
 			_, err = answered(ctx, func(reply func(struct{}, error)) error {
 				return s.Configure(q.Tenant, q.Name, q.Policy, q.PolicyVersion, reply)
@@ -138,6 +156,8 @@ func (g *Group) complete(ctx context.Context, s *Shard, stats, merged []queue.St
 		switch {
 		case errors.Is(err, queue.ErrTooManyQueues):
 			// It can't hold a task of the queue either.
+			g.log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
+		case errors.As(err, &full): // the next start completes it, or the next change of the policy
 			g.log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
 		case err != nil:
 			return fmt.Errorf("complete the policy of queue %q of tenant %q in shard %d: %w", q.Name, q.Tenant, s.opts.Number, err)

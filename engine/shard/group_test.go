@@ -223,7 +223,8 @@ func TestStatsAndAuditAreSums(t *testing.T) {
 	assert.Equal(t, want, got)
 	assert.Equal(t, Audited{
 		Tenant: tenant, Name: "q", Stored: 12,
-		Counts: queue.Counts{Enqueued: 15, Completed: 3, Fresh: 3, Returned: 3, Leased: 3, Dead: 3, Bytes: 6},
+		Counts:  queue.Counts{Enqueued: 15, Completed: 3, Fresh: 3, Returned: 3, Leased: 3, Dead: 3, Bytes: 6},
+		Counted: storage.States{Ready: 3, Delayed: 3, Leased: 3, Dead: 3}, Found: storage.States{Ready: 3, Delayed: 3, Leased: 3, Dead: 3},
 	}, f.audit()["q"])
 }
 
@@ -275,4 +276,22 @@ func TestAHalfClosedGroup(t *testing.T) {
 	asked := make(chan error, 1)
 	require.NoError(t, f.Claim(queue.Claim{Tenant: tenant, Queues: []string{"none"}, Credit: 1}, func(_ []Granted, err error) { asked <- err }))
 	require.ErrorIs(t, receive(t, asked), ErrClosed)
+}
+
+// A shard that sleeps until a deadline does not oversleep when its clock was slewed forward meanwhile.
+func TestClockMovedEndsTheSleepUntilADeadline(t *testing.T) {
+	f := startGroup(t, vfs.NewMem(), 2, nil)
+	defer f.stop()
+	delayed := newTasks("q", 1)
+	delayed[0].DelayMs = 3_600_000
+	f.enqueue(delayed...)
+	got := make(chan struct{}, 1)
+	sub, err := f.Subscribe(queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 1},
+		func(uint16, []queue.Delivery) { got <- struct{}{} }, func(err error) { t.Errorf("failed: %v", err) })
+	require.NoError(t, err)
+	defer sub.Close(func() {})
+	f.stats() // the shards have decided all of that
+	f.nowMs.Add(3_600_000)
+	f.ClockMoved()
+	receive(t, got)
 }

@@ -63,6 +63,17 @@ func (b *inbox) put(c command, l load) error {
 	return nil
 }
 
+// goOn adds a command that goes on with one that was taken before, also when the inbox is closed.
+func (b *inbox) goOn(c command) {
+	b.mu.Lock()
+	b.waiting = append(b.waiting, c)
+	if len(b.waiting) == 1 {
+		b.since = stages.Now()
+	}
+	b.mu.Unlock()
+	b.signal()
+}
+
 func (b *inbox) signal() {
 	select {
 	case b.wake <- struct{}{}:

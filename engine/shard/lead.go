@@ -4,9 +4,30 @@ import (
 	"errors"
 
 	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/queue"
 )
 
 // What is particular to a shard on a replicated store, which lives as long as its node leads.
+
+// Each term has numbers of its own: more seqs than tasks can be enqueued in a term, and more lease batches than are
+// granted in hours. Terms from termsNumbered on share the last ones: so many elections are not expected.
+const (
+	termSeqBits   = 40
+	termBatchBits = 28
+	termsNumbered = 1 << 20
+	// batchesSkipped are left out besides, for a term that granted more lease batches than it has: more than a loss of power
+	// takes.
+	batchesSkipped = 1 << 24
+)
+
+// skipNumbers has a lead issue ids and tokens that no lead of an earlier term issued. What an earlier lead committed can be
+// lost, and a reservation with it, when a majority loses power under interval or none; but terms are on the disk of a
+// majority in every mode. Numbers of queues are not covered: the seqs alone make ids differ.
+func skipNumbers(from *queue.Recovered, term uint64) {
+	term = min(term, termsNumbered)
+	from.Reserved.Seq += term << termSeqBits
+	from.Reserved.Batch = max(from.Reserved.Batch+term<<termBatchBits, from.Meta.NextBatch+batchesSkipped)
+}
 
 // Lose stops a replicated shard whose node has lost the lead, and returns when all that waits or is under way is
 // answered: with a *NotLeaderError where nothing was done.
@@ -45,24 +66,29 @@ func (c *cutOff) release(_ *Shard, err error) { c.sub.fail(err) }
 // stage to stage as one, each idle while another works: deciding, writing on three nodes, applying, answering.
 const entryTasksMax = 512
 
-// entry returns how many of the commands, of which there are some, are to be committed together: all, unless the store
-// is replicated.
+// entry returns how many of the commands, of which there are some, are to be decided together: about as many as have what an
+// entry of the log holds, or what a turn handles.
 func (s *Shard) entry(commands []command) int {
-	if s.opts.Replicate == nil {
-		return len(commands)
+	most := queue.TurnMax
+	if s.opts.Replicate != nil {
+		most = entryTasksMax
 	}
-	tasks := 0
+	items := 0
 	for i, c := range commands {
-		if s.opts.Alone && i == 1 || tasks >= entryTasksMax {
+		if s.opts.Alone && i == 1 || items >= most {
 			return i
 		}
 		switch c := c.(type) {
 		case *enqueue:
-			tasks += len(c.tasks)
+			items += len(c.tasks)
 		case *settle:
-			tasks += len(c.settlements)
+			items += len(c.settlements)
+		case *resolving:
+			items += min(sliceMax, len(c.refs))
+		case *poll:
+			items += c.claim.Credit
 		default:
-			tasks++
+			items++
 		}
 	}
 	return len(commands)
@@ -71,8 +97,12 @@ func (s *Shard) entry(commands []command) int {
 // answers says whether any of the commands is answered with what the state holds, so that it must be a leader's.
 func answers(commands []command) bool {
 	for _, c := range commands {
-		switch c.(type) {
+		switch c := c.(type) {
 		case *change, *subscribe, *unsubscribe:
+		case *begin:
+			if !c.looks {
+				return true // it found no task to look at
+			}
 		default:
 			return true
 		}

@@ -38,56 +38,17 @@ type Found struct {
 
 // Lookup finds one task of a tenant; reply is called as for Enqueue, with ErrNotFound if need be.
 func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) error {
-	return s.inbox.put(&lookup{tenant: tenant, ref: ref, reply: reply}, load{tasks: 1})
-}
-
-type lookup struct {
-	tenant string
-	ref    queue.Ref
-	found  Found
-	reply  func(Found, error)
-	err    error
-}
-
-func (c *lookup) decide(s *Shard, nowMs int64) { c.found, c.err = s.look(c.tenant, c.ref, nowMs) }
-
-func (c *lookup) release(s *Shard, err error) {
-	if c.err == nil && err == nil && c.found.Progress.Attempts > 0 {
-		c.found.LastError, c.err = s.store.LastError(c.ref, c.found.Progress.Attempts)
-	}
-	c.reply(c.found, errors.Join(c.err, err))
-}
-
-// look reads a task and says where it is, after everything decided so far. The deciding goroutine's.
-func (s *Shard) look(tenant string, ref queue.Ref, nowMs int64) (f Found, err error) {
-	q, ok := s.state.Queue(ref.Queue)
-	if !ok || q.Tenant() != tenant || ref.Priority > queue.MaxPriority {
-		return f, ErrNotFound
-	}
-	if err := s.submit(); err != nil {
-		s.failure = err
-		return f, err
-	}
-	stored, found, err := s.store.Look(ref)
-	if err != nil {
-		return f, fmt.Errorf("look up a task: %w", err)
-	}
-	if !found {
-		return f, ErrNotFound
-	}
-	f.Stored, f.Queue = stored, q.Name()
-	switch {
-	case stored.Dead:
-		f.State = Dead
-	case s.state.Leased(&stored):
-		f.State = Leased
-		f.Lease, _ = s.state.FindLease(ref)
-	case stored.Progress.DueAtMs > nowMs:
-		f.State = Delayed
-	default:
-		f.State = Ready
-	}
-	return f, nil
+	var out Found
+	var refused error
+	return s.inbox.put(&begin{examine: &examine{
+		tenant: tenant, refs: []queue.Ref{ref}, payloads: true,
+		resolve: func(_ *Shard, _ int, f *Found, err error) {
+			if refused = err; err == nil {
+				out = *f
+			}
+		},
+		reply: func(_ *Shard, err error) { reply(out, errors.Join(refused, err)) },
+	}}, load{tasks: 1})
 }
 
 // Awaited is how a task ended, or where it was when the wait was over.
@@ -112,28 +73,46 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 	}, nil
 }
 
-// await is a wait for the end of a task. Its answer is another command, of which it gets one: with the command
-// that began it if the task had ended, or with the commit in which the wait ends.
+// await is a wait for the end of a task. It gets one answer: when the first look at the task finds the task ended, with
+// the commit in which the task ends, with the look that giveUp takes, or when the shard stops.
 type await struct {
 	tenant string
 	ref    queue.Ref
 	reply  func(Awaited, error)
-	now    *answer // nil: it waits
-}
 
-// answer is the answer to a wait.
-type answer struct {
-	to       *await
-	out      Awaited
-	err      error
-	seen     bool    // completed while it was waited for
-	attempts uint32  // used up by a dead task
-	buckets  []int64 // where the result of a done task may be
+	waits bool   // it is in Shard.waiting, or was; the deciding goroutine's
+	look  *begin // at the task, when the wait begins
 }
 
 func (c *await) decide(s *Shard, nowMs int64) {
-	f, err := s.look(c.tenant, c.ref, nowMs)
-	a := &answer{to: c, out: Awaited{State: f.State}}
+	c.waits = true
+	s.waiting[c.ref] = append(s.waiting[c.ref], c)
+	s.state.Watch(c.ref)
+	c.look = c.examine(false)
+	c.look.decide(s, nowMs)
+}
+
+// examine looks at the task. The wait ends if the task has ended, or in any case if it is the last look.
+func (c *await) examine(last bool) *begin {
+	var a *answer
+	return &begin{examine: &examine{
+		tenant: c.tenant, refs: []queue.Ref{c.ref},
+		resolve: func(s *Shard, _ int, f *Found, err error) { a = c.resolve(s, f, err, last) },
+		reply: func(s *Shard, err error) {
+			if a != nil {
+				a.release(s, err)
+			} // else it still waits, or was answered: if the shard stops, all that wait are
+		},
+	}}
+}
+
+// resolve returns the answer if the wait ends here.
+func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
+	i := slices.Index(s.waiting[c.ref], c)
+	if i < 0 {
+		return nil // it was answered
+	}
+	a := &answer{to: c}
 	switch {
 	case errors.Is(err, ErrNotFound): // it is done, if its result is kept
 		if q, ok := s.state.Queue(c.ref.Queue); ok && q.Tenant() == c.tenant {
@@ -144,20 +123,37 @@ func (c *await) decide(s *Shard, nowMs int64) {
 	case err != nil:
 		a.err = err
 	case f.State == Dead:
-		a.attempts = f.Progress.Attempts
+		a.out.State, a.attempts = Dead, f.Progress.Attempts
+	case last:
+		a.out.State = f.State
 	default:
-		s.waiting[c.ref] = append(s.waiting[c.ref], c)
-		s.state.Watch(c.ref)
-		return
+		return nil
 	}
-	c.now = a
+	s.state.Unwatch(c.ref)
+	if s.waiting[c.ref] = slices.Delete(s.waiting[c.ref], i, i+1); len(s.waiting[c.ref]) == 0 {
+		delete(s.waiting, c.ref)
+	}
+	return a
 }
 
-// release does nothing for one that waits: if the commit failed, the shard stops and answers all that wait.
+// release answers a wait that was never decided, since a decision before it failed. What waits is answered when the shard
+// stops.
 func (c *await) release(s *Shard, err error) {
-	if c.now != nil {
-		c.now.release(s, err)
+	if !c.waits {
+		c.reply(Awaited{}, err)
+		return
 	}
+	c.look.release(s, err)
+}
+
+// answer is the answer to a wait.
+type answer struct {
+	to       *await
+	out      Awaited
+	err      error
+	seen     bool    // completed while it was waited for
+	attempts uint32  // used up by a dead task
+	buckets  []int64 // where the result of a done task may be
 }
 
 func (*answer) decide(*Shard, int64) {}
@@ -216,6 +212,11 @@ func (s *Shard) ended(commands []command) []command {
 
 // abandoned answers all that still waits, when the shard stops.
 func (s *Shard) abandoned() (commands []command) {
+	for _, c := range s.asking {
+		commands = append(commands, &figuresAnswer{c})
+	}
+	s.asking = nil
+	commands, s.carried = append(commands, s.carried...), nil
 	for _, all := range s.waiting {
 		for _, c := range all {
 			commands = append(commands, &answer{to: c})
@@ -225,30 +226,22 @@ func (s *Shard) abandoned() (commands []command) {
 	return commands
 }
 
-// giveUp ends a wait.
+// giveUp ends a wait, with the state that the task is in.
 type giveUp struct {
 	*await
-	now *answer // nil: it was answered before
+	last *begin
 }
 
 func (g *giveUp) decide(s *Shard, nowMs int64) {
-	i := slices.Index(s.waiting[g.ref], g.await)
-	if i < 0 {
-		return
+	if !slices.Contains(s.waiting[g.ref], g.await) {
+		return // it was answered
 	}
-	f, err := s.look(g.tenant, g.ref, nowMs)
-	if errors.Is(err, ErrNotFound) || f.State == Dead {
-		return // it ends with this very commit, and is answered so
-	}
-	s.state.Unwatch(g.ref)
-	if s.waiting[g.ref] = slices.Delete(s.waiting[g.ref], i, i+1); len(s.waiting[g.ref]) == 0 {
-		delete(s.waiting, g.ref)
-	}
-	g.now = &answer{to: g.await, out: Awaited{State: f.State}, err: err}
+	g.last = g.examine(true)
+	g.last.decide(s, nowMs)
 }
 
 func (g *giveUp) release(s *Shard, err error) {
-	if g.now != nil {
-		g.now.release(s, err)
+	if g.last != nil {
+		g.last.release(s, err)
 	}
 }

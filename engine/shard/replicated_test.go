@@ -88,13 +88,18 @@ func (l *fakeLog) held() int {
 // replicated is a shard on a replicated store, whose lead has begun.
 func replicated(t *testing.T) (*fixture, *fakeLog) {
 	t.Helper()
+	return replicatedIn(t, 7)
+}
+
+func replicatedIn(t *testing.T, term uint64) (*fixture, *fakeLog) {
+	t.Helper()
 	f := &fixture{t: t}
 	f.nowMs.Store(1_000)
 	var err error
 	f.store, err = storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.Sync, Replicated: true})
 	require.NoError(t, err)
-	log := &fakeLog{store: f.store, term: 7}
-	lead := storage.Lead{Term: 7, ID: 1}
+	log := &fakeLog{store: f.store, term: term}
+	lead := storage.Lead{Term: term, ID: 1}
 	require.NoError(t, log.Propose(lead.Begin()).Wait())
 	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead})
 	require.NoError(t, err)
@@ -154,4 +159,29 @@ func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 		got := receive(t, c)
 		assert.Error(t, got.err, "settlement %d: %v", i, got.value)
 	}
+}
+
+// TestLaterTermIssuesOtherNumbers loses all that a lead committed, as a majority that loses power under none does: the next
+// lead, of a later term, issues neither its ids nor its tokens again.
+func TestLaterTermIssuesOtherNumbers(t *testing.T) {
+	numbers := func(term uint64) (ref queue.Ref, token uint64) {
+		f, _ := replicatedIn(t, term)
+		defer func() {
+			f.Lose()
+			require.NoError(t, f.store.Close())
+		}()
+		f.enqueue(queue.NewTask{Queue: "q"})
+		d := f.claim(1, "q")[0]
+		return d.Ref, d.Token
+	}
+	lastRef, lastToken := numbers(1)
+	for _, term := range []uint64{2, 3, 400, 70_000, termsNumbered - 1} {
+		ref, token := numbers(term)
+		require.Greater(t, ref.Seq, lastRef.Seq+1<<32, "the seqs of one term reach into the next one's")
+		require.Greater(t, token, lastToken+queue.Token(1<<20, 0))
+		lastRef, lastToken = ref, token
+	}
+	ref, token := numbers(1 << 60) // nothing overflows
+	require.Greater(t, ref.Seq, lastRef.Seq)
+	require.Greater(t, token, lastToken)
 }

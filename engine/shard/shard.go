@@ -7,14 +7,18 @@
 package shard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queue"
@@ -25,13 +29,15 @@ import (
 type Options struct {
 	Queue queue.Config
 	Log   *slog.Logger
-	// NowMs is the shard's clock: Unix milliseconds that never go back; nil means Clock().
+	// NowMs is the shard's clock: Unix milliseconds that never go back, as those of package clock; nil means the host's.
 	NowMs func() int64
 	// Failed, if not nil, is called once, when the shard can't go on: the store failed, or holds what
 	// can't be read. The shard then answers everything with the error.
 	Failed func(error)
 	// Observe, if not nil, is told of each commit, by the releasing goroutine.
 	Observe func(CommitStats)
+	// Turned, if not nil, is told of each turn of the deciding goroutine, by that goroutine.
+	Turned func(TurnStats)
 	// Stages, if not nil, takes the times of each batch's stages.
 	Stages *stages.Times
 	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
@@ -39,6 +45,9 @@ type Options struct {
 	// InboxBytesMax is how many bytes of payloads may wait before ErrOverloaded; default 64 MiB. A commit carries no more
 	// either.
 	InboxBytesMax int
+
+	// Space, if not nil, says what the disk's free space allows.
+	Space *storage.Space
 
 	// Number is the shard's in its group.
 	Number int
@@ -51,6 +60,12 @@ type Options struct {
 	LeaseGraceMs int64
 	// Alone has each command decided and committed alone. It is for measuring what it is worth that they are not.
 	Alone bool
+}
+
+// TurnStats describes one turn of the deciding goroutine, in which no command of others is taken.
+type TurnStats struct {
+	Items int // tasks, leases, waiters and queues that were handled
+	Took  time.Duration
 }
 
 // CommitStats describes one commit.
@@ -75,15 +90,24 @@ type Shard struct {
 	inbox *inbox
 	opts  Options
 
-	leaving []*Subscription            // closed; the deciding goroutine's
-	subs    map[*Subscription]struct{} // of a replicated store: who is told when the lead is lost; the deciding goroutine's
-	last    storage.Commit             // that was submitted; the deciding goroutine's
-	waiting map[queue.Ref][]*await     // for the end of a task; the deciding goroutine's
-	early   []storage.Commit           // of the decision under way; the deciding goroutine's
-	failure error                      // the deciding goroutine's; set once
-	failed  sync.Once
+	leaving     []*Subscription            // closed; the deciding goroutine's
+	subs        map[*Subscription]struct{} // of a replicated store: who is told when the lead is lost; the deciding goroutine's
+	last        storage.Commit             // that was submitted; the deciding goroutine's
+	waiting     map[queue.Ref][]*await     // for the end of a task; the deciding goroutine's
+	early       []storage.Commit           // of the decision under way; the deciding goroutine's
+	subscribers atomic.Int64               // waiters that have not ended
+	seen        lastFigures
+	carried     []command  // that end subscriptions, and wait for the end of a long dispatch; the deciding goroutine's
+	asking      []*figures // questions for figures that are not answered yet; the deciding goroutine's
+	tickedMs    int64      // the state machine's time; the deciding goroutine's
+	failure     error      // the deciding goroutine's; set once
+	failed      sync.Once
 
-	reading             sync.WaitGroup // lists under way
+	resolved  int          // tasks that this turn resolved; the deciding goroutine's
+	toRead    []*begin     // that began in this turn; the deciding goroutine's
+	examining atomic.Int32 // that are under way
+
+	reading             sync.WaitGroup // lists and other readings under way
 	deciding, releasing stage
 
 	pipe    chan decided
@@ -103,19 +127,10 @@ type decided struct {
 	grants    []queue.Grant
 }
 
-// Clock returns a clock of Unix milliseconds that steps of the wall clock do not touch: a jump
-// forward must not expire every lease at once.
-func Clock() func() int64 { return clockFrom(time.Now()) }
-
-// clockFrom goes on from a reading of the wall clock by the monotonic one.
-func clockFrom(start time.Time) func() int64 {
-	return func() int64 { return start.UnixMilli() + time.Since(start).Milliseconds() }
-}
-
 // New recovers a shard from its store and starts it. The shard does not own the store: close it after the shard.
 func New(store *storage.Store, o Options) (*Shard, error) {
 	if o.NowMs == nil {
-		o.NowMs = Clock()
+		o.NowMs = clock.New().NowMs
 	}
 	if o.InboxTasksMax == 0 {
 		o.InboxTasksMax = defaultInboxTasksMax
@@ -141,9 +156,9 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	batch := store.NewBatch()
 	if o.Replicate != nil {
 		batch = store.NewReplicatedBatch(o.Replicate, o.Lead)
-	}
-	if err := skipTokens(store, batch, &from.Meta); err != nil {
-		return nil, fmt.Errorf("recover the shard: %w", err)
+		skipNumbers(&from, o.Lead.Term)
+	} else {
+		o.Queue.Reserve = store.Durability() != storage.Sync
 	}
 	state, err := queue.New(o.Queue, batch, from)
 	if err != nil {
@@ -159,27 +174,6 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	go s.decide()
 	go s.release()
 	return s, nil
-}
-
-// batchesSkipped is more than the lease batches in all that a loss of power takes: a log as large as a memtable.
-const batchesSkipped = 1 << 24
-
-// skipTokens leaves out tokens that may have been given out before a loss of power that took the leases with it. It
-// does not look whether there was one.
-func skipTokens(store *storage.Store, batch *storage.Batch, meta *queue.Meta) error {
-	if store.Durability() == storage.Sync {
-		return nil
-	}
-	meta.NextBatch += batchesSkipped
-	batch.PutMeta(*meta)
-	commit, err := batch.Submit()
-	if err == nil {
-		err = commit.Wait()
-	}
-	if err != nil {
-		return err
-	}
-	return store.Persist()
 }
 
 // NowMs is the shard's time: Unix milliseconds.
@@ -199,8 +193,8 @@ func (s *Shard) decide() {
 	defer timer.Stop()
 	for {
 		commands, since, closed := s.inbox.take(s.spare())
-		if len(commands) == 0 && (s.failure != nil || !s.state.Unfinished() && !s.due()) {
-			if closed != nil {
+		if len(commands) == 0 && s.idle() {
+			if closed != nil && s.examining.Load() == 0 {
 				s.end(closed)
 				return
 			}
@@ -257,7 +251,9 @@ func (s *Shard) due() bool { return s.state.NextDeadlineMs() <= s.opts.NowMs() }
 
 // wait returns when there may be a command to take or a deadline has passed.
 func (s *Shard) wait(timer *time.Timer) {
-	if next := s.state.NextDeadlineMs(); next != math.MaxInt64 {
+	if s.opts.Space.Changes() != nil {
+		timer.Reset(spaceWait)
+	} else if next := s.state.NextDeadlineMs(); s.failure == nil && next != math.MaxInt64 {
 		timer.Reset(time.Duration(next-s.opts.NowMs()) * time.Millisecond)
 	}
 	select {
@@ -269,20 +265,37 @@ func (s *Shard) wait(timer *time.Timer) {
 // decideAll decides commands of which the oldest came at since, from began on.
 func (s *Shard) decideAll(commands []command, since, began time.Duration) decided {
 	if s.failure != nil {
+		commands = append(s.carried, commands...)
+		s.carried = nil
 		return decided{commands: commands, err: s.failure}
 	}
-	now := s.opts.NowMs()
-	s.state.Tick(now)
+	now, full := s.pass()
 	for _, c := range commands {
 		planted.Command()
-		c.decide(s, now)
+		s.decideOrRefuse(c, now, full)
+	}
+	if len(s.carried) > 0 {
+		commands = append(s.carried, commands...)
+		s.carried = nil
 	}
 	d := decided{commands: commands, err: s.failure} // what a command had to read could not be made visible
-	if d.err == nil {
+	switch {
+	case d.err != nil:
+	case full != nil:
+		d.err = s.readAhead()
+	default:
 		d.grants, d.err = s.dispatch(now)
+	}
+	if d.err == nil && full == nil && s.state.Exhausted() {
+		d.commands = s.carry(d.commands)
+	} else {
+		s.leave()
 	}
 	d.early, s.early = s.early, nil
 	d.commands = s.ended(d.commands)
+	if d.err == nil {
+		d.commands = s.answerFigures(d.commands, now)
+	}
 	d.committed = d.err == nil && (s.state.Flush() || !s.batch.Empty())
 	d.times = batchTimes{since: since, began: began, decided: stages.Now()}
 	if d.committed {
@@ -291,18 +304,25 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 		d.times.submitted = stages.Now()
 		s.last = d.commit
 	}
-	if d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil && answers(commands) {
+	if d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil && answers(d.commands) {
 		d.verified = s.opts.Replicate.Verify()
 	}
+	s.readSubmitted(d.err)
 	s.failure = d.err
+	if s.opts.Turned != nil {
+		s.opts.Turned(TurnStats{Items: s.state.Worked() + s.resolved, Took: stages.Now() - began})
+	}
+	s.resolved = 0
 	return d
 }
 
-// dispatch hands out what is ready, and ends the subscriptions that were closed: a claim that does
-// not wait gets what is ready now.
+// dispatch hands out what is ready.
 func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 	for {
 		grants = s.state.Dispatch(now, grants)
+		if s.state.Exhausted() {
+			break // others have their turn before the next refill
+		}
 		refills := s.state.Refills()
 		if len(refills) == 0 {
 			break
@@ -311,16 +331,20 @@ func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 			return grants, err
 		}
 	}
-	for i, sub := range s.leaving {
-		if sub.waiter != nil { // it may have been closed twice
-			s.state.Unsubscribe(sub.waiter)
-		}
-		sub.waiter = nil
-		delete(s.subs, sub)
-		s.leaving[i] = nil
-	}
-	s.leaving = s.leaving[:0]
 	return grants, nil
+}
+
+// carry returns the commands without those that end a subscription: they are answered with the turn in which all that is
+// ready has been handed out.
+func (s *Shard) carry(commands []command) []command {
+	return slices.DeleteFunc(commands, func(c command) bool {
+		switch c.(type) {
+		case *poll, *unsubscribe:
+			s.carried = append(s.carried, c)
+			return true
+		}
+		return false
+	})
 }
 
 // submit makes what was decided so far visible in the store, for a decision that must read it. Nothing is let
@@ -345,48 +369,10 @@ func (s *Shard) propose() error {
 	return nil
 }
 
-// refill answers the state's refills from the store. An answer may decide something that the next one must see:
-// that of expired tasks sends them to the dead letters.
-func (s *Shard) refill(refills []queue.Refill) error {
-	for _, r := range refills {
-		if err := s.submit(); err != nil {
-			return err
-		}
-		if err := s.answer(r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Shard) answer(r queue.Refill) error {
-	switch r.Stream {
-	case queue.StreamReturned:
-		due, err := s.store.Returned(r)
-		if err != nil {
-			return err
-		}
-		s.state.RefillReturned(r, due)
-	case queue.StreamExpired:
-		expired, nextMs, err := s.store.Expired(r.FromMs, r.Limit)
-		if err != nil {
-			return err
-		}
-		s.state.RefillExpired(r, expired, nextMs)
-	case queue.StreamFresh:
-		tasks, err := s.store.Fresh(r)
-		if err != nil {
-			return err
-		}
-		s.state.RefillFresh(r, tasks)
-	}
-	return nil
-}
-
 // release is the releasing goroutine.
 func (s *Shard) release() {
 	defer close(s.done)
-	failed := false
+	var failed error // the first that a commit had
 	for d := range s.pipe {
 		d.times.taken = s.releasing.begin()
 		for _, c := range d.early {
@@ -404,11 +390,13 @@ func (s *Shard) release() {
 			d.err = d.verified.Wait()
 			d.times.answering = stages.Now()
 		}
-		if failed && d.err == nil && !d.committed && len(d.early) == 0 && s.opts.Replicate != nil {
-			d.err = &NotLeaderError{s.opts.Number} // it was decided upon what may not come to pass, and did nothing itself
+		if failed != nil && d.err == nil && !d.committed && len(d.early) == 0 { // decided upon what may not come to pass
+			if d.err = failed; s.opts.Replicate != nil {
+				d.err = &NotLeaderError{s.opts.Number} // it did nothing itself
+			}
 		}
 		if d.err != nil {
-			failed = true
+			failed = cmp.Or(failed, d.err)
 			s.fail(d.err)
 		}
 		for _, g := range d.grants { // before commands: a closing subscription gets its last tasks first

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -123,7 +124,7 @@ func TestLeaseExpires(t *testing.T) {
 
 // The shard wakes by itself when something is due: here its clock is the real one.
 func TestShardWakesForWhatIsDue(t *testing.T) {
-	f := start(t, vfs.NewMem(), Options{NowMs: Clock()})
+	f := start(t, vfs.NewMem(), Options{NowMs: clock.New().NowMs})
 	defer f.stop()
 	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 10, LeaseMs: 5})
 	f.enqueue(queue.NewTask{Queue: "q", DelayMs: 5, MaxAttempts: 2})
@@ -139,7 +140,7 @@ func TestShardWakesForWhatIsDue(t *testing.T) {
 
 func TestClockIsTheWallsAndNeverGoesBack(t *testing.T) {
 	before := time.Now().UnixMilli()
-	now := Clock()
+	now := clock.New().NowMs
 	last := now()
 	assert.GreaterOrEqual(t, last, before)
 	for range 1_000 {
@@ -226,8 +227,8 @@ func TestTooManyQueuesFailAlone(t *testing.T) {
 	require.NoError(t, got.value[0].Err)
 	require.ErrorIs(t, got.value[1].Err, queue.ErrTooManyQueues)
 	require.NoError(t, got.value[2].Err)
-	w := f.work(queue.Claim{Queues: []string{"b"}, Credit: 1})
-	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues)
+	w := f.work(queue.Claim{Queues: []string{"b", "c"}, Credit: 1})
+	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues, "as many queues without tasks may be waited for as there may be queues")
 	require.NoError(t, w.Credit(1))
 	w.Close(func() {})
 	assert.Len(t, f.stats(), 1)

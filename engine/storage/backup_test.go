@@ -89,7 +89,7 @@ func TestABackupIsRestored(t *testing.T) {
 		for shard := range 2 {
 			store, err := Open(ShardFolder(data, shard), Options{Durability: Sync})
 			require.NoError(t, err)
-			audited, err := store.Audit()
+			audited, err := store.Audit(1_000)
 			require.NoError(t, err)
 			require.Len(t, audited, 1)
 			assert.EqualValues(t, 70, audited[0].Stored)

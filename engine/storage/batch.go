@@ -7,6 +7,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // Batch is the mutations of one commit: it is the queue.Journal that a shard's decisions are
@@ -16,8 +17,10 @@ type Batch struct {
 	b     *pebble.Batch
 	enc   encoder
 	key   [dueKeyLen]byte
-	keys  map[string]queue.KeyRef // idempotency keys put since the last Submit: reads do not see them yet
-	err   error                   // the first one; Commit returns it
+	keys  map[string]keptKey // idempotency keys put since the last Submit: reads do not see them yet
+	err   error              // the first one; Commit returns it
+
+	reserves bool // numbers are reserved: the commit must survive a loss of power
 
 	log     Log       // of a replicated store: it takes what is submitted
 	head    entryHead // of the entry that was proposed last
@@ -32,7 +35,8 @@ func (b *Batch) Empty() bool { return b.b.Empty() }
 // Commit is a batch on its way to the log: Wait says when it is durable.
 type Commit struct {
 	b        *pebble.Batch
-	proposal Proposal // of a replicated store
+	reserves *disk.Files // not nil: the store's files, whose log is synced before the commit counts as done
+	proposal Proposal    // of a replicated store
 }
 
 // Submit applies the batch: from here on reads see it, and later batches come after it. With a replicated store it is
@@ -46,8 +50,12 @@ func (b *Batch) Submit() (Commit, error) {
 		return b.propose()
 	}
 	c := Commit{b: b.b}
+	b.store.flushes.Commit(c.b.Len())
 	b.b = b.store.db.NewBatch()
 	clear(b.keys)
+	if b.reserves {
+		c.reserves, b.reserves = b.store.files, false
+	}
 	return c, b.store.apply(c.b)
 }
 
@@ -62,13 +70,19 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 	return s.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// Wait returns when the commit is as durable as the store's mode says.
+// Wait returns when the commit is as durable as the store's mode says; one that reserves numbers survives a loss of power
+// in every mode.
 func (c Commit) Wait() error {
 	if c.proposal != nil {
 		return c.proposal.Wait()
 	}
 	if err := c.b.SyncWait(); err != nil {
 		return err
+	}
+	if c.reserves != nil {
+		if err := c.reserves.SyncLog(); err != nil {
+			return fmt.Errorf("make a reservation of numbers durable: %w", err)
+		}
 	}
 	return c.b.Close()
 }
@@ -138,6 +152,15 @@ func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
 // DropLease implements queue.Journal.
 func (b *Batch) DropLease(batch uint64) { b.delete(b.idKey(prefixLease, batch)) }
 
+// PutExtension implements queue.Journal.
+func (b *Batch) PutExtension(batch uint64, i int, untilMs int64) {
+	encodeExtension(&b.enc, untilMs)
+	b.set(extensionKey(batch, i))
+}
+
+// DropExtension implements queue.Journal.
+func (b *Batch) DropExtension(batch uint64, i int) { b.delete(extensionKey(batch, i)) }
+
 // PutDead implements queue.Journal.
 func (b *Batch) PutDead(ref queue.Ref, x queue.Dead) {
 	encodeDead(&b.enc, x)
@@ -150,10 +173,20 @@ func (b *Batch) PutQueue(r *queue.Record) {
 	b.set(queueKey(r.ID))
 }
 
+// DropQueue implements queue.Journal.
+func (b *Batch) DropQueue(id uint32) { b.delete(queueKey(id)) }
+
 // PutMeta implements queue.Journal.
 func (b *Batch) PutMeta(m queue.Meta) {
 	encodeMeta(&b.enc, m)
 	b.set([]byte{prefixMeta})
+}
+
+// PutReserved implements queue.Journal.
+func (b *Batch) PutReserved(r queue.Reserved) {
+	encodeReserved(&b.enc, r)
+	b.set([]byte{prefixReserved})
+	b.reserves = true
 }
 
 // DropDead implements queue.Journal.
@@ -169,12 +202,12 @@ func (b *Batch) PutAttempt(ref queue.Ref, attempt uint32, a queue.Attempt) {
 const attemptDeletesMax = 16
 
 // DropAttempts implements queue.Journal.
-func (b *Batch) DropAttempts(ref queue.Ref, last uint32) {
-	if last > attemptDeletesMax {
-		b.deleteRange(attemptKey(ref, 1), prefixEnd(attemptKey(ref, last)))
+func (b *Batch) DropAttempts(ref queue.Ref, first, last uint32) {
+	if last-first >= attemptDeletesMax {
+		b.deleteRange(attemptKey(ref, first), prefixEnd(attemptKey(ref, last)))
 		return
 	}
-	for n := uint32(1); n <= last; n++ {
+	for n := first; n <= last; n++ {
 		b.delete(attemptKey(ref, n))
 	}
 }
@@ -194,19 +227,41 @@ func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef)
 	stored := keyKey(bucket, queueID, key)
 	b.set(stored)
 	if b.keys == nil {
-		b.keys = map[string]queue.KeyRef{}
+		b.keys = map[string]keptKey{}
 	}
-	b.keys[string(keyKey(0, queueID, key))] = k
+	b.keys[string(keyKey(0, queueID, key))] = keptKey{k, bucket}
+}
+
+// keptKey is an idempotency key with its bucket.
+type keptKey struct {
+	queue.KeyRef
+	bucket int64
+}
+
+// recentKey returns a key that reads do not see yet.
+func (b *Batch) recentKey(queueID uint32, key string) (k keptKey, found bool) {
+	name := string(keyKey(0, queueID, key))
+	if k, found := b.keys[name]; found {
+		return k, true
+	}
+	return b.inFlight(name)
+}
+
+// HasKey implements queue.Journal.
+func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
+	if k, found := b.recentKey(queueID, key); found && k.bucket == bucket {
+		return true
+	}
+	_, found, err := b.store.get(keyKey(bucket, queueID, key))
+	b.note(err) // an account that can't be exact must not go on: the commit fails
+	return found
 }
 
 // FindKey implements queue.Journal. There may be records of one key in several buckets: it was used again, and
 // the window is not what it was.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
-	if k, found := b.keys[string(keyKey(0, queueID, key))]; found {
-		return k, true
-	}
-	if k, found := b.inFlight(string(keyKey(0, queueID, key))); found {
-		return k, true
+	if k, found := b.recentKey(queueID, key); found {
+		return k.KeyRef, true
 	}
 	for _, bucket := range buckets {
 		v, stored, err := b.store.get(keyKey(bucket, queueID, key))
@@ -226,7 +281,7 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 }
 
 // DropKeys implements queue.Journal.
-func (b *Batch) DropKeys(bucket int64) { b.dropBuckets(prefixKey, bucket) }
+func (b *Batch) DropKeys(bucket int64) { b.dropBuckets(prefixKey, queue.KeptKeys, bucket) }
 
 // PutResult implements queue.Journal.
 func (b *Batch) PutResult(ref queue.Ref, bucket int64, r queue.Result) {
@@ -235,10 +290,17 @@ func (b *Batch) PutResult(ref queue.Ref, bucket int64, r queue.Result) {
 }
 
 // DropResults implements queue.Journal.
-func (b *Batch) DropResults(bucket int64) { b.dropBuckets(prefixResult, bucket) }
+func (b *Batch) DropResults(bucket int64) { b.dropBuckets(prefixResult, queue.KeptResults, bucket) }
 
-func (b *Batch) dropBuckets(prefix byte, last int64) {
+func (b *Batch) dropBuckets(prefix byte, kind queue.Kept, last int64) {
 	b.deleteRange([]byte{prefix}, prefixEnd(timePrefix(prefix, last)))
+	b.deleteRange([]byte{prefixSum, byte(kind)}, prefixEnd(sumPrefix(kind, last)))
+}
+
+// PutSum implements queue.Journal.
+func (b *Batch) PutSum(s queue.Sum) {
+	encodeSum(&b.enc, s)
+	b.set(sumKey(s))
 }
 
 // PutSystem writes a record of the node's own; a nil value removes it.

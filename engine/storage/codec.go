@@ -3,14 +3,20 @@ package storage
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/pronybench/prony/engine/internal/fields"
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// format is the first byte of every record. A record of another format is refused: a newer one is not
-// understood, and format 1 was never released.
-const format = 2
+// format is the first byte of every record that is written. A record of a newer format is refused; format 1 was never
+// released. Records of older formats lack fields, which are zero then:
+//
+//	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
+const (
+	format       = 3
+	formatOldest = 2
+)
 
 // encoder appends the fields of a record to b.
 type encoder struct{ b []byte }
@@ -23,7 +29,7 @@ func (e *encoder) start()        { e.b = append(e.b[:0], format) }
 // decoder takes fields off the front of a record.
 type decoder struct{ *fields.Decoder }
 
-func decode(b []byte) decoder { return decoder{fields.New(b, format)} }
+func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, format)} }
 
 func (e *encoder) bool(v bool) {
 	if v {
@@ -83,12 +89,21 @@ func encodeTask(e *encoder, t queue.Task) {
 
 // decodeTask copies the payload: b may belong to an iterator.
 func decodeTask(b []byte) (queue.Task, error) {
-	d := decode(b)
-	t := queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
-	if d.Err == nil && len(d.Rest) > 0 {
-		t.Payload = append([]byte(nil), d.Rest...)
+	t, payload, err := decodeTaskHead(b)
+	if len(payload) > 0 {
+		t.Payload = append([]byte(nil), payload...)
 	}
-	return t, d.Err
+	return t, err
+}
+
+// decodeTaskHead leaves the payload out of the task. The payload that it returns is a part of b.
+func decodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
+	d := decode(b)
+	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
+	if d.Err != nil {
+		return t, nil, d.Err
+	}
+	return t, d.Rest, nil
 }
 
 func encodeDue(e *encoder, due queue.Due) {
@@ -98,11 +113,12 @@ func encodeDue(e *encoder, due queue.Due) {
 	e.uint(due.LeaseMs)
 	e.uint(uint64(due.Bytes))
 	e.extras(due.Extras)
+	e.history(due.History)
 }
 
 func decodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
-	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras()}
+	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history()}
 	return due, d.End()
 }
 
@@ -113,11 +129,24 @@ func encodeProgress(e *encoder, p queue.Progress) {
 	e.uint(uint64(p.MaxAttempts))
 	e.uint(p.Token)
 	e.int(p.ExpiresAtMs)
+	e.history(p.History)
+}
+
+func (e *encoder) history(h queue.History) {
+	e.uint(uint64(h.NewestBytes))
+	e.uint(uint64(h.BeforeBytes))
+}
+
+func (d decoder) history() queue.History {
+	if d.Format < 3 {
+		return queue.History{}
+	}
+	return queue.History{NewestBytes: d.Uint32(), BeforeBytes: d.Uint32()}
 }
 
 func decodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
-	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int()}
+	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history()}
 	return p, d.End()
 }
 
@@ -177,6 +206,7 @@ func decodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
+// encodeLease leaves the refs' histories out: they are in the progress of the tasks.
 func encodeLease(e *encoder, refs []queue.LeaseRef) {
 	e.start()
 	e.uint(uint64(len(refs)))
@@ -233,6 +263,17 @@ func decodeLease(b []byte) ([]queue.LeaseRef, error) {
 	return refs, d.End()
 }
 
+func encodeExtension(e *encoder, untilMs int64) {
+	e.start()
+	e.int(untilMs)
+}
+
+func decodeExtension(b []byte) (untilMs int64, err error) {
+	d := decode(b)
+	untilMs = d.Int()
+	return untilMs, d.End()
+}
+
 func encodeQueue(e *encoder, r *queue.Record) {
 	e.start()
 	e.text(r.Tenant)
@@ -251,6 +292,16 @@ func encodeQueue(e *encoder, r *queue.Record) {
 	for p, cursor := range r.Cursors {
 		if r.Lanes&(1<<p) != 0 {
 			e.uint(cursor)
+		}
+	}
+	e.uint(c.HistoryBytes)
+	if c.Returned > 0 {
+		for p, due := range r.Due {
+			if r.Lanes&(1<<p) != 0 {
+				e.uint(due.Tasks)
+				e.int(due.BeforeMs)
+				e.uint(due.BeforeSeq)
+			}
 		}
 	}
 }
@@ -277,7 +328,27 @@ func decodeQueue(id uint32, b []byte) (queue.Record, error) {
 			r.Cursors[p] = d.Uint()
 		}
 	}
+	if d.Format >= 3 {
+		c.HistoryBytes = d.Uint()
+	}
+	if c.Returned > 0 {
+		d.dueCounts(&r)
+	}
 	return r, d.End()
+}
+
+// dueCounts reads how many tasks of each lane are due. A record of an older format does not say: they are to be counted
+// from the beginning.
+func (d decoder) dueCounts(r *queue.Record) {
+	for p := range r.Due {
+		switch {
+		case r.Lanes&(1<<p) == 0:
+		case d.Format < 3:
+			r.Due[p].BeforeMs = math.MinInt64
+		default:
+			r.Due[p] = queue.DueCount{Tasks: d.Uint(), BeforeMs: d.Int(), BeforeSeq: d.Uint()}
+		}
+	}
 }
 
 func (e *encoder) policy(p *queue.Policy) {
@@ -306,4 +377,32 @@ func decodeMeta(b []byte) (queue.Meta, error) {
 	d := decode(b)
 	m := queue.Meta{NextBatch: d.Uint(), NextQueue: d.Uint32()}
 	return m, d.End()
+}
+
+func encodeReserved(e *encoder, r queue.Reserved) {
+	e.start()
+	e.uint(r.Batch)
+	e.uint(uint64(r.Queue))
+	e.uint(r.Seq)
+}
+
+func decodeReserved(b []byte) (queue.Reserved, error) {
+	d := decode(b)
+	r := queue.Reserved{Batch: d.Uint(), Queue: d.Uint32(), Seq: d.Uint()}
+	return r, d.End()
+}
+
+func encodeSum(e *encoder, s queue.Sum) {
+	e.start()
+	e.int(s.Bytes)
+}
+
+func decodeSum(key, b []byte) (queue.Sum, error) {
+	s, err := parseSumKey(key)
+	if err != nil {
+		return s, err
+	}
+	d := decode(b)
+	s.Bytes = d.Int()
+	return s, d.End()
 }

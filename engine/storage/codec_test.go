@@ -90,6 +90,7 @@ var records = []record{
 			p := queue.Progress{
 				DueAtMs: drawMs.Draw(t, "due"), Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), Token: rapid.Uint64().Draw(t, "token"), ExpiresAtMs: drawMs.Draw(t, "expires"),
+				History: drawHistory(t),
 			}
 			encodeProgress(e, p)
 			return p
@@ -159,6 +160,15 @@ var records = []record{
 		read: func(b []byte) (any, error) { return decodeLease(b) },
 	},
 	{
+		name: "extension",
+		draw: func(t *rapid.T, e *encoder) any {
+			untilMs := drawMs.Draw(t, "until")
+			encodeExtension(e, untilMs)
+			return untilMs
+		},
+		read: func(b []byte) (any, error) { return decodeExtension(b) },
+	},
+	{
 		name: "queue",
 		draw: func(t *rapid.T, e *encoder) any {
 			n := func(name string) uint64 { return rapid.Uint64().Draw(t, name) }
@@ -166,7 +176,7 @@ var records = []record{
 				ID: 9, Tenant: drawText.Draw(t, "tenant"), Name: drawText.Draw(t, "name"), NextSeq: n("next"),
 				Counts: queue.Counts{
 					Enqueued: n("enqueued"), Completed: n("completed"), Removed: n("removed"), Fresh: n("fresh"),
-					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"), Bytes: n("bytes"),
+					Returned: n("returned"), Leased: n("leased"), Dead: n("dead"), Bytes: n("bytes"), HistoryBytes: n("history"),
 				},
 				Paused: rapid.Bool().Draw(t, "paused"),
 				Lanes:  rapid.Uint16Range(0, 1<<(queue.MaxPriority+1)-1).Draw(t, "lanes"),
@@ -182,10 +192,26 @@ var records = []record{
 					LeaseMs: n("lease"), Backoff: drawBackoff(t), TTLMs: n("ttl"), RetentionMs: n("retention"),
 				}
 			}
+			for p := range r.Due {
+				if r.Lanes&(1<<p) != 0 && r.Counts.Returned > 0 {
+					r.Due[p] = queue.DueCount{Tasks: n("due"), BeforeMs: drawMs.Draw(t, "before"), BeforeSeq: n("before seq")}
+				}
+			}
 			encodeQueue(e, &r)
 			return r
 		},
 		read: func(b []byte) (any, error) { return decodeQueue(9, b) },
+	},
+	{
+		name: "sum",
+		draw: func(t *rapid.T, e *encoder) any {
+			s := queue.Sum{Kind: queue.KeptResults, Bucket: 5, Tenant: "t", Bytes: rapid.Int64().Draw(t, "bytes")}
+			encodeSum(e, s)
+			return s
+		},
+		read: func(b []byte) (any, error) {
+			return decodeSum(sumKey(queue.Sum{Kind: queue.KeptResults, Bucket: 5, Tenant: "t"}), b)
+		},
 	},
 	{
 		name: "meta",
@@ -195,6 +221,15 @@ var records = []record{
 			return m
 		},
 		read: func(b []byte) (any, error) { return decodeMeta(b) },
+	},
+	{
+		name: "reserved",
+		draw: func(t *rapid.T, e *encoder) any {
+			r := queue.Reserved{Batch: rapid.Uint64().Draw(t, "batch"), Queue: rapid.Uint32().Draw(t, "queue"), Seq: rapid.Uint64().Draw(t, "seq")}
+			encodeReserved(e, r)
+			return r
+		},
+		read: func(b []byte) (any, error) { return decodeReserved(b) },
 	},
 }
 
@@ -210,6 +245,49 @@ func TestRecordsComeBackFromTheirBytes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Records of the format before have no history: it is zero.
+func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
+	before := func(e *encoder, lacks int) []byte {
+		b := append([]byte(nil), e.b[:len(e.b)-lacks]...)
+		b[0] = 2
+		return b
+	}
+	var e encoder
+	due := queue.Due{DueAtMs: 5, Attempts: 3, MaxAttempts: 4, LeaseMs: 5, Bytes: 6, Extras: &queue.Extras{RetentionMs: 7}}
+	encodeDue(&e, due)
+	gotDue, err := decodeDue(before(&e, 2), 5)
+	require.NoError(t, err)
+	assert.Equal(t, due, gotDue)
+
+	p := queue.Progress{DueAtMs: 5, Attempts: 3, MaxAttempts: 4, Token: 99, ExpiresAtMs: 7}
+	encodeProgress(&e, p)
+	gotProgress, err := decodeProgress(before(&e, 2))
+	require.NoError(t, err)
+	assert.Equal(t, p, gotProgress)
+
+	r := queue.Record{ID: 1, Tenant: "t", Name: "q", NextSeq: 9, Counts: queue.Counts{Enqueued: 9, Fresh: 9, Bytes: 90}, Lanes: 1}
+	r.Cursors[0] = 3
+	encodeQueue(&e, &r)
+	gotQueue, err := decodeQueue(1, before(&e, 1))
+	require.NoError(t, err)
+	assert.Equal(t, r, gotQueue)
+}
+
+// A queue's record of the format before does not say how many tasks are due: they are counted from the beginning.
+func TestDueTasksOfTheFormatBeforeAreNotCountedYet(t *testing.T) {
+	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4}
+	var e encoder
+	encodeQueue(&e, &r)
+	b := append([]byte(nil), e.b[:len(e.b)-1-2*3]...) // its history's bytes, and what two lanes have
+	b[0] = 2
+	got, err := decodeQueue(1, b)
+	require.NoError(t, err)
+	for _, p := range []int{0, 4} {
+		r.Due[p].BeforeMs = math.MinInt64
+	}
+	assert.Equal(t, r, got)
 }
 
 func TestDamagedRecordsAreRefused(t *testing.T) {
@@ -234,7 +312,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 				newer := append([]byte(nil), e.b...)
 				newer[0] = format + 1
 				_, err = r.read(newer)
-				require.ErrorContains(t, err, "record has format 3, this server reads format 2: use the server that wrote it, or a newer one")
+				require.ErrorContains(t, err, "record has format 4, this server reads formats 2 to 3: use the server that wrote it, or a newer one")
 			})
 		})
 	}
@@ -349,6 +427,11 @@ func FuzzDecodeLease(f *testing.F) {
 	fuzz(f, decodeLease, encodeLease)
 }
 
+func FuzzDecodeExtension(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeExtension(e, 300) })
+	fuzz(f, decodeExtension, encodeExtension)
+}
+
 func FuzzDecodeQueue(f *testing.F) {
 	fuzzSeeds(f, func(e *encoder) {
 		encodeQueue(e, &queue.Record{Tenant: "t", Name: "q", Lanes: 5, Cursors: [queue.MaxPriority + 1]uint64{2: 7}})
@@ -360,4 +443,9 @@ func FuzzDecodeQueue(f *testing.F) {
 func FuzzDecodeMeta(f *testing.F) {
 	fuzzSeeds(f, func(e *encoder) { encodeMeta(e, queue.Meta{NextBatch: 300, NextQueue: 2}) })
 	fuzz(f, decodeMeta, encodeMeta)
+}
+
+func FuzzDecodeReserved(f *testing.F) {
+	fuzzSeeds(f, func(e *encoder) { encodeReserved(e, queue.Reserved{Batch: 300, Queue: 2, Seq: 1 << 24}) })
+	fuzz(f, decodeReserved, encodeReserved)
 }

@@ -3,7 +3,9 @@ package storage
 import (
 	"math"
 	"slices"
+	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -75,4 +77,35 @@ func (c *contents) comparePages(t *rapid.T, want []queue.Ref, list func(Page) ([
 	}
 	t.Fatalf("the list does not come to an end")
 	return nil
+}
+
+// A page stops after many bytes of tasks that it looked at, though it holds none of them.
+func TestPageBoundsTheBytesThatItLooksAt(t *testing.T) {
+	const mib = 1 << 20
+	s := open(t, vfs.NewMem(), Options{})
+	defer closeStore(t, s)
+	const n = lookBytesMax/mib + 8
+	for seq := range uint64(n) {
+		commit(t, s, func(b *Batch) {
+			ref := queue.Ref{Queue: 1, Seq: seq}
+			b.PutTask(ref, queue.Task{Payload: make([]byte, mib)})
+			b.PutDead(ref, queue.Dead{})
+		})
+	}
+	looked := 0
+	match := func(*Listed) bool {
+		looked++
+		return false
+	}
+	p := Page{Limit: 10, LookMax: 10 * n}
+	out, next, err := s.ListDead(1, match, p)
+	require.NoError(t, err)
+	require.Empty(t, out)
+	require.NotEmpty(t, next)
+	require.Equal(t, lookBytesMax/mib, looked)
+	p.After = next
+	_, next, err = s.ListDead(1, match, p)
+	require.NoError(t, err)
+	require.Empty(t, next)
+	require.Equal(t, n, looked)
 }

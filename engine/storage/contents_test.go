@@ -22,9 +22,11 @@ type contents struct {
 	attempts map[queue.Ref]map[uint32]queue.Attempt
 	expiries map[timedRef]bool
 	keys     map[bucketKey]queue.KeyRef
+	sums     map[queue.Sum]int64       // Bytes is 0 in the key
 	results  map[timedRef]queue.Result // by bucket
 	system   map[string][]byte
 	leases   map[uint64][]queue.LeaseRef
+	extended map[uint64]map[int]int64 // by batch and place
 	queues   map[uint32]queue.Record
 	meta     queue.Meta
 }
@@ -44,8 +46,8 @@ func newContents() *contents {
 	return &contents{
 		ever: map[queue.Ref]bool{}, tasks: map[queue.Ref]queue.Task{}, progress: map[queue.Ref]queue.Progress{},
 		due: map[timedRef]queue.Due{}, dead: map[queue.Ref]queue.Dead{}, attempts: map[queue.Ref]map[uint32]queue.Attempt{},
-		expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, results: map[timedRef]queue.Result{},
-		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, queues: map[uint32]queue.Record{},
+		expiries: map[timedRef]bool{}, keys: map[bucketKey]queue.KeyRef{}, sums: map[queue.Sum]int64{}, results: map[timedRef]queue.Result{},
+		system: map[string][]byte{}, leases: map[uint64][]queue.LeaseRef{}, extended: map[uint64]map[int]int64{}, queues: map[uint32]queue.Record{},
 	}
 }
 
@@ -79,7 +81,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 	drop := rapid.IntRange(0, 2).Draw(t, "drop") == 1
 	timed := timedRef{ref, at}
 	switch kind := rapid.SampledFrom([]string{
-		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "expiry", "key", "result", "system", "lease", "queue",
+		"task", "task", "task", "progress", "due", "due", "dead", "attempts", "attempts", "expiry", "key", "result", "sum", "system", "lease", "queue",
 	}).Draw(t, "kind"); kind {
 	case "task":
 		c.mutateTask(t, b, ref, drop)
@@ -89,7 +91,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 			b.DropProgress(ref)
 			return
 		}
-		p := queue.Progress{DueAtMs: at, Attempts: rapid.Uint32Range(0, 30).Draw(t, "attempts"), Token: queue.Token(rapid.Uint64Range(0, 4).Draw(t, "token's batch"), rapid.IntRange(0, 1).Draw(t, "place"))}
+		p := queue.Progress{DueAtMs: at, Attempts: rapid.Uint32Range(0, 30).Draw(t, "attempts"), Token: queue.Token(rapid.Uint64Range(0, 4).Draw(t, "token's batch"), rapid.IntRange(0, 1).Draw(t, "place")), History: drawHistory(t)}
 		c.progress[ref] = p
 		b.PutProgress(ref, p)
 	case "due":
@@ -98,7 +100,7 @@ func (c *contents) mutate(t *rapid.T, b *Batch) {
 			b.DropDue(ref, at)
 			return
 		}
-		d := queue.Due{DueAtMs: at, Bytes: uint32(at), Extras: drawExtras(t)}
+		d := queue.Due{DueAtMs: at, Bytes: uint32(at), History: drawHistory(t), Extras: drawExtras(t)}
 		c.due[timed] = d
 		b.PutDue(ref, d)
 	case "dead":
@@ -140,8 +142,12 @@ func (c *contents) mutateAttempts(t *rapid.T, b *Batch, ref queue.Ref, drop bool
 	ref.Queue, ref.Priority, ref.Seq = someQueues[ref.Queue%2], 0, ref.Seq%2 // few tasks with many attempts
 	n := rapid.SampledFrom([]uint32{1, 2, 255, 256, attemptDeletesMax, attemptDeletesMax + 1}).Draw(t, "number")
 	if drop {
-		maps.DeleteFunc(c.attempts[ref], func(have uint32, _ queue.Attempt) bool { return have <= n })
-		b.DropAttempts(ref, n)
+		first := rapid.SampledFrom([]uint32{1, 2, 250}).Draw(t, "first")
+		if first > n {
+			first = 1
+		}
+		maps.DeleteFunc(c.attempts[ref], func(have uint32, _ queue.Attempt) bool { return have >= first && have <= n })
+		b.DropAttempts(ref, first, n)
 		return
 	}
 	if c.attempts[ref] == nil {
@@ -158,6 +164,7 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 	case "key":
 		if drop {
 			maps.DeleteFunc(c.keys, func(k bucketKey, _ queue.KeyRef) bool { return k.bucket <= at })
+			c.dropSums(queue.KeptKeys, at)
 			b.DropKeys(at)
 			return
 		}
@@ -167,11 +174,17 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 	case "result":
 		if drop {
 			maps.DeleteFunc(c.results, func(k timedRef, _ queue.Result) bool { return k.ms <= at })
+			c.dropSums(queue.KeptResults, at)
 			b.DropResults(at)
 			return
 		}
 		c.results[timed] = queue.Result{CompletedAtMs: at, Value: drawPayload(t)}
 		b.PutResult(ref, at, c.results[timed])
+	case "sum":
+		s := queue.Sum{Kind: rapid.SampledFrom([]queue.Kept{queue.KeptKeys, queue.KeptResults}).Draw(t, "kept"), Bucket: at, Tenant: key + "t"}
+		c.sums[s] = rapid.Int64().Draw(t, "bytes")
+		s.Bytes = c.sums[s]
+		b.PutSum(s)
 	case "system":
 		if drop {
 			delete(c.system, key)
@@ -185,6 +198,19 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		if drop {
 			delete(c.leases, batch)
 			b.DropLease(batch)
+			for i := range c.extended[batch] {
+				b.DropExtension(batch, i)
+			}
+			delete(c.extended, batch)
+			return
+		}
+		if c.leases[batch] != nil && rapid.Bool().Draw(t, "extend") {
+			if c.extended[batch] == nil {
+				c.extended[batch] = map[int]int64{}
+			}
+			i := rapid.IntRange(0, 1).Draw(t, "place")
+			c.extended[batch][i] = at
+			b.PutExtension(batch, i, at)
 			return
 		}
 		if touched := sorted(c.progress, compareRefs); len(touched) > 0 && rapid.Bool().Draw(t, "of one with progress") {
@@ -193,12 +219,20 @@ func (c *contents) mutateRest(t *rapid.T, b *Batch, kind string, timed timedRef,
 		c.leases[batch] = []queue.LeaseRef{{Ref: ref, Attempt: rapid.Uint32Range(0, 2).Draw(t, "attempt"), ExpiresAtMs: at}, {Ref: drawFewRef(t), Attempt: 1}}
 		b.PutLease(batch, c.leases[batch])
 	case "queue":
-		r := queue.Record{ID: ref.Queue, Tenant: "t", Name: key, NextSeq: uint64(at)}
+		r := queue.Record{ID: ref.Queue, Tenant: "t", Name: key, NextSeq: uint64(at), Counts: queue.Counts{HistoryBytes: uint64(at)}}
 		c.queues[ref.Queue] = r
 		b.PutQueue(&r)
 		c.meta = queue.Meta{NextBatch: uint64(at), NextQueue: ref.Queue}
 		b.PutMeta(c.meta)
 	}
+}
+
+func (c *contents) dropSums(kind queue.Kept, last int64) {
+	maps.DeleteFunc(c.sums, func(s queue.Sum, _ int64) bool { return s.Kind == kind && s.Bucket <= last })
+}
+
+func drawHistory(t *rapid.T) queue.History {
+	return queue.History{NewestBytes: rapid.Uint32Range(0, 300).Draw(t, "newest"), BeforeBytes: rapid.Uint32Range(0, 1).Draw(t, "before")}
 }
 
 func (c *contents) look(ref queue.Ref) (out queue.Stored, found bool) {
@@ -228,6 +262,11 @@ func (c *contents) compare(t *rapid.T, s *Store) {
 	for ref := range c.ever {
 		want, found := c.look(ref)
 		got, ok, err := s.Look(ref)
+		require.NoError(t, err)
+		require.Equal(t, found, ok)
+		require.Equal(t, want, got)
+		want.Task.Payload = nil
+		got, ok, err = s.LookHead(ref)
 		require.NoError(t, err)
 		require.Equal(t, found, ok)
 		require.Equal(t, want, got)
@@ -268,15 +307,8 @@ func (c *contents) compareRefills(t *rapid.T, s *Store) {
 		FromSeq: rapid.SampledFrom(someSeqs).Draw(t, "from seq"), FromMs: rapid.SampledFrom(append(someMs, math.MinInt64)).Draw(t, "from ms"),
 		Limit: rapid.IntRange(1, 5).Draw(t, "limit"),
 	}
-	var fresh []queue.SeqTask
-	for _, ref := range sorted(c.tasks, compareRefs) {
-		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && !touched && !c.tasks[ref].Delayed {
-			fresh = append(fresh, queue.SeqTask{Seq: ref.Seq, Task: c.tasks[ref]})
-		}
-	}
-	gotFresh, err := s.Fresh(r)
-	require.NoError(t, err)
-	require.Equal(t, fresh[:min(len(fresh), r.Limit)], gotFresh)
+	c.compareFresh(t, s, r)
+	c.compareCounts(t, s, r)
 
 	var returned []queue.SeqDue
 	from := timedRef{queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs}
@@ -285,27 +317,113 @@ func (c *contents) compareRefills(t *rapid.T, s *Store) {
 			returned = append(returned, queue.SeqDue{Seq: at.ref.Seq, Due: c.due[at]})
 		}
 	}
-	gotReturned, err := s.Returned(r)
+	gotReturned, more, err := s.Returned(r)
 	require.NoError(t, err)
+	require.Equal(t, len(returned) >= r.Limit, more)
 	require.Equal(t, returned[:min(len(returned), r.Limit)], gotReturned)
+}
+
+// compareFresh reads all of a lane from a place on, with bounds that end a refill at any of its tasks.
+func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
+	r.BytesMax = rapid.SampledFrom([]int64{0, 1, 30}).Draw(t, "bytes max")
+	r.LookMax = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "look at most")
+	r.PayloadBytesMax = rapid.SampledFrom([]int64{0, 3, 1_000}).Draw(t, "payload bytes max")
+	var want, got []queue.SeqTask
+	for _, ref := range sorted(c.tasks, compareRefs) {
+		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && !touched && !c.tasks[ref].Delayed {
+			want = append(want, queue.SeqTask{Seq: ref.Seq, Task: c.tasks[ref], Bytes: uint32(len(c.tasks[ref].Payload))})
+		}
+	}
+	for r.FromSeq < math.MaxUint64 {
+		tasks, nextSeq, err := s.Fresh(r)
+		require.NoError(t, err)
+		require.Greater(t, nextSeq, r.FromSeq)
+		require.LessOrEqual(t, len(tasks), r.Limit)
+		kept := int64(0)
+		for i := range tasks {
+			task := &tasks[i]
+			require.Less(t, task.Seq, nextSeq)
+			kept += int64(len(task.Task.Payload))
+			if room := kept + int64(task.Bytes); task.Task.Payload == nil && room > r.PayloadBytesMax {
+				task.Task.Payload = c.tasks[queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: task.Seq}].Payload
+			}
+		}
+		require.LessOrEqual(t, kept, r.PayloadBytesMax)
+		got = append(got, tasks...)
+		r.FromSeq = nextSeq
+	}
+	require.Equal(t, want, got)
+}
+
+// compareCounts counts a lane's Due records up to a time, or back to those after it.
+func (c *contents) compareCounts(t *rapid.T, s *Store, r queue.Refill) {
+	r.UntilMs = rapid.SampledFrom(someMs).Draw(t, "until ms")
+	r.FromMs = rapid.SampledFrom(someMs).Draw(t, "from ms")
+	from := timedRef{queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs}
+	var after, before []timedRef // all from the place on; those before it that are not due
+	for _, at := range sorted(c.due, compareTimed) {
+		switch {
+		case at.ref.Queue != r.Queue || at.ref.Priority != r.Priority:
+		case compareTimed(at, from) >= 0:
+			after = append(after, at)
+		case at.ms > r.UntilMs:
+			before = append(before, at)
+		}
+	}
+	due := 0
+	for due < len(after) && after[due].ms <= r.UntilMs {
+		due++
+	}
+	want := counted{tasks: uint64(min(due, r.Limit)), nextMs: math.MaxInt64, nextSeq: math.MaxUint64, more: due > r.Limit}
+	if n := int(want.tasks); n < len(after) {
+		want.nextMs, want.nextSeq = after[n].ms, after[n].ref.Seq
+	}
+	r.Stream = queue.StreamDue
+	require.Equal(t, want, countDue(t, s, r))
+
+	n := min(len(before), r.Limit)
+	want = counted{tasks: uint64(n), nextMs: r.FromMs, nextSeq: r.FromSeq, more: n < len(before)}
+	if n > 0 {
+		first := before[len(before)-n]
+		want.nextMs, want.nextSeq = first.ms, first.ref.Seq
+	}
+	r.Stream = queue.StreamNotDue
+	require.Equal(t, want, countDue(t, s, r))
+}
+
+type counted struct {
+	tasks   uint64
+	nextMs  int64
+	nextSeq uint64
+	more    bool
+}
+
+func countDue(t *rapid.T, s *Store, r queue.Refill) (c counted) {
+	var err error
+	c.tasks, c.nextMs, c.nextSeq, c.more, err = s.CountDue(r)
+	require.NoError(t, err)
+	return c
 }
 
 func (c *contents) compareExpired(t *rapid.T, s *Store) {
 	now, limit := rapid.SampledFrom(append(someMs, 0)).Draw(t, "now"), rapid.IntRange(0, 4).Draw(t, "limit")
+	bytesMax, bytes := rapid.SampledFrom([]int64{0, 1, 5}).Draw(t, "bytes max"), int64(0)
 	var want []queue.Expired
 	next := int64(math.MaxInt64)
 	for _, at := range sorted(c.expiries, func(a, b timedRef) int {
 		return cmp.Or(cmp.Compare(a.ms, b.ms), compareRefs(a.ref, b.ref))
 	}) {
-		if at.ms > now || len(want) >= limit {
+		if at.ms > now || len(want) >= limit || bytesMax > 0 && bytes >= bytesMax {
 			next = at.ms
 			break
 		}
 		e := queue.Expired{AtMs: at.ms}
 		e.Stored, e.Found = c.look(at.ref)
+		e.Task.Payload = nil // it is not read
+		bytes += int64(e.Bytes)
 		want = append(want, e)
 	}
-	got, gotNext, err := s.Expired(now, limit)
+	got, gotNext, err := s.Expired(now, limit, bytesMax)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	require.Equal(t, next, gotNext)
@@ -329,6 +447,9 @@ func (c *contents) compareBuckets(t *rapid.T, s *Store) {
 			got, ok := b.FindKey(q, key, live)
 			require.Equal(t, found, ok)
 			require.Equal(t, want, got)
+			bucket := rapid.SampledFrom(live).Draw(t, "bucket of a key")
+			_, has := c.keys[bucketKey{bucket, q, key}]
+			require.Equal(t, has, b.HasKey(q, key, bucket))
 		}
 	}
 	for ref := range c.ever {
@@ -364,18 +485,32 @@ func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 		slices.Sort(*buckets)
 		*buckets = slices.Compact(*buckets)
 	}
+	for _, s := range slices.SortedFunc(maps.Keys(c.sums), func(a, b queue.Sum) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Bucket, b.Bucket), cmp.Compare(a.Tenant, b.Tenant))
+	}) {
+		s.Bytes = c.sums[s]
+		want.Sums = append(want.Sums, s)
+	}
 	for _, id := range sorted(c.queues, cmp.Compare[uint32]) {
 		want.Queues = append(want.Queues, c.queues[id])
 	}
 	for _, batch := range sorted(c.leases, cmp.Compare[uint64]) {
 		refs := slices.Clone(c.leases[batch])
+		var extended []int
 		for i := range refs {
+			if untilMs, is := c.extended[batch][i]; is {
+				refs[i].ExpiresAtMs = untilMs
+				extended = append(extended, i)
+			}
 			_, stored := c.tasks[refs[i].Ref]
 			if p, has := c.progress[refs[i].Ref]; !stored || has && p.Token >= queue.Token(batch, i) {
 				refs[i].Attempt = 0
 			}
+			if refs[i].Attempt != 0 || stored && c.leases[batch][i].Attempt != 0 {
+				refs[i].History = c.progress[refs[i].Ref].History
+			}
 		}
-		want.Leases = append(want.Leases, queue.RecoveredLease{Batch: batch, Refs: refs})
+		want.Leases = append(want.Leases, queue.RecoveredLease{Batch: batch, Refs: refs, Extended: extended})
 	}
 	require.Equal(t, want, got)
 
@@ -387,16 +522,47 @@ func (c *contents) compareRecovered(t *rapid.T, s *Store) {
 	}
 	require.Equal(t, wantSystem, system)
 
-	audited, err := s.Audit()
+	c.compareAudit(t, s, want)
+}
+
+// compareAudit compares what an audit finds. The contents are no sound ones: what is neither delayed, leased nor dead
+// counts as ready, and the counters are zero.
+func (c *contents) compareAudit(t *rapid.T, s *Store, from queue.Recovered) {
+	now := rapid.SampledFrom(someMs).Draw(t, "audit at")
+	audited, err := s.Audit(now)
 	require.NoError(t, err)
-	require.Len(t, audited, len(want.Queues))
+	require.Len(t, audited, len(from.Queues))
 	for i, a := range audited {
-		n := uint64(0)
+		want := AuditedQueue{Record: from.Queues[i]}
+		due := uint64(0)
 		for ref := range c.tasks {
 			if ref.Queue == a.ID {
-				n++
+				want.Stored++
 			}
 		}
-		require.Equal(t, AuditedQueue{Record: want.Queues[i], Stored: n}, a)
+		for ref := range c.dead {
+			if ref.Queue == a.ID {
+				want.Found.Dead++
+			}
+		}
+		for at := range c.due {
+			switch {
+			case at.ref.Queue != a.ID:
+			case at.ms <= now:
+				due++
+			default:
+				want.Found.Delayed++
+			}
+		}
+		for _, l := range from.Leases {
+			for _, ref := range l.Refs {
+				if ref.Queue == a.ID && ref.Attempt != 0 {
+					want.Found.Leased++
+				}
+			}
+		}
+		want.Counted = States{Ready: due, Delayed: -due} // counters of nothing, as of the beginning of time
+		want.Found.Ready = want.Stored - min(want.Stored, want.Found.Delayed+want.Found.Leased+want.Found.Dead)
+		require.Equal(t, want, a)
 	}
 }

@@ -1,12 +1,14 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/pronybench/prony/engine/internal/fields"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -15,7 +17,9 @@ import (
 //
 //   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned (progress and a due
 //     record), leased (in one live lease) or dead (progress and a dead record)
-//   - a queue's counters are those of its tasks
+//   - a queue's counters are those of its tasks, also those of the tasks that were due when its record was written
+//   - nothing is charged to a tenant that is not stored: neither for a task's history, nor for the keys and results of a
+//     bucket. An older server may have stored some that is not charged
 //   - no progress, due, attempt, dead or expiry record is of a task that is not there, or that is in another state
 //   - a task with a time to live that is neither leased nor dead is in the index of them, so that it is found
 //   - a lease has live tasks, and numbers of queues, tasks and leases are below those that come next
@@ -23,7 +27,7 @@ func (s *Store) Contradictions(ctx context.Context, most int) (found []string, e
 	snap := s.db.NewSnapshot()
 	defer closeAfter(snap, &err)
 	c := &checker{ctx: ctx, r: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
-	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters} {
+	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets} {
 		if err := step(); err != nil {
 			return c.found, err
 		}
@@ -48,6 +52,7 @@ type checker struct {
 type checkedQueue struct {
 	queue.Record
 	counted queue.Counts
+	due     [queue.MaxPriority + 1]uint64 // due records before the place of the record's count
 }
 
 func (c *checker) say(format string, args ...any) {
@@ -84,12 +89,8 @@ func (c *checker) readQueues() error {
 
 // readLeases collects what is leased now, as a recovery does.
 func (c *checker) readLeases() error {
-	return scan(c.r, []byte{prefixLease}, []byte{prefixLease}, func(k, v []byte) (bool, error) {
-		refs, err := decodeLease(v)
-		if err != nil {
-			return false, fmt.Errorf("lease %x: %w", k[1:], err)
-		}
-		batch := idOf(k)
+	return scanLeases(c.r, 0, func(l queue.RecoveredLease) (bool, error) {
+		batch, refs := l.Batch, l.Refs
 		if batch >= c.meta.NextBatch {
 			c.say("lease %d is stored, and %d is the next one", batch, c.meta.NextBatch)
 		}
@@ -179,9 +180,11 @@ func (c *checker) tasks() (err error) {
 			return false, err
 		}
 		t := checkedTask{ref: ref}
-		if t.task, err = decodeTask(v); err != nil {
+		var payload []byte
+		if t.task, payload, err = decodeTaskHead(v); err != nil {
 			return false, named(err, "task", ref)
 		}
+		t.bytes = len(payload)
 		if t.hasProgress, err = progress.upTo(c, &ref); err != nil {
 			return false, err
 		}
@@ -216,11 +219,13 @@ func (c *checker) tasks() (err error) {
 // checkedTask is what is stored of one task.
 type checkedTask struct {
 	ref         queue.Ref
-	task        queue.Task
+	task        queue.Task // without its payload
+	bytes       int        // of the payload
 	progress    queue.Progress
 	hasProgress bool
 	dead        bool
 	attempts    uint32 // the last one that has a record
+	history     int64  // what the attempts are charged
 }
 
 func (t *checkedTask) readAttempts(c *checker, b *beside) error {
@@ -232,6 +237,11 @@ func (t *checkedTask) readAttempts(c *checker, b *beside) error {
 		if key := b.it.Key(); len(key) == attemptKeyLen {
 			t.attempts = binary.BigEndian.Uint32(key[refKeyLen:])
 		}
+		a, err := decodeAttempt(b.it.Value())
+		if err != nil {
+			return named(err, "attempt of task", t.ref)
+		}
+		t.history += queue.AttemptBytes(a.Error)
 		b.ok = b.it.Next()
 	}
 }
@@ -255,11 +265,16 @@ func (c *checker) task(t *checkedTask) error {
 	if t.attempts > used {
 		c.say("%s has a record of attempt %d, and used up %d", nameOf(t.ref), t.attempts, used)
 	}
-	q.counted.Bytes += uint64(len(t.task.Payload))
+	q.counted.Bytes += uint64(t.bytes)
+	charged := int64(t.progress.History.NewestBytes) + int64(t.progress.History.BeforeBytes)
+	q.counted.HistoryBytes += uint64(charged)
+	if charged > t.history {
+		c.say("%s is charged %d bytes of history, and has %d", nameOf(t.ref), charged, t.history)
+	}
 	hasDue := false
 	if t.hasProgress {
 		var err error
-		if _, hasDue, err = get(c.r, dueKey(t.ref, t.progress.DueAtMs)); err != nil {
+		if hasDue, err = exists(c.r, dueKey(t.ref, t.progress.DueAtMs)); err != nil {
 			return err
 		}
 		if hasDue {
@@ -293,7 +308,7 @@ func (c *checker) timeToLive(t *checkedTask, leased bool) error {
 	if x == nil || x.ExpiresAtMs == 0 || t.dead || t.hasProgress && t.progress.ExpiresAtMs == 0 {
 		return nil
 	}
-	_, there, err := get(c.r, timedKey(prefixExpiry, x.ExpiresAtMs, t.ref))
+	there, err := exists(c.r, timedKey(prefixExpiry, x.ExpiresAtMs, t.ref))
 	if there {
 		c.expiry++
 	} else if err == nil && !leased {
@@ -313,8 +328,13 @@ func (c *checker) indexes() error {
 		had    uint64
 	}{{prefixDue, "due", c.due}, {prefixExpiry, "expiry", c.expiry}} {
 		n := uint64(0)
-		err := scan(c.r, []byte{index.prefix}, []byte{index.prefix}, func([]byte, []byte) (bool, error) {
+		err := scan(c.r, []byte{index.prefix}, []byte{index.prefix}, func(k, _ []byte) (bool, error) {
 			n++
+			if index.prefix == prefixDue {
+				if err := c.countDue(k); err != nil {
+					return false, err
+				}
+			}
 			return c.goOn()
 		})
 		if err != nil {
@@ -327,8 +347,22 @@ func (c *checker) indexes() error {
 	return nil
 }
 
+// countDue counts a due record that its queue's count of due tasks includes.
+func (c *checker) countDue(k []byte) error {
+	ref, dueAtMs, err := parseDueKey(k)
+	if q := c.queues[ref.Queue]; err == nil && q != nil && countedDue(&q.Record, ref, dueAtMs) {
+		q.due[ref.Priority]++
+	}
+	return err
+}
+
 func (c *checker) counters() error {
 	for _, q := range c.queues {
+		for p, due := range q.due {
+			if counted := q.Due[p].Tasks; counted != due {
+				c.say("queue %s of tenant %s counts %d due tasks of priority %d, and has %d", q.Name, q.Tenant, counted, p, due)
+			}
+		}
 		want := q.Counts
 		want.Enqueued, want.Completed, want.Removed = 0, 0, 0
 		if want != q.counted {
@@ -342,7 +376,53 @@ func (c *checker) counters() error {
 	return nil
 }
 
+// buckets compares what tenants are charged for keys and results with what is kept of them.
+func (c *checker) buckets() error {
+	type bucket struct {
+		kind queue.Kept
+		at   int64
+	}
+	charged, kept := map[bucket]int64{}, map[bucket]int64{}
+	err := scan(c.r, []byte{prefixSum}, []byte{prefixSum}, func(k, v []byte) (bool, error) {
+		s, err := decodeSum(k, v)
+		if err != nil {
+			return false, fmt.Errorf("a bucket's sum: %w", err)
+		}
+		charged[bucket{s.Kind, s.Bucket}] += s.Bytes
+		return c.goOn()
+	})
+	for _, of := range []struct {
+		kind   queue.Kept
+		prefix byte
+		bytes  func(k, v []byte) (int64, error)
+	}{
+		{queue.KeptKeys, prefixKey, func(k, _ []byte) (int64, error) { return queue.KeyBytes(len(k) - 1 - 8 - 4), nil }},
+		{queue.KeptResults, prefixResult, func(_, v []byte) (int64, error) {
+			r, err := decodeResult(v)
+			return queue.ResultBytes(len(r.Value)), err
+		}},
+	} {
+		if err != nil {
+			return err
+		}
+		err = scan(c.r, []byte{of.prefix}, []byte{of.prefix}, func(k, v []byte) (bool, error) {
+			bytes, err := of.bytes(k, v)
+			if err != nil || len(k) < 1+8+4 {
+				return false, fmt.Errorf("key %x: %w", k, cmp.Or(err, fields.ErrTruncated))
+			}
+			kept[bucket{of.kind, int64(binary.BigEndian.Uint64(k[1:]))}] += bytes
+			return c.goOn()
+		})
+	}
+	for at, bytes := range charged {
+		if bytes > kept[at] {
+			c.say("bucket %d of %s is charged %d bytes, and has %d", at.at, map[queue.Kept]string{queue.KeptKeys: "keys", queue.KeptResults: "results"}[at.kind], bytes, kept[at])
+		}
+	}
+	return err
+}
+
 func held(c *queue.Counts) string {
-	return fmt.Sprintf("%d tasks (%d never claimed, %d returned, %d leased, %d dead; %d bytes)",
-		c.Fresh+c.Returned+c.Leased+c.Dead, c.Fresh, c.Returned, c.Leased, c.Dead, c.Bytes)
+	return fmt.Sprintf("%d tasks (%d never claimed, %d returned, %d leased, %d dead; %d bytes, %d of history)",
+		c.Fresh+c.Returned+c.Leased+c.Dead, c.Fresh, c.Returned, c.Leased, c.Dead, c.Bytes, c.HistoryBytes)
 }

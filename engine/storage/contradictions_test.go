@@ -49,11 +49,12 @@ func soundStore(t *testing.T) *Store {
 	}
 	settle := func(d queue.Delivery, a queue.Action) {
 		out := make([]error, 1)
-		state.Settle(now, "t", []queue.Settlement{{Ref: d.Ref, Token: d.Token, Action: a, Error: "oops"}}, out)
+		state.Settle(now, "t", []queue.Settlement{{Ref: d.Ref, Token: d.Token, Action: a, Error: "oops", Result: []byte("r")}}, out)
 		require.NoError(t, out[0])
 	}
 	plain := func(*queue.NewTask) {}
-	for range 4 {
+	enqueue(func(n *queue.NewTask) { n.Key, n.RetentionMs = "key", 6_000_000 })
+	for range 3 {
 		enqueue(plain)
 	}
 	enqueue(func(n *queue.NewTask) { n.MaxAttempts = 1 })
@@ -116,14 +117,21 @@ func TestContradictionsAreNamed(t *testing.T) {
 			b.PutLease(1, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}})
 			b.PutLease(9, []queue.LeaseRef{{Ref: ref(seqFresh), Attempt: 1}})
 		}, "seq 5) is leased twice"},
-		"a lease of the future":          {func(_ *Store, b *Batch) { b.PutMeta(queue.Meta{NextBatch: 2, NextQueue: 1}) }, "lease 2 is stored, and 2 is the next one"},
-		"a queue of the future":          {func(_ *Store, b *Batch) { b.PutMeta(queue.Meta{NextBatch: 9}) }, "queue 0 is stored, and 0 is the next one"},
-		"the attempts go on":             {func(_ *Store, b *Batch) { b.PutAttempt(ref(seqReturned), 9, queue.Attempt{}) }, "seq 3) has a record of attempt 9, and used up 2"},
-		"an expiry is lost":              {func(_ *Store, b *Batch) { b.DropExpiry(ref(seqFresh), 8_601_000) }, "seq 5) has a time to live and is not in the index"},
-		"an expiry is left":              {func(_ *Store, b *Batch) { b.PutExpiry(gone, 5) }, "4 expiry records are stored, and tasks have 3"},
-		"an expiry of a leased task":     {func(_ *Store, b *Batch) { b.DropExpiry(queue.Ref{Priority: 9, Seq: seqMayExpire}, 8_601_000) }, ""},
-		"a counter is off":               {func(s *Store, b *Batch) { r := record(s); r.Counts.Leased--; r.Counts.Fresh++; b.PutQueue(&r) }, "(2 never claimed, 2 returned, 2 leased, 1 dead; 7 bytes) and has 7 tasks (1 never claimed, 2 returned, 3 leased, 1 dead; 7 bytes)"},
-		"bytes are off":                  {func(s *Store, b *Batch) { r := record(s); r.Counts.Bytes++; b.PutQueue(&r) }, "8 bytes) and has"},
+		"a lease of the future":       {func(_ *Store, b *Batch) { b.PutMeta(queue.Meta{NextBatch: 2, NextQueue: 1}) }, "lease 2 is stored, and 2 is the next one"},
+		"a queue of the future":       {func(_ *Store, b *Batch) { b.PutMeta(queue.Meta{NextBatch: 9}) }, "queue 0 is stored, and 0 is the next one"},
+		"the attempts go on":          {func(_ *Store, b *Batch) { b.PutAttempt(ref(seqReturned), 9, queue.Attempt{}) }, "seq 3) has a record of attempt 9, and used up 2"},
+		"an expiry is lost":           {func(_ *Store, b *Batch) { b.DropExpiry(ref(seqFresh), 8_601_000) }, "seq 5) has a time to live and is not in the index"},
+		"an expiry is left":           {func(_ *Store, b *Batch) { b.PutExpiry(gone, 5) }, "4 expiry records are stored, and tasks have 3"},
+		"an expiry of a leased task":  {func(_ *Store, b *Batch) { b.DropExpiry(queue.Ref{Priority: 9, Seq: seqMayExpire}, 8_601_000) }, ""},
+		"a counter is off":            {func(s *Store, b *Batch) { r := record(s); r.Counts.Leased--; r.Counts.Fresh++; b.PutQueue(&r) }, "(2 never claimed, 2 returned, 2 leased, 1 dead; 7 bytes, 358 of history) and has 7 tasks (1 never claimed, 2 returned, 3 leased, 1 dead; 7 bytes, 358 of history)"},
+		"bytes are off":               {func(s *Store, b *Batch) { r := record(s); r.Counts.Bytes++; b.PutQueue(&r) }, "8 bytes, 358 of history) and has"},
+		"the history's bytes are off": {func(s *Store, b *Batch) { r := record(s); r.Counts.HistoryBytes--; b.PutQueue(&r) }, "7 bytes, 357 of history) and has"},
+		"history is charged and gone": {func(_ *Store, b *Batch) { b.DropAttempts(ref(seqDead), 1, 1) }, "seq 4) is charged 68 bytes of history, and has 0"},
+		"keys are charged and gone":   {func(_ *Store, b *Batch) { b.PutSum(queue.Sum{Kind: queue.KeptKeys, Bucket: 5, Tenant: "t", Bytes: 7}) }, "bucket 5 of keys is charged 7 bytes, and has 0"},
+		"results are charged and gone": {func(_ *Store, b *Batch) {
+			b.PutSum(queue.Sum{Kind: queue.KeptResults, Bucket: 7_200_000, Tenant: "t", Bytes: 70})
+		}, "bucket 7200000 of results is charged 70 bytes, and has 65"},
+		"a count of due tasks is off":    {func(s *Store, b *Batch) { r := record(s); r.Due[0].Tasks++; b.PutQueue(&r) }, "queue q of tenant t counts 1 due tasks of priority 0, and has 0"},
 		"the history is off":             {func(s *Store, b *Batch) { r := record(s); r.Counts.Completed++; b.PutQueue(&r) }, "of 8 enqueued 2 are completed, 0 removed and 7 there"},
 		"a task of the future":           {func(s *Store, b *Batch) { r := record(s); r.NextSeq = 5; b.PutQueue(&r) }, "seq 5) is stored, and 5 is the next seq"},
 		"a fresh task behind the cursor": {func(s *Store, b *Batch) { r := record(s); r.Cursors[0] = 6; b.PutQueue(&r) }, "seq 5) is in no state"},

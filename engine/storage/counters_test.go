@@ -26,13 +26,13 @@ func TestScansCountTheDeletedKeysTheyStepOver(t *testing.T) {
 		}
 	})
 	before := s.Counters().Scanned
-	tasks, err := s.Fresh(queue.Refill{Stream: queue.StreamFresh, Queue: 1, Limit: 10})
+	tasks, _, err := s.Fresh(queue.Refill{Stream: queue.StreamFresh, Queue: 1, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, tasks)
 	assert.GreaterOrEqual(t, s.Counters().Scanned-before, uint64(n))
 
 	before = s.Counters().Scanned
-	_, err = s.Fresh(queue.Refill{Stream: queue.StreamFresh, Queue: 1, FromSeq: n, Limit: 10})
+	_, _, err = s.Fresh(queue.Refill{Stream: queue.StreamFresh, Queue: 1, FromSeq: n, Limit: 10})
 	require.NoError(t, err)
 	assert.Less(t, s.Counters().Scanned-before, uint64(10), "a scan from behind them steps over none")
 }

@@ -224,7 +224,7 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 		require.NoError(t, s.Close())
 		s, err = Open("shard", Options{FS: crashed, Durability: d})
 		require.NoError(t, err)
-		audited, err := s.Audit()
+		audited, err := s.Audit(1_000)
 		require.NoError(t, err)
 		require.NoError(t, s.Close())
 		var stored uint64

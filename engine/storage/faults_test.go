@@ -171,7 +171,7 @@ func TestFailedOperationsAreLoudAndLoseNothing(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d operations; of the processes that had one fail %d exited, %d did not need it", whole.ops, exits, outlived)
+			t.Logf("in all: %d operations; of the processes that had one fail %d exited, %d did not need it", whole.ops, exits, outlived)
 		})
 	}
 }

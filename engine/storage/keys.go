@@ -19,11 +19,14 @@ import (
 //	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
 //	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
 //	l batch:8                              lease batch: one record for a whole claim
+//	l batch:8 place:2                      until when the batch's task at that place was extended, over the batch's record
 //	q queue:4                              queue: name, policy, counters, next seq, cursors
 //	k bucket:8 queue:4 key                 idempotency key; buckets are dropped by range
 //	r bucket:8 queue:4 priority:1 seq:8    result; the same
+//	u kind:1 bucket:8 tenant               what a tenant is charged for the records of a bucket; the same
 //	a key                                  the node's own records: tenants, access tokens
 //	m                                      the shard's own: format version, next ids
+//	n                                      numbers that may have been issued: reserved ids and tokens
 //	i                                      how far the log is applied, of a replicated shard
 const (
 	prefixTask     = 't'
@@ -36,8 +39,10 @@ const (
 	prefixQueue    = 'q'
 	prefixKey      = 'k'
 	prefixResult   = 'r'
+	prefixSum      = 'u'
 	prefixSystem   = 'a'
 	prefixMeta     = 'm'
+	prefixReserved = 'n'
 	prefixPosition = 'i'
 )
 
@@ -83,6 +88,21 @@ func attemptKey(ref queue.Ref, attempt uint32) []byte {
 
 func keyKey(bucket int64, queueID uint32, key string) []byte {
 	return append(binary.BigEndian.AppendUint32(timePrefix(prefixKey, bucket), queueID), key...)
+}
+
+func sumKey(s queue.Sum) []byte { return append(sumPrefix(s.Kind, s.Bucket), s.Tenant...) }
+
+// sumPrefix is what all keys of the sums of a bucket begin with.
+func sumPrefix(kind queue.Kept, bucket int64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{prefixSum, byte(kind)}, uint64(bucket))
+}
+
+func parseSumKey(k []byte) (queue.Sum, error) {
+	const fixed = 1 + 1 + 8
+	if len(k) <= fixed || len(k) > fixed+queue.NameMax {
+		return queue.Sum{}, fmt.Errorf("key %x of a bucket's sum has %d bytes, not %d to %d", k, len(k), fixed+1, fixed+queue.NameMax)
+	}
+	return queue.Sum{Kind: queue.Kept(k[1]), Bucket: int64(binary.BigEndian.Uint64(k[2:])), Tenant: string(k[fixed:])}, nil
 }
 
 func putRefKey(k []byte, prefix byte, ref queue.Ref) {
@@ -139,6 +159,15 @@ func putIDKey(k []byte, prefix byte, id uint64) {
 }
 
 const idKeyLen = 1 + 8
+
+const extensionKeyLen = idKeyLen + 2
+
+// extensionKey sorts after the key of its lease batch, and before that of the next.
+func extensionKey(batch uint64, place int) []byte {
+	k := make([]byte, idKeyLen, extensionKeyLen)
+	putIDKey(k, prefixLease, batch)
+	return binary.BigEndian.AppendUint16(k, uint16(place))
+}
 
 func queueKey(id uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{prefixQueue}, id)

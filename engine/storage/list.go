@@ -38,11 +38,15 @@ func (l *Listed) bytes() int {
 type Page struct {
 	After Place
 	Limit int // of tasks in the page
-	// LookMax is how many records are looked at at most: a page may be short, or empty, and not the last.
+	// LookMax is how many records are looked at at most, and no further one after lookBytesMax bytes of them: a page may
+	// be short, or empty, and not the last.
 	LookMax int
 	// BytesMax is about how many bytes of payloads and errors the page holds at most, but for its first task; 0: any number.
 	BytesMax int
 }
+
+// lookBytesMax bounds how many bytes of records a page looks at, those included that it leaves out.
+const lookBytesMax = 64 << 20
 
 // ListFresh lists tasks of a queue that were never claimed. cursors holds, for each priority, the seq from which
 // that is so. next is empty after the last page.
@@ -52,7 +56,7 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
 			return l, false, err
 		}
-		l.Stored, ok, err = look(r, ref)
+		l.Stored, ok, err = s.look(r, ref, true)
 		return l, ok && !l.HasProgress, err
 	})
 }
@@ -65,7 +69,7 @@ func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
 			return l, false, err
 		}
-		l.Stored, ok, err = look(r, ref)
+		l.Stored, ok, err = s.look(r, ref, true)
 		return l, ok, err
 	})
 }
@@ -77,7 +81,7 @@ func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out 
 		if err != nil {
 			return l, false, err
 		}
-		if l.Stored, ok, err = look(r, ref); err != nil || !ok {
+		if l.Stored, ok, err = s.look(r, ref, true); err != nil || !ok {
 			return l, false, err
 		}
 		if l.DeadRecord, err = deadOf(r, ref); err != nil {
@@ -102,18 +106,19 @@ func (s *Store) list(prefix byte, queueID uint32, p Page, visit func(r pebble.Re
 	}
 	snap := s.db.NewSnapshot()
 	defer closeAfter(snap, &err)
-	looked, bytes := 0, 0
-	err = scan(snap, from, within, func(k, _ []byte) (bool, error) {
+	looked, lookedBytes, bytes := 0, 0, 0
+	err = scan(snap, from, within, func(k, v []byte) (bool, error) {
 		l, ok, err := visit(snap, k)
 		if err != nil {
 			return false, fmt.Errorf("list tasks: %w", err)
 		}
+		lookedBytes += len(v) + l.bytes()
 		if ok {
 			out = append(out, l)
 			bytes += l.bytes()
 		}
 		looked++
-		if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax {
+		if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax || lookedBytes >= lookBytesMax {
 			next = append(Place(nil), k...)
 			return false, nil
 		}

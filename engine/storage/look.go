@@ -13,19 +13,35 @@ import (
 // Look reads what is stored of one task, or false if there is none.
 func (s *Store) Look(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.count.gets.Add(1)
-	return look(s.db, ref)
+	return s.look(s.db, ref, true)
 }
 
-func look(r pebble.Reader, ref queue.Ref) (out queue.Stored, found bool, err error) {
+// LookHead is Look without the payload, of which it reads the size only: it holds as little of a large task as of a
+// small one.
+func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
+	s.count.gets.Add(1)
+	return s.look(s.db, ref, false)
+}
+
+func (s *Store) look(r pebble.Reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
 	out.Ref = ref
-	v, found, err := get(r, refKey(prefixTask, ref))
+	found, err = view(r, refKey(prefixTask, ref), func(v []byte) (err error) {
+		var payload []byte
+		if out.Task, payload, err = decodeTaskHead(v); err != nil {
+			return named(err, "task", ref)
+		}
+		out.Bytes = uint32(len(payload))
+		s.count.read.Add(uint64(len(v)))
+		if withPayload && len(payload) > 0 {
+			out.Task.Payload = append([]byte(nil), payload...)
+			s.count.payloads.Add(uint64(len(payload)))
+		}
+		return nil
+	})
 	if err != nil || !found {
 		return out, false, err
 	}
-	if out.Task, err = decodeTask(v); err != nil {
-		return out, false, named(err, "task", ref)
-	}
-	out.Bytes = uint32(len(out.Task.Payload))
+	var v []byte
 	v, out.HasProgress, err = get(r, refKey(prefixProgress, ref))
 	if err != nil || !out.HasProgress {
 		return out, true, err // what is dead or waits has progress
@@ -33,11 +49,38 @@ func look(r pebble.Reader, ref queue.Ref) (out queue.Stored, found bool, err err
 	if out.Progress, err = decodeProgress(v); err != nil {
 		return out, false, named(err, "progress of task", ref)
 	}
-	if _, out.HasDue, err = get(r, dueKey(ref, out.Progress.DueAtMs)); err != nil {
+	if out.HasDue, err = exists(r, dueKey(ref, out.Progress.DueAtMs)); err != nil {
 		return out, false, err
 	}
-	_, out.Dead, err = get(r, refKey(prefixDead, ref))
+	out.Dead, err = exists(r, refKey(prefixDead, ref))
 	return out, true, err
+}
+
+// Looked is what is stored of one task.
+type Looked struct {
+	queue.Stored
+	Found     bool
+	LastError string // of the last attempt that is used up
+}
+
+// LookAll reads what is stored of several tasks at one moment. Of the payloads it reads the sizes only unless withPayload.
+func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
+	snap := s.db.NewSnapshot()
+	defer closeAfter(snap, &err)
+	out = make([]Looked, len(refs))
+	for i, ref := range refs {
+		l := &out[i]
+		s.count.gets.Add(1)
+		if l.Stored, l.Found, err = s.look(snap, ref, withPayload); err != nil {
+			return nil, err
+		}
+		if l.Found && l.Progress.Attempts > 0 {
+			if l.LastError, err = lastError(snap, ref, l.Progress.Attempts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
 }
 
 func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
@@ -50,20 +93,23 @@ func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
 }
 
 // Expired answers a queue.Refill of queue.StreamExpired: up to limit tasks whose time to live was over at a
-// time, and the end of the first that is left; math.MaxInt64 if none is.
-func (s *Store) Expired(nowMs int64, limit int) (out []queue.Expired, nextMs int64, err error) {
+// time, without their payloads, and the end of the first that is left; math.MaxInt64 if none is. It reads no further
+// task after bytesMax bytes of payloads; 0 means any number.
+func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
+	bytes := int64(0)
 	err = s.scan([]byte{prefixExpiry}, []byte{prefixExpiry}, func(k, _ []byte) (bool, error) {
 		ref, atMs, err := parseTimedKey(k)
 		if err != nil {
 			return false, err
 		}
-		if atMs > nowMs || len(out) >= limit {
+		if atMs > nowMs || len(out) >= limit || bytesMax > 0 && bytes >= bytesMax {
 			nextMs = atMs
 			return false, nil
 		}
 		e := queue.Expired{AtMs: atMs}
-		e.Stored, e.Found, err = s.Look(ref)
+		e.Stored, e.Found, err = s.LookHead(ref)
+		bytes += int64(e.Bytes)
 		out = append(out, e)
 		return true, err
 	})
@@ -92,7 +138,12 @@ type NumberedAttempt struct {
 
 // LastError reads what an attempt of a task reported, "" if it left no record.
 func (s *Store) LastError(ref queue.Ref, attempt uint32) (string, error) {
-	v, found, err := s.get(attemptKey(ref, attempt))
+	s.count.gets.Add(1)
+	return lastError(s.db, ref, attempt)
+}
+
+func lastError(r pebble.Reader, ref queue.Ref, attempt uint32) (string, error) {
+	v, found, err := get(r, attemptKey(ref, attempt))
 	if err != nil || !found {
 		return "", err
 	}

@@ -1,8 +1,8 @@
 package storage
 
 import (
-	"bytes"
 	"fmt"
+	"math"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -11,12 +11,14 @@ import (
 
 // Task reads a task that is not done.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
-	v, found, err := s.get(refKey(prefixTask, ref))
-	if err != nil || !found {
-		return t, false, err
-	}
-	t, err = decodeTask(v)
-	return t, true, named(err, "task", ref)
+	s.count.gets.Add(1)
+	found, err = view(s.db, refKey(prefixTask, ref), func(v []byte) (err error) {
+		t, err = decodeTask(v)
+		s.count.read.Add(uint64(len(v)))
+		s.count.payloads.Add(uint64(len(t.Payload)))
+		return named(err, "task", ref)
+	})
+	return t, found, err
 }
 
 // Progress reads what a task's past attempts left.
@@ -46,12 +48,16 @@ func named(err error, what string, ref queue.Ref) error {
 	return fmt.Errorf("%s (queue %d, priority %d, seq %d): %w", what, ref.Queue, ref.Priority, ref.Seq, err)
 }
 
-// Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on.
-func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, err error) {
+// Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on, within the Refill's bounds of bytes and of
+// tasks that are looked at.
+// nextSeq is from where nothing was read; math.MaxUint64 says that there are no more.
+func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
+	nextSeq = math.MaxUint64
+	looked, read, kept := 0, int64(0), int64(0)
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
 	touched, err := newLaneSeqs(s.db, refKey(prefixProgress, from))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer closeAfter(touched, &err)
 	defer func() { s.count.scanned.Add(steps(touched.it)) }()
@@ -60,20 +66,33 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, err error) {
 		if err != nil {
 			return false, err
 		}
+		looked++
+		read += int64(len(v))
 		// A task with progress was delayed, or is dead or was redriven before it was ever claimed.
-		if has, err := touched.has(ref.Seq); err != nil || has {
-			return true, err
+		touched, err := touched.has(ref.Seq)
+		if err != nil {
+			return false, err
 		}
-		t, err := decodeTask(v)
+		t, payload, err := decodeTaskHead(v)
 		if err != nil {
 			return false, named(err, "task", ref)
 		}
-		if !t.Delayed {
-			tasks = append(tasks, queue.SeqTask{Seq: ref.Seq, Task: t})
+		if !t.Delayed && !touched {
+			if n := int64(len(payload)); n > 0 && kept+n <= r.PayloadBytesMax {
+				t.Payload = append([]byte(nil), payload...)
+				kept += n
+			}
+			tasks = append(tasks, queue.SeqTask{Seq: ref.Seq, Task: t, Bytes: uint32(len(payload))})
 		}
-		return len(tasks) < r.Limit, nil
+		if len(tasks) >= r.Limit || r.BytesMax > 0 && read >= r.BytesMax || r.LookMax > 0 && looked >= r.LookMax {
+			nextSeq = ref.Seq + min(1, math.MaxUint64-ref.Seq)
+			return false, nil
+		}
+		return true, nil
 	})
-	return tasks, err
+	s.count.read.Add(uint64(read))
+	s.count.payloads.Add(uint64(kept))
+	return tasks, nextSeq, err
 }
 
 // laneSeqs walks the keys of one lane beside a scan that asks for ascending seqs.
@@ -114,8 +133,8 @@ func (s *Store) reread(ref queue.Ref, before uint64) error {
 	return s.scan(from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
 }
 
-// Returned answers a queue.Refill of returned tasks.
-func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, err error) {
+// Returned answers a queue.Refill of returned tasks. more says that it stopped at r.Limit of them.
+func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
 	from := dueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
 	err = s.scan(from, from[:1+4+1], func(k, v []byte) (bool, error) {
 		ref, dueAtMs, err := parseDueKey(k)
@@ -127,9 +146,10 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, err error) {
 			return false, named(err, "due record of task", ref)
 		}
 		due = append(due, queue.SeqDue{Seq: ref.Seq, Due: d})
-		return len(due) < r.Limit, nil
+		more = len(due) >= r.Limit
+		return !more, nil
 	})
-	return due, err
+	return due, more, err
 }
 
 // scan calls visit for the keys from a key on that have the prefix, until it returns false. The
@@ -170,7 +190,7 @@ func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bo
 	return steps(it), it.Error()
 }
 
-// Recover reads what a shard's state starts from: in time proportional to queues and leases.
+// Recover reads what a shard's state starts from: in time proportional to queues, leases, and tenants by live buckets.
 func (s *Store) Recover() (queue.Recovered, error) {
 	var out queue.Recovered
 	v, found, err := s.get([]byte{prefixMeta})
@@ -182,18 +202,17 @@ func (s *Store) Recover() (queue.Recovered, error) {
 			return out, fmt.Errorf("the shard's own record: %w", err)
 		}
 	}
+	if v, found, err = s.get([]byte{prefixReserved}); err == nil && found {
+		out.Reserved, err = decodeReserved(v)
+	}
+	if err != nil {
+		return out, fmt.Errorf("the reserved numbers: %w", err)
+	}
 	if out.Queues, err = readQueues(s.db); err != nil {
 		return out, err
 	}
-	err = s.scan([]byte{prefixLease}, []byte{prefixLease}, func(k, v []byte) (bool, error) {
-		if len(k) != idKeyLen {
-			return false, fmt.Errorf("key %x of a lease has %d bytes, not %d", k, len(k), idKeyLen)
-		}
-		refs, err := decodeLease(v)
-		if err != nil {
-			return false, fmt.Errorf("lease %x: %w", k[1:], err)
-		}
-		out.Leases = append(out.Leases, queue.RecoveredLease{Batch: idOf(k), Refs: refs})
+	err = scanLeases(s.db, 0, func(l queue.RecoveredLease) (bool, error) {
+		out.Leases = append(out.Leases, l)
 		return true, nil
 	})
 	if err != nil {
@@ -211,7 +230,18 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	if out.ResultBuckets, err = s.buckets(prefixResult); err != nil {
 		return out, err
 	}
-	_, out.NextExpiryMs, err = s.Expired(0, 0)
+	err = s.scan([]byte{prefixSum}, []byte{prefixSum}, func(k, v []byte) (bool, error) {
+		sum, err := decodeSum(k, v)
+		if err != nil {
+			return false, fmt.Errorf("a bucket's sum: %w", err)
+		}
+		out.Sums = append(out.Sums, sum)
+		return true, nil
+	})
+	if err != nil {
+		return out, err
+	}
+	_, out.NextExpiryMs, err = s.Expired(0, 0, 0)
 	return out, err
 }
 
@@ -223,7 +253,7 @@ func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 		if ref.Attempt == 0 {
 			continue
 		}
-		_, found, err := get(r, refKey(prefixTask, ref.Ref))
+		found, err := exists(r, refKey(prefixTask, ref.Ref))
 		if err != nil {
 			return err
 		}
@@ -244,6 +274,7 @@ func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 		if found && p.Token >= queue.Token(batch, i) {
 			ref.Attempt = 0
 		}
+		ref.History = p.History
 	}
 	return nil
 }
@@ -261,34 +292,4 @@ func readQueues(r pebble.Reader) (queues []queue.Record, err error) {
 		return true, nil
 	})
 	return queues, err
-}
-
-// AuditedQueue is a queue's stored record, with the tasks that were really found.
-type AuditedQueue struct {
-	queue.Record
-	Stored uint64
-}
-
-// Audit counts the stored tasks of each queue, in one snapshot together with the queues' own
-// records. It reads every task's key.
-func (s *Store) Audit() (audited []AuditedQueue, err error) {
-	snap := s.db.NewSnapshot()
-	defer closeAfter(snap, &err)
-	queues, err := readQueues(snap)
-	if err != nil {
-		return nil, err
-	}
-	for _, q := range queues {
-		a := AuditedQueue{Record: q}
-		prefix := append([]byte{prefixTask}, queueKey(q.ID)[1:]...)
-		err := scan(snap, prefix, prefix, func(k, _ []byte) (bool, error) {
-			a.Stored++
-			return bytes.HasPrefix(k, prefix), nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		audited = append(audited, a)
-	}
-	return audited, nil
 }

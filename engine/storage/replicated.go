@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/pronybench/prony/engine/queue"
 )
 
 // A replicated store is a copy of a shard that several nodes keep. What the leader decides does not go to its store but,
@@ -79,6 +77,9 @@ func parseEntry(b []byte) (h entryHead, batch []byte, err error) {
 	h.term, h.lead, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
 	return h, b[entryHeadLen:], nil
 }
+
+// ChangesStore reports whether an entry of the log changes the store. The first entry of a lead does not.
+func ChangesStore(entry []byte) bool { return len(entry) > entryHeadLen }
 
 func (h entryHead) append(batch []byte) []byte {
 	b := make([]byte, 0, entryHeadLen+len(batch))
@@ -161,6 +162,7 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	if err := b.Set([]byte{prefixPosition}, at.encode(), nil); err != nil {
 		return out, fmt.Errorf("note the position: %w", err)
 	}
+	s.flushes.Commit(b.Len())
 	if err := s.db.Apply(b, pebble.NoSync); err != nil {
 		return out, fmt.Errorf("apply the log up to entry %d: %w", at.Index, err)
 	}
@@ -210,7 +212,7 @@ func (s *Store) Flush() error {
 // flight is a proposal whose effects reads may not see yet.
 type flight struct {
 	proposal Proposal
-	keys     map[string]queue.KeyRef
+	keys     map[string]keptKey
 }
 
 // propose sends the batch to the log.
@@ -232,7 +234,7 @@ func (b *Batch) propose() (Commit, error) {
 }
 
 // inFlight finds a key in the proposals that reads may not see, the latest first.
-func (b *Batch) inFlight(key string) (k queue.KeyRef, found bool) {
+func (b *Batch) inFlight(key string) (k keptKey, found bool) {
 	for i := len(b.flights) - 1; i >= 0; i-- {
 		if k, found := b.flights[i].keys[key]; found {
 			return k, true

@@ -114,6 +114,9 @@ func checkApart(backup, data string) error {
 func makeEmpty(data string) (made bool, err error) {
 	err = os.Mkdir(data, 0o700)
 	if err == nil {
+		if err := disk.SyncFolder(filepath.Dir(filepath.Clean(data))); err != nil {
+			return true, fmt.Errorf("make the data folder: %w", errors.Join(err, os.Remove(data)))
+		}
 		return true, nil
 	}
 	if !errors.Is(err, fs.ErrExist) {

@@ -44,8 +44,12 @@ type Options struct {
 	Fatal func(problem string)
 	// Cache holds blocks of tables; nil means one of the store's own, of DefaultCacheBytes.
 	Cache *Cache
+	// Space, if not nil, is told what the store needs, and makes its writes wait while the disk is full.
+	Space *Space
 	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
+	// OpenTablesMax is how many tables may be open at a time; 0 means 1,000. What else a store has open is fewer than 20 files.
+	OpenTablesMax int
 }
 
 // Cache is a block cache that stores share. Close it when all of them are opened; it lives on as long as they do.
@@ -84,10 +88,13 @@ type Store struct {
 	count      counters
 	stalls     stalls
 	position   atomic.Pointer[Position]
+	space      *Space
+	flushes    disk.Flushes
+	reclaimed  uint64 // bytes committed when space was last reclaimed; Reclaim's
 }
 
 type counters struct {
-	sets, setBytes, deletes, gets, scanned atomic.Uint64
+	sets, setBytes, deletes, gets, scanned, read, payloads atomic.Uint64
 }
 
 // Counters are operations on the keyspace since it was opened.
@@ -98,7 +105,9 @@ type Counters struct {
 	Gets     uint64
 	// Scanned are the keys that scans stepped over, deleted ones and older versions of others included.
 	Scanned uint64
-	Fsyncs  uint64 // of all files
+	// TaskBytes are the bytes of tasks that were read, and PayloadBytes those of payloads that were copied from them.
+	TaskBytes, PayloadBytes uint64
+	Fsyncs                  uint64 // of all files
 	// FsyncTime is how long these took together. Some are in the background.
 	FsyncTime time.Duration
 }
@@ -108,6 +117,7 @@ func (s *Store) Counters() Counters {
 	c := Counters{
 		Sets: s.count.sets.Load(), SetBytes: s.count.setBytes.Load(),
 		Deletes: s.count.deletes.Load(), Gets: s.count.gets.Load(), Scanned: s.count.scanned.Load(),
+		TaskBytes: s.count.read.Load(), PayloadBytes: s.count.payloads.Load(),
 	}
 	c.Fsyncs, c.FsyncTime = s.files.Fsyncs()
 	return c
@@ -119,7 +129,8 @@ func Open(dir string, o Options) (*Store, error) {
 	if fs == nil {
 		fs = vfs.Default
 	}
-	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability}
+	fs = o.Space.Files(fs)
+	s := &Store{fs: fs, dir: dir, readOnly: o.ReadOnly, replicated: o.Replicated, durability: o.Durability, space: o.Space, reclaimed: neverReclaimed}
 	logger := disk.NewLog(o.Log, o.Fatal)
 	var err error
 	if s.files, err = disk.Guard(fs, dir, o.Durability, o.SyncInterval, logger); err != nil {
@@ -133,22 +144,28 @@ func Open(dir string, o Options) (*Store, error) {
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
 	}
+	if !o.ReadOnly {
+		if err := disk.MakeFolder(s.fs, dir); err != nil {
+			return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
+		}
+	}
 	if err := disk.BreakSeal(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
 	db, err := disk.Open(dir, &pebble.Options{
 		FS: s.files,
-		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
-		// a log of Interval or None that lost its end with the power would be taken for corrupt.
+		// Not FormatWALSyncChunks, which would have Pebble note how far the log was synced: disk/synced.go says why.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache.c,
 		MemTableSize:                o.MemTableBytes,
+		MaxOpenFiles:                o.OpenTablesMax,
 		MemTableStopWritesThreshold: memTablesStop,
 		WALBytesPerSync:             walBytesPerSync,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
 		EventListener: &pebble.EventListener{
 			DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
+			FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
 		},
 		ReadOnly:   o.ReadOnly,
 		DisableWAL: o.Replicated,
@@ -160,6 +177,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.readPosition(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
 	}
+	s.space.Join(s)
 	return s, nil
 }
 
@@ -179,9 +197,11 @@ func (s *Store) NewBatch() *Batch {
 	return &Batch{store: s, b: s.db.NewBatch()}
 }
 
-// Checkpoint writes a consistent copy of the store into a folder that must not exist, with all that was
-// committed before the call.
+// Checkpoint writes a consistent copy of the store into a folder that must not exist, with all that was committed before
+// the call. It reads all of the copy: if a file of the store is damaged, the error is a *disk.DamagedError, and the copy
+// must not be used.
 func (s *Store) Checkpoint(dir string) error {
+	synced := s.files.SyncedLog()
 	var err error
 	if s.replicated { // without a log, a checkpoint has only what is in tables
 		err = s.Flush()
@@ -190,7 +210,13 @@ func (s *Store) Checkpoint(dir string) error {
 		err = s.db.Checkpoint(dir, pebble.WithFlushedWAL())
 	}
 	if err == nil {
+		err = synced.Check(s.fs, dir)
+	}
+	if err == nil {
 		err = disk.Seal(s.fs, dir)
+	}
+	if err == nil {
+		err = disk.CheckCopyIn(s.fs, dir)
 	}
 	if err != nil {
 		return fmt.Errorf("write a checkpoint to %s: %w", dir, err)
@@ -200,6 +226,7 @@ func (s *Store) Checkpoint(dir string) error {
 
 // Close flushes what is under way and closes the store. No batch may be in use.
 func (s *Store) Close() error {
+	s.space.Leave(s)
 	var err error
 	if s.replicated && !s.readOnly { // so that the next start has little to apply again
 		err = s.Flush()
@@ -218,15 +245,29 @@ func (s *Store) get(key []byte) ([]byte, bool, error) {
 }
 
 func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
+	found, err = view(r, key, func(v []byte) error {
+		value = append([]byte(nil), v...)
+		return nil
+	})
+	return value, found, err
+}
+
+// view calls visit with the value of a key, if there is one. The value is valid during the call only.
+func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, err error) {
 	v, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, false, nil
+		return false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("read key %x: %w", key, err)
+		return false, fmt.Errorf("read key %x: %w", key, err)
 	}
-	value = append([]byte(nil), v...)
-	return value, true, closer.Close()
+	defer closeAfter(closer, &err)
+	return true, visit(v)
+}
+
+// exists says whether there is a key.
+func exists(r pebble.Reader, key []byte) (bool, error) {
+	return view(r, key, func([]byte) error { return nil })
 }
 
 func closeAfter(c io.Closer, err *error) { *err = errors.Join(*err, c.Close()) }

@@ -128,7 +128,7 @@ func seqs[T any](of func(T) uint64, in []T) []uint64 {
 
 func freshSeqs(t *testing.T, s *Store, r queue.Refill) []uint64 {
 	t.Helper()
-	got, err := s.Fresh(r)
+	got, _, err := s.Fresh(r)
 	require.NoError(t, err)
 	return seqs(func(t queue.SeqTask) uint64 { return t.Seq }, got)
 }
@@ -155,7 +155,7 @@ func TestFreshRefillGivesTheLanesNextTasks(t *testing.T) {
 	lane.FromSeq = 8
 	assert.Empty(t, freshSeqs(t, s, lane))
 
-	got, err := s.Fresh(queue.Refill{Queue: 1, Priority: 3, FromSeq: 6, Limit: 10})
+	got, _, err := s.Fresh(queue.Refill{Queue: 1, Priority: 3, FromSeq: 6, Limit: 10, PayloadBytesMax: 2})
 	require.NoError(t, err)
 	assert.Equal(t, []byte{6}, got[0].Task.Payload)
 	assert.Equal(t, []byte{7}, got[1].Task.Payload)
@@ -177,7 +177,7 @@ func TestReturnedRefillGivesTheEarliestFirst(t *testing.T) {
 	})
 	commit(t, s, func(b *Batch) { b.DropDue(queue.Ref{Queue: 1, Seq: 9}, 10) })
 	read := func(r queue.Refill) []queue.SeqDue {
-		got, err := s.Returned(r)
+		got, _, err := s.Returned(r)
 		require.NoError(t, err)
 		return got
 	}
@@ -252,11 +252,11 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 	}{
 		"task": {refKey(prefixTask, ref), func(s *Store) error { _, _, err := s.Task(ref); return err }, "task (queue 1, priority 2, seq 3)"},
 		"refilled task": {refKey(prefixTask, ref), func(s *Store) error {
-			_, err := s.Fresh(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
+			_, _, err := s.Fresh(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
 			return err
 		}, "task (queue 1, priority 2, seq 3)"},
 		"due": {dueKey(ref, 5), func(s *Store) error {
-			_, err := s.Returned(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
+			_, _, err := s.Returned(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
 			return err
 		}, "due record of task (queue 1, priority 2, seq 3)"},
 		"progress": {refKey(prefixProgress, ref), func(s *Store) error { _, _, err := s.Progress(ref); return err }, "progress of task (queue 1"},
@@ -269,7 +269,7 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 			"lease 0000000000000101",
 		},
 		"lease key": {[]byte{prefixLease, 1}, func(s *Store) error { _, err := s.Recover(); return err }, "has 2 bytes, not 9"},
-		"queue key": {[]byte{prefixQueue, 1}, func(s *Store) error { _, err := s.Audit(); return err }, "has 2 bytes, not 5"},
+		"queue key": {[]byte{prefixQueue, 1}, func(s *Store) error { _, err := s.Audit(1_000); return err }, "has 2 bytes, not 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, vfs.NewMem(), Options{})
@@ -293,7 +293,7 @@ func TestAuditCountsWhatIsReallyStored(t *testing.T) {
 		b.PutTask(queue.Ref{Queue: 0xffffffff, Priority: queue.MaxPriority, Seq: 1<<64 - 1}, queue.Task{})
 	})
 	commit(t, s, func(b *Batch) { b.DropTask(queue.Ref{Queue: 1, Priority: 3, Seq: 3}) })
-	got, err := s.Audit()
+	got, err := s.Audit(1_000)
 	require.NoError(t, err)
 	require.Len(t, got, 3)
 	assert.Equal(t, "a", got[0].Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Holding is what a store was found to hold.
@@ -27,7 +28,7 @@ func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
 	if err := s.readAll(ctx); err != nil {
 		return h, fmt.Errorf("the store in %s: %w", dir, err)
 	}
-	audited, err := s.Audit()
+	audited, err := s.Audit(time.Now().UnixMilli())
 	if err != nil {
 		return h, fmt.Errorf("the store in %s: %w", dir, err)
 	}
@@ -38,7 +39,7 @@ func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
 		c := q.Counts
 		if counted := c.Fresh + c.Returned + c.Leased + c.Dead; counted != q.Stored && len(problems) < problemsMax {
 			problems = append(problems, fmt.Errorf("the store in %s: queue %s of tenant %s counts %d tasks (%d ready, %d delayed, %d leased, %d dead) and has %d",
-				dir, q.Name, q.Tenant, counted, c.Fresh, c.Returned, c.Leased, c.Dead, q.Stored))
+				dir, q.Name, q.Tenant, counted, q.Counted.Ready, q.Counted.Delayed, c.Leased, c.Dead, q.Stored))
 		}
 	}
 	if len(problems) == 0 {
@@ -66,7 +67,7 @@ func (s *Store) readAll(ctx context.Context) error {
 		var err error
 		switch k[0] {
 		case prefixTask:
-			_, err = decodeTask(v)
+			_, _, err = decodeTaskHead(v)
 		case prefixProgress:
 			_, err = decodeProgress(v)
 		case prefixDead:

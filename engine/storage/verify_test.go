@@ -55,7 +55,7 @@ func TestVerifyStoreFindsWhatIsDamaged(t *testing.T) {
 	var problems []string
 	s, err := Open(dir, Options{Durability: Sync, Fatal: func(problem string) { problems = append(problems, problem) }})
 	require.NoError(t, err)
-	_, err = s.Audit()
+	_, err = s.Audit(1_000)
 	require.ErrorContains(t, err, "checksum mismatch")
 	require.NotEmpty(t, problems)
 	assert.Contains(t, problems[0], tables[0]+" is damaged: ")

@@ -17,7 +17,11 @@ import (
 func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	var raw syscall.RawConn
 	var err error
-	switch c := c.(type) {
+	socket := c
+	if wrapped, ok := c.(interface{ Socket() net.Conn }); ok { // one that counts, and changes nothing of what is read
+		socket = wrapped.Socket()
+	}
+	switch c := socket.(type) {
 	case *net.TCPConn:
 		raw, err = c.SyscallConn()
 	case *net.UnixConn:

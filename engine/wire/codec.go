@@ -18,6 +18,8 @@ type codec struct{ encoding.CodecV2 }
 // share memory in small groups: one that is kept keeps up to 8 KiB of its neighbours, the payload of a
 // ProduceRequest up to 512 bytes.
 //
+// A message that is received into an Incoming is decoded within bounds.
+//
 // It does not check that the texts of a response are UTF-8: the server sends no others.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
@@ -26,6 +28,8 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	switch m := v.(type) {
 	case *Frame:
 		return m.take(), nil
+	case *Outgoing:
+		return c.send(m)
 	case *queuepb.ProduceResponse:
 		return marshal(m)
 	case *queuepb.WorkResponse:
@@ -51,24 +55,40 @@ func marshal(m Message) (mem.BufferSlice, error) {
 
 // Unmarshal implements the interface.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	var decode func([]byte) bool
-	switch m := v.(type) {
-	case *queuepb.ProduceRequest:
-		decode = func(b []byte) bool { return decodeProduceRequest(b, m) }
-	case *queuepb.ProduceResponse:
-		decode = func(b []byte) bool { return decodeProduceResponse(b, m) }
-	case *queuepb.WorkRequest:
-		decode = func(b []byte) bool { return decodeWorkRequest(b, m) }
-	case *queuepb.WorkResponse:
-		decode = func(b []byte) bool { return decodeWorkResponse(b, m) }
-	default:
+	if in, ok := v.(*Incoming); ok {
+		return c.receive(data, in)
+	}
+	if !isHot(v) {
 		return c.CodecV2.Unmarshal(data, v)
 	}
 	buffer := data.MaterializeToBuffer(pool)
 	defer buffer.Free()
-	if decode(buffer.ReadOnlyData()) {
+	if decodeHot(buffer.ReadOnlyData(), v) {
 		return nil
 	}
 	// A field that is unknown or malformed, or of another type than it should be: the general way decides.
 	return c.CodecV2.Unmarshal(data, v)
+}
+
+func isHot(v any) bool {
+	switch v.(type) {
+	case *queuepb.ProduceRequest, *queuepb.ProduceResponse, *queuepb.WorkRequest, *queuepb.WorkResponse:
+		return true
+	}
+	return false
+}
+
+// decodeHot decodes a hot message, unless something about it is unusual, or it is none.
+func decodeHot(b []byte, v any) bool {
+	switch m := v.(type) {
+	case *queuepb.ProduceRequest:
+		return decodeProduceRequest(b, m)
+	case *queuepb.ProduceResponse:
+		return decodeProduceResponse(b, m)
+	case *queuepb.WorkRequest:
+		return decodeWorkRequest(b, m)
+	case *queuepb.WorkResponse:
+		return decodeWorkResponse(b, m)
+	}
+	return false
 }

@@ -153,6 +153,8 @@ func decodeWorkResponse(b []byte, m *queuepb.WorkResponse) bool {
 		case answers:
 			ok = decodeSettleAnswer(b[next-int(v):next:next], m.Answers[nAnswers])
 			nAnswers++
+		case 3<<3 | integerType:
+			m.NowMs = int64(v)
 		default:
 			ok = false
 		}

@@ -33,7 +33,7 @@ type admin struct {
 	ready   bool
 	pages   int // lists have so many pages
 	alone   bool
-	broken  bool // a node does not answer, and a shard has no leader
+	broken  bool // a node does not answer, the clock of one is wrong, and a shard has no leader
 	removed bool // the node that is asked is no member any more
 	refuse  error
 }
@@ -227,7 +227,7 @@ func (a *admin) GetCluster(context.Context, *adminpb.GetClusterRequest) (*adminp
 	out := &adminpb.GetClusterResponse{
 		Node: "n2",
 		Members: []*adminpb.ClusterMember{
-			{Node: "n1", PeerAddress: "10.0.0.1:7073", Address: "10.0.0.1:7070", Http: "10.0.0.1:7072", Admin: "10.0.0.1:7071", Voter: true, Reachable: true, Version: "v1"},
+			{Node: "n1", PeerAddress: "10.0.0.1:7073", Address: "10.0.0.1:7070", Http: "10.0.0.1:7072", Admin: "10.0.0.1:7071", Voter: true, Reachable: true, Version: "v1", ClockAheadUs: new(int64(-1_250)), ClockErrorUs: 300},
 			{Node: "n2", PeerAddress: "10.0.0.2:7073", Address: "10.0.0.2:7070", Http: "10.0.0.2:7072", Admin: "10.0.0.2:7071", Voter: true, Reachable: true, Version: "v1"},
 			{Node: "n3", PeerAddress: "10.0.0.3:7073", Address: "10.0.0.3:7070", Reachable: true, Version: "v2"},
 		},
@@ -243,6 +243,7 @@ func (a *admin) GetCluster(context.Context, *adminpb.GetClusterRequest) (*adminp
 	}
 	if a.broken {
 		out.Members[0].Reachable, out.Members[0].Version, out.Groups[1].Leader = false, "", ""
+		out.Members[2].ClockAheadUs, out.Members[2].ClockProblem = new(int64(10_000_000)), "its clock is 10s ahead of the median of 3 voters"
 	}
 	return out, nil
 }
@@ -389,8 +390,8 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	s.run("status").fails(exitFailed, "queued: the server is not ready: stopping")
 	a.broken = true
 	r := s.run("cluster", "status")
-	r.fails(exitFailed, "queued: node n1 does not answer; shard 1 has no leader")
-	assertRow(t, r.out, "n1", "voter", "no", "1 shard", "10.0.0.1:7073", "10.0.0.1:7070", "10.0.0.1:7072", "10.0.0.1:7071", "-")
+	r.fails(exitFailed, "queued: node n1 does not answer; node n3 does not lead: its clock is 10s ahead of the median of 3 voters; shard 1 has no leader")
+	assertRow(t, r.out, "n1", "voter", "no", "1 shard", "-1.25ms ±300µs", "-", "10.0.0.1:7073", "10.0.0.1:7070", "10.0.0.1:7072", "10.0.0.1:7071", "-")
 	assertRow(t, r.out, "1", "none", "5", "7", "7", "n1 0, n2 0, n3 ?")
 	a.broken, a.removed = false, true
 	s.run("cluster", "status").fails(exitFailed, "queued: node n2, which was asked, is not a member\n")

@@ -25,8 +25,10 @@ func (a *app) clusterStatus() *cobra.Command {
 		Use:   "status",
 		Short: "Say how the nodes and the shards of a cluster are",
 		Long: `Says how the nodes and the shards of a cluster are, as the node that is asked sees it: a line for each node,
-and one for each shard with how many log entries each copy lacks of the leader's. It ends with 0 only if the
-node is a member, each node answers and each shard has a leader.`,
+and one for each shard with how many log entries each copy lacks of the leader's. CLOCK is how far
+the clock of a node is ahead of that of the node that is asked, and by how much that may be wrong. It ends
+with 0 only if the node is a member, each node answers, has disk space and a clock that lets it lead, and
+each shard has a leader.`,
 		Example: `  queued cluster status
   queued cluster status --output json | jq -r '.groups[] | "\(.shard) \(.leader)"'`,
 		Args: noArgs,
@@ -62,6 +64,14 @@ func ailing(s *adminpb.GetClusterResponse) error {
 		if !m.GetReachable() {
 			problems = append(problems, fmt.Sprintf("node %s does not answer", m.GetNode()))
 		}
+		if m.GetDiskState() > adminpb.DiskState_DISK_STATE_OK {
+			problems = append(problems, fmt.Sprintf("node %s has too little disk space: %s", m.GetNode(), diskWord(m.GetDiskState())))
+		}
+	}
+	for _, m := range s.GetMembers() {
+		if why := m.GetClockProblem(); why != "" {
+			problems = append(problems, fmt.Sprintf("node %s does not lead: %s", m.GetNode(), why))
+		}
 	}
 	for _, g := range s.GetGroups() {
 		if g.GetLeader() == "" {
@@ -79,7 +89,7 @@ func memberTable(t *table, s *adminpb.GetClusterResponse) {
 	for _, g := range s.GetGroups() {
 		leads[g.GetLeader()]++
 	}
-	t.row("NODE", "ROLE", "ANSWERS", "LEADS", "PEER", "GRPC", "HTTP", "ADMIN", "VERSION", "")
+	t.row("NODE", "ROLE", "ANSWERS", "LEADS", "CLOCK", "DISK", "PEER", "GRPC", "HTTP", "ADMIN", "VERSION", "")
 	for _, m := range s.GetMembers() {
 		role, answers, asked := "nonvoter", "no", ""
 		if m.GetVoter() {
@@ -91,9 +101,25 @@ func memberTable(t *table, s *adminpb.GetClusterResponse) {
 		if m.GetNode() == s.GetNode() {
 			asked = "asked"
 		}
-		t.row(m.GetNode(), role, answers, count(leads[m.GetNode()], "shard"), or(m.GetPeerAddress(), "-"), or(m.GetAddress(), "-"),
-			or(m.GetHttp(), "-"), or(m.GetAdmin(), "-"), or(m.GetVersion(), "-"), asked)
+		t.row(m.GetNode(), role, answers, count(leads[m.GetNode()], "shard"), clockSkew(s, m), diskWord(m.GetDiskState()), or(m.GetPeerAddress(), "-"),
+			or(m.GetAddress(), "-"), or(m.GetHttp(), "-"), or(m.GetAdmin(), "-"), or(m.GetVersion(), "-"), asked)
 	}
+}
+
+// clockSkew says how far a member's clock is ahead of that of the node that was asked: "+1.2ms ±150µs".
+func clockSkew(s *adminpb.GetClusterResponse, m *adminpb.ClusterMember) string {
+	switch {
+	case m.GetNode() == s.GetNode():
+		return "0"
+	case m.ClockAheadUs == nil:
+		return "?"
+	}
+	ahead := time.Duration(m.GetClockAheadUs()) * time.Microsecond
+	sign := "+"
+	if ahead < 0 {
+		sign = ""
+	}
+	return fmt.Sprintf("%s%v ±%v", sign, ahead, time.Duration(m.GetClockErrorUs())*time.Microsecond)
 }
 
 func groupTable(t *table, s *adminpb.GetClusterResponse) {

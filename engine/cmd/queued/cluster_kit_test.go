@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,6 +37,7 @@ type cluster struct {
 	dir    string // of all that the servers keep
 	secret string
 	args   []string
+	binary string // the program; "" for the ordinary one
 	nodes  map[string]*server
 	conns  []*grpc.ClientConn
 }
@@ -46,6 +48,7 @@ type server struct {
 	*process // nil while it is down
 
 	args []string // further ones
+	env  []string // further variables
 
 	api   queuepb.QueueServiceClient // over the clients' link to this server alone
 	admin *grpc.ClientConn           // to this process; nil before its first use
@@ -58,6 +61,15 @@ const slackMs = 20
 
 // newCluster starts three servers, and waits until one leads.
 func newCluster(t *testing.T, args ...string) *cluster {
+	t.Helper()
+	c := prepareCluster(t, args...)
+	c.start(clusterNodes...)
+	c.leader()
+	return c
+}
+
+// prepareCluster is newCluster without the start.
+func prepareCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	c := &cluster{T: t, dir: t.TempDir(), net: links.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
 	c.secret = filepath.Join(c.dir, "secret")
@@ -79,8 +91,6 @@ func newCluster(t *testing.T, args ...string) *cluster {
 	for _, id := range clusterNodes {
 		c.add(id)
 	}
-	c.start(clusterNodes...)
-	c.leader()
 	return c
 }
 
@@ -136,7 +146,11 @@ func (c *cluster) start(ids ...string) {
 		args := slices.Concat([]string{
 			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", strings.Join(peers, ","), "--cluster-secret", c.secret,
 		}, c.args, m.args)
-		m.process = launch(c.T, filepath.Join(c.dir, id+".addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...)
+		m.process = launch(c.T, filepath.Join(c.dir, id+".addresses.json"), func(args []string) *exec.Cmd {
+			command := exec.Command(cmp.Or(c.binary, args[0]), args[1:]...)
+			command.Env = append(os.Environ(), m.env...)
+			return command
+		}, args...)
 	}
 	for _, id := range ids {
 		m := c.nodes[id]
@@ -367,7 +381,7 @@ func (c *cluster) drain(r *history.Recorder, queues ...string) []history.Op {
 	for _, problem := range history.Check(ops, history.Rules{SkewMs: slackMs}) {
 		c.Error(problem)
 	}
-	c.Log(counts(ops))
+	c.Log("in all:", counts(ops))
 	return ops
 }
 

@@ -153,7 +153,7 @@ func TestAKilledServerKeepsKeysRetriesAndResults(t *testing.T) {
 	for _, durability := range []string{"sync", "interval", "none"} {
 		t.Run(durability, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(2+killRounds(t))*patience)
 			defer cancel()
 			args := []string{"--data", t.TempDir(), "--durability", durability, "--shards", "3"}
 			m := &mixed{ids: map[string]map[string]bool{}, results: map[string]string{}, maybe: map[string]bool{}, leases: map[string]uint64{}}
@@ -236,5 +236,5 @@ func (m *mixed) check(ctx context.Context, t *testing.T, p *process) {
 	assert.Equal(t, len(m.ids), a.Enqueued)
 	assert.Equal(t, a.Enqueued, a.Completed)
 	assert.Positive(t, m.failed, "some were retried")
-	t.Logf("%d tasks, each stored once; %d completions acknowledged, %d perhaps; %d failed attempts", len(m.ids), len(m.results), len(m.maybe), m.failed)
+	t.Logf("in all: %d tasks, each stored once; %d completions acknowledged, %d perhaps; %d failed attempts", len(m.ids), len(m.results), len(m.maybe), m.failed)
 }

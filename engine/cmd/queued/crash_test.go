@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -99,12 +97,7 @@ func (l *ledger) count(of map[string]bool) int {
 // killRounds is how often a server is killed: PRONY_KILL_ROUNDS, or a few times.
 func killRounds(t *testing.T) int {
 	t.Helper()
-	if text := os.Getenv("PRONY_KILL_ROUNDS"); text != "" {
-		n, err := strconv.Atoi(text)
-		require.NoError(t, err)
-		return n
-	}
-	return 4
+	return fromEnvironment(t, "PRONY_KILL_ROUNDS", 4)
 }
 
 // crashLease is short: what was leased when the server was killed must come back within the test.
@@ -118,7 +111,7 @@ func TestAKilledServerLosesNothingThatItAcknowledged(t *testing.T) {
 		t.Run(durability, func(t *testing.T) {
 			t.Parallel()
 			const producers, workers = 8, 8
-			ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(2+killRounds(t))*patience)
 			defer cancel()
 			args := []string{"--data", t.TempDir(), "--durability", durability}
 			l := newLedger()
@@ -211,5 +204,5 @@ func (l *ledger) check(t *testing.T, p *process) {
 	assert.GreaterOrEqual(t, a.Enqueued, len(l.acked))
 	assert.LessOrEqual(t, a.Enqueued, len(l.acked)+len(l.unknown))
 	assert.NotEmpty(t, l.acked)
-	t.Logf("%d acknowledged, %d of unknown outcome; %d completed, %d perhaps", len(l.acked), len(l.unknown), len(l.completed), len(l.maybe))
+	t.Logf("in all: %d acknowledged, %d of unknown outcome; %d completed, %d perhaps", len(l.acked), len(l.unknown), len(l.completed), len(l.maybe))
 }

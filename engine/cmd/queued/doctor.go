@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Checks, before 'queued serve' with the same flags, environment and file or beside it: the configuration, the
 clock, limits on processors, memory and open files, the data folder, its file system, free space and the
 time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, the addresses; of a
-cluster's node also the secret, whether the other nodes are reached, and their clocks.
+cluster's node also the secret, and whether the other nodes are reached. Beside a server that runs it compares
+the server's clock with the host's wall clock, and shows the skew between the nodes of a cluster.
 
 The stores are read to the end and their counters checked, unless a server holds them; a server that is
 started meanwhile is refused. Each check says ok, warning or problem, and what to do. It ends with 1 if
@@ -45,7 +47,8 @@ there is a problem.`,
 			if loaded != nil {
 				in.Config, in.Warnings = loaded.Config, loaded.Warnings
 				in.ServerVersion = askServer(a, loaded.Config, serverVersion)
-				in.Members = askServer(a, loaded.Config, adminAddresses)
+				in.ServerClock = askServer(a, loaded.Config, serverClock)
+				in.ClusterClocks = askServer(a, loaded.Config, clusterClocks)
 			}
 			return a.printFindings(doctor.Run(c.Context(), in))
 		},
@@ -81,16 +84,21 @@ func serverVersion(ctx context.Context, api adminpb.AdminServiceClient) (string,
 	return out.GetVersion(), err
 }
 
-// adminAddresses are those of a cluster's nodes that have one.
-func adminAddresses(ctx context.Context, api adminpb.AdminServiceClient) (map[string]string, error) {
+func serverClock(ctx context.Context, api adminpb.AdminServiceClient) (time.Time, error) {
+	out, err := api.GetStatus(ctx, &adminpb.GetStatusRequest{})
+	return time.UnixMicro(out.GetClockUnixUs()), err
+}
+
+// clusterClocks returns what the server knows of the clocks of the nodes of its cluster.
+func clusterClocks(ctx context.Context, api adminpb.AdminServiceClient) (all []doctor.NodeClock, err error) {
 	out, err := api.GetCluster(ctx, &adminpb.GetClusterRequest{})
-	addresses := map[string]string{}
 	for _, m := range out.GetMembers() {
-		if m.GetAdmin() != "" {
-			addresses[m.GetNode()] = m.GetAdmin()
-		}
+		all = append(all, doctor.NodeClock{
+			Node: m.GetNode(), Known: m.ClockAheadUs != nil, Problem: m.GetClockProblem(),
+			Ahead: time.Duration(m.GetClockAheadUs()) * time.Microsecond, Error: time.Duration(m.GetClockErrorUs()) * time.Microsecond,
+		})
 	}
-	return addresses, err
+	return all, err
 }
 
 // certifiedName returns a name that a certificate is for.

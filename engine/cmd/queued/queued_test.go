@@ -241,7 +241,7 @@ func TestASignalEndsItInOrder(t *testing.T) {
 			_, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"third"}, WaitMs: 60_000})
 			claimed <- err
 		}()
-		require.Eventually(t, func() bool { return bytes.Contains([]byte(p.get("/audit")), []byte(`"third"`)) }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return strings.Contains(p.get("/metrics"), "\nprony_subscribers 2\n") }, patience, time.Millisecond, "the stream and the claim")
 
 		assert.Equal(t, 0, p.terminate(signal))
 		assert.NotContains(t, p.log.String(), "cutting connections", "all ended by itself")

@@ -12,11 +12,11 @@ import (
 )
 
 func (a *app) queuesCommand() *cobra.Command {
-	return group("queues", "List, show, configure, pause, resume and purge queues", `  queued queues list
+	return group("queues", "List, show, configure, pause, resume, purge and delete queues", `  queued queues list
   queued queues show mail
   queued queues configure mail --max-attempts 5 --lease 2m
   queued queues pause mail`,
-		a.queuesList(), a.queuesShow(), a.queuesConfigure(), a.queuesPause(), a.queuesResume(), a.queuesPurge())
+		a.queuesList(), a.queuesShow(), a.queuesConfigure(), a.queuesPause(), a.queuesResume(), a.queuesPurge(), a.queuesDelete())
 }
 
 func (a *app) queuesList() *cobra.Command {
@@ -202,6 +202,39 @@ func (a *app) queuesPurge() *cobra.Command {
 				return err
 			}
 			return a.print(document(out), func(t *table) { t.row(count(out.GetRemoved(), "task") + " removed") })
+		})
+	}
+	return c
+}
+
+func (a *app) queuesDelete() *cobra.Command {
+	var yes, force bool
+	c := &cobra.Command{
+		Use:   "delete QUEUE",
+		Short: "Remove a queue, with its policy and figures",
+		Long: `Removes a queue that has no tasks, with its policy and figures. With --force the queue's tasks are removed first,
+in whatever state. Results of its tasks can't be read any more.`,
+		Example: `  queued queues delete mail
+  queued queues delete mail --force --yes`,
+		Args: oneArg("QUEUE"),
+	}
+	yesFlag(c, &yes)
+	c.Flags().BoolVar(&force, "force", false, "remove the queue's tasks first, leased and dead ones too")
+	conn := a.connect(c, true, true)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		what := "remove queue " + args[0]
+		if force {
+			what += " and all of its tasks"
+		}
+		if err := a.confirm(what, yes); err != nil {
+			return err
+		}
+		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
+			out, err := api.DeleteQueue(ctx, &adminpb.DeleteQueueRequest{Tenant: conn.tenant, Queue: args[0], Force: force})
+			if err != nil {
+				return err
+			}
+			return a.print(document(out), func(t *table) { t.row(args[0] + " deleted, " + count(out.GetRemoved(), "task") + " removed") })
 		})
 	}
 	return c

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pronybench/prony/engine/config"
+	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node"
 )
 
@@ -99,6 +100,9 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 			return fmt.Errorf("remove the old address file: %w", err)
 		}
 	}
+	if err := limitGo(c, log); err != nil {
+		return err
+	}
 	n, err := node.Open(c.Node)
 	if err != nil {
 		return err
@@ -120,6 +124,20 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 		return err
 	}
 	log.Info("stopped")
+	return nil
+}
+
+// limitGo has the runtime collect garbage more often when the process is near what it may take, unless GOMEMLIMIT says so.
+func limitGo(c *config.Config, log *slog.Logger) error {
+	total, err := c.Node.Memory.Resolve()
+	if err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
+	share := memory.SharesOf(total, c.Node.Shards, c.Node.Cluster.On())
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(share.GoBytes)
+	}
+	log.Info("memory", "limit_bytes", total, "go_limit_bytes", debug.SetMemoryLimit(-1))
 	return nil
 }
 

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/cmd/queued/doctor"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -38,10 +40,24 @@ func (a *app) statusCommand() *cobra.Command {
 				t.row("shards", out.GetShards())
 				t.row("queues", out.GetQueues())
 				t.row("tasks", out.GetTasks())
+				if d := out.GetDisk(); d != nil {
+					t.row("disk", fmt.Sprintf("%s, %s free of %s", diskWord(d.GetState()), doctor.Round(d.GetFreeBytes()), doctor.Round(d.GetTotalBytes())))
+					if d.GetReason() != "" {
+						t.row("refused", d.GetReason())
+					}
+				}
 			}))
 		})
 	}
 	return c
+}
+
+// diskWord is what a disk's space allows, in a word.
+func diskWord(s adminpb.DiskState) string {
+	if s == adminpb.DiskState_DISK_STATE_UNSPECIFIED {
+		return "-"
+	}
+	return strings.ToLower(strings.TrimPrefix(s.String(), "DISK_STATE_"))
 }
 
 // backupTimeout is long: the server reads everything it holds.

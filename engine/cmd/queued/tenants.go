@@ -72,7 +72,7 @@ type quotaFlags struct {
 
 func (f *quotaFlags) define(flags *pflag.FlagSet) {
 	numberFlag(flags, &f.tasks, "tasks-max", 0, "tasks that it holds, in all states; 0 for no bound, here and below")
-	flags.Var(sizeValue{&f.bytes}, "bytes-max", "bytes of their payloads")
+	flags.Var(sizeValue{&f.bytes}, "bytes-max", "bytes of all that is stored for it")
 	numberFlag(flags, &f.rate, "enqueues-per-s-max", 0, "enqueues in a second")
 	numberFlag(flags, &f.leases, "leases-max", 0, "tasks leased at once")
 	flags.Var(sizeValue{&f.payload}, "payload-max", "largest payload of a task")

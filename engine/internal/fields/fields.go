@@ -15,17 +15,26 @@ var ErrTruncated = errors.New("record is cut short")
 type Decoder struct {
 	Rest []byte
 	Err  error
+	// Format is the record's. What older formats lack is not to be read.
+	Format byte
 }
 
 // New returns a decoder of a record, whose first byte is its format: another one than wanted is a problem.
-func New(b []byte, format byte) *Decoder {
+func New(b []byte, format byte) *Decoder { return NewSince(b, format, format) }
+
+// NewSince is New for records of several formats, from the oldest to the newest that are read.
+func NewSince(b []byte, oldest, newest byte) *Decoder {
 	switch {
 	case len(b) == 0:
 		return &Decoder{Err: ErrTruncated}
-	case b[0] != format:
-		return &Decoder{Err: fmt.Errorf("record has format %d, this server reads format %d: use the server that wrote it, or a newer one", b[0], format)}
+	case b[0] < oldest || b[0] > newest:
+		reads := fmt.Sprintf("format %d", newest)
+		if oldest < newest {
+			reads = fmt.Sprintf("formats %d to %d", oldest, newest)
+		}
+		return &Decoder{Err: fmt.Errorf("record has format %d, this server reads %s: use the server that wrote it, or a newer one", b[0], reads)}
 	}
-	return &Decoder{Rest: b[1:]}
+	return &Decoder{Rest: b[1:], Format: b[0]}
 }
 
 // Fail notes a problem.

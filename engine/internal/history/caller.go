@@ -68,24 +68,7 @@ func (c *Caller) Settle(ctx context.Context, t *queuepb.Task, kind Kind) Outcome
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
 	returned := c.Recorder.Call(settlement(c.Client, t, kind))
-	var results []*queuepb.SettleResult
-	var err error
-	switch kind {
-	case Complete:
-		var out *queuepb.CompleteResponse
-		out, err = c.API.Complete(ctx, &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: t.GetId(), Token: t.GetToken()}}})
-		results = out.GetResults()
-	case Fail:
-		var out *queuepb.FailResponse
-		out, err = c.API.Fail(ctx, &queuepb.FailRequest{Failures: []*queuepb.Failure{{Id: t.GetId(), Token: t.GetToken(), DelayMs: 1}}})
-		results = out.GetResults()
-	case Release:
-		var out *queuepb.ReleaseResponse
-		out, err = c.API.Release(ctx, &queuepb.ReleaseRequest{Releases: []*queuepb.Releasing{{Id: t.GetId(), Token: t.GetToken()}}})
-		results = out.GetResults()
-	case Enqueue, Claim, Extend, Read:
-		panic("history: a caller does not settle so: " + kind.String())
-	}
+	results, err := settleBatch(ctx, c.API, kind, []*queuepb.Task{t}, c.Lease)
 	outcome := ofStatus(err)
 	if outcome == OK {
 		outcome, err = ofResult(results[0].GetError())

@@ -24,7 +24,8 @@ const problemsMax = 20
 //   - a lease is settled once, and a task completed once; after that it comes to nobody;
 //   - a task's tokens do not repeat, and grow with its leases;
 //   - a task is leased to nobody else before its lease expires or is settled, and once it is, the earlier
-//     lease settles nothing.
+//     lease settles nothing;
+//   - a lease that has neither expired nor been settled is not refused as stale.
 func Check(ops []Op, rules Rules) []string {
 	c := checker{rules: rules}
 	byPayload := map[string][]Op{}
@@ -126,6 +127,9 @@ func (c *checker) leases(id string, ops []Op) {
 			c.pair(id, claims[i-1], claims[i], settles)
 		}
 	}
+	for _, claim := range claims {
+		c.refusals(id, claim, settles)
+	}
 	ended := map[uint64]Op{}
 	for _, s := range settles {
 		if s.Outcome != OK {
@@ -145,6 +149,30 @@ func (c *checker) leases(id string, ops []Op) {
 			case s.Call > later.Return:
 				c.report(fmt.Sprintf("%s: an earlier lease was settled after it came to somebody else", id), later, s)
 			}
+		}
+	}
+}
+
+// refusals checks the settlements of a lease that were refused as stale: the lease had ended by then, or may have.
+func (c *checker) refusals(id string, claim Op, settles []Op) {
+	expiresMs := claim.ExpiresAtMs
+	var ends []Op
+	for _, s := range settles {
+		if s.Token != claim.Token || s.Outcome != OK && s.Outcome != Unknown {
+			continue
+		}
+		if s.Kind == Extend {
+			expiresMs = min(expiresMs, s.CallMs+s.LeaseMs) // an extension may also shorten
+		} else if s.Kind.ends() {
+			ends = append(ends, s)
+		}
+	}
+	for _, s := range settles {
+		if s.Token != claim.Token || s.Outcome != Stale || s.ReturnMs >= expiresMs-c.rules.SkewMs {
+			continue
+		}
+		if !slices.ContainsFunc(ends, func(end Op) bool { return end.Call <= s.Return }) {
+			c.report(fmt.Sprintf("%s: a lease that held was refused as stale", id), claim, s)
 		}
 	}
 }

@@ -47,6 +47,8 @@ func TestWhatAQueueMayDo(t *testing.T) {
 		"an unknown completion":                {enqueued, grant(10, 5, 1), settle(20, Complete, 5, Unknown)},
 		"an unknown completion that never was": {enqueued, grant(10, 5, 1), settle(20, Complete, 5, Unknown), grant(110, 6, 2), settle(120, Complete, 6, OK)},
 		"an expired lease":                     {enqueued, grant(10, 5, 1), grant(110, 6, 2), settle(120, Complete, 5, Stale), settle(130, Complete, 6, OK)},
+		"a repeated completion":                {enqueued, grant(10, 5, 1), settle(20, Complete, 5, Unknown), settle(30, Complete, 5, Stale)},
+		"a late extension":                     {enqueued, grant(10, 5, 1), extended, settle(190, Complete, 5, Stale), grant(195, 6, 2), settle(196, Complete, 6, OK)},
 		"a failed task":                        {enqueued, grant(10, 5, 1), settle(20, Fail, 5, OK), grant(22, 6, 2), settle(130, Complete, 6, OK)},
 		"a release, perhaps":                   {enqueued, grant(10, 5, 1), settle(20, Release, 5, Unknown), grant(22, 6, 1), settle(130, Complete, 6, OK)},
 		"an extension":                         {enqueued, grant(10, 5, 1), extended, grant(185, 6, 2), settle(190, Complete, 6, OK)},
@@ -86,6 +88,12 @@ func TestWhatAQueueMayNotDo(t *testing.T) {
 		"leased although extended": {
 			[]Op{enqueued, grant(10, 5, 1), at(80, Op{Kind: Extend, ID: "1", Token: 5, LeaseMs: 100}), grant(111, 6, 2), settle(120, Complete, 6, OK)},
 			"leased again 69 ms before",
+		},
+		"refused as stale": {
+			[]Op{enqueued, grant(10, 5, 1), settle(20, Complete, 5, Stale), settle(30, Complete, 5, OK)}, "a lease that held was refused as stale",
+		},
+		"an extension that was refused as stale": {
+			[]Op{enqueued, grant(10, 5, 1), settle(20, Extend, 5, Stale), settle(30, Complete, 5, Unknown)}, "a lease that held was refused as stale",
 		},
 		"not fenced": {[]Op{enqueued, grant(10, 5, 1), grant(110, 6, 2), settle(120, Extend, 5, OK), settle(130, Complete, 6, OK)}, "an earlier lease was settled"},
 	} {

@@ -3,6 +3,7 @@
 package logs
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Options struct {
 	Fatal func(problem string)
 	// MemTableBytes is the size of a memtable, of which there are up to two; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
+	// Space, if not nil, is told what the store needs, and makes its writes wait while the disk is full.
+	Space *storage.Space
 	// Appended is called after each StoreLogs that did not fail, with how long it took; nil: nobody. It must not block.
 	Appended func(took time.Duration)
 
@@ -69,6 +72,8 @@ type Store struct {
 	dir      string
 	appended func(took time.Duration)
 	count    counters
+	space    *storage.Space
+	flushes  disk.Flushes
 
 	inUse  sync.RWMutex // read: a call; written: closing
 	closed bool
@@ -96,6 +101,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if s.fs == nil {
 		s.fs = vfs.Default
 	}
+	s.fs, s.space = o.Space.Files(s.fs), o.Space
 	if o.MemTableBytes == 0 {
 		o.MemTableBytes = DefaultMemTableBytes
 	}
@@ -108,6 +114,7 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.open(o); err != nil {
 		return nil, fmt.Errorf("open the Raft logs in %s: %w", dir, err)
 	}
+	s.space.Join(s)
 	return s, nil
 }
 
@@ -117,6 +124,9 @@ func (s *Store) open(o Options) error {
 	if s.files, err = disk.Guard(s.fs, s.dir, o.Durability, o.SyncInterval, logger); err != nil {
 		return err
 	}
+	if err := disk.MakeFolder(s.fs, s.dir); err != nil {
+		return errors.Join(err, s.files.Close())
+	}
 	if err := disk.BreakSeal(s.fs, s.dir, false); err != nil {
 		err = fmt.Errorf("%w. A node that lost a part of its Raft log may break what it promised: better remove it from the cluster and have it join again with an empty data folder", err)
 		return errors.Join(err, s.files.Close())
@@ -125,8 +135,7 @@ func (s *Store) open(o Options) error {
 	defer cache.Unref()
 	options := &pebble.Options{
 		FS: s.files,
-		// Not the newest: from FormatWALSyncChunks on the log itself says how far it was synced, and
-		// a log of Interval or None that lost its end with the power would be taken for corrupt.
+		// Not FormatWALSyncChunks, which would have Pebble note how far the log was synced: disk/synced.go says why.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache,
 		MemTableSize:                o.MemTableBytes,
@@ -135,7 +144,7 @@ func (s *Store) open(o Options) error {
 		FlushDelayDeleteRange:       o.flushDelay,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
-		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(false)},
+		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(false), FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End},
 	}
 	// What is in a table is soon deleted: to compress it is not worth the time. The other levels do as the first.
 	options.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
@@ -202,6 +211,7 @@ func (s *Store) Persist() error {
 
 // Close closes the store, when the calls under way are done. Later ones fail with ErrClosed.
 func (s *Store) Close() error {
+	s.space.Leave(s)
 	s.inUse.Lock()
 	defer s.inUse.Unlock()
 	if s.closed {
@@ -249,8 +259,16 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 			err = fmt.Errorf("write to Pebble's log: %v", p)
 		}
 	}()
+	s.flushes.Commit(b.Len())
 	return s.db.ApplyNoSyncWait(b, pebble.Sync)
 }
+
+// Unflushed implements disk.SpaceUser.
+func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
+
+// Reclaim implements disk.SpaceUser. What was cut off the logs is given back by the next flush and compaction, which Pebble
+// begins by itself; to write what is still needed to tables would take space instead.
+func (s *Store) Reclaim(context.Context, uint64) error { return nil }
 
 // get returns a copy of a key's value, or false.
 func (s *Store) get(key []byte) (value []byte, found bool, err error) {

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/replica/peer"
@@ -26,8 +24,8 @@ func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	r.secret(c)
 	r.clusterPort(c.Cluster.Listen, answered)
 	r.peers(ctx, &c.Cluster)
-	if answered && in.Members != nil {
-		r.clocks(ctx, in)
+	if answered && in.ClusterClocks != nil {
+		r.clusterClocks(ctx, in)
 	}
 }
 
@@ -100,48 +98,5 @@ func (r *report) peers(ctx context.Context, c *node.Cluster) {
 			continue
 		}
 		r.add(check, OK, fmt.Sprintf("%s can be reached at %s", p.name, p.address), "")
-	}
-}
-
-// clocks compares this host's clock with those of the other nodes, as their admin listeners tell it: in whole seconds,
-// so that a small difference goes unseen, and what is reported is there.
-func (r *report) clocks(ctx context.Context, in *Input) {
-	const check = "cluster clocks"
-	ctx, cancel := context.WithTimeout(ctx, askMax)
-	defer cancel()
-	members, err := in.Members(ctx)
-	if err != nil {
-		r.add(check, Warning, fmt.Sprintf("the server does not tell the other nodes: %v", err), "pass an operator's token in QUEUED_TOKEN")
-		return
-	}
-	c := &in.Config.Node
-	for _, id := range slices.Sorted(maps.Keys(members)) {
-		if id == c.Cluster.Node {
-			continue
-		}
-		var date time.Time
-		before := in.Host.Now()
-		err := askHTTP(ctx, members[id], "/livez", c.TLS.CertFile != "", func(answer *http.Response, body string) bool {
-			var err error
-			date, err = http.ParseTime(answer.Header.Get("Date"))
-			return err == nil && isAlive(answer, body)
-		})
-		after := in.Host.Now()
-		if err != nil {
-			r.add(check, Warning, fmt.Sprintf("%s does not tell its time: %v", id, err), "compare the clocks by hand")
-			continue
-		}
-		// The node's clock showed date or up to a second more, at a time between before and after.
-		ahead, behind := date.Sub(after), before.Sub(date.Add(time.Second))
-		if apart := max(ahead, behind); apart > c.Cluster.ClockSkewMax {
-			word := "ahead of"
-			if behind > ahead {
-				word = "behind"
-			}
-			r.add(check, Problem, fmt.Sprintf("that of %s is at least %v %s this one's; leases hold with up to %v", id, apart.Round(time.Millisecond), word, c.Cluster.ClockSkewMax),
-				"set the clocks and keep them right, as chrony does")
-			continue
-		}
-		r.add(check, OK, fmt.Sprintf("that of %s agrees to within %v, as far as can be told", id, max(date.Add(time.Second).Sub(before), after.Sub(date)).Round(time.Millisecond)), "")
 	}
 }

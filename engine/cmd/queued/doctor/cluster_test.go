@@ -1,11 +1,7 @@
 package doctor
 
 import (
-	"context"
-	"errors"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,58 +77,5 @@ func TestClusterFindings(t *testing.T) {
 		if f.Level != OK {
 			assert.NotEmpty(t, f.Remedy, name)
 		}
-	}
-}
-
-// telling is an admin listener of a node whose clock shows a time.
-func telling(t *testing.T, clock time.Time) string {
-	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Date", clock.UTC().Format(http.TimeFormat)) // which drops what is below a second
-		_, _ = w.Write([]byte("ok\n"))
-	}))
-	t.Cleanup(s.Close)
-	return strings.TrimPrefix(s.URL, "http://")
-}
-
-func TestClocksThatDiffer(t *testing.T) {
-	here := now.Add(300 * time.Millisecond)
-	for apart, want := range map[time.Duration]struct {
-		level Level
-		says  string
-	}{
-		0:                        {OK, "that of n2 agrees to within 700ms"},
-		time.Second:              {Problem, "that of n2 is at least 700ms ahead of this one's; leases hold with up to 500ms"},
-		-time.Second:             {OK, "agrees to within 1.3s"}, // it may have told the time just before its second was over,
-		2 * time.Second:          {Problem, "that of n2 is at least 1.7s ahead of this one's; leases hold with up to 500ms"},
-		-2 * time.Second:         {Problem, "that of n2 is at least 1.3s behind this one's; leases hold with up to 500ms"},
-		-1500 * time.Millisecond: {Problem, "is at least 1.3s behind"},
-	} {
-		in := clusterNode(t)
-		in.Host.Now = func() time.Time { return here }
-		in.Config.Node.Admin = telling(t, here) // a server that runs
-		in.Members = func(context.Context) (map[string]string, error) {
-			return map[string]string{"n1": "127.0.0.1:1", "n2": telling(t, here.Add(apart))}, nil
-		}
-		f := find(t, Run(t.Context(), in), "cluster clocks")
-		assert.Equal(t, want.level, f.Level, "%v: %v", apart, f)
-		assert.Contains(t, f.Message, want.says, "%v", apart)
-	}
-	in := clusterNode(t)
-	in.Config.Node.Admin = telling(t, here)
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer busy.Close() //nolint:errcheck // the test's own
-	in.Config.Node.Cluster.Listen = busy.Addr().String()
-	for says, members := range map[string]func(context.Context) (map[string]string, error){
-		"the server does not tell the other nodes: no token": func(context.Context) (map[string]string, error) { return nil, errors.New("no token") },
-		"n2 does not tell its time: ":                        func(context.Context) (map[string]string, error) { return map[string]string{"n2": "127.0.0.1:1"}, nil },
-	} {
-		in.Members = members
-		all := Run(t.Context(), in)
-		f := find(t, all, "cluster clocks")
-		assert.Equal(t, Warning, f.Level)
-		assert.Contains(t, f.Message, says)
-		assert.Contains(t, find(t, all, "cluster listen").Message, "is in use, as it is beside a server that runs")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pronybench/prony/engine/config"
 )
@@ -43,11 +44,24 @@ type Input struct {
 	Version string
 	// ServerVersion asks a server that runs for its version; nil when there is no way to ask.
 	ServerVersion func(ctx context.Context) (string, error)
-	// Members asks a server that runs for the admin addresses of its cluster's nodes, by id; nil when there is no way to
+	// ServerClock asks a server that runs for its clock, which leases and delays go by; nil when there is no way to ask.
+	ServerClock func(ctx context.Context) (time.Time, error)
+	// ClusterClocks asks a server that runs what it knows of the clocks of its cluster's other nodes; nil when there is no way to
 	// ask.
-	Members func(ctx context.Context) (map[string]string, error)
+	ClusterClocks func(ctx context.Context) ([]NodeClock, error)
 	// Host is where the checks look.
 	Host Host
+}
+
+// NodeClock is what a node of a cluster knows of another one's clock.
+type NodeClock struct {
+	Node string
+	// Known tells that the node told its time of late.
+	Known bool
+	// Ahead is how far its clock is ahead of that of the node that was asked, Error by how much that may be wrong.
+	Ahead, Error time.Duration
+	// Problem is why its clock does not let it lead; "" if it does. It is the node's own word.
+	Problem string
 }
 
 // report collects findings.
@@ -72,7 +86,7 @@ func Run(ctx context.Context, in Input) []Finding {
 	r.memory(in.Host)
 	folder := r.dataFolder(in.Host, c.DataDir)
 	if folder != "" {
-		r.space(in.Host, folder)
+		r.space(in.Host, folder, c.DiskLow, c.DiskCritical)
 		r.fileSystem(in.Host, folder, c.Durability)
 		r.fsync(ctx, folder, c.Durability)
 	}
@@ -80,6 +94,7 @@ func Run(ctx context.Context, in Input) []Finding {
 	r.token(c)
 	r.certificates(in.Host, c.TLS)
 	answered := r.ports(ctx, c)
+	r.serverClock(ctx, &in, answered)
 	r.cluster(ctx, &in, answered)
 	r.version(ctx, &in, answered)
 	return r

@@ -113,6 +113,7 @@ func TestHostFindings(t *testing.T) {
 		"unknown memory":    {func(h *Host) { h.MemoryLimit = func() (uint64, error) { return 0, failed } }, "memory", Warning, "can't tell"},
 		"no space":          {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 100 << 20, 1 << 40, nil } }, "free space", Problem, "100MiB of 1TiB"},
 		"little space":      {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 50 << 30, 1 << 40, nil } }, "free space", Warning, "50GiB"},
+		"space below low":   {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 3 << 30, 1 << 40, nil } }, "free space", Warning, "below the low mark of 4GiB (--disk-low), a server refuses new tasks"},
 		"unknown space":     {func(h *Host) { h.Space = func(string) (uint64, uint64, error) { return 0, 0, failed } }, "free space", Warning, "can't tell"},
 		"memory for a disk": {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.TMPFS_MAGIC, nil } }, "file system", Problem, "tmpfs: what it holds is gone with the power"},
 		"remote disk":       {func(h *Host) { h.FileSystem = func(string) (int64, error) { return unix.NFS_SUPER_MAGIC, nil } }, "file system", Warning, "NFS"},

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
 )
 
 // dataFolder checks the folder itself. It returns where to measure: the folder, or the one that it would be made in;
@@ -78,20 +79,23 @@ func writable(dir string) error {
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-func (r *report) space(h Host, dir string) {
+func (r *report) space(h Host, dir string, low, critical storage.SpaceMark) {
 	const check = "free space"
 	free, total, err := h.Space(dir)
 	if err != nil {
 		r.add(check, Warning, err.Error(), "")
 		return
 	}
-	message := fmt.Sprintf("%s of %s", round(free), round(total))
-	remedy := "make room, or name a folder elsewhere with --data: a server whose disk is full stops"
+	lowBytes, criticalBytes := disk.Marks(low, critical, total)
+	message := fmt.Sprintf("%s of %s", Round(free), Round(total))
+	const remedy = "free space or enlarge the disk, or name a folder elsewhere with --data"
 	switch {
-	case free < spaceLeast:
-		r.add(check, Problem, message, remedy)
-	case free < spaceLow || free < total/percentOf*spaceLowPercent:
-		r.add(check, Warning, message, remedy)
+	case free < criticalBytes:
+		r.add(check, Problem, message+": below the critical mark of "+Round(criticalBytes)+" (--disk-critical), a server refuses all changes", remedy)
+	case free < lowBytes:
+		r.add(check, Warning, message+": below the low mark of "+Round(lowBytes)+" (--disk-low), a server refuses new tasks", remedy)
+	case free < 2*lowBytes || free < total/spaceWarn:
+		r.add(check, Warning, message+": new tasks are refused below the low mark of "+Round(lowBytes)+" (--disk-low)", remedy)
 	default:
 		r.add(check, OK, message, "")
 	}

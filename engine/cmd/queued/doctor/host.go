@@ -185,10 +185,7 @@ const (
 	filesBeside      = 1_000
 	filesLeast       = 256
 	memoryLoaded     = 512 << 20 // memtables, caches, windows and buffers, however many shards share them
-	spaceLeast       = 256 << 20
-	spaceLow         = 2 << 30
-	spaceLowPercent  = 10
-	percentOf        = 100
+	spaceWarn        = 10        // a warning when less than this part of the disk is free
 	limitNOFILERatio = 2
 )
 
@@ -216,15 +213,15 @@ func (r *report) memory(h Host) {
 	case limit == 0:
 		r.add(check, OK, "no limit by a control group", "")
 	case limit < memoryLoaded:
-		r.add(check, Warning, fmt.Sprintf("the control group's limit is %s; under load a server may need %s", round(limit), round(memoryLoaded)),
+		r.add(check, Warning, fmt.Sprintf("the control group's limit is %s; under load a server may need %s", Round(limit), Round(memoryLoaded)),
 			"raise the limit, or lower --limits-cache-max")
 	default:
-		r.add(check, OK, "the control group's limit is "+round(limit), "")
+		r.add(check, OK, "the control group's limit is "+Round(limit), "")
 	}
 }
 
-// round writes a number of bytes in few digits.
-func round(bytes uint64) string {
+// Round writes a number of bytes in few digits.
+func Round(bytes uint64) string {
 	for _, unit := range []uint64{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
 		if bytes >= 10*unit {
 			return config.FormatSize(bytes / unit * unit)

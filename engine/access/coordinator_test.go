@@ -1,0 +1,375 @@
+package access
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// simNode is a node of a simulated cluster: a registry of its own.
+type simNode struct {
+	name     string
+	registry *Registry
+	covered  []int
+	version  uint64
+	pending  *Report // sent, and neither answered nor given up
+	late     *Report // given up, and under way
+	sentMs   int64
+	heardMs  int64 // when the report was sent that was answered last
+}
+
+// simulation is a cluster whose messages are lost and late, whose shards move, and whose nodes die.
+type simulation struct {
+	t             *rapid.T
+	quotas        map[string]Quotas
+	nowMs         int64
+	seq           uint64
+	epoch         uint64
+	nodes         []*simNode
+	leads         []int      // of each shard: the node, or -1
+	held          [][3]int64 // of each shard: tasks, bytes, leases
+	current       *Coordinator
+	former        *Coordinator // still answers what reaches it
+	formerUntilMs int64
+}
+
+const simTenant = "t"
+
+func newSimulation(t *rapid.T) *simulation {
+	s := &simulation{t: t, quotas: map[string]Quotas{simTenant: {
+		TasksMax: uint64(rapid.IntRange(1, 40).Draw(t, "tasks max")), BytesMax: uint64(rapid.IntRange(0, 400).Draw(t, "bytes max")),
+		LeasesMax: uint64(rapid.IntRange(0, 9).Draw(t, "leases max")), EnqueuesPerSMax: uint64(rapid.IntRange(0, 50).Draw(t, "rate")),
+	}}}
+	for i := range 3 {
+		s.nodes = append(s.nodes, s.start(string(rune('a'+i))))
+	}
+	for i := range 4 {
+		s.held = append(s.held, [3]int64{})
+		s.leads = append(s.leads, -1)
+		s.lead(i, i%3)
+	}
+	s.coordinate()
+	return s
+}
+
+func (s *simulation) start(name string) *simNode {
+	n := &simNode{name: name, heardMs: s.nowMs}
+	n.registry = New(Options{Shared: true, Now: func() time.Time { return time.UnixMilli(s.nowMs) }})
+	n.registry.current.Store(&snapshot{quotas: s.quotas})
+	n.registry.setQuotas(simTenant, s.quotas[simTenant])
+	return n
+}
+
+func (s *simulation) coordinate() {
+	s.former, s.formerUntilMs = s.current, s.nowMs+1_000
+	s.epoch++
+	s.current = NewCoordinator(s.epoch, len(s.leads), s.nowMs)
+}
+
+// lead has a node recover a shard, as a state does.
+func (s *simulation) lead(shard, node int) {
+	n, h := s.nodes[node], s.held[shard]
+	n.registry.Account(simTenant).Restore(h[0], h[1], h[2])
+	n.covered = append(n.covered, shard)
+	n.version++
+	s.leads[shard] = node
+}
+
+// lose has a node let a shard go.
+func (s *simulation) lose(shard int) {
+	if s.leads[shard] < 0 {
+		return
+	}
+	n, h := s.nodes[s.leads[shard]], s.held[shard]
+	n.version++
+	n.covered = slices.DeleteFunc(n.covered, func(i int) bool { return i == shard })
+	n.registry.Account(simTenant).Restore(-h[0], -h[1], -h[2])
+	s.leads[shard] = -1
+}
+
+func (s *simulation) report(n *simNode) {
+	s.seq++
+	r := n.registry.Report(n.name, s.seq, func() ([]int, uint64) { return slices.Clone(n.covered), n.version })
+	n.pending, n.sentMs = &r, s.nowMs
+}
+
+// deliver has a report arrive; its answer may be lost.
+func (s *simulation) deliver(n *simNode, to *Coordinator, lost bool) {
+	if n.pending == nil || to == nil {
+		return
+	}
+	answer, err := to.Report(s.nowMs, []string{"a", "b", "c"}, s.quotas, *n.pending)
+	switch {
+	case err != nil && !errors.Is(err, ErrDeposed) && !errors.Is(err, ErrLateReport):
+		s.t.Fatalf("report: %v", err)
+	case err == nil && !lost:
+		n.registry.Apply(answer)
+		n.heardMs = n.sentMs
+	}
+	n.pending = nil
+}
+
+func (s *simulation) pass(ms int64) {
+	s.nowMs += ms
+	for _, n := range s.nodes {
+		if s.nowMs-n.heardMs > shareExpiryMs {
+			n.registry.Expire()
+		}
+	}
+}
+
+func (s *simulation) use(shard int, more bool) {
+	if s.leads[shard] < 0 {
+		return
+	}
+	a, h := s.nodes[s.leads[shard]].registry.Account(simTenant), &s.held[shard]
+	switch bytes := int64(rapid.IntRange(0, 30).Draw(s.t, "bytes")); {
+	case more && a.Add(bytes) == nil:
+		h[0]++
+		h[1] += bytes
+		if a.Lease(1) == 1 {
+			h[2]++
+		}
+	case !more && h[0] > 0:
+		bytes = h[1] / h[0]
+		a.Remove(1, bytes)
+		h[0]--
+		h[1] -= bytes
+		if h[2] > 0 {
+			a.EndLeases(1)
+			h[2]--
+		}
+	}
+}
+
+// check checks that all nodes together never hold more than the quotas, nor may enqueue faster.
+func (s *simulation) check(t *rapid.T) {
+	var sum [3]int64
+	for _, h := range s.held {
+		for kind := range h {
+			sum[kind] += h[kind]
+		}
+	}
+	q := s.quotas[simTenant]
+	for kind, most := range q.shared() {
+		limits := int64(0)
+		for _, n := range s.nodes {
+			limits += n.registry.openAccount(simTenant).limits[kind].Load()
+		}
+		if kind == kindEnqueues {
+			if most > 0 && limits > int64(most) {
+				t.Fatalf("nodes may enqueue %d a second, and the quota is %d", limits, most)
+			}
+		} else if most > 0 && sum[kind] > int64(most) {
+			t.Fatalf("shards hold %d of kind %d, and the quota is %d", sum[kind], kind, most)
+		}
+	}
+}
+
+// settle lets the cluster come to rest, while all nodes want more, and checks that nothing is stranded.
+func (s *simulation) settle() {
+	for shard := range s.leads {
+		if s.leads[shard] < 0 {
+			s.lead(shard, shard%3)
+		}
+	}
+	s.pass(silenceMs + 1)
+	s.former = nil
+	only := rapid.IntRange(0, len(s.leads)-1).Draw(s.t, "only shard that is enqueued to")
+	for range 40 {
+		for range 60 {
+			a, h := s.nodes[s.leads[only]].registry.Account(simTenant), &s.held[only]
+			if a.Add(0) == nil {
+				h[0]++
+			}
+		}
+		for _, n := range s.nodes {
+			_ = n.registry.TakeEnqueues(simTenant, 7)
+			n.pending = nil
+			s.report(n)
+			s.deliver(n, s.current, false)
+		}
+		s.check(s.t)
+		s.pass(200)
+	}
+	tasks, rate := int64(0), int64(0)
+	for shard := range s.held {
+		tasks += s.held[shard][0]
+	}
+	q := s.quotas[simTenant]
+	if q.BytesMax == 0 && tasks != int64(q.TasksMax) {
+		s.t.Fatalf("%d tasks are held, and the quota is %d", tasks, q.TasksMax)
+	}
+	for _, n := range s.nodes {
+		rate += n.registry.openAccount(simTenant).limits[kindEnqueues].Load()
+	}
+	if least := int64(q.EnqueuesPerSMax) * 3 / 4; rate < least {
+		s.t.Fatalf("nodes may enqueue %d a second, and the quota is %d", rate, q.EnqueuesPerSMax)
+	}
+}
+
+// The quotas hold for all nodes together whatever happens to messages, nodes and leads, and are not stranded afterwards.
+func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := newSimulation(t)
+		node := func() *simNode { return s.nodes[rapid.IntRange(0, 2).Draw(t, "node")] }
+		shard := func() int { return rapid.IntRange(0, len(s.leads)-1).Draw(t, "shard") }
+		t.Repeat(map[string]func(*rapid.T){
+			"":        s.check,
+			"enqueue": func(*rapid.T) { s.use(shard(), true) },
+			"enqueue many": func(*rapid.T) {
+				for i := shard(); rapid.IntRange(0, 15).Draw(t, "more") > 0; {
+					s.use(i, true)
+				}
+			},
+			"complete": func(*rapid.T) { s.use(shard(), false) },
+			"rate":     func(*rapid.T) { _ = node().registry.TakeEnqueues(simTenant, rapid.IntRange(1, 60).Draw(t, "n")) },
+			"report": func(*rapid.T) {
+				if n := node(); n.pending == nil {
+					s.report(n)
+				}
+			},
+			"deliver":     func(*rapid.T) { s.deliver(node(), s.current, false) },
+			"lose answer": func(*rapid.T) { s.deliver(node(), s.current, true) },
+			"lose report": func(*rapid.T) {
+				if n := node(); n.pending != nil {
+					n.late, n.pending = n.pending, nil
+				}
+			},
+			"late report": func(*rapid.T) { // of which the node has given up the answer
+				if n := node(); n.late != nil {
+					_, _ = s.current.Report(s.nowMs, []string{"a", "b", "c"}, s.quotas, *n.late)
+					n.late = nil
+				}
+			},
+			"ask former": func(*rapid.T) { // for as long as it may take itself for the leader
+				for range 4 {
+					if n := node(); s.nowMs < s.formerUntilMs {
+						if n.pending == nil {
+							s.report(n)
+						}
+						s.deliver(n, s.former, false)
+					}
+				}
+			},
+			"exchange": func(*rapid.T) {
+				for _, n := range s.nodes {
+					s.report(n)
+					s.deliver(n, s.current, false)
+				}
+			},
+			"move": func(*rapid.T) {
+				i := shard()
+				s.lose(i)
+				if rapid.Bool().Draw(t, "at once") {
+					s.lead(i, rapid.IntRange(0, 2).Draw(t, "to"))
+				}
+			},
+			"recover": func(*rapid.T) {
+				if i := shard(); s.leads[i] < 0 {
+					s.lead(i, rapid.IntRange(0, 2).Draw(t, "to"))
+				}
+			},
+			"coordinator": func(*rapid.T) {
+				s.coordinate()
+				if rapid.Bool().Draw(t, "is heard of") {
+					for _, n := range s.nodes {
+						s.report(n)
+						s.deliver(n, s.current, false)
+					}
+				}
+			},
+			"die": func(*rapid.T) { // and start again: its shards are led by nobody meanwhile
+				k := rapid.IntRange(0, 2).Draw(t, "node")
+				for i, by := range s.leads {
+					if by == k {
+						s.leads[i] = -1
+					}
+				}
+				s.nodes[k] = s.start(s.nodes[k].name)
+			},
+			"time": func(*rapid.T) {
+				s.pass(rapid.SampledFrom([]int64{10, 500, 1_500, shareExpiryMs, silenceMs}).Draw(t, "ms"))
+			},
+		})
+		s.settle()
+	})
+}
+
+// A report that comes after a later one of its node says less than the node was granted since: it is refused.
+func TestLateReportChangesNothing(t *testing.T) {
+	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
+	c := NewCoordinator(1, 1, 0)
+	report := func(node string, seq uint64, s Share) (Answer, error) {
+		return c.Report(1, []string{"a", "b"}, quotas, Report{Node: node, Seq: seq, Shards: []int{0}, Tenants: map[string]Shares{simTenant: {s}}})
+	}
+	_, err := report("b", 1, Share{})
+	require.NoError(t, err)
+	answer, err := report("a", 3, Share{Want: 10})
+	require.NoError(t, err)
+	require.Equal(t, int64(10), answer.Tenants[simTenant][kindTasks].More)
+	_, err = report("a", 2, Share{})
+	require.ErrorIs(t, err, ErrLateReport)
+	answer, err = report("b", 2, Share{Want: 10})
+	require.NoError(t, err)
+	require.Zero(t, answer.Tenants[simTenant][kindTasks].More)
+}
+
+// Enqueues that another node carries out are given back.
+func TestEnqueuesOfAnotherNodeAreGivenBack(t *testing.T) {
+	now := time.UnixMilli(0)
+	r := New(Options{Now: func() time.Time { return now }})
+	r.setQuotas(simTenant, Quotas{EnqueuesPerSMax: 10})
+	for range 5 {
+		require.NoError(t, r.TakeEnqueues(simTenant, 10))
+		require.Error(t, r.TakeEnqueues(simTenant, 1))
+		r.ReturnEnqueues(simTenant, 10)
+	}
+	require.NoError(t, r.TakeEnqueues(simTenant, 4))
+	r.ReturnEnqueues(simTenant, 3)
+	require.NoError(t, r.TakeEnqueues(simTenant, 9))
+	require.Error(t, r.TakeEnqueues(simTenant, 1))
+}
+
+// What was saved of a rate stays as many enqueues when the rate is raised.
+func TestRaisedRateSavesNoMore(t *testing.T) {
+	now := time.UnixMilli(0)
+	r := New(Options{Shared: true, Now: func() time.Time { return now }})
+	r.setQuotas(simTenant, Quotas{EnqueuesPerSMax: 1_000})
+	a := r.openAccount(simTenant)
+	a.raise(kindEnqueues, 10, 0)
+	require.Error(t, r.TakeEnqueues(simTenant, 1), "it had nothing before")
+	now = now.Add(time.Second)
+	a.raise(kindEnqueues, 90, r.elapsed())
+	took := 0
+	for r.TakeEnqueues(simTenant, 1) == nil {
+		took++
+	}
+	require.InDelta(t, 10, took, 1)
+}
+
+// A shard that went from node to node is not taken for one whose usage a silent node reported before.
+func TestShardThatMovedTwiceIsWaitedFor(t *testing.T) {
+	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
+	c := NewCoordinator(1, 1, 0)
+	seq := uint64(0)
+	report := func(node string, s Share, shards ...int) int64 {
+		seq++
+		answer, err := c.Report(1, []string{"a", "b", "c"}, quotas, Report{Node: node, Seq: seq, Shards: shards, Tenants: map[string]Shares{simTenant: {s}}})
+		require.NoError(t, err)
+		return answer.Tenants[simTenant][kindTasks].More
+	}
+	report("b", Share{})
+	report("c", Share{})
+	of := report("a", Share{}, 0) // it is silent from here on
+	rest := report("b", Share{Want: 10}, 0)
+	require.Equal(t, int64(10), of+rest)
+	require.Zero(t, report("b", Share{}), "its shard has gone to c, with all tasks")
+	require.Zero(t, report("b", Share{Want: 10}))
+	require.Zero(t, report("c", Share{Limit: rest, Used: rest}, 0))
+	require.Zero(t, report("b", Share{Want: 10}))
+}

@@ -1,0 +1,279 @@
+package access
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// sharing is what a registry has beside its accounts where quotas are shared by the nodes of a cluster.
+type sharing struct {
+	lacking  chan struct{}                 // has an element when a node lacks room
+	answered atomic.Pointer[chan struct{}] // closed with the next answer
+	epoch    atomic.Uint64                 // the newest that was heard of
+}
+
+func newSharing() *sharing {
+	s := &sharing{lacking: make(chan struct{}, 1)}
+	next := make(chan struct{})
+	s.answered.Store(&next)
+	return s
+}
+
+func (s *sharing) wake() {
+	select {
+	case s.lacking <- struct{}{}:
+	default:
+	}
+}
+
+// shared returns the quotas that nodes share, in the order of Shares; 0 is none.
+func (q *Quotas) shared() [kinds]uint64 {
+	return [kinds]uint64{kindTasks: q.TasksMax, kindBytes: q.BytesMax, kindLeases: q.LeasesMax, kindEnqueues: q.EnqueuesPerSMax}
+}
+
+// Quotas returns those of all tenants that have any. The caller must not change them.
+func (r *Registry) Quotas() map[string]Quotas { return r.current.Load().quotas }
+
+// Lacking has an element when a node lacks room that it may be granted: a report is worth making.
+func (r *Registry) Lacking() <-chan struct{} { return r.sharing.lacking }
+
+// used returns what is counted of a kind.
+func (a *account) used(kind int) int64 {
+	switch kind {
+	case kindTasks:
+		return a.tasks.Load()
+	case kindBytes:
+		return a.bytes.Load()
+	case kindLeases:
+		return a.leases.Load()
+	}
+	return 0
+}
+
+// begin has quotas that are new be shared: what is used is the node's limit at first.
+func (a *account) begin(was *Quotas, q Quotas) {
+	var before [kinds]uint64
+	if was != nil {
+		before = was.shared()
+	}
+	for kind, most := range q.shared() {
+		if most > 0 && before[kind] == 0 {
+			a.limits[kind].Store(a.used(kind))
+		}
+	}
+	a.sharing.wake()
+}
+
+// lack notes that there was no room for so much more.
+func (a *account) lack(kind int, n int64) {
+	if a.sharing != nil {
+		a.wants[kind].Add(n)
+		a.sharing.wake()
+	}
+}
+
+// retryMs returns when a refusal is worth trying again: soon where the node lacks what others may have.
+func (a *account) retryMs(kind int, quota uint64) uint64 {
+	if a.sharing != nil && a.limits[kind].Load() < int64(quota) {
+		return shareRetryMs
+	}
+	return roomRetryMs
+}
+
+// shareRetryMs is how soon a node that lacks a part of a quota may have it.
+const shareRetryMs = 100
+
+// Report returns what this node has to report. covered returns the shards whose usage is in the accounts, and a number that
+// changes with them before what a shard holds leaves the accounts, and after it came: the report is of one moment.
+func (r *Registry) Report(node string, seq uint64, covered func() ([]int, uint64)) Report {
+	wants := map[string][kinds]int64{}
+	for {
+		shards, version := covered()
+		out := Report{Node: node, Seq: seq, Epoch: r.sharing.epoch.Load(), Shards: shards, Tenants: map[string]Shares{}}
+		for tenant := range r.current.Load().quotas {
+			found, ok := r.accounts.Load(tenant)
+			if !ok {
+				continue
+			}
+			out.Tenants[tenant] = found.(*account).report(tenant, wants, r.elapsed())
+		}
+		if _, now := covered(); now == version {
+			return out
+		}
+	}
+}
+
+func (a *account) report(tenant string, wants map[string][kinds]int64, now time.Duration) (out Shares) {
+	want, again := wants[tenant]
+	for kind := range kinds {
+		if kind == kindEnqueues && !again {
+			want[kind] = a.demand(now)
+		} else if kind != kindEnqueues {
+			want[kind] += a.wants[kind].Swap(0)
+		}
+		limit := a.limits[kind].Load()
+		used := max(0, a.used(kind))
+		out[kind] = Share{Limit: max(limit, used), Used: used, Want: want[kind]}
+	}
+	wants[tenant] = want
+	return out
+}
+
+// demandWindow is how long enqueues are counted for the rate that a node needs.
+const demandWindow = time.Second
+
+// demand returns how many enqueues per second the node needs. Reports are made by one goroutine.
+func (a *account) demand(now time.Duration) int64 {
+	n := a.wants[kindEnqueues].Load()
+	if passed := now - a.demandSince; passed >= demandWindow {
+		a.demanded = (n*int64(time.Second) + int64(passed) - 1) / int64(passed)
+		a.demandSince = now
+		a.wants[kindEnqueues].Add(-n)
+		return a.demanded
+	}
+	return max(a.demanded, n)
+}
+
+// Apply takes the answer to the last report, before the next one is made. An older coordinator than was heard of does not
+// answer.
+func (r *Registry) Apply(answer Answer) {
+	r.sharing.epoch.Store(answer.Epoch)
+	lowered := false
+	for tenant, grants := range answer.Tenants {
+		found, ok := r.accounts.Load(tenant)
+		if !ok {
+			continue
+		}
+		a := found.(*account)
+		for kind, g := range grants {
+			if g.More > 0 {
+				a.raise(kind, g.More, r.elapsed())
+			}
+			if g.Spare >= 0 && a.lower(kind, g.Spare) {
+				lowered = true
+			}
+		}
+	}
+	next := make(chan struct{})
+	close(*r.sharing.answered.Swap(&next))
+	if lowered { // others wait for it
+		r.sharing.wake()
+	}
+}
+
+// Expire lowers the limits to what is used: the node could not report for long.
+func (r *Registry) Expire() {
+	r.accounts.Range(func(_, found any) bool {
+		for kind := range kinds {
+			found.(*account).lower(kind, 0)
+		}
+		return true
+	})
+}
+
+// raise raises a limit. What was saved of a rate stays as many enqueues: it is kept as a time, which is worth more at a
+// higher rate.
+func (a *account) raise(kind int, more int64, now time.Duration) {
+	if kind == kindEnqueues {
+		before := a.limits[kind].Load()
+		for full := int64(now) + enqueuesBurst; ; {
+			paid := a.paidNs.Load()
+			saved := full - max(paid, int64(now))
+			if a.paidNs.CompareAndSwap(paid, full-int64(float64(saved)*(float64(before)/float64(before+more)))) {
+				break
+			}
+		}
+	}
+	a.limits[kind].Add(more)
+}
+
+// lower lowers a limit to so much above what is used.
+func (a *account) lower(kind int, spare int64) bool {
+	for {
+		limit := a.limits[kind].Load()
+		to := max(0, a.used(kind)) + spare
+		if limit <= to {
+			return false
+		}
+		if a.limits[kind].CompareAndSwap(limit, to) {
+			return true
+		}
+	}
+}
+
+// bound is up to which the account admits, of a quota that is not 0.
+func (a *account) bound(kind int, quota uint64) int64 {
+	if a.sharing == nil {
+		return int64(quota)
+	}
+	return min(int64(quota), a.limits[kind].Load())
+}
+
+// shareWaitMax bounds how long a call waits for what its node lacks of a quota.
+const shareWaitMax = time.Second
+
+// AwaitRoom waits, for a bounded time, while this node lacks room for so many tasks of so many bytes, leases, or for any
+// enqueue, and another node may have it. It does not take the room. Without a cluster it returns at once.
+func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, bytes func() int64, leases int) {
+	if r.sharing == nil {
+		return
+	}
+	found, ok := r.accounts.Load(tenant)
+	if !ok {
+		return
+	}
+	a := found.(*account)
+	q := a.quotas.Load()
+	if q == nil {
+		return
+	}
+	need := [kinds]int64{kindTasks: int64(tasks), kindLeases: int64(leases)}
+	if tasks > 0 {
+		need[kindEnqueues] = 1
+		if q.BytesMax > 0 {
+			need[kindBytes] = bytes()
+		}
+	}
+	var timeout <-chan time.Time
+	for range 2 { // an answer that is under way does not know of the need
+		next := *r.sharing.answered.Load()
+		if a.hasRoom(q, need) {
+			return
+		}
+		if timeout == nil {
+			timer := time.NewTimer(shareWaitMax)
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		r.sharing.wake()
+		select {
+		case <-next:
+		case <-timeout:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// hasRoom says whether there is room, or waiting does not help; it notes what is lacking.
+func (a *account) hasRoom(q *Quotas, need [kinds]int64) bool {
+	has := true
+	for kind, most := range q.shared() {
+		if most == 0 || need[kind] == 0 {
+			continue
+		}
+		used := max(0, a.used(kind))
+		if used+need[kind] > int64(most) {
+			return true
+		}
+		if used+need[kind] > a.limits[kind].Load() {
+			has = false
+			if kind != kindEnqueues {
+				a.wants[kind].Add(need[kind])
+			}
+		}
+	}
+	return has
+}

@@ -1,0 +1,191 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// ErrLeaseExpired says that a task was settled or extended after its lease had ended on this client, and that the server refused that:
+// the task is ready again, or somebody else's. An error that is ErrLeaseExpired is ErrStaleToken or ErrNotFound too.
+var ErrLeaseExpired = errors.New("the lease expired before the task was settled")
+
+// expiredError is the server's refusal to settle a task too late.
+type expiredError struct{ refused error }
+
+func (e *expiredError) Error() string   { return fmt.Sprintf("%v: %v", ErrLeaseExpired, e.refused) }
+func (e *expiredError) Unwrap() []error { return []error{ErrLeaseExpired, e.refused} }
+
+// WorkerStats counts what became of a worker session's leases since it was opened.
+type WorkerStats struct {
+	// LeasesExpired is how many leases ended before the server confirmed a settlement. Each is a task whose handler took too long or never
+	// settled it, or which nobody received in time. The server delivers these tasks again.
+	LeasesExpired uint64
+	// ExpiredUnreceived is how many of these tasks Receive never returned: the session has more slots than its handlers need.
+	ExpiredUnreceived uint64
+}
+
+// Stats returns the counters. It is safe for concurrent use.
+func (w *Worker) Stats() WorkerStats {
+	return WorkerStats{LeasesExpired: w.slots.expiry.expired.Load(), ExpiredUnreceived: w.slots.expiry.unreceived.Load()}
+}
+
+// sweepEvery is how much time passes at least between two searches for leases that have expired.
+const sweepEvery = 20 * time.Millisecond
+
+// endedMin is how many expired leases a session remembers at least: as many as it has slots, if these are more.
+const endedMin = 1_024
+
+// expiry ends the leases that expire while they are held. Times are of the session's monotonic clock, which begins at began. The server
+// says for how long each lease holds from when it sent the task; the client counts from when the task arrived, so that its end of a lease
+// is never before the server's. Guarded by the mutex of held, but for began, drop and the counters.
+type expiry struct {
+	began time.Time
+	// drop removes tasks that nobody has received yet from those that wait to be, and returns how many there were.
+	drop func(expired map[leaseKey]struct{}) int
+
+	timer   *time.Timer
+	due     time.Duration // when the timer fires; 0 while it is not set
+	stopped bool
+	ended   endedLeases
+
+	expired, unreceived atomic.Uint64
+}
+
+// leaseKey names a lease.
+type leaseKey struct {
+	id    string
+	token uint64
+}
+
+// endedLeases remembers the leases that expired last, for settlements that come too late.
+type endedLeases struct {
+	set   held
+	order []leaseKey // a ring, once it is full
+	next  int        // the oldest of a full ring
+}
+
+// add adds a lease, and forgets the oldest where there are more than max.
+func (e *endedLeases) add(k leaseKey, max int) {
+	if len(e.order) < max {
+		e.order = append(e.order, k)
+	} else {
+		e.set.remove(e.order[e.next].id, e.order[e.next].token)
+		e.order[e.next] = k
+		e.next = (e.next + 1) % max
+	}
+	e.set.put(k.id, k.token, nil, 0)
+}
+
+func (x *expiry) now() time.Duration { return time.Since(x.began) }
+
+// holdsUntil returns when a lease that arrived now has ended. expiresMs is its end and serverMs the time when it was sent, both by the
+// server's clock. It returns 0, for never, where the server does not say its time.
+func holdsUntil(now time.Duration, expiresMs, serverMs int64) time.Duration {
+	const leaseMsMax = 1 << 40 // more than thirty years
+	if serverMs == 0 || expiresMs == 0 {
+		return 0
+	}
+	return max(now+time.Duration(min(max(expiresMs-serverMs, 0), leaseMsMax))*time.Millisecond, 1)
+}
+
+// expires notes that a lease ends at a time.
+func (s *slots) expires(at time.Duration) {
+	x := &s.expiry
+	if at == 0 || x.stopped || x.due != 0 && x.due <= at {
+		return
+	}
+	x.due = at
+	wait := max(at-x.now(), sweepEvery)
+	if x.timer == nil {
+		x.timer = time.AfterFunc(wait, s.sweep)
+		return
+	}
+	x.timer.Reset(wait)
+}
+
+// sweep ends the leases that have expired: their tasks are handed to nobody any more, and their slots are free.
+func (s *slots) sweep() {
+	x := &s.expiry
+	s.held.mu.Lock()
+	expired := map[leaseKey]struct{}{}
+	now := x.now()
+	for i := range s.held.entries {
+		if l := &s.held.entries[i]; l.over(now) {
+			expired[leaseKey{l.id, l.token}] = struct{}{}
+		}
+	}
+	s.held.mu.Unlock()
+	unreceived := 0
+	if len(expired) > 0 {
+		unreceived = x.drop(expired) // before their slots are free: as many may come in their place
+	}
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	count := 0
+	for k := range expired {
+		// It may have been settled meanwhile, or extended.
+		if i := s.held.find(k.id, k.token); i >= 0 && s.held.entries[i].over(now) {
+			s.freeLease(k.id, k.token)
+			x.ended.add(k, max(endedMin, int(s.total)))
+			count++
+		}
+	}
+	x.expired.Add(uint64(count))
+	x.unreceived.Add(uint64(unreceived))
+	if count > 0 {
+		s.deal()
+		for _, l := range s.links { // no settlement may follow that the credits could ride on
+			if l.freed.Load() > 0 {
+				l.batcher.flush()
+			}
+		}
+	}
+	next := time.Duration(0)
+	for i := range s.held.entries {
+		if l := &s.held.entries[i]; l.until != 0 && (next == 0 || l.until < next) {
+			next = l.until
+		}
+	}
+	x.due = 0
+	s.expires(next)
+}
+
+// stopExpiry lets the leases of a session that has ended be.
+func (s *slots) stopExpiry() {
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	s.expiry.stopped = true
+	if s.expiry.timer != nil {
+		s.expiry.timer.Stop()
+	}
+}
+
+// tooLate says of a refusal that the lease had expired, if it had. The caller holds the mutex.
+func (s *slots) tooLate(t *queuepb.Task, err error) error {
+	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) {
+		return err
+	}
+	i := s.held.find(t.GetId(), t.GetToken())
+	if i >= 0 && s.held.entries[i].over(s.expiry.now()) || s.expiry.ended.set.find(t.GetId(), t.GetToken()) >= 0 {
+		return &expiredError{err}
+	}
+	return err
+}
+
+// extended notes that the server has extended a lease, or may have. The caller holds the mutex.
+func (s *slots) extended(t *queuepb.Task, leaseMs uint64, confirmed bool) {
+	i := s.held.find(t.GetId(), t.GetToken())
+	if i < 0 || s.held.entries[i].until == 0 {
+		return
+	}
+	until := s.expiry.now() + time.Duration(leaseMs)*time.Millisecond
+	if !confirmed {
+		until = max(until, s.held.entries[i].until)
+	}
+	s.held.entries[i].until = until
+	s.expires(until)
+}

@@ -1,0 +1,192 @@
+package client
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// expiryServer simulates a server whose clock differs from the client's, and a session's slots and arrivals on one link to it.
+type expiryServer struct {
+	r       *rapid.T
+	ahead   time.Duration // of the client's clock
+	latency time.Duration // from the server to the client, at most
+	slots   *slots
+	tasks   *arrivals
+	link    *workLink
+	credits int
+	pushed  uint64
+	ends    map[uint64]int64 // of the leases that are not settled, by token and the server's clock
+	held    []*queuepb.Task  // received and not settled by the handlers
+}
+
+func newExpiryServer(r *rapid.T, total int) *expiryServer {
+	s := &expiryServer{
+		r: r, ends: map[uint64]int64{}, link: acted(), tasks: &arrivals{max: total}, slots: &slots{total: int32(total), spare: int32(total)},
+		ahead:   time.Duration(rapid.IntRange(-3_600, 3_600).Draw(r, "seconds ahead")) * time.Second,
+		latency: time.Duration(rapid.IntRange(0, 50).Draw(r, "latency ms")) * time.Millisecond,
+	}
+	s.slots.expiry.began, s.slots.expiry.drop = time.Now(), s.tasks.drop
+	s.link.slots = s.slots
+	s.credits = int(s.slots.admit(s.link, int32(total)))
+	return s
+}
+
+func (s *expiryServer) nowMs() int64 { return time.Now().Add(s.ahead).UnixMilli() }
+
+// push sends some tasks, and lets time pass until they arrive.
+func (s *expiryServer) push() {
+	s.grant(false)
+	var tasks []*queuepb.Task
+	for range min(s.credits, rapid.IntRange(0, 4).Draw(s.r, "tasks")) {
+		s.credits--
+		s.pushed++
+		lease := int64(rapid.IntRange(1, 500).Draw(s.r, "lease ms"))
+		t := &queuepb.Task{Id: strconv.FormatUint(s.pushed, 10), Token: s.pushed, LeaseExpiresAtMs: s.nowMs() + lease}
+		s.ends[t.GetToken()] = t.GetLeaseExpiresAtMs()
+		tasks = append(tasks, t)
+	}
+	if len(tasks) == 0 {
+		return
+	}
+	sent := s.nowMs()
+	time.Sleep(time.Duration(rapid.Int64Range(0, int64(s.latency)).Draw(s.r, "on the way")))
+	s.slots.came(s.link, tasks, sent)
+	require.True(s.r, s.tasks.put(tasks), "no more than was granted")
+}
+
+// grant takes the credits that the client grants: those that it sends alone, or all that ride on a frame.
+func (s *expiryServer) grant(frame bool) {
+	b := s.link.batcher
+	b.mu.Lock()
+	alone := b.extra
+	b.extra = false
+	b.mu.Unlock()
+	if alone || frame {
+		s.credits += int(s.link.freed.Swap(0))
+	}
+}
+
+// settle settles or extends a task that a handler has.
+func (s *expiryServer) settle() {
+	if len(s.held) == 0 {
+		return
+	}
+	s.grant(true)
+	i := rapid.IntRange(0, len(s.held)-1).Draw(s.r, "which")
+	t := s.held[i]
+	how := settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
+	if rapid.Bool().Draw(s.r, "extends") {
+		how = settling{action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: rapid.Uint64Range(1, 500).Draw(s.r, "lease ms")}
+	} else {
+		s.held = append(s.held[:i:i], s.held[i+1:]...)
+	}
+	c := &call[*queuepb.Task]{items: []*queuepb.Task{t}, how: how}
+	overMs := s.nowMs() - s.ends[t.GetToken()]
+	switch {
+	case overMs >= 0:
+		c.errs = []error{&Error{Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}}
+	case how.leaseMs > 0:
+		s.ends[t.GetToken()] = s.nowMs() + int64(how.leaseMs)
+	default:
+		delete(s.ends, t.GetToken())
+	}
+	s.slots.settled([]*call[*queuepb.Task]{c})
+	if overMs < 0 {
+		return
+	}
+	require.ErrorIs(s.r, c.errs[0], ErrStaleToken)
+	if overMs > (s.latency + time.Millisecond).Milliseconds() {
+		require.ErrorIs(s.r, c.errs[0], ErrLeaseExpired, "the lease ended %d ms ago", overMs)
+	}
+	if how.leaseMs == 0 {
+		delete(s.ends, t.GetToken())
+	}
+}
+
+func (s *expiryServer) check() {
+	s.slots.check(s.r, int(s.slots.total))
+	s.slots.held.mu.Lock()
+	defer s.slots.held.mu.Unlock()
+	open := 0
+	for token, ends := range s.ends {
+		over := time.Duration(s.nowMs()-ends) * time.Millisecond
+		held := s.slots.held.find(strconv.FormatUint(token, 10), token) >= 0
+		if over < 0 {
+			open++
+			require.True(s.r, held, "the client ended the lease %d before the server did", token)
+		}
+		if over > s.latency+sweepEvery+time.Millisecond {
+			require.False(s.r, held, "the lease %d ended %v ago", token, over)
+		}
+	}
+	require.LessOrEqual(s.r, open+s.credits, int(s.slots.total), "leases that hold and may come")
+}
+
+// Leases that are never settled end by themselves: not before the server ends them, and soon after, whatever the clocks say. Their
+// slots are granted again, their tasks are received by nobody, and a settlement that comes too late says so.
+func TestHeldLeasesExpire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rapid.Check(struct{ rapid.TB }{t}, func(r *rapid.T) {
+			s := newExpiryServer(r, rapid.IntRange(1, 8).Draw(r, "slots"))
+			defer s.slots.stopExpiry()
+			for range rapid.IntRange(1, 40).Draw(r, "steps") {
+				switch rapid.IntRange(0, 3).Draw(r, "step") {
+				case 0:
+					s.push()
+				case 1:
+					if task, ok := s.tasks.tryReceive(); ok {
+						s.held = append(s.held, task)
+					}
+				case 2:
+					s.settle()
+				case 3:
+					time.Sleep(time.Duration(rapid.IntRange(0, 300).Draw(r, "ms")) * time.Millisecond)
+				}
+				synctest.Wait()
+				s.check()
+			}
+			settled := s.slots.expiry.expired.Load()
+			time.Sleep(2 * time.Second) // all leases are over by now
+			synctest.Wait()
+			s.check()
+			require.Zero(r, s.slots.held.count)
+			_, has := s.tasks.tryReceive()
+			require.False(r, has, "a task whose lease is over")
+			s.grant(s.slots.expiry.expired.Load() == settled) // what has expired is granted without a settlement
+			require.EqualValues(r, s.slots.total, s.credits, "all slots are granted")
+		})
+	})
+}
+
+// The memory of expired leases is bounded.
+func TestFewExpiredLeasesAreRemembered(t *testing.T) {
+	var e endedLeases
+	for i := range uint64(100) {
+		e.add(leaseKey{"t", i}, 7)
+		require.LessOrEqual(t, e.set.count, 7)
+	}
+	for i := range uint64(100) {
+		assert.Equal(t, i >= 93, e.set.find("t", i) >= 0, "%d", i)
+	}
+}
+
+// A server that does not say its time is one whose leases the client can't measure.
+func TestLeasesOfAnOlderServerStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slots{total: 1, spare: 1}
+		l := acted()
+		s.expiry.began = time.Now()
+		s.admit(l, 1)
+		s.came(l, []*queuepb.Task{{Id: "a", Token: 1, LeaseExpiresAtMs: 1}}, 0)
+		time.Sleep(time.Hour)
+		assert.Equal(t, 1, s.held.count)
+	})
+}

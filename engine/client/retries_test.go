@@ -1,0 +1,38 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// A caller must not take an item for refused that an earlier try may have carried out, although the last try was refused.
+func TestGivingUpInDoubtIsNoRefusal(t *testing.T) {
+	r := newRetries(2)
+	r.doubt[0] = true
+	r.cause = &Error{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "n2 leads"}
+	r.giveUp(context.DeadlineExceeded)
+	var refused *Error
+	require.ErrorIs(t, r.errs[0], ErrUnknownOutcome)
+	assert.ErrorIs(t, r.errs[0], context.DeadlineExceeded)
+	assert.ErrorContains(t, r.errs[0], "n2 leads")
+	assert.False(t, errors.As(r.errs[0], &refused), "%v", r.errs[0])
+	assert.NotErrorIs(t, r.errs[0], ErrUnavailable)
+	assert.ErrorIs(t, r.errs[1], ErrUnavailable)
+	assert.NotErrorIs(t, r.errs[1], ErrUnknownOutcome)
+}
+
+// A task without an error and without an id is not acknowledged.
+func TestAnEnqueueWithoutAnIDIsNotAcknowledged(t *testing.T) {
+	p := &Producer{links: &follower[*produceLink]{alone: true}}
+	e := &enqueuing{retries: newRetries(2), producer: p, tasks: make([]Task, 2), ids: make([]string, 2)}
+	e.tried(e.trying(), &call[Task]{count: 2, ids: []string{"a", ""}}, nil)
+	assert.NoError(t, e.errs[0])
+	assert.Equal(t, "a", e.ids[0])
+	assert.ErrorIs(t, e.errs[1], ErrUnknownOutcome)
+}

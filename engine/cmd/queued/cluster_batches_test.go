@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/history"
+)
+
+// batchFaults returns how many rounds of faults to run: PRONY_BATCH_FAULTS, or a few.
+func batchFaults(t *testing.T) int {
+	t.Helper()
+	return fromEnvironment(t, "PRONY_BATCH_FAULTS", 12)
+}
+
+// lead asks for a shard to be led by a node. The request may fail: the node may be behind, or another fault may come between.
+func (c *cluster) lead(shard uint32, node string) {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if _, err := c.adminOf(node).TransferLeadership(ctx, &adminpb.TransferLeadershipRequest{Shard: &shard, Node: node}); err != nil {
+		c.Logf("transfer shard %d to %s: %v", shard, node, err)
+	}
+}
+
+// leadAll asks for all shards to be led by the nodes that are named, all at once.
+func (c *cluster) leadAll(nodes ...string) {
+	c.Helper()
+	for _, node := range nodes {
+		c.adminOf(node) // which is not safe for concurrent use
+	}
+	var all sync.WaitGroup
+	for shard, node := range nodes {
+		all.Go(func() { c.lead(uint32(shard), node) })
+	}
+	all.Wait()
+}
+
+// TestBatchesOverShardsAnswerEachItem makes plain calls of several items, of several shards, at all nodes, while the lead of the shards
+// goes together to one node and apart again, and while leaders are killed.
+func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
+	const roundsMax = 12 // of one cluster: what its clients saw is kept in memory
+	for rounds := batchFaults(t); rounds > 0; rounds -= roundsMax {
+		c := newCluster(t, "--durability", "none", "--shards", "3")
+		r := history.NewRecorder()
+		ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+		stop := make(chan struct{})
+		var calling sync.WaitGroup
+		end := sync.OnceFunc(func() {
+			close(stop)
+			calling.Wait()
+			cancel()
+		})
+		t.Cleanup(end)
+		for i := range 6 {
+			b := &history.BatchCaller{
+				Recorder: r, Client: i, Queues: []string{"a", "b"}, Lease: clusterLease, Timeout: 10 * time.Second, SizeMax: 3 + 3*(i%3),
+			}
+			for _, id := range clusterNodes {
+				b.APIs = append(b.APIs, c.nodes[id].api)
+			}
+			calling.Go(func() { b.Mix(ctx, stop, time.Millisecond) })
+		}
+		for n := range min(rounds, roundsMax) {
+			c.allLed()
+			before := r.Count(history.Complete, history.OK)
+			require.Eventually(t, func() bool { return r.Count(history.Complete, history.OK) >= before+50 }, patience, 5*time.Millisecond, "no progress")
+			c.leadAll(clusterNodes...)
+			aMoment()
+			if n%4 == 3 {
+				killed := c.leader()
+				c.kill(killed)
+				c.leader()
+				aMoment()
+				c.start(killed)
+				continue
+			}
+			one := clusterNodes[rand.IntN(len(clusterNodes))]
+			c.leadAll(one, one, one)
+		}
+		c.allLed()
+		end()
+		c.drain(r, "a", "b")
+		c.down()
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestDamagedNodeIsNamedAndReplaced flips a bit in the Raft log of a node that was killed: the node does not start, says which
+// file it is and what to do, and is replaced as it says: with an empty data folder.
+func TestDamagedNodeIsNamedAndReplaced(t *testing.T) {
+	c := newCluster(t, "--durability", "sync")
+	for _, id := range clusterNodes {
+		c.remembered(id)
+	}
+	l := c.load()
+	l.goOn(100)
+	damaged := c.follower()
+	c.kill(damaged)
+	logs, err := filepath.Glob(filepath.Join(c.nodes[damaged].data, "raft", "*.log"))
+	require.NoError(t, err)
+	require.NotEmpty(t, logs)
+	newest := slices.Max(logs)
+	text, err := os.ReadFile(newest)
+	require.NoError(t, err)
+	text[100] ^= 1
+	require.NoError(t, os.WriteFile(newest, text, 0o600))
+
+	out, err := exec.Command(binary, "serve", "--data", c.nodes[damaged].data, "--auth", "off", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0",
+		"--cluster-node", damaged, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", damaged+"=127.0.0.1:1", "--cluster-secret", c.secret).CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), filepath.Base(newest)+" is damaged")
+	require.Contains(t, strings.ToLower(string(out)), "join again with an empty data folder")
+
+	c.wipe(damaged)
+	l.goOn(100)
+	c.start(damaged)
+	c.caughtUp(damaged)
+	c.voter(damaged)
+	c.transfer(damaged)
+	l.goOn(100)
+	l.end()
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// smallDisk mounts a file system of a size of its own. It returns false, and says so, where that is not permitted: the tests with
+// a quota in package node check the same then, but for what the operating system does.
+func smallDisk(t *testing.T, size string) (dir string, mounted bool) {
+	t.Helper()
+	dir = t.TempDir()
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size)
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENODEV) {
+		t.Logf("NOT TESTED on a real file system: mounting a tmpfs is not permitted here (%v); run it as root, or with unshare -rm", err)
+		return "", false
+	}
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	return dir, true
+}
+
+// occupy fills a file system to its last byte with a file.
+func occupy(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	require.NoError(t, err)
+	for block := make([]byte, 1<<20); ; {
+		_, err := f.Write(block)
+		if errors.Is(err, unix.ENOSPC) {
+			if len(block) == 1 {
+				break
+			}
+			block = block[:1]
+			continue
+		}
+		require.NoError(t, err)
+	}
+	require.NoError(t, f.Close())
+}
+
+// TestAServerOnAFullDiskReadsAndResumes fills a real file system: through the API until the server refuses, and then to the last
+// byte from outside. The server refuses changes, reads, starts again after a kill, and resumes by itself when there is space.
+// Nothing acknowledged is lost, and no start ends in a crash.
+func TestAServerOnAFullDiskReadsAndResumes(t *testing.T) {
+	for _, durability := range []string{"sync", "interval", "none"} {
+		t.Run(durability, func(t *testing.T) {
+			disk, mounted := smallDisk(t, "768m")
+			if !mounted {
+				return
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+			defer cancel()
+			data, filler := filepath.Join(disk, "data"), filepath.Join(disk, "filler")
+			args := []string{"--data", data, "--durability", durability, "--disk-low", "250MiB", "--disk-critical", "125MiB"}
+			p := start(t, args...)
+			c := p.dial()
+			acked := fillServer(ctx, t, c)
+			reads := func() {
+				t.Helper()
+				for _, id := range acked {
+					_, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Id: id})
+					require.NoError(t, err, "%s was acknowledged", id)
+				}
+			}
+			refuses := func() {
+				t.Helper()
+				require.Eventually(t, func() bool {
+					_, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
+					return status.Code(err) == codes.ResourceExhausted
+				}, patience, 10*time.Millisecond, p.log)
+			}
+			occupy(t, filler)
+			refuses()
+			reads()
+			t.Logf("%d tasks of 256 KiB; full: %s", len(acked), p.get("/readyz"))
+
+			require.NoError(t, c.Close())
+			p.kill()
+			occupy(t, filler)
+			p = start(t, args...) // with what the ballast gives up
+			c = p.dial()
+			refuses()
+			reads()
+
+			require.NoError(t, c.Close())
+			p.kill()
+			occupy(t, filler)
+			p = launch(t, filepath.Join(t.TempDir(), "addresses.json"), func(args []string) *exec.Cmd { return exec.Command(args[0], args[1:]...) }, args...) // the ballast is gone: there is not one byte
+			require.Eventually(t, func() bool {                                                                                                               // a write waits, or none was needed; it does not end
+				select {
+				case <-p.exited:
+					t.Error("it ended: ", p.log)
+					return true
+				default:
+				}
+				_, err := os.Stat(p.file)
+				return err == nil || strings.Contains(p.log.String(), "the disk is full: writing waits until there is room")
+			}, patience, 10*time.Millisecond, p.log)
+			require.NoError(t, os.Remove(filler))
+			p.serves()
+			c = p.dial()
+			require.Eventually(t, func() bool {
+				out, err := c.API().Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, LeaseMs: 3600_000})
+				return err == nil && len(out.GetTasks()) == 1
+			}, patience, 10*time.Millisecond, "service resumes")
+			reads()
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// fillServer enqueues until the server refuses, and returns the ids of what it acknowledged.
+func fillServer(ctx context.Context, t *testing.T, c *client.Client) (acked []string) {
+	t.Helper()
+	source := rand.NewChaCha8([32]byte{})
+	for {
+		payload := make([]byte, 256<<10)
+		_, err := io.ReadFull(source, payload)
+		require.NoError(t, err)
+		out, err := c.API().Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", Payload: payload}}})
+		if err != nil {
+			require.Equal(t, codes.ResourceExhausted, status.Code(err), "%v", err)
+			// Logs that are preallocated between two looks at the disk may take it past both marks at once.
+			require.Regexp(t, "--disk-(low|critical)", err.Error())
+			break
+		}
+		if e := out.GetResults()[0].GetError(); e != nil {
+			require.Equal(t, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, e.GetCode())
+			break
+		}
+		acked = append(acked, out.GetResults()[0].GetId())
+	}
+	require.NotEmpty(t, acked)
+	return acked
+}

@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/clock"
+)
+
+// offMax is how far a server's clock may be off where no cluster bounds it.
+const offMax = 500 * time.Millisecond
+
+// serverClock compares the clock of a server that runs with this host's wall clock, which it is slewed towards.
+func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
+	if !answered || in.ServerClock == nil {
+		return
+	}
+	const check = "server's clock"
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	before := in.Host.Now()
+	server, err := in.ServerClock(ctx)
+	after := in.Host.Now()
+	if err != nil {
+		r.add(check, Warning, fmt.Sprintf("the server does not tell its time: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		return
+	}
+	// The server read its clock at some time between before and after.
+	ahead, behind := server.Sub(after), before.Sub(server)
+	bound := cmp.Or(in.Config.Node.Cluster.ClockSkewMax, offMax)
+	apart, word := max(ahead, behind), "ahead of"
+	if behind > ahead {
+		word = "behind"
+	}
+	if apart > bound {
+		r.add(check, Problem, fmt.Sprintf("it is at least %v %s this host's wall clock; more than %v is too much", apart.Round(time.Millisecond), word, bound),
+			fmt.Sprintf("the server approaches the wall clock by 2 %%, which takes about %v: restart it to have it take the time at once, or wait; see what set the wall clock, and have chrony keep it",
+				clock.ConvergesIn(apart).Round(time.Second)))
+		return
+	}
+	r.add(check, OK, fmt.Sprintf("it agrees with this host's wall clock to within %v", max(server.Sub(before).Abs(), after.Sub(server).Abs()).Round(time.Microsecond)), "")
+}
+
+// clusterClocks shows what the server that runs knows of the other nodes' clocks, from the connections between the nodes.
+func (r *report) clusterClocks(ctx context.Context, in *Input) {
+	const check, remedy = "cluster clocks", "set the hosts' clocks and keep them right, as chrony does; a node that is restarted takes its host's clock at once"
+	ctx, cancel := context.WithTimeout(ctx, askMax)
+	defer cancel()
+	nodes, err := in.ClusterClocks(ctx)
+	if err != nil {
+		r.add(check, Warning, fmt.Sprintf("the server does not tell of the other nodes: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		return
+	}
+	bound := in.Config.Node.Cluster.ClockSkewMax
+	for _, n := range nodes {
+		word := "ahead of"
+		if n.Ahead < 0 {
+			word = "behind"
+		}
+		apart := fmt.Sprintf("that of %s is %v %s this node's, give or take %v", n.Node, n.Ahead.Abs().Round(time.Microsecond), word, n.Error.Round(time.Microsecond))
+		switch {
+		case n.Problem != "":
+			r.add(check, Problem, n.Node+" does not lead: "+n.Problem, remedy)
+		case n.Node == in.Config.Node.Cluster.Node: // which needs no comparison
+		case !n.Known:
+			r.add(check, Warning, n.Node+" does not tell its time", "see whether it runs, and which version")
+		case bound > 0 && n.Ahead.Abs()-n.Error > bound:
+			r.add(check, Problem, fmt.Sprintf("%s; %v is the most that clocks may differ", apart, bound), remedy)
+		default:
+			r.add(check, OK, apart, "")
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// running is the admin listener of a server that runs.
+func running(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }))
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+// The server's clock, as it was at some time between the question and the answer, is compared with the wall clock.
+func TestServerClockIsComparedWithTheWallClock(t *testing.T) {
+	in := input(t)
+	in.Config.Node.Admin = running(t)
+	var server time.Duration // how far it is ahead when it is asked
+	const took = 100 * time.Millisecond
+	at := now
+	in.Host.Now = func() time.Time { return at }
+	in.ServerClock = func(context.Context) (time.Time, error) {
+		answer := at.Add(server)
+		at = at.Add(took)
+		return answer, nil
+	}
+	for ahead, want := range map[time.Duration]struct {
+		level Level
+		says  string
+	}{
+		50 * time.Millisecond:   {OK, "it agrees with this host's wall clock to within 50ms"},
+		600 * time.Millisecond:  {OK, "to within 600ms"}, // it may have been read at the end
+		601 * time.Millisecond:  {Problem, "it is at least 501ms ahead of this host's wall clock; more than 500ms is too much"},
+		-501 * time.Millisecond: {Problem, "it is at least 501ms behind this host's wall clock"},
+		-10 * time.Second:       {Problem, "it is at least 10s behind this host's wall clock"},
+	} {
+		server = ahead
+		f := find(t, Run(t.Context(), in), "server's clock")
+		assert.Equal(t, want.level, f.Level, "%v: %v", ahead, f)
+		assert.Contains(t, f.Message, want.says, "%v", ahead)
+		if ahead == -10*time.Second {
+			assert.Contains(t, f.Remedy, "which takes about 8m20s")
+		}
+	}
+	in.ServerClock = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("no token") }
+	f := find(t, Run(t.Context(), in), "server's clock")
+	assert.Equal(t, Warning, f.Level)
+	assert.Contains(t, f.Message, "no token")
+	in.Config.Node.Admin = ""
+	for _, f := range Run(t.Context(), in) {
+		assert.NotEqual(t, "server's clock", f.Check, "no server runs")
+	}
+}
+
+func TestClusterClocksThatDiffer(t *testing.T) {
+	in := clusterNode(t)
+	in.Config.Node.Admin = running(t)
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer busy.Close() //nolint:errcheck // the test's own
+	in.Config.Node.Cluster.Listen = busy.Addr().String()
+	clock := NodeClock{Node: "n2"}
+	in.ClusterClocks = func(context.Context) ([]NodeClock, error) { return []NodeClock{{Node: "n1", Known: true}, clock}, nil }
+	for _, c := range []struct {
+		clock NodeClock
+		level Level
+		says  string
+	}{
+		{NodeClock{Known: true, Ahead: 3 * time.Millisecond, Error: 200 * time.Microsecond}, OK, "that of n2 is 3ms ahead of this node's, give or take 200µs"},
+		{NodeClock{Known: true, Ahead: -600 * time.Millisecond, Error: 100 * time.Millisecond}, OK, "that of n2 is 600ms behind this node's, give or take 100ms"},
+		{NodeClock{Known: true, Ahead: -601 * time.Millisecond, Error: 100 * time.Millisecond}, Problem, "is 601ms behind this node's, give or take 100ms; 500ms is the most"},
+		{NodeClock{Known: true, Problem: "its clock is 10s ahead"}, Problem, "n2 does not lead: its clock is 10s ahead"},
+		{NodeClock{}, Warning, "n2 does not tell its time"},
+	} {
+		clock, clock.Node = c.clock, "n2"
+		all := Run(t.Context(), in)
+		f := find(t, all, "cluster clocks")
+		assert.Equal(t, c.level, f.Level, "%v", f)
+		assert.Contains(t, f.Message, c.says)
+		assert.Contains(t, find(t, all, "cluster listen").Message, "is in use, as it is beside a server that runs")
+	}
+	in.ClusterClocks = func(context.Context) ([]NodeClock, error) { return nil, errors.New("no token") }
+	f := find(t, Run(t.Context(), in), "cluster clocks")
+	assert.Equal(t, Warning, f.Level)
+	assert.Contains(t, f.Message, "the server does not tell of the other nodes: no token")
+}

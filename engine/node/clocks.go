@@ -1,0 +1,365 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/replica"
+)
+
+const (
+	// clockEvery is how often the other nodes are asked for their time, and how often it is checked whether this node may lead.
+	clockEvery = 500 * time.Millisecond
+	// clockAnswerMax bounds the wait for an answer, and how old an answer may be that counts.
+	clockAnswerMax = 2 * time.Second
+	// clockQuestionsMax is how often a node is asked in a row, of which the most precise answer counts; one that is precise to
+	// clockPrecise needs no other.
+	clockQuestionsMax = 3
+	clockPrecise      = time.Millisecond
+)
+
+// clocks is what a node knows of the other nodes' clocks, and whether its own lets it lead. The methods are safe for concurrent
+// use.
+type clocks struct {
+	cluster *cluster
+	clock   *clock.Clock
+	skewMax time.Duration // 0: leading does not depend on clocks
+
+	refused atomic.Pointer[clockRefusal] // why this node must not lead; nil if it may
+
+	mu      sync.Mutex
+	peers   map[string]*peerClock
+	changed chan struct{} // closed, and replaced, when an answer came
+}
+
+// peerClock is what is known of one node's clock.
+type peerClock struct {
+	stop     context.CancelFunc
+	again    chan struct{} // has an element when the node is to be asked at once
+	answered bool
+	estimate clock.Estimate
+}
+
+// clockRefusal says why a node must not lead.
+type clockRefusal struct {
+	ahead   time.Duration // of the median
+	skewMax time.Duration
+	voters  []string // that answered, beside this node
+}
+
+// Error implements error.
+func (r *clockRefusal) Error() string {
+	apart := fmt.Sprintf("%v ahead of", r.ahead.Round(time.Millisecond))
+	if r.ahead < 0 {
+		apart = fmt.Sprintf("%v behind", (-r.ahead).Round(time.Millisecond))
+	}
+	of := fmt.Sprintf("the median of %d voters", len(r.voters)+1)
+	if len(r.voters) == 1 {
+		of = "that of " + r.voters[0] + ", the only other voter that answers"
+	}
+	return fmt.Sprintf("its clock is %s %s, and may differ by %v (--cluster-clock-skew-max): it leads no shard; set the hosts' clocks, and restart the node to have it take the new time at once",
+		apart, of, r.skewMax)
+}
+
+func newClocks(k *cluster) *clocks {
+	return &clocks{
+		cluster: k, clock: k.node.clock, skewMax: k.config.Cluster.ClockSkewMax, peers: map[string]*peerClock{}, changed: make(chan struct{}),
+	}
+}
+
+// watch asks the other nodes for their time until ctx ends, and has the replicas look again whether this node may lead.
+func (c *clocks) watch(ctx context.Context) {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		c.follow(ctx)
+		c.check()
+		if c.refused.Load() != nil {
+			for _, r := range c.cluster.replicas {
+				r.Review()
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// follow has each other member asked, by one goroutine each, and no others.
+func (c *clocks) follow(ctx context.Context) {
+	members, _ := c.cluster.membersNow()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range members {
+		if c.peers[id] == nil && id != c.cluster.Self() {
+			ctx, cancel := context.WithCancel(ctx)
+			p := &peerClock{stop: cancel, again: make(chan struct{}, 1)}
+			c.peers[id] = p
+			c.cluster.background.Go(func() { c.askOften(ctx, id, p) })
+		}
+	}
+	for id, p := range c.peers {
+		if _, still := members[id]; !still {
+			p.stop()
+			delete(c.peers, id)
+		}
+	}
+}
+
+// askOften asks a node for its time until ctx ends.
+func (c *clocks) askOften(ctx context.Context, id string, p *peerClock) {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		c.ask(ctx, id, p)
+		select {
+		case <-ctx.Done():
+			return
+		case <-p.again:
+		case <-tick.C:
+		}
+	}
+}
+
+// ask asks a node for its time up to a few times in a row. One that does not answer, or does not know the question, is left
+// as it is known.
+func (c *clocks) ask(ctx context.Context, id string, p *peerClock) {
+	conn, err := c.cluster.conn(id)
+	if err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, clockAnswerMax)
+	defer cancel()
+	var best time.Duration
+	for i := range clockQuestionsMax {
+		asked := c.clock.Mono()
+		out, err := peerpb.NewPeerServiceClient(conn).ReadClock(ctx, &peerpb.ReadClockRequest{})
+		if err != nil {
+			return
+		}
+		answered := c.clock.Mono()
+		e := clock.Measured(asked, answered, out.GetUnixNs())
+		if _, wrong := e.At(answered); i == 0 || wrong < best {
+			best = wrong
+			c.note(p, e)
+		}
+		if best <= clockPrecise {
+			return
+		}
+	}
+}
+
+func (c *clocks) note(p *peerClock, e clock.Estimate) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.answered, p.estimate = true, e
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// skew is how a node's clock differs from this one's.
+type skew struct {
+	ahead, wrong time.Duration // by how much it is ahead, and by how much that may be wrong
+	asked        int64         // by this node's monotonic clock
+}
+
+// skews returns the skews of the nodes that answered in time, and what is closed when there is a further answer.
+func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mono, now := c.clock.Now()
+	out := map[string]skew{}
+	for id, p := range c.peers {
+		if p.answered && mono-p.estimate.Asked <= int64(clockAnswerMax) {
+			is, wrong := p.estimate.At(mono)
+			out[id] = skew{ahead: time.Duration(is - now), wrong: wrong, asked: p.estimate.Asked}
+		}
+	}
+	return out, c.changed
+}
+
+// counting returns those skews that are a voter's and precise enough, by node, and whether they are a majority together with
+// this one's.
+func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]skew, bool) {
+	out := maps.Clone(skews)
+	maps.DeleteFunc(out, func(id string, s skew) bool {
+		return s.wrong > clock.ErrorMax(c.skewMax) || !slices.Contains(voters, id)
+	})
+	return out, 2*(len(out)+1) > len(voters)
+}
+
+// check decides anew whether this node may lead. Without the answers of a majority of the voters the last decision holds: nobody
+// leads for long without a majority, and a node that was refused must not lead because answers are late.
+func (c *clocks) check() {
+	_, voters := c.cluster.membersNow()
+	if c.skewMax == 0 || !slices.Contains(voters, c.cluster.Self()) {
+		c.decide(nil)
+		return
+	}
+	all, _ := c.skews()
+	known, enough := c.counting(all, voters)
+	if !enough {
+		return
+	}
+	var offsets []time.Duration
+	for _, s := range known {
+		offsets = append(offsets, s.ahead)
+	}
+	ahead := clock.Deviation(offsets)
+	if ahead.Abs() <= c.skewMax {
+		c.decide(nil)
+		return
+	}
+	c.decide(&clockRefusal{ahead: ahead, skewMax: c.skewMax, voters: slices.Sorted(maps.Keys(known))})
+}
+
+func (c *clocks) decide(refused *clockRefusal) {
+	before := c.refused.Swap(refused)
+	log := c.cluster.node.log
+	switch {
+	case before == nil && refused != nil:
+		log.Warn("this node must not lead", "reason", refused)
+	case before != nil && refused == nil:
+		log.Info("the clock lets this node lead again")
+	}
+}
+
+var _ replica.Permission = (*clocks)(nil)
+
+// Refused implements replica.Permission.
+func (c *clocks) Refused() error {
+	if r := c.refused.Load(); r != nil {
+		return r
+	}
+	return nil
+}
+
+// Renew implements replica.Permission: a node that comes to lead has a majority tell its time first, so that one that has just
+// started, or was suspended, does not lead by what was known before. It waits for no longer than clockAnswerMax: a majority may
+// be there for Raft and not answer this.
+func (c *clocks) Renew(ctx context.Context) error {
+	if c.skewMax == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clockAnswerMax)
+	defer cancel()
+	select {
+	case <-c.cluster.opened:
+	case <-ctx.Done():
+		return ctx.Err() // the node stops, or opens its other shards for a long time: it is tried again
+	}
+	since := c.clock.Mono()
+	c.follow(c.cluster.ctx)
+	c.mu.Lock()
+	for _, p := range c.peers {
+		signal(p.again)
+	}
+	c.mu.Unlock()
+	for {
+		_, voters := c.cluster.membersNow()
+		all, changed := c.skews()
+		n := 1
+		for id, s := range all {
+			if s.asked >= since && slices.Contains(voters, id) {
+				n++
+			}
+		}
+		if 2*n > len(voters) {
+			break
+		}
+		select {
+		case <-changed:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	c.check()
+	return c.Refused()
+}
+
+// Successor implements replica.Permission.
+func (c *clocks) Successor(voters []string) (node string, ok bool) {
+	if c.skewMax == 0 {
+		return "", true
+	}
+	all, _ := c.skews()
+	_, of := c.cluster.membersNow()
+	known, enough := c.counting(all, of)
+	if !enough {
+		return "", c.refused.Load() == nil
+	}
+	wrong := false
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		switch {
+		case c.deviation(id, known).Abs() > c.skewMax:
+			wrong = true
+		case node == "" && slices.Contains(voters, id):
+			node = id
+		}
+	}
+	if !wrong && c.refused.Load() == nil {
+		return "", true
+	}
+	return node, node != ""
+}
+
+// deviation is by how much another voter's clock is ahead of the median, as this node sees it.
+func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
+	its := known[id].ahead
+	offsets := []time.Duration{-its}
+	for other, s := range known {
+		if other != id {
+			offsets = append(offsets, s.ahead-its)
+		}
+	}
+	return clock.Deviation(offsets)
+}
+
+// fit tells whether a voter's clock lets it lead, as far as this node knows.
+func (c *clocks) fit(id string) bool {
+	if c.skewMax == 0 {
+		return true
+	}
+	if id == c.cluster.Self() {
+		return c.refused.Load() == nil
+	}
+	all, _ := c.skews()
+	_, voters := c.cluster.membersNow()
+	known, enough := c.counting(all, voters)
+	_, answers := known[id]
+	return !enough || !answers || c.deviation(id, known).Abs() <= c.skewMax
+}
+
+// membersNow returns the groups' members with their addresses, and those of them that vote in any group.
+func (k *cluster) membersNow() (members map[string]string, voters []string) {
+	members = map[string]string{}
+	for _, r := range k.replicas {
+		if r == nil {
+			continue // it could not be opened
+		}
+		s, err := r.Status()
+		if err != nil {
+			continue // it stops
+		}
+		for _, m := range s.Members {
+			id := string(m.ID)
+			members[id] = string(m.Address)
+			if m.Suffrage == raft.Voter && !slices.Contains(voters, id) {
+				voters = append(voters, id)
+			}
+		}
+	}
+	return members, voters
+}

@@ -1,0 +1,366 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// skewMax is the bound in these tests.
+const skewMax = 500 * time.Millisecond
+
+// wallClock is a host's wall clock, which the test sets.
+type wallClock struct {
+	ahead    atomic.Int64 // nanoseconds
+	driftPPM atomic.Int64
+	began    time.Time
+}
+
+func (w *wallClock) set(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
+
+func (w *wallClock) read() clock.Reading {
+	passed := int64(time.Since(w.began))
+	return clock.Reading{Mono: passed, Wall: w.began.UnixNano() + passed + passed/1_000_000*w.driftPPM.Load() + w.ahead.Load()}
+}
+
+// timed is a cluster in this process whose nodes have wall clocks of their own.
+type timed struct {
+	*testing.T
+
+	net   *links.Net
+	ids   []string
+	walls map[string]*wallClock
+	dirs  map[string]string
+	nodes map[string]*Node // those that run
+	conns map[string]*grpc.ClientConn
+
+	configure func(id string, c *Config) // before each start; may be nil
+}
+
+// newTimed starts nodes n1, n2 and so on, whose wall clocks are ahead by so much.
+func newTimed(t *testing.T, ahead ...time.Duration) *timed {
+	t.Helper()
+	return newConfigured(t, nil, ahead...)
+}
+
+// newConfigured is newTimed with nodes that are configured otherwise.
+func newConfigured(t *testing.T, configure func(id string, c *Config), ahead ...time.Duration) *timed {
+	t.Helper()
+	c := &timed{
+		configure: configure,
+		T:         t, net: links.New(), walls: map[string]*wallClock{}, dirs: map[string]string{}, nodes: map[string]*Node{}, conns: map[string]*grpc.ClientConn{},
+	}
+	for i, d := range ahead {
+		id := fmt.Sprintf("n%d", i+1)
+		c.ids, c.dirs[id], c.walls[id] = append(c.ids, id), t.TempDir(), &wallClock{began: time.Now()}
+		c.walls[id].set(d)
+	}
+	t.Cleanup(func() { // before the folders go
+		c.net.Heal()
+		for _, id := range c.ids {
+			c.stop(id)
+		}
+		c.net.Close()
+	})
+	for _, id := range c.ids {
+		c.start(id)
+	}
+	return c
+}
+
+func (c *timed) start(id string) {
+	c.Helper()
+	peers := map[string]string{}
+	for _, other := range c.ids {
+		from := id
+		if other == id {
+			from = "any"
+		}
+		address, err := c.net.Address(from, other)
+		require.NoError(c, err)
+		peers[other] = address
+	}
+	config := Config{
+		DataDir: c.dirs[id], Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Insecure: true, clock: clock.From(c.walls[id].read),
+		Cluster: Cluster{Node: id, Listen: "127.0.0.1:0", Peers: peers, ClockSkewMax: skewMax},
+	}
+	if c.configure != nil {
+		c.configure(id, &config)
+	}
+	n, err := Open(config)
+	require.NoError(c, err)
+	c.nodes[id] = n
+	c.net.At(id, n.ClusterAddr())
+	c.conns[id], err = grpc.NewClient("passthrough:///"+n.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+	require.NoError(c, err)
+}
+
+func (c *timed) stop(id string) {
+	c.Helper()
+	n := c.nodes[id]
+	if n == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
+	defer cancel()
+	require.NoError(c, c.conns[id].Close())
+	require.NoError(c, n.Shutdown(ctx))
+	c.net.At(id, "")
+	delete(c.nodes, id)
+}
+
+func (c *timed) eventually(ok func() bool, what string, args ...any) {
+	c.Helper()
+	require.Eventually(c, ok, adminPatience, 5*time.Millisecond, append([]any{what}, args...)...)
+}
+
+// leads tells whether a node grants leases.
+func (c *timed) leads(id string) bool { return c.nodes[id] != nil && len(c.nodes[id].shards.Led()) > 0 }
+
+// leader waits until one of some nodes leads, or of all.
+func (c *timed) leader(of ...string) (leads string) {
+	c.Helper()
+	if len(of) == 0 {
+		of = c.ids
+	}
+	c.eventually(func() bool {
+		for _, id := range of {
+			if c.leads(id) {
+				leads = id
+				return true
+			}
+		}
+		return false
+	}, "none of %v leads", of)
+	return leads
+}
+
+// refuses waits until a node says that its clock does not let it lead, and why.
+func (c *timed) refuses(id, why string) {
+	c.Helper()
+	c.eventually(func() bool {
+		return c.nodes[id].cluster.clocks.Refused() != nil && regexp.MustCompile(why).MatchString(c.nodes[id].notReadyWhy())
+	}, "%s does not say: %s", id, why)
+}
+
+func (c *timed) health(id string) healthpb.HealthCheckResponse_ServingStatus {
+	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
+	defer cancel()
+	out, err := healthpb.NewHealthClient(c.conns[id]).Check(ctx, &healthpb.HealthCheckRequest{})
+	if err != nil {
+		return healthpb.HealthCheckResponse_UNKNOWN
+	}
+	return out.GetStatus()
+}
+
+// others returns the nodes but some.
+func (c *timed) others(than ...string) (ids []string) {
+	for _, id := range c.ids {
+		if !slices.Contains(than, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// transfer has a node lead that may, at whoever leads.
+func (c *timed) transfer(to string) {
+	c.Helper()
+	c.eventually(func() bool {
+		if c.leads(to) {
+			return true
+		}
+		for _, id := range c.others(to) {
+			if c.leads(id) {
+				if err := c.nodes[id].cluster.replicas[0].Transfer(to); err != nil {
+					c.Log("transfer: ", err)
+				}
+			}
+		}
+		return c.leads(to)
+	}, "%s does not come to lead", to)
+}
+
+// grants is the account of the leases of one task, by the monotonic clock of the test.
+type grants struct {
+	c     *timed
+	lease time.Duration
+	last  time.Time // the latest lease was not granted before
+	count int
+}
+
+// newGrants enqueues the task.
+func newGrants(c *timed, lease time.Duration) *grants {
+	c.Helper()
+	c.eventually(func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+		defer cancel()
+		out, err := queuepb.NewQueueServiceClient(c.conns[c.leader()]).Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", MaxAttempts: 1000}}})
+		return err == nil && out.GetResults()[0].GetError() == nil
+	}, "the task is not stored")
+	return &grants{c: c, lease: lease}
+}
+
+// try claims the task at a node without waiting, and returns whether it was leased. A lease that begins before the one before has lasted
+// is an error: a clock passes at most 2 % more than the time that passes.
+func (g *grants) try(id string) bool {
+	g.c.Helper()
+	if g.c.nodes[id] == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	asked := time.Now()
+	out, err := queuepb.NewQueueServiceClient(g.c.conns[id]).Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1, LeaseMs: uint64(g.lease.Milliseconds())})
+	got := time.Now()
+	if err != nil || len(out.GetTasks()) == 0 {
+		return false
+	}
+	if g.count++; g.count > 1 {
+		least := g.lease - g.lease/51 - 2*time.Millisecond // what milliseconds cut off
+		assert.GreaterOrEqual(g.c, got.Sub(g.last), least, "the lease was granted again by %s before it ended", id)
+	}
+	g.last = asked
+	return true
+}
+
+// next waits until a node leases the task.
+func (g *grants) next(id string) {
+	g.c.Helper()
+	g.c.eventually(func() bool { return g.try(id) }, "%s does not lease the task", id)
+}
+
+func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
+	c := newTimed(t, 0, 0, 10*time.Second)
+	leader := c.leader()
+	require.NotEqual(t, "n3", leader)
+	g := newGrants(c, 3*time.Second)
+	g.next(leader)
+	c.refuses("n3", `its clock is (9\.\d+|10(\.\d+)?)s ahead of the median of 3 voters, and may differ by 500ms`)
+	c.eventually(func() bool { return c.health("n3") == healthpb.HealthCheckResponse_NOT_SERVING }, "the health does not say so")
+	assert.Equal(t, healthpb.HealthCheckResponse_SERVING, c.health(leader))
+
+	// It does not stand, though it is asked to, and the others do not hand over to it.
+	err := c.nodes[leader].cluster.Change(t.Context(), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n3", Shard: rpc.AllShards})
+	require.ErrorContains(t, err, `the clock of "n3" differs by more than 500ms`)
+	_ = c.nodes[leader].cluster.replicas[0].Transfer("n3")
+	leader = c.leader("n1", "n2")
+	require.NoError(t, c.nodes[leader].cluster.replicas[0].Transfer(""))
+	leader = c.leader("n1", "n2")
+	assert.False(t, c.leads("n3"))
+
+	// Each node says how the clocks are.
+	c.eventually(func() bool {
+		s, err := c.nodes[leader].cluster.Status(t.Context())
+		require.NoError(t, err)
+		wrong, own := s.Members[2], s.Members[0]
+		if leader == "n2" {
+			own = s.Members[1]
+		}
+		return wrong.ClockProblem != "" && wrong.Clock != nil && (wrong.Clock.Ahead-10*time.Second).Abs() < 200*time.Millisecond+wrong.Clock.Error &&
+			own.ClockProblem == "" && own.Clock != nil && *own.Clock == rpc.ClockSkew{}
+	}, "the status does not say so")
+	metrics := scrape(t, c.nodes[leader])
+	assert.Contains(t, metrics, `prony_clock_skew_seconds{node="n3"}`)
+	assert.Equal(t, "1", metrics["prony_clock_may_lead"])
+	assert.Equal(t, "0", scrape(t, c.nodes["n3"])["prony_clock_may_lead"])
+	g.next(leader)
+
+	// The rest of the voters cannot tell who is right, so nobody leads, and both say so.
+	left := c.others(leader, "n3")[0]
+	c.stop(leader)
+	c.refuses("n3", "ahead of that of "+left+", the only other voter that answers")
+	c.refuses(left, "behind that of n3, the only other voter that answers")
+	c.eventually(func() bool { return c.nodes[left].cluster.Leader(0) == "" && c.nodes["n3"].cluster.Leader(0) == "" }, "nobody steps down")
+	assert.False(t, c.leads(left))
+
+	// What the host's clock is set to holds at once after a restart.
+	c.walls["n3"].set(0)
+	c.stop("n3")
+	c.start("n3")
+	g.next(c.leader("n3", left))
+	assert.Nil(t, c.nodes[left].cluster.clocks.Refused())
+}
+
+func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
+	c := newTimed(t, -400*time.Millisecond, 0, 0)
+	c.transfer("n1")
+	g := newGrants(c, 2*time.Second)
+	g.next("n1")
+	c.walls["n1"].set(-time.Minute) // 100 ms further in 5 s
+	leader := c.leader("n2", "n3")
+	c.refuses("n1", "behind the median of 3 voters")
+	assert.False(t, c.leads("n1"))
+	g.next(leader)
+}
+
+// Leases do not overlap though each hand-over goes from the slowest clock that may lead to the fastest, and back.
+func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
+	c := newTimed(t, -450*time.Millisecond, 0, 450*time.Millisecond)
+	c.walls["n2"].driftPPM.Store(-1_000)
+	c.walls["n3"].driftPPM.Store(500)
+	c.transfer("n1")
+	g := newGrants(c, 1500*time.Millisecond)
+	for _, id := range []string{"n1", "n3", "n1", "n3", "n2"} {
+		c.transfer(id)
+		g.next(id)
+	}
+}
+
+// A node that restarts takes its host's clock at once, however wrong: it is then asked to lead, while a lease holds.
+func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
+	c := newTimed(t, 0, 0, 0)
+	c.transfer("n1")
+	g := newGrants(c, 4*time.Second)
+	g.next("n1")
+	c.walls["n3"].set(10 * time.Second)
+	c.stop("n3")
+	c.start("n3")
+	_ = c.nodes["n1"].cluster.replicas[0].Transfer("n3")
+	for g.count < 2 {
+		for _, id := range c.ids {
+			g.try(id)
+		}
+		require.Less(t, time.Since(g.last), adminPatience)
+	}
+	assert.False(t, c.leads("n3"))
+}
+
+func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
+	c := newTimed(t, 0, 10*time.Second)
+	c.refuses("n1", "behind that of n2, the only other voter that answers")
+	c.refuses("n2", "ahead of that of n1, the only other voter that answers")
+	terms := c.nodes["n1"].cluster.replicas[0].Term() + c.nodes["n2"].cluster.replicas[0].Term()
+	for range 3 { // elections that are not held
+		<-time.After(DefaultElectionTimeout)
+		assert.False(t, c.leads("n1") || c.leads("n2"))
+	}
+	assert.LessOrEqual(t, c.nodes["n1"].cluster.replicas[0].Term()+c.nodes["n2"].cluster.replicas[0].Term(), terms+2, "they do not elect again and again")
+	c.walls["n2"].set(0)
+	c.stop("n2")
+	c.start("n2")
+	c.leader()
+}
+
+// Where nobody answers there is nobody to differ from: a node alone leads by whatever clock it has.
+func TestANodeAloneLeadsByAnyClock(t *testing.T) {
+	c := newTimed(t, time.Hour)
+	c.leader()
+	assert.NoError(t, c.nodes["n1"].cluster.clocks.Refused())
+}

@@ -1,0 +1,149 @@
+package node
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+const (
+	// spaceEvery is how often a node looks whether it should lead, by its disk's space, and whether the others can store more.
+	spaceEvery = 500 * time.Millisecond
+	// fullWaitMax is how long a write of a node waits for room on a full disk before the node stops: its groups can't get another
+	// leader meanwhile.
+	fullWaitMax = 10 * time.Second
+)
+
+// watchSpaces keeps the groups where there is space.
+func (k *cluster) watchSpaces() {
+	tick := time.NewTicker(spaceEvery)
+	defer tick.Stop()
+	cutAt := time.Now()
+	for {
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		k.node.space.Floor(k.majoritySpace())
+		if k.node.space.Own() == disk.SpaceOK {
+			continue
+		}
+		if time.Since(cutAt) > spreadEvery {
+			for _, r := range k.replicas {
+				r.CutLog()
+			}
+			cutAt = time.Now()
+		}
+		k.leaveLeads()
+	}
+}
+
+// spaceOf returns what the free space of a member's disk allows, as it last said; this node's own is known.
+func (k *cluster) spaceOf(m rpc.Member) disk.SpaceState {
+	if m.Node == k.Self() {
+		return k.node.space.Own()
+	}
+	if m.Disk == adminpb.DiskState_DISK_STATE_UNSPECIFIED { // an older version
+		return disk.SpaceOK
+	}
+	return disk.SpaceState(m.Disk - adminpb.DiskState_DISK_STATE_OK)
+}
+
+// voters returns the members that have a vote.
+func (k *cluster) voters() (voters []rpc.Member) {
+	k.peers.mu.Lock()
+	defer k.peers.mu.Unlock()
+	for _, m := range k.peers.members {
+		if m.Voter {
+			voters = append(voters, m)
+		}
+	}
+	return voters
+}
+
+// majoritySpace returns what the disks of the best majority of voters allow: more could not be committed. The nodes that do not
+// answer are left out; without a majority that does, nothing is said.
+func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
+	voters := k.voters()
+	answer := slices.DeleteFunc(slices.Clone(voters), func(m rpc.Member) bool { return !m.Reachable && m.Node != k.Self() })
+	slices.SortFunc(answer, func(a, b rpc.Member) int {
+		return cmp.Or(cmp.Compare(k.spaceOf(a), k.spaceOf(b)), cmp.Compare(a.Node, b.Node))
+	})
+	need := len(voters)/2 + 1
+	if len(voters) == 0 || len(answer) < need {
+		return disk.SpaceOK, ""
+	}
+	state = min(k.spaceOf(answer[need-1]), disk.SpaceCritical)
+	if state == disk.SpaceOK {
+		return disk.SpaceOK, ""
+	}
+	var lacking []string
+	for _, m := range answer {
+		if s := k.spaceOf(m); s > disk.SpaceOK {
+			lacking = append(lacking, fmt.Sprintf("%s %s", m.Node, s))
+		}
+	}
+	return state, "too few nodes have enough disk space: " + strings.Join(lacking, ", ")
+}
+
+// leavesToOthers reports whether another voter should lead rather than this node, by their disks' space.
+func (k *cluster) leavesToOthers() bool {
+	own := k.node.space.Own()
+	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m rpc.Member) bool { return k.better(m, own) })
+}
+
+// better reports whether a member is there, may lead by its clock, and has more space than a state says.
+func (k *cluster) better(m rpc.Member, than disk.SpaceState) bool {
+	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
+}
+
+// roomyVoter returns a voter that should lead when this node stops; "" if any may.
+func (k *cluster) roomyVoter() string {
+	voters := k.voters()
+	if !slices.ContainsFunc(voters, func(m rpc.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {
+		return ""
+	}
+	i := slices.IndexFunc(voters, func(m rpc.Member) bool { return k.better(m, disk.SpaceLow) })
+	if i < 0 {
+		return ""
+	}
+	return voters[i].Node
+}
+
+// leaveLeads hands the groups that this node leads over to voters whose disks have more space.
+func (k *cluster) leaveLeads() {
+	own := k.node.space.Own()
+	led := map[string]int{}
+	for _, r := range k.replicas {
+		led[r.Leader()]++
+	}
+	for i, r := range k.replicas {
+		if r.Leader() != k.Self() || k.closing.Load() {
+			continue
+		}
+		var to string
+		var best disk.SpaceState
+		for _, m := range k.voters() {
+			s := k.spaceOf(m)
+			if k.better(m, own) && (to == "" || s < best || s == best && led[m.Node] < led[to]) {
+				to, best = m.Node, s
+			}
+		}
+		if to == "" {
+			return
+		}
+		if err := r.Transfer(to); err != nil {
+			k.node.log.Info("a lead could not be handed over to a node with more disk space; it is tried again", "shard", i, "to", to, "error", err)
+			continue
+		}
+		led[to]++
+		k.node.log.Info("a lead was handed over to a node with more disk space", "shard", i, "to", to)
+	}
+}

@@ -1,0 +1,341 @@
+package node
+
+import (
+	"container/list"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+// Bounds of clients' connections.
+const (
+	// strangerMax is how long a gRPC connection may be open without a call.
+	strangerMax = 30 * time.Second
+	// unreadMax is how long a client may leave what waits for it unread.
+	unreadMax = time.Minute
+	// progressBytesMin is how much must be written in that time to count as read: answers to pings are less.
+	progressBytesMin = 1 << 10
+	// sweepEvery is how often connections are looked at.
+	sweepEvery = time.Second
+	// heldBytesMin is what a connection must hold for its being cut to be of use.
+	heldBytesMin = 64 << 10
+)
+
+// conns are the connections of clients, over all listeners. A connection is a stranger's until a call with a valid token
+// came on it.
+type conns struct {
+	max, strangersMax, tenantMax int
+	unreadBytesMax               int64
+	outboxes                     *memory.Budget // bytes that wait for clients to read them
+	gate                         *memory.Gate
+	log                          *slog.Logger
+
+	mu        sync.Mutex
+	all       map[*conn]struct{} // guarded by mu
+	strangers *list.List         // of *conn, the oldest first; guarded by mu
+	tenants   map[string]int     // how many connections each has; guarded by mu
+	refused   atomic.Uint64
+}
+
+func newConns(s memory.Shares, files int, log *slog.Logger) *conns {
+	most := max(16, min(s.Connections, files))
+	return &conns{
+		max: most, strangersMax: max(8, most/4), tenantMax: max(8, most/2), unreadBytesMax: max(1<<20, s.OutboxBytes/8),
+		outboxes: memory.NewBudget(s.OutboxBytes), log: log, all: map[*conn]struct{}{}, strangers: list.New(), tenants: map[string]int{},
+	}
+}
+
+// listener wraps a listener so that what it accepts is bounded. quiet says that connections without calls are another's to
+// close.
+func (k *conns) listener(l net.Listener, quiet bool) net.Listener {
+	return &boundedListener{Listener: l, conns: k, quiet: quiet}
+}
+
+type boundedListener struct {
+	net.Listener
+
+	conns *conns
+	quiet bool
+}
+
+// Accept implements net.Listener. While there are too many connections, the oldest stranger's makes room for a new one;
+// without strangers the new one is closed.
+func (l *boundedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if own := l.conns.admit(c, l.quiet); own != nil {
+			return own, nil
+		}
+	}
+}
+
+// admit returns the connection as one that is counted, or nil when it was closed.
+func (k *conns) admit(inner net.Conn, quiet bool) *conn {
+	c := &conn{Conn: inner, owner: k, quiet: quiet, since: time.Now()}
+	c.ready.open(inner)
+	k.mu.Lock()
+	full := len(k.all) >= k.max
+	var out *conn
+	if oldest := k.strangers.Front(); oldest != nil && (full || k.strangers.Len() >= k.strangersMax) {
+		out = oldest.Value.(*conn)
+		k.remove(out)
+		full = false
+	}
+	if !full {
+		k.all[c] = struct{}{}
+		c.stranger = k.strangers.PushBack(c)
+	}
+	k.mu.Unlock()
+	if out != nil {
+		k.refused.Add(1)
+		out.closed.Store(true)
+		_ = out.Conn.Close() // nobody is told: it did not say who it is
+	}
+	if full {
+		k.refused.Add(1)
+		_ = inner.Close()
+		return nil
+	}
+	return c
+}
+
+// remove forgets a connection. The caller holds mu.
+func (k *conns) remove(c *conn) {
+	if _, here := k.all[c]; !here {
+		return
+	}
+	delete(k.all, c)
+	if c.stranger != nil {
+		k.strangers.Remove(c.stranger)
+		c.stranger = nil
+	}
+	if c.tenant != "" {
+		if k.tenants[c.tenant]--; k.tenants[c.tenant] == 0 {
+			delete(k.tenants, c.tenant)
+		}
+	}
+}
+
+// count returns how many connections there are, and how many of them are strangers'.
+func (k *conns) count() (all, strangers int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.all), k.strangers.Len()
+}
+
+// sweep closes connections without calls and without readers, until ctx ends.
+func (k *conns) sweep(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			for _, c := range k.overdue(now) {
+				_ = c.Close() // the client is told by that
+			}
+		}
+	}
+}
+
+func (k *conns) overdue(now time.Time) (out []*conn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for c := range k.all {
+		switch {
+		case c.stranger != nil && !c.quiet && !c.probed.Load() && now.Sub(c.since) > strangerMax:
+			out = append(out, c)
+		case c.stalled(now):
+			k.log.Warn("cut a connection whose client does not read", "remote", c.Conn.RemoteAddr(), "waits_bytes", c.held())
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// cut closes the connection that holds or brought the most. It returns false if none holds much.
+func (k *conns) cut() bool {
+	k.mu.Lock()
+	var most *conn
+	for c := range k.all {
+		if n := c.weight(); n >= heldBytesMin && (most == nil || n > most.weight()) {
+			most = c
+		}
+	}
+	if most != nil {
+		k.remove(most)
+	}
+	k.mu.Unlock()
+	if most == nil {
+		return false
+	}
+	k.refused.Add(1)
+	most.closed.Store(true)
+	_ = most.Conn.Close()
+	return true
+}
+
+// conn is a client's connection. Its remote address is its rpc.Link.
+type conn struct {
+	net.Conn
+
+	owner *conns
+	quiet bool
+	since time.Time
+	ready readyReader
+
+	known    atomic.Bool
+	closed   atomic.Bool
+	probed   atomic.Bool
+	tenant   string        // whose calls came first; guarded by owner.mu
+	stranger *list.Element // guarded by owner.mu
+
+	came    atomic.Int64 // bytes that came and are not known to be decoded
+	holds   atomic.Int64 // bytes that streams keep for the client
+	answers atomic.Int64 // bytes that are to be written, roughly
+	written atomic.Int64
+
+	progress   int64     // of written, when it was last seen to grow; guarded by owner.mu
+	progressAt time.Time // when that was; guarded by owner.mu
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.read(n)
+	return n, err
+}
+
+func (c *conn) read(n int) {
+	if n > 0 {
+		c.came.Add(int64(n))
+		c.owner.gate.Came(n)
+	}
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.written.Add(int64(n))
+	c.owner.outboxes.Give(subtract(&c.answers, int64(n)))
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.owner.mu.Lock()
+	c.owner.remove(c)
+	c.owner.mu.Unlock()
+	c.closed.Store(true)
+	c.owner.outboxes.Give(c.answers.Swap(0))
+	return c.Conn.Close()
+}
+
+// Socket returns the connection below, for wire.BusyPoll.
+func (c *conn) Socket() net.Conn { return c.Conn }
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { return link{c.Conn.RemoteAddr(), c} }
+
+func (c *conn) held() int64   { return c.holds.Load() + c.answers.Load() }
+func (c *conn) weight() int64 { return c.held() + c.came.Load() }
+
+// stalled says whether the client reads nothing of what waits for it. The caller holds owner.mu.
+func (c *conn) stalled(now time.Time) bool {
+	if written := c.written.Load(); c.held() == 0 || written-c.progress >= progressBytesMin || c.progressAt.IsZero() {
+		c.progress, c.progressAt = written, now
+	}
+	return now.Sub(c.progressAt) > unreadMax
+}
+
+// subtract takes n off a number, but not below 0, since what is counted is not exact. It returns what it took off.
+func subtract(from *atomic.Int64, n int64) int64 {
+	for {
+		was := from.Load()
+		off := min(was, n)
+		if off <= 0 || from.CompareAndSwap(was, was-off) {
+			return max(0, off)
+		}
+	}
+}
+
+// link is a connection's remote address, and the connection as calls on it know it.
+type link struct {
+	net.Addr
+
+	c *conn
+}
+
+var _ rpc.Link = link{}
+
+// Known implements rpc.Link.
+func (l link) Known(tenant string) error {
+	c, k := l.c, l.c.owner
+	if c.known.Load() {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, here := k.all[c]; !here || c.stranger == nil {
+		return nil // it is closed, or another call came first
+	}
+	if tenant != "" {
+		if k.tenants[tenant] >= k.tenantMax {
+			return fmt.Errorf("%w: the tenant has %d connections: close some", memory.ErrExhausted, k.tenantMax)
+		}
+		k.tenants[tenant]++
+		c.tenant = tenant
+	}
+	k.strangers.Remove(c.stranger)
+	c.stranger = nil
+	c.known.Store(true)
+	return nil
+}
+
+// Probed implements rpc.Link.
+func (l link) Probed() { l.c.probed.Store(true) }
+
+// Consumed implements rpc.Link.
+func (l link) Consumed(bytes int) { subtract(&l.c.came, int64(bytes)) }
+
+// Holds implements rpc.Link.
+func (l link) Holds(bytes int) {
+	l.c.holds.Add(int64(bytes))
+	l.c.owner.keep(int64(bytes))
+}
+
+// Answers implements rpc.Link.
+func (l link) Answers(bytes int) {
+	l.c.answers.Add(int64(bytes))
+	l.c.owner.keep(int64(bytes))
+	if l.c.closed.Load() {
+		l.c.owner.outboxes.Give(l.c.answers.Swap(0))
+	}
+}
+
+// Unread implements rpc.Link.
+func (l link) Unread() bool {
+	return l.c.closed.Load() || l.c.answers.Load() > l.c.owner.unreadBytesMax || l.c.owner.outboxes.Full()
+}
+
+// keep counts bytes that wait for clients. When that is more than all may have, the connection with the most is cut.
+func (k *conns) keep(bytes int64) {
+	if bytes <= 0 {
+		k.outboxes.Give(-bytes)
+		return
+	}
+	if !k.outboxes.Force(bytes) && k.cut() {
+		k.log.Warn("what clients have not read is more than the memory allows: cut the connection with the most")
+	}
+}

@@ -1,0 +1,20 @@
+//go:build unix
+
+package node
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// filesLimitMost is more than any server opens.
+const filesLimitMost = 1 << 24
+
+// filesLimit returns how many files the process may have open. Go has raised the soft limit to the hard one by then.
+func filesLimit() (int, error) {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return 0, fmt.Errorf("read how many files the process may have open: %w", err)
+	}
+	return int(min(l.Cur, filesLimitMost)), nil
+}

@@ -1,0 +1,75 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+// payloadOverhead is what a message has beside the largest payload.
+const payloadOverhead = 64 << 10
+
+// divideMemory says what each part of the node may take, and begins to bound connections and to watch the process.
+func (n *Node) divideMemory(c *Config) error {
+	total, err := c.Memory.Resolve()
+	if err != nil {
+		return fmt.Errorf("memory: %w", err)
+	}
+	n.shares = memory.SharesOf(total, c.Shards, c.Cluster.On())
+	if total > 0 && c.Limits.PayloadBytesMax > n.shares.MessageBytes-payloadOverhead {
+		return fmt.Errorf("memory of %d MiB takes messages of up to %d bytes, and the largest payload is %d: give more memory, or lower the limit of payloads",
+			total>>20, n.shares.MessageBytes, c.Limits.PayloadBytesMax)
+	}
+	c.Queue = queueShares(c.Queue, n.shares)
+	files, err := openFiles(c.Shards)
+	if err != nil {
+		return err
+	}
+	n.files = files
+	n.conns = newConns(n.shares, files.connections, n.log)
+	if total > 0 {
+		n.conns.gate = memory.NewGate(total, n.conns.cut, n.log)
+	}
+	n.bounds = rpc.NewBounds(n.shares, n.conns.gate)
+	ctx, cancel := context.WithCancel(context.Background())
+	n.stopWatching = cancel
+	n.watching.Go(func() { n.conns.sweep(ctx) })
+	if total > 0 {
+		n.watching.Go(func() { n.conns.gate.Watch(ctx) })
+	}
+	return nil
+}
+
+// unwatch ends what divideMemory began.
+func (n *Node) unwatch() {
+	if n.stopWatching != nil {
+		n.stopWatching()
+	}
+	n.watching.Wait()
+}
+
+// queueShares has the shards keep to their share of the memory. A bound that is configured, other than as its default,
+// goes before its share.
+func queueShares(c queue.Config, s memory.Shares) queue.Config {
+	d := queue.DefaultConfig()
+	if cmp.Or(c.CacheBytesMax, d.CacheBytesMax) == d.CacheBytesMax {
+		c.CacheBytesMax = min(d.CacheBytesMax, s.PayloadBytes)
+	}
+	if cmp.Or(c.WindowsTasks, d.WindowsTasks) == d.WindowsTasks {
+		c.WindowsTasks = min(d.WindowsTasks, s.WindowTasks)
+	}
+	if cmp.Or(c.Queues, d.Queues) == d.Queues {
+		c.Queues = min(d.Queues, s.Queues)
+	}
+	if cmp.Or(c.RefillBytesMax, d.RefillBytesMax) == d.RefillBytesMax {
+		c.RefillBytesMax = min(d.RefillBytesMax, max(refillBytesMin, c.CacheBytesMax/4))
+	}
+	return c
+}
+
+// refillBytesMin lets a refill bring several tasks of ordinary size.
+const refillBytesMin = 256 << 10

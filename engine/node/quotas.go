@@ -1,0 +1,237 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+const (
+	// shareEvery is how often a node reports what it uses of quotas. It reports sooner when it lacks room.
+	shareEvery = time.Second
+	// shareGap is how long a node waits at least between two reports.
+	shareGap = 20 * time.Millisecond
+	// shareTimeout bounds one report.
+	shareTimeout = 500 * time.Millisecond
+)
+
+// quotaShares is a node's part in the sharing of quotas: see access.Coordinator.
+type quotaShares struct {
+	started time.Time
+
+	mu          sync.Mutex
+	covered     map[int]bool
+	version     uint64
+	coordinator *access.Coordinator // nil: this node does not lead shard 0
+}
+
+func newQuotaShares() *quotaShares {
+	return &quotaShares{started: time.Now(), covered: map[int]bool{}}
+}
+
+// nowMs is the coordinator's time.
+func (q *quotaShares) nowMs() int64 { return time.Since(q.started).Milliseconds() }
+
+// counting notes that a shard's usage is in the accounts, or is about to leave them.
+func (q *quotaShares) counting(shard int, counts bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.version++
+	if counts {
+		q.covered[shard] = true
+	} else {
+		delete(q.covered, shard)
+	}
+}
+
+func (q *quotaShares) shards() ([]int, uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Sorted(maps.Keys(q.covered)), q.version
+}
+
+func (q *quotaShares) coordinate(c *access.Coordinator) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.coordinator = c
+}
+
+// report answers a report, where this node leads shard 0.
+func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, r access.Report) (access.Answer, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.coordinator == nil {
+		return access.Answer{}, &shard.NotLeaderError{Shard: 0}
+	}
+	return q.coordinator.Report(q.nowMs(), members, quotas, r)
+}
+
+// shareQuotas reports what this node uses, and takes what it is granted.
+func (k *cluster) shareQuotas() {
+	registry := k.node.registry
+	tick := time.NewTicker(shareEvery)
+	defer tick.Stop()
+	seq := uint64(time.Now().UnixNano()) // greater than that of the reports before a restart
+	heard := time.Now()
+	for {
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-registry.Lacking():
+		case <-tick.C:
+		}
+		seq++
+		began := time.Now()
+		report := registry.Report(k.Self(), seq, k.quotas.shards)
+		answer, err := k.reportQuotas(report)
+		if err == nil {
+			registry.Apply(answer)
+			heard = began
+		} else if time.Since(heard) > access.ShareExpiry {
+			registry.Expire()
+		}
+		select { // a node that lacks room for long does not ask without a pause
+		case <-k.ctx.Done():
+			return
+		case <-time.After(shareGap):
+		}
+	}
+}
+
+// reportQuotas asks the node that leads shard 0.
+func (k *cluster) reportQuotas(r access.Report) (access.Answer, error) {
+	leader := k.Leader(0)
+	if leader == k.Self() {
+		return k.quotas.report(k.peers.ids(), k.node.registry.Quotas(), r)
+	}
+	if leader == "" {
+		return access.Answer{}, &shard.NotLeaderError{Shard: 0}
+	}
+	c, err := k.conn(leader)
+	if err != nil {
+		return access.Answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(k.ctx, shareTimeout)
+	defer cancel()
+	out, err := peerpb.NewPeerServiceClient(c).ShareQuotas(ctx, reportMessage(r))
+	if err != nil {
+		return access.Answer{}, err
+	}
+	return answerOf(out)
+}
+
+// ids returns the members' ids.
+func (d *directory) ids() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(maps.Keys(d.members))
+}
+
+// ShareQuotas implements the call.
+func (s *peerService) ShareQuotas(_ context.Context, in *peerpb.ShareQuotasRequest) (*peerpb.ShareQuotasResponse, error) {
+	k := s.cluster
+	r, err := reportOf(in)
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	answer, err := k.quotas.report(k.peers.ids(), k.node.registry.Quotas(), r)
+	if err != nil {
+		return nil, peerError(err)
+	}
+	return answerMessage(answer), nil
+}
+
+func reportMessage(r access.Report) *peerpb.ShareQuotasRequest {
+	out := &peerpb.ShareQuotasRequest{Node: r.Node, Seq: r.Seq, Epoch: r.Epoch}
+	for _, i := range r.Shards {
+		out.Shards = append(out.Shards, uint32(i))
+	}
+	for tenant, shares := range r.Tenants {
+		m := &peerpb.TenantShares{Tenant: tenant}
+		for _, s := range shares {
+			m.Shares = append(m.Shares, &peerpb.QuotaShare{Limit: uint64(s.Limit), Used: uint64(s.Used), Want: uint64(max(0, s.Want))})
+		}
+		out.Tenants = append(out.Tenants, m)
+	}
+	return out
+}
+
+// reportOf checks a report.
+func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
+	if err := rpc.CheckNodeID(in.GetNode()); err != nil {
+		return access.Report{}, fmt.Errorf("node: %w", err)
+	}
+	if n := len(in.GetTenants()); n > access.TenantsMax {
+		return access.Report{}, fmt.Errorf("tenants: has %d elements, at most %d are shared", n, access.TenantsMax)
+	}
+	r := access.Report{Node: in.GetNode(), Seq: in.GetSeq(), Epoch: in.GetEpoch(), Tenants: make(map[string]access.Shares, len(in.GetTenants()))}
+	for _, i := range in.GetShards() {
+		if i >= shard.ShardsMax {
+			return access.Report{}, fmt.Errorf("shards: %d is not below %d", i, shard.ShardsMax)
+		}
+		r.Shards = append(r.Shards, int(i))
+	}
+	for _, m := range in.GetTenants() {
+		if err := queue.CheckName("tenants.tenant", m.GetTenant()); err != nil {
+			return access.Report{}, err
+		}
+		var shares access.Shares
+		for kind, s := range m.GetShares()[:min(len(shares), len(m.GetShares()))] { // a newer node may share more
+			if s.GetLimit() > math.MaxInt64 || s.GetUsed() > math.MaxInt64 || s.GetWant() > math.MaxInt64 {
+				return access.Report{}, fmt.Errorf("tenants.shares: %d, %d or %d is out of range", s.GetLimit(), s.GetUsed(), s.GetWant())
+			}
+			shares[kind] = access.Share{Limit: int64(s.GetLimit()), Used: int64(s.GetUsed()), Want: int64(s.GetWant())}
+		}
+		r.Tenants[m.GetTenant()] = shares
+	}
+	return r, nil
+}
+
+func answerMessage(a access.Answer) *peerpb.ShareQuotasResponse {
+	out := &peerpb.ShareQuotasResponse{Epoch: a.Epoch}
+	for tenant, grants := range a.Tenants {
+		m := &peerpb.TenantGrants{Tenant: tenant}
+		for _, g := range grants {
+			grant := &peerpb.QuotaGrant{More: uint64(g.More)}
+			if g.Spare >= 0 {
+				spare := uint64(g.Spare)
+				grant.Spare = &spare
+			}
+			m.Grants = append(m.Grants, grant)
+		}
+		out.Tenants = append(out.Tenants, m)
+	}
+	return out
+}
+
+// answerOf checks an answer.
+func answerOf(in *peerpb.ShareQuotasResponse) (access.Answer, error) {
+	out := access.Answer{Epoch: in.GetEpoch(), Tenants: make(map[string]access.Grants, len(in.GetTenants()))}
+	for _, m := range in.GetTenants() {
+		grants := access.NoGrants()
+		for kind, g := range m.GetGrants()[:min(len(grants), len(m.GetGrants()))] {
+			if g.GetMore() > math.MaxInt64 || g.GetSpare() > math.MaxInt64 {
+				return out, fmt.Errorf("a grant of %d, or spare room of %d, is out of range", g.GetMore(), g.GetSpare())
+			}
+			grants[kind].More = int64(g.GetMore())
+			if g.Spare != nil {
+				grants[kind].Spare = int64(g.GetSpare())
+			}
+		}
+		out.Tenants[m.GetTenant()] = grants
+	}
+	return out, nil
+}

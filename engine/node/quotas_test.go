@@ -1,0 +1,165 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// waitsMost bounds what a test waits for.
+const waitsMost = 30 * time.Second
+
+// peerAddresses returns where some nodes may listen for each other.
+func peerAddresses(t *testing.T, n int) (listen []string, peers map[string]string) {
+	t.Helper()
+	peers = map[string]string{}
+	for i := range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { require.NoError(t, l.Close()) }()
+		listen = append(listen, l.Addr().String())
+		peers[fmt.Sprint("n", i)] = l.Addr().String()
+	}
+	return listen, peers
+}
+
+// startNodes starts a cluster in which each node leads one shard, the first node shard 0.
+func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueServiceClient) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitsMost)
+	defer cancel()
+	listen, peers := peerAddresses(t, n)
+	for i := range listen {
+		dir := t.TempDir()
+		require.Eventually(t, func() bool {
+			opened, err := Open(Config{
+				DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Shards: len(listen), Insecure: true,
+				Cluster: Cluster{Node: fmt.Sprint("n", i), Listen: listen[i], Peers: peers, ElectionTimeout: ElectionTimeoutMin},
+			})
+			if err != nil && strings.Contains(err.Error(), "address already in use") {
+				return false // an outgoing connection has it for a moment
+			}
+			require.NoError(t, err)
+			nodes = append(nodes, opened)
+			return true
+		}, waitsMost, 10*time.Millisecond)
+		t.Cleanup(func() {
+			over, cancel := context.WithTimeout(context.Background(), waitsMost)
+			defer cancel()
+			assert.NoError(t, nodes[i].Shutdown(over))
+		})
+		conn, err := grpc.NewClient(nodes[i].Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, conn.Close()) })
+		apis = append(apis, queuepb.NewQueueServiceClient(conn))
+	}
+	require.Eventually(t, func() bool {
+		for i := range nodes {
+			if id := fmt.Sprint("n", i); nodes[0].cluster.Leader(i) != id {
+				_ = nodes[0].cluster.Change(ctx, rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: id, Shard: i}) // it is tried again
+				return false
+			}
+		}
+		return true
+	}, 2*waitsMost, 50*time.Millisecond)
+	return nodes, apis
+}
+
+// enqueueAll enqueues batches through the nodes with some of the apis until each was refused often in a row, or enough are
+// in, and returns how many tasks were accepted.
+func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals int, enough int64) int64 {
+	t.Helper()
+	var accepted atomic.Int64
+	var all sync.WaitGroup
+	for _, api := range apis {
+		all.Go(func() {
+			for refused := 0; refused < refusals && accepted.Load() < enough; {
+				in := &queuepb.EnqueueRequest{Tenant: "t", Tasks: make([]*queuepb.NewTask, batch)}
+				for i := range in.GetTasks() {
+					in.Tasks[i] = &queuepb.NewTask{Queue: "q"}
+				}
+				out, err := api.Enqueue(t.Context(), in)
+				took := 0
+				for _, r := range out.GetResults() {
+					if err == nil && r.GetError() == nil {
+						took++
+					}
+				}
+				accepted.Add(int64(took))
+				if refused++; took > 0 {
+					refused = 0
+				}
+			}
+		})
+	}
+	all.Wait()
+	return accepted.Load()
+}
+
+// A tenant's quotas hold for three nodes together, whichever it enqueues at.
+func TestQuotasHoldForAllNodesTogether(t *testing.T) {
+	nodes, apis := startNodes(t, 3)
+	const most, batch = 600, 10
+	configure := func(tenant string, q access.Quotas) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			for _, n := range nodes {
+				if n.cluster.Leader(0) == n.NodeID() {
+					_, err := n.registry.ConfigureTenant(t.Context(), access.Everybody(), tenant, q)
+					return err == nil
+				}
+			}
+			return false
+		}, waitsMost, 50*time.Millisecond)
+	}
+	held := func() (tasks uint64) {
+		for _, n := range nodes {
+			tenants, err := n.registry.Tenants(access.Everybody())
+			require.NoError(t, err)
+			for _, tenant := range tenants {
+				tasks += tenant.Tasks
+			}
+		}
+		return tasks
+	}
+	configure("t", access.Quotas{TasksMax: most})
+	require.Eventually(t, func() bool {
+		for _, n := range nodes {
+			if len(n.registry.Quotas()) != 1 {
+				return false
+			}
+		}
+		return true
+	}, waitsMost, 10*time.Millisecond)
+
+	// Through one node alone, what the others have to spare comes to it; then all nodes are at the quota.
+	accepted := enqueueAll(t, apis[2:], batch, 40, most/2)
+	assert.GreaterOrEqual(t, accepted, int64(most/2))
+	accepted += enqueueAll(t, apis, batch, 40, 10*most)
+	assert.InDelta(t, most, accepted, 3*batch)
+	assert.InDelta(t, most, held(), 3*batch)
+
+	// The rate: as many as in the time that it took, and what may be saved up for a second.
+	const rate = 100
+	configure("t", access.Quotas{EnqueuesPerSMax: rate})
+	began := time.Now()
+	accepted = enqueueAll(t, apis, batch, 1_000_000, 5*rate)
+	passed := time.Since(began).Seconds()
+	assert.GreaterOrEqual(t, accepted, int64(5*rate), "nothing is stranded")
+	assert.LessOrEqual(t, float64(accepted), rate*(passed+1)+3*batch*2)
+}

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+
+	"google.golang.org/grpc/mem"
+)
+
+// readyReader reads a socket into a buffer that is taken once there is something to read, so that idle connections have
+// none. gRPC does so by itself with sockets, and asks a connection that wraps one to.
+type readyReader struct {
+	raw  syscall.RawConn // nil: the connection is no socket
+	read func(fd uintptr) bool
+
+	// Of the read under way.
+	size   int
+	pool   mem.BufferPool
+	buffer *[]byte
+	n      int
+	err    error
+}
+
+func (r *readyReader) open(c net.Conn) {
+	var err error
+	switch c := c.(type) {
+	case *net.TCPConn:
+		r.raw, err = c.SyscallConn()
+	case *net.UnixConn:
+		r.raw, err = c.SyscallConn()
+	}
+	if err != nil {
+		r.raw = nil
+	}
+	r.read = r.once
+}
+
+// once reads what there is. It returns false if there is nothing and the read should wait for it.
+func (r *readyReader) once(fd uintptr) bool {
+	r.buffer = r.pool.Get(r.size)
+	for {
+		r.n, r.err = syscall.Read(int(fd), *r.buffer)
+		if !errors.Is(r.err, syscall.EINTR) {
+			break
+		}
+	}
+	if errors.Is(r.err, syscall.EAGAIN) {
+		r.pool.Put(r.buffer)
+		r.buffer = nil
+		return false
+	}
+	return true
+}
+
+// ReadOnReady reads once there is something to read. gRPC calls it in place of Read.
+func (c *conn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
+	r := &c.ready
+	if r.raw == nil {
+		buffer := pool.Get(size)
+		n, err := c.Read(*buffer)
+		if n == 0 && err != nil {
+			pool.Put(buffer)
+			return nil, 0, err
+		}
+		return buffer, n, err
+	}
+	r.size, r.pool, r.n, r.err = size, pool, 0, nil
+	err := r.raw.Read(r.read)
+	buffer, n := r.buffer, r.n
+	if err == nil && r.err != nil {
+		err = &net.OpError{Op: "read", Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.Conn.RemoteAddr(), Err: os.NewSyscallError("read", r.err)}
+	}
+	r.buffer, r.pool = nil, nil
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	if err != nil {
+		if buffer != nil {
+			pool.Put(buffer)
+		}
+		return nil, 0, err
+	}
+	c.read(n)
+	return buffer, n, nil
+}

@@ -1,0 +1,180 @@
+package queue
+
+import "math"
+
+// The returned tasks of a lane that are due are counted, whether they are in memory or not, so that a queue's ready and
+// delayed tasks are known exactly at any time. The count goes forward with the time, through the order of the due times:
+//
+//	counted as due │ counted (a place) │ not counted: none is due, unless the lane is behind
+//
+// In the window the count goes on at once. Beyond the window the store is read, a bounded number of records at a time
+// and no more often than countEveryMs, unless somebody asks for the queue's figures. The place and the number are a part
+// of the queue's record: a recovery goes on from there.
+
+const (
+	// countEveryMs is how far the count may be behind while nobody asks.
+	countEveryMs = 1_000
+	// countLanesMax is how many lanes' records are counted in one turn.
+	countLanesMax = 16
+)
+
+// DueCount says how many of a lane's returned tasks are before a place in the order of due times and seqs.
+type DueCount struct {
+	Tasks     uint64
+	BeforeMs  int64
+	BeforeSeq uint64
+}
+
+// dueNone is the place after all tasks.
+var dueNone = returnedKey{math.MaxInt64, math.MaxUint64}
+
+// addDue accounts for a task that joins the returned ones.
+func (s *State) addDue(l *lane, k returnedKey) {
+	switch {
+	case !k.less(l.counted):
+	case k.dueAtMs <= s.nowMs || l.unsure:
+		l.due++
+	default:
+		l.counted = k // all that are counted are due, so they are before k
+	}
+}
+
+// dropDue accounts for a task that leaves the returned ones.
+func (l *lane) dropDue(k returnedKey) {
+	if k.less(l.counted) {
+		l.due--
+	}
+}
+
+// countDue counts the tasks that became due.
+func (s *State) countDue(l *lane) {
+	if !l.behind && l.counted.dueAtMs <= s.nowMs {
+		s.show(l.queue)
+		s.countWindow(l)
+		if l.counted.dueAtMs <= s.nowMs {
+			s.fallBehind(l)
+		}
+	}
+	s.schedule(l)
+}
+
+// countWindow counts in the window, up to its end.
+func (s *State) countWindow(l *lane) {
+	end := dueNone
+	if !l.returnedAll {
+		end = l.counted
+		if l.counted.less(l.returnedEnd) {
+			end = l.returnedEnd
+		}
+	}
+	n := uint64(0)
+	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: l.counted}, func(t returnedTask) bool {
+		if t.dueAtMs > s.nowMs {
+			end = t.returnedKey
+			return false
+		}
+		n++
+		return true
+	})
+	l.due += n
+	l.counted = end
+	s.noteCounted(l, n)
+}
+
+// noteCounted has the queue's record stored after many were counted, so that a recovery does not count them again.
+func (s *State) noteCounted(l *lane, n uint64) {
+	if l.unsaved += n; l.unsaved >= uint64(s.cfg.LookMax) {
+		s.touch(l.queue)
+	}
+}
+
+// fallBehind notes that the store must be read to count on.
+func (s *State) fallBehind(l *lane) {
+	l.behind = true
+	s.show(l.queue)
+	if !l.listed {
+		l.listed = true
+		s.behind.push(l)
+	}
+}
+
+// askCounts asks for the counts of lanes that are behind, if it is time.
+func (s *State) askCounts() {
+	if s.counting > 0 || s.nowMs < s.countAtMs {
+		return
+	}
+	n := min(s.behind.len(), countLanesMax)
+	for range n {
+		l := s.behind.pop()
+		l.listed = false
+		s.askCount(l, s.cfg.LookMax/n)
+	}
+	if n > 0 && s.behind.len() == 0 {
+		s.countAtMs = s.nowMs + countEveryMs
+	}
+}
+
+// askCount asks for the count of a lane, if it is behind. A recovered count may be ahead of this clock, if it was made by
+// another one: then it goes back.
+func (s *State) askCount(l *lane, limit int) {
+	if !l.behind || l.asked {
+		return
+	}
+	l.asked = true
+	s.counting++
+	r := Refill{
+		Stream: StreamDue, Queue: l.queue.record.ID, Priority: l.priority,
+		FromMs: l.counted.dueAtMs, FromSeq: l.counted.seq, UntilMs: s.nowMs, Limit: max(1, limit),
+	}
+	if (returnedKey{s.nowMs + 1, 0}).less(l.counted) {
+		r.Stream = StreamNotDue
+	}
+	s.askRefill(r)
+}
+
+// RefillDue answers a Refill of StreamDue or StreamNotDue: how many records there are, and the place of the first one
+// after them, or of the last one that was counted back. more says that it stopped at r.Limit of them.
+func (s *State) RefillDue(r Refill, tasks uint64, nextMs int64, nextSeq uint64, more bool) {
+	q := s.queues[r.Queue]
+	if q == nil {
+		return // it was deleted
+	}
+	l := q.lane(r.Priority)
+	l.asked = false
+	s.counting--
+	s.show(l.queue)
+	if l.behind && l.counted == (returnedKey{r.FromMs, r.FromSeq}) {
+		back := r.Stream == StreamNotDue
+		if back {
+			l.due -= tasks
+		} else {
+			l.due += tasks
+		}
+		l.counted = returnedKey{nextMs, nextSeq}
+		l.unsure = back && more
+		l.behind = more || l.counted.dueAtMs <= s.nowMs
+		s.noteCounted(l, tasks)
+	}
+	if l.behind {
+		s.fallBehind(l)
+		if more {
+			s.countAtMs = s.nowMs
+		}
+	}
+	s.schedule(l)
+}
+
+// dueCount is the count as it is stored.
+func (l *lane) dueCount(nowMs int64) DueCount {
+	before := l.counted
+	if !l.unsure && before.dueAtMs > nowMs {
+		before = returnedKey{nowMs + 1, 0}
+	}
+	return DueCount{Tasks: l.due, BeforeMs: before.dueAtMs, BeforeSeq: before.seq}
+}
+
+// recoverDue goes on from a stored count.
+func (s *State) recoverDue(l *lane, c DueCount) {
+	l.due, l.counted, l.unsure = c.Tasks, returnedKey{c.BeforeMs, c.BeforeSeq}, true
+	s.fallBehind(l)
+}

@@ -1,0 +1,181 @@
+package queue
+
+import (
+	"math"
+	"math/bits"
+)
+
+// An extended task gets a small record beside the record of its lease batch, so that to extend one task of a large batch
+// does not store the whole batch again. Once a quarter of the batch has such records, or would have, the batch's own
+// record is written anew and they are dropped: what is written stays in proportion to what was extended, and what is
+// stored in proportion to the batch.
+const extensionsPart = 4
+
+// extensions are what a lease batch has once some of its tasks were extended, or expired alone.
+type extensions struct {
+	pending []uint16 // extended since the last Flush
+	waiting places   // the same as a set
+	stored  places   // have a small record
+	byTime  []uint16 // a heap of all places that were live when it was made, by expiry
+	at      []uint16 // the place of each in byTime
+}
+
+// places is a set of places in a lease batch.
+type places []uint64
+
+func (p places) has(i int) bool { return p[i/64]&(1<<(i%64)) != 0 }
+func (p places) add(i int)      { p[i/64] |= 1 << (i % 64) }
+func (p places) len() (n int) {
+	for _, w := range p {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// each calls f for each place of the set.
+func (p places) each(f func(i int)) {
+	for k, w := range p {
+		for ; w != 0; w &= w - 1 {
+			f(64*k + bits.TrailingZeros64(w))
+		}
+	}
+}
+
+// extended returns what the batch keeps of its extensions, made if need be: that visits each of its tasks once.
+func (b *lease) extended() *extensions {
+	if b.ext != nil {
+		return b.ext
+	}
+	words := (len(b.refs) + 63) / 64
+	sets := make(places, 2*words)
+	x := &extensions{waiting: sets[:words:words], stored: sets[words:], at: make([]uint16, len(b.refs)), byTime: make([]uint16, 0, b.live)}
+	b.ext = x
+	for i := range b.refs {
+		if b.refs[i].Attempt != 0 {
+			x.at[i] = uint16(len(x.byTime))
+			x.byTime = append(x.byTime, uint16(i))
+		}
+	}
+	for k := len(x.byTime)/2 - 1; k >= 0; k-- {
+		b.sink(k)
+	}
+	return x
+}
+
+// extend moves the expiry of the batch's i-th task.
+func (s *State) extend(b *lease, i int, untilMs int64) {
+	x := b.extended()
+	b.refs[i].ExpiresAtMs = untilMs
+	b.rise(int(x.at[i]))
+	b.sink(int(x.at[i]))
+	if !x.waiting.has(i) {
+		x.waiting.add(i)
+		x.pending = append(x.pending, uint16(i))
+		if len(x.pending) == 1 {
+			s.extended = append(s.extended, b)
+		}
+	}
+	s.reschedule(b)
+}
+
+// reschedule puts a batch with extensions where its first live task expires. Settled tasks leave the heap when they come
+// to its top.
+func (s *State) reschedule(b *lease) {
+	x := b.ext
+	for len(x.byTime) > 0 && b.refs[x.byTime[0]].Attempt == 0 {
+		b.dropFirst()
+	}
+	b.expiresMs = math.MaxInt64
+	if len(x.byTime) > 0 {
+		b.expiresMs = b.refs[x.byTime[0]].ExpiresAtMs
+	}
+	s.expiry.set(b)
+}
+
+// dropFirst takes the first place off the heap.
+func (b *lease) dropFirst() {
+	h := b.ext.byTime
+	last := len(h) - 1
+	h[0] = h[last]
+	b.ext.at[h[0]] = 0
+	b.ext.byTime = h[:last]
+	if last > 0 {
+		b.sink(0)
+	}
+}
+
+func (b *lease) earlier(k, j int) bool {
+	h := b.ext.byTime
+	return b.refs[h[k]].ExpiresAtMs < b.refs[h[j]].ExpiresAtMs
+}
+
+func (b *lease) swap(k, j int) {
+	h, at := b.ext.byTime, b.ext.at
+	h[k], h[j] = h[j], h[k]
+	at[h[k]], at[h[j]] = uint16(k), uint16(j)
+}
+
+func (b *lease) rise(k int) {
+	for k > 0 && b.earlier(k, (k-1)/2) {
+		b.swap(k, (k-1)/2)
+		k = (k - 1) / 2
+	}
+}
+
+func (b *lease) sink(k int) {
+	for {
+		j := 2*k + 1
+		if j >= len(b.ext.byTime) {
+			return
+		}
+		if j+1 < len(b.ext.byTime) && b.earlier(j+1, j) {
+			j++
+		}
+		if !b.earlier(j, k) {
+			return
+		}
+		b.swap(k, j)
+		k = j
+	}
+}
+
+// flushExtended stores what was extended since the last Flush, and reports false if nothing was.
+func (s *State) flushExtended() (any bool) {
+	for k, b := range s.extended {
+		s.extended[k] = nil
+		if b.live > 0 {
+			any = s.storeExtensions(b) || any
+		}
+	}
+	s.extended = s.extended[:0]
+	return any
+}
+
+func (s *State) storeExtensions(b *lease) (any bool) {
+	x := b.ext
+	if extensionsPart*(len(x.pending)+x.stored.len()) >= len(b.refs) {
+		s.journal.PutLease(b.id, b.refs)
+		s.dropExtensions(b)
+		any = true
+	} else {
+		for _, i := range x.pending {
+			if ref := &b.refs[i]; ref.Attempt != 0 {
+				s.journal.PutExtension(b.id, int(i), ref.ExpiresAtMs)
+				x.stored.add(int(i))
+				any = true
+			}
+		}
+	}
+	clear(x.waiting)
+	x.pending = x.pending[:0]
+	return any
+}
+
+// dropExtensions removes the small records of a batch.
+func (s *State) dropExtensions(b *lease) {
+	if b.ext == nil {
+		return
+	}
+	b.ext.stored.each(func(i int) { s.journal.DropExtension(b.id, i) })
+	clear(b.ext.stored)
+}

@@ -1,0 +1,97 @@
+package queue
+
+// leasedRefs finds the token of a leased task by the task's seq, which is unique within its queue. Seqs are handed out
+// densely and leased about in their order, so the tokens are in pages of neighbouring seqs: one map operation for each page,
+// and an array access for each task.
+type leasedRefs struct {
+	pages map[uint64]*leasedPage // by seq / leasedPageTasks; nil while the queue never had a lease
+	most  int                    // pages since the map was made: a Go map keeps the space of its largest size
+	last  *leasedPage            // that was put to last: it stays though it is empty, since the next seq goes there
+}
+
+// leasedPageTasks is how many seqs a page covers. A lone lease costs one page of about 150 bytes.
+const leasedPageTasks = 16
+
+type leasedPage struct {
+	at     uint64
+	live   int
+	tokens [leasedPageTasks]uint64 // 0: not leased
+}
+
+// leasedPagesSpare is how many empty pages a State keeps for reuse.
+const leasedPagesSpare = 1_024
+
+// leasedPagesKept is how many pages the map of a queue without leases may have had to be kept.
+const leasedPagesKept = 64
+
+// noteLeased stores the token under which a task is leased.
+func (s *State) noteLeased(q *Queue, seq, token uint64) {
+	x := &q.leased
+	at := seq / leasedPageTasks
+	p := x.last
+	if p == nil || p.at != at {
+		if p != nil && p.live == 0 {
+			s.dropPage(x, p)
+		}
+		if p = x.pages[at]; p == nil {
+			p = s.newPage(at)
+			if x.pages == nil {
+				x.pages, x.most = map[uint64]*leasedPage{}, 0
+			}
+			x.pages[at] = p
+			x.most = max(x.most, len(x.pages))
+		}
+		x.last = p
+	}
+	if p.tokens[seq%leasedPageTasks] == 0 {
+		p.live++
+	}
+	p.tokens[seq%leasedPageTasks] = token
+}
+
+// noteEnded forgets the token of a task that was leased.
+func (s *State) noteEnded(q *Queue, seq uint64) {
+	x := &q.leased
+	at := seq / leasedPageTasks
+	p := x.last
+	if p == nil || p.at != at {
+		p = x.pages[at]
+	}
+	p.tokens[seq%leasedPageTasks] = 0
+	if p.live--; p.live > 0 {
+		return
+	}
+	if p != x.last {
+		s.dropPage(x, p)
+	}
+	if len(x.pages) == 1 && x.last != nil && x.last.live == 0 && x.most > leasedPagesKept {
+		s.dropPage(x, x.last)
+		*x = leasedRefs{}
+	}
+}
+
+// token returns the token under which a task is leased; 0 if it is not.
+func (x *leasedRefs) token(seq uint64) uint64 {
+	if p := x.pages[seq/leasedPageTasks]; p != nil {
+		return p.tokens[seq%leasedPageTasks]
+	}
+	return 0
+}
+
+func (s *State) newPage(at uint64) *leasedPage {
+	if n := len(s.sparePages); n > 0 {
+		p := s.sparePages[n-1]
+		s.sparePages = s.sparePages[:n-1]
+		p.at = at
+		return p
+	}
+	return &leasedPage{at: at}
+}
+
+// dropPage takes an empty page out.
+func (s *State) dropPage(x *leasedRefs, p *leasedPage) {
+	delete(x.pages, p.at)
+	if len(s.sparePages) < leasedPagesSpare {
+		s.sparePages = append(s.sparePages, p)
+	}
+}

@@ -1,0 +1,248 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// A queue has a record, which is stored, from its first task, policy or pause on. A queue without a record exists only in
+// memory, for as long as a waiter waits for its first task: a claim stores nothing.
+//
+// A queue that is not used for a while gives its memory back, and an empty queue that was never configured is deleted after a
+// longer while. A deleted queue's number is never issued again.
+
+var (
+	// ErrTooManyQueues says that the shard, or the tenant, has as many queues as Config allows. Waiting does not help.
+	ErrTooManyQueues = errors.New("too many queues: delete queues, or have the limit raised")
+	// ErrQueueNotEmpty says that a queue that has tasks can't be deleted.
+	ErrQueueNotEmpty = errors.New("the queue is not empty")
+)
+
+const (
+	// visitsMax is how many unused queues one Tick looks at.
+	visitsMax = 256
+	// recovered is the deadline in State.idle of a queue that was not used since the state was recovered.
+	recovered = math.MinInt64
+	// roomKept is how many tasks an empty window has room for at most while all windows together have more room than they
+	// may have tasks.
+	roomKept = 64
+)
+
+// queue returns the queue of a tenant, with a record, made if need be.
+func (s *State) queue(tenant, name string) (*Queue, error) {
+	if q := s.last; q != nil && q.record.Name == name && q.record.Tenant == tenant {
+		return q, nil
+	}
+	key := queueName{tenant, name}
+	q := s.byName[key]
+	if q == nil {
+		switch n := s.perTenant[tenant]; {
+		case len(s.queues) >= s.cfg.Queues:
+			return nil, fmt.Errorf("%w: the shard has %d", ErrTooManyQueues, len(s.queues))
+		case n >= s.cfg.QueuesPerTenant:
+			return nil, fmt.Errorf("%w: tenant %q has %d in the shard", ErrTooManyQueues, tenant, n)
+		}
+		if err := s.charge(s.cfg.Account(tenant), QueueBytes(tenant, name)); err != nil {
+			return nil, err
+		}
+		q = s.newQueue(Record{ID: s.meta.NextQueue, Tenant: tenant, Name: name})
+		s.meta.NextQueue++
+		s.touch(q)
+	}
+	s.last = q
+	return q, nil
+}
+
+// awaited returns the queue of a tenant for a waiter: without a record if it has none.
+func (s *State) awaited(tenant, name string) (*Queue, error) {
+	key := queueName{tenant, name}
+	if q := s.byName[key]; q != nil {
+		return q, nil
+	}
+	q := s.absent[key]
+	if q == nil {
+		if len(s.absent) >= s.cfg.Queues {
+			return nil, fmt.Errorf("%w: %d are waited for", ErrTooManyQueues, len(s.absent))
+		}
+		q = &Queue{record: Record{Tenant: tenant, Name: name}, account: s.cfg.Account(tenant), index: -1}
+		s.absent[key] = q
+	}
+	return q, nil
+}
+
+// newQueue makes the queue of a record, which takes over the waiters that waited without one. Its rates begin at zero.
+func (s *State) newQueue(r Record) *Queue {
+	r.NextSeq = max(r.NextSeq, s.seqMin)
+	key := queueName{r.Tenant, r.Name}
+	q := s.absent[key]
+	if q == nil {
+		q = &Queue{account: s.cfg.Account(r.Tenant), index: -1}
+	}
+	delete(s.absent, key)
+	q.record, q.stored = r, true
+	q.rates.enqueuedSeen, q.rates.completedSeen = r.Counts.Enqueued, r.Counts.Completed
+	q.setPolicy(r.Policy)
+	s.show(q)
+	s.byName[key] = q
+	s.queues[r.ID] = q
+	s.perTenant[r.Tenant]++
+	return q
+}
+
+// left notes that a subscription to a queue ended.
+func (s *State) left(q *Queue) {
+	q.subscriptions--
+	if q.subscriptions == 0 && !q.stored {
+		delete(s.absent, queueName{q.record.Tenant, q.record.Name})
+	}
+	s.watchIdle(q)
+}
+
+// Delete removes a queue that has no tasks, with its policy. Results and idempotency keys of its tasks can't be found any
+// more; their room is given back when their time is over. Waiters of the queue go on waiting for one of its name.
+// ErrQueueNotEmpty says that it has tasks.
+func (s *State) Delete(q *Queue) error {
+	if held := q.record.Counts.held(); held > 0 {
+		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
+	}
+	s.trim(q)
+	for p, l := range q.lanes {
+		if l != nil { // tasks that are gone are in its window, or the store is being read for it
+			s.windowsTasks -= l.fresh.len()
+			s.returnedTasks -= l.returned.Len()
+			s.freshRoom -= l.fresh.room()
+			s.due.remove(l)
+			if l.asked {
+				s.counting--
+			}
+			l.behind = false
+			q.lanes[p] = nil
+		}
+	}
+	key := queueName{q.record.Tenant, q.record.Name}
+	delete(s.byName, key)
+	delete(s.queues, q.record.ID)
+	s.deleted, s.gone = append(s.deleted, q.record.ID), append(s.gone, q.record.ID)
+	if s.perTenant[q.record.Tenant]--; s.perTenant[q.record.Tenant] == 0 {
+		delete(s.perTenant, q.record.Tenant)
+	}
+	s.idle.remove(q)
+	s.last = nil
+	s.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
+	s.tellAccounts() // as long as the queue has its account
+	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
+	q.setPolicy(Policy{})
+	if q.subscriptions > 0 {
+		s.absent[key] = q
+	}
+	return nil
+}
+
+// TakeDeleted returns the numbers of the queues that were deleted since the last call.
+func (s *State) TakeDeleted() []uint32 {
+	gone := s.gone
+	s.gone = nil
+	return gone
+}
+
+// Stored reports whether the queue has a record: it has none while waiters wait for its first task.
+func (q *Queue) Stored() bool { return q.stored }
+
+func (q *Queue) deadlineMs() int64 { return q.idleMs }
+func (q *Queue) place() *int       { return &q.index }
+
+// used notes that a commit changes the queue.
+func (s *State) used(q *Queue) {
+	q.keep(s.nowMs + int64(s.cfg.IdleMs))
+	s.watchIdle(q)
+}
+
+// watchIdle has a queue looked at after a while.
+func (s *State) watchIdle(q *Queue) {
+	if at := s.nowMs + s.cfg.trimAfterMs; q.stored && (q.index < 0 || q.idleMs > at) {
+		q.idleMs = at
+		s.idle.set(q)
+	}
+}
+
+// visitIdle looks at the queues that may not have been used for a while, a bounded number of them.
+func (s *State) visitIdle() {
+	for range visitsMax {
+		q, ok := s.idle.next()
+		if !ok || q.idleMs > s.nowMs {
+			return
+		}
+		if q.idleMs == recovered {
+			q.keep(s.nowMs + int64(s.cfg.IdleMs))
+		}
+		s.trim(q)
+		switch {
+		case !q.vanishes():
+			s.idle.remove(q) // until it is used again
+		case s.nowMs < q.vanishMs:
+			q.idleMs = q.vanishMs
+			s.idle.set(q)
+		default:
+			_ = s.Delete(q) // it is empty
+		}
+	}
+}
+
+// vanishes says whether nothing would be missed of the queue but its figures.
+func (q *Queue) vanishes() bool {
+	return q.record.Counts.held() == 0 && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
+}
+
+// keepRecovered has no recovered queue deleted before the last recovered key and result are gone: whose they are is not known.
+func (s *State) keepRecovered() {
+	for _, q := range s.queues {
+		for _, b := range []*buckets{&s.keys, &s.results} {
+			if n := len(b.live); n > 0 {
+				q.keep(b.live[n-1])
+			}
+		}
+		q.idleMs = recovered
+		s.idle.set(q)
+	}
+}
+
+// keep has the queue kept until a time, since it was used, or something is stored under its number that must be found.
+func (q *Queue) keep(untilMs int64) { q.vanishMs = max(q.vanishMs, untilMs) }
+
+// trim gives back the memory of a queue's empty windows. What must be known of an empty lane is in the queue's record.
+func (s *State) trim(q *Queue) {
+	for p, l := range q.lanes {
+		if l == nil {
+			continue
+		}
+		l.dropGone(s)
+		if l.fresh.len() == 0 {
+			s.freshRoom -= l.fresh.room()
+			l.fresh = ring[freshTask]{}
+		}
+		if l.empty() && !q.dirty {
+			q.lanes[p] = nil
+		}
+	}
+	if q.record.Counts.Leased == 0 {
+		if last := q.leased.last; last != nil {
+			s.dropPage(&q.leased, last)
+		}
+		q.leased = leasedRefs{}
+	}
+}
+
+// empty says that a lane has no task, in memory or stored, and that the store is not read for it.
+func (l *lane) empty() bool {
+	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
+		l.due == 0 && !l.behind && !l.asked && !l.listed && l.index < 0
+}
+
+// shrink gives back the room of a window that ran empty if all windows together have more room than they may have tasks.
+func (s *State) shrink(l *lane) {
+	if room := l.fresh.room(); room > roomKept && s.freshRoom > s.cfg.WindowsTasks {
+		s.freshRoom -= room
+		l.fresh = ring[freshTask]{}
+	}
+}

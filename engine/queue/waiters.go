@@ -1,0 +1,48 @@
+package queue
+
+// waiters is a doubly linked list of the subscriptions that take turns at a queue. The links are in the subscriptions,
+// so that each operation, the removal from the middle included, is O(1) and allocates nothing.
+type waiters struct {
+	first, last *subscription
+	n           int
+}
+
+func (l *waiters) len() int { return l.n }
+
+func (l *waiters) front() *subscription { return l.first }
+
+// push appends a subscription that is not listed.
+func (l *waiters) push(sub *subscription) {
+	sub.listed = true
+	sub.before, sub.after = l.last, nil
+	if l.last == nil {
+		l.first = sub
+	} else {
+		l.last.after = sub
+	}
+	l.last = sub
+	l.n++
+}
+
+// remove takes out a subscription that is listed.
+func (l *waiters) remove(sub *subscription) {
+	if sub.before == nil {
+		l.first = sub.after
+	} else {
+		sub.before.after = sub.after
+	}
+	if sub.after == nil {
+		l.last = sub.before
+	} else {
+		sub.after.before = sub.before
+	}
+	sub.before, sub.after, sub.listed = nil, nil, false
+	l.n--
+}
+
+// rotate moves the front to the back.
+func (l *waiters) rotate() {
+	sub := l.first
+	l.remove(sub)
+	l.push(sub)
+}

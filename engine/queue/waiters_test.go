@@ -1,0 +1,53 @@
+package queue
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestWaitersBehaveAsASlice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l waiters
+		var want []*subscription
+		t.Repeat(map[string]func(*rapid.T){
+			"": func(t *rapid.T) {
+				var got []*subscription
+				for s := l.front(); s != nil; s = s.after {
+					if !s.listed {
+						t.Fatal("a listed subscription does not say so")
+					}
+					got = append(got, s)
+				}
+				if l.len() != len(want) || !slices.Equal(got, want) || len(want) > 0 && l.last != want[len(want)-1] {
+					t.Fatalf("%d waiters %p, want %p", l.len(), got, want)
+				}
+			},
+			"push": func(*rapid.T) {
+				s := &subscription{}
+				l.push(s)
+				want = append(want, s)
+			},
+			"remove": func(t *rapid.T) {
+				if len(want) == 0 {
+					t.Skip()
+				}
+				i := rapid.IntRange(0, len(want)-1).Draw(t, "i")
+				s := want[i]
+				l.remove(s)
+				if s.listed || s.before != nil || s.after != nil {
+					t.Fatal("a removed subscription keeps its links")
+				}
+				want = slices.Delete(want, i, i+1)
+			},
+			"rotate": func(t *rapid.T) {
+				if len(want) == 0 {
+					t.Skip()
+				}
+				l.rotate()
+				want = append(want[1:], want[0])
+			},
+		})
+	})
+}

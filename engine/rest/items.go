@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// nestedMax is how deep arrays and objects are looked at. The decoder refuses deeper ones.
+const nestedMax = 64
+
+// checkItems refuses a JSON text with an array of more than itemsMax elements, before the decoder takes memory for them.
+// What is not JSON is left for the decoder to refuse.
+func checkItems(text []byte, itemsMax int) error {
+	if len(text) <= 2*itemsMax { // an element has at least one byte, and a comma before the next one
+		return nil
+	}
+	var levels [nestedMax]struct {
+		array bool
+		items int
+		key   []byte // of an object: the last text that was read, a key or a value
+	}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		level := &levels[depth]
+		switch text[i] {
+		case '{', '[':
+			if depth++; depth == nestedMax {
+				return nil
+			}
+			levels[depth].array, levels[depth].items, levels[depth].key = text[i] == '[', 1, level.key
+		case '}', ']':
+			if depth--; depth < 0 {
+				return nil
+			}
+		case ',':
+			if level.items++; level.array && level.items > itemsMax {
+				return fieldError(clip(string(level.key)), fmt.Sprintf("has more than %d items: send at most %d in one call", itemsMax, itemsMax))
+			}
+		case '"':
+			end := textEnd(text, i+1)
+			if end < 0 {
+				return nil
+			}
+			if !level.array {
+				level.key = text[i+1 : end]
+			}
+			i = end
+		}
+	}
+	return nil
+}
+
+// textEnd returns the place of the quote that ends a text, or -1.
+func textEnd(b []byte, from int) int {
+	for i := from; i < len(b); i++ {
+		n := bytes.IndexAny(b[i:], `"\`)
+		if n < 0 {
+			return -1
+		}
+		if i += n; b[i] == '"' {
+			return i
+		}
+		i++ // what is escaped
+	}
+	return -1
+}

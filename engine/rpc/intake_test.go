@@ -1,0 +1,153 @@
+package rpc_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc"
+)
+
+// encodedCodec sends messages that are encoded already: those of type []byte.
+type encodedCodec struct{ encoding.CodecV2 }
+
+func (c encodedCodec) Marshal(v any) (mem.BufferSlice, error) {
+	if b, ok := v.([]byte); ok {
+		return mem.BufferSlice{mem.SliceBuffer(b)}, nil
+	}
+	return c.CodecV2.Marshal(v)
+}
+
+var sendEncoded = grpc.ForceCodecV2(encodedCodec{encoding.GetCodecV2(proto.Name)})
+
+// emptyItems is an encoded message of the largest size whose list is of empty messages or texts.
+func emptyItems(list protowire.Number) []byte {
+	item := protowire.AppendBytes(protowire.AppendTag(nil, list, protowire.BytesType), nil)
+	b := make([]byte, 0, 16<<20)
+	for len(b)+len(item) <= cap(b) {
+		b = append(b, item...)
+	}
+	return b
+}
+
+// A call without a token must not wait for its message: a server that reads the message first lets anybody fill its memory.
+func TestCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
+	g := guard(t)
+	conn := g.dial("")
+	for _, deadline := range []time.Duration{patience, time.Hour} { // which of the two decides where the call is refused
+		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+		defer cancel()
+		defer time.AfterFunc(patience, cancel).Stop()
+		for _, m := range allMethods(t) {
+			if !strings.HasPrefix(m.name, "/"+queuepb.QueueService_ServiceDesc.ServiceName) {
+				continue // the fixture serves it without NewServer
+			}
+			stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, m.name)
+			require.NoError(t, err)
+			requireCode(t, codes.Unauthenticated, stream.RecvMsg(&queuepb.EnqueueResponse{}))
+		}
+	}
+}
+
+func TestMessagesOfTooManyItemsAreRefusedByTheirField(t *testing.T) {
+	g := guard(t)
+	_, secret := g.token(access.AllTenants, access.AllScopes)
+	conn := g.dial(secret)
+	for method, c := range map[string]struct {
+		list  protowire.Number
+		field string
+	}{
+		queuepb.QueueService_Enqueue_FullMethodName:     {2, "tasks"},
+		queuepb.QueueService_Complete_FullMethodName:    {2, "completions"},
+		queuepb.QueueService_Claim_FullMethodName:       {2, "queues"},
+		adminpb.AdminService_CancelTasks_FullMethodName: {2, "ids"},
+	} {
+		err := conn.Invoke(g.ctx, method, emptyItems(c.list), &queuepb.EnqueueResponse{}, sendEncoded)
+		requireTooMany(t, c.field, err)
+	}
+	for method, c := range map[string]struct {
+		list  protowire.Number
+		field string
+	}{
+		queuepb.QueueService_Produce_FullMethodName: {3, "tasks"},
+		queuepb.QueueService_Work_FullMethodName:    {4, "settlements"},
+	} {
+		stream, err := conn.NewStream(g.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method, sendEncoded)
+		require.NoError(t, err)
+		require.NoError(t, stream.SendMsg(emptyItems(c.list)))
+		requireTooMany(t, c.field, stream.RecvMsg(&queuepb.ProduceResponse{}))
+	}
+}
+
+func requireTooMany(t *testing.T, field string, err error) {
+	t.Helper()
+	requireCode(t, codes.InvalidArgument, err)
+	assert.Contains(t, err.Error(), field)
+	assert.Contains(t, err.Error(), "has 8388608 items: send at most 1000")
+}
+
+// The codec counts the elements of 16 MiB without decoding them. What is decoded first costs 60 times as much.
+func TestRefusedItemsTakeNoMemory(t *testing.T) {
+	g := guard(t)
+	_, secret := g.token("t0", access.Produce)
+	conn := g.dial(secret)
+	message := emptyItems(2)
+	call := func() {
+		err := conn.Invoke(context.Background(), queuepb.QueueService_Enqueue_FullMethodName, message, &queuepb.EnqueueResponse{}, sendEncoded)
+		requireTooMany(t, "tasks", err)
+	}
+	call() // fills the pools of buffers
+	assert.Less(t, testing.AllocsPerRun(1, call), 100_000.0, "there are 8 million items")
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	g := guard(t)
+	_, secret := g.token("t0", access.Produce)
+	ctx := metadata.AppendToOutgoingContext(g.ctx, "x-large", strings.Repeat("x", 100<<10))
+	_, err := queuepb.NewQueueServiceClient(g.dial(secret)).Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+	require.Error(t, err)
+	assert.Contains(t, err.Error(), "header list size")
+}
+
+// A tenant has at most half of the calls, so that others have the rest.
+func TestATenantHasHalfOfTheCalls(t *testing.T) {
+	g := guardWithin(t, rpc.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: 64 << 20, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4}, nil))
+	one, other := g.as("t0", access.AllScopes), g.as("t1", access.AllScopes)
+	var streams []grpc.BidiStreamingClient[queuepb.ProduceRequest, queuepb.ProduceResponse]
+	for range 2 {
+		s, err := one.Produce(g.ctx)
+		require.NoError(t, err)
+		require.NoError(t, s.Send(&queuepb.ProduceRequest{Tasks: newTasks("q", 1)}))
+		_, err = s.Recv()
+		require.NoError(t, err)
+		streams = append(streams, s)
+	}
+	_, err := one.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+	requireCode(t, codes.ResourceExhausted, err)
+	assert.Contains(t, err.Error(), "the tenant has 2 calls and streams under way")
+	_, err = other.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+	require.NoError(t, err)
+	require.NoError(t, streams[0].CloseSend())
+	_, err = streams[0].Recv()
+	require.ErrorIs(t, err, io.EOF)
+	require.Eventually(t, func() bool {
+		_, err := one.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+		return err == nil
+	}, patience, time.Millisecond, "one that ended makes room")
+}

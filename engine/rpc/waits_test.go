@@ -1,0 +1,184 @@
+package rpc_test
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// stallingDisk has fsyncs of logs wait while it is locked.
+type stallingDisk struct {
+	sync.RWMutex
+
+	entered chan struct{} // has an element when an fsync waits, or waited
+}
+
+func (d *stallingDisk) wait(op errorfs.Op) error {
+	fsync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+	if fsync && strings.HasSuffix(op.Path, ".log") {
+		select {
+		case d.entered <- struct{}{}:
+		default:
+		}
+		d.RLock()
+		defer d.RUnlock()
+	}
+	return nil
+}
+
+func onStallingDisk(t *testing.T) (queuepb.QueueServiceClient, *stallingDisk) {
+	t.Helper()
+	disk := &stallingDisk{entered: make(chan struct{}, 1)}
+	store, err := storage.Open("shard", storage.Options{FS: errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(disk.wait)), Durability: storage.Sync})
+	require.NoError(t, err)
+	g, err := shard.NewGroup([]*storage.Store{store}, func(int) shard.Options { return shard.Options{} })
+	require.NoError(t, err)
+	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits(), access.New(access.Options{})), health.NewServer(), rpc.NoAuth())
+	listener := bufconn.Listen(1 << 16)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	conn, err := grpc.NewClient("passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, conn.Close())
+		server.Stop()
+		require.NoError(t, <-served)
+		g.Close()
+		require.NoError(t, store.Close())
+	})
+	return queuepb.NewQueueServiceClient(conn), disk
+}
+
+// callsUnderWay returns the stacks of the goroutines that carry calls out.
+func callsUnderWay() (out []string) {
+	buf := make([]byte, 1<<20)
+	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
+		for _, of := range []string{"rpc.(*Service).", "rpc.(*workStream).", "rpc.(*produceStream)."} {
+			if strings.Contains(stack, "prony/engine/"+of) {
+				out = append(out, stack)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Each call ends with its context, also while the shard answers nothing since the disk is stalled; and what a claim leased
+// that nobody waits for any more is given back.
+func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
+	api, disk := onStallingDisk(t)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	enqueued, err := api.Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 4)})
+	require.NoError(t, err)
+	leased, err := api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
+	require.NoError(t, err)
+	task := leased.GetTasks()[0]
+	id := enqueued.GetResults()[3].GetId()
+
+	for name, call := range map[string]func(context.Context){
+		"Enqueue": func(ctx context.Context) {
+			_, _ = api.Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: newTasks("other", 1)})
+		},
+		"Claim": func(ctx context.Context) {
+			_, _ = api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}})
+		},
+		"Claim that waits": func(ctx context.Context) {
+			_, _ = api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 60_000})
+		},
+		"Claim that waited": func(ctx context.Context) {
+			_, _ = api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 1})
+		},
+		"Extend": func(ctx context.Context) {
+			_, _ = api.Extend(ctx, &queuepb.ExtendRequest{Extensions: []*queuepb.Extension{{Id: task.GetId(), Token: task.GetToken(), LeaseMs: 60_000}}})
+		},
+		"GetTask": func(ctx context.Context) { _, _ = api.GetTask(ctx, &queuepb.GetTaskRequest{Id: id}) },
+		"AwaitResult": func(ctx context.Context) {
+			_, _ = api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Id: id, WaitMs: 60_000})
+		},
+		"AwaitResult that waited": func(ctx context.Context) {
+			_, _ = api.AwaitResult(ctx, &queuepb.AwaitResultRequest{Id: id, WaitMs: 1})
+		},
+		"Produce": func(ctx context.Context) {
+			stream, err := api.Produce(ctx)
+			if err == nil && stream.Send(&queuepb.ProduceRequest{Frame: 1, Tasks: newTasks("other", 1)}) == nil && stream.CloseSend() == nil {
+				_, _ = stream.Recv()
+			}
+		},
+		"Work": func(ctx context.Context) {
+			stream, err := api.Work(ctx)
+			if err == nil && stream.Send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Queues: []string{"q"}}, Credits: 1}) == nil && stream.CloseSend() == nil {
+				_, _ = stream.Recv()
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk.Lock()
+			stalled, end := context.WithCancel(ctx)
+			select { // of a call before this one
+			case <-disk.entered:
+			default:
+			}
+			blocked := make(chan struct{})
+			go func() { // everything waits behind this one
+				defer close(blocked)
+				_, _ = api.Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: newTasks("stalled", 1)})
+			}()
+			<-disk.entered
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				call(stalled)
+			}()
+			require.Eventually(t, func() bool { return len(callsUnderWay()) >= 2 }, patience, time.Millisecond)
+			end()
+			<-done
+			over := func() bool { return len(callsUnderWay()) <= 1 }
+			if !waitFor(over) {
+				t.Errorf("it is under way though its context ended:\n%s", strings.Join(callsUnderWay(), "\n\n"))
+			}
+			disk.Unlock()
+			<-blocked
+			require.True(t, waitFor(func() bool { return len(callsUnderWay()) == 0 }))
+		})
+	}
+	// One task is leased, and one was to the stream, which is gone: that lease expires in its time. What claims leased for
+	// nobody was given back.
+	back := 0
+	for back < 2 {
+		out, err := api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 10, WaitMs: 20_000})
+		require.NoError(t, err)
+		require.NotEmpty(t, out.GetTasks())
+		back += len(out.GetTasks())
+	}
+}
+
+// waitFor returns whether a condition comes true in time.
+func waitFor(is func() bool) bool {
+	for end := time.Now().Add(patience / 3); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if is() {
+			return true
+		}
+	}
+	return is()
+}

@@ -1,0 +1,210 @@
+package shard
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Figures of queues are exact: tasks that became due count as ready, whether they are in memory or not. What is not known
+// yet, above all after a recovery, is read first, in parts: between them others have their turns.
+
+const (
+	// figuresQueuesMax is how many queues' figures are computed in one turn.
+	figuresQueuesMax = 256
+	// figuresReadsMax is for how many of them something is read in one turn.
+	figuresReadsMax = 16
+)
+
+// figures is a question for the figures of queues. It is answered by another command, once all of them are known.
+type figures struct {
+	named *queueName // nil: of all queues
+	reply func([]queue.Stats, error)
+
+	asked   bool     // the deciding goroutine has it, and answers it
+	begun   bool     // it has its turn
+	asOfMs  int64    // the figures are as of then, or later
+	changed int      // of all queues: how many of those that changed are still to be taken
+	left    []uint32 // queues whose figures are not known yet
+	out     []queue.Stats
+	err     error
+}
+
+// lastFigures are the figures of all queues as they were when somebody asked last. A question for all of them has the
+// deciding goroutine look at the queues that changed since, and no others.
+type lastFigures struct {
+	mu sync.Mutex
+	of map[uint32]figuresOf // by queue
+}
+
+// figuresOf are a queue's figures of one moment.
+type figuresOf struct {
+	queue.Stats
+	atMs int64
+}
+
+func (f *lastFigures) put(st queue.Stats, nowMs int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.of == nil {
+		f.of = map[uint32]figuresOf{}
+	}
+	f.of[st.ID] = figuresOf{st, nowMs}
+}
+
+// drop forgets queues that were deleted.
+func (f *lastFigures) drop(queues []uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range queues {
+		delete(f.of, id)
+	}
+}
+
+// all returns a copy of all figures, with the rates of a moment.
+func (f *lastFigures) all(nowMs int64) []queue.Stats {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := make([]queue.Stats, 0, len(f.of))
+	for _, q := range f.of {
+		q.Age(q.atMs, nowMs)
+		out = append(out, q.Stats)
+	}
+	return out
+}
+
+// Stats asks for the figures of all queues; reply is called as for Enqueue. Those of each queue are of one moment after
+// the call.
+func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
+	return s.inbox.put(&figures{reply: reply}, load{})
+}
+
+// QueueStats asks for the figures of one queue, or ErrNoQueue.
+func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) error {
+	return s.inbox.put(&figures{named: &queueName{tenant, name}, reply: func(out []queue.Stats, err error) {
+		if err != nil {
+			reply(queue.Stats{}, err)
+			return
+		}
+		reply(out[0], nil)
+	}}, load{})
+}
+
+func (c *figures) decide(s *Shard, nowMs int64) {
+	c.asked, c.asOfMs = true, nowMs
+	if c.named == nil {
+		s.asking = append(s.asking, c)
+		return
+	}
+	c.begun = true
+	if q, ok := s.state.Named(c.named.tenant, c.named.name); ok {
+		c.left = []uint32{q.ID()}
+	} else {
+		c.err = ErrNoQueue
+	}
+	s.asking = append(s.asking, c)
+}
+
+// release does nothing for a question that was asked: its answer is another command.
+func (c *figures) release(_ *Shard, err error) {
+	if !c.asked {
+		c.reply(nil, err)
+	}
+}
+
+// figuresAnswer is the answer to a question for figures.
+type figuresAnswer struct{ to *figures }
+
+func (*figuresAnswer) decide(*Shard, int64) {}
+
+func (a *figuresAnswer) release(s *Shard, err error) {
+	switch err = errors.Join(a.to.err, err); {
+	case err != nil:
+		a.to.reply(nil, err)
+	case a.to.named == nil:
+		s.reading.Go(func() { a.to.reply(s.seen.all(s.opts.NowMs()), nil) }) // answers do not wait for the copy
+	default:
+		a.to.reply(a.to.out, nil)
+	}
+}
+
+// answerFigures goes on with the questions for figures, and adds the answers to those that are done.
+func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
+	if gone := s.state.TakeDeleted(); len(gone) > 0 {
+		s.seen.drop(gone)
+	}
+	queues, reads := figuresQueuesMax, figuresReadsMax
+	still := s.opts.Space.Changes() != nil // no leases end
+	left := s.asking[:0]
+	ofAll := false // a question for all queues is under way: those after it wait, and then see what changed since
+	for _, c := range s.asking {
+		if c.named == nil {
+			if ofAll {
+				left = append(left, c)
+				continue
+			}
+			if !c.begun {
+				c.begun, c.asOfMs, c.changed = true, nowMs, s.state.ChangedQueues()
+			}
+		}
+		if still || s.state.Swept(c.asOfMs) {
+			c.read(s, nowMs, &queues, &reads)
+		}
+		ofAll = ofAll || c.named == nil && !c.done()
+		if c.done() {
+			commands = append(commands, &figuresAnswer{c})
+		} else {
+			left = append(left, c)
+		}
+	}
+	clear(s.asking[len(left):])
+	s.asking = left
+	return commands
+}
+
+func (c *figures) done() bool { return len(c.left) == 0 && c.changed == 0 }
+
+// read takes the figures of the queues that are known, within what the turn has left.
+func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
+	left := c.left[:0]
+	for i, id := range c.left {
+		if *queues == 0 || *reads == 0 {
+			left = append(left, c.left[i:]...)
+			break
+		}
+		*queues--
+		if q, ok := s.state.Queue(id); ok && !c.take(s, q, nowMs) {
+			*reads--
+			left = append(left, id)
+		} // else it is known, or gone
+	}
+	c.left = left
+	for ; c.changed > 0 && *queues > 0 && *reads > 0; c.changed-- {
+		*queues--
+		if q := s.state.TakeChanged(); !c.take(s, q, nowMs) {
+			*reads--
+			c.left = append(c.left, q.ID())
+		}
+	}
+	if c.named != nil && len(c.left) == 0 && len(c.out) == 0 {
+		c.err = ErrNoQueue
+	}
+}
+
+// take notes a queue's figures, and reports false if they are not known yet.
+func (c *figures) take(s *Shard, q *queue.Queue, nowMs int64) bool {
+	if !q.Stored() { // it was deleted
+		return true
+	}
+	if !s.state.Refresh(q, c.asOfMs) {
+		return false
+	}
+	st := s.state.Stats(q, nowMs)
+	if c.named != nil {
+		c.out = append(c.out, st)
+	} else {
+		s.seen.put(st, nowMs)
+	}
+	return true
+}

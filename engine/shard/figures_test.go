@@ -1,0 +1,183 @@
+package shard
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// comeBack fills a queue with tasks that are ready, delayed and leased in each way that there is, far more than a window
+// holds. Their leases end at 2,000, and delays between 1,001 and 1,200.
+func (f *fixture) comeBack() {
+	f.t.Helper()
+	delayed := newTasks("q", 200)
+	for i := range delayed {
+		delayed[i].DelayMs = uint64(1 + i)
+	}
+	f.enqueue(newTasks("q", 300)...)
+	f.enqueue(delayed...)
+	for i := range 3 {
+		f.enqueue(queue.NewTask{Queue: "other", Priority: uint8(i), DelayMs: uint64(100 * i)})
+	}
+	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 250, LeaseMs: 1_000})
+	for i := range 250 {
+		d := receive(f.t, w.tasks)
+		switch {
+		case i < 40:
+			f.end(d, queue.Release)
+		case i < 60:
+			f.end(d, queue.Fail) // it is tried again after a second or so
+		}
+	}
+	closed := make(chan struct{})
+	w.Close(func() { close(closed) })
+	receive(f.t, closed)
+}
+
+// checkDepths checks the figures against the store, in whatever way they are asked for.
+func (f *fixture) checkDepths() map[string]storage.States {
+	f.t.Helper()
+	got := map[string]storage.States{}
+	for _, st := range f.stats() { // this has expired leases end, too
+		got[st.Name] = storage.States{Ready: st.Ready, Delayed: st.Delayed, Leased: st.Leased, Dead: st.Dead}
+		one := receive(f.t, ask(f.t, func(r func(queue.Stats, error)) error { return f.QueueStats(tenant, st.Name, r) }))
+		require.NoError(f.t, one.err)
+		require.Equal(f.t, st, one.value)
+		require.Equal(f.t, st.Ready > 0, st.ReadySinceMs <= f.nowMs.Load(), "%+v", st)
+	}
+	require.NoError(f.t, f.settleNothing()) // what the figures had to decide is committed
+	for _, a := range f.audit() {
+		require.Equal(f.t, a.Found, got[a.Name], "%s at %d", a.Name, f.nowMs.Load())
+	}
+	return got
+}
+
+// Tasks that became ready by delay, release or the end of a lease count as ready at once, and after a restart: nobody
+// claims them before.
+func TestDepthByStateIsExactAfterARestart(t *testing.T) {
+	fs := vfs.NewMem()
+	cfg := Options{Queue: queue.Config{WindowTasks: 10}}
+	f := start(t, fs, cfg)
+	f.comeBack()
+	f.checkDepths()
+	for _, nowMs := range []int64{1_050, 1_050, 1_150, 1_300, 2_500, 9_000} {
+		now := max(nowMs, f.nowMs.Load())
+		f.stop()
+		f = start(t, fs, cfg)
+		f.nowMs.Store(now)
+		f.checkDepths()
+	}
+	assert.Equal(t, storage.States{Ready: 500}, f.checkDepths()["q"])
+	f.stop()
+}
+
+// The next leader's clock may be behind, or ahead.
+func TestDepthByStateIsExactAfterAFailover(t *testing.T) {
+	f, log := replicated(t)
+	f.opts.Queue.WindowTasks = 10
+	f.comeBack()
+	f.nowMs.Store(1_150)
+	f.enqueue(newTasks("q", 1)...) // the queue is stored with what is due now
+	before := f.checkDepths()["q"]
+	for i, skewMs := range []int64{-80, 40, -20, 0} {
+		f.Lose()
+		nowMs := f.nowMs.Load() + skewMs
+		next := &fixture{t: t, store: f.store}
+		next.nowMs.Store(nowMs)
+		log.mu.Lock()
+		log.term++
+		lead := storage.Lead{Term: log.term, ID: uint64(2 + i)}
+		log.mu.Unlock()
+		require.NoError(t, log.Propose(lead.Begin()).Wait())
+		var err error
+		next.Shard, err = New(f.store, Options{NowMs: next.nowMs.Load, Replicate: log, Lead: lead, Queue: queue.Config{WindowTasks: 10, LookMax: 64}})
+		require.NoError(t, err)
+		f = next
+		states := f.checkDepths()["q"]
+		if i == 0 {
+			assert.Equal(t, before.Ready-80, states.Ready, "as many are delayed again by this clock")
+		}
+	}
+	f.Lose()
+	require.NoError(t, f.store.Close())
+}
+
+// While many tasks that became due are counted, others have their turns.
+func TestFiguresLetOthersHaveTheirTurn(t *testing.T) {
+	fs := vfs.NewMem()
+	cfg := Options{Queue: queue.Config{WindowTasks: 10, LookMax: 100}}
+	f := start(t, fs, cfg)
+	const n = 5_000
+	delayed := newTasks("q", n)
+	for i := range delayed {
+		delayed[i].DelayMs = 50
+	}
+	f.enqueue(delayed...)
+	f.stats()
+	f.nowMs.Add(50)
+	gate, order := make(chan struct{}), make(chan string, 2)
+	require.NoError(t, put(f.Shard, &query[struct{}]{
+		decided: func(*Shard, int64) (none struct{}, err error) { <-gate; return none, nil },
+		reply:   func(struct{}, error) {},
+	}))
+	require.NoError(t, f.Stats(func(st []queue.Stats, err error) {
+		assert.NoError(t, err)
+		assert.Equal(t, uint64(n), st[0].Ready)
+		order <- "figures"
+	}))
+	require.NoError(t, f.Enqueue(tenant, newTasks("other", 1), func([]queue.Enqueued, error) { order <- "enqueue" }))
+	close(gate)
+	assert.Equal(t, "enqueue", receive(t, order))
+	assert.Equal(t, "figures", receive(t, order))
+	f.stop()
+}
+
+// Whoever asks for figures is answered when the shard stops, or can't go on.
+func TestFiguresAreAnsweredWhenTheShardStops(t *testing.T) {
+	f := start(t, vfs.NewMem(), Options{})
+	f.enqueue(newTasks("q", 1)...)
+	asked := ask(t, f.Stats)
+	f.stop()
+	assert.NoError(t, receive(t, asked).err)
+	assert.ErrorIs(t, f.Stats(nil), ErrClosed)
+}
+
+// Who asks for the figures of all queues has the deciding goroutine look at those that changed, a slice in each turn.
+func TestFiguresCostWhatChanged(t *testing.T) {
+	const queues = 3*figuresQueuesMax + 7
+	f := start(t, vfs.NewMem(), Options{})
+	defer f.stop()
+	tasks := make([]queue.NewTask, queues)
+	for i := range tasks {
+		tasks[i].Queue = fmt.Sprint("q", i)
+	}
+	f.enqueue(tasks...)
+	changed := func() int {
+		return receive(t, ask(t, func(r func(int, error)) error {
+			return put(f.Shard, &query[int]{decided: func(s *Shard, _ int64) (int, error) { return s.state.ChangedQueues(), nil }, reply: r})
+		})).value
+	}
+	require.Equal(t, queues, changed())
+	require.Len(t, f.stats(), queues)
+
+	f.enqueue(tasks[:5]...)
+	assert.Equal(t, 5, changed(), "the others are not looked at")
+	byName := map[string]uint64{}
+	for _, st := range f.stats() {
+		byName[st.Name] = st.Ready
+	}
+	require.Len(t, byName, queues)
+	for i := range queues {
+		want := uint64(1)
+		if i < 5 {
+			want = 2
+		}
+		assert.Equal(t, want, byName[fmt.Sprint("q", i)])
+	}
+}

@@ -1,0 +1,155 @@
+package shard
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// While the disk has too little space, the shard refuses what would grow the store, or below the critical mark every change.
+// Time stands still for the state machine then: no lease expires, no task is handed out, and reads go on.
+
+const (
+	// resultLowMax is the largest result that is kept while space is low. Completing a task frees about as much.
+	resultLowMax = 4 << 10
+	// errorLowMax is how much of a failure's text is kept while space is low.
+	errorLowMax = 256
+	// spaceWait is how often a shard that may change nothing looks whether it may again.
+	spaceWait = 50 * time.Millisecond
+)
+
+// changing is a command that may change the store.
+type changing interface {
+	// refuse answers the command with an error instead of deciding it. It returns false for a command that only reads.
+	refuse(err error) bool
+}
+
+// decideOrRefuse decides a command, unless full says that nothing may change.
+func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
+	if full != nil {
+		if change, ok := c.(changing); ok && change.refuse(full) {
+			s.opts.Space.CountRefusals(full, 1)
+			return
+		}
+	}
+	c.decide(s, nowMs)
+}
+
+// admit refuses a command that would grow the store before it waits to be decided.
+func (s *Shard) admit() error {
+	err := s.opts.Space.Growth()
+	if err != nil {
+		s.opts.Space.CountRefusals(err, 1)
+	}
+	return err
+}
+
+// idle reports whether there is nothing to do until a command comes or time has passed.
+func (s *Shard) idle() bool {
+	switch {
+	case s.failure != nil:
+		return true
+	case len(s.asking) > 0:
+		return false
+	}
+	return s.opts.Space.Changes() != nil || !s.state.Unfinished() && !s.due()
+}
+
+// pass lets time pass for the state machine, and returns its time. full says why nothing may change, if that is so: time
+// stands still then, but for the first time: the state has to know when it is.
+func (s *Shard) pass() (nowMs int64, full error) {
+	full = s.opts.Space.Changes()
+	if full == nil || s.tickedMs == 0 {
+		s.tickedMs = s.opts.NowMs()
+		s.state.Tick(s.tickedMs)
+	}
+	return s.tickedMs, full
+}
+
+// readAhead answers what the state asks for, without handing anything out.
+func (s *Shard) readAhead() error {
+	for refills := s.state.Refills(); len(refills) > 0; refills = s.state.Refills() {
+		if err := s.refill(refills); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *enqueue) refuse(err error) bool {
+	c.out = make([]queue.Enqueued, len(c.tasks))
+	for i := range c.out {
+		c.out[i].Err = err
+	}
+	return true
+}
+
+func (c *settle) refuse(err error) bool {
+	c.out = sameError(err, len(c.settlements))
+	return true
+}
+
+func (c *subscribe) refuse(err error) bool {
+	c.err = err
+	return true
+}
+
+func (p *poll) refuse(err error) bool {
+	p.err = err
+	return true
+}
+
+func (c *query[T]) refuse(err error) bool {
+	if c.refused == nil {
+		return false
+	}
+	c.out, c.err = c.refused(err)
+	return true
+}
+
+// refuseAll is query.refused of a change as a whole.
+func refuseAll[T any](err error) (none T, _ error) { return none, err }
+
+func sameError(err error, n int) []error {
+	out := make([]error, n)
+	for i := range out {
+		out[i] = err
+	}
+	return out
+}
+
+// settleLow settles while space is low: large results are refused, and the texts of failures are cut.
+func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
+	left, places := make([]queue.Settlement, 0, len(c.settlements)), make([]int, 0, len(c.settlements))
+	for i := range c.settlements {
+		t := c.settlements[i]
+		if t.Action == queue.Complete && len(t.Result) > resultLowMax && s.state.KeepsResult(t.Ref, t.Token) {
+			c.out[i] = low
+			s.opts.Space.CountRefusals(low, 1)
+			continue
+		}
+		t.Error = cut(t.Error, errorLowMax)
+		left, places = append(left, t), append(places, i)
+	}
+	out := make([]error, len(left))
+	s.state.Settle(nowMs, c.tenant, left, out)
+	for k, i := range places {
+		c.out[i] = out[k]
+	}
+}
+
+// cutMark ends a text of which only the beginning is kept.
+const cutMark = " [cut: too little disk space]"
+
+// cut returns at most so many bytes of a text, and says that it is not whole.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most - len(cutMark)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + cutMark
+}

@@ -1,0 +1,196 @@
+package shard
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+// full is a shard on a disk whose free space the test says.
+type full struct {
+	*fixture
+	disk  *quotafs.FS
+	space *disk.Space
+}
+
+func startFull(t *testing.T) *full {
+	t.Helper()
+	f := &full{disk: quotafs.New(vfs.NewMem(), 1000*mib)}
+	f.space = disk.WatchSpace(disk.SpaceOptions{
+		FS: f.disk, Dir: ".", Low: disk.Mark{Set: true, Bytes: 200 * mib}, Critical: disk.Mark{Set: true, Bytes: 100 * mib},
+	})
+	t.Cleanup(f.space.Close)
+	f.fixture = start(t, f.disk, Options{Space: f.space})
+	t.Cleanup(f.stop)
+	return f
+}
+
+// free leaves so much space, and waits until the shard's watch has seen that.
+func (f *full) free(mebibytes uint64, want disk.SpaceState) {
+	f.t.Helper()
+	f.disk.LeaveFree(mebibytes * mib)
+	require.Eventually(f.t, func() bool { return f.space.State() == want }, waitMost, waitStep)
+}
+
+func requireFull(t *testing.T, err error) {
+	t.Helper()
+	var refused *disk.FullError
+	require.ErrorAs(t, err, &refused)
+}
+
+func TestLowSpaceRefusesGrowthOnly(t *testing.T) {
+	f := startFull(t)
+	refs := f.enqueue(newTasks("q", 6)...)
+	dead := f.enqueue(queue.NewTask{Queue: "dead", MaxAttempts: 1})[0]
+	f.end(f.claim(1, "dead")[0], queue.Fail)
+	f.free(150, disk.SpaceLow)
+
+	requireFull(t, f.Enqueue(tenant, newTasks("q", 1), func([]queue.Enqueued, error) { t.Error("it was answered") }))
+	leased := f.claim(4, "q")
+	require.Len(t, leased, 4)
+	f.end(leased[0], queue.Complete)
+	f.end(leased[1], queue.Fail)
+	f.end(leased[2], queue.Release)
+	require.Equal(t, []error{nil}, f.settle(tenant, queue.Settlement{Ref: leased[3].Ref, Token: leased[3].Token, Action: queue.Extend, LeaseMs: 5_000}))
+	require.NoError(t, f.changed(Cancel, refs[5]))
+	require.NoError(t, f.changed(Redrive, dead))
+	purged := receive(t, ask(t, func(r func(Purged, error)) error { return f.Purge(tenant, "q", 100, r) }))
+	require.NoError(t, purged.err)
+	require.NotZero(t, purged.value.Removed)
+	low, critical := f.space.Refusals()
+	assert.EqualValues(t, 1, low)
+	assert.Zero(t, critical)
+
+	f.free(500, disk.SpaceOK)
+	f.enqueue(newTasks("q", 1)...)
+	f.audit()
+}
+
+func TestLowSpaceBoundsResultsAndErrors(t *testing.T) {
+	f := startFull(t)
+	kept := func() queue.NewTask { return queue.NewTask{Queue: "kept", RetentionMs: 60_000} }
+	f.enqueue(kept(), kept(), queue.NewTask{Queue: "plain"}, queue.NewTask{Queue: "fails"})
+	keeps, plain, fails := f.claim(2, "kept"), f.claim(1, "plain")[0], f.claim(1, "fails")[0]
+	f.free(150, disk.SpaceLow)
+	complete := func(d queue.Delivery, n int) queue.Settlement {
+		return queue.Settlement{Ref: d.Ref, Token: d.Token, Action: queue.Complete, Result: make([]byte, n)}
+	}
+	got := f.settle(tenant, complete(keeps[0], resultLowMax+1), complete(keeps[1], resultLowMax), complete(plain, resultLowMax+1))
+	requireFull(t, got[0])
+	require.NoError(t, got[1], "a small result is kept")
+	require.NoError(t, got[2], "a result that is not kept takes no space")
+	require.Equal(t, []error{nil}, f.settle(tenant, queue.Settlement{Ref: fails.Ref, Token: fails.Token, Action: queue.Fail, Error: strings.Repeat("é", 2_000)}))
+	found, err := f.lookup(tenant, fails.Ref)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(found.LastError), errorLowMax)
+	require.Contains(t, found.LastError, "éé")
+	require.True(t, strings.HasSuffix(found.LastError, cutMark))
+
+	f.free(500, disk.SpaceOK)
+	require.Equal(t, []error{nil}, f.settle(tenant, complete(keeps[0], resultLowMax+1)), "the lease stands")
+}
+
+func TestCutTextsAreValid(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.String().Draw(t, "text")
+		most := rapid.IntRange(len(cutMark), 400).Draw(t, "most")
+		got := cut(text, most)
+		require.True(t, utf8.ValidString(got))
+		require.LessOrEqual(t, len(got), most)
+		if len(text) <= most {
+			require.Equal(t, text, got)
+		}
+	})
+}
+
+// Below the critical mark nothing is written, reads go on, and time stands still: what expired meanwhile does when service
+// resumes.
+func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
+	f := startFull(t)
+	refs := f.enqueue(newTasks("q", 3)...)
+	short := f.enqueue(queue.NewTask{Queue: "short", LeaseMs: 10})[0]
+	held, lapsing := f.claim(1, "q")[0], f.claim(1, "short")[0]
+	waiter := f.work(queue.Claim{Queues: []string{"later"}, Credit: 1})
+	f.free(49, disk.SpaceExhausted)
+	f.free(90, disk.SpaceCritical)
+	before := f.store.Counters()
+
+	requireFull(t, f.Enqueue(tenant, newTasks("q", 1), nil))
+	settled := f.settle(tenant, queue.Settlement{Ref: held.Ref, Token: held.Token, Action: queue.Complete})
+	requireFull(t, settled[0])
+	requireFull(t, f.changed(Cancel, refs[0]))
+	requireFull(t, receive(t, ask(t, func(r func(Purged, error)) error { return f.Purge(tenant, "q", 100, r) })).err)
+	requireFull(t, receive(t, ask(t, func(r func(struct{}, error)) error { return f.Pause(tenant, "q", true, r) })).err)
+	requireFull(t, receive(t, f.work(queue.Claim{Queues: []string{"q"}, Credit: 1}).failed))
+	f.pass(1_000) // the short lease is over
+
+	found, err := f.lookup(tenant, refs[1])
+	require.NoError(t, err)
+	require.Equal(t, Ready, found.State)
+	found, err = f.lookup(tenant, short)
+	require.NoError(t, err)
+	require.Equal(t, Leased, found.State)
+	listed := receive(t, ask(t, func(r func(Listed, error)) error {
+		return f.List(List{Tenant: tenant, Queue: "q", State: Ready, Limit: 10}, r)
+	}))
+	require.NoError(t, listed.err)
+	require.Len(t, listed.value.Tasks, 2)
+	require.Len(t, f.stats(), 2, "one that is only waited for has no figures")
+	require.Equal(t, before.Sets, f.store.Counters().Sets, "nothing is written")
+	require.Equal(t, before.Deletes, f.store.Counters().Deletes)
+
+	f.free(500, disk.SpaceOK)
+	require.Eventually(t, func() bool {
+		found, err := f.lookup(tenant, short)
+		return err == nil && found.State == Ready
+	}, waitMost, waitStep)
+	f.end(held, queue.Complete)
+	require.ErrorIs(t, f.settle(tenant, queue.Settlement{Ref: lapsing.Ref, Token: lapsing.Token, Action: queue.Complete})[0], queue.ErrStaleToken)
+	f.enqueue(queue.NewTask{Queue: "later"})
+	require.Equal(t, "later", receive(t, waiter.tasks).Queue.Name(), "who waited before is served")
+	f.audit()
+}
+
+// A shard that is opened below the critical mark reads, and goes on when there is space.
+func TestAShardOpensWithoutSpace(t *testing.T) {
+	f := startFull(t)
+	refs := f.enqueue(newTasks("q", 3)...)
+	leased := f.claim(1, "q")[0]
+	f.free(90, disk.SpaceCritical)
+	f.Close()
+	var err error
+	f.Shard, err = New(f.store, Options{Space: f.space, NowMs: f.nowMs.Load})
+	require.NoError(t, err)
+	for i, want := range []TaskState{Leased, Ready, Ready} {
+		found, err := f.lookup(tenant, refs[i])
+		require.NoError(t, err)
+		require.Equal(t, want, found.State)
+	}
+	requireFull(t, f.settle(tenant, queue.Settlement{Ref: leased.Ref, Token: leased.Token, Action: queue.Complete})[0])
+	f.free(500, disk.SpaceOK)
+	f.end(leased, queue.Complete)
+	require.Len(t, f.claim(10, "q"), 2)
+}
+
+// A call over several shards says of each task whether it was stored: what was stored in one is not called refused because
+// another one came later.
+func TestRefusalsAreOfSingleItems(t *testing.T) {
+	err := errors.New("full")
+	c := &enqueue{tasks: newTasks("q", 2)}
+	require.True(t, c.refuse(err))
+	require.Equal(t, []queue.Enqueued{{Err: err}, {Err: err}}, c.out)
+	s := &settle{settlements: make([]queue.Settlement, 2)}
+	require.True(t, s.refuse(err))
+	require.Equal(t, []error{err, err}, s.out)
+	require.False(t, (&query[int]{}).refuse(err), "a read")
+}

@@ -1,0 +1,186 @@
+package shard
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// turnItemsMax is how many items a turn may handle: about queue.TurnMax of each kind of work, and of each the one command
+// or the one waiter's share that goes beyond it.
+const turnItemsMax = 4*queue.TurnMax + 2_000
+
+// turns notes the turns of a shard.
+type turns struct {
+	mu      sync.Mutex
+	n       int
+	items   int // of the largest
+	longest time.Duration
+	over    int // how many took more than 2 ms
+}
+
+func (r *turns) turned(t TurnStats) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.n++
+	r.items, r.longest = max(r.items, t.Items), max(r.longest, t.Took)
+	if t.Took > 2*time.Millisecond {
+		r.over++
+	}
+}
+
+// No turn of the deciding goroutine handles more than a bounded number of items, with many dead letters, leases and waiters,
+// whatever is asked. PRONY_TURNS=full has as many as a large server; the times are logged, not judged: they depend on the
+// machine.
+func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
+	dead, leases, waiting := 10_000, 10_000, 2_000
+	if os.Getenv("PRONY_TURNS") == "full" {
+		dead, leases, waiting = 1_000_000, 100_000, 10_000
+	}
+	r := &turns{}
+	f := start(t, vfs.NewMem(), Options{Turned: r.turned})
+	defer f.stop()
+	stage := func(name string) {
+		f.stats()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		t.Logf("%-28s %6d turns, at most %5d items, longest %v, %d above 2 ms", name, r.n, r.items, r.longest, r.over)
+		require.LessOrEqual(t, r.items, turnItemsMax, name)
+		r.n, r.items, r.longest, r.over = 0, 0, 0, 0
+	}
+	fill := func(name string, n int, maxAttempts uint32) {
+		for n > 0 {
+			tasks := newTasks(name, min(n, 1_000))
+			for i := range tasks {
+				tasks[i].MaxAttempts = maxAttempts
+			}
+			n -= len(tasks)
+			f.enqueue(tasks...)
+		}
+	}
+	fill("dead", dead, 1)
+	w := f.work(queue.Claim{Queues: []string{"dead"}, LeaseMs: 10, BytesMax: 1 << 40})
+	for left := dead; left > 0; left -= min(left, 10_000) {
+		require.NoError(t, w.Credit(min(left, 10_000)))
+		for range min(left, 10_000) {
+			receive(t, w.tasks)
+		}
+		stage("lease")
+		f.nowMs.Add(20)
+		require.Eventually(t, func() bool { return f.stats()[0].Leased == 0 }, waitMost, waitStep)
+		stage("expire")
+	}
+	require.Equal(t, uint64(dead), f.stats()[0].Dead)
+
+	fill("held", leases, 20)
+	h := f.work(queue.Claim{Queues: []string{"held"}, LeaseMs: 1 << 40, BytesMax: 1 << 40})
+	var held []queue.Delivery
+	for left := leases; left > 0; left -= min(left, 10_000) {
+		require.NoError(t, h.Credit(min(left, 10_000)))
+		for range min(left, 10_000) {
+			held = append(held, receive(t, h.tasks))
+		}
+	}
+	polls := make([]*worker, waiting)
+	for i := range polls {
+		polls[i] = f.work(queue.Claim{Queues: []string{"polled", "idle"}, Credit: 1, Once: true})
+	}
+	stage("wait")
+
+	page, err := f.listOf("dead", List{State: Dead, Limit: 1_000})
+	require.NoError(t, err)
+	var refs []queue.Ref
+	for _, task := range page.Tasks {
+		refs = append(refs, task.Ref)
+	}
+	for _, what := range []Change{Redrive, PurgeDead, Cancel} {
+		third := refs[:len(refs)/3]
+		refs = refs[len(refs)/3:]
+		got := receive(t, ask(t, func(reply func([]error, error)) error { return f.Change(what, tenant, third, reply) }))
+		require.NoError(t, got.err)
+		for _, outcome := range got.value {
+			require.NoError(t, outcome)
+		}
+	}
+	stage("redrive, purge dead, cancel")
+	var leased []queue.Ref
+	for _, d := range held[:1_000] {
+		leased = append(leased, d.Ref)
+	}
+	got := receive(t, ask(t, func(reply func([]error, error)) error { return f.Change(Cancel, tenant, leased, reply) }))
+	require.NoError(t, got.err)
+	for _, d := range held[1_000:1_100] {
+		found, err := f.lookup(tenant, d.Ref)
+		require.NoError(t, err)
+		require.Equal(t, Leased, found.State)
+		waits := f.await(d.Ref)
+		waits.cancel()
+		require.NoError(t, receive(t, waits.answers).err)
+	}
+	stage("cancel, look up, await leased")
+	fill("polled", waiting/2, 20)
+	for _, p := range polls[waiting/2:] {
+		p.Close(func() {})
+	}
+	stage("poll")
+	_, err = f.listOf("held", List{State: Leased, Limit: 1_000})
+	require.NoError(t, err)
+	stage("list")
+	fill("purged", 5_000, 20)
+	for more := true; more; {
+		p := receive(t, ask(t, func(reply func(Purged, error)) error { return f.Purge(tenant, "purged", 5_000, reply) }))
+		require.NoError(t, p.err)
+		more = p.value.More
+	}
+	stage("purge")
+	f.nowMs.Add(1 << 41)
+	require.Eventually(t, func() bool {
+		for _, st := range f.stats() {
+			if st.Leased > 0 && st.Name == "held" {
+				return false
+			}
+		}
+		return true
+	}, waitMost, waitStep)
+	stage("expire all")
+}
+
+func (f *fixture) listOf(queue string, l List) (Listed, error) {
+	l.Tenant, l.Queue = tenant, queue
+	got := receive(f.t, ask(f.t, func(r func(Listed, error)) error { return f.List(l, r) }))
+	return got.value, got.err
+}
+
+// A claim that does not wait gets all that it asks for though handing out takes several turns, and is answered once.
+func TestClaimThatSpansTurnsGetsAllThatIsReady(t *testing.T) {
+	r := &turns{}
+	f := start(t, vfs.NewMem(), Options{Turned: r.turned})
+	defer f.stop()
+	receive(t, ask(t, func(reply func(struct{}, error)) error { return f.Pause(tenant, "q", true, reply) }))
+	for range 6 {
+		f.enqueue(newTasks("q", 1_000)...)
+	}
+	stream := f.work(queue.Claim{Queues: []string{"q"}, Credit: 5_000})
+	f.stats()
+	closed := make(chan struct{})
+	var claim *worker
+	f.together(func() {
+		require.NoError(t, f.Pause(tenant, "q", false, func(struct{}, error) {}))
+		claim = f.work(queue.Claim{Queues: []string{"q"}, Credit: 900, Once: true})
+		claim.Close(func() { close(closed) })
+	})
+	receive(t, closed)
+	require.Len(t, claim.tasks, 900)
+	for range 5_000 {
+		receive(t, stream.tasks)
+	}
+	r.mu.Lock()
+	require.LessOrEqual(t, r.items, turnItemsMax)
+	r.mu.Unlock()
+}

@@ -1,0 +1,106 @@
+package storage
+
+import (
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// AuditedQueue is a queue's stored record, with the tasks that were really found.
+type AuditedQueue struct {
+	queue.Record
+	Stored uint64
+	// Counted are the tasks by state as the queue's counters say, and Found as the tasks' own records do, both as of the
+	// time of the audit.
+	Counted, Found States
+}
+
+// States are numbers of tasks by state.
+type States struct{ Ready, Delayed, Leased, Dead uint64 }
+
+// Plus returns the sums.
+func (a States) Plus(b States) States {
+	return States{Ready: a.Ready + b.Ready, Delayed: a.Delayed + b.Delayed, Leased: a.Leased + b.Leased, Dead: a.Dead + b.Dead}
+}
+
+// Audit counts the stored tasks of each queue by their states as of a time, in one snapshot together with the queues' own
+// records. It reads every task's key.
+func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
+	snap := s.db.NewSnapshot()
+	defer closeAfter(snap, &err)
+	queues, err := readQueues(snap)
+	if err != nil {
+		return nil, err
+	}
+	leased := map[uint32]uint64{}
+	err = scanLeases(snap, 0, func(l queue.RecoveredLease) (bool, error) {
+		err := voidSettled(snap, l.Batch, l.Refs)
+		for i := range l.Refs {
+			if l.Refs[i].Attempt != 0 {
+				leased[l.Refs[i].Queue]++
+			}
+		}
+		return true, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range queues {
+		a := AuditedQueue{Record: queues[i]}
+		a.Found.Leased = leased[a.ID]
+		if err := a.count(snap, nowMs); err != nil {
+			return nil, err
+		}
+		audited = append(audited, a)
+	}
+	return audited, nil
+}
+
+// count counts the queue's tasks, but for those that are leased.
+func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
+	of := func(prefix byte) []byte { return append([]byte{prefix}, queueKey(a.ID)[1:]...) }
+	for prefix, n := range map[byte]*uint64{prefixTask: &a.Stored, prefixDead: &a.Found.Dead} {
+		err := scan(r, of(prefix), of(prefix), func(_, _ []byte) (bool, error) {
+			*n++
+			return true, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	due := uint64(0) // as the counters say
+	for p := range a.Due {
+		due += a.Due[p].Tasks
+	}
+	err := scan(r, of(prefixDue), of(prefixDue), func(k, _ []byte) (bool, error) {
+		ref, dueAtMs, err := parseDueKey(k)
+		if err != nil {
+			return false, err
+		}
+		// The counter is as of a place in the order of the records, and the audit as of a time.
+		isDue, counted := dueAtMs <= nowMs, countedDue(&a.Record, ref, dueAtMs)
+		if isDue && !counted {
+			due++
+		}
+		if !isDue && counted {
+			due--
+		}
+		if !isDue {
+			a.Found.Delayed++
+		}
+		return true, nil
+	})
+	c := &a.Counts
+	a.Counted = States{Ready: c.Fresh + due, Delayed: c.Returned - due, Leased: c.Leased, Dead: c.Dead}
+	a.Found.Ready = a.Stored - min(a.Stored, a.Found.Delayed+a.Found.Leased+a.Found.Dead)
+	return err
+}
+
+// countedDue says whether a queue's count of due tasks includes one.
+func countedDue(r *queue.Record, ref queue.Ref, dueAtMs int64) bool {
+	if r.Counts.Returned == 0 || int(ref.Priority) >= len(r.Due) {
+		return false
+	}
+	c := r.Due[ref.Priority]
+	return dueAtMs < c.BeforeMs || dueAtMs == c.BeforeMs && ref.Seq < c.BeforeSeq
+}

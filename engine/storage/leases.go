@@ -1,0 +1,116 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// scanLeases calls visit for the lease batches from one on, each with its extensions, until visit returns false. Refs that
+// were settled since a batch was written are not marked yet: see voidSettled.
+func scanLeases(r pebble.Reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
+	first := make([]byte, idKeyLen)
+	putIDKey(first, prefixLease, from)
+	var l queue.RecoveredLease // the batch whose extensions are being read
+	begun, more := false, true
+	err := scan(r, first, []byte{prefixLease}, func(k, v []byte) (_ bool, err error) {
+		if len(k) == extensionKeyLen {
+			if !begun || idOf(k) != l.Batch {
+				return false, fmt.Errorf("key %x extends a lease that is not stored", k)
+			}
+			return true, extendLease(&l, k, v)
+		}
+		if len(k) != idKeyLen {
+			return false, fmt.Errorf("key %x of a lease has %d bytes, not %d", k, len(k), idKeyLen)
+		}
+		if begun {
+			if more, err = visit(l); err != nil || !more {
+				return false, err
+			}
+		}
+		refs, err := decodeLease(v)
+		if err != nil {
+			return false, fmt.Errorf("lease %x: %w", k[1:], err)
+		}
+		l, begun = queue.RecoveredLease{Batch: idOf(k), Refs: refs}, true
+		return true, nil
+	})
+	if err == nil && begun && more {
+		_, err = visit(l)
+	}
+	return err
+}
+
+// extendLease applies the extension of one task to its batch.
+func extendLease(l *queue.RecoveredLease, k, v []byte) error {
+	place := int(binary.BigEndian.Uint16(k[idKeyLen:]))
+	if place >= len(l.Refs) {
+		return fmt.Errorf("key %x extends task %d of a lease of %d", k, place, len(l.Refs))
+	}
+	untilMs, err := decodeExtension(v)
+	if err != nil {
+		return fmt.Errorf("extension %x of a lease: %w", k[1:], err)
+	}
+	l.Refs[place].ExpiresAtMs = untilMs
+	l.Extended = append(l.Extended, place)
+	return nil
+}
+
+// LeasedTask is one task of a list of leased tasks.
+type LeasedTask struct {
+	queue.Stored
+	Lease queue.LeaseRef
+}
+
+// ListLeased lists leased tasks of a queue, ordered by token. next is empty after the last page.
+func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place, err error) {
+	var from uint64 // the first token to look at
+	if len(p.After) > 0 {
+		if len(p.After) != 8 {
+			return nil, nil, ErrPlace
+		}
+		if from = binary.BigEndian.Uint64(p.After) + 1; from == 0 {
+			return nil, nil, ErrPlace
+		}
+	}
+	snap := s.db.NewSnapshot()
+	defer closeAfter(snap, &err)
+	looked, bytes := 0, 0
+	batch, first := queue.TokenPlace(from)
+	err = scanLeases(snap, batch, func(l queue.RecoveredLease) (bool, error) {
+		skip := 0
+		if l.Batch == batch {
+			skip = min(first, len(l.Refs))
+		}
+		for i := skip; i < len(l.Refs); i++ {
+			looked++
+			t, ok, err := s.lookLeased(snap, queueID, queue.Token(l.Batch, i), &l.Refs[i])
+			if err != nil {
+				return false, fmt.Errorf("list leased tasks: %w", err)
+			}
+			if ok {
+				out = append(out, t)
+				bytes += len(t.Task.Payload)
+			}
+			if len(out) >= p.Limit || looked >= p.LookMax || p.BytesMax > 0 && bytes >= p.BytesMax {
+				next = binary.BigEndian.AppendUint64(nil, queue.Token(l.Batch, i))
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+	return out, next, err
+}
+
+// lookLeased reads a task of a lease batch, if it is the queue's and still leased.
+func (s *Store) lookLeased(r pebble.Reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
+	if ref.Attempt == 0 || ref.Queue != queueID {
+		return t, false, nil
+	}
+	t.Lease = *ref
+	t.Stored, ok, err = s.look(r, ref.Ref, true)
+	return t, ok && (!t.HasProgress || t.Progress.Token < token), err
+}

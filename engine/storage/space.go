@@ -1,0 +1,118 @@
+package storage
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+// Space watches the free space of a data folder, and says what it allows.
+type Space = disk.Space
+
+// SpaceMark is a bound on the free space.
+type SpaceMark = disk.Mark
+
+// Unflushed implements disk.SpaceUser.
+func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
+
+// compactionsMax bounds the compactions of one call of Reclaim.
+const compactionsMax = 100
+
+// Reclaim implements disk.SpaceUser. It writes the memtables to tables, so that their log goes, and compacts tables that hold
+// deletions, one after the other, as far as one needs no more than half of the room: Pebble may compact beside it. It does
+// nothing where nothing was committed since the last call.
+func (s *Store) Reclaim(ctx context.Context, room uint64) error {
+	committed := s.flushes.Committed()
+	if s.readOnly || committed == s.reclaimed {
+		return nil
+	}
+	flushed, err := s.db.AsyncFlush()
+	if err != nil {
+		return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
+	}
+	select {
+	case <-flushed:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	skipped := map[uint64]bool{} // tables whose compaction needs more room
+	for range compactionsMax {
+		more, err := s.compactDeletions(ctx, room/2, skipped)
+		if err != nil {
+			return fmt.Errorf("reclaim space in %s: %w", s.dir, err)
+		}
+		if !more {
+			s.reclaimed = committed
+			break
+		}
+	}
+	return nil
+}
+
+// compactDeletions compacts a part of the uppermost table that holds deletions, and reports false if there is none.
+func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[uint64]bool) (more bool, err error) {
+	levels, err := s.db.SSTables(pebble.WithProperties())
+	if err != nil {
+		return false, err
+	}
+	for depth, level := range levels {
+		for i := range level {
+			t := &level[i]
+			if skipped[uint64(t.FileNum)] || t.Properties.NumDeletions == 0 {
+				continue
+			}
+			from, to := t.Smallest.UserKey, endOfSlice(levels[depth+1:], t.Smallest.UserKey, t.Largest.UserKey)
+			needs, err := s.db.EstimateDiskUsage(from, to)
+			if err != nil {
+				return false, err
+			}
+			if needs += t.Size + overlap(levels[depth+1:], t); needs > room {
+				skipped[uint64(t.FileNum)] = true
+				continue
+			}
+			return true, s.db.Compact(ctx, from, append(bytes.Clone(to), 0), false)
+		}
+	}
+	return false, nil
+}
+
+// endOfSlice returns up to where a table is to be compacted at once: not beyond the first table of the lowest level below it,
+// since a compaction goes down to that. The rest of the table is then in narrower ones of the next level.
+func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
+	for depth := len(below) - 1; depth >= 0; depth-- {
+		for i := range below[depth] {
+			if t := &below[depth][i]; bytes.Compare(t.Largest.UserKey, from) >= 0 {
+				if bytes.Compare(t.Largest.UserKey, to) < 0 && bytes.Compare(t.Largest.UserKey, from) > 0 {
+					return t.Largest.UserKey
+				}
+				return to
+			}
+		}
+	}
+	return to
+}
+
+// overlap is the size of the tables of the next level that holds any, as far as they overlap a table: the compaction of the
+// whole table rewrites them.
+func overlap(below [][]pebble.SSTableInfo, with *pebble.SSTableInfo) (size uint64) {
+	for _, level := range below {
+		for i := range level {
+			t := &level[i]
+			if bytes.Compare(t.Largest.UserKey, with.Smallest.UserKey) >= 0 && bytes.Compare(t.Smallest.UserKey, with.Largest.UserKey) <= 0 {
+				size += t.Size
+			}
+		}
+		if len(level) > 0 {
+			return size
+		}
+	}
+	return size
+}
+
+// neverReclaimed is what Store.reclaimed is until space was reclaimed for the first time.
+const neverReclaimed = math.MaxUint64

@@ -1,0 +1,172 @@
+package storage
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+const mib = 1 << 20
+
+// quotaStore is a store on a file system of 200 MiB, with a memtable of 4 MiB.
+func quotaStore(t *testing.T, replicated bool) (*quotafs.FS, *disk.Space, *Store) {
+	t.Helper()
+	fs := quotafs.New(vfs.NewMem(), 200*mib)
+	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 40 * mib}, Critical: disk.Mark{Set: true, Bytes: 10 * mib}})
+	s, err := Open("store", Options{FS: fs, Durability: Sync, MemTableBytes: 4 * mib, Space: space, Replicated: replicated})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		space.Close()
+		require.NoError(t, s.Close())
+	})
+	return fs, space, s
+}
+
+// put stores tasks of 64 KiB that can't be compressed to nothing, and drops those before keep.
+func put(t *testing.T, s *Store, from, to, dropTo uint64) {
+	t.Helper()
+	b := s.NewBatch()
+	for seq := from; seq < to; seq++ {
+		payload := make([]byte, 64<<10)
+		for i, x := 0, seq*2654435761+1; i < len(payload); i++ {
+			x ^= x << 13
+			x ^= x >> 7
+			x ^= x << 17
+			payload[i] = byte(x)
+		}
+		b.PutTask(seqRef(seq), queue.Task{Payload: payload})
+	}
+	for seq := range dropTo {
+		b.DropTask(seqRef(seq))
+	}
+	c, err := b.Submit()
+	require.NoError(t, err)
+	require.NoError(t, c.Wait())
+}
+
+// Few deletions are not worth a compaction to Pebble, whatever they delete.
+func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
+	fs, _, s := quotaStore(t, false)
+	const n, gone = 800, 100 // 50 MiB, of which 6
+	for seq := uint64(0); seq < n; seq += 16 {
+		put(t, s, seq, seq+16, 0)
+	}
+	require.NoError(t, s.Flush())
+	require.NoError(t, s.db.Compact(t.Context(), []byte{0}, []byte{255}, false))
+	put(t, s, n, n+1, gone)
+	require.NoError(t, s.Flush())
+	require.Equal(t, 1, tablesWithDeletions(t, s))
+	before := fs.Used()
+	require.NoError(t, s.Reclaim(t.Context(), 100*mib))
+	require.Zero(t, tablesWithDeletions(t, s))
+	require.Eventually(t, func() bool { return fs.Used()+5*mib < before }, 20*time.Second, time.Millisecond) // files go in the background
+	for seq := uint64(0); seq <= n; seq++ {
+		_, found, err := s.Task(seqRef(seq))
+		require.NoError(t, err)
+		require.Equal(t, seq >= gone, found, "%d", seq)
+	}
+}
+
+func tablesWithDeletions(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	levels, err := s.db.SSTables(pebble.WithProperties())
+	require.NoError(t, err)
+	for _, level := range levels {
+		for i := range level {
+			if level[i].Properties.NumDeletions > 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A compaction that needs more room than there is would fill the disk.
+func TestReclaimNeedsRoom(t *testing.T) {
+	_, _, s := quotaStore(t, false)
+	const n = 400
+	for seq := uint64(0); seq < n; seq += 16 {
+		put(t, s, seq, seq+16, 0)
+	}
+	require.NoError(t, s.Flush())
+	put(t, s, n, n+1, n-10)
+	require.NoError(t, s.Flush())
+	skipped := map[uint64]bool{}
+	more, err := s.compactDeletions(t.Context(), 1<<10, skipped)
+	require.NoError(t, err)
+	require.False(t, more)
+	require.NotEmpty(t, skipped)
+}
+
+func TestUnflushedIsWhatIsInMemoryOnly(t *testing.T) {
+	_, space, s := quotaStore(t, false)
+	require.Less(t, s.Unflushed(), uint64(64<<10))
+	put(t, s, 0, 16, 0)
+	require.Greater(t, s.Unflushed(), uint64(mib))
+	require.Eventually(t, func() bool { u := space.Usage(); return u.Available+mib < u.Free }, 20*time.Second, time.Millisecond)
+	require.NoError(t, s.Flush())
+	require.Zero(t, s.Unflushed())
+}
+
+// A store that finds the disk full waits for room, with nothing acknowledged meanwhile, and goes on.
+func TestACommitToAFullDiskWaits(t *testing.T) {
+	for _, d := range []Durability{Sync, Interval, None} {
+		t.Run(string(d), func(t *testing.T) {
+			fs := quotafs.New(vfs.NewMem(), 100*mib)
+			space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 0}})
+			s, err := Open("store", Options{FS: fs, Durability: d, SyncInterval: time.Millisecond, Space: space, MemTableBytes: mib, Fatal: func(problem string) { t.Error(problem) }})
+			require.NoError(t, err)
+			put(t, s, 0, 1, 0)
+			fs.LeaveFree(0)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for seq := uint64(1); seq < 50; seq++ {
+					put(t, s, seq, seq+1, 0)
+				}
+			}()
+			require.Eventually(t, func() bool { return fs.Refused() > 0 && space.Changes() != nil }, 20*time.Second, time.Millisecond)
+			require.ErrorContains(t, space.Changes(), "the file system of the data folder is full")
+			select {
+			case <-done:
+				t.Fatal("it was acknowledged without room")
+			default:
+			}
+			fs.Occupy(0)
+			<-done
+			require.Eventually(t, func() bool { return space.Changes() == nil }, 20*time.Second, time.Millisecond)
+			for seq := range uint64(50) {
+				_, found, err := s.Task(seqRef(seq))
+				require.NoError(t, err)
+				require.True(t, found)
+			}
+			require.NoError(t, s.Close())
+			space.Close()
+		})
+	}
+}
+
+// The stores of a replicated shard have no log: what they hold is written when a memtable is.
+func TestReplicatedStoresCountWhatTheyHold(t *testing.T) {
+	_, _, s := quotaStore(t, true)
+	lead := Lead{Term: 1, ID: 1}
+	_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: lead.Begin()}})
+	require.NoError(t, err)
+	b := s.NewBatch()
+	b.PutTask(seqRef(1), queue.Task{Payload: make([]byte, mib)})
+	entry := entryHead{term: 1, lead: 1, seq: 1}.append(b.b.Repr())
+	_, err = s.Apply([]LogEntry{{Index: 2, Term: 1, Data: entry}})
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, s.Unflushed(), uint64(mib))
+	require.NoError(t, s.Reclaim(context.Background(), 100*mib))
+	require.Zero(t, s.Unflushed())
+	require.NoError(t, b.b.Close())
+}

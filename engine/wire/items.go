@@ -1,0 +1,181 @@
+package wire
+
+import (
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// listShape says which fields of a message are lists, and which hold messages that have lists in turn.
+type listShape struct {
+	fields []*listField // by number; nil for fields that are no lists and hold none
+	lists  int          // how many lists the whole tree of the message's fields has
+}
+
+type listField struct {
+	name   string     // with the fields that lead to it
+	list   int        // the list's number in the tree, or -1 if the field is not a list
+	fixed  int        // bytes of an element in packed form; 0 for integers of variable length
+	packed bool       // whether the list's elements may be packed into one field
+	nested *listShape // of the field's message; nil if no list is in it
+}
+
+// shapes has the shape of each message type that was received: *listShape by its descriptor.
+var shapes sync.Map
+
+func shapeOf(d protoreflect.MessageDescriptor) *listShape {
+	if known, ok := shapes.Load(d); ok {
+		return known.(*listShape)
+	}
+	lists := 0
+	s := newShape(d, "", &lists, map[protoreflect.FullName]bool{})
+	if s == nil {
+		s = &listShape{}
+	}
+	s.lists = lists
+	known, _ := shapes.LoadOrStore(d, s)
+	return known.(*listShape)
+}
+
+// newShape returns the shape of a message, or nil if it has no lists. A message inside of itself is not followed.
+func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above map[protoreflect.FullName]bool) *listShape {
+	if above[d.FullName()] {
+		return nil
+	}
+	above[d.FullName()] = true
+	defer delete(above, d.FullName())
+	s := &listShape{}
+	for i := range d.Fields().Len() {
+		f := d.Fields().Get(i)
+		field := &listField{name: path + string(f.Name()), list: -1}
+		if f.Cardinality() == protoreflect.Repeated {
+			field.list = *lists
+			*lists++
+			field.packed, field.fixed = packable(f.Kind())
+		}
+		if f.Message() != nil {
+			field.nested = newShape(f.Message(), field.name+".", lists, above)
+		}
+		if field.list >= 0 || field.nested != nil {
+			if missing := int(f.Number()) + 1 - len(s.fields); missing > 0 {
+				s.fields = append(s.fields, make([]*listField, missing)...)
+			}
+			s.fields[f.Number()] = field
+		}
+	}
+	if len(s.fields) == 0 {
+		return nil
+	}
+	return s
+}
+
+// packable says whether the elements of a list may be packed, and how long each is then; 0 if that varies.
+func packable(k protoreflect.Kind) (packed bool, fixed int) {
+	switch k {
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:
+		return false, 0
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
+		return true, 4
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
+		return true, 8
+	}
+	return true, 0
+}
+
+// checkItems returns an error if a list of an encoded message has more than itemsMax elements. It allocates nothing for
+// the elements. Malformed bytes are left for the decoder to refuse.
+func checkItems(b []byte, m proto.Message, itemsMax int) *TooManyError {
+	if len(b) <= itemsMax { // an element has at least one byte
+		return nil
+	}
+	s := shapeOf(m.ProtoReflect().Descriptor())
+	if s.lists == 0 {
+		return nil
+	}
+	var few [8]int
+	counts := few[:]
+	if s.lists > len(few) {
+		counts = make([]int, s.lists)
+	}
+	over := s.count(b, counts, itemsMax)
+	if over == nil {
+		return nil
+	}
+	return &TooManyError{Field: over.name, Items: counts[over.list], ItemsMax: itemsMax}
+}
+
+// count adds the elements of the message's lists to counts, and returns the first list that has too many. Its count is
+// then that of all its elements in this message.
+func (s *listShape) count(b []byte, counts []int, itemsMax int) (over *listField) {
+	for i := 0; i < len(b); {
+		number, kind, value, next := fieldAt(b, i)
+		if next < 0 {
+			return over
+		}
+		i = next
+		if int(number) >= len(s.fields) {
+			continue
+		}
+		f := s.fields[number]
+		if f == nil || over != nil && f != over {
+			continue
+		}
+		if f.list >= 0 {
+			counts[f.list] += f.elements(kind, value)
+			if counts[f.list] > itemsMax {
+				over = f
+				continue
+			}
+		}
+		if f.nested != nil && kind == protowire.BytesType {
+			if o := f.nested.count(value, counts, itemsMax); o != nil {
+				return o
+			}
+		}
+	}
+	return over
+}
+
+// elements returns how many elements an occurrence of a list's field has.
+func (f *listField) elements(kind protowire.Type, value []byte) int {
+	if kind != protowire.BytesType || !f.packed {
+		return 1
+	}
+	if f.fixed > 0 {
+		return len(value) / f.fixed
+	}
+	n := 0
+	for _, c := range value {
+		if c < 0x80 { // the last byte of an integer
+			n++
+		}
+	}
+	return n
+}
+
+// fieldAt reads the field at b[i:]: its number, its type, its value if it has a length, and where the next field starts,
+// negative if the field can't be read.
+func fieldAt(b []byte, i int) (number protowire.Number, kind protowire.Type, value []byte, next int) {
+	if tag := b[i]; tag&(typeBits|0x80) == bytesType { // up to number 15
+		if n, at := varint(b, i+1); at >= 0 && n <= uint64(len(b)-at) {
+			return protowire.Number(tag >> 3), protowire.BytesType, b[at : at+int(n)], at + int(n)
+		}
+		return 0, 0, nil, -1
+	}
+	number, kind, n := protowire.ConsumeTag(b[i:])
+	if n < 0 {
+		return 0, 0, nil, -1
+	}
+	i += n
+	if kind == protowire.BytesType {
+		value, n = protowire.ConsumeBytes(b[i:])
+	} else {
+		n = protowire.ConsumeFieldValue(number, kind, b[i:])
+	}
+	if n < 0 {
+		return 0, 0, nil, -1
+	}
+	return number, kind, value, i + n
+}
