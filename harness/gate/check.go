@@ -204,6 +204,15 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		f.Sentence = name + " is not judged: the ledger does not balance, so it means nothing"
 		return f
 	}
+	if l.RelativeToPoint != "" {
+		reference, err := l.relativeTo(r)
+		if err != nil {
+			f.Sentence = fmt.Sprintf("%s can't be judged: %v: %s", name, err, l.Because)
+			return f
+		}
+		l.Value *= reference
+		f.Limit = l.Value
+	}
 	m, found := metrics[l.Metric]
 	value := m.Median
 	if ofLedger(l.Metric) {
@@ -242,6 +251,22 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	}
 	f.Sentence = fault + ": " + l.Because
 	return f
+}
+
+// relativeTo returns the figure of the limit's metric at the point that the limit is relative to. The error says why there is
+// none that a limit can be a multiple of.
+func (l Limit) relativeTo(r *result.Result) (float64, error) {
+	for _, p := range r.Points {
+		if p.Name != l.RelativeToPoint {
+			continue
+		}
+		m, found := of(l, p.Metrics, p.Workloads)[l.Metric]
+		if !found || m.N <= 0 || !(m.Median > 0) || math.IsInf(m.Median, 0) {
+			return 0, fmt.Errorf("the run has no %s above 0 at the point %s, which the %s is relative to", l.Metric, p.Name, l.Kind)
+		}
+		return m.Median, nil
+	}
+	return 0, fmt.Errorf("the run has no point %s, which the %s is relative to", l.RelativeToPoint, l.Kind)
 }
 
 func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, number(l.Value)) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -39,10 +40,13 @@ type Counts struct {
 	Stored    uint64
 }
 
-// Totals returns the counts summed over all queues.
-func (a Audit) Totals() Counts {
+// Totals returns the counts summed over all queues of all tenants but those given.
+func (a Audit) Totals(without ...string) Counts {
 	var sum Counts
 	for _, q := range a.Queues {
+		if slices.Contains(without, q.Tenant) {
+			continue
+		}
 		sum.Enqueued += q.Enqueued
 		sum.Completed += q.Completed
 		sum.Ready += q.Ready

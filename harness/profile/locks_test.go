@@ -147,6 +147,8 @@ func TestWaitsForWork(t *testing.T) {
 		{[]string{"runtime.selectgo", modulePath + "engine/rpc.(*door).enter", "a/b.loop"}, ForLock},
 		{[]string{"runtime.selectgo", modulePath + "engine/rpc.await[go.shape.int]", "a/b.loop"}, ForAnswer},
 		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, ForWork},
+		{[]string{"runtime.selectgo", modulePath + "engine/memory.(*Gate).Watch", "a/b.loop"}, ForWork},
+		{[]string{"runtime.chanrecv1", modulePath + "engine/memory.(*Gate).look", modulePath + "engine/memory.(*Gate).Watch", "a/b.loop"}, ForLock},
 		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, ForLock},
 		{[]string{"sync.(*Mutex).Lock", "a/b.f", "github.com/prometheus/client_golang/prometheus.(*Registry).Gather", "g"}, ForAnswer},
 	} {

@@ -20,6 +20,7 @@ var knownWaits = []knownWait{
 	{function: modulePath + "engine/rpc.await", wait: ForAnswer, why: "a call waits for its shard, whose stages say for what"},
 	{function: modulePath + "engine/rpc.*", wait: ForAnswer, why: "a call waits for a shard or another node"},
 	{function: modulePath + "engine/node.*", wait: ForWork, why: "what a node does besides serving is done now and then"},
+	{function: modulePath + "engine/memory.(*Gate).Watch", wait: ForWork, why: "it looks at the process now and then"},
 	{function: modulePath + "engine/replica.(*proposal).Wait", wait: ForAnswer, why: "it is the stage replicate"},
 	{function: modulePath + "engine/replica.(*leadLog).settle", wait: ForWork, why: "nothing was proposed"},
 	{function: modulePath + "engine/storage/disk.(*deferredSync).*", wait: ForWork, why: "it syncs now and then"},

@@ -33,6 +33,7 @@ func markdown(r *result.Result, plots []figure) string {
 		hostSection(p, r)
 		processesSection(p, r)
 		faultsSection(p, r)
+		attacksSection(p, r)
 		nodesSection(p, r)
 		arrivalsSection(p, r)
 		backlogSection(p, r)

@@ -249,3 +249,10 @@ func TestPublishedPagesStayAsTheyAre(t *testing.T) {
 		}
 	}
 }
+
+func TestAttacksAreOnThePage(t *testing.T) {
+	r, hists := mixedFixture(t)
+	r.Rounds[1].Attacks = []result.Attack{{Kind: "long-polls", Tries: 12, Refused: 3, Failed: 2}}
+	of := sections(rendered(t, r, hists)["fixture.md"])
+	assert.Contains(t, of["Attacks"], "| 2 | `long-polls` | 12 | 3 | 2 |")
+}

@@ -112,6 +112,7 @@ type Round struct {
 	Backlog       *Backlog           `json:"backlog,omitempty"`
 	Series        []Sample           `json:"series,omitempty"`
 	Faults        *Faults            `json:"faults,omitempty"`
+	Attacks       []Attack           `json:"attacks,omitempty"` // one of each kind, in the scenario's order
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
@@ -156,6 +157,14 @@ type Arrivals struct {
 	Shed          uint64  `json:"shed"`       // not sent, since as many were in flight as may be
 	Refused       uint64  `json:"refused"`    // by the server
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
+}
+
+// Attack is what the hostile clients of one kind did in a round, from before its warm-up until its load had ended.
+type Attack struct {
+	Kind    string `json:"kind"`
+	Tries   uint64 `json:"tries"`   // that began; refused and failed ones among them
+	Refused uint64 `json:"refused"` // by the server, with an error that says so
+	Failed  uint64 `json:"failed"`  // cut, timed out or not connected
 }
 
 // Backlog is what a round did after its window.

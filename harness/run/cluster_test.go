@@ -54,7 +54,8 @@ func TestCluster(t *testing.T) {
 			assert.Positive(t, passed[stage], "stage %s", stage)
 		}
 		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is that of all nodes")
-		assert.Positive(t, round.Server["prony_queue_completed_total"])
+		assert.Positive(t, round.Server[completedCounter])
+		assert.Positive(t, round.Server["prony_shard_turn_seconds_count"])
 	}
 	for _, spec := range result.Specs() {
 		if spec.Part == result.OfRaft {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/attack"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/topology"
@@ -134,7 +135,7 @@ func audited(ctx context.Context, cluster *topology.Cluster) (observe.Counts, er
 		case err != nil:
 			return observe.Counts{}, err
 		case slices.Equal(before, after):
-			return all.Totals(), auditErr
+			return all.Totals(attack.Tenant), auditErr // attackers keep no account
 		}
 	}
 	return observe.Counts{}, fmt.Errorf("the shards changed their leaders during each of %d audits", auditTries)

@@ -9,8 +9,9 @@ import (
 
 // Counters of a server.
 const (
-	// completedCounter counts, over the queues, the tasks that the server completed.
-	completedCounter = "prony_queue_completed_total"
+	// completedCounter counts, over all queues, the tasks that the server completed. The server shows it also where it does
+	// not name queues.
+	completedCounter = "prony_completed_total"
 
 	entriesCounter       = "prony_raft_entries_total"
 	entryBytesCounter    = "prony_raft_entry_bytes_total"

@@ -13,7 +13,8 @@ import (
 // hostWatch watches the host and the run's processes within a window.
 type hostWatch struct {
 	servers   []*topology.Server
-	pid       int // the generator's
+	pid       int   // the generator's
+	beside    []int // other processes of the run, which have no figures of their own
 	watch     *observe.Watch
 	generator *processWatch
 	each      []*processWatch // of the servers
@@ -36,9 +37,9 @@ type processWatch struct {
 
 // watchHost begins to watch. The host's proc and sys are below root; "" is its own. The generator's process is this one, or
 // another one that it started.
-func watchHost(root string, servers []*topology.Server, generator int) *hostWatch {
+func watchHost(root string, servers []*topology.Server, generator int, beside ...int) *hostWatch {
 	h := &hostWatch{
-		servers: servers, pid: generator, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
+		servers: servers, pid: generator, beside: beside, generator: &processWatch{pid: func() int { return generator }}, before: observe.OwnRuntime(),
 	}
 	for _, s := range servers {
 		h.each = append(h.each, &processWatch{pid: func() int { return s.Node().PID }})
@@ -59,6 +60,13 @@ func (h *hostWatch) ownCPU() (time.Duration, error) {
 			return 0, err
 		}
 		sum += generator
+	}
+	for _, pid := range h.beside {
+		used, err := observe.ProcessCPU(pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += used
 	}
 	for _, s := range h.servers {
 		if s.Node().PID == os.Getpid() {

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/harness/attack"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -31,6 +34,11 @@ func TestMain(m *testing.M) {
 	if fault := os.Getenv(actEnv); fault != "" {
 		actServer(fault)
 		return
+	}
+	if attack.IsChild(os.Args) {
+		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer cancel()
+		os.Exit(attack.Main(ctx, os.Stdout, os.Stderr))
 	}
 	if does := os.Getenv(standInEnv); does != "" {
 		actK6(does)

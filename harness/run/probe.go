@@ -24,7 +24,9 @@ type windowProbe struct {
 	loads    *loads
 	kind     kind
 	topology string // its kind
-	point    int    // its number, 0 without a sweep
+	// attackers are the processes that attack the servers: they belong to the run, and are no foreign load of the host.
+	attackers []int
+	point     int // its number, 0 without a sweep
 
 	series       *series     // nil where none is wanted
 	rates        *steadiness // nil where nobody asks for the load's
@@ -98,7 +100,7 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator())
+	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.attackers...)
 	w.clientBefore, err = observe.Sample(w.generator())
 	return err
 }

@@ -79,12 +79,21 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, harm *harm, m *measured) {
 	loads := newLoads(r, cluster, p)
 	window := newWindowProbe(r, cluster, loads, p)
+	attackers, err := r.startAttack(cluster, p)
+	if err != nil {
+		m.fault(result.Invalid, err.Error())
+		return
+	}
+	if attackers != nil {
+		window.attackers = []int{attackers.PID()}
+	}
 	window.rates = watchRates(r.scenario.Phases, loads.count)
 	loads.steady = window.rates.settled
 	window.trace.start(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
 	outcome, err := loads.run(whileAll, harm, window.start, window.end)
 	cancel()
+	endAttack(attackers, m)
 	if err == nil {
 		err = window.finish(m)
 	}

@@ -24,10 +24,12 @@ import (
 
 // Options say how scenarios are run.
 type Options struct {
-	Out     string   // the folder that run folders are made in
-	Server  string   // the queued binary
-	K6      string   // the k6 binary, of scenarios of driver "k6"; "" has it found
-	Command []string // the exact command, for the manifest
+	Out    string // the folder that run folders are made in
+	Server string // the queued binary
+	K6     string // the k6 binary, of scenarios of driver "k6"; "" has it found
+	// Attacker is the binary that attacks as attack.Main does, of scenarios with an attack; "" is the running program.
+	Attacker string
+	Command  []string // the exact command, for the manifest
 	// Progress is where people read how far the run is; Terminal says that it is one, so that a line
 	// may be drawn over.
 	Progress io.Writer

@@ -30,6 +30,7 @@ type expanded struct {
 	Invariants []string           `json:"invariants"`
 	Validity   map[string]any     `json:"validity"`
 	Faults     []expandedFault    `json:"faults,omitempty"`
+	Attack     *expandedAttack    `json:"attack,omitempty"`
 	Scripts    []expandedScript   `json:"scripts,omitempty"` // where several are swept
 }
 
@@ -130,6 +131,11 @@ type expandedFault struct {
 	Rate      string `json:"rate,omitempty"`
 }
 
+type expandedAttack struct {
+	Kinds   []string `json:"kinds"`
+	Clients int      `json:"clients"` // of each kind
+}
+
 type expandedSweep struct {
 	Path   string   `json:"path"`
 	Values []string `json:"values"`
@@ -213,6 +219,9 @@ func Expand(s *Scenario) any {
 	}
 	for _, f := range s.Faults {
 		e.Faults = append(e.Faults, expandFault(f))
+	}
+	if a := s.Attack; a != nil {
+		e.Attack = &expandedAttack{Kinds: append([]string{}, a.Kinds...), Clients: a.Clients}
 	}
 	e.Scripts = expandScripts(s.Points)
 	return e

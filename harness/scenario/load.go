@@ -97,7 +97,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 
 // partNames are the blocks that a scenario is made of, and a file that it includes.
 var partNames = []string{
-	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault",
+	"topology", "workload", "phases", "backlog", "series", "sweep", "zip", "capture", "invariant", "validity", "fault", "attack",
 }
 
 var scenarioNames = hclfile.Names{
@@ -150,6 +150,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	s.Captures = readCaptures(b, s.Phases.Window)
 	s.ProfiledRounds = readProfiledRounds(b, s.Captures)
 	s.Faults = readFaults(b, s)
+	s.Attack = readAttack(b, s.Topology)
 	s.Invariants = readInvariants(b, s)
 	s.Validity = readValidity(b)
 	checkWarmup(b, s)

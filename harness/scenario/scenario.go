@@ -34,6 +34,7 @@ type Scenario struct {
 	// ProfiledRounds are those of each point that are profiled and not timed, where Captures is not empty; 0 stands for 1.
 	ProfiledRounds int
 	Backlog        *Backlog
+	Attack         *Attack // with a sweep: of the first point; nil without one
 	// SeriesEvery is the time between the samples of a window's series; 0: none is taken.
 	SeriesEvery time.Duration
 	Captures    []Capture
@@ -63,6 +64,7 @@ type Point struct {
 	Values    []Value // one for each sweep, in their order
 	Topology  Topology
 	Workloads []Workload
+	Attack    *Attack
 }
 
 // WorkloadsMax is how many workloads a scenario may have.
@@ -83,7 +85,7 @@ func (s *Scenario) Plan() []Point {
 	if len(s.Points) > 0 {
 		return s.Points
 	}
-	return []Point{{Topology: s.Topology, Workloads: s.Workloads}}
+	return []Point{{Topology: s.Topology, Workloads: s.Workloads, Attack: s.Attack}}
 }
 
 // Topology says which processes are under test.

@@ -117,6 +117,13 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 	case len(parts) == 2 && parts[0] == "topology":
 		found = sweep{path: path, kind: "topology", attribute: parts[1]}
 		attributes = append(slices.Clone(topologyBlock.Names.Attributes), kindAttribute)
+	case len(parts) == 2 && parts[0] == "attack":
+		found = sweep{path: path, kind: "attack", attribute: parts[1]}
+		attributes = []string{"clients"}
+		if !s.HasBlock("attack") {
+			b.LabelProblem(0, "there is no attack to sweep", "add "+attackBlock.Example)
+			return sweep{}, false
+		}
 	case len(parts) == 3 && parts[0] == "workload":
 		found = sweep{path: path, kind: "workload", label: parts[1], attribute: parts[2]}
 		attributes = workloadBlock.Names.Attributes
@@ -126,7 +133,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		}
 	default:
 		b.LabelProblem(0, fmt.Sprintf("%q is not the path of a setting that can be swept", path),
-			`write "topology.ATTRIBUTE" or "workload.NAME.ATTRIBUTE"`)
+			`write "topology.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
 		return sweep{}, false
 	}
 	if !slices.Contains(attributes, found.attribute) {
@@ -188,7 +195,7 @@ func (s *Scenario) addPoint(axes []axis, combination []setting, read *Scenario) 
 			s.Sweeps = append(s.Sweeps, swept)
 		}
 	}
-	p := Point{Topology: read.Topology, Workloads: read.Workloads}
+	p := Point{Topology: read.Topology, Workloads: read.Workloads, Attack: read.Attack}
 	var names []string
 	for _, set := range combination {
 		values := set.values()

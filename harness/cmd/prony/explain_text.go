@@ -39,6 +39,13 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	for _, f := range s.Faults {
 		line("fault", "%s", faultInWords(f))
 	}
+	if a := s.Attack; a != nil {
+		clients := ", by " + countOf(a.Clients, "client") + " of each kind"
+		if len(s.Points) > 0 { // which say it, where it is swept
+			clients = ""
+		}
+		line("attack", "%s%s", strings.Join(a.Kinds, ", "), clients)
+	}
 	for _, i := range s.Invariants {
 		line("invariant", "%s", i)
 	}

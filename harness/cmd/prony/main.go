@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/attack"
 )
 
 // gcPercent keeps the collector from taking part in the measurement more than it must: the generator's heap is
@@ -21,6 +23,9 @@ func main() {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	if attack.IsChild(os.Args) {
+		os.Exit(attack.Main(ctx, os.Stdout, os.Stderr))
+	}
 	os.Exit(execute(ctx, os.Args, os.Stdout, os.Stderr))
 }
 

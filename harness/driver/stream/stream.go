@@ -84,11 +84,11 @@ var (
 	claims  = sync.Pool{New: func() any { return new([]*queuepb.Task) }}
 )
 
-// single tells a refusal of one item from an unknown outcome.
+// single tells a refusal of one item from an unknown outcome, whatever else the error says.
 func single(err error, outcomes []error) error {
 	outcomes[0] = nil
 	var refused *client.Error
-	if errors.As(err, &refused) {
+	if errors.As(err, &refused) && !errors.Is(err, client.ErrUnknownOutcome) {
 		outcomes[0] = err
 		return nil
 	}

@@ -1,0 +1,174 @@
+// Package attack plays hostile clients against a queue server under test: each kind of attack is what one broken or
+// malicious client could do, repeated until the attack ends. The attackers run in a process of their own, so that their CPU
+// time is neither the generator's nor the servers'.
+//
+// An attack goes to the addresses of its plan alone, which must be on the loopback interface, and every loop of an attacker
+// pauses between two tries: the attack is meant to exhaust what a server keeps, not the CPUs that both share.
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Tenant is the tenant that attackers with a token act as.
+const Tenant = "attacker"
+
+const (
+	// callTimeout bounds each call of an attacker.
+	callTimeout = 5 * time.Second
+	// pause is the time between two tries of one attacker.
+	pause = 100 * time.Millisecond
+)
+
+// Plan says what to attack.
+type Plan struct {
+	Address string   `json:"address"` // host:port of the server's gRPC listener
+	Token   string   `json:"token"`   // that may act for Tenant; "" where the server wants none
+	Kinds   []string `json:"kinds"`   // of scenario.AttackKinds
+	Clients int      `json:"clients"` // of each kind
+}
+
+// attacker is one hostile client.
+type attacker struct {
+	address string
+	anybody *grpc.ClientConn           // without a token
+	tenant  queuepb.QueueServiceClient // with the plan's token
+	number  int
+	tally   *tally
+}
+
+// tally counts what one kind of attack did. It is safe for concurrent use.
+type tally struct{ tries, refused, failed atomic.Uint64 }
+
+// note counts what came of a try.
+func (t *tally) note(err error) {
+	switch status.Code(err) {
+	case codes.OK:
+	case codes.Unauthenticated, codes.PermissionDenied, codes.ResourceExhausted, codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition:
+		t.refused.Add(1)
+	default:
+		t.failed.Add(1)
+	}
+}
+
+// attacks are what each kind does, again and again, until its context ends.
+var attacks = map[string]func(*attacker, context.Context) error{
+	scenario.AttackEmptyTasks:      (*attacker).emptyTasks,
+	scenario.AttackIdleConnections: (*attacker).idleConnections,
+	scenario.AttackUnreadStreams:   (*attacker).unreadStreams,
+	scenario.AttackLargePayloads:   (*attacker).largePayloads,
+	scenario.AttackManyQueues:      (*attacker).manyQueues,
+	scenario.AttackLongErrors:      (*attacker).longErrors,
+	scenario.AttackLongPolls:       (*attacker).longPolls,
+}
+
+// Run attacks until ctx ends, and returns what each kind of attack did, in the plan's order. It fails at once if the plan
+// names an unknown kind or an address that is not on the loopback interface.
+func Run(ctx context.Context, p Plan) ([]result.Attack, error) { return newTallied(p).run(ctx) }
+
+// tallied is a plan, and the tally of each of its kinds.
+type tallied struct {
+	Plan
+	tallies []*tally
+	begun   sync.WaitGroup // until each attacker has begun its first try
+}
+
+func newTallied(p Plan) *tallied {
+	t := &tallied{Plan: p}
+	for range p.Kinds {
+		t.tallies = append(t.tallies, &tally{})
+	}
+	t.begun.Add(len(p.Kinds) * p.Clients)
+	return t
+}
+
+func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	anybody, err := grpc.NewClient("passthrough:///"+p.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
+	}
+	var options []grpc.DialOption
+	if p.Token != "" {
+		options = append(options, client.WithToken(p.Token))
+	}
+	tenant, err := client.Dial(p.Address, options...)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("attack %s: %w", p.Address, err), anybody.Close())
+	}
+	var running sync.WaitGroup
+	for i, kind := range p.Kinds {
+		for n := range p.Clients {
+			a := &attacker{address: p.Address, anybody: anybody, tenant: tenant.API(), number: n, tally: p.tallies[i]}
+			running.Go(func() { a.repeat(ctx, attacks[kind], p.begun.Done) })
+		}
+	}
+	running.Wait()
+	counts := make([]result.Attack, len(p.Kinds))
+	for i, kind := range p.Kinds {
+		t := p.tallies[i]
+		counts[i] = result.Attack{Kind: kind, Tries: t.tries.Load(), Refused: t.refused.Load(), Failed: t.failed.Load()}
+	}
+	return counts, errors.Join(anybody.Close(), tenant.Close())
+}
+
+func (p Plan) check() error {
+	for _, kind := range p.Kinds {
+		if attacks[kind] == nil {
+			return fmt.Errorf("attack: there is no kind %q", kind)
+		}
+	}
+	host, _, err := net.SplitHostPort(p.Address)
+	if err != nil {
+		return fmt.Errorf("attack: address: %w", err)
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return fmt.Errorf("attack: address %q is not on the loopback interface, and nothing else is attacked", p.Address)
+	}
+	return nil
+}
+
+// repeat tries an attack again and again, with a pause in between, and calls begun when the first try begins. What a try
+// returns is counted and is no reason to stop.
+func (a *attacker) repeat(ctx context.Context, try func(*attacker, context.Context) error, begun func()) {
+	for first := true; first || ctx.Err() == nil; first = false {
+		a.tally.tries.Add(1)
+		if first {
+			begun()
+		}
+		err := try(a, ctx)
+		if ctx.Err() == nil || err == nil {
+			a.tally.note(err)
+		}
+		wait(ctx, pause)
+	}
+}
+
+// wait waits for d or until ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,144 @@
+package attack
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+const (
+	// patience bounds what must happen, and says nothing of how fast.
+	patience = 60 * time.Second
+	tick     = 10 * time.Millisecond
+)
+
+var queued string // the real server, built once for all tests
+
+func TestMain(m *testing.M) {
+	if IsChild(os.Args) {
+		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+		defer cancel()
+		os.Exit(Main(ctx, os.Stdout, os.Stderr))
+	}
+	dir, err := os.MkdirTemp("", "attack-test-")
+	if err == nil {
+		queued = filepath.Join(dir, "queued")
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", queued, "./cmd/queued")
+		build.Dir = filepath.Join("..", "..", "engine") // its module: it needs packages that ours does not
+		build.Stderr = os.Stderr
+		err = build.Run()
+	}
+	if err != nil {
+		_, _ = os.Stderr.WriteString("build the server: " + err.Error() + "\n")
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if os.RemoveAll(dir) != nil {
+			code = max(code, 1)
+		}
+		os.Exit(code)
+	}))
+}
+
+// served starts a server and returns where it is attacked.
+func served(t *testing.T) (*topology.Cluster, Plan) {
+	t.Helper()
+	dir := t.TempDir()
+	cluster, err := topology.Start(t.Context(), topology.Config{
+		Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "server.log"),
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Listen: "tcp"},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
+	return cluster, Plan{Address: cluster.Servers()[0].Node().Address, Token: cluster.Token, Clients: 1}
+}
+
+// Each kind of attack does to a real server what it says: those without a token are refused, and the others are served, since
+// they are what a tenant may do.
+func TestEachKindReachesAServer(t *testing.T) {
+	cluster, plan := served(t)
+	for _, kind := range scenario.AttackKinds {
+		t.Run(kind, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			plan := plan
+			plan.Kinds = []string{kind}
+			a := newTallied(plan)
+			done := make(chan struct{})
+			var counts []result.Attack
+			go func() {
+				defer close(done)
+				var err error
+				counts, err = a.run(ctx)
+				assert.NoError(t, err)
+			}()
+			require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick) // the first is over
+			cancel()
+			<-done
+			require.Len(t, counts, 1)
+			assert.Equal(t, kind, counts[0].Kind)
+			assert.Equal(t, kind == scenario.AttackEmptyTasks, counts[0].Refused > 0, "%+v", counts[0])
+			require.NoError(t, cluster.Failure())
+		})
+	}
+	assert.True(t, cluster.Servers()[0].Running(), "the server outlives all attacks")
+}
+
+func TestAPlanIsChecked(t *testing.T) {
+	for want, plan := range map[string]Plan{
+		`there is no kind "pols"`:          {Address: "127.0.0.1:1", Kinds: []string{"pols"}},
+		"is not on the loopback interface": {Address: "192.0.2.1:7070"},
+		"address: ":                        {Address: "localhost"},
+	} {
+		_, err := Run(t.Context(), plan)
+		assert.ErrorContains(t, err, want)
+	}
+}
+
+func start(t *testing.T, plan Plan) (*Process, error) {
+	t.Helper()
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	return Start(executable, plan, filepath.Join(dir, "report.json"), filepath.Join(dir, "log"))
+}
+
+func TestAProcessAttacksUntilItIsStopped(t *testing.T) {
+	_, plan := served(t)
+	plan.Kinds = []string{scenario.AttackManyQueues, scenario.AttackLongErrors}
+	p, err := start(t, plan)
+	require.NoError(t, err)
+	assert.NotEqual(t, os.Getpid(), p.PID())
+	counts, err := p.Stop()
+	require.NoError(t, err)
+	require.Len(t, counts, 2)
+	assert.Positive(t, counts[1].Tries)
+}
+
+// An attack that did not take place is an error: the figures beside it are those of a server in peace.
+func TestAnAttackThatEndsByItselfIsAnError(t *testing.T) {
+	_, err := start(t, Plan{Address: "192.0.2.1:1", Kinds: []string{scenario.AttackLongPolls}, Clients: 1})
+	require.ErrorContains(t, err, "the attack ended by itself: exit status 1")
+	require.ErrorContains(t, err, "is not on the loopback interface")
+
+	_, plan := served(t)
+	plan.Kinds = []string{scenario.AttackLongPolls}
+	p, err := start(t, plan)
+	require.NoError(t, err)
+	require.NoError(t, p.process.Kill())
+	_, err = p.Stop()
+	assert.ErrorContains(t, err, "the attack ended by itself: signal: killed")
+}

@@ -1,0 +1,161 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// command is the only argument of the child process.
+	command = "attack"
+	// planEnv carries the plan, as JSON: the token in it must not be in an argument, which every user of the host can read.
+	planEnv = "PRONY_ATTACK_PLAN"
+	// begun is the line that the process writes once each attacker has begun.
+	begun = "begun\n"
+	// beginTimeout bounds the wait for that line, and beginTick is how often it is looked for.
+	beginTimeout, beginTick = 30 * time.Second, 10 * time.Millisecond
+	// endTimeout is how long the attackers may take to end their calls.
+	endTimeout = 2 * callTimeout
+)
+
+// Process is an attack under way, in a process of its own.
+type Process struct {
+	process *program.Process
+	report  string // the path of the file that the process writes its counts to
+	log     string
+}
+
+// Start starts the attack of a plan as a child process of a binary that calls Main where IsChild says so. What the process
+// counts goes to the file report, and what it says to the file log. Start returns once each attacker has begun.
+func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
+	plan, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("start the attack: %w", err)
+	}
+	cmd := exec.Command(binary, command)
+	cmd.Env = append(program.Environ(planEnv+"="), planEnv+"="+string(plan))
+	for _, of := range []struct {
+		path string
+		into *io.Writer
+	}{{report, &cmd.Stdout}, {log, &cmd.Stderr}} {
+		file, openErr := os.OpenFile(of.path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if openErr != nil {
+			return nil, fmt.Errorf("start the attack: %w", openErr)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }() // the process has its own
+		*of.into = file
+	}
+	process, err := program.Start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("start the attack: %w", err)
+	}
+	attack := &Process{process: process, report: report, log: log}
+	if err := attack.waitUntilBegun(); err != nil {
+		return nil, errors.Join(err, process.Kill())
+	}
+	return attack, nil
+}
+
+// waitUntilBegun waits until the process says that each of its attackers has begun its first try.
+func (p *Process) waitUntilBegun() error {
+	ticker := time.NewTicker(beginTick)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(beginTimeout); ; {
+		said, err := os.ReadFile(p.report)
+		switch {
+		case err != nil:
+			return fmt.Errorf("wait for the attack to begin: %w", err)
+		case bytes.HasPrefix(said, []byte(begun)):
+			return nil
+		case p.process.Ended():
+			return p.endedByItself()
+		case time.Now().After(deadline):
+			return fmt.Errorf("the attack did not begin within %v", beginTimeout)
+		}
+		<-ticker.C
+	}
+}
+
+// endedByItself is the error of an attack whose process ended before it was asked to.
+func (p *Process) endedByItself() error {
+	lines, err := program.LastLines(p.log, program.ErrorLines)
+	return errors.Join(fmt.Errorf("the attack ended by itself: %s\n%s", p.process.Status(), program.LogText(p.log, lines)), err)
+}
+
+// PID is the id of the attacking process.
+func (p *Process) PID() int { return p.process.PID() }
+
+// Stop ends the attack and returns what it did. An attack that ended before is an error: a figure beside it would be one of a
+// server in peace.
+func (p *Process) Stop() ([]result.Attack, error) {
+	early := p.process.Ended()
+	if err := p.process.End(endTimeout); err != nil {
+		return nil, fmt.Errorf("end the attack: %w", err)
+	}
+	if early || !p.process.Orderly() {
+		return nil, p.endedByItself()
+	}
+	text, err := os.ReadFile(p.report)
+	if err != nil {
+		return nil, fmt.Errorf("read what the attack did: %w", err)
+	}
+	var counts []result.Attack
+	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte(begun)), &counts); err != nil {
+		return nil, fmt.Errorf("read what the attack did: %s: %w", p.report, err)
+	}
+	return counts, nil
+}
+
+// IsChild reports whether a command line is that of the child process that Start starts. It is no command for people: its plan
+// is in the environment.
+func IsChild(args []string) bool {
+	return len(args) == 2 && args[1] == command && os.Getenv(planEnv) != ""
+}
+
+// Main is the child process, and returns its exit code: 0 if it attacked until ctx ended.
+func Main(ctx context.Context, stdout, stderr io.Writer) int {
+	if err := act(ctx, stdout); err != nil {
+		_, _ = fmt.Fprintln(stderr, err) // there is nobody else to say it to
+		return 1
+	}
+	return 0
+}
+
+// act is what the child process does: it attacks by the plan in its environment until ctx ends. It writes a line once each
+// attacker has begun, and then what it counted as JSON.
+func act(ctx context.Context, counts io.Writer) error {
+	var p Plan
+	if err := json.Unmarshal([]byte(os.Getenv(planEnv)), &p); err != nil {
+		return fmt.Errorf("%s is no plan of an attack: %w", planEnv, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, attackMax)
+	defer cancel()
+	t := newTallied(p)
+	said := make(chan error, 1)
+	if err := p.check(); err != nil {
+		return err
+	}
+	go func() {
+		t.begun.Wait()
+		_, err := io.WriteString(counts, begun)
+		said <- err
+	}()
+	did, err := t.run(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(<-said, json.NewEncoder(counts).Encode(did))
+}
+
+// attackMax bounds an attack whose parent never ends it.
+const attackMax = 24 * time.Hour

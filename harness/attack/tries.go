@@ -1,0 +1,225 @@
+package attack
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+const (
+	// emptyTasksBytes is nearly the largest message that a server takes: two bytes each make a task.
+	emptyTasksBytes = 15 << 20
+	// idleConnections is how many silent connections one attacker holds.
+	idleConnections = 200
+	// idleFor is for how long an attacker holds its silent connections or unread streams before it makes them anew.
+	idleFor = 2 * time.Second
+	// unreadStreams is how many streams one attacker opens and does not read.
+	unreadStreams = 50
+	// largeBytes is the size of a large payload, and largeTasks how many of them one call has.
+	largeBytes, largeTasks = 1 << 20, 4
+	// queuesEach is how many queues one call of an attack on queues names.
+	queuesEach = 100
+	// longErrorBytes and longResultBytes are what one failure and one completion leave behind at most.
+	longErrorBytes, longResultBytes = 4 << 10, 256 << 10
+	// waiters is how many claims of one attacker wait at once.
+	waiters = 200
+)
+
+// emptyTasksMessage is an EnqueueRequest with millions of empty tasks, as bytes: an empty task is the tag of the field tasks and
+// a length of 0.
+var emptyTasksMessage = bytes.Repeat([]byte{2<<3 | 2, 0}, emptyTasksBytes/2)
+
+// emptyTasks sends a message without a token that decodes into millions of empty tasks. The message is encoded once, so that
+// it costs the attacker little.
+func (a *attacker) emptyTasks(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var answer []byte
+	return a.anybody.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage, &answer, grpc.ForceCodec(encoded{}))
+}
+
+// encoded is the codec of messages that are encoded already.
+type encoded struct{}
+
+func (encoded) Name() string { return "proto" }
+
+func (encoded) Marshal(v any) ([]byte, error) { return v.([]byte), nil }
+
+func (encoded) Unmarshal(data []byte, v any) error {
+	*v.(*[]byte) = data
+	return nil
+}
+
+// idleConnections opens connections, says nothing on them, and closes those that are left after a while.
+func (a *attacker) idleConnections(ctx context.Context) error {
+	var open []net.Conn
+	var dialer net.Dialer
+	var failed error
+	for range idleConnections {
+		dialing, cancel := context.WithTimeout(ctx, callTimeout)
+		conn, err := dialer.DialContext(dialing, "tcp", a.address)
+		cancel()
+		if err != nil {
+			failed = err
+			break
+		}
+		open = append(open, conn)
+	}
+	wait(ctx, idleFor)
+	for _, conn := range open {
+		failed = errors.Join(failed, conn.Close())
+	}
+	return failed
+}
+
+// enqueue stores tasks as the attacker's tenant.
+func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	out, err := a.tenant.Enqueue(ctx, &queuepb.EnqueueRequest{Tenant: Tenant, Tasks: tasks})
+	for _, r := range out.GetResults() {
+		if e := r.GetError(); e != nil {
+			return status.Error(codes.ResourceExhausted, e.GetMessage())
+		}
+	}
+	return err
+}
+
+// claim leases what one call takes of a queue.
+func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string) ([]*queuepb.Task, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	out, err := a.tenant.Claim(ctx, &queuepb.ClaimRequest{Tenant: Tenant, Queues: queues, MaxTasks: tasksMax, LeaseMs: 1000})
+	return out.GetTasks(), err
+}
+
+// complete completes tasks, each with a result that is kept for a while; "" leaves no result behind.
+func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result string) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	request := &queuepb.CompleteRequest{Tenant: Tenant}
+	for _, t := range tasks {
+		request.Completions = append(request.Completions, &queuepb.Completion{Id: t.GetId(), Token: t.GetToken(), Result: []byte(result)})
+	}
+	_, err := a.tenant.Complete(ctx, request)
+	return err
+}
+
+// large makes tasks with large payloads.
+func large(queue string) []*queuepb.NewTask {
+	payload := make([]byte, largeBytes)
+	tasks := make([]*queuepb.NewTask, largeTasks)
+	for i := range tasks {
+		tasks[i] = &queuepb.NewTask{Queue: queue, Payload: payload}
+	}
+	return tasks
+}
+
+// unreadStreams opens worker streams that ask for large tasks, and reads none of what the server sends on them.
+func (a *attacker) unreadStreams(ctx context.Context) error {
+	queue := fmt.Sprintf("unread-%d", a.number)
+	failed := a.enqueue(ctx, large(queue)...)
+	ctx, cancel := context.WithTimeout(ctx, idleFor)
+	defer cancel() // ends all streams
+	for range unreadStreams {
+		stream, err := a.tenant.Work(ctx)
+		if err == nil {
+			err = stream.Send(&queuepb.WorkRequest{Open: &queuepb.WorkOpen{Tenant: Tenant, Queues: []string{queue}, LeaseMs: 1000}, Credits: 1000})
+		}
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+	}
+	<-ctx.Done()
+	return failed
+}
+
+// largePayloads stores large tasks, has the server read back as many as a call takes, and completes those.
+func (a *attacker) largePayloads(ctx context.Context) error {
+	queue := fmt.Sprintf("large-%d", a.number)
+	if err := a.enqueue(ctx, large(queue)...); err != nil {
+		return err
+	}
+	tasks, err := a.claim(ctx, 1000, queue)
+	if err != nil {
+		return err
+	}
+	return a.complete(ctx, tasks, "")
+}
+
+// manyQueues stores tasks in queues that no call has named before, and claims from others that do not exist.
+func (a *attacker) manyQueues(ctx context.Context) error {
+	tasks := make([]*queuepb.NewTask, queuesEach)
+	absent := make([]string, queuesEach)
+	now := time.Now().UnixNano()
+	for i := range tasks {
+		tasks[i] = &queuepb.NewTask{Queue: fmt.Sprintf("new-%d-%d-%d", a.number, now, i), Payload: []byte("x")}
+		absent[i] = fmt.Sprintf("absent-%d-%d-%d", a.number, now, i)
+	}
+	_, err := a.claim(ctx, 1, absent...)
+	return errors.Join(a.enqueue(ctx, tasks...), err)
+}
+
+// longErrors fails a task with the longest text again and again, and completes others with the largest result.
+func (a *attacker) longErrors(ctx context.Context) error {
+	queue := fmt.Sprintf("errors-%d", a.number)
+	const weekMs = 7 * 24 * 3600 * 1000
+	err := a.enqueue(ctx,
+		&queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: 1000, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 1}},
+		&queuepb.NewTask{Queue: queue + "-results", Payload: []byte("x"), ResultRetentionMs: weekMs})
+	if err != nil {
+		return err
+	}
+	failing, err := a.claim(ctx, 100, queue)
+	if err != nil {
+		return err
+	}
+	calling, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	request := &queuepb.FailRequest{Tenant: Tenant}
+	for _, t := range failing {
+		request.Failures = append(request.Failures, &queuepb.Failure{Id: t.GetId(), Token: t.GetToken(), Error: strings.Repeat("e", longErrorBytes), DelayMs: 1})
+	}
+	if len(failing) > 0 {
+		if _, err := a.tenant.Fail(calling, request); err != nil {
+			return err
+		}
+	}
+	done, err := a.claim(ctx, 4, queue+"-results")
+	if err != nil {
+		return err
+	}
+	return a.complete(ctx, done, strings.Repeat("r", longResultBytes))
+}
+
+// longPolls has many claims wait for one queue in which there is never a task.
+func (a *attacker) longPolls(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, idleFor)
+	defer cancel()
+	errs := make([]error, waiters)
+	var waiting sync.WaitGroup
+	for i := range errs {
+		waiting.Go(func() {
+			_, err := a.tenant.Claim(ctx, &queuepb.ClaimRequest{Tenant: Tenant, Queues: []string{"empty"}, MaxTasks: 1, WaitMs: uint64(2 * idleFor.Milliseconds())})
+			if ctx.Err() == nil {
+				errs[i] = err
+			}
+		})
+	}
+	waiting.Wait()
+	return errors.Join(errs...)
+}

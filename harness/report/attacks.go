@@ -1,0 +1,21 @@
+package report
+
+import "github.com/pronybench/prony/harness/result"
+
+// attacksSection shows what hostile clients did to the servers in each round.
+func attacksSection(p *page, r *result.Result) {
+	var rows [][]string
+	for _, round := range r.Rounds {
+		for _, a := range round.Attacks {
+			rows = append(rows, []string{roundName(r, round), code(a.Kind), count(a.Tries), count(a.Refused), count(a.Failed)})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Attacks, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("What hostile clients did from before a round's warm-up until its load had ended, from a process of their own on the" +
+		" same host. A try was refused when the server said so, and failed when the connection was cut, the call timed out, or no" +
+		" connection came about. The attackers' CPU time is part of the host's load, and of no figure.")
+	p.table([]string{">round", "attack", ">tries", ">refused", ">failed"}, rows)
+}

@@ -1,0 +1,44 @@
+package run
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pronybench/prony/harness/attack"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// startAttack starts the attack of a round's point on the first server, from a process of its own; it returns nil where the
+// point has none, and in a round that finds the peak.
+func (r *runner) startAttack(cluster *topology.Cluster, p plannedRound) (*attack.Process, error) {
+	a := r.points[p.point].Attack
+	if a == nil || a.Clients == 0 || p.kind == calibration {
+		return nil, nil
+	}
+	binary := r.options.Attacker
+	if binary == "" {
+		var err error
+		if binary, err = os.Executable(); err != nil {
+			return nil, fmt.Errorf("start the attack: %w", err)
+		}
+	}
+	file := func(what string) string {
+		return r.folder.File(filepath.Join(logsDir, fmt.Sprintf("attack-%02d%s", p.number, what)))
+	}
+	plan := attack.Plan{Address: cluster.Servers()[0].Node().Address, Token: cluster.Token, Kinds: a.Kinds, Clients: a.Clients}
+	return attack.Start(binary, plan, file(".json"), file(".log"))
+}
+
+// endAttack ends a round's attack, if there is one, and fills in what it did.
+func endAttack(p *attack.Process, m *measured) {
+	if p == nil {
+		return
+	}
+	counts, err := p.Stop()
+	m.round.Attacks = counts
+	if err != nil {
+		m.fault(result.Invalid, err.Error())
+	}
+}

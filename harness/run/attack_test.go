@@ -1,0 +1,46 @@
+package run
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// attacked is a scenario with a point in peace and one under attack.
+func attacked(kinds ...string) *scenario.Scenario {
+	s := patient(small())
+	for _, clients := range []int{0, 1} {
+		s.Points = append(s.Points, scenario.Point{
+			Name: []string{"clients=0", "clients=1"}[clients], Values: []scenario.Value{{Path: "attack.clients", Text: "0"}},
+			Topology: s.Topology, Workloads: s.Workloads, Attack: &scenario.Attack{Kinds: kinds, Clients: clients},
+		})
+	}
+	s.Sweeps = []scenario.Sweep{{Path: "attack.clients", Values: []string{"0", "1"}}}
+	return s
+}
+
+// The attackers' tasks are in no account: the ledger balances beside them, and the store is compared without them.
+func TestARoundUnderAttack(t *testing.T) {
+	t.Parallel()
+	e := execute(t, attacked(scenario.AttackManyQueues, scenario.AttackEmptyTasks), real(t))
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	require.Len(t, e.result.Rounds, 2)
+	assert.Empty(t, e.result.Rounds[0].Attacks, "in peace")
+	attacks := e.result.Rounds[1].Attacks
+	require.Len(t, attacks, 2)
+	for _, a := range attacks {
+		assert.Positive(t, a.Tries, "%+v", a)
+	}
+}
+
+// A round whose attack did not take place is no round under attack.
+func TestAnAttackThatFailsIsInvalid(t *testing.T) {
+	t.Parallel()
+	e := execute(t, attacked("unheard-of"), real(t))
+	assert.Equal(t, result.Invalid, e.result.Verdict)
+	assert.Contains(t, e.result.Reasons[0], `there is no kind "unheard-of"`)
+}

@@ -1,0 +1,63 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// The kinds of attacks: what a hostile or broken client can do to a server that it reaches.
+const (
+	AttackEmptyTasks      = "empty-tasks"      // calls without a token, each of the largest message full of empty tasks
+	AttackIdleConnections = "idle-connections" // connections that never say who they are
+	AttackUnreadStreams   = "unread-streams"   // worker streams with credits for large tasks, which the client never reads
+	AttackLargePayloads   = "large-payloads"   // tasks of 1 MiB, claimed as many as one call takes
+	AttackManyQueues      = "many-queues"      // tasks for queues that are new with each call, and claims of others
+	AttackLongErrors      = "long-errors"      // failures with long texts and completions with large results
+	AttackLongPolls       = "long-polls"       // claims that wait for one empty queue
+)
+
+// AttackKinds are all kinds of attacks.
+var AttackKinds = []string{
+	AttackEmptyTasks, AttackIdleConnections, AttackUnreadStreams, AttackLargePayloads, AttackManyQueues, AttackLongErrors, AttackLongPolls,
+}
+
+// attackClientsMax bounds the attackers of one kind: each holds connections and memory of the attacking process.
+const attackClientsMax = 64
+
+// Attack is what hostile clients do to the servers while the workloads run, in a process of their own.
+type Attack struct {
+	Kinds   []string // at least one
+	Clients int      // of each kind; 0 attacks nothing, so that a sweep can compare with a round in peace
+}
+
+var attackBlock = hclfile.Inner{
+	Names:   hclfile.Names{Attributes: []string{"kinds", "clients"}},
+	Example: `attack { kinds = ["empty-tasks", "long-polls"]  clients = 2 }`, Once: true,
+}
+
+// readAttack reads attack { kinds clients }, or returns nil where there is none.
+func readAttack(s *hclfile.Block, t Topology) *Attack {
+	blocks := s.Blocks("attack", attackBlock)
+	if len(blocks) == 0 {
+		return nil
+	}
+	b := blocks[0]
+	a := &Attack{
+		Kinds:   b.Names("kinds", hclfile.NamesSpec{Max: len(AttackKinds), Example: `["empty-tasks", "long-polls"]`}),
+		Clients: b.Int("clients", hclfile.IntSpec{Min: 0, Max: attackClientsMax, Default: 1}),
+	}
+	if len(a.Kinds) == 0 {
+		b.Problem("attack names no kinds", "the kinds are: "+hclfile.List(AttackKinds))
+	}
+	for _, kind := range a.Kinds {
+		if !slices.Contains(AttackKinds, kind) {
+			b.AttrProblem("kinds", fmt.Sprintf("there is no attack %q", kind), didYouMean(kind, AttackKinds))
+		}
+	}
+	if t.Kind == Embedded || t.Kind == NoTopology || t.Listen == "unix" {
+		b.Problem("an attack needs a server that listens on TCP", `write topology "single", "sharded" or "raft" with listen = "tcp"`)
+	}
+	return a
+}
