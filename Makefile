@@ -16,7 +16,7 @@ HTTP_RULES := engine/proto/google/api/http.proto
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build k6 test race lint fmt generate proto schema readme pages perf-smoke vuln clean
+.PHONY: help build k6 test test-long race lint fmt generate proto schema readme pages perf-smoke vuln clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,7 +31,10 @@ k6: ## Build bin/k6, which is k6 with the extension of harness/k6
 	go build -buildvcs=$(BUILDVCS) -o bin/ ./harness/k6/cmd/k6
 
 test: ## Run all tests of all modules
-	go test -timeout 5m $(PACKAGES)
+	go test -timeout 10m $(PACKAGES)
+
+test-long: ## Run the long forms of the fault tests, for hours: kills, losses of power, mixtures of faults, damage
+	ci/test-long
 
 race: ## Run all tests under the race detector
 	go test -race -timeout 15m $(PACKAGES)

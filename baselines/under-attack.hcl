@@ -1,0 +1,30 @@
+# Limits of scenarios/under-attack.hcl.
+
+baseline "under-attack" {
+  floor "cycles_per_s" {
+    min     = 400
+    because = "four fifths of the rate of 500/s: below it the tenant is starved"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    point             = "clients=1"
+    relative_to_point = "clients=0"
+    max               = 2
+    because           = "a hostile tenant may cost a quiet one as much again, and no more"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}
