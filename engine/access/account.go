@@ -22,13 +22,13 @@ type account struct {
 	quotas atomic.Pointer[Quotas] // nil means none
 	held   bool                   // a shard has asked for it: the tenant has queues. Guarded by Registry.opening
 
-	// Where quotas are shared by the nodes of a cluster: up to which this node admits, and what it lacked since its last
-	// report; of enqueues, how many there were. What a shard holds is in the limits as it is in the counts.
-	sharing     *sharing // nil without a cluster
-	limits      [kinds]atomic.Int64
-	wants       [kinds]atomic.Int64
-	demanded    int64 // these two are the reporting goroutine's: enqueues per second, and since when they are counted
-	demandSince time.Duration
+	// The node's share of quotas that the nodes of a cluster share. What a recovered shard holds is added to limits as to the
+	// counts.
+	sharing     *sharing            // nil without a cluster
+	limits      [kinds]atomic.Int64 // this node admits up to these
+	wants       [kinds]atomic.Int64 // what the node lacked since its last report; for kindEnqueues, the number of enqueues since demandSince
+	demanded    int64               // enqueues per second in the last demandWindow; owned by the reporting goroutine
+	demandSince time.Duration       // when demandWindow began; owned by the reporting goroutine
 
 	tasks, bytes, leases atomic.Int64
 	paidNs               atomic.Int64 // until when the tenant's enqueues are paid for, in the registry's time; see enqueues
@@ -122,7 +122,7 @@ func (a *account) EndLeases(n int) { a.leases.Add(-int64(n)) }
 
 // Restore implements queue.Account.
 func (a *account) Restore(tasks, bytes, leases int64) {
-	if a.sharing != nil { // what is restored is the limit's first, and what is let go as well: no room comes of it
+	if a.sharing != nil { // raise limits after the counts, lower them before: no room appears in between
 		a.limits[kindTasks].Add(min(0, tasks))
 		a.limits[kindBytes].Add(min(0, bytes))
 		a.limits[kindLeases].Add(min(0, leases))
@@ -213,7 +213,7 @@ func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	return nil
 }
 
-// ReturnEnqueues gives back n enqueues that were taken and not carried out: another node counts them.
+// ReturnEnqueues gives back n enqueues that TakeEnqueues took and this node did not execute, because another node counts them.
 func (r *Registry) ReturnEnqueues(tenant string, n int) {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {

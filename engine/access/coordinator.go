@@ -6,42 +6,44 @@ import (
 	"time"
 )
 
-// In a cluster the quotas of a tenant are shared among the nodes that lead shards. Each node has a limit of its own for each
-// quota, and admits up to it without asking anybody. A Coordinator, at the node that leads shard 0, raises limits so that
-// their sum is never above the quota. Nodes report their limits and their usage, periodically and when they lack room.
+// In a cluster, the nodes that lead shards share the quotas of a tenant. Each node has its own limit for each quota, and
+// admits up to that limit without a call to another node. A Coordinator, on the node that leads shard 0, raises limits so
+// that their sum never exceeds the quota. Nodes report their limits and their usage periodically and when they lack room.
 //
-//   - A limit is raised by the coordinator and lowered by its node alone. A report that is lost leaves the coordinator with a
-//     limit that is too high, an answer that is lost leaves a node with one that is too low: neither admits too much.
-//   - What a shard holds moves with its lead, from the limit of one node to that of another. So the coordinator raises
-//     limits only while the reports that it has are of all shards. The usage of a shard without a leader is in no report.
-//   - Where a node lacks room and none is left, the others are told to lower their limits to what they use and need.
-//   - A node that can't report for shareExpiryMs lowers its limits to what it uses. The coordinator forgets a node after
-//     silenceMs without a report, and a new coordinator waits so long for nodes that it does not hear of.
+//   - Only the coordinator raises a limit, and only the node lowers its own. After a lost report, the limit that the
+//     coordinator knows is too high; after a lost answer, the limit of the node is too low. Neither admits too much.
+//   - When the leadership of a shard moves, its usage moves from the limit of one node to the limit of another. The
+//     coordinator therefore raises limits only while its reports cover all shards: no report has the usage of a shard
+//     without a leader.
+//   - If a node lacks room and none is left, the coordinator tells the other nodes to lower their limits to what they use
+//     and need.
+//   - A node that cannot report for shareExpiryMs lowers its limits to its usage. The coordinator forgets a node after
+//     silenceMs without a report. A new coordinator waits for the first reports of all nodes, at most silenceMs.
 
 // The kinds of quotas that are shared, in the order of Shares.
 const (
 	kindTasks = iota
 	kindBytes
 	kindLeases
-	kindEnqueues // a second; what is used of them is not counted
+	kindEnqueues // per second; a rate has no usage
 	kinds
 )
 
-// ShareExpiry is after how long without an answer a node lowers its limits to what it uses.
+// ShareExpiry is how long a node keeps its limits without an answer. Then it lowers them to its usage.
 const ShareExpiry = shareExpiryMs * time.Millisecond
 
 const (
 	shareExpiryMs = 5_000
 	silenceMs     = 2 * shareExpiryMs
-	// scarceMs is how long nodes have to do without spare room after one lacked some.
+	// scarceMs is how long nodes get no spare room after a node lacked room.
 	scarceMs = 3_000
 )
 
 // Share is a node's part of one quota of a tenant.
 type Share struct {
-	Limit int64 // up to which the node admits
+	Limit int64 // the node admits up to this
 	Used  int64
-	Want  int64 // how much more than it had it needed since its last report; of the rate, how much it needed in all
+	Want  int64 // what the node lacked since its last report; for the rate, all that it needed
 }
 
 // spare is how much a node may still admit.
@@ -50,19 +52,19 @@ func (s Share) spare() int64 { return max(0, s.Limit-s.Used) }
 // Shares are a node's parts of the quotas of a tenant: tasks, bytes, leases, enqueues per second.
 type Shares [kinds]Share
 
-// Report is what a node tells of itself.
+// Report is a node's report of its limits and usage to the coordinator.
 type Report struct {
 	Node    string
-	Seq     uint64 // of the node's reports, also across restarts
-	Epoch   uint64 // the newest that the node was answered in
-	Shards  []int  // whose usage is in the report
+	Seq     uint64 // the number of the report; it increases also across restarts of the node
+	Epoch   uint64 // the newest epoch in an answer to the node
+	Shards  []int  // the shards whose usage is in the report
 	Tenants map[string]Shares
 }
 
 // Grant changes a node's part of one quota.
 type Grant struct {
 	More  int64 // to be added to the limit
-	Spare int64 // the limit is to be lowered to so much above what is used; below zero: it stays
+	Spare int64 // the limit is to be lowered to the usage plus Spare; a negative Spare does not lower it
 }
 
 // Grants change a node's parts of the quotas of a tenant, in the order of Shares.
@@ -71,7 +73,7 @@ type Grants [kinds]Grant
 // NoGrants returns grants that change nothing.
 func NoGrants() Grants { return Grants{{Spare: -1}, {Spare: -1}, {Spare: -1}, {Spare: -1}} }
 
-// Answer is the answer to a report: of tenants for which something changes.
+// Answer is the answer to a report. Tenants has only those whose grants change something.
 type Answer struct {
 	Epoch   uint64
 	Tenants map[string]Grants
@@ -86,26 +88,26 @@ var ErrLateReport = errors.New("a later report of the node was there first")
 // Coordinator raises the limits of nodes. It is a state machine without a clock; one goroutine at a time calls it.
 type Coordinator struct {
 	epoch   uint64
-	owners  []string // of each shard: the node that reported its usage last, unless it has reported without it since
+	owners  []string // by shard: the node whose last report has the usage of the shard, or ""
 	sinceMs int64
 	nodes   map[string]*sharer
-	scarce  map[string]*[kinds]int64 // until when, by tenant
+	scarce  map[string]*[kinds]int64 // by tenant and kind: until when nodes get no spare room
 }
 
-// sharer is what a node reported last, with what it was granted since.
+// sharer is the last report of a node, with what was granted to the node since.
 type sharer struct {
 	seq     uint64
 	atMs    int64
 	tenants map[string]Shares
 }
 
-// NewCoordinator returns the coordinator of a term in which a node leads shard 0, from now on.
+// NewCoordinator returns the coordinator of one tenure of shard 0, which begins now.
 func NewCoordinator(epoch uint64, shards int, nowMs int64) *Coordinator {
 	return &Coordinator{epoch: epoch, owners: make([]string, shards), sinceMs: nowMs, nodes: map[string]*sharer{}, scarce: map[string]*[kinds]int64{}}
 }
 
-// Report takes a node's report and answers it. members are the nodes of the cluster, quotas those of all tenants that have
-// any. The coordinator keeps r.Tenants.
+// Report answers a node's report. members are the nodes of the cluster; quotas are the quotas of all tenants that have any.
+// The coordinator keeps r.Tenants.
 func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Quotas, r Report) (Answer, error) {
 	if r.Epoch > c.epoch {
 		return Answer{}, ErrDeposed
@@ -151,7 +153,7 @@ func (c *Coordinator) Report(nowMs int64, members []string, quotas map[string]Qu
 	return out, nil
 }
 
-// own notes that a node's report has the usage of some shards.
+// own records which shards' usage a node's report has.
 func (c *Coordinator) own(node string, shards []int) {
 	for i, owner := range c.owners {
 		if slices.Contains(shards, i) {
@@ -162,7 +164,7 @@ func (c *Coordinator) own(node string, shards []int) {
 	}
 }
 
-// complete says whether the coordinator knows all limits that nodes may admit up to.
+// complete reports whether the coordinator knows all limits that are in effect.
 func (c *Coordinator) complete(nowMs int64, members []string) bool {
 	if slices.Contains(c.owners, "") {
 		return false
@@ -170,12 +172,12 @@ func (c *Coordinator) complete(nowMs int64, members []string) bool {
 	return nowMs-c.sinceMs > silenceMs || !slices.ContainsFunc(members, func(node string) bool { return c.nodes[node] == nil })
 }
 
-// grant decides what changes of one share.
+// grant decides how one share changes.
 func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, own Share) Grant {
 	free, spare, wants := most, int64(0), 0.0
 	for _, n := range c.nodes {
 		shares, known := n.tenants[tenant]
-		if !known { // it has not heard of the quota yet, and counts nothing against it
+		if !known { // the node does not know the quota yet, and counts nothing against it
 			return Grant{Spare: -1}
 		}
 		s := shares[kind]
@@ -193,11 +195,11 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 		scarce[kind] = nowMs + scarceMs
 	}
 	if scarce == nil || scarce[kind] <= nowMs {
-		// Far from the quota, a node has room for a while at once.
+		// Far from the quota, a grant has spare room, so that the node rarely has to report for more.
 		part := free / int64(len(c.nodes)+1)
 		return Grant{More: min(free, max(need, part-own.spare())), Spare: -1}
 	}
-	fair := int64(0) // the part of the node in all that is left, by what it needs
+	fair := int64(0) // the node's part of all that is left, in proportion to what it needs
 	if want := min(own.Want, most); want > 0 {
 		fair = min(want, partOf(min(free, most-spare)+spare, float64(want)/wants))
 	}
@@ -207,7 +209,7 @@ func (c *Coordinator) grant(nowMs int64, tenant string, kind int, most int64, ow
 	return Grant{More: min(free, fair-own.spare()), Spare: -1}
 }
 
-// partOf returns a part of a whole, rounded up.
+// partOf returns whole times part, rounded up.
 func partOf(whole int64, part float64) int64 {
 	if part >= 1 {
 		return whole

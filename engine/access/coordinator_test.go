@@ -16,10 +16,10 @@ type simNode struct {
 	registry *Registry
 	covered  []int
 	version  uint64
-	pending  *Report // sent, and neither answered nor given up
-	late     *Report // given up, and under way
+	pending  *Report // a report that the node has sent and whose answer it awaits
+	late     *Report // a report whose answer the node no longer awaits, and which may still arrive
 	sentMs   int64
-	heardMs  int64 // when the report was sent that was answered last
+	heardMs  int64 // when the node sent the last report that was answered
 }
 
 // simulation is a cluster whose messages are lost and late, whose shards move, and whose nodes die.
@@ -30,10 +30,10 @@ type simulation struct {
 	seq           uint64
 	epoch         uint64
 	nodes         []*simNode
-	leads         []int      // of each shard: the node, or -1
-	held          [][3]int64 // of each shard: tasks, bytes, leases
+	leads         []int      // by shard: its leader, or -1
+	held          [][3]int64 // by shard: tasks, bytes, leases
 	current       *Coordinator
-	former        *Coordinator // still answers what reaches it
+	former        *Coordinator // answers reports until formerUntilMs
 	formerUntilMs int64
 }
 
@@ -70,7 +70,7 @@ func (s *simulation) coordinate() {
 	s.current = NewCoordinator(s.epoch, len(s.leads), s.nowMs)
 }
 
-// lead has a node recover a shard, as a state does.
+// lead makes a node recover a shard, as a state does.
 func (s *simulation) lead(shard, node int) {
 	n, h := s.nodes[node], s.held[shard]
 	n.registry.Account(simTenant).Restore(h[0], h[1], h[2])
@@ -79,7 +79,7 @@ func (s *simulation) lead(shard, node int) {
 	s.leads[shard] = node
 }
 
-// lose has a node let a shard go.
+// lose makes the leader of a shard lose it.
 func (s *simulation) lose(shard int) {
 	if s.leads[shard] < 0 {
 		return
@@ -97,7 +97,7 @@ func (s *simulation) report(n *simNode) {
 	n.pending, n.sentMs = &r, s.nowMs
 }
 
-// deliver has a report arrive; its answer may be lost.
+// deliver delivers a node's report; the answer may be lost.
 func (s *simulation) deliver(n *simNode, to *Coordinator, lost bool) {
 	if n.pending == nil || to == nil {
 		return
@@ -170,7 +170,7 @@ func (s *simulation) check(t *rapid.T) {
 	}
 }
 
-// settle lets the cluster come to rest, while all nodes want more, and checks that nothing is stranded.
+// settle lets the cluster reach a steady state in which all nodes want more, and checks that the whole quota is usable.
 func (s *simulation) settle() {
 	for shard := range s.leads {
 		if s.leads[shard] < 0 {
@@ -212,7 +212,8 @@ func (s *simulation) settle() {
 	}
 }
 
-// The quotas hold for all nodes together whatever happens to messages, nodes and leads, and are not stranded afterwards.
+// The quotas hold for all nodes together, whatever messages are lost, nodes die and leaders change. Afterwards, the whole of
+// each quota is usable.
 func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSimulation(t)
@@ -240,13 +241,13 @@ func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 					n.late, n.pending = n.pending, nil
 				}
 			},
-			"late report": func(*rapid.T) { // of which the node has given up the answer
+			"late report": func(*rapid.T) { // the node no longer awaits its answer
 				if n := node(); n.late != nil {
 					_, _ = s.current.Report(s.nowMs, []string{"a", "b", "c"}, s.quotas, *n.late)
 					n.late = nil
 				}
 			},
-			"ask former": func(*rapid.T) { // for as long as it may take itself for the leader
+			"ask former": func(*rapid.T) { // a former leader may answer until it notices that it lost shard 0
 				for range 4 {
 					if n := node(); s.nowMs < s.formerUntilMs {
 						if n.pending == nil {
@@ -276,14 +277,14 @@ func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 			},
 			"coordinator": func(*rapid.T) {
 				s.coordinate()
-				if rapid.Bool().Draw(t, "is heard of") {
+				if rapid.Bool().Draw(t, "gets reports") {
 					for _, n := range s.nodes {
 						s.report(n)
 						s.deliver(n, s.current, false)
 					}
 				}
 			},
-			"die": func(*rapid.T) { // and start again: its shards are led by nobody meanwhile
+			"die": func(*rapid.T) { // and start again; its shards have no leader meanwhile
 				k := rapid.IntRange(0, 2).Draw(t, "node")
 				for i, by := range s.leads {
 					if by == k {
@@ -300,7 +301,8 @@ func TestSharedQuotasHoldWhateverHappens(t *testing.T) {
 	})
 }
 
-// A report that comes after a later one of its node says less than the node was granted since: it is refused.
+// A late report does not have what was granted to its node since. The coordinator refuses a report that arrives after a later
+// one of the same node.
 func TestLateReportChangesNothing(t *testing.T) {
 	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
 	c := NewCoordinator(1, 1, 0)
@@ -319,7 +321,7 @@ func TestLateReportChangesNothing(t *testing.T) {
 	require.Zero(t, answer.Tenants[simTenant][kindTasks].More)
 }
 
-// Enqueues that another node carries out are given back.
+// A node gives back enqueues that another node executes.
 func TestEnqueuesOfAnotherNodeAreGivenBack(t *testing.T) {
 	now := time.UnixMilli(0)
 	r := New(Options{Now: func() time.Time { return now }})
@@ -335,14 +337,14 @@ func TestEnqueuesOfAnotherNodeAreGivenBack(t *testing.T) {
 	require.Error(t, r.TakeEnqueues(simTenant, 1))
 }
 
-// What was saved of a rate stays as many enqueues when the rate is raised.
+// The number of enqueues that a tenant has saved up does not change when its rate is raised.
 func TestRaisedRateSavesNoMore(t *testing.T) {
 	now := time.UnixMilli(0)
 	r := New(Options{Shared: true, Now: func() time.Time { return now }})
 	r.setQuotas(simTenant, Quotas{EnqueuesPerSMax: 1_000})
 	a := r.openAccount(simTenant)
 	a.raise(kindEnqueues, 10, 0)
-	require.Error(t, r.TakeEnqueues(simTenant, 1), "it had nothing before")
+	require.Error(t, r.TakeEnqueues(simTenant, 1), "nothing is saved up yet")
 	now = now.Add(time.Second)
 	a.raise(kindEnqueues, 90, r.elapsed())
 	took := 0
@@ -352,7 +354,8 @@ func TestRaisedRateSavesNoMore(t *testing.T) {
 	require.InDelta(t, 10, took, 1)
 }
 
-// A shard that went from node to node is not taken for one whose usage a silent node reported before.
+// A shard moves from a to b to c. Until c reports, the coordinator grants nothing: the old report of a, which is silent now,
+// does not count as one of the shard's usage.
 func TestShardThatMovedTwiceIsWaitedFor(t *testing.T) {
 	quotas := map[string]Quotas{simTenant: {TasksMax: 10}}
 	c := NewCoordinator(1, 1, 0)

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// sharing is what a registry has beside its accounts where quotas are shared by the nodes of a cluster.
+// sharing is the state of a registry, beside its accounts, in a cluster whose nodes share quotas.
 type sharing struct {
-	lacking  chan struct{}                 // has an element when a node lacks room
+	lacking  chan struct{}                 // has an element when this node lacks room
 	answered atomic.Pointer[chan struct{}] // closed with the next answer
-	epoch    atomic.Uint64                 // the newest that was heard of
+	epoch    atomic.Uint64                 // of the last answer
 }
 
 func newSharing() *sharing {
@@ -27,18 +27,18 @@ func (s *sharing) wake() {
 	}
 }
 
-// shared returns the quotas that nodes share, in the order of Shares; 0 is none.
+// shared returns the quotas that nodes share, in the order of Shares; 0 means no quota.
 func (q *Quotas) shared() [kinds]uint64 {
 	return [kinds]uint64{kindTasks: q.TasksMax, kindBytes: q.BytesMax, kindLeases: q.LeasesMax, kindEnqueues: q.EnqueuesPerSMax}
 }
 
-// Quotas returns those of all tenants that have any. The caller must not change them.
+// Quotas returns the quotas of all tenants that have any. The caller must not change them.
 func (r *Registry) Quotas() map[string]Quotas { return r.current.Load().quotas }
 
-// Lacking has an element when a node lacks room that it may be granted: a report is worth making.
+// Lacking returns a channel that has an element when this node should report, because it lacks room or its quotas changed.
 func (r *Registry) Lacking() <-chan struct{} { return r.sharing.lacking }
 
-// used returns what is counted of a kind.
+// used returns the account's usage of a kind of quota.
 func (a *account) used(kind int) int64 {
 	switch kind {
 	case kindTasks:
@@ -51,7 +51,7 @@ func (a *account) used(kind int) int64 {
 	return 0
 }
 
-// begin has quotas that are new be shared: what is used is the node's limit at first.
+// begin starts the sharing of new quotas: the node's first limit is its usage.
 func (a *account) begin(was *Quotas, q Quotas) {
 	var before [kinds]uint64
 	if was != nil {
@@ -65,7 +65,7 @@ func (a *account) begin(was *Quotas, q Quotas) {
 	a.sharing.wake()
 }
 
-// lack notes that there was no room for so much more.
+// lack records that the account had no room for n more.
 func (a *account) lack(kind int, n int64) {
 	if a.sharing != nil {
 		a.wants[kind].Add(n)
@@ -73,7 +73,7 @@ func (a *account) lack(kind int, n int64) {
 	}
 }
 
-// retryMs returns when a refusal is worth trying again: soon where the node lacks what others may have.
+// retryMs returns when a caller should retry after a refusal: soon, if only this node's share of the quota is used up.
 func (a *account) retryMs(kind int, quota uint64) uint64 {
 	if a.sharing != nil && a.limits[kind].Load() < int64(quota) {
 		return shareRetryMs
@@ -81,11 +81,12 @@ func (a *account) retryMs(kind int, quota uint64) uint64 {
 	return roomRetryMs
 }
 
-// shareRetryMs is how soon a node that lacks a part of a quota may have it.
+// shareRetryMs is how soon a node may get a part of a quota that it lacks.
 const shareRetryMs = 100
 
-// Report returns what this node has to report. covered returns the shards whose usage is in the accounts, and a number that
-// changes with them before what a shard holds leaves the accounts, and after it came: the report is of one moment.
+// Report returns this node's report. covered returns the shards whose usage is in the accounts, and the version of that list.
+// The version must change before the usage of a shard leaves the accounts and after it was added: Report reads the accounts
+// again if the version changed meanwhile, so that the usage and the list of shards agree.
 func (r *Registry) Report(node string, seq uint64, covered func() ([]int, uint64)) Report {
 	wants := map[string][kinds]int64{}
 	for {
@@ -135,8 +136,8 @@ func (a *account) demand(now time.Duration) int64 {
 	return max(a.demanded, n)
 }
 
-// Apply takes the answer to the last report, before the next one is made. An older coordinator than was heard of does not
-// answer.
+// Apply applies the answer to the last report. The caller calls it before the next Report. An answer is never of an older epoch
+// than a previous one, since a coordinator refuses a report that has a later epoch.
 func (r *Registry) Apply(answer Answer) {
 	r.sharing.epoch.Store(answer.Epoch)
 	lowered := false
@@ -157,12 +158,12 @@ func (r *Registry) Apply(answer Answer) {
 	}
 	next := make(chan struct{})
 	close(*r.sharing.answered.Swap(&next))
-	if lowered { // others wait for it
+	if lowered { // other nodes wait for the room: report at once
 		r.sharing.wake()
 	}
 }
 
-// Expire lowers the limits to what is used: the node could not report for long.
+// Expire lowers all limits to the usage. It is for a node that got no answer for ShareExpiry.
 func (r *Registry) Expire() {
 	r.accounts.Range(func(_, found any) bool {
 		for kind := range kinds {
@@ -172,8 +173,8 @@ func (r *Registry) Expire() {
 	})
 }
 
-// raise raises a limit. What was saved of a rate stays as many enqueues: it is kept as a time, which is worth more at a
-// higher rate.
+// raise raises a limit. The number of enqueues that the tenant has saved up stays the same: the account keeps it as a time,
+// which raise converts to the new rate.
 func (a *account) raise(kind int, more int64, now time.Duration) {
 	if kind == kindEnqueues {
 		before := a.limits[kind].Load()
@@ -188,7 +189,7 @@ func (a *account) raise(kind int, more int64, now time.Duration) {
 	a.limits[kind].Add(more)
 }
 
-// lower lowers a limit to so much above what is used.
+// lower lowers a limit to the usage plus spare, and reports whether it did.
 func (a *account) lower(kind int, spare int64) bool {
 	for {
 		limit := a.limits[kind].Load()
@@ -202,7 +203,7 @@ func (a *account) lower(kind int, spare int64) bool {
 	}
 }
 
-// bound is up to which the account admits, of a quota that is not 0.
+// bound returns what the account admits up to, for a quota that is not 0.
 func (a *account) bound(kind int, quota uint64) int64 {
 	if a.sharing == nil {
 		return int64(quota)
@@ -210,11 +211,12 @@ func (a *account) bound(kind int, quota uint64) int64 {
 	return min(int64(quota), a.limits[kind].Load())
 }
 
-// shareWaitMax bounds how long a call waits for what its node lacks of a quota.
+// shareWaitMax bounds how long a call waits for a larger share of a quota.
 const shareWaitMax = time.Second
 
-// AwaitRoom waits, for a bounded time, while this node lacks room for so many tasks of so many bytes, leases, or for any
-// enqueue, and another node may have it. It does not take the room. Without a cluster it returns at once.
+// AwaitRoom waits, for a bounded time, while this node's shares lack room for a number of tasks and their bytes, or for a
+// number of leases, and another node may give up that room. With tasks it also waits while the node may not enqueue at all.
+// AwaitRoom does not take the room. Without a cluster it returns at once.
 func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, bytes func() int64, leases int) {
 	if r.sharing == nil {
 		return
@@ -236,7 +238,7 @@ func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, byte
 		}
 	}
 	var timeout <-chan time.Time
-	for range 2 { // an answer that is under way does not know of the need
+	for range 2 { // the first answer may be to a report that does not have this need
 		next := *r.sharing.answered.Load()
 		if a.hasRoom(q, need) {
 			return
@@ -257,7 +259,8 @@ func (r *Registry) AwaitRoom(ctx context.Context, tenant string, tasks int, byte
 	}
 }
 
-// hasRoom says whether there is room, or waiting does not help; it notes what is lacking.
+// hasRoom reports whether the shares have room for need, or waiting cannot help since the quota itself has no room. Otherwise it
+// records what is lacking.
 func (a *account) hasRoom(q *Quotas, need [kinds]int64) bool {
 	has := true
 	for kind, most := range q.shared() {

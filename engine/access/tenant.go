@@ -16,7 +16,7 @@ const TenantsMax = 10_000
 // Quotas bound what a tenant may use over all shards. 0 means no bound.
 type Quotas struct {
 	TasksMax        uint64 // that it holds, in all states
-	BytesMax        uint64 // of all that is stored for it: see queue.TaskBytes and those beside it
+	BytesMax        uint64 // of all that is stored for the tenant: see queue/charge.go
 	EnqueuesPerSMax uint64
 	LeasesMax       uint64 // at once
 	PayloadBytesMax uint64 // of one task

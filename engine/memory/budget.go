@@ -8,17 +8,17 @@ import (
 // ErrExhausted says that the server holds as much as its memory allows; the caller should try again later.
 var ErrExhausted = errors.New("the server holds as much as its memory allows: try again later")
 
-// Budget is a number of bytes, or of other things, that many take from. A nil Budget gives everything. It is safe for
+// Budget limits how many bytes, or other units, its users take together. A nil Budget has no limit. A Budget is safe for
 // concurrent use.
 type Budget struct {
 	max   int64
 	taken atomic.Int64
 }
 
-// NewBudget returns a budget.
+// NewBudget returns a budget of most units.
 func NewBudget(most int64) *Budget { return &Budget{max: most} }
 
-// Take takes n if there is as much, and reports whether it did.
+// Take takes n if the budget has that much left, and reports whether it did.
 func (b *Budget) Take(n int64) bool {
 	if b == nil {
 		return true
@@ -30,17 +30,17 @@ func (b *Budget) Take(n int64) bool {
 	return true
 }
 
-// Force takes n whether or not there is as much, and reports whether there was: for what is here already.
+// Force takes n even beyond the limit, and reports whether the limit holds. It accounts for memory that is already in use.
 func (b *Budget) Force(n int64) bool { return b == nil || b.taken.Add(n) <= b.max }
 
-// Give gives back n that was taken.
+// Give returns n to the budget.
 func (b *Budget) Give(n int64) {
 	if b != nil && n != 0 {
 		b.taken.Add(-n)
 	}
 }
 
-// Taken returns how much is taken.
+// Taken returns how much of the budget is in use.
 func (b *Budget) Taken() int64 {
 	if b == nil {
 		return 0
@@ -48,5 +48,5 @@ func (b *Budget) Taken() int64 {
 	return b.taken.Load()
 }
 
-// Full says whether nothing is left.
+// Full reports whether the whole budget is in use.
 func (b *Budget) Full() bool { return b != nil && b.taken.Load() >= b.max }

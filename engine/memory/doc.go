@@ -1,5 +1,5 @@
-// Package memory says how much memory a server may take, and what each of its parts may have of that.
+// Package memory bounds the memory of a server and divides it among the server's parts.
 //
-// A Size is what is configured, Shares what each part has, a Budget counts bytes that many take from, and a Gate watches
-// the process: over its limit it refuses and cuts what comes in, so that the server goes on.
+// A Size is the configured bound. Shares are the limits of each part. A Budget counts bytes that several users take. A Gate
+// watches the process: near the limit it delays input, refuses calls and cuts connections, so that the server keeps running.
 package memory

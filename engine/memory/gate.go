@@ -8,39 +8,40 @@ import (
 	"time"
 )
 
-// What a gate watches for.
+// The thresholds of a gate.
 const (
-	// pausePercent of the limit is where input waits until garbage is collected and returned to the system. It is above
-	// goPercent: the runtime collects garbage before.
+	// pausePercent of the limit is the threshold above which input waits until garbage is collected and returned to the
+	// system. It is above goPercent, so that the runtime collects garbage first.
 	pausePercent = 87
-	// fullPercent of the limit is what must be left in use after that for calls to be refused and connections to be cut.
+	// fullPercent of the limit is the threshold for what is still in use after that collection: above it, the gate refuses
+	// calls and cuts connections.
 	fullPercent = 83
-	// looksPerLimit is how often the process is looked at while as many bytes come in as the limit has.
+	// looksPerLimit is how many times the gate measures the process while it receives as many bytes as the limit.
 	looksPerLimit = 512
-	// lookEvery is how often it is looked at whatever comes in, and lookOften how often it is above halfPercent.
+	// lookEvery is the time between two measurements, independent of the input; lookOften is that time above halfPercent.
 	lookEvery, lookOften = 20 * time.Millisecond, 5 * time.Millisecond
 	halfPercent          = 60
 )
 
-// Gate keeps a process below its limit. Near it, input waits until garbage is collected; if that does not help, calls are
-// refused and the connections that brought or hold the most are cut. A nil Gate lets everything through. It is safe for
-// concurrent use.
+// Gate keeps the resident memory of a process below a limit. Near the limit, input waits until garbage is collected. If that
+// does not free enough, the gate refuses calls and cuts the connections that sent or hold the most. A nil Gate lets
+// everything through. A Gate is safe for concurrent use.
 type Gate struct {
 	limit    int64
-	step     int64 // of input between two looks
+	step     int64 // bytes of input between two measurements
 	resident func() (int64, error)
 	collect  func()      // collects garbage and returns it to the system
-	cut      func() bool // cuts a connection; false if there is none to cut
+	cut      func() bool // cuts a connection; returns false if no connection is left
 	log      *slog.Logger
 
-	input atomic.Int64  // since the last look
+	input atomic.Int64  // bytes received since the last measurement
 	full  atomic.Bool   // calls are refused
-	busy  atomic.Bool   // the process is being relieved
-	relax chan struct{} // has the element while nobody relieves the process
+	busy  atomic.Bool   // relieve is running
+	relax chan struct{} // a semaphore of one for relieve: holds its element while relieve is not running
 	cuts  atomic.Uint64
 }
 
-// NewGate watches the process. cut is called, by one goroutine at a time, to cut a connection.
+// NewGate returns a gate that watches this process. It calls cut, from one goroutine at a time, to cut a connection.
 func NewGate(limit int64, cut func() bool, log *slog.Logger) *Gate {
 	g := &Gate{
 		limit: limit, step: max(64<<10, limit/looksPerLimit), resident: residentBytes, collect: debug.FreeOSMemory, cut: cut, log: log,
@@ -66,7 +67,7 @@ func (g *Gate) Cuts() uint64 {
 	return g.cuts.Load()
 }
 
-// Came says that n bytes came in. It waits while the process is too large: that holds back who sends them.
+// Came records that n bytes were received. It waits while the process is too large, which slows the sender.
 func (g *Gate) Came(n int) {
 	if g == nil || g.input.Add(int64(n)) < g.step && !g.full.Load() && !g.busy.Load() {
 		return
@@ -75,7 +76,7 @@ func (g *Gate) Came(n int) {
 	g.look()
 }
 
-// Watch looks at the process now and then until ctx ends.
+// Watch measures the process periodically until ctx ends.
 func (g *Gate) Watch(ctx context.Context) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
@@ -93,14 +94,14 @@ func (g *Gate) Watch(ctx context.Context) {
 	}
 }
 
-// look looks at the process, relieves it if it is too large, and returns how large it was.
+// look measures the process, calls relieve if it is too large, and returns its size before that.
 func (g *Gate) look() int64 {
 	used := g.used()
 	switch {
 	case used > g.limit/100*pausePercent || g.busy.Load():
 		<-g.relax
 		defer func() { g.relax <- struct{}{} }()
-		if g.used() > g.limit/100*pausePercent { // nobody did it meanwhile
+		if g.used() > g.limit/100*pausePercent { // still too large: no other goroutine has called relieve meanwhile
 			g.relieve()
 		}
 	case used < g.limit/100*fullPercent:
@@ -111,14 +112,13 @@ func (g *Gate) look() int64 {
 
 func (g *Gate) used() int64 {
 	n, err := g.resident()
-	if err != nil { // the system's files are not there: what is known of the limits holds without this
+	if err != nil { // /proc is not readable: the shares bound the process without the gate
 		return 0
 	}
 	return n
 }
 
-// relieve collects garbage and cuts connections until the process is small enough. It ends: there are only so many
-// connections.
+// relieve collects garbage and cuts connections until the process is small enough. It ends when no connection is left.
 func (g *Gate) relieve() {
 	g.busy.Store(true)
 	defer g.busy.Store(false)
@@ -129,7 +129,7 @@ func (g *Gate) relieve() {
 			return
 		}
 		g.cuts.Add(1)
-		g.log.Warn("the server is near its memory's limit: cut the connection that brought or holds the most", "limit_bytes", g.limit)
+		g.log.Warn("the server is near its memory's limit: cut the connection that sent or holds the most", "limit_bytes", g.limit)
 		g.collect()
 	}
 	g.full.Store(false)

@@ -28,7 +28,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestAPartIsOfWhatThereIs(t *testing.T) {
+func TestAPercentageIsOfTheAvailableMemory(t *testing.T) {
 	of := func(s Size, available uint64) int64 {
 		n, err := s.of(func() (uint64, error) { return available, nil })
 		require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestAPartIsOfWhatThereIs(t *testing.T) {
 	assert.GreaterOrEqual(t, n, int64(Least))
 }
 
-// What the published figures were measured with is what a server has that is not bounded, or has memory enough.
+// A server without a memory bound, or with enough memory, has the shares that the published figures were measured with.
 func TestSharesOfAnOrdinaryHostAreWhatWasMeasured(t *testing.T) {
 	for _, total := range []int64{0, 4 << 30} {
 		s := SharesOf(total, 1, false)
@@ -98,7 +98,7 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 	none.Give(1 << 60)
 }
 
-// process is one that a gate watches: garbage goes when it is collected, and what connections hold when they are cut.
+// process simulates the process that a gate watches. Collecting frees the garbage; cutting a connection frees what it holds.
 type process struct {
 	live, garbage int64
 	conns         []int64
@@ -153,7 +153,7 @@ func TestAGateRefusesWhileNothingHelps(t *testing.T) {
 	require.ErrorIs(t, g.Admit(), ErrExhausted)
 	p.live = 80
 	g.Came(1)
-	require.NoError(t, g.Admit(), "it takes calls again by itself")
+	require.NoError(t, g.Admit(), "the gate admits calls again by itself")
 	var none *Gate
 	none.Came(1)
 	require.NoError(t, none.Admit())

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// residentBytes returns what the process has in memory: what it takes of the host.
+// residentBytes returns the resident set size of the process.
 func residentBytes() (int64, error) {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {

@@ -4,7 +4,7 @@ package memory
 
 import "runtime/metrics"
 
-// residentBytes returns what the Go runtime has from the system. What C libraries have is not known here.
+// residentBytes returns the memory that the Go runtime has obtained from the system. It does not see memory of C libraries.
 func residentBytes() (int64, error) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

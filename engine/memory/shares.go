@@ -1,9 +1,9 @@
 package memory
 
-// What the parts of a server have when nothing bounds them: what its published figures were measured with.
+// The shares of a server without a memory bound. The published figures were measured with them.
 const (
-	memTableBytes    = 64 << 20 // of a store alone; it has up to four
-	memTableSmall    = 2 << 20  // of each of many stores
+	memTableBytes    = 64 << 20 // of the only store of a server; a store has up to four memtables
+	memTableSmall    = 2 << 20  // of each store of a server with many
 	memTableLeast    = 512 << 10
 	logMemTableBytes = 128 << 20
 	blockCacheBytes  = 32 << 20
@@ -17,28 +17,29 @@ const (
 	messageBytes     = 16 << 20
 	requestBytes     = 1 << 30
 	outboxBytes      = 4 << 30
-	claimBytes       = 3 << 20 // less than the 4 MiB that a gRPC client takes unless told otherwise
+	claimBytes       = 3 << 20 // less than 4 MiB, the default message limit of a gRPC client
 	connections      = 1 << 16
 	calls            = 1 << 16
 )
 
-// What things take, measured or bounded from above.
+// The memory of single objects, measured or bounded from above.
 const (
-	// programBytes is what the process has before it holds anything: its program, the runtime's own, Pebble's own.
+	// programBytes is the memory of an empty server: the program, the Go runtime and Pebble.
 	programBytes = 64 << 20
-	// programTextBytes is what the program's file takes of that, when all of it was used.
+	// programTextBytes is the part of programBytes for the executable, when all its pages are resident.
 	programTextBytes = 40 << 20
-	// queueBytes is what a queue takes that has been used.
+	// queueBytes is the memory of a queue that has been used.
 	queueBytes = 3 << 10
-	// windowTaskBytes is what a task in a window takes without its payload.
+	// windowTaskBytes is the memory of a task in a window, without its payload.
 	windowTaskBytes = 128
-	// connBytes is what a connection takes beside its buffers, and callBytes what a call or stream does beside its messages.
+	// connBytes is the memory of a connection without its buffers; callBytes that of a call or stream without its messages.
 	connBytes = 32 << 10
 	callBytes = 24 << 10
-	// MessageFactor is how many times its encoded size a request takes while it is decoded and decided: as it was read, as
-	// it was put together, and as the message.
+	// MessageFactor is the memory of a request while it is decoded and decided, as a multiple of its encoded size: the buffers
+	// it was read into, their concatenation, and the decoded message.
 	MessageFactor = 3
-	// goPercent of the total is where the runtime collects garbage more often, what is not its own counted in.
+	// goPercent of the total is the threshold above which the runtime collects garbage more often. Memory outside the Go heap
+	// counts.
 	goPercent = 84
 	// memTablesMax and logMemTablesMax are how many memtables a store and the Raft logs have at a time.
 	memTablesMax, logMemTablesMax = 4, 2
@@ -46,9 +47,9 @@ const (
 
 // Shares are what each part of a server may take.
 type Shares struct {
-	// Total is what the process may take, resident; 0 means that it is not bounded.
+	// Total bounds the resident memory of the process; 0 means no bound.
 	Total int64
-	// GoBytes is what the Go runtime may take of it, for GOMEMLIMIT; 0 means that it is not bounded.
+	// GoBytes is the Go runtime's part of Total, for GOMEMLIMIT; 0 means no bound.
 	GoBytes int64
 
 	MemTableBytes    int64 // of each memtable of each shard
@@ -57,12 +58,12 @@ type Shares struct {
 	PayloadBytes     int64 // of payloads of tasks in windows, in all shards
 	WindowTasks      int   // in the windows of all shards
 	Queues           int   // of each shard
-	InboxBytes       int64 // of payloads of commands that wait, in all shards
+	InboxBytes       int64 // of payloads of waiting commands, in all shards
 
 	RequestBytes int64 // of requests being read, decoded and decided
 	MessageBytes int   // of one request, encoded
-	OutboxBytes  int64 // of what streams and answers hold for clients that have not read it
-	ClaimBytes   int64 // of the answer to one claim, roughly; one task always fits
+	OutboxBytes  int64 // of answers and stream messages that clients have not read yet
+	ClaimBytes   int64 // of the answer to one claim, approximately; one task always fits
 
 	Connections     int
 	ConnBufferBytes int // of a connection's read buffer, and of its write buffer
@@ -71,10 +72,9 @@ type Shares struct {
 	Calls           int // calls and streams under way
 }
 
-// part is what a part of the server has of the memory beside programBytes, in hundredths. What all parts
-// leave is for garbage that is not collected yet.
+// The shares in percent of the memory beside programBytes. The rest is for garbage that is not collected yet.
 const (
-	partMemTables   = 20 // in C's memory, with the block cache
+	partMemTables   = 20 // in C memory, with the block cache
 	partBlockCache  = 4
 	partPayloads    = 8
 	partQueues      = 8
@@ -86,8 +86,9 @@ const (
 	partCalls       = 8
 )
 
-// SharesOf divides total bytes among the parts of a server with a number of shards. No part has more than it was
-// measured with. A total of 0 divides nothing: each part has that. clustered says that there are Raft logs.
+// SharesOf divides total bytes among the parts of a server with a number of shards. No share exceeds the one that the
+// published figures were measured with; with a total of 0, each share is that one. clustered says that the server has Raft
+// logs.
 func SharesOf(total int64, shards int, clustered bool) Shares {
 	n := int64(max(1, shards))
 	left := max(0, total-programBytes)
@@ -114,7 +115,7 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 	s.Queues = int(part(partQueues, 250*queueBytes*n, queues*queueBytes*n) / queueBytes / n)
 
 	s.ConnBufferBytes, s.StreamWindow, s.ConnWindow = connBufferBytes, streamWindow, connWindow
-	if left < 1<<30 { // many connections matter more than the last of one's throughput
+	if left < 1<<30 { // many connections matter more than the highest throughput of one
 		s.ConnBufferBytes, s.StreamWindow, s.ConnWindow = 16<<10, 128<<10, 512<<10
 	}
 	conn := int64(connBytes + s.ConnBufferBytes) // an idle connection has no read buffer

@@ -13,15 +13,15 @@ import (
 const (
 	// Least is the least memory that a server works with, in bytes.
 	Least = 180 << 20
-	// Most is what is above any host's memory, in bytes.
+	// Most is the greatest configurable bound, in bytes. No host has more memory.
 	Most = 1 << 46
 
-	// PercentMax is the greatest part of the host's memory that may be asked for: the system caches files in the rest.
+	// PercentMax is the greatest configurable part of the host's memory. The rest is for the system's file cache.
 	PercentMax = 90
 )
 
-// Size is how much memory a server may take: a number of bytes, or else a part of what the host or its cgroup has. The zero
-// value means that nothing is said about it.
+// Size is the configured bound on the memory of a server: a number of bytes, or a percentage of the memory of the host or
+// its cgroup. The zero value means that no bound is configured.
 type Size struct {
 	Bytes   int64
 	Percent int // of the memory of the cgroup or host; 0 if Bytes holds
@@ -30,10 +30,10 @@ type Size struct {
 // DefaultSize is a quarter of the cgroup's or host's memory.
 var DefaultSize = Size{Percent: 25}
 
-// IsZero says whether nothing is said.
+// IsZero reports whether no bound is configured.
 func (s Size) IsZero() bool { return s == Size{} }
 
-// String writes the size as the configuration has it, with bytes as format writes them.
+// String returns the size in the form of the configuration; format formats a number of bytes.
 func (s Size) String(format func(uint64) string) string {
 	if s.Percent > 0 {
 		return strconv.Itoa(s.Percent) + "%"
@@ -41,7 +41,8 @@ func (s Size) String(format func(uint64) string) string {
 	return format(uint64(s.Bytes))
 }
 
-// ParseSize reads "25%", or a number of bytes as parse reads it. The error completes a sentence that begins with the text.
+// ParseSize parses a percentage such as "25%", or a number of bytes with parse. The error completes a sentence that begins
+// with the text.
 func ParseSize(text string, parse func(string) (uint64, error)) (Size, error) {
 	if part, ok := strings.CutSuffix(text, "%"); ok {
 		n, err := strconv.Atoi(part)
@@ -60,7 +61,7 @@ func ParseSize(text string, parse func(string) (uint64, error)) (Size, error) {
 	return Size{Bytes: int64(n)}, nil
 }
 
-// Resolve returns the number of bytes. A part of the memory that there is may be below Least; then Least is returned.
+// Resolve returns the bound in bytes. A percentage gives at least Least.
 func (s Size) Resolve() (int64, error) {
 	return s.of(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))
 }
