@@ -3,14 +3,14 @@
 baseline "under-attack" {
   floor "cycles_per_s" {
     min     = 400
-    because = "four fifths of the rate of 500/s: below it the tenant is starved"
+    because = "four fifths of the rate of 500/s: below that, the server starves the tenant"
   }
 
   ceiling "cycle_latency_ms_p99" {
     point             = "clients=1"
     relative_to_point = "clients=0"
     max               = 2
-    because           = "a hostile tenant may cost a quiet one as much again, and no more"
+    because           = "hostile clients may at most double the latency of a quiet tenant"
   }
 
   ceiling "lost" {

@@ -1,5 +1,5 @@
-# What a quiet tenant notices of hostile clients of the same server: the same load at a fixed rate, in peace and under
-# attack. Its latency counts from when its tasks were due.
+# How much hostile clients of the same server affect a quiet tenant. The tenant has the same load at a fixed rate in a round
+# without attackers and in a round with them. Latency counts from the intended start of each request.
 
 variable "rate" { default = "500/s" }
 
@@ -15,7 +15,7 @@ scenario "under-attack" {
     workers   = 16
     payload   = fixed(64)
     arrivals  = rate(var.rate)
-    in_flight = 5000 # ten seconds of its rate: what is due beyond that is shed
+    in_flight = 5000 # ten seconds at that rate; arrivals beyond it are dropped
   }
 
   attack {
@@ -25,6 +25,6 @@ scenario "under-attack" {
 
   rounds = 6
 
-  # The generator shares two CPUs with the server and the attackers: it is late more often than beside an idle server.
+  # The generator shares two CPUs with the server and the attackers, which delays it more often than an idle server does.
   validity { slip_ms_p99_max = 10 }
 }

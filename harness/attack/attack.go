@@ -1,9 +1,9 @@
-// Package attack plays hostile clients against a queue server under test: each kind of attack is what one broken or
-// malicious client could do, repeated until the attack ends. The attackers run in a process of their own, so that their CPU
-// time is neither the generator's nor the servers'.
+// Package attack simulates hostile clients of a queue server under test. Each kind of attack repeats what one broken or
+// malicious client could do. The attackers run in their own process, so that their CPU time counts neither as the
+// generator's nor as the servers'.
 //
-// An attack goes to the addresses of its plan alone, which must be on the loopback interface, and every loop of an attacker
-// pauses between two tries: the attack is meant to exhaust what a server keeps, not the CPUs that both share.
+// An attacker connects only to the address in its plan, which must be on the loopback interface. It pauses between two
+// tries: an attack is meant to exhaust the memory, connections and disk of the server, not the CPUs that both share.
 package attack
 
 import (
@@ -40,24 +40,24 @@ const (
 // Plan says what to attack.
 type Plan struct {
 	Address string   `json:"address"` // host:port of the server's gRPC listener
-	Token   string   `json:"token"`   // that may act for Tenant; "" where the server wants none
-	Kinds   []string `json:"kinds"`   // of scenario.AttackKinds
+	Token   string   `json:"token"`   // the bearer token for Tenant; "" if the server requires no token
+	Kinds   []string `json:"kinds"`   // from scenario.AttackKinds
 	Clients int      `json:"clients"` // of each kind
 }
 
 // attacker is one hostile client.
 type attacker struct {
-	address string
-	anybody *grpc.ClientConn           // without a token
-	tenant  queuepb.QueueServiceClient // with the plan's token
-	number  int
-	tally   *tally
+	address         string
+	unauthenticated *grpc.ClientConn           // without a token
+	tenant          queuepb.QueueServiceClient // with the plan's token
+	number          int
+	tally           *tally
 }
 
 // tally counts what one kind of attack did. It is safe for concurrent use.
 type tally struct{ tries, refused, failed atomic.Uint64 }
 
-// note counts what came of a try.
+// note counts the outcome of a try.
 func (t *tally) note(err error) {
 	switch status.Code(err) {
 	case codes.OK:
@@ -68,7 +68,7 @@ func (t *tally) note(err error) {
 	}
 }
 
-// attacks are what each kind does, again and again, until its context ends.
+// attacks has one try of each kind of attack.
 var attacks = map[string]func(*attacker, context.Context) error{
 	scenario.AttackEmptyTasks:      (*attacker).emptyTasks,
 	scenario.AttackIdleConnections: (*attacker).idleConnections,
@@ -83,7 +83,7 @@ var attacks = map[string]func(*attacker, context.Context) error{
 // names an unknown kind or an address that is not on the loopback interface.
 func Run(ctx context.Context, p Plan) ([]result.Attack, error) { return newTallied(p).run(ctx) }
 
-// tallied is a plan, and the tally of each of its kinds.
+// tallied is a plan with a tally for each of its kinds.
 type tallied struct {
 	Plan
 	tallies []*tally
@@ -103,7 +103,7 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	anybody, err := grpc.NewClient("passthrough:///"+p.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	unauthenticated, err := grpc.NewClient("passthrough:///"+p.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, fmt.Errorf("attack %s: %w", p.Address, err)
 	}
@@ -113,12 +113,12 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 	}
 	tenant, err := client.Dial(p.Address, options...)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("attack %s: %w", p.Address, err), anybody.Close())
+		return nil, errors.Join(fmt.Errorf("attack %s: %w", p.Address, err), unauthenticated.Close())
 	}
 	var running sync.WaitGroup
 	for i, kind := range p.Kinds {
 		for n := range p.Clients {
-			a := &attacker{address: p.Address, anybody: anybody, tenant: tenant.API(), number: n, tally: p.tallies[i]}
+			a := &attacker{address: p.Address, unauthenticated: unauthenticated, tenant: tenant.API(), number: n, tally: p.tallies[i]}
 			running.Go(func() { a.repeat(ctx, attacks[kind], p.begun.Done) })
 		}
 	}
@@ -128,7 +128,7 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 		t := p.tallies[i]
 		counts[i] = result.Attack{Kind: kind, Tries: t.tries.Load(), Refused: t.refused.Load(), Failed: t.failed.Load()}
 	}
-	return counts, errors.Join(anybody.Close(), tenant.Close())
+	return counts, errors.Join(unauthenticated.Close(), tenant.Close())
 }
 
 func (p Plan) check() error {
@@ -142,13 +142,13 @@ func (p Plan) check() error {
 		return fmt.Errorf("attack: address: %w", err)
 	}
 	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("attack: address %q is not on the loopback interface, and nothing else is attacked", p.Address)
+		return fmt.Errorf("attack: address %q is not on the loopback interface: only servers on this host are attacked", p.Address)
 	}
 	return nil
 }
 
-// repeat tries an attack again and again, with a pause in between, and calls begun when the first try begins. What a try
-// returns is counted and is no reason to stop.
+// repeat repeats an attack, with a pause between two tries, until ctx ends. It calls begun when the first try begins. It counts
+// the errors of tries and continues after them.
 func (a *attacker) repeat(ctx context.Context, try func(*attacker, context.Context) error, begun func()) {
 	for first := true; first || ctx.Err() == nil; first = false {
 		a.tally.tries.Add(1)

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// patience bounds what must happen, and says nothing of how fast.
+	// patience bounds the wait for what must happen. It is not a requirement on speed.
 	patience = 60 * time.Second
 	tick     = 10 * time.Millisecond
 )
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		queued = filepath.Join(dir, "queued")
 		build := exec.Command("go", "build", "-buildvcs=false", "-o", queued, "./cmd/queued")
-		build.Dir = filepath.Join("..", "..", "engine") // its module: it needs packages that ours does not
+		build.Dir = filepath.Join("..", "..", "engine") // the engine's module: the server needs packages that the harness does not require
 		build.Stderr = os.Stderr
 		err = build.Run()
 	}
@@ -66,8 +66,8 @@ func served(t *testing.T) (*topology.Cluster, Plan) {
 	return cluster, Plan{Address: cluster.Servers()[0].Node().Address, Token: cluster.Token, Clients: 1}
 }
 
-// Each kind of attack does to a real server what it says: those without a token are refused, and the others are served, since
-// they are what a tenant may do.
+// Each kind of attack reaches a real server. The server refuses attacks without a token and serves the others, which a tenant
+// is allowed to make.
 func TestEachKindReachesAServer(t *testing.T) {
 	cluster, plan := served(t)
 	for _, kind := range scenario.AttackKinds {
@@ -85,7 +85,7 @@ func TestEachKindReachesAServer(t *testing.T) {
 				counts, err = a.run(ctx)
 				assert.NoError(t, err)
 			}()
-			require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick) // the first is over
+			require.Eventually(t, func() bool { return a.tallies[0].tries.Load() >= 2 }, patience, tick) // the first try has ended
 			cancel()
 			<-done
 			require.Len(t, counts, 1)
@@ -128,7 +128,7 @@ func TestAProcessAttacksUntilItIsStopped(t *testing.T) {
 	assert.Positive(t, counts[1].Tries)
 }
 
-// An attack that did not take place is an error: the figures beside it are those of a server in peace.
+// An attack that did not take place is an error: the figures of the round would be those of a server without attackers.
 func TestAnAttackThatEndsByItselfIsAnError(t *testing.T) {
 	_, err := start(t, Plan{Address: "192.0.2.1:1", Kinds: []string{scenario.AttackLongPolls}, Clients: 1})
 	require.ErrorContains(t, err, "the attack ended by itself: exit status 1")

@@ -18,11 +18,12 @@ import (
 const (
 	// command is the only argument of the child process.
 	command = "attack"
-	// planEnv carries the plan, as JSON: the token in it must not be in an argument, which every user of the host can read.
+	// planEnv is the variable with the plan as JSON. The plan has a token, which must not be in an argument: every user of the
+	// host can read arguments.
 	planEnv = "PRONY_ATTACK_PLAN"
 	// begun is the line that the process writes once each attacker has begun.
 	begun = "begun\n"
-	// beginTimeout bounds the wait for that line, and beginTick is how often it is looked for.
+	// beginTimeout bounds the wait for that line. beginTick is the time between two looks for it.
 	beginTimeout, beginTick = 30 * time.Second, 10 * time.Millisecond
 	// endTimeout is how long the attackers may take to end their calls.
 	endTimeout = 2 * callTimeout
@@ -35,8 +36,9 @@ type Process struct {
 	log     string
 }
 
-// Start starts the attack of a plan as a child process of a binary that calls Main where IsChild says so. What the process
-// counts goes to the file report, and what it says to the file log. Start returns once each attacker has begun.
+// Start starts the attack of a plan as a child process. The binary must call Main if IsChild reports true for its arguments.
+// The process writes its counts to the file report and its messages to the file log. Start returns once each attacker has
+// begun.
 func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
@@ -52,7 +54,7 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 		if openErr != nil {
 			return nil, fmt.Errorf("start the attack: %w", openErr)
 		}
-		defer func() { err = errors.Join(err, file.Close()) }() // the process has its own
+		defer func() { err = errors.Join(err, file.Close()) }() // the child has its own descriptor
 		*of.into = file
 	}
 	process, err := program.Start(cmd)
@@ -86,17 +88,17 @@ func (p *Process) waitUntilBegun() error {
 	}
 }
 
-// endedByItself is the error of an attack whose process ended before it was asked to.
+// endedByItself returns the error of an attack whose process ended before Stop.
 func (p *Process) endedByItself() error {
 	lines, err := program.LastLines(p.log, program.ErrorLines)
 	return errors.Join(fmt.Errorf("the attack ended by itself: %s\n%s", p.process.Status(), program.LogText(p.log, lines)), err)
 }
 
-// PID is the id of the attacking process.
+// PID returns the id of the attacking process.
 func (p *Process) PID() int { return p.process.PID() }
 
-// Stop ends the attack and returns what it did. An attack that ended before is an error: a figure beside it would be one of a
-// server in peace.
+// Stop ends the attack and returns its counts. An attack that ended earlier is an error: a part of the round's figures would be
+// those of a server without attackers.
 func (p *Process) Stop() ([]result.Attack, error) {
 	early := p.process.Ended()
 	if err := p.process.End(endTimeout); err != nil {
@@ -116,27 +118,27 @@ func (p *Process) Stop() ([]result.Attack, error) {
 	return counts, nil
 }
 
-// IsChild reports whether a command line is that of the child process that Start starts. It is no command for people: its plan
-// is in the environment.
+// IsChild reports whether a command line is that of the child process of Start. Users do not run this command: its plan is in
+// the environment.
 func IsChild(args []string) bool {
 	return len(args) == 2 && args[1] == command && os.Getenv(planEnv) != ""
 }
 
-// Main is the child process, and returns its exit code: 0 if it attacked until ctx ended.
+// Main runs the child process and returns its exit code: 0 if it attacked until ctx ended.
 func Main(ctx context.Context, stdout, stderr io.Writer) int {
 	if err := act(ctx, stdout); err != nil {
-		_, _ = fmt.Fprintln(stderr, err) // there is nobody else to say it to
+		_, _ = fmt.Fprintln(stderr, err) // the parent reads the log, and shows it when the attack ends early
 		return 1
 	}
 	return 0
 }
 
-// act is what the child process does: it attacks by the plan in its environment until ctx ends. It writes a line once each
-// attacker has begun, and then what it counted as JSON.
+// act attacks by the plan in the environment until ctx ends. It writes a line to counts once each attacker has begun, and in the
+// end the counts as JSON.
 func act(ctx context.Context, counts io.Writer) error {
 	var p Plan
 	if err := json.Unmarshal([]byte(os.Getenv(planEnv)), &p); err != nil {
-		return fmt.Errorf("%s is no plan of an attack: %w", planEnv, err)
+		return fmt.Errorf("the variable %s is not the plan of an attack: %w", planEnv, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, attackMax)
 	defer cancel()

@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	// emptyTasksBytes is nearly the largest message that a server takes: two bytes each make a task.
+	// emptyTasksBytes is a little less than the largest message that a server accepts. Each two bytes are a task.
 	emptyTasksBytes = 15 << 20
 	// idleConnections is how many silent connections one attacker holds.
 	idleConnections = 200
-	// idleFor is for how long an attacker holds its silent connections or unread streams before it makes them anew.
+	// idleFor is how long an attacker holds its silent connections or unread streams before it replaces them.
 	idleFor = 2 * time.Second
 	// unreadStreams is how many streams one attacker opens and does not read.
 	unreadStreams = 50
-	// largeBytes is the size of a large payload, and largeTasks how many of them one call has.
+	// largeBytes is the size of a large payload. One call has largeTasks of them.
 	largeBytes, largeTasks = 1 << 20, 4
-	// queuesEach is how many queues one call of an attack on queues names.
+	// queuesEach is how many queues one call of the attack many-queues names.
 	queuesEach = 100
-	// longErrorBytes and longResultBytes are what one failure and one completion leave behind at most.
+	// longErrorBytes and longResultBytes are the largest error text of a failure and the largest result of a completion.
 	longErrorBytes, longResultBytes = 4 << 10, 256 << 10
 	// waiters is how many claims of one attacker wait at once.
 	waiters = 200
 )
 
-// emptyTasksMessage is an EnqueueRequest with millions of empty tasks, as bytes: an empty task is the tag of the field tasks and
-// a length of 0.
+// emptyTasksMessage is an encoded EnqueueRequest with millions of empty tasks. An empty task is the tag of the field tasks and a
+// length of 0.
 var emptyTasksMessage = bytes.Repeat([]byte{2<<3 | 2, 0}, emptyTasksBytes/2)
 
-// emptyTasks sends a message without a token that decodes into millions of empty tasks. The message is encoded once, so that
-// it costs the attacker little.
+// emptyTasks sends, without a token, a message that decodes into millions of empty tasks. The message is encoded only once, which
+// saves the attacker's CPU time.
 func (a *attacker) emptyTasks(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var answer []byte
-	return a.anybody.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage, &answer, grpc.ForceCodec(encoded{}))
+	return a.unauthenticated.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, emptyTasksMessage, &answer, grpc.ForceCodec(encoded{}))
 }
 
-// encoded is the codec of messages that are encoded already.
+// encoded is a codec for messages that are already encoded.
 type encoded struct{}
 
 func (encoded) Name() string { return "proto" }
@@ -61,7 +61,7 @@ func (encoded) Unmarshal(data []byte, v any) error {
 	return nil
 }
 
-// idleConnections opens connections, says nothing on them, and closes those that are left after a while.
+// idleConnections opens connections, sends nothing on them, and closes them after idleFor.
 func (a *attacker) idleConnections(ctx context.Context) error {
 	var open []net.Conn
 	var dialer net.Dialer
@@ -96,7 +96,7 @@ func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) error
 	return err
 }
 
-// claim leases what one call takes of a queue.
+// claim leases up to tasksMax tasks of queues in one call.
 func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string) ([]*queuepb.Task, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -104,7 +104,7 @@ func (a *attacker) claim(ctx context.Context, tasksMax uint32, queues ...string)
 	return out.GetTasks(), err
 }
 
-// complete completes tasks, each with a result that is kept for a while; "" leaves no result behind.
+// complete completes tasks. The server keeps a result that is not "".
 func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result string) error {
 	if len(tasks) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func large(queue string) []*queuepb.NewTask {
 	return tasks
 }
 
-// unreadStreams opens worker streams that ask for large tasks, and reads none of what the server sends on them.
+// unreadStreams opens worker streams with credits for large tasks, and never reads from them.
 func (a *attacker) unreadStreams(ctx context.Context) error {
 	queue := fmt.Sprintf("unread-%d", a.number)
 	failed := a.enqueue(ctx, large(queue)...)
@@ -148,7 +148,7 @@ func (a *attacker) unreadStreams(ctx context.Context) error {
 	return failed
 }
 
-// largePayloads stores large tasks, has the server read back as many as a call takes, and completes those.
+// largePayloads enqueues large tasks, claims as many as one call returns, and completes them.
 func (a *attacker) largePayloads(ctx context.Context) error {
 	queue := fmt.Sprintf("large-%d", a.number)
 	if err := a.enqueue(ctx, large(queue)...); err != nil {
@@ -161,7 +161,7 @@ func (a *attacker) largePayloads(ctx context.Context) error {
 	return a.complete(ctx, tasks, "")
 }
 
-// manyQueues stores tasks in queues that no call has named before, and claims from others that do not exist.
+// manyQueues enqueues tasks to queues that no call has named before, and claims from others that do not exist.
 func (a *attacker) manyQueues(ctx context.Context) error {
 	tasks := make([]*queuepb.NewTask, queuesEach)
 	absent := make([]string, queuesEach)
@@ -174,7 +174,7 @@ func (a *attacker) manyQueues(ctx context.Context) error {
 	return errors.Join(a.enqueue(ctx, tasks...), err)
 }
 
-// longErrors fails a task with the longest text again and again, and completes others with the largest result.
+// longErrors fails a task repeatedly with the longest error text, and completes other tasks with the largest result.
 func (a *attacker) longErrors(ctx context.Context) error {
 	queue := fmt.Sprintf("errors-%d", a.number)
 	const weekMs = 7 * 24 * 3600 * 1000
@@ -206,7 +206,7 @@ func (a *attacker) longErrors(ctx context.Context) error {
 	return a.complete(ctx, done, strings.Repeat("r", longResultBytes))
 }
 
-// longPolls has many claims wait for one queue in which there is never a task.
+// longPolls makes many claims wait for one queue that never has a task.
 func (a *attacker) longPolls(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, idleFor)
 	defer cancel()

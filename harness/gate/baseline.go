@@ -26,7 +26,7 @@ type Limit struct {
 	Kind   Kind
 	Value  float64 // positive and finite; 0 only in a ceiling on a metric of which 0 is a measurement
 	Point  string  // which point of a sweep it holds for; "" is each that has no limit of its own
-	// RelativeToPoint is the point whose figure Value is a multiple of; "" where Value is a figure itself.
+	// RelativeToPoint is the point whose figure Value is a multiple of; "" if Value is the limit itself.
 	RelativeToPoint string
 	// Workload is which of several workloads it holds for; "" is all of them together.
 	Workload string

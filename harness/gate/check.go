@@ -253,8 +253,8 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 	return f
 }
 
-// relativeTo returns the figure of the limit's metric at the point that the limit is relative to. The error says why there is
-// none that a limit can be a multiple of.
+// relativeTo returns the figure of the limit's metric at the point that the limit is relative to. It fails if the run has no such
+// figure above 0.
 func (l Limit) relativeTo(r *result.Result) (float64, error) {
 	for _, p := range r.Points {
 		if p.Name != l.RelativeToPoint {

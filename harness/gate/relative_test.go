@@ -21,7 +21,7 @@ baseline "scaling" {
 }
 `
 
-// relatives is a run in which the quiet workload's p99 is 1.5 ms at one shard, and what is given at four.
+// relatives returns a run in which the quiet workload's p99 is 1.5 ms at one shard and at4 ms at four shards.
 func relatives(at4 float64) *result.Result {
 	r := scaling()
 	for i, p99 := range map[int]float64{0: 1.5, 2: at4} {
@@ -41,7 +41,7 @@ func TestALimitIsAMultipleOfAnotherPointsFigure(t *testing.T) {
 	assert.Contains(t, report.Findings[0].Sentence, "above the ceiling")
 }
 
-// A limit that has nothing to be relative to is broken: it must not pass for one that holds.
+// A relative limit without its reference figure counts as broken, not as one that holds.
 func TestALimitWithoutItsReferenceIsBroken(t *testing.T) {
 	b, err := baselines(t, relativeBaseline)
 	require.NoError(t, err)

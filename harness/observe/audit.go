@@ -40,7 +40,7 @@ type Counts struct {
 	Stored    uint64
 }
 
-// Totals returns the counts summed over all queues of all tenants but those given.
+// Totals returns the counts summed over all queues of all tenants except those in without.
 func (a Audit) Totals(without ...string) Counts {
 	var sum Counts
 	for _, q := range a.Queues {

@@ -159,12 +159,12 @@ type Arrivals struct {
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
 }
 
-// Attack is what the hostile clients of one kind did in a round, from before its warm-up until its load had ended.
+// Attack counts what the hostile clients of one kind did in a round, from before its warm-up until its load had ended.
 type Attack struct {
 	Kind    string `json:"kind"`
-	Tries   uint64 `json:"tries"`   // that began; refused and failed ones among them
-	Refused uint64 `json:"refused"` // by the server, with an error that says so
-	Failed  uint64 `json:"failed"`  // cut, timed out or not connected
+	Tries   uint64 `json:"tries"`   // tries that began, including refused and failed ones
+	Refused uint64 `json:"refused"` // tries that the server refused
+	Failed  uint64 `json:"failed"`  // tries without an answer: cut, timed out or not connected
 }
 
 // Backlog is what a round did after its window.

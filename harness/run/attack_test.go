@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// attacked is a scenario with a point in peace and one under attack.
+// attacked returns a scenario with one point without attackers and one under attack.
 func attacked(kinds ...string) *scenario.Scenario {
 	s := patient(small())
 	for _, clients := range []int{0, 1} {
@@ -23,7 +23,7 @@ func attacked(kinds ...string) *scenario.Scenario {
 	return s
 }
 
-// The attackers' tasks are in no account: the ledger balances beside them, and the store is compared without them.
+// The ledger does not count the attackers' tasks, and the check of the store leaves them out.
 func TestARoundUnderAttack(t *testing.T) {
 	t.Parallel()
 	e := execute(t, attacked(scenario.AttackManyQueues, scenario.AttackEmptyTasks), real(t))
@@ -37,7 +37,7 @@ func TestARoundUnderAttack(t *testing.T) {
 	}
 }
 
-// A round whose attack did not take place is no round under attack.
+// A round whose attack did not take place is invalid.
 func TestAnAttackThatFailsIsInvalid(t *testing.T) {
 	t.Parallel()
 	e := execute(t, attacked("unheard-of"), real(t))

@@ -135,7 +135,7 @@ func audited(ctx context.Context, cluster *topology.Cluster) (observe.Counts, er
 		case err != nil:
 			return observe.Counts{}, err
 		case slices.Equal(before, after):
-			return all.Totals(attack.Tenant), auditErr // attackers keep no account
+			return all.Totals(attack.Tenant), auditErr // the ledger does not count the attackers' tasks
 		}
 	}
 	return observe.Counts{}, fmt.Errorf("the shards changed their leaders during each of %d audits", auditTries)

@@ -9,8 +9,8 @@ import (
 
 // Counters of a server.
 const (
-	// completedCounter counts, over all queues, the tasks that the server completed. The server shows it also where it does
-	// not name queues.
+	// completedCounter counts, over all queues, the tasks that the server completed. The server exports it also if its
+	// metrics do not name queues.
 	completedCounter = "prony_completed_total"
 
 	entriesCounter       = "prony_raft_entries_total"

@@ -24,7 +24,7 @@ type windowProbe struct {
 	loads    *loads
 	kind     kind
 	topology string // its kind
-	// attackers are the processes that attack the servers: they belong to the run, and are no foreign load of the host.
+	// attackers are the processes that attack the servers. They belong to the run: their CPU time is not foreign load.
 	attackers []int
 	point     int // its number, 0 without a sweep
 

@@ -27,7 +27,7 @@ type Options struct {
 	Out    string // the folder that run folders are made in
 	Server string // the queued binary
 	K6     string // the k6 binary, of scenarios of driver "k6"; "" has it found
-	// Attacker is the binary that attacks as attack.Main does, of scenarios with an attack; "" is the running program.
+	// Attacker is the binary that calls attack.Main, for scenarios with an attack; "" means the running program.
 	Attacker string
 	Command  []string // the exact command, for the manifest
 	// Progress is where people read how far the run is; Terminal says that it is one, so that a line

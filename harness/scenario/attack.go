@@ -7,13 +7,13 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The kinds of attacks: what a hostile or broken client can do to a server that it reaches.
+// The kinds of attacks. Each is what a hostile or broken client can do to a server that it can connect to.
 const (
-	AttackEmptyTasks      = "empty-tasks"      // calls without a token, each of the largest message full of empty tasks
-	AttackIdleConnections = "idle-connections" // connections that never say who they are
+	AttackEmptyTasks      = "empty-tasks"      // calls without a token, each with a message of maximal size that consists of empty tasks
+	AttackIdleConnections = "idle-connections" // connections that never authenticate
 	AttackUnreadStreams   = "unread-streams"   // worker streams with credits for large tasks, which the client never reads
-	AttackLargePayloads   = "large-payloads"   // tasks of 1 MiB, claimed as many as one call takes
-	AttackManyQueues      = "many-queues"      // tasks for queues that are new with each call, and claims of others
+	AttackLargePayloads   = "large-payloads"   // tasks of 1 MiB, as many per claim as one call returns
+	AttackManyQueues      = "many-queues"      // tasks for new queues with each call, and claims of other new queues
 	AttackLongErrors      = "long-errors"      // failures with long texts and completions with large results
 	AttackLongPolls       = "long-polls"       // claims that wait for one empty queue
 )
@@ -23,13 +23,13 @@ var AttackKinds = []string{
 	AttackEmptyTasks, AttackIdleConnections, AttackUnreadStreams, AttackLargePayloads, AttackManyQueues, AttackLongErrors, AttackLongPolls,
 }
 
-// attackClientsMax bounds the attackers of one kind: each holds connections and memory of the attacking process.
+// attackClientsMax bounds the attackers of one kind, since each holds connections and memory of the attacking process.
 const attackClientsMax = 64
 
-// Attack is what hostile clients do to the servers while the workloads run, in a process of their own.
+// Attack describes the hostile clients of the servers, which run in their own process beside the workloads.
 type Attack struct {
 	Kinds   []string // at least one
-	Clients int      // of each kind; 0 attacks nothing, so that a sweep can compare with a round in peace
+	Clients int      // of each kind; 0 is a round without attackers, so that a sweep can compare with it
 }
 
 var attackBlock = hclfile.Inner{
@@ -37,7 +37,7 @@ var attackBlock = hclfile.Inner{
 	Example: `attack { kinds = ["empty-tasks", "long-polls"]  clients = 2 }`, Once: true,
 }
 
-// readAttack reads attack { kinds clients }, or returns nil where there is none.
+// readAttack reads attack { kinds clients }, or returns nil if the scenario has no attack block.
 func readAttack(s *hclfile.Block, t Topology) *Attack {
 	blocks := s.Blocks("attack", attackBlock)
 	if len(blocks) == 0 {
@@ -53,7 +53,7 @@ func readAttack(s *hclfile.Block, t Topology) *Attack {
 	}
 	for _, kind := range a.Kinds {
 		if !slices.Contains(AttackKinds, kind) {
-			b.AttrProblem("kinds", fmt.Sprintf("there is no attack %q", kind), didYouMean(kind, AttackKinds))
+			b.AttrProblem("kinds", fmt.Sprintf("attack kind %q is unknown", kind), didYouMean(kind, AttackKinds))
 		}
 	}
 	if t.Kind == Embedded || t.Kind == NoTopology || t.Listen == "unix" {

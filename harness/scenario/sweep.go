@@ -121,7 +121,7 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
 		attributes = []string{"clients"}
 		if !s.HasBlock("attack") {
-			b.LabelProblem(0, "there is no attack to sweep", "add "+attackBlock.Example)
+			b.LabelProblem(0, "the scenario has no attack block to sweep", "add "+attackBlock.Example)
 			return sweep{}, false
 		}
 	case len(parts) == 3 && parts[0] == "workload":

@@ -41,7 +41,7 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	}
 	if a := s.Attack; a != nil {
 		clients := ", by " + countOf(a.Clients, "client") + " of each kind"
-		if len(s.Points) > 0 { // which say it, where it is swept
+		if len(s.Points) > 0 { // the lines of the points have the number of clients
 			clients = ""
 		}
 		line("attack", "%s%s", strings.Join(a.Kinds, ", "), clients)

@@ -13,7 +13,8 @@ import (
 	"github.com/pronybench/prony/harness/driver"
 )
 
-// A completion of unknown outcome is neither a cycle nor a refusal, alone and in a batch. One that came too late is a refusal.
+// A completion of unknown outcome counts neither as a cycle nor as a refusal, alone and in a batch. A completion that came too
+// late counts as a refusal.
 func TestUnknownOutcomesAreNoRefusals(t *testing.T) {
 	stale := &client.Error{Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "stale token"}
 	late := errors.Join(client.ErrLeaseExpired, stale)

@@ -84,7 +84,7 @@ var (
 	claims  = sync.Pool{New: func() any { return new([]*queuepb.Task) }}
 )
 
-// single tells a refusal of one item from an unknown outcome, whatever else the error says.
+// single sets outcomes[0] and returns nil if the server refused the item; it returns any other error, such as an unknown outcome.
 func single(err error, outcomes []error) error {
 	outcomes[0] = nil
 	var refused *client.Error
