@@ -46,7 +46,7 @@ type Status struct {
 	Clock       time.Time
 	// WallClockAhead is how far the host's wall clock is ahead of Clock.
 	WallClockAhead time.Duration
-	// Disk is how the data folder's file system is; nil where that is not known.
+	// Disk is the state of the data folder's file system; nil if it is unknown.
 	Disk *adminpb.DiskStatus
 }
 

@@ -65,7 +65,7 @@ func FuzzPageToken(f *testing.F) {
 	})
 }
 
-// A history of an older server, which kept all attempts, is listed with as many words as a page has room for.
+// An older server kept all attempts of a task. Such a history is cut to what fits on a page.
 func TestLongHistoriesAreCut(t *testing.T) {
 	f := &shard.Found{State: shard.Dead}
 	long := strings.Repeat("ä", 2<<10)

@@ -223,7 +223,7 @@ func (a *Admin) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest) (
 	return &adminpb.PurgeQueueResponse{Removed: n}, nil
 }
 
-// DeleteQueue implements the call. Without force no shard deletes a queue that has tasks in another.
+// DeleteQueue implements the call. Without force, no shard deletes the queue if any shard has tasks of it.
 func (a *Admin) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
 	if !a.router.routes(ctx) {
 		return a.deleteQueueHere(ctx, in)

@@ -165,7 +165,7 @@ func (a *Admin) purgeQueueHere(ctx context.Context, in *adminpb.PurgeQueueReques
 	return &adminpb.PurgeQueueResponse{Removed: removed}, nil
 }
 
-// deleteQueueHere is the call on the shards that this node leads.
+// deleteQueueHere executes the call on the shards that this node leads.
 func (a *Admin) deleteQueueHere(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
 	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {

@@ -24,11 +24,11 @@ type Auth struct {
 	registry *access.Registry
 	everyone *access.Identity // who calls when no tokens are asked for; nil when they are
 	behind   func() bool      // whether the registry may lack tokens that are good; nil: it never does
-	refused  func(error)      // is told of each gRPC call that is refused by its headers; nil: nothing is
+	refused  func(error)      // called for each gRPC call that is refused by its headers, unless nil
 }
 
-// ObserveRefusals has refused called, with the status of the refusal, for each gRPC call or stream that is refused by its
-// headers: interceptors do not see those. refused must not block. It is to be called before calls are served.
+// ObserveRefusals sets a function that is called, with the status, for each gRPC call or stream that is refused by its headers.
+// Interceptors do not see these calls. refused must not block. Call ObserveRefusals before the server serves calls.
 func (a *Auth) ObserveRefusals(refused func(error)) { a.refused = refused }
 
 // NewAuth asks for the registry's tokens.

@@ -77,7 +77,7 @@ func guard(t *testing.T) *guarded {
 	return guardWithin(t, nil)
 }
 
-// guardWithin is guard with bounds, unless they are nil.
+// guardWithin is guard with bounds; nil means the default bounds.
 func guardWithin(t *testing.T, bounds *rpc.Bounds) *guarded {
 	t.Helper()
 	registry := access.New(access.Options{})

@@ -13,21 +13,21 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 )
 
-// healthPrefix begins the methods that ask for no token: a probe has none.
+// healthPrefix begins the names of the health methods, which require no token, since a probe has none.
 var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
 
-// refusedDeadlineMax is how far the deadline of a call may be that is refused by its headers: gRPC keeps a timer of such a
-// call until then. Calls with a later deadline are refused by their handler, before it reads their message.
+// refusedDeadlineMax is the longest time to the deadline of a call that is refused by its headers, since gRPC keeps a timer for
+// such a call until the deadline. The handler refuses calls with a later deadline, before it reads their message.
 const refusedDeadlineMax = time.Minute
 
-// arrives authenticates a call or stream by its headers, before the server takes anything else of it. The context that
-// it returns has the identity. It is called by the goroutine that reads the connection, for one call at a time.
+// arrives authenticates a call or stream by its headers, before the server reads anything else of it. It returns a context with
+// the identity. The goroutine that reads the connection calls arrives, for one call at a time.
 func (a *Auth) arrives(ctx context.Context, call *tap.Info) (context.Context, error) {
 	if isOpen(call.FullMethodName) {
 		return ctx, nil
 	}
 	var authorization []string
-	if !a.off() { // calls without tokens should not pay for them
+	if !a.off() { // read the headers only if tokens are required
 		authorization = call.Header["authorization"]
 	}
 	i, err := a.authenticate(authorization)
@@ -40,7 +40,7 @@ func (a *Auth) arrives(ctx context.Context, call *tap.Info) (context.Context, er
 	return ctx, a.refusal(err)
 }
 
-// refusal returns the status that refuses a call by its headers.
+// refusal returns the status for a call that is refused by its headers.
 func (a *Auth) refusal(err error) error {
 	err = statusOf(err)
 	if a != nil && a.refused != nil {
@@ -49,8 +49,8 @@ func (a *Auth) refusal(err error) error {
 	return err
 }
 
-// incoming returns who calls, and a context that has the identity: the one that the context has, or else the one that the
-// call's metadata prove.
+// incoming returns the caller's identity and a context that has it. The identity is that of the context, or else the one that
+// the token in the call's metadata proves.
 func (a *Auth) incoming(ctx context.Context) (context.Context, *access.Identity, error) {
 	if i, err := identityOf(ctx); err == nil {
 		return ctx, i, nil

@@ -51,14 +51,14 @@ func (a *Auth) GuardOperator(next http.Handler, refuse func(http.ResponseWriter,
 	}), refuse)
 }
 
-// openBytesMax is how large the message of a call may be that asks for no token.
+// openBytesMax bounds the message of a call that requires no token.
 const openBytesMax = 4 << 10
 
-// grpcPrefixBytes is how many bytes gRPC puts before a message.
+// grpcPrefixBytes is the length of gRPC's prefix of a message.
 const grpcPrefixBytes = 5
 
-// guardGRPC authenticates gRPC calls that come through an HTTP server, before anything of their bodies is read, and ends
-// those with larger bodies than a call may have: gRPC reads a body to its end, whether or not a handler asks for it.
+// guardGRPC authenticates gRPC calls that come through an HTTP server, before anything of their bodies is read. It ends calls
+// with a larger body than a call may have: gRPC reads a body to its end, even if no handler asks for it.
 func (a *Auth) guardGRPC(next http.Handler, bounds *Bounds) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		call := &tap.Info{FullMethodName: in.URL.Path, Header: metadata.MD{"authorization": in.Header.Values("Authorization")}}
@@ -81,7 +81,7 @@ func (a *Auth) guardGRPC(next http.Handler, bounds *Bounds) http.Handler {
 	})
 }
 
-// boundedBody is a body of bounded length. end is called when the body is longer, or there is no room for it.
+// boundedBody is a body of bounded length. It calls end if the body is longer or the budget has no room for it.
 type boundedBody struct {
 	io.ReadCloser
 

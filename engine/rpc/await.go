@@ -37,7 +37,7 @@ func (s *Service) awaitResultHere(ctx context.Context, in *queuepb.AwaitResultRe
 	}
 	var a answer[shard.Awaited]
 	select {
-	case a = <-ended: // if the task did not end, the state that it is in now; a shard that stops answers all that wait
+	case a = <-ended: // the current state of the task, if it did not end; a shard that stops answers all waiting calls
 	case <-tokenEnded(ctx):
 		return nil, s.refuse(access.ErrEnded)
 	case <-ctx.Done():

@@ -41,8 +41,8 @@ type spreading[I, R any] struct {
 	done    int      // how many items have their result
 }
 
-// spread carries a batch out, each item at the node that leads its shard. An item that was refused since another node
-// leads is tried there, as long as it is worth it. The items of one node are sent in the call's order.
+// spread executes a batch, each item at the node that leads its shard. After a refusal because another node leads, spread tries
+// the item at that node, within the bounds of a hunt. It sends the items of one node in the call's order.
 func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I) ([]R, error) {
 	s := &spreading[I, R]{batch: b, router: r, items: items}
 	var left []int // the places of items without result
@@ -64,7 +64,7 @@ func spread[I, R any](ctx context.Context, r *router, b *batch[I, R], items []I)
 			return nil, statusOf(err)
 		}
 		if first && len(parts) == 1 && len(orphans) == 0 && parts[0].err != nil {
-			switch p := parts[0]; p.is { // of the whole call
+			switch p := parts[0]; p.is { // the outcome of the whole call
 			case refused:
 				return nil, p.err
 			case unknown:
@@ -112,16 +112,16 @@ func (s *spreading[I, R]) elsewhere(left []int) bool {
 	return true
 }
 
-// part is the items of a batch that one node gets in one call, and the node's answer. add keeps each item beside its place in the batch,
-// and exactly items is sent, so that the answers can't be matched with other items.
+// part has the items of a batch that one node gets in one call, and the node's answer. add stores each item with its place in the
+// batch. The call sends exactly items, so that an answer can't be matched with another item.
 type part[I, R any] struct {
 	node   string
 	items  []I
-	places []int // of items, in the same order; nil for a part that is the whole batch
+	places []int // the place of each of items in the batch; nil if the part is the whole batch in order
 
 	results []R // one for each of items, unless err is set
 	err     error
-	is      outcome // of err
+	is      outcome // what err says about the items
 }
 
 func (p *part[I, R]) add(item I, place int) {
@@ -129,7 +129,7 @@ func (p *part[I, R]) add(item I, place int) {
 	p.places = append(p.places, place)
 }
 
-// ask sends the part to its node. After an answer with a wrong count of results the outcome of all items is unknown.
+// ask sends the part to its node. If the answer has a wrong number of results, the outcome of all items is unknown.
 func (p *part[I, R]) ask(ctx context.Context, r *router, call func(context.Context, *site, []I) ([]R, error)) {
 	at := r.site(p.node, forwardMax)
 	if p.results, p.err = call(ctx, at, p.items); p.err != nil {
@@ -237,7 +237,7 @@ func (r *router) other(node, address string) string {
 	return "" // it leads nothing: any other
 }
 
-// itemCodes are the codes of items by those of calls that refuse. After any other code the outcome is unknown.
+// itemCodes maps the codes of refused calls to the codes of their items. After any other code the outcome is unknown.
 var itemCodes = map[codes.Code]queuepb.ErrorCode{
 	codes.InvalidArgument:    queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT,
 	codes.NotFound:           queuepb.ErrorCode_ERROR_CODE_NOT_FOUND,

@@ -17,20 +17,20 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// batchItem is an item of a modelled batch. Its key is its place in the call.
+// batchItem is an item of a simulated batch. Its key is its place in the call.
 type batchItem struct {
 	key   int
 	shard int // or anyShard
 }
 
-// batchResult is what a node made of an item: of the item with this key.
+// batchResult is a node's result for the item with this key.
 type batchResult struct {
 	key    int
-	serial int // of the results that the nodes made
+	serial int // the number of the result, unique over all nodes
 	err    *queuepb.ItemError
 }
 
-// itemFate is what a node makes of an item.
+// itemFate is the outcome of an item at a node.
 type itemFate int
 
 const (
@@ -42,17 +42,17 @@ const (
 	itemFates
 )
 
-// callFate is what becomes of a call at a node.
+// callFate is the outcome of a call at a node.
 type callFate int
 
 const (
 	callAnswered callFate = iota
 	callNotLeader
 	callUnreached
-	callCut // after the node has carried the call out
+	callCut // the connection breaks after the node has executed the call
 	callRefused
 	callUnknown
-	callFailed // with an error that is no refusal
+	callFailed // an error that is not a refusal
 	callShort  // an answer with too few results
 	callLong
 	callFates
@@ -63,13 +63,13 @@ type batchCluster struct {
 	Cluster
 
 	items []batchItem
-	calls map[string][]callFate // of each node, in order; then calls are answered
-	fates map[int][]itemFate    // of each item, in order; then the items are done
-	moves map[int][]string      // where an item's shard is led after each of the item's refusals
+	calls map[string][]callFate // the outcomes of a node's first calls; later calls are answered
+	fates map[int][]itemFate    // the outcomes of an item's first tries; later tries succeed
+	moves map[int][]string      // the leader of an item's shard after each refusal of the item
 
 	mu      sync.Mutex
 	leaders []string
-	made    map[int][]batchResult // by item: what nodes answered, or would have
+	made    map[int][]batchResult // by item: the results of nodes, including those of lost answers
 	unsure  map[int]bool          // items that were in a call whose answer got lost, or have an unknown outcome
 	serial  int
 }
@@ -98,7 +98,7 @@ func next[K comparable, V any](plan map[K][]V, k K) (v V, was bool) {
 	return v, true
 }
 
-// refuse has a shard be led elsewhere, and returns where.
+// refuse moves the leadership of an item's shard, and returns the new leader.
 func (c *batchCluster) refuse(it batchItem) string {
 	to, moved := next(c.moves, it.key)
 	if moved && it.shard != anyShard {
@@ -107,7 +107,7 @@ func (c *batchCluster) refuse(it batchItem) string {
 	return to
 }
 
-// call carries items out at a node.
+// call executes items at a node.
 func (c *batchCluster) call(t *rapid.T) func(context.Context, *site, []batchItem) ([]batchResult, error) {
 	return func(_ context.Context, at *site, items []batchItem) ([]batchResult, error) {
 		c.mu.Lock()
@@ -140,7 +140,7 @@ func (c *batchCluster) call(t *rapid.T) func(context.Context, *site, []batchItem
 		if !at.here() {
 			at.forward.sent = true
 		}
-		if what != callAnswered { // it may have been carried out
+		if what != callAnswered { // the call may have taken effect
 			for _, it := range items {
 				c.unsure[it.key] = true
 			}
@@ -167,7 +167,7 @@ func (c *batchCluster) call(t *rapid.T) func(context.Context, *site, []batchItem
 	}
 }
 
-// one carries out one item.
+// one executes one item.
 func (c *batchCluster) one(t *rapid.T, it batchItem) batchResult {
 	switch what, _ := next(c.fates, it.key); what {
 	case itemNotLeader:
@@ -188,7 +188,7 @@ func (c *batchCluster) one(t *rapid.T, it batchItem) batchResult {
 	return c.note(t, it, nil)
 }
 
-// note notes what a node makes of an item for good.
+// note records a node's final result of an item.
 func (c *batchCluster) note(t *rapid.T, it batchItem, e *queuepb.ItemError) batchResult {
 	if len(c.made[it.key]) > 0 {
 		t.Errorf("item %d was sent again although a node had settled it: %v", it.key, c.made[it.key])
@@ -203,7 +203,7 @@ func (c *batchCluster) note(t *rapid.T, it batchItem, e *queuepb.ItemError) batc
 // accepted has an error. An item that may have taken effect is not sent again. Nodes get items in the call's order.
 func TestBatchResultsAreOfTheirItems(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(struct{ rapid.TB }{t}, checkBatch) // which would ask a *testing.T for its deadline: there is none in a bubble
+		rapid.Check(struct{ rapid.TB }{t}, checkBatch) // hides Deadline, which a *testing.T does not support in a synctest bubble
 	})
 }
 
@@ -217,7 +217,8 @@ func checkBatch(t *rapid.T) {
 		leaders: rapid.SliceOfN(maybeNode, shards, shards).Draw(t, "leaders"),
 		made:    map[int][]batchResult{}, unsure: map[int]bool{},
 	}
-	// Where all items are refused at first and one node takes all of them then, its part is the whole batch, in whatever order.
+	// If all items are refused at first and then all belong to one node, that node's part is the whole batch, but its order may
+	// differ from the call's.
 	gathered := rapid.SliceOfN(node, rapid.SampledFrom([]int{0, 1, 2}).Draw(t, "rounds"), 2).Draw(t, "gathered")
 	anywhere := rapid.IntRange(0, 3).Draw(t, "anywhere") == 0
 	for key := range rapid.SampledFrom([]int{1, 2, 3, 4, 5, 6, 7, 8}).Draw(t, "items") {
@@ -228,7 +229,7 @@ func checkBatch(t *rapid.T) {
 		c.items = append(c.items, it)
 		c.fates[key] = rapid.SliceOfN(rapid.Map(rapid.IntRange(0, int(itemFates)-1), func(i int) itemFate { return itemFate(i) }), 0, 4).Draw(t, "fates")
 		c.moves[key] = rapid.SliceOfN(node, 0, 4).Draw(t, "moves")
-		if len(gathered) > 0 && rapid.IntRange(0, 9).Draw(t, "stray") < 9 {
+		if len(gathered) > 0 && rapid.IntRange(0, 9).Draw(t, "skip") < 9 {
 			c.fates[key] = append(slices.Repeat([]itemFate{itemNotLeader}, len(gathered)), c.fates[key]...)
 			c.moves[key] = append(slices.Clone(gathered), c.moves[key]...)
 		}
@@ -249,14 +250,14 @@ func checkBatch(t *rapid.T) {
 		refused: func(e *queuepb.ItemError) batchResult { return batchResult{key: -1, err: e} },
 	}, sent)
 	require.Equal(t, c.items, sent, "the caller's items")
-	if err != nil { // it refuses all items
+	if err != nil { // the error refuses all items
 		for _, it := range c.items {
 			if c.unsure[it.key] {
-				require.Contains(t, []codes.Code{codes.Aborted, codes.Internal}, status.Code(err), "item %d may have been carried out: %v", it.key, err)
+				require.Contains(t, []codes.Code{codes.Aborted, codes.Internal}, status.Code(err), "item %d may have taken effect: %v", it.key, err)
 				continue
 			}
 			for _, made := range c.made[it.key] {
-				require.NotNil(t, made.err, "item %d was carried out, and its batch was refused: %v", it.key, err)
+				require.NotNil(t, made.err, "item %d took effect, and its batch was refused: %v", it.key, err)
 			}
 		}
 		return
@@ -273,12 +274,12 @@ func checkBatchResult(t *rapid.T, c *batchCluster, it batchItem, r batchResult) 
 		require.EqualValues(t, it.key, r.err.GetIndex(), what)
 	}
 	switch {
-	case r.key >= 0: // a node's
+	case r.key >= 0: // the result comes from a node
 		require.Equal(t, it.key, r.key, what)
 		require.Equal(t, []batchResult{r}, c.made[it.key], what)
 	case c.unsure[it.key]:
 		require.Equal(t, queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, r.err.GetCode(), what)
-	default: // no node carried it out
+	default: // the result does not come from a node: no node executed the item
 		require.NotNil(t, r.err, what)
 		for _, made := range c.made[it.key] {
 			require.Equal(t, made.err.GetCode(), r.err.GetCode(), what)

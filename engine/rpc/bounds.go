@@ -9,30 +9,31 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 )
 
-// Bounds are what all servers of a process share: how much of the process's memory calls may take.
+// Bounds limit how much memory the calls of all servers of a process take together.
 type Bounds struct {
 	shares   memory.Shares
 	gate     *memory.Gate
-	requests *memory.Budget // bytes of requests, as they count by memory.MessageFactor
+	requests *memory.Budget // encoded bytes of requests times memory.MessageFactor
 	calls    *memory.Budget // calls and streams under way
 	tenants  sync.Map       // the calls and streams of each tenant: *atomic.Int64 by name
 }
 
-// NewBounds returns bounds by the shares of a process. gate may be nil.
+// NewBounds returns bounds from the memory shares of a process. gate may be nil.
 func NewBounds(s memory.Shares, gate *memory.Gate) *Bounds {
 	return &Bounds{shares: s, gate: gate, requests: memory.NewBudget(s.RequestBytes), calls: memory.NewBudget(int64(s.Calls))}
 }
 
-// unbounded returns the bounds of a server whose memory nothing bounds.
+// unbounded returns the bounds of a server without a memory limit.
 func unbounded() *Bounds { return NewBounds(memory.SharesOf(0, 1, false), nil) }
 
-// Requests is the budget of the bytes of requests, which calls over HTTP take from too.
+// Requests returns the budget of the bytes of requests. Calls over HTTP take from it too.
 func (b *Bounds) Requests() *memory.Budget { return b.requests }
 
-// errUnread says that clients leave as many bytes of answers unread as the memory allows.
+// errUnread says that the answers that clients have not read use up their share of the memory.
 var errUnread = fmt.Errorf("%w: answers are not read", memory.ErrExhausted)
 
-// enter counts a call or stream, and returns what ends it, or an error if there are too many or the process is too large.
+// enter counts a call or stream and returns a function that ends it. It fails if too many are under way or the process is too
+// large.
 func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	if err := b.gate.Admit(); err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {
 	}, nil
 }
 
-// tenantCalls is how many calls and streams one tenant may have: others have room beside it.
+// tenantCalls returns how many calls and streams one tenant may have: at most half, so that other tenants have room.
 func (b *Bounds) tenantCalls() int64 { return int64(max(1, b.shares.Calls/2)) }
 
 func (b *Bounds) tenant(name string) *atomic.Int64 {
@@ -69,8 +70,8 @@ func (b *Bounds) tenant(name string) *atomic.Int64 {
 	return n.(*atomic.Int64)
 }
 
-// reservation is what the request of a call takes of the budget. It is safe for concurrent use: a stream may end while its
-// receiving goroutine takes room for another message.
+// reservation is the part of the request budget that a call or stream holds. It is safe for concurrent use: a stream may end while
+// its receiving goroutine takes room for another message.
 type reservation struct {
 	bounds *Bounds
 	link   Link
@@ -78,7 +79,7 @@ type reservation struct {
 	ended  atomic.Bool
 }
 
-// smallBytes is the size of a frame that is always decoded: there are only so many streams.
+// smallBytes is the largest frame that is decoded even if the budget is used up. The number of streams bounds these frames.
 const smallBytes = 4 << 10
 
 // take takes room for a message before it is decoded.
@@ -100,24 +101,25 @@ func (r *reservation) take(bytes int) error {
 // give gives back what was taken.
 func (r *reservation) give() { r.bounds.requests.Give(r.taken.Swap(0)) }
 
-// end gives back what was taken, and what is taken from here on.
+// end gives back what was taken, and makes take give back at once what it takes later.
 func (r *reservation) end() {
 	r.ended.Store(true)
 	r.give()
 }
 
-// streamBytes is about how many bytes of payloads a work stream is given before it says that it sent some.
+// streamBytes is approximately how many bytes of payloads the shards deliver to a work stream before it reports that it sent
+// some.
 func (b *Bounds) streamBytes() int64 {
 	return max(streamBytesMin, min(streamBytesMax, b.shares.OutboxBytes/8))
 }
 
-// claimBytes is about how large the answer to a claim becomes. One task always fits.
+// claimBytes is the approximate limit of the answer to a claim. One task always fits.
 func (b *Bounds) claimBytes() int64 { return b.shares.ClaimBytes }
 
 const (
 	streamBytesMax = 8 << 20
-	// streamBytesMin is more than is sent before the shards are told: a stream that is read never stops.
+	// streamBytesMin is more than a stream sends before it reports that to the shards, so that a stream that is read never stops.
 	streamBytesMin = sentBytesMin + sentBytesMin/2
-	// claimBytesMax is how large the answer to a claim becomes that several nodes answer.
+	// claimBytesMax limits the answer to a claim that several nodes answer.
 	claimBytesMax = 3 << 20
 )

@@ -51,12 +51,13 @@ type Member struct {
 	Reachable bool
 	// Version is its program's; "" when the node has not said yet.
 	Version string
-	// Clock is how its clock differs from this node's; nil when it did not tell its time of late. Only Status finds that out.
+	// Clock is the difference of its clock from this node's; nil if the node has not reported its time recently. Only Status sets
+	// it.
 	Clock *ClockSkew
-	// ClockProblem is why its clock does not let it lead; "" if it does.
+	// ClockProblem is why its clock does not allow it to lead; "" if it may lead.
 	ClockProblem string
-	// Disk is what the free space of its disk allows, and DiskFree how many bytes that are; unspecified when the node has not
-	// said yet.
+	// Disk is what the free space of its disk allows, and DiskFree that space in bytes. Both are unspecified before the node's
+	// first report.
 	Disk     adminpb.DiskState
 	DiskFree uint64
 }
@@ -64,7 +65,7 @@ type Member struct {
 // ClockSkew is how one node's clock differs from another's.
 type ClockSkew struct {
 	Ahead time.Duration // negative: behind
-	Error time.Duration // by how much that may be wrong
+	Error time.Duration // the bound on the error of Ahead
 }
 
 // ClusterStatus is how a cluster is.

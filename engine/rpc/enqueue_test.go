@@ -221,5 +221,5 @@ func TestTooManyQueuesIsOverloadNotABadField(t *testing.T) {
 	}
 	_, err = s.Claim(s.ctx, &queuepb.ClaimRequest{Queues: []string{"d", "e", "f"}, WaitMs: 60_000})
 	requireCode(t, codes.ResourceExhausted, err)
-	assert.Empty(t, status.Convert(err).Details(), "no time changes a limit: none is named to try again")
+	assert.Empty(t, status.Convert(err).Details(), "waiting does not change a limit: the error has no retry delay")
 }

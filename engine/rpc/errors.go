@@ -23,14 +23,14 @@ import (
 // retryDelay is what an overloaded server asks a client to wait.
 const retryDelay = 100 * time.Millisecond
 
-// reasonDisk and reasonDomain are the reason and the domain of the error detail google.rpc.ErrorInfo of what is refused since
-// the disk has too little space.
+// reasonDisk and reasonDomain are the reason and the domain in google.rpc.ErrorInfo of a refusal because the disk has too little
+// space.
 const (
 	reasonDisk   = "disk"
 	reasonDomain = "prony"
 )
 
-// memoryRetryDelay is what a server asks a client to wait that holds as much as its memory allows.
+// memoryRetryDelay is the retry delay in refusals of a server that has no memory left for the call.
 const memoryRetryDelay = time.Second
 
 // refusal is what an error says to a client, whether it refuses a whole call or one item of a batch.
@@ -39,7 +39,7 @@ type refusal struct {
 	item  queuepb.ErrorCode
 	field *queue.FieldError // that is at fault, or nil
 	retry time.Duration     // when it is worth trying again, or 0
-	// reason says in a word what is exhausted, or is "".
+	// reason is the reason in google.rpc.ErrorInfo, or "".
 	reason string
 	// leader says who leads instead, or nil.
 	leader *queuepb.NotLeader
@@ -65,7 +65,7 @@ var refusals = []struct {
 	{memory.ErrExhausted, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: memoryRetryDelay}},
 	{access.ErrTooMany, refusal{call: codes.ResourceExhausted, retry: retryDelay}},
 	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
-	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}}, // no time changes that
+	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}}, // waiting does not help: no retry delay
 	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
 	{storage.ErrBackupExists, refusal{call: codes.AlreadyExists}},
 	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},

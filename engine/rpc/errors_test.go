@@ -53,9 +53,9 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 			assert.EqualValues(t, 3, item.GetIndex())
 			switch {
 			case errors.Is(err, queue.ErrTooManyQueues):
-				assert.Zero(t, item.GetRetryAfterMs(), "a permanent limit offers no time to try again")
+				assert.Zero(t, item.GetRetryAfterMs(), "a permanent limit has no retry delay")
 				assert.Empty(t, s.Details())
-			case c.status == codes.ResourceExhausted: // a client is told when to try again
+			case c.status == codes.ResourceExhausted: // the error has a retry delay
 				assert.Positive(t, item.GetRetryAfterMs())
 				require.Len(t, s.Details(), 1)
 				assert.Equal(t, int64(item.GetRetryAfterMs()), s.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration().Milliseconds())
@@ -112,7 +112,7 @@ func TestRefusalsSayWhoLeads(t *testing.T) {
 	assert.Equal(t, shard.ErrClosed, explain(nil, shard.ErrClosed))
 }
 
-// What is refused for lack of disk space says so, and when to try again, over gRPC and as an item of a batch.
+// A refusal for lack of disk space names that reason and a retry delay, over gRPC and as an item of a batch.
 func TestFullDisksAreNamed(t *testing.T) {
 	err := fmt.Errorf("enqueue: %w", &disk.FullError{State: disk.SpaceLow})
 	s := status.Convert(statusOf(err))
@@ -123,5 +123,5 @@ func TestFullDisksAreNamed(t *testing.T) {
 	item := itemError(3, err)
 	assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, item.GetCode())
 	assert.EqualValues(t, disk.SpaceRetry.Milliseconds(), item.GetRetryAfterMs())
-	assert.Equal(t, item.GetRetryAfterMs(), itemOfStatus(3, statusOf(err)).GetRetryAfterMs(), "also of a call that was passed on")
+	assert.Equal(t, item.GetRetryAfterMs(), itemOfStatus(3, statusOf(err)).GetRetryAfterMs(), "also for a forwarded call")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// batchTask is a task of a batch, and whether the call on it is one that its shard refuses.
+// batchTask is a task of a batch, and whether its shard is to refuse the call on it.
 type batchTask struct {
 	*queuepb.Task
 
@@ -111,10 +111,10 @@ func TestBatchThatIsTriedAgainAnswersEachItem(t *testing.T) {
 			c := startNodes(t, 3, 2)
 			c.leads("n2", "n3")
 			call := batchesOfItems(t, c)[name]
-			tasks := c.leasedInTurns(name == "RedriveDead" || name == "PurgeDead")
+			tasks := c.leasedAlternately(name == "RedriveDead" || name == "PurgeDead")
 			if name == "CancelTasks" || name == "RedriveDead" || name == "PurgeDead" {
 				for _, r := range call([]batchTask{tasks[2], tasks[3]}) {
-					require.Nil(t, r.GetError(), "now there are no such tasks")
+					require.Nil(t, r.GetError(), "the task no longer exists")
 				}
 			}
 			var asked sync.WaitGroup
@@ -146,8 +146,8 @@ func TestBatchThatIsTriedAgainAnswersEachItem(t *testing.T) {
 	}
 }
 
-// leasedInTurns leases four tasks, and fails them for good if dead is set. Shards 0 and 1 alternate. The last two tasks are to be refused.
-func (c *nodes) leasedInTurns(dead bool) []batchTask {
+// leasedAlternately leases four tasks, and fails them for good if dead is set. Shards 0 and 1 alternate. The last two tasks are to be refused.
+func (c *nodes) leasedAlternately(dead bool) []batchTask {
 	c.Helper()
 	tasks := make([]batchTask, 4)
 	for i := range tasks {

@@ -37,7 +37,7 @@ func TestAClaimDrawsFromAllLeaders(t *testing.T) {
 	}
 }
 
-// waiting returns once the claim that is under way waits at so many nodes.
+// waiting returns once the claim under way waits at n nodes.
 func (c *nodes) waiting(ids ...string) {
 	c.Helper()
 	for _, id := range ids {

@@ -414,7 +414,7 @@ func TestABatchIsSplit(t *testing.T) {
 	assert.Less(t, refused, 20)
 }
 
-// An enqueue that another node carries out counts there alone, also where this node takes itself for the leader first.
+// An enqueue that another node executes counts only there, also if this node took itself for the leader at first.
 func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	c := startNodes(t, 2, 1)
 	c.leads("n2")
@@ -422,7 +422,7 @@ func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	_, err := n1.registry.ConfigureTenant(c.ctx, access.Everybody(), "t0", access.Quotas{EnqueuesPerSMax: 1})
 	require.NoError(t, err)
 	require.NoError(t, n2.registry.Follow(c.ctx))
-	full := func(n *clusterNode) bool { // five are let through once in five seconds
+	full := func(n *clusterNode) bool { // the rate admits five tasks once in five seconds
 		if n.registry.TakeEnqueues("t0", 5) != nil {
 			return false
 		}
@@ -435,11 +435,11 @@ func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 	n1.believes.Store(&self)
 	_, err = n1.queues().Enqueue(c.as("t0"), in)
 	requireNotLeader(t, err)
-	require.True(t, full(n1), "what it can't carry out")
+	require.True(t, full(n1), "n1 does not count what it refused")
 	n1.believes.Store(nil)
 	out, err := n1.queues().Enqueue(c.as("t0"), in)
 	require.NoError(t, err)
 	require.NotEmpty(t, out.GetResults()[0].GetId())
-	require.True(t, full(n1), "what it passed on")
+	require.True(t, full(n1), "n1 does not count what it forwarded")
 	require.False(t, full(n2))
 }

@@ -20,10 +20,11 @@ type intake struct {
 	itemsMax int // of each list of a message
 }
 
-// ItemsMax is how many elements the longest list of any call may have. The calls themselves check the bound of each list.
+// ItemsMax returns how many elements the longest list of any call may have. The handler of a call checks the bounds of its
+// lists.
 func ItemsMax(l queue.Limits) int { return max(l.BatchMax, l.QueuesMax) }
 
-// registrar registers services whose unary calls go through an intake. Streams go through it by their interceptor.
+// registrar registers services so that their unary calls go through an intake. An interceptor does the same for streams.
 type registrar struct {
 	*grpc.Server
 
@@ -63,8 +64,8 @@ func (n intake) unary(service string, next grpc.MethodHandler) grpc.MethodHandle
 	}
 }
 
-// enter lets a call or stream in, before anything but its headers is read: its caller is known, and there is room for it.
-// The error is a status.
+// enter admits a call or stream after its headers were read, and before anything else. It fails, with a status, if the caller
+// is not authenticated or the bounds have no room for the call.
 func (n intake) enter(ctx context.Context, open bool) (_ context.Context, l Link, leave func(), err error) {
 	l = linkOf(ctx)
 	var i *access.Identity
@@ -94,10 +95,10 @@ type boundedStream struct {
 
 	ctx   context.Context
 	in    wire.Incoming
-	taken reservation // for the message that was received last
+	taken reservation // for the last received message
 }
 
-// until returns a handler that gives back what the stream takes when the other one returns.
+// until returns a handler that calls handle, and afterwards gives back what the stream holds.
 func (s *boundedStream) until(leave func(), handle grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, stream grpc.ServerStream) error {
 		defer leave()
@@ -111,7 +112,7 @@ func (s *boundedStream) Context() context.Context { return s.ctx }
 
 // RecvMsg receives a message.
 func (s *boundedStream) RecvMsg(m any) error {
-	s.taken.give() // what the handler keeps of the message before is counted elsewhere
+	s.taken.give() // what the handler keeps of the previous message is counted elsewhere
 	s.in.Message = m
 	return receiveError(&s.in, s.ServerStream.RecvMsg(&s.in))
 }
@@ -128,8 +129,8 @@ func receiveError(in *wire.Incoming, err error) error {
 	return statusOf(in.Err)
 }
 
-// isOpen tells whether the methods with a name ask for no token: those of health, since a probe has none, and those that
-// nodes call for themselves, for which the connection says who calls. A server for clients does not have the latter.
+// isOpen reports whether a method requires no token. Health methods require none, since a probe has no token. Methods between
+// nodes require none, since the connection proves the caller; a server for clients does not have these methods.
 func isOpen(method string) bool {
 	return strings.HasPrefix(method, healthPrefix) || strings.HasPrefix(method, peerPrefix)
 }

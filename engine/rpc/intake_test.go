@@ -24,7 +24,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc"
 )
 
-// encodedCodec sends messages that are encoded already: those of type []byte.
+// encodedCodec sends messages of type []byte as they are, since they are already encoded.
 type encodedCodec struct{ encoding.CodecV2 }
 
 func (c encodedCodec) Marshal(v any) (mem.BufferSlice, error) {
@@ -36,7 +36,7 @@ func (c encodedCodec) Marshal(v any) (mem.BufferSlice, error) {
 
 var sendEncoded = grpc.ForceCodecV2(encodedCodec{encoding.GetCodecV2(proto.Name)})
 
-// emptyItems is an encoded message of the largest size whose list is of empty messages or texts.
+// emptyItems returns an encoded message of the largest size, whose list consists of empty messages or strings.
 func emptyItems(list protowire.Number) []byte {
 	item := protowire.AppendBytes(protowire.AppendTag(nil, list, protowire.BytesType), nil)
 	b := make([]byte, 0, 16<<20)
@@ -46,17 +46,17 @@ func emptyItems(list protowire.Number) []byte {
 	return b
 }
 
-// A call without a token must not wait for its message: a server that reads the message first lets anybody fill its memory.
+// A server refuses a call without a token before it reads the message: otherwise clients without a token could fill its memory.
 func TestCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
 	g := guard(t)
 	conn := g.dial("")
-	for _, deadline := range []time.Duration{patience, time.Hour} { // which of the two decides where the call is refused
+	for _, deadline := range []time.Duration{patience, time.Hour} { // a call with a far deadline is refused by its handler
 		ctx, cancel := context.WithTimeout(context.Background(), deadline)
 		defer cancel()
 		defer time.AfterFunc(patience, cancel).Stop()
 		for _, m := range allMethods(t) {
 			if !strings.HasPrefix(m.name, "/"+queuepb.QueueService_ServiceDesc.ServiceName) {
-				continue // the fixture serves it without NewServer
+				continue // the fixture serves this API without NewServer
 			}
 			stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, m.name)
 			require.NoError(t, err)
@@ -102,7 +102,7 @@ func requireTooMany(t *testing.T, field string, err error) {
 	assert.Contains(t, err.Error(), "has 8388608 items: send at most 1000")
 }
 
-// The codec counts the elements of 16 MiB without decoding them. What is decoded first costs 60 times as much.
+// The codec counts the elements of a message of 16 MiB without decoding them. Decoding them would take 60 times as much memory.
 func TestRefusedItemsTakeNoMemory(t *testing.T) {
 	g := guard(t)
 	_, secret := g.token("t0", access.Produce)
@@ -113,7 +113,7 @@ func TestRefusedItemsTakeNoMemory(t *testing.T) {
 		requireTooMany(t, "tasks", err)
 	}
 	call() // fills the pools of buffers
-	assert.Less(t, testing.AllocsPerRun(1, call), 100_000.0, "there are 8 million items")
+	assert.Less(t, testing.AllocsPerRun(1, call), 100_000.0, "the message has 8 million items")
 }
 
 func TestHeadersAreBounded(t *testing.T) {
@@ -149,5 +149,5 @@ func TestATenantHasHalfOfTheCalls(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := one.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 		return err == nil
-	}, patience, time.Millisecond, "one that ended makes room")
+	}, patience, time.Millisecond, "a call that ended makes room")
 }

@@ -7,27 +7,26 @@ import (
 	"google.golang.org/grpc/peer"
 )
 
-// Link is the connection that a call came on, as its listener knows it: the remote address of a connection may be one. Its
-// methods are safe for concurrent use, and must not block.
+// Link is the connection of a call, with the counters that its listener keeps. The remote address of a connection may implement
+// Link. The methods are safe for concurrent use and must not block.
 type Link interface {
-	// Known says that a call of a tenant was authenticated. It returns an error if the tenant has as many connections as
-	// it may.
+	// Known records that a call of a tenant was authenticated. It returns an error if the tenant has too many connections.
 	Known(tenant string) error
-	// Probed says that a call came that needs no token.
+	// Probed records a call that requires no token.
 	Probed()
-	// Consumed says that so many bytes that came were decoded.
+	// Consumed records that received bytes were decoded.
 	Consumed(bytes int)
-	// Holds says that so many bytes more, or less if negative, are kept for the client to read.
+	// Holds adds bytes, which may be negative, to those that the server keeps until the client reads them.
 	Holds(bytes int)
-	// Answers says that so many bytes of answers are on their way to be written.
+	// Answers records that bytes of answers were passed to the connection for writing.
 	Answers(bytes int)
-	// Unread says whether more waits to be written than may, on this connection or on all.
+	// Unread reports whether too many bytes wait to be written, on this connection or on all connections.
 	Unread() bool
 }
 
 type linkKey struct{}
 
-// WithLink returns a context for what comes over HTTP on a connection.
+// WithLink returns a context for the HTTP requests on a connection.
 func WithLink(ctx context.Context, c net.Conn) context.Context {
 	if l, ok := c.RemoteAddr().(Link); ok {
 		return context.WithValue(ctx, linkKey{}, l)
@@ -35,7 +34,7 @@ func WithLink(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// linkOf returns the link of a call; one that does nothing if its connection has none.
+// linkOf returns the link of a call, or a link that does nothing if the connection has none.
 func linkOf(ctx context.Context) Link {
 	if l, ok := ctx.Value(linkKey{}).(Link); ok {
 		return l
@@ -48,10 +47,10 @@ func linkOf(ctx context.Context) Link {
 	return noLink{}
 }
 
-// Holds says for a call over HTTP that so many bytes more, or less if negative, are kept for the client to read.
+// Holds calls Link.Holds for a call over HTTP.
 func Holds(ctx context.Context, bytes int) { linkOf(ctx).Holds(bytes) }
 
-// noLink is the link of calls in this process, and of other nodes' calls.
+// noLink is the link of calls from within this process and of calls from other nodes.
 type noLink struct{}
 
 func (noLink) Known(string) error { return nil }

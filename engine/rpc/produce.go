@@ -167,7 +167,7 @@ func (p *produceStream) send() error {
 			return p.service.refuse(err)
 		case err := <-p.lost:
 			stopping, ended = nil, p.service.refuse(err)
-		case <-p.stream.Context().Done(): // also when nothing is read any more, and a shard does not answer
+		case <-p.stream.Context().Done(): // also if receive has ended and a shard does not answer
 			return p.stream.Context().Err()
 		case <-stopping:
 			stopping, ended = nil, p.service.refuse(shard.ErrClosed)

@@ -150,7 +150,7 @@ func TestTheQuotaOfLeasesHoldsTasksBack(t *testing.T) {
 	}
 }
 
-// A completion whose result finds no room is refused by itself, and its lease stays.
+// A completion whose result exceeds the quota is refused as one item of its batch, and its lease stays.
 func TestResultBeyondTheQuotaRefusesItsItem(t *testing.T) {
 	g := guard(t)
 	api := g.as("t0", access.AllScopes)

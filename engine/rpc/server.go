@@ -25,16 +25,16 @@ const (
 	// one grows first. A call that finds none free gets a new one.
 	streamWorkers     = 64
 	messageInBytesMax = 16 << 20         // a call of many large payloads is refused as a whole
-	headerBytesMax    = 64 << 10         // of one call
-	handshakeMax      = 10 * time.Second // until a connection is encrypted and speaks HTTP/2
+	headerBytesMax    = 64 << 10         // the headers of one call
+	handshakeMax      = 10 * time.Second // for the TLS and HTTP/2 handshakes of a connection
 	keepaliveAfter    = time.Minute
 	keepaliveTimeout  = 20 * time.Second
 	keepaliveMin      = 10 * time.Second
 )
 
-// NewServer returns a gRPC server with the queue service, health and reflection on it. All but health asks auth who
-// calls: by the headers, before anything else of a call is read. Interceptors in the options are around all others; they
-// do not see calls that are refused by their headers.
+// NewServer returns a gRPC server with the queue service, health and reflection on it. Except for health, it
+// authenticates each call by its headers, before it reads anything else of the call. Interceptors in the options run outside all
+// others; they do not see calls that are refused by their headers.
 func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := intake{auth: auth, bounds: s.bounds, itemsMax: ItemsMax(s.limits)}
 	share := s.bounds.shares
@@ -64,9 +64,9 @@ func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerO
 // BusyPoll lets the connections of a server poll before their thread sleeps, as wire.BusyPoll says.
 func BusyPoll() grpc.ServerOption { return grpc.Creds(wire.BusyPoll(insecure.NewCredentials())) }
 
-// NewAdminServer returns a handler of gRPC calls over HTTP/2, with the admin service, health and reflection on it, and the
-// server to stop. The connections, their streams and their timeouts are the HTTP server's to bound. All but health asks
-// auth who calls, by the headers, before anything else of a call is read.
+// NewAdminServer returns a handler of gRPC calls over HTTP/2, with the admin service, health and reflection, and the gRPC server
+// behind it, which the caller stops. The HTTP server must bound connections, streams and timeouts. Except for health, the handler
+// authenticates each call by its headers, before it reads anything else of the call.
 func NewAdminServer(s adminpb.AdminServiceServer, limits queue.Limits, bounds *Bounds, h *health.Server, auth *Auth, options ...grpc.ServerOption) (http.Handler, *grpc.Server) {
 	in := intake{auth: auth, bounds: bounds, itemsMax: ItemsMax(limits)}
 	g := grpc.NewServer(append(options,

@@ -38,7 +38,7 @@ func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *S
 // who leads. It is called before the service is served.
 func (s *Service) InCluster(c Cluster) { s.router = newRouter(c, s.shards.Len(), s.stopping) }
 
-// Within has the service and its servers keep to bounds. It is called before they are made.
+// Within sets the bounds of the service and its servers. The caller calls it before it makes the servers.
 func (s *Service) Within(b *Bounds) { s.bounds = b }
 
 // cluster returns the cluster, or nil.
@@ -140,7 +140,8 @@ func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (
 	return out, nil
 }
 
-// takeEnqueues takes tasks from what the tenant's rate allows, once this node has room for them, if it may have some.
+// takeEnqueues takes tasks from what the tenant's rate allows. It first waits, for a bounded time, until this node's share of the
+// quotas has room for them.
 func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
 	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
 		for _, t := range tasks {
@@ -151,7 +152,7 @@ func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queu
 	return s.quotas.TakeEnqueues(tenant, len(tasks))
 }
 
-// returnEnqueues gives the tenant back what was taken for tasks that are another node's: that one takes it too.
+// returnEnqueues gives back what takeEnqueues took for tasks of shards that another node leads, since that node takes it again.
 func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enqueued, err error) {
 	if s.router == nil {
 		return
@@ -226,7 +227,7 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 		return nil, s.refuse(err)
 	}
 	select {
-	case a := <-h.out: // a shard answers everything it took, also when it stops
+	case a := <-h.out: // a shard answers every command it accepted, also when it stops
 		if a.err != nil {
 			return nil, s.refuse(a.err)
 		}
@@ -240,10 +241,9 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 }
 
-// handingOut passes one value, what was leased, to a call that may end before the value comes. Then the value is given
-// back.
+// handingOut passes what was leased to a call. If the call ends before that, handingOut gives the leases back.
 type handingOut[T any] struct {
-	out      chan answer[T] // takes one
+	out      chan answer[T] // has room for one
 	left     atomic.Bool
 	giveBack func(T)
 }
@@ -252,7 +252,7 @@ func newHandingOut[T any](giveBack func(T)) *handingOut[T] {
 	return &handingOut[T]{out: make(chan answer[T], 1), giveBack: giveBack}
 }
 
-// put hands the value over; it does not block.
+// put passes the value to the call; it does not block.
 func (h *handingOut[T]) put(v T, err error) {
 	h.out <- answer[T]{v, err}
 	if h.left.Load() {
@@ -260,13 +260,14 @@ func (h *handingOut[T]) put(v T, err error) {
 	}
 }
 
-// leave says that the call is over.
+// leave records that the call has ended.
 func (h *handingOut[T]) leave() {
 	h.left.Store(true)
 	h.drop()
 }
 
-// drop gives back what nobody receives any more. Of put and leave, one of which sees the other, the first to receive does.
+// drop gives back a value that the call does not receive any more. put sees that the call has left, or leave finds the value; if
+// both do, only one of them receives it.
 func (h *handingOut[T]) drop() {
 	select {
 	case a := <-h.out:
@@ -299,7 +300,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	case <-tokenEnded(ctx):
 	case <-ctx.Done():
 	}
-	// What was granted before the subscription ended must still be handed out, unless the caller is gone.
+	// Tasks that were granted before the subscription ended must still be returned, unless the caller is gone.
 	closed := make(chan struct{})
 	sub.Close(func() { close(closed) })
 	select {
@@ -328,7 +329,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	return &queuepb.ClaimResponse{}, nil
 }
 
-// callerGone says why there is nobody to be handed a task: the token or the call ended.
+// callerGone returns why the caller cannot receive a task any more, because its token or call has ended, or nil.
 func callerGone(ctx context.Context) error {
 	select {
 	case <-tokenEnded(ctx):
@@ -338,9 +339,9 @@ func callerGone(ctx context.Context) error {
 	}
 }
 
-// claimed answers a claim with as many tasks as an answer carries, and gives the others back at once.
+// claimed answers a claim with as many tasks as fit into an answer, and gives the others back at once.
 func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
-	if linkOf(ctx).Unread() { // many claims may have waited for this moment
+	if linkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
 		for _, l := range all {
 			s.giveBack(tenant, l.Shard, l.Tasks)
 		}

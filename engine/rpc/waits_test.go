@@ -25,7 +25,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// stallingDisk has fsyncs of logs wait while it is locked.
+// stallingDisk makes fsyncs of logs wait while it is locked.
 type stallingDisk struct {
 	sync.RWMutex
 
@@ -69,7 +69,7 @@ func onStallingDisk(t *testing.T) (queuepb.QueueServiceClient, *stallingDisk) {
 	return queuepb.NewQueueServiceClient(conn), disk
 }
 
-// callsUnderWay returns the stacks of the goroutines that carry calls out.
+// callsUnderWay returns the stacks of the goroutines that execute calls.
 func callsUnderWay() (out []string) {
 	buf := make([]byte, 1<<20)
 	for _, stack := range strings.Split(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
@@ -83,8 +83,8 @@ func callsUnderWay() (out []string) {
 	return out
 }
 
-// Each call ends with its context, also while the shard answers nothing since the disk is stalled; and what a claim leased
-// that nobody waits for any more is given back.
+// Each call ends with its context, also while the shard answers nothing because the disk is stalled. What an ended claim leased is
+// given back.
 func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
 	api, disk := onStallingDisk(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -135,12 +135,12 @@ func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			disk.Lock()
 			stalled, end := context.WithCancel(ctx)
-			select { // of a call before this one
+			select { // drain the element of a previous call
 			case <-disk.entered:
 			default:
 			}
 			blocked := make(chan struct{})
-			go func() { // everything waits behind this one
+			go func() { // all later commands wait behind this call
 				defer close(blocked)
 				_, _ = api.Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: newTasks("stalled", 1)})
 			}()
@@ -155,15 +155,15 @@ func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
 			<-done
 			over := func() bool { return len(callsUnderWay()) <= 1 }
 			if !waitFor(over) {
-				t.Errorf("it is under way though its context ended:\n%s", strings.Join(callsUnderWay(), "\n\n"))
+				t.Errorf("the call is under way though its context ended:\n%s", strings.Join(callsUnderWay(), "\n\n"))
 			}
 			disk.Unlock()
 			<-blocked
 			require.True(t, waitFor(func() bool { return len(callsUnderWay()) == 0 }))
 		})
 	}
-	// One task is leased, and one was to the stream, which is gone: that lease expires in its time. What claims leased for
-	// nobody was given back.
+	// The test holds the lease of one task. The ended stream held the lease of another, until it expires. The two tasks that ended
+	// claims leased were given back.
 	back := 0
 	for back < 2 {
 		out, err := api.Claim(ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 10, WaitMs: 20_000})
@@ -173,7 +173,7 @@ func TestCallsEndWithTheirContextsWhileTheDiskStalls(t *testing.T) {
 	}
 }
 
-// waitFor returns whether a condition comes true in time.
+// waitFor reports whether a condition becomes true in time.
 func waitFor(is func() bool) bool {
 	for end := time.Now().Add(patience / 3); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if is() {

@@ -61,9 +61,9 @@ type workStream struct {
 	failed    chan error   // why the subscription ended
 	credits   atomic.Int64 // granted, and not used by a task that was sent
 	sub       atomic.Pointer[shard.GroupSubscription]
-	sentBytes []int64 // of each shard's payloads, that it was not told of; the sending goroutine's
+	sentBytes []int64 // by shard: payload bytes that were sent and not reported to it yet; owned by the sending goroutine
 	link      Link
-	held      atomic.Int64 // bytes of items that wait to be sent
+	held      atomic.Int64 // bytes of items in out
 	ended     atomic.Bool
 	ending    chan struct{} // closed once no further frame is to be read
 }
@@ -229,15 +229,15 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 	}
 	w.out.put(items...)
 	w.holds(bytes)
-	if w.ended.Load() { // meanwhile
+	if w.ended.Load() { // the stream ended meanwhile
 		w.holdsNothing()
 	}
 }
 
-// holdsNothing says that nothing waits to be sent any more.
+// holdsNothing records that no bytes wait to be sent any more.
 func (w *workStream) holdsNothing() { w.link.Holds(-int(w.held.Swap(0))) }
 
-// holds says that so many bytes more, or less if negative, wait to be sent.
+// holds adds bytes, which may be negative, to those that wait to be sent.
 func (w *workStream) holds(bytes int64) {
 	w.held.Add(bytes)
 	w.link.Holds(int(bytes))
@@ -249,7 +249,7 @@ func (w *workStream) send() error {
 	var items []workItem
 	received, stopping := w.received, w.service.stopping
 	var ended error
-	var closing chan struct{} // not nil from the loss of the lead on, until the subscription is closed
+	var closing chan struct{} // not nil from the loss of leadership until the subscription is closed
 	for {
 		over := received == nil || ended != nil && stopping != nil
 		if closing == nil && (stopping == nil || over && w.out.empty()) && w.door.shut() {
@@ -280,7 +280,7 @@ func (w *workStream) send() error {
 			}
 		case <-closing:
 			closing = nil
-		case <-w.stream.Context().Done(): // also when nothing is read any more, and a shard does not answer
+		case <-w.stream.Context().Done(): // also if receive has ended and a shard does not answer
 			return w.stream.Context().Err()
 		case <-stopping:
 			stopping, ended = nil, w.service.refuse(shard.ErrClosed)

@@ -85,7 +85,7 @@ func completion(t *queuepb.Task) *queuepb.Settlement {
 	return &queuepb.Settlement{Id: t.GetId(), Token: t.GetToken(), Action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE}
 }
 
-// A client with another clock knows from a message for how long its leases hold.
+// A message with tasks has the server's time, so that a client with another clock knows how long its leases hold.
 func TestWorkSaysTheServersTimeWithTasks(t *testing.T) {
 	s := serve(t, nil)
 	s.enqueue(newTasks("q", 1)...)
@@ -101,7 +101,7 @@ func TestWorkSaysTheServersTimeWithTasks(t *testing.T) {
 	in, err = w.Recv()
 	require.NoError(t, err)
 	require.Len(t, in.GetAnswers(), 1)
-	assert.Zero(t, in.GetNowMs(), "an answer needs none")
+	assert.Zero(t, in.GetNowMs(), "an answer without tasks has no time")
 }
 
 func TestWorkPushesNoMoreThanWasGranted(t *testing.T) {
