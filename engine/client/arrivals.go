@@ -52,7 +52,7 @@ func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	return fits
 }
 
-// drop removes tasks that were not received and whose leases have expired, and returns how many there were.
+// drop removes tasks whose leases have expired before Receive returned them, and returns their number.
 func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -294,8 +294,8 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	b.reuse(calls)
 }
 
-// answers tells whether an answer can be that of a frame with these calls: each error is of one of the items, and there are as many ids
-// as items, if there are any. An answer that does not fit says nothing about any item.
+// answers reports whether an answer fits a frame with these calls: each error is about one of the items, and ids is nil or has one
+// for each item. An answer that does not fit confirms no item.
 func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) bool {
 	if ids == nil && len(errs) == 0 {
 		return true
@@ -304,8 +304,8 @@ func answers[T any](calls []*call[T], ids []string, errs []*queuepb.ItemError) b
 	for _, c := range calls {
 		items += c.count
 	}
-	stray := func(e *queuepb.ItemError) bool { return int64(e.GetIndex()) >= int64(items) }
-	return (ids == nil || len(ids) == items) && !slices.ContainsFunc(errs, stray)
+	outOfRange := func(e *queuepb.ItemError) bool { return int64(e.GetIndex()) >= int64(items) }
+	return (ids == nil || len(ids) == items) && !slices.ContainsFunc(errs, outOfRange)
 }
 
 // refuse gives each call the errors of its items.

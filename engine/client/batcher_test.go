@@ -335,22 +335,22 @@ func TestNothingIsReadOnceACallHasReturned(t *testing.T) {
 	require.NoError(t, <-ran)
 }
 
-// An answer that is not about the items of its frame confirms none of them.
-func TestAnAnswerThatDoesNotFitItsFrameIsNone(t *testing.T) {
-	stray := []*queuepb.ItemError{{Index: 3, Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}}
+// An answer that is not about the items of its frame confirms no item.
+func TestAnAnswerThatDoesNotFitItsFrameConfirmsNothing(t *testing.T) {
+	beyond := []*queuepb.ItemError{{Index: 3, Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}}
 	for name, c := range map[string]struct {
 		ids  []string
 		errs []*queuepb.ItemError
 		fits bool
 	}{
-		"without ids":          {fits: true},
-		"with ids":             {ids: []string{"a", "b", "c"}, fits: true},
-		"with an error":        {errs: []*queuepb.ItemError{{Index: 2, Message: "third"}, {Index: 0, Message: "first"}}, fits: true},
-		"of an item too far":   {errs: stray},
-		"of a far item":        {errs: []*queuepb.ItemError{{Index: 1 << 31}}},
-		"with ids and a stray": {ids: []string{"a", "b", "c"}, errs: stray},
-		"with an id less":      {ids: []string{"a", "b"}},
-		"with an id more":      {ids: []string{"a", "b", "c", "d"}},
+		"without ids":                 {fits: true},
+		"with ids":                    {ids: []string{"a", "b", "c"}, fits: true},
+		"with an error":               {errs: []*queuepb.ItemError{{Index: 2, Message: "third"}, {Index: 0, Message: "first"}}, fits: true},
+		"with an index one too large": {errs: beyond},
+		"with a huge index":           {errs: []*queuepb.ItemError{{Index: 1 << 31}}},
+		"with ids and such an index":  {ids: []string{"a", "b", "c"}, errs: beyond},
+		"with one id too few":         {ids: []string{"a", "b"}},
+		"with one id too many":        {ids: []string{"a", "b", "c", "d"}},
 	} {
 		b := (&batcher[int]{framesMax: 1}).setUp()
 		calls := []*call[int]{{count: 1, done: make(chan struct{}, 1)}, {count: 2, done: make(chan struct{}, 1)}}

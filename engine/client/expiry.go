@@ -9,11 +9,11 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// ErrLeaseExpired says that a task was settled or extended after its lease had ended on this client, and that the server refused that:
-// the task is ready again, or somebody else's. An error that is ErrLeaseExpired is ErrStaleToken or ErrNotFound too.
+// ErrLeaseExpired says that the server refused to settle or extend a task whose lease had expired by the client's clock: the task is
+// ready again, or another worker has leased it. An error that is ErrLeaseExpired is also ErrStaleToken or ErrNotFound.
 var ErrLeaseExpired = errors.New("the lease expired before the task was settled")
 
-// expiredError is the server's refusal to settle a task too late.
+// expiredError is the server's refusal to settle a task after its lease expired.
 type expiredError struct{ refused error }
 
 func (e *expiredError) Error() string   { return fmt.Sprintf("%v: %v", ErrLeaseExpired, e.refused) }
@@ -21,10 +21,10 @@ func (e *expiredError) Unwrap() []error { return []error{ErrLeaseExpired, e.refu
 
 // WorkerStats counts what became of a worker session's leases since it was opened.
 type WorkerStats struct {
-	// LeasesExpired is how many leases ended before the server confirmed a settlement. Each is a task whose handler took too long or never
-	// settled it, or which nobody received in time. The server delivers these tasks again.
+	// LeasesExpired is how many leases expired before the server confirmed a settlement: the handler took too long or never settled
+	// the task, or Receive did not return it in time. The server delivers these tasks again.
 	LeasesExpired uint64
-	// ExpiredUnreceived is how many of these tasks Receive never returned: the session has more slots than its handlers need.
+	// ExpiredUnreceived is how many of these tasks Receive never returned. The session has more slots than its handlers need.
 	ExpiredUnreceived uint64
 }
 
@@ -33,18 +33,18 @@ func (w *Worker) Stats() WorkerStats {
 	return WorkerStats{LeasesExpired: w.slots.expiry.expired.Load(), ExpiredUnreceived: w.slots.expiry.unreceived.Load()}
 }
 
-// sweepEvery is how much time passes at least between two searches for leases that have expired.
+// sweepEvery is the shortest time between two searches for expired leases.
 const sweepEvery = 20 * time.Millisecond
 
-// endedMin is how many expired leases a session remembers at least: as many as it has slots, if these are more.
+// endedMin is how many expired leases a session remembers, or as many as it has slots if it has more.
 const endedMin = 1_024
 
-// expiry ends the leases that expire while they are held. Times are of the session's monotonic clock, which begins at began. The server
-// says for how long each lease holds from when it sent the task; the client counts from when the task arrived, so that its end of a lease
-// is never before the server's. Guarded by the mutex of held, but for began, drop and the counters.
+// expiry ends the leases that expire while they are held. Times are those of the session's monotonic clock since began. The server
+// sends the remaining time of each lease with its task. The client counts that time from the arrival of the task, so that it never
+// ends a lease before the server does. The mutex of held guards all but began, drop and the counters.
 type expiry struct {
 	began time.Time
-	// drop removes tasks that nobody has received yet from those that wait to be, and returns how many there were.
+	// drop removes expired tasks that wait for Receive, and returns their number.
 	drop func(expired map[leaseKey]struct{}) int
 
 	timer   *time.Timer
@@ -61,14 +61,14 @@ type leaseKey struct {
 	token uint64
 }
 
-// endedLeases remembers the leases that expired last, for settlements that come too late.
+// endedLeases remembers the most recently expired leases, to recognise late settlements.
 type endedLeases struct {
 	set   held
 	order []leaseKey // a ring, once it is full
 	next  int        // the oldest of a full ring
 }
 
-// add adds a lease, and forgets the oldest where there are more than max.
+// add adds a lease, and forgets the oldest if there are more than max.
 func (e *endedLeases) add(k leaseKey, max int) {
 	if len(e.order) < max {
 		e.order = append(e.order, k)
@@ -82,8 +82,8 @@ func (e *endedLeases) add(k leaseKey, max int) {
 
 func (x *expiry) now() time.Duration { return time.Since(x.began) }
 
-// holdsUntil returns when a lease that arrived now has ended. expiresMs is its end and serverMs the time when it was sent, both by the
-// server's clock. It returns 0, for never, where the server does not say its time.
+// holdsUntil returns when a lease that arrived now expires. expiresMs is its end and serverMs the time when the server sent it, both
+// by the server's clock. It returns 0, for never, if the server does not send its time.
 func holdsUntil(now time.Duration, expiresMs, serverMs int64) time.Duration {
 	const leaseMsMax = 1 << 40 // more than thirty years
 	if serverMs == 0 || expiresMs == 0 {
@@ -92,7 +92,7 @@ func holdsUntil(now time.Duration, expiresMs, serverMs int64) time.Duration {
 	return max(now+time.Duration(min(max(expiresMs-serverMs, 0), leaseMsMax))*time.Millisecond, 1)
 }
 
-// expires notes that a lease ends at a time.
+// expires sets the timer so that it fires when a lease that ends at this time has expired.
 func (s *slots) expires(at time.Duration) {
 	x := &s.expiry
 	if at == 0 || x.stopped || x.due != 0 && x.due <= at {
@@ -107,7 +107,7 @@ func (s *slots) expires(at time.Duration) {
 	x.timer.Reset(wait)
 }
 
-// sweep ends the leases that have expired: their tasks are handed to nobody any more, and their slots are free.
+// sweep ends the expired leases: Receive does not return their tasks any more, and their slots are free.
 func (s *slots) sweep() {
 	x := &s.expiry
 	s.held.mu.Lock()
@@ -121,13 +121,13 @@ func (s *slots) sweep() {
 	s.held.mu.Unlock()
 	unreceived := 0
 	if len(expired) > 0 {
-		unreceived = x.drop(expired) // before their slots are free: as many may come in their place
+		unreceived = x.drop(expired) // before their slots are free, since the server may fill these at once
 	}
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
 	count := 0
 	for k := range expired {
-		// It may have been settled meanwhile, or extended.
+		// The lease may have been settled or extended meanwhile.
 		if i := s.held.find(k.id, k.token); i >= 0 && s.held.entries[i].over(now) {
 			s.freeLease(k.id, k.token)
 			x.ended.add(k, max(endedMin, int(s.total)))
@@ -154,7 +154,7 @@ func (s *slots) sweep() {
 	s.expires(next)
 }
 
-// stopExpiry lets the leases of a session that has ended be.
+// stopExpiry stops the timer of a session that has ended.
 func (s *slots) stopExpiry() {
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
@@ -164,7 +164,7 @@ func (s *slots) stopExpiry() {
 	}
 }
 
-// tooLate says of a refusal that the lease had expired, if it had. The caller holds the mutex.
+// tooLate wraps a refusal as ErrLeaseExpired if the session knows that the lease has expired. The caller holds the mutex.
 func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) {
 		return err
@@ -176,7 +176,7 @@ func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	return err
 }
 
-// extended notes that the server has extended a lease, or may have. The caller holds the mutex.
+// extended records that the server has extended a lease, or, if not confirmed, may have. The caller holds the mutex.
 func (s *slots) extended(t *queuepb.Task, leaseMs uint64, confirmed bool) {
 	i := s.held.find(t.GetId(), t.GetToken())
 	if i < 0 || s.held.entries[i].until == 0 {

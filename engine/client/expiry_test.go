@@ -23,8 +23,8 @@ type expiryServer struct {
 	link    *workLink
 	credits int
 	pushed  uint64
-	ends    map[uint64]int64 // of the leases that are not settled, by token and the server's clock
-	held    []*queuepb.Task  // received and not settled by the handlers
+	ends    map[uint64]int64 // by token: when an open lease ends, by the server's clock
+	held    []*queuepb.Task  // tasks that handlers have received and not settled
 }
 
 func newExpiryServer(r *rapid.T, total int) *expiryServer {
@@ -41,7 +41,7 @@ func newExpiryServer(r *rapid.T, total int) *expiryServer {
 
 func (s *expiryServer) nowMs() int64 { return time.Now().Add(s.ahead).UnixMilli() }
 
-// push sends some tasks, and lets time pass until they arrive.
+// push sends some tasks and waits until they have arrived.
 func (s *expiryServer) push() {
 	s.grant(false)
 	var tasks []*queuepb.Task
@@ -59,10 +59,10 @@ func (s *expiryServer) push() {
 	sent := s.nowMs()
 	time.Sleep(time.Duration(rapid.Int64Range(0, int64(s.latency)).Draw(s.r, "on the way")))
 	s.slots.came(s.link, tasks, sent)
-	require.True(s.r, s.tasks.put(tasks), "no more than was granted")
+	require.True(s.r, s.tasks.put(tasks), "the server sends no more tasks than credits")
 }
 
-// grant takes the credits that the client grants: those that it sends alone, or all that ride on a frame.
+// grant takes the credits that the client grants, in a message of their own or, if frame is set, with a frame.
 func (s *expiryServer) grant(frame bool) {
 	b := s.link.batcher
 	b.mu.Lock()
@@ -127,11 +127,11 @@ func (s *expiryServer) check() {
 			require.False(s.r, held, "the lease %d ended %v ago", token, over)
 		}
 	}
-	require.LessOrEqual(s.r, open+s.credits, int(s.slots.total), "leases that hold and may come")
+	require.LessOrEqual(s.r, open+s.credits, int(s.slots.total), "open leases and credits")
 }
 
-// Leases that are never settled end by themselves: not before the server ends them, and soon after, whatever the clocks say. Their
-// slots are granted again, their tasks are received by nobody, and a settlement that comes too late says so.
+// The client ends leases that are never settled: not before the server does, and soon after, whatever the clocks say. The client then
+// grants their slots again, Receive does not return their tasks, and a late settlement fails with ErrLeaseExpired.
 func TestHeldLeasesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(struct{ rapid.TB }{t}, func(r *rapid.T) {
@@ -154,19 +154,19 @@ func TestHeldLeasesExpire(t *testing.T) {
 				s.check()
 			}
 			settled := s.slots.expiry.expired.Load()
-			time.Sleep(2 * time.Second) // all leases are over by now
+			time.Sleep(2 * time.Second) // all leases have expired by now
 			synctest.Wait()
 			s.check()
 			require.Zero(r, s.slots.held.count)
 			_, has := s.tasks.tryReceive()
-			require.False(r, has, "a task whose lease is over")
-			s.grant(s.slots.expiry.expired.Load() == settled) // what has expired is granted without a settlement
+			require.False(r, has, "a task whose lease has expired")
+			s.grant(s.slots.expiry.expired.Load() == settled) // slots of expired leases are granted without a settlement
 			require.EqualValues(r, s.slots.total, s.credits, "all slots are granted")
 		})
 	})
 }
 
-// The memory of expired leases is bounded.
+// A session remembers a bounded number of expired leases.
 func TestFewExpiredLeasesAreRemembered(t *testing.T) {
 	var e endedLeases
 	for i := range uint64(100) {
@@ -178,7 +178,7 @@ func TestFewExpiredLeasesAreRemembered(t *testing.T) {
 	}
 }
 
-// A server that does not say its time is one whose leases the client can't measure.
+// The client does not expire leases of an older server, which does not send its time.
 func TestLeasesOfAnOlderServerStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slots{total: 1, spare: 1}

@@ -240,7 +240,7 @@ func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 					return // the task is on its way again
 				}
 				if errors.Is(d.err, ErrUnknownOutcome) && !u.c.isCompleted(d.id) {
-					return // likewise
+					return // as above
 				}
 				_, twice := settled[d.id]
 				require.False(r, twice, "task %s", d.id)
@@ -290,7 +290,7 @@ func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 		require.NoError(r, w.Close(ctx))
 		for _, s := range u.c.stored {
 			require.Equal(r, 1, s.completed, "task %s", s.id)
-			if err := settled[s.id]; !errors.Is(err, ErrUnknownOutcome) { // the task is completed, and only a lost answer said so
+			if err := settled[s.id]; !errors.Is(err, ErrUnknownOutcome) { // the answer that confirmed the completion was lost
 				require.NoError(r, err, "task %s", s.id)
 			}
 		}

@@ -165,7 +165,7 @@ func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 
 func TestWhatAFaultMeansForASettlement(t *testing.T) {
 	for f := noFault; f < faults; f++ {
-		for _, lease := range []time.Duration{time.Hour, -time.Hour} { // by the server's clock, which is another one
+		for _, lease := range []time.Duration{time.Hour, -time.Hour} { // the end of the lease by the server's clock, which differs
 			t.Run(fmt.Sprintf("%d %v", f, lease), func(t *testing.T) {
 				ctx := bounded(t)
 				c := running(t, 2, 1)

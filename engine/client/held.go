@@ -19,10 +19,10 @@ type lease struct {
 	token uint64
 	used  bool
 	from  *workLink
-	until time.Duration // when it has expired, by the session's clock; 0 if that is not known
+	until time.Duration // when the lease expires, by the session's clock; 0 if unknown
 }
 
-// over tells whether the lease has expired.
+// over reports whether the lease has expired.
 func (l *lease) over(now time.Duration) bool { return l.used && l.until != 0 && l.until <= now }
 
 const heldMin = 64
@@ -37,7 +37,7 @@ func (h *held) slot(id string, token uint64) int {
 	return int(x >> 33 & uint64(len(h.entries)-1))
 }
 
-// put adds a lease that came from a link, and tells whether it was not in. The caller holds mu.
+// put adds a lease that came from a link, and reports whether it is new. The caller holds mu.
 func (h *held) put(id string, token uint64, from *workLink, until time.Duration) bool {
 	if 2*(h.count+1) > len(h.entries) {
 		h.grow()

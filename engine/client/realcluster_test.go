@@ -159,7 +159,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 	advance(300)
 	stop.Store(true)
 	producing.Wait()
-	gone := func() (n int64) { // of the unclear ones, those that are completed
+	gone := func() (n int64) { // returns how many tasks of unclear are completed
 		unclear.Range(func(id, _ any) bool {
 			if _, err := c.API().GetTask(ctx, &queuepb.GetTaskRequest{Id: id.(string)}); status.Code(err) == codes.NotFound {
 				n++

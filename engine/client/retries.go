@@ -114,7 +114,7 @@ func (r *retries) giveUp(why error) {
 	refused, doubtful := why, why
 	if r.cause != nil {
 		refused = fmt.Errorf("%w, last: %w", why, r.cause)
-		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error()) // the last try may have been refused, the item was not
+		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error()) // without %w: a refusal of the last try does not mean that the item was refused
 	}
 	for _, i := range r.open {
 		if r.doubt[i] {

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// A caller must not take an item for refused that an earlier try may have carried out, although the last try was refused.
+// If an earlier try may have taken effect, the item's outcome is unknown, even if the last try was refused.
 func TestGivingUpInDoubtIsNoRefusal(t *testing.T) {
 	r := newRetries(2)
 	r.doubt[0] = true

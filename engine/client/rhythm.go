@@ -15,8 +15,8 @@ type rhythm struct {
 	keeperWaitMax time.Duration
 	// calm is after how long without trouble a session's next try comes at once again.
 	calm time.Duration
-	// leaveMax is how long the calls on a link that is given up have to be answered. A settlement without an answer is repeated, and may
-	// then have an unknown outcome.
+	// leaveMax is how long a session waits for the answers to calls on a link that it gives up. It repeats a settlement without an
+	// answer, whose outcome may then be unknown.
 	leaveMax time.Duration
 	// openMax is how long a node has to accept a stream.
 	openMax time.Duration

@@ -134,8 +134,8 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 	}
 }
 
-// repeated returns what the outcome of a repetition says of a settlement. A repetition that finds the lease gone does not say why: an
-// earlier try may have ended the lease, or the lease expired. An extension ends nothing.
+// repeated returns the outcome of a settlement from the error of its repetition. If the lease is gone, the outcome is unknown: an
+// earlier try may have settled the task, or the lease may have expired. An extension does not end a lease: do not call repeated for it.
 func (s *settlement) repeated(err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
 		return err

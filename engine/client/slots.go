@@ -79,7 +79,7 @@ func (s *slots) origin(t *queuepb.Task) *workLink {
 	return nil
 }
 
-// came takes tasks that were pushed just now, with the server's time when it sent them, or 0.
+// came records the leases of tasks that just arrived. serverMs is the server's time when it sent them, or 0.
 func (s *slots) came(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	now := s.expiry.now()
 	s.held.mu.Lock()
@@ -93,7 +93,7 @@ func (s *slots) came(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	}
 }
 
-// settled notes what came of calls that were answered: it frees the slots of the leases that have ended.
+// settled frees the slots of leases that answered calls have ended.
 func (s *slots) settled(calls []*call[*queuepb.Task]) {
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()
@@ -122,7 +122,7 @@ func frees(err error) bool {
 	return err == nil || errors.Is(err, ErrStaleToken) || errors.Is(err, ErrNotFound)
 }
 
-// extendAll notes what came of extensions, which have these errors for good.
+// extendAll records the final outcomes of extensions.
 func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
 	s.held.mu.Lock()
 	defer s.held.mu.Unlock()

@@ -35,15 +35,15 @@ type WorkerConfig struct {
 // Worker is a session that claims and settles over a stream; in a cluster over one to each node that leads, which share
 // the slots evenly. It is safe for concurrent use.
 //
-// In a cluster a task can be settled until its lease ends, whichever node leads by then. A settlement that was not done is sent again
-// until the call's context or the time of WithRetryMax ends, and one whose outcome is unknown is repeated. A nil error means that the
-// server has confirmed the settlement. When a repetition finds the lease gone, the call returns ErrUnknownOutcome: an earlier try may
-// have settled the task, or the lease has ended, and the server does not remember which.
+// In a cluster a task can be settled until its lease ends, whichever node leads by then. The session retries a settlement that was
+// refused or whose outcome is unknown, until the call's context or the time of WithRetryMax ends. A nil error means that the server has
+// confirmed the settlement. If a repetition finds the lease gone, the call returns ErrUnknownOutcome: an earlier try may have settled
+// the task, or the lease may have expired, and the server does not remember which.
 //
-// A lease that is not settled in time ends on the client too: its slot is free for another task, Stats counts it, and Receive does not
-// return its task any more. The client measures that by its own monotonic clock, from the arrival of the task or of the answer to the
-// last extension, so that the server has ended the lease by then. A later settlement is sent all the same: the server decides. When
-// the server refuses it, the error is ErrLeaseExpired.
+// If a task is not settled in time, its lease ends on the client too: its slot is free for another task, Stats counts the lease, and
+// Receive does not return the task any more. The client measures the lease by its own monotonic clock, from the arrival of the task or
+// of the answer to the last extension, so that the server has ended the lease by then. The session still sends a later settlement,
+// because the server decides. If the server refuses it, the error is ErrLeaseExpired.
 type Worker struct {
 	client *Client
 	config WorkerConfig
@@ -132,7 +132,7 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 	}
 }
 
-// end notes that the session has ended.
+// end records that the session has ended.
 func (w *Worker) end(why error) {
 	w.tasks.end(why)
 	w.slots.stopExpiry()
@@ -185,7 +185,7 @@ type settling struct {
 func (s *settling) bytes() int { return len(s.error) + len(s.result) }
 
 // Complete settles a task whose work is done. The error is as for Producer.Enqueue. ErrStaleToken says that the lease has ended: it
-// expired, or it was settled before. It is ErrLeaseExpired too where the session knows that the lease expired.
+// expired, or it was settled before. The error is also ErrLeaseExpired if the session knows that the lease expired.
 func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }

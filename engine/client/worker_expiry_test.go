@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// A handler that never settles its task costs a slot until the lease has expired, and no longer. A settlement that comes later fails
-// with an error that says why.
+// A handler that never settles its task occupies a slot only until the lease expires. A later settlement fails with
+// ErrLeaseExpired.
 func TestAHandlerThatNeverSettlesGivesItsSlotBack(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)
@@ -38,7 +38,7 @@ func TestAHandlerThatNeverSettlesGivesItsSlotBack(t *testing.T) {
 	require.NoError(t, w.Close(ctx))
 }
 
-// A lease that is extended holds for as long as the extension says, and tasks that nobody receives in time are not handed out.
+// An extended lease holds for the time of the extension. Receive does not return tasks whose leases expired before.
 func TestExtendedLeasesAreKeptAndUnreceivedTasksAreNot(t *testing.T) {
 	ctx := bounded(t)
 	c, _ := realServer(t)
@@ -46,7 +46,7 @@ func TestExtendedLeasesAreKeptAndUnreceivedTasksAreNot(t *testing.T) {
 	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"q"}, Slots: 2, Lease: 500 * time.Millisecond})
 	require.NoError(t, err)
 	task := receive(ctx, t, w)
-	for w.Extend(ctx, task, time.Hour) != nil { // it may come too late on a slow machine
+	for w.Extend(ctx, task, time.Hour) != nil { // on a slow machine, the extension may come too late
 		task = receive(ctx, t, w)
 	}
 	before := w.Stats()

@@ -239,7 +239,7 @@ func texts(k kind, v cty.Value) (texts []string, remedy string) {
 		}
 	case kindMemory:
 		if !isA(cty.String) {
-			return nil, `write a string with the unit, as in "2GiB", or a part, as in "25%"`
+			return nil, `write a string with the unit, as in "2GiB", or a percentage, as in "25%"`
 		}
 	case kindText, kindChoice:
 		if !isA(cty.String) {

@@ -22,5 +22,5 @@ func TestMarksOfSpace(t *testing.T) {
 	} {
 		require.ErrorContains(t, v.set([]string{text}), want, text)
 	}
-	require.Equal(t, storage.SpaceMark{}, at, "what is refused changes nothing")
+	require.Equal(t, storage.SpaceMark{}, at, "a refused value does not change the setting")
 }

@@ -95,7 +95,7 @@ func FormatSize(bytes uint64) string {
 	return "0B"
 }
 
-// parseMemory is ParseSize, and reads "200MB" and "2GB" too: what memory is sold in.
+// parseMemory is ParseSize that also accepts decimal units, such as "200MB" and "2GB".
 func parseMemory(text string) (uint64, error) {
 	for unit, factor := range map[string]uint64{"MB": 1e6, "GB": 1e9} {
 		number, ok := strings.CutSuffix(text, unit)

@@ -258,7 +258,7 @@ func durationMs(at *uint64, least, most time.Duration) value {
 	return v
 }
 
-// mark is a bound on free space: a size, a percentage of the file system, or the default.
+// mark is the value of a bound on free space: a size, a percentage of the file system, or the default.
 func mark(at *storage.SpaceMark) value {
 	return value{
 		kind: kindSpace,
@@ -311,7 +311,7 @@ func size[T ~int | ~int64 | ~uint64](at *T, least, most uint64) value {
 	}
 }
 
-// memorySize is a size, or a part of the host's memory.
+// memorySize is the value of a memory bound: a size, or a percentage of the host's memory.
 func memorySize(at *memory.Size) value {
 	return value{
 		kind: kindMemory,
