@@ -70,7 +70,7 @@ func (s *State) tellAccounts() {
 	s.freed = s.freed[:0]
 }
 
-// charge takes room for bytes in an account. What was freed before counts as free.
+// charge takes room for bytes in an account. Room that this commit freed before counts as free.
 func (s *State) charge(a Account, bytes int64) error {
 	err := a.Charge(bytes)
 	if err != nil && len(s.freed) > 0 {

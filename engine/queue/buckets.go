@@ -16,17 +16,17 @@ type buckets struct {
 	dirty   []*bucketSum // to be stored with the next commit
 }
 
-// Kept is a kind of records that are kept for a time.
+// Kept is a kind of records that are kept for a limited time.
 type Kept uint8
 
-// The kinds.
+// The kinds of kept records.
 const (
 	KeptKeys Kept = iota + 1
 	KeptResults
 )
 
-// Sum is what a tenant is charged for the records of one bucket. It is stored beside them: a bucket is dropped as a whole, and
-// nobody reads then what was in it.
+// Sum is what a tenant is charged for the records of one bucket. It is stored, because a bucket is dropped as a whole without
+// reading its records.
 type Sum struct {
 	Kind   Kept
 	Bucket int64
@@ -43,7 +43,7 @@ type bucketSum struct {
 	sumKey
 	bytes int64
 	dirty bool
-	gone  bool // with its bucket
+	gone  bool // its bucket was dropped
 }
 
 func newBuckets(kind Kept, widthMs int64, live []int64, sums []Sum) buckets {
@@ -88,7 +88,7 @@ func (b *buckets) at(expiresAtMs int64) int64 {
 	return (expiresAtMs + b.widthMs - 1) / b.widthMs * b.widthMs
 }
 
-// note has a bucket be one that has records.
+// note records that a bucket has records.
 func (b *buckets) note(bucket int64) {
 	if i, found := slices.BinarySearch(b.live, bucket); !found {
 		b.live = slices.Insert(b.live, i, bucket)
@@ -103,7 +103,7 @@ func (b *buckets) next() int64 {
 	return b.live[0]
 }
 
-// drop forgets the buckets that are over and returns the last of them. free is told what their records were charged.
+// drop forgets the buckets that are over and returns the last of them. It calls free with what their records were charged.
 func (b *buckets) drop(now int64, free func(tenant string, bytes int64)) (last int64, any bool) {
 	n := 0
 	for n < len(b.live) && b.live[n] <= now {
@@ -136,8 +136,8 @@ type KeyRef struct {
 	ExpiresAtMs int64
 }
 
-// findKey returns the task that was enqueued under a key within the window. used says that there is a record of the key, which
-// may be too old.
+// findKey returns the task that was enqueued under a key within the window. used says that the key has a record, which may be too
+// old.
 func (s *State) findKey(q *Queue, key string, now int64) (ref Ref, valid, used bool) {
 	k, found := s.journal.FindKey(q.record.ID, key, s.keys.live)
 	return k.Ref, found && k.ExpiresAtMs > now, found
@@ -147,7 +147,7 @@ func (s *State) findKey(q *Queue, key string, now int64) (ref Ref, valid, used b
 type newKey struct {
 	bucket      int64
 	expiresAtMs int64
-	bytes       int64 // what it is charged: nothing where it takes the place of an older record
+	bytes       int64 // what it is charged: 0 if it replaces an older record
 }
 
 func (s *State) newKey(q *Queue, key string, used bool, now int64) newKey {
@@ -175,8 +175,8 @@ type Result struct {
 	Value           []byte
 }
 
-// keepResult stores the result of a task that is about to be dropped. It takes the room of its task first; the quota
-// refuses only a result that is larger than its task, with its history, was.
+// keepResult stores the result of a task that is about to be dropped. The result takes the room of its task first. The quota
+// refuses only a result that is larger than the task with its history.
 func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now int64) error {
 	q := s.numbered(ref.Queue)
 	bytes, task := ResultBytes(len(value)), ref.chargedBytes()
@@ -185,7 +185,7 @@ func (s *State) keepResult(ref *LeaseRef, retentionMs uint64, value []byte, now 
 			return fmt.Errorf("keep a result of %d bytes: %w, or complete the task without a result", len(value), err)
 		}
 	}
-	s.free(q).bytes -= min(bytes, task) // of what the task frees
+	s.free(q).bytes -= min(bytes, task) // the task frees only the rest
 	until := now + int64(retentionMs)
 	bucket := s.results.at(until)
 	q.keep(until)

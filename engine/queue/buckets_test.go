@@ -102,5 +102,5 @@ func TestRateFollowsTheEventsOfAboutAMinute(t *testing.T) {
 	assert.InDelta(t, 70, perSecond(now), 1.5, "after five minutes at 70 a second")
 	assert.InDelta(t, 70/math.E, perSecond(now+rateTauMs), 1.5)
 	assert.InDelta(t, 0, perSecond(now+20*rateTauMs), 1e-3)
-	assert.Equal(t, perSecond(now), perSecond(now-5), "the time before counts as the last time")
+	assert.Equal(t, perSecond(now), perSecond(now-5), "an earlier time counts as the time of the last event")
 }

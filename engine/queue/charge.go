@@ -1,10 +1,10 @@
 package queue
 
-// Everything that is stored for a tenant counts against its quota of bytes: the sizes here. Each is what the tenant
-// itself wrote, and a fixed part for the records that hold it: a tenant can't fill a disk with what is free.
+// Everything that is stored for a tenant counts against its quota of bytes, with the sizes below. Each size is the bytes that the
+// tenant sent plus a fixed part for the record. Without the fixed part, a tenant could fill the disk with empty records.
 
-// The fixed parts, in bytes. That of a task covers all of its records that do not grow: the task itself, its progress, its
-// places in the indexes by time, its part of a lease, and that it is dead.
+// The fixed parts, in bytes. That of a task covers all of its records that do not grow: the task, its progress, its entries in
+// the indexes by time, its part of a lease, and its dead record.
 const (
 	taskRecordBytes    = 128
 	attemptRecordBytes = 64

@@ -21,7 +21,7 @@ func (f *fixture) fail(w *Waiter, text string) error {
 	return out[0]
 }
 
-// The history of a task that fails again and again stays bounded, and its account with it; a redrive goes on with it.
+// The history of a task that fails repeatedly is bounded, and so is what it is charged. A redriven task keeps its history.
 func TestHistoryKeepsTheLastAttempts(t *testing.T) {
 	f, a := withQuota(t, 10)
 	ref := f.fill("a", 1, func(n *NewTask) { n.MaxAttempts = 100 })[0]
@@ -49,7 +49,7 @@ func TestHistoryKeepsTheLastAttempts(t *testing.T) {
 	assert.Equal(t, QueueBytes("t", "a"), a.bytes)
 }
 
-// A failure takes effect at the quota of bytes; what is left out is its place in the history.
+// A failure takes effect even if the quota of bytes is used up. Only its entry in the history is left out.
 func TestFailureTakesEffectAtTheQuota(t *testing.T) {
 	f, a := withQuota(t, 10)
 	ref := f.fill("a", 1, func(n *NewTask) { n.MaxAttempts = 3 })[0]
@@ -60,11 +60,11 @@ func TestFailureTakesEffectAtTheQuota(t *testing.T) {
 	require.NoError(t, f.fail(w, "short"))
 	assert.Equal(t, "short", f.journal.attempts[ref][2].Error)
 	require.NoError(t, f.fail(w, "once more"))
-	assert.Contains(t, f.journal.dead, ref, "its attempts are used up all the same")
+	assert.Contains(t, f.journal.dead, ref, "its attempts are used up")
 	assert.Len(t, f.journal.attempts[ref], 1)
 }
 
-// A result has the room that its task had. A larger one is refused at the quota, before the task is completed.
+// A result may use the room of its task. The quota refuses a larger result before the task is completed.
 func TestResultBeyondTheQuotaIsRefusedBeforeTheCompletion(t *testing.T) {
 	f, a := withQuota(t, 10)
 	f.fill("a", 1, func(n *NewTask) { n.RetentionMs, n.Payload = 1_000, []byte("payload") })
@@ -87,14 +87,14 @@ func TestResultBeyondTheQuotaIsRefusedBeforeTheCompletion(t *testing.T) {
 
 	require.NoError(t, complete(make([]byte, room)))
 	assert.Len(t, f.journal.results, 1)
-	assert.Equal(t, a.bytesMax, a.bytes, "what the task had, its result has")
+	assert.Equal(t, a.bytesMax, a.bytes, "the result takes the room of the task")
 	f.now += 2 * resultBucketMs
 	f.Tick(f.now)
 	assert.Equal(t, QueueBytes("t", "a"), a.bytes, "the bucket is dropped")
 	assert.Empty(t, f.journal.sums)
 }
 
-// What is freed by one settlement of a call is room for the next one's result.
+// What one settlement of a call frees is room for the result of the next.
 func TestResultsUseWhatTheSameCallFrees(t *testing.T) {
 	f, a := withQuota(t, 10)
 	f.fill("a", 1, func(n *NewTask) { n.Payload = make([]byte, 500) })
@@ -110,7 +110,7 @@ func TestResultsUseWhatTheSameCallFrees(t *testing.T) {
 	assert.Equal(t, []error{nil, nil}, out)
 }
 
-// Keys and queues count: a tenant at its quota makes neither.
+// Keys and queues count against the quota: a tenant whose quota is used up can store neither.
 func TestKeysAndQueuesNeedRoom(t *testing.T) {
 	f, a := withQuota(t, 10)
 	enqueue := func(queue, key string) error {

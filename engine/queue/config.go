@@ -12,33 +12,33 @@ type Config struct {
 	QueuesPerTenant int
 	// IdleMs is for how long an empty queue that was never configured is kept after its last use.
 	IdleMs        uint64
-	WindowTasks   int   // how many fresh, and how many returned, tasks a lane keeps in memory
-	WindowsTasks  int   // how many fresh, and how many returned, tasks all windows keep in memory together, beside each lane's windowFloor
+	WindowTasks   int   // bounds the fresh tasks, and the returned tasks, that a lane keeps in memory
+	WindowsTasks  int   // bounds the fresh tasks, and the returned tasks, that all lanes keep in memory together, beside each lane's windowFloor
 	CacheBytesMax int64 // how many bytes of payloads the windows keep in memory together
-	// RefillBytesMax is how many bytes of tasks one Refill reads, with one task more at most.
+	// RefillBytesMax is how many bytes of tasks one Refill reads; the last task may exceed it.
 	RefillBytesMax int64
-	// LookMax is how many stored tasks one Refill looks at, and how many that became due are counted in one turn.
+	// LookMax bounds the stored tasks that one Refill visits, and the due tasks that one turn counts.
 	LookMax int
-	// SweepMax is how many leases that expired, and how many tasks whose time to live is over, end in one turn.
+	// SweepMax bounds the expired leases, and the tasks whose time to live is over, that one turn ends.
 	SweepMax int
 
-	// Reserve has numbers reserved in the journal before they are issued. It is for a store that may lose commits whose
-	// answers were released.
+	// Reserve makes the state reserve numbers in the journal before it issues them. It is for a store that may lose commits
+	// whose answers were released.
 	Reserve bool
 
-	historyPart uint32 // see History; tests have smaller ones
-	turnMax     int    // how many leases are granted in one turn; tests have smaller ones
-	trimAfterMs int64  // for how long a queue is not used before it gives back the memory of its windows; tests have others
+	historyPart uint32 // see History; smaller in tests
+	turnMax     int    // how many leases one turn grants; smaller in tests
+	trimAfterMs int64  // how long after its last use a queue gives back the memory of its windows; other values in tests
 
 	// Account returns a tenant's account; nil means that no quotas are kept.
 	Account func(tenant string) Account
-	// Counting, if not nil, is called with true once the accounts have what the state holds, and with false before LetGo takes
-	// that out of them.
+	// Counting, if not nil, is called with true once the accounts include what the state holds, and with false before LetGo
+	// takes that out of the accounts.
 	Counting func(bool)
 }
 
-// TurnMax is about how many tasks one turn of a shard handles of each kind of work: tasks and settlements of commands, leases
-// that expire, leases that are granted. What is left is the next turn's.
+// TurnMax is approximately how many items one turn of a shard handles of each kind of work: tasks and settlements of commands,
+// expired leases, and granted leases. Later turns handle the rest.
 const TurnMax = 1_024
 
 // DefaultConfig returns the defaults.

@@ -9,8 +9,8 @@ const (
 // quantum is how many tasks one waiter gets from one queue before the next queue's, or waiter's, turn.
 const quantum = 64
 
-// passedMax is how many waiters a queue's turn passes over that prefer another queue's task. A later turn goes on with the
-// waiters behind them: a turn must not visit all of many waiters.
+// passedMax is how many waiters that prefer another queue's task one turn of a queue passes over. A later turn continues with the
+// next waiters. This bounds the turn of a queue with many waiters.
 const passedMax = 64
 
 // grantRoom is how many tasks a grant has room for from the start, at most: beyond that it grows.
@@ -145,8 +145,8 @@ func (s *State) Unsubscribe(w *Waiter) {
 func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
 // Dispatch leases ready tasks to waiters: queues take turns, and within a queue its waiters do. It
-// appends one Grant for each waiter that was given tasks. The one grant of a waiter that has but one is held back
-// while there are Refills, and while a turn is not enough: it may still become larger.
+// appends one Grant for each waiter that got tasks. The grant of a waiter that may have only one is held back while Refills are
+// open and while the turn's limit is reached, because it may still become larger.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
 	s.tellAccounts()
@@ -178,7 +178,7 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	return out
 }
 
-// Exhausted says that the last Dispatch granted as many leases as one turn may. The next one goes on.
+// Exhausted reports whether the last Dispatch granted as many leases as one turn may. The next Dispatch continues.
 func (s *State) Exhausted() bool { return s.exhausted }
 
 // releaseHeld gives the grants that were held back. What the waiters did not use of their credit is void.

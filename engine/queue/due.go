@@ -2,23 +2,23 @@ package queue
 
 import "math"
 
-// The returned tasks of a lane that are due are counted, whether they are in memory or not, so that a queue's ready and
-// delayed tasks are known exactly at any time. The count goes forward with the time, through the order of the due times:
+// A lane counts its returned tasks that are due, in memory or not, so that the numbers of a queue's ready and delayed tasks are
+// exact at any time. The count advances with the time, in the order of the due times:
 //
-//	counted as due │ counted (a place) │ not counted: none is due, unless the lane is behind
+//	counted as due │ lane.counted (a place) │ not counted; not due, unless the lane is behind
 //
-// In the window the count goes on at once. Beyond the window the store is read, a bounded number of records at a time
-// and no more often than countEveryMs, unless somebody asks for the queue's figures. The place and the number are a part
-// of the queue's record: a recovery goes on from there.
+// Within the window, a lane counts at once. Beyond the window, it counts by reading the store: a bounded number of records at a
+// time, and at most every countEveryMs unless the queue's figures are requested. The queue's record has the place and the number,
+// so that a recovery continues from there.
 
 const (
-	// countEveryMs is how far the count may be behind while nobody asks.
+	// countEveryMs is how far the count may be behind while the queue's figures are not requested.
 	countEveryMs = 1_000
-	// countLanesMax is how many lanes' records are counted in one turn.
+	// countLanesMax is for how many lanes one turn reads the store.
 	countLanesMax = 16
 )
 
-// DueCount says how many of a lane's returned tasks are before a place in the order of due times and seqs.
+// DueCount is the number of a lane's returned tasks before a place in the order of due times and seqs.
 type DueCount struct {
 	Tasks     uint64
 	BeforeMs  int64
@@ -35,7 +35,7 @@ func (s *State) addDue(l *lane, k returnedKey) {
 	case k.dueAtMs <= s.nowMs || l.unsure:
 		l.due++
 	default:
-		l.counted = k // all that are counted are due, so they are before k
+		l.counted = k // k is not due, so all counted tasks are before it
 	}
 }
 
@@ -81,14 +81,14 @@ func (s *State) countWindow(l *lane) {
 	s.noteCounted(l, n)
 }
 
-// noteCounted has the queue's record stored after many were counted, so that a recovery does not count them again.
+// noteCounted stores the queue's record after many tasks were counted, so that a recovery does not count them again.
 func (s *State) noteCounted(l *lane, n uint64) {
 	if l.unsaved += n; l.unsaved >= uint64(s.cfg.LookMax) {
 		s.touch(l.queue)
 	}
 }
 
-// fallBehind notes that the store must be read to count on.
+// fallBehind records that the lane must read the store to continue the count.
 func (s *State) fallBehind(l *lane) {
 	l.behind = true
 	s.show(l.queue)
@@ -98,7 +98,7 @@ func (s *State) fallBehind(l *lane) {
 	}
 }
 
-// askCounts asks for the counts of lanes that are behind, if it is time.
+// askCounts requests the counts of lanes that are behind, at most every countEveryMs.
 func (s *State) askCounts() {
 	if s.counting > 0 || s.nowMs < s.countAtMs {
 		return
@@ -114,8 +114,8 @@ func (s *State) askCounts() {
 	}
 }
 
-// askCount asks for the count of a lane, if it is behind. A recovered count may be ahead of this clock, if it was made by
-// another one: then it goes back.
+// askCount requests the count of a lane that is behind. A recovered count may be ahead of this clock, if a node with another
+// clock made it. Then the request counts backwards.
 func (s *State) askCount(l *lane, limit int) {
 	if !l.behind || l.asked {
 		return
@@ -132,8 +132,8 @@ func (s *State) askCount(l *lane, limit int) {
 	s.askRefill(r)
 }
 
-// RefillDue answers a Refill of StreamDue or StreamNotDue: how many records there are, and the place of the first one
-// after them, or of the last one that was counted back. more says that it stopped at r.Limit of them.
+// RefillDue answers a Refill of StreamDue or StreamNotDue with the number of records, and the place of the first record after
+// them (StreamDue) or of the last one counted backwards (StreamNotDue). more says that the reading stopped at r.Limit records.
 func (s *State) RefillDue(r Refill, tasks uint64, nextMs int64, nextSeq uint64, more bool) {
 	q := s.queues[r.Queue]
 	if q == nil {
@@ -164,7 +164,7 @@ func (s *State) RefillDue(r Refill, tasks uint64, nextMs int64, nextSeq uint64, 
 	s.schedule(l)
 }
 
-// dueCount is the count as it is stored.
+// dueCount returns the count in its stored form.
 func (l *lane) dueCount(nowMs int64) DueCount {
 	before := l.counted
 	if !l.unsure && before.dueAtMs > nowMs {
@@ -173,7 +173,7 @@ func (l *lane) dueCount(nowMs int64) DueCount {
 	return DueCount{Tasks: l.due, BeforeMs: before.dueAtMs, BeforeSeq: before.seq}
 }
 
-// recoverDue goes on from a stored count.
+// recoverDue continues from a stored count.
 func (s *State) recoverDue(l *lane, c DueCount) {
 	l.due, l.counted, l.unsure = c.Tasks, returnedKey{c.BeforeMs, c.BeforeSeq}, true
 	s.fallBehind(l)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// dueCounter is a state of one queue, of which only the count of due tasks is looked at.
+// dueCounter is a state with one queue, to test the count of due tasks.
 type dueCounter struct {
 	now     int64
 	cfg     Config
@@ -24,7 +24,7 @@ func newDueCounter(t require.TestingT, cfg Config, broken func(string, ...any)) 
 	return c
 }
 
-// recover goes on from what is stored, with a clock that is so far from the one before.
+// recover recovers the state from the journal, with a clock that differs by stepMs from the previous one.
 func (c *dueCounter) recover(t require.TestingT, stepMs int64) {
 	s, err := New(c.cfg, c.journal, c.journal.recovered())
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func (c *dueCounter) check(t require.TestingT) {
 	turns := 0
 	for !c.state.Refresh(q, c.now) {
 		turns++
-		require.LessOrEqual(t, turns, 10+2*len(c.journal.due), "each turn counts one at least")
+		require.LessOrEqual(t, turns, 10+2*len(c.journal.due), "each turn counts at least one task")
 		c.answer()
 	}
 	due, delayed, since := uint64(0), uint64(0), int64(1)<<60
@@ -67,7 +67,7 @@ func (c *dueCounter) check(t require.TestingT) {
 	}
 }
 
-// answer answers what was asked for, as a shard does.
+// answer answers the requested refills, as a shard does.
 func (c *dueCounter) answer() {
 	c.state.Flush()
 	for _, r := range c.state.Refills() {
@@ -75,7 +75,7 @@ func (c *dueCounter) answer() {
 	}
 }
 
-// The count of due tasks is exact whatever clock a state is recovered with: the one before may have been ahead.
+// The count of due tasks is exact by the current clock, also if the clock before a recovery was ahead.
 func TestDueTasksAreCountedByTheClockThatHolds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := newDueCounter(t, Config{WindowTasks: rapid.IntRange(1, 4).Draw(t, "window"), LookMax: rapid.IntRange(1, 30).Draw(t, "count")}, t.Fatalf)
@@ -120,8 +120,8 @@ func TestDueTasksAreCountedByTheClockThatHolds(t *testing.T) {
 	})
 }
 
-// A backlog of tasks that became due beyond the window is counted in parts of LookMax, of which each is stored: a
-// recovery half-way goes on from there.
+// A backlog of tasks that became due beyond the window is counted in parts of LookMax. Each part is stored, so that a recovery
+// half-way continues from there.
 func TestDueTasksAreCountedInPartsThatAreStored(t *testing.T) {
 	const n, part = 1_000, 100
 	c := newDueCounter(t, Config{WindowTasks: 10, LookMax: part, trimAfterMs: math.MaxInt32}, t.Fatalf)
@@ -138,7 +138,7 @@ func TestDueTasksAreCountedInPartsThatAreStored(t *testing.T) {
 			assert.Greater(t, counted, uint64(n/3))
 			c.recover(t, 0)
 			q, _ := c.state.Named("t", "q")
-			require.Equal(t, counted, q.lanes[0].due, "it is not counted from the beginning")
+			require.Equal(t, counted, q.lanes[0].due, "the recovery does not count from the beginning")
 		}
 		c.state.Tick(c.now)
 	}
@@ -147,7 +147,7 @@ func TestDueTasksAreCountedInPartsThatAreStored(t *testing.T) {
 	assert.Greater(t, c.state.NextDeadlineMs(), c.now+1_000_000, "nothing is left to do")
 }
 
-// Nobody asks, and nothing waits: the store is not read for each task that becomes due.
+// While no figures are requested and no worker waits, a lane does not read the store for each task that becomes due.
 func TestDueTasksBeyondTheWindowAreCountedNowAndThen(t *testing.T) {
 	c := newDueCounter(t, Config{WindowTasks: 10}, t.Fatalf)
 	const ms = 5_000

@@ -5,18 +5,17 @@ import (
 	"math/bits"
 )
 
-// An extended task gets a small record beside the record of its lease batch, so that to extend one task of a large batch
-// does not store the whole batch again. Once a quarter of the batch has such records, or would have, the batch's own
-// record is written anew and they are dropped: what is written stays in proportion to what was extended, and what is
-// stored in proportion to the batch.
+// An extended task gets a small record of its own, so that the extension of one task of a large batch does not rewrite the record
+// of the batch. Once a quarter of the batch's tasks would have such records, the batch's record is rewritten and the small records
+// are dropped. So the writes are proportional to the extensions, and the stored bytes to the batch.
 const extensionsPart = 4
 
-// extensions are what a lease batch has once some of its tasks were extended, or expired alone.
+// extensions is the state of a lease batch whose tasks have different expiries, because some were extended.
 type extensions struct {
 	pending []uint16 // extended since the last Flush
-	waiting places   // the same as a set
-	stored  places   // have a small record
-	byTime  []uint16 // a heap of all places that were live when it was made, by expiry
+	waiting places   // pending as a set
+	stored  places   // tasks with a small record
+	byTime  []uint16 // a heap by expiry of all tasks that were live when extensions was made
 	at      []uint16 // the place of each in byTime
 }
 
@@ -41,7 +40,7 @@ func (p places) each(f func(i int)) {
 	}
 }
 
-// extended returns what the batch keeps of its extensions, made if need be: that visits each of its tasks once.
+// extended returns the batch's extensions. The first call makes them, which visits each task of the batch.
 func (b *lease) extended() *extensions {
 	if b.ext != nil {
 		return b.ext
@@ -78,8 +77,8 @@ func (s *State) extend(b *lease, i int, untilMs int64) {
 	s.reschedule(b)
 }
 
-// reschedule puts a batch with extensions where its first live task expires. Settled tasks leave the heap when they come
-// to its top.
+// reschedule sets the deadline of a batch with extensions to the expiry of its first live task. It removes settled tasks from the
+// top of the heap.
 func (s *State) reschedule(b *lease) {
 	x := b.ext
 	for len(x.byTime) > 0 && b.refs[x.byTime[0]].Attempt == 0 {
@@ -139,7 +138,7 @@ func (b *lease) sink(k int) {
 	}
 }
 
-// flushExtended stores what was extended since the last Flush, and reports false if nothing was.
+// flushExtended stores the extensions since the last Flush, and reports whether there were any.
 func (s *State) flushExtended() (any bool) {
 	for k, b := range s.extended {
 		s.extended[k] = nil

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// writes counts the tasks whose lease is stored, in either kind of record.
+// writes counts the leases that are written, in either kind of record.
 type writes struct {
 	*mapJournal
 	refs, small, dropped int
@@ -47,7 +47,8 @@ func leaseAll(t *testing.T, n int) (*writes, *State, []Delivery) {
 
 func (f *fixture) dispatchTo(w *Waiter) []Delivery { return f.dispatch()[w] }
 
-// To extend the tasks of a large batch one by one writes in proportion to the extensions, not to their square.
+// If the tasks of a large batch are extended one by one, the writes are proportional to the number of extensions, not to its
+// square.
 func TestExtensionsOneByOneWriteWhatChanged(t *testing.T) {
 	const n = 4_096
 	j, s, got := leaseAll(t, n)
@@ -61,12 +62,12 @@ func TestExtensionsOneByOneWriteWhatChanged(t *testing.T) {
 	}
 	extended := 3 * n
 	assert.LessOrEqual(t, j.small, extended, "small records")
-	assert.LessOrEqual(t, j.refs, 2*extensionsPart*extended, "tasks in records that were written anew")
+	assert.LessOrEqual(t, j.refs, 2*extensionsPart*extended, "tasks in rewritten batch records")
 	assert.LessOrEqual(t, j.dropped, j.small)
-	assert.LessOrEqual(t, len(j.extended), n/extensionsPart, "small records that are stored at once")
+	assert.LessOrEqual(t, len(j.extended), n/extensionsPart, "small records stored at the same time")
 }
 
-// What one call extends of a batch is written together if it is much of the batch.
+// If one call extends much of a batch, the batch's record is rewritten once.
 func TestExtensionOfAllIsOneRecord(t *testing.T) {
 	j, s, got := leaseAll(t, 64)
 	all, out := make([]Settlement, len(got)), make([]error, len(got))
@@ -81,7 +82,7 @@ func TestExtensionOfAllIsOneRecord(t *testing.T) {
 	assert.False(t, s.Flush(), "nothing is stored twice")
 }
 
-// Of tasks whose expiries differ each is visited when it expires, in order, and extended ones are not.
+// Tasks of a batch with different expiries expire in that order. Extended tasks do not expire early.
 func TestTasksOfABatchExpireInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const n = 130

@@ -1,10 +1,10 @@
 package queue
 
-// AttemptsKept is how many failed attempts of one task are kept at most: the last ones. At least the last half as many are.
+// AttemptsKept is the largest number of failed attempts that are kept of one task. At least the last AttemptsKept/2 are kept.
 const AttemptsKept = 32
 
-// History is what the kept attempts of a task are charged. Attempts are dropped in parts of half as many as are kept at most:
-// a history has the part of the newest attempt and the one before. So two sums are enough to know what a part frees
+// History is what the kept attempts of a task are charged. Attempts form parts of AttemptsKept/2, and a whole part is dropped at a
+// time: a history has the part of the newest attempt and the part before. With the sums of these two, a part can be dropped
 // without reading its attempts.
 type History struct {
 	NewestBytes uint32 // of the part of the newest attempt
@@ -13,8 +13,8 @@ type History struct {
 
 func (h History) bytes() int64 { return int64(h.NewestBytes) + int64(h.BeforeBytes) }
 
-// remember adds a failed attempt to the history of a leased task, and drops attempts that are too old. At the tenant's
-// quota of bytes the attempt is left out: a failure must take effect whatever its text.
+// remember adds a failed attempt to the history of a leased task, and drops attempts that are too old. If the tenant's quota of
+// bytes is used up, the attempt is left out, because a failure must take effect.
 func (s *State) remember(ref *LeaseRef, a Attempt) {
 	q := s.numbered(ref.Queue)
 	c := &q.record.Counts
@@ -35,7 +35,7 @@ func (s *State) remember(ref *LeaseRef, a Attempt) {
 	s.journal.PutAttempt(ref.Ref, ref.Attempt, a)
 }
 
-// forget drops the history of a task of which so many attempts were used up.
+// forget drops the history of a task that has used up a number of attempts.
 func (s *State) forget(ref *LeaseRef, attempts uint32) {
 	if attempts > 0 {
 		s.journal.DropAttempts(ref.Ref, 1, attempts)

@@ -22,16 +22,18 @@ type Journal interface {
 	// PutProgress stores what past attempts left; DropProgress removes it with the task.
 	PutProgress(ref Ref, p Progress)
 	DropProgress(ref Ref)
-	// PutAttempt stores how an attempt ended; DropAttempts removes those from first to last, of which some may not be stored.
+	// PutAttempt stores how an attempt ended; DropAttempts removes attempts first to last; some may not be stored.
 	PutAttempt(ref Ref, attempt uint32, a Attempt)
 	DropAttempts(ref Ref, first, last uint32)
 	// PutExpiry indexes a task by the end of its time to live; DropExpiry takes it out, if it is in.
 	PutExpiry(ref Ref, atMs int64)
 	DropExpiry(ref Ref, atMs int64)
-	// PutLease stores a lease batch, anew after many extensions; DropLease removes it when all of its tasks are settled.
+	// PutLease stores a lease batch, and stores it again after many extensions; DropLease removes it when all of its tasks are
+	// settled.
 	PutLease(batch uint64, refs []LeaseRef)
 	DropLease(batch uint64)
-	// PutExtension stores until when the batch's i-th task is leased, over what the batch says; DropExtension removes that.
+	// PutExtension stores until when the batch's i-th task is leased, which overrides the batch's record; DropExtension removes
+	// that.
 	PutExtension(batch uint64, i int, untilMs int64)
 	DropExtension(batch uint64, i int)
 	PutDead(ref Ref, d Dead)
@@ -39,10 +41,10 @@ type Journal interface {
 	// PutKey stores an idempotency key in a bucket; DropKeys removes all buckets up to one, with their sums.
 	PutKey(queue uint32, key string, bucket int64, k KeyRef)
 	DropKeys(bucket int64)
-	// FindKey looks an idempotency key up in buckets, among what is stored and what was just put: of several
-	// records the one that expires last. It and HasKey are what a decision reads.
+	// FindKey finds an idempotency key in buckets, both stored and just put. If several buckets have a record, it returns the one
+	// that expires last. Decisions read only with FindKey and HasKey.
 	FindKey(queue uint32, key string, buckets []int64) (KeyRef, bool)
-	// HasKey says whether a bucket has a record of a key.
+	// HasKey reports whether a bucket has a record of a key.
 	HasKey(queue uint32, key string, bucket int64) bool
 	// PutResult stores a result in a bucket; DropResults removes all buckets up to one, with their sums.
 	PutResult(ref Ref, bucket int64, r Result)

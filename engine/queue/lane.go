@@ -27,11 +27,11 @@ type lane struct {
 	returnedEnd returnedKey
 	returnedAll bool
 
-	due     uint64      // how many returned tasks, in memory or not, are before counted
-	counted returnedKey // none before it is not counted, and none from it on is
-	unsaved uint64      // how many were counted since the queue's record was stored
-	behind  bool        // the store must be read to count on
-	unsure  bool        // recovered: what was counted may not be due yet by this clock
+	due     uint64      // the number of returned tasks, in memory or not, before counted
+	counted returnedKey // the place up to which returned tasks are counted
+	unsaved uint64      // how many tasks were counted since the queue's record was stored
+	behind  bool        // the store must be read to continue the count
+	unsure  bool        // the count was recovered: by this clock, counted tasks may not be due yet
 	listed  bool        // is in State.behind
 	asked   bool        // a Refill for the count is not answered yet
 
@@ -89,7 +89,7 @@ func (s *State) pushFresh(l *lane, seq uint64, t Task) {
 	s.appendFresh(l, seq, t, uint32(len(t.Payload)))
 }
 
-// appendFresh puts a task into the window; its payload, if it is at hand, while the cache has room.
+// appendFresh adds a task to the window. It keeps the payload, if t has it, while the cache has room.
 func (s *State) appendFresh(l *lane, seq uint64, t Task, bytes uint32) {
 	f := freshTask{seq: seq, task: t, bytes: bytes}
 	if n := int64(len(t.Payload)); n == int64(bytes) && s.cacheBytes+n <= s.cfg.CacheBytesMax {
@@ -182,7 +182,7 @@ func (s *State) schedule(l *lane) {
 	}
 }
 
-// windowNextMs is when the first task of the window that is not due yet is, or what comes after the window may be.
+// windowNextMs returns when the next task of the window becomes due, or the first task beyond the window may.
 func (s *State) windowNextMs(l *lane) int64 {
 	next := int64(math.MaxInt64)
 	l.returned.AscendGreaterOrEqual(returnedTask{returnedKey: returnedKey{s.nowMs + 1, 0}}, func(t returnedTask) bool {

@@ -87,8 +87,8 @@ func (s *State) Tick(now int64) {
 	s.sweepLeases()
 }
 
-// sweepLeases ends leases that expired, up to SweepMax of them. The next Tick goes on, which is due at once: in between
-// others have their turn. A lease that is not swept yet can't be settled any more.
+// sweepLeases ends expired leases, at most SweepMax. The next Tick, which is due at once, continues, so that commands are handled
+// in between. An expired lease cannot be settled, even before it is swept.
 func (s *State) sweepLeases() {
 	for left := s.cfg.SweepMax; left > 0; {
 		b, ok := s.expiry.next()
@@ -99,15 +99,14 @@ func (s *State) sweepLeases() {
 	}
 }
 
-// Swept reports whether all leases ended that expired by a time.
+// Swept reports whether all leases that expired by a time have ended.
 func (s *State) Swept(byMs int64) bool {
 	b, ok := s.expiry.next()
 	return !ok || b.expiresMs > byMs
 }
 
-// expire ends leases of a batch that expired, up to a number, and returns how many are left of that. A batch of which some
-// did and others did not is visited in the order of expiry from then on: tasks that expire one by one must not each cost a
-// visit of all.
+// expire ends expired leases of a batch, at most a number of them, and returns how many of that number are left. If only some
+// leases of the batch have expired, the batch gets a heap by expiry: otherwise each expiry would visit all tasks of the batch.
 func (s *State) expire(b *lease, now int64, most int) (left int) {
 	left = most
 	if b.ext == nil && b.live <= most && b.expiresAlike(now) {

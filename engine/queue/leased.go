@@ -1,12 +1,12 @@
 package queue
 
-// leasedRefs finds the token of a leased task by the task's seq, which is unique within its queue. Seqs are handed out
-// densely and leased about in their order, so the tokens are in pages of neighbouring seqs: one map operation for each page,
-// and an array access for each task.
+// leasedRefs maps the seq of a leased task, which is unique within its queue, to its token. Seqs are dense and tasks are leased
+// approximately in their order. Therefore a page holds the tokens of neighbouring seqs: a page costs one map operation, a task one
+// array access.
 type leasedRefs struct {
 	pages map[uint64]*leasedPage // by seq / leasedPageTasks; nil while the queue never had a lease
-	most  int                    // pages since the map was made: a Go map keeps the space of its largest size
-	last  *leasedPage            // that was put to last: it stays though it is empty, since the next seq goes there
+	most  int                    // the most pages since the map was made, since a Go map never shrinks
+	last  *leasedPage            // the last page that was added to; it stays when it is empty, because the next seq belongs to it
 }
 
 // leasedPageTasks is how many seqs a page covers. A lone lease costs one page of about 150 bytes.
@@ -21,7 +21,7 @@ type leasedPage struct {
 // leasedPagesSpare is how many empty pages a State keeps for reuse.
 const leasedPagesSpare = 1_024
 
-// leasedPagesKept is how many pages the map of a queue without leases may have had to be kept.
+// leasedPagesKept is the largest number of pages after which the map of a queue without leases is kept.
 const leasedPagesKept = 64
 
 // noteLeased stores the token under which a task is leased.

@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// A queue has a record, which is stored, from its first task, policy or pause on. A queue without a record exists only in
-// memory, for as long as a waiter waits for its first task: a claim stores nothing.
+// A queue gets a stored record with its first task, policy or pause. A queue without a record exists only in memory, while a waiter
+// waits for its first task. So a claim stores nothing.
 //
-// A queue that is not used for a while gives its memory back, and an empty queue that was never configured is deleted after a
-// longer while. A deleted queue's number is never issued again.
+// A queue that is not used for Config.trimAfterMs gives back its memory. An empty queue that was never configured is deleted
+// Config.IdleMs after its last use. A deleted queue's number is never issued again.
 
 var (
 	// ErrTooManyQueues says that the shard, or the tenant, has as many queues as Config allows. Waiting does not help.
-	ErrTooManyQueues = errors.New("too many queues: delete queues, or have the limit raised")
+	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")
 	// ErrQueueNotEmpty says that a queue that has tasks can't be deleted.
 	ErrQueueNotEmpty = errors.New("the queue is not empty")
 )
@@ -24,12 +24,12 @@ const (
 	visitsMax = 256
 	// recovered is the deadline in State.idle of a queue that was not used since the state was recovered.
 	recovered = math.MinInt64
-	// roomKept is how many tasks an empty window has room for at most while all windows together have more room than they
-	// may have tasks.
+	// roomKept bounds the capacity of an empty window, in tasks, while all windows together have more capacity than they may
+	// have tasks.
 	roomKept = 64
 )
 
-// queue returns the queue of a tenant, with a record, made if need be.
+// queue returns the queue of a tenant, which has a record; it makes the queue if necessary.
 func (s *State) queue(tenant, name string) (*Queue, error) {
 	if q := s.last; q != nil && q.record.Name == name && q.record.Tenant == tenant {
 		return q, nil
@@ -54,7 +54,7 @@ func (s *State) queue(tenant, name string) (*Queue, error) {
 	return q, nil
 }
 
-// awaited returns the queue of a tenant for a waiter: without a record if it has none.
+// awaited returns the queue of a tenant for a waiter. It makes a queue without a record if the queue does not exist.
 func (s *State) awaited(tenant, name string) (*Queue, error) {
 	key := queueName{tenant, name}
 	if q := s.byName[key]; q != nil {
@@ -71,7 +71,7 @@ func (s *State) awaited(tenant, name string) (*Queue, error) {
 	return q, nil
 }
 
-// newQueue makes the queue of a record, which takes over the waiters that waited without one. Its rates begin at zero.
+// newQueue makes the queue of a record. It takes over the waiters of the queue without a record. Its rates begin at zero.
 func (s *State) newQueue(r Record) *Queue {
 	r.NextSeq = max(r.NextSeq, s.seqMin)
 	key := queueName{r.Tenant, r.Name}
@@ -90,7 +90,7 @@ func (s *State) newQueue(r Record) *Queue {
 	return q
 }
 
-// left notes that a subscription to a queue ended.
+// left records that a subscription to a queue ended.
 func (s *State) left(q *Queue) {
 	q.subscriptions--
 	if q.subscriptions == 0 && !q.stored {
@@ -99,16 +99,16 @@ func (s *State) left(q *Queue) {
 	s.watchIdle(q)
 }
 
-// Delete removes a queue that has no tasks, with its policy. Results and idempotency keys of its tasks can't be found any
-// more; their room is given back when their time is over. Waiters of the queue go on waiting for one of its name.
-// ErrQueueNotEmpty says that it has tasks.
+// Delete removes a queue that has no tasks, with its policy; it returns ErrQueueNotEmpty if the queue has tasks. Results and
+// idempotency keys of its tasks cannot be found any more; they take room until their time is over. Waiters of the queue wait for a
+// new queue of that name.
 func (s *State) Delete(q *Queue) error {
 	if held := q.record.Counts.held(); held > 0 {
 		return fmt.Errorf("%w: it has %d tasks", ErrQueueNotEmpty, held)
 	}
 	s.trim(q)
 	for p, l := range q.lanes {
-		if l != nil { // tasks that are gone are in its window, or the store is being read for it
+		if l != nil { // its window has removed tasks, or the store is being read for it
 			s.windowsTasks -= l.fresh.len()
 			s.returnedTasks -= l.returned.Len()
 			s.freshRoom -= l.fresh.room()
@@ -130,7 +130,7 @@ func (s *State) Delete(q *Queue) error {
 	s.idle.remove(q)
 	s.last = nil
 	s.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
-	s.tellAccounts() // as long as the queue has its account
+	s.tellAccounts() // while the queue still has its account
 	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
 	q.setPolicy(Policy{})
 	if q.subscriptions > 0 {
@@ -146,19 +146,19 @@ func (s *State) TakeDeleted() []uint32 {
 	return gone
 }
 
-// Stored reports whether the queue has a record: it has none while waiters wait for its first task.
+// Stored reports whether the queue has a record. It has none while waiters wait for its first task.
 func (q *Queue) Stored() bool { return q.stored }
 
 func (q *Queue) deadlineMs() int64 { return q.idleMs }
 func (q *Queue) place() *int       { return &q.index }
 
-// used notes that a commit changes the queue.
+// used records that a commit changes the queue.
 func (s *State) used(q *Queue) {
 	q.keep(s.nowMs + int64(s.cfg.IdleMs))
 	s.watchIdle(q)
 }
 
-// watchIdle has a queue looked at after a while.
+// watchIdle schedules a visit of the queue after trimAfterMs.
 func (s *State) watchIdle(q *Queue) {
 	if at := s.nowMs + s.cfg.trimAfterMs; q.stored && (q.index < 0 || q.idleMs > at) {
 		q.idleMs = at
@@ -166,7 +166,7 @@ func (s *State) watchIdle(q *Queue) {
 	}
 }
 
-// visitIdle looks at the queues that may not have been used for a while, a bounded number of them.
+// visitIdle visits a bounded number of queues whose deadline in State.idle has passed: it trims or deletes them.
 func (s *State) visitIdle() {
 	for range visitsMax {
 		q, ok := s.idle.next()
@@ -189,12 +189,13 @@ func (s *State) visitIdle() {
 	}
 }
 
-// vanishes says whether nothing would be missed of the queue but its figures.
+// vanishes reports whether the queue may be deleted without loss of anything but its figures.
 func (q *Queue) vanishes() bool {
 	return q.record.Counts.held() == 0 && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
 }
 
-// keepRecovered has no recovered queue deleted before the last recovered key and result are gone: whose they are is not known.
+// keepRecovered keeps all recovered queues until the last recovered key and result are dropped, since it is not known which queues
+// they belong to.
 func (s *State) keepRecovered() {
 	for _, q := range s.queues {
 		for _, b := range []*buckets{&s.keys, &s.results} {
@@ -207,10 +208,10 @@ func (s *State) keepRecovered() {
 	}
 }
 
-// keep has the queue kept until a time, since it was used, or something is stored under its number that must be found.
+// keep keeps the queue until a time, because it was used or because a key or result is stored under its number.
 func (q *Queue) keep(untilMs int64) { q.vanishMs = max(q.vanishMs, untilMs) }
 
-// trim gives back the memory of a queue's empty windows. What must be known of an empty lane is in the queue's record.
+// trim gives back the memory of a queue's empty windows. The queue's record has all that is needed of an empty lane.
 func (s *State) trim(q *Queue) {
 	for p, l := range q.lanes {
 		if l == nil {
@@ -233,13 +234,13 @@ func (s *State) trim(q *Queue) {
 	}
 }
 
-// empty says that a lane has no task, in memory or stored, and that the store is not read for it.
+// empty reports whether a lane has no task, in memory or stored, and the store is not being read for it.
 func (l *lane) empty() bool {
 	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
 		l.due == 0 && !l.behind && !l.asked && !l.listed && l.index < 0
 }
 
-// shrink gives back the room of a window that ran empty if all windows together have more room than they may have tasks.
+// shrink gives back the memory of an empty window if all windows together have more capacity than they may have tasks.
 func (s *State) shrink(l *lane) {
 	if room := l.fresh.room(); room > roomKept && s.freshRoom > s.cfg.WindowsTasks {
 		s.freshRoom -= room

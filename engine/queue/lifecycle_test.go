@@ -20,7 +20,7 @@ func (f *fixture) stored() (names []string) {
 	return names
 }
 
-// pass lets so much time pass that each deadline on the way is kept.
+// pass advances the time by ms and calls Tick at each deadline on the way.
 func (f *fixture) pass(ms int64) {
 	end := f.now + ms
 	for next := f.NextDeadlineMs(); next <= end; next = f.NextDeadlineMs() {
@@ -31,7 +31,7 @@ func (f *fixture) pass(ms int64) {
 	f.Tick(f.now)
 }
 
-// A claim stores nothing, however many queues it names, and gets the first task of a queue that comes later.
+// A claim stores nothing, however many queues it names, and gets the first task of a queue that is made later.
 func TestAClaimStoresNoQueue(t *testing.T) {
 	f := newFixture(t, Config{})
 	w := f.wait(10, "later", "never")
@@ -43,7 +43,7 @@ func TestAClaimStoresNoQueue(t *testing.T) {
 	assert.Len(t, f.dispatch()[w], 1)
 	assert.Equal(t, []string{"later"}, f.stored())
 	f.Unsubscribe(w)
-	assert.Empty(t, f.absent, "nobody waits, and nothing is left")
+	assert.Empty(t, f.absent, "no waiter is left, and no queue without a record")
 }
 
 func TestQueuesOfATenantAreBounded(t *testing.T) {
@@ -56,7 +56,7 @@ func TestQueuesOfATenantAreBounded(t *testing.T) {
 	require.ErrorContains(t, out[0].Err, `tenant "t" has 2`)
 	assert.NoError(t, out[1].Err)
 	f.Enqueue(f.now, "other", []NewTask{{Queue: "c"}}, out[:1])
-	assert.NoError(t, out[0].Err, "the bound is of each tenant")
+	assert.NoError(t, out[0].Err, "the bound is per tenant")
 	a, _ := f.Named("t", "a")
 	f.Purge(a, 10)
 	require.NoError(t, f.Delete(a))
@@ -80,7 +80,7 @@ func TestADeletedQueueIsANewOneWhenItComesAgain(t *testing.T) {
 	assert.NotEqual(t, uint32(7), ds[0].MaxAttempts, "its policy is gone")
 }
 
-// What an idle time does to queues: one that was never configured and is empty goes, and nothing else.
+// After its idle time, a queue is deleted if it is empty and was never configured. Other queues stay.
 func TestUnusedQueuesVanish(t *testing.T) {
 	f := newFixture(t, Config{IdleMs: idleMs})
 	empty := func(name string) {
@@ -103,7 +103,7 @@ func TestUnusedQueuesVanish(t *testing.T) {
 	assert.ElementsMatch(t, []string{"configured", "paused", "awaited", "full"}, f.stored())
 	f.Unsubscribe(w)
 	f.pass(idleMs)
-	assert.ElementsMatch(t, []string{"configured", "paused", "full"}, f.stored(), "nobody waits for it any more")
+	assert.ElementsMatch(t, []string{"configured", "paused", "full"}, f.stored(), "the queue has no waiter any more")
 	f.Unsubscribe(f.wait(1, "full"))
 	q, _ := f.Named("t", "full")
 	f.Purge(q, 1)
@@ -112,7 +112,7 @@ func TestUnusedQueuesVanish(t *testing.T) {
 	assert.ElementsMatch(t, []string{"configured", "paused"}, f.stored())
 }
 
-// A queue that is used again and again stays, and so does one whose keys or results must be found.
+// A queue that is used repeatedly stays, and so does a queue with keys or results.
 func TestAQueueWithSomethingToFindStays(t *testing.T) {
 	f := newFixture(t, Config{IdleMs: idleMs, KeyWindowMs: 3 * idleMs})
 	f.fill("keyed", 1, func(n *NewTask) { n.Key = "k" })
@@ -129,7 +129,7 @@ func TestAQueueWithSomethingToFindStays(t *testing.T) {
 	f.pass(2*idleMs - 1)
 	assert.ElementsMatch(t, []string{"keyed", "resulted"}, f.stored())
 
-	// A recovered state does not know whose they are, and keeps the queue until the last is gone.
+	// A recovered state does not know which queue keys and results belong to, and keeps the queue until the last is dropped.
 	s, err := New(Config{IdleMs: idleMs, KeyWindowMs: 3 * idleMs}, f.journal, f.journal.recovered())
 	require.NoError(t, err)
 	f.State = s
@@ -139,7 +139,7 @@ func TestAQueueWithSomethingToFindStays(t *testing.T) {
 	assert.Empty(t, f.stored())
 }
 
-// Ten thousand queues that burst once and are empty again cost at most 1 KB each.
+// Ten thousand queues that had one burst of tasks and are empty again take at most 1 KiB of memory each.
 func TestIdleQueuesAreSmall(t *testing.T) {
 	const queues, burst = 10_000, 100
 	heap := func() uint64 {
@@ -177,7 +177,7 @@ func TestIdleQueuesAreSmall(t *testing.T) {
 	t.Logf("%d bytes a queue, %d before it was idle", each, (full-before)/queues)
 }
 
-// All windows together do not keep more room than they may have tasks, whatever ran through them.
+// All windows together do not keep more capacity than they may have tasks.
 func TestWindowsThatRanEmptyKeepLittleRoom(t *testing.T) {
 	const most = 1_000
 	f := newFixture(t, Config{WindowTasks: 512, WindowsTasks: most, QueuesPerTenant: 1_000})

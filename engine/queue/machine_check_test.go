@@ -231,7 +231,7 @@ func (m *machine) checkQueues(t *rapid.T) {
 			rec.Policy != q.policy || rec.PolicyVersion != q.version || rec.Paused != q.paused {
 			t.Fatalf("queue %s of %s is stored as %+v, want %+v with counts %+v", q.name, q.tenant, rec, q, want)
 		}
-		// Reading the figures fills windows: states in which that did not happen must come about too.
+		// Reading the figures fills windows. The test must also reach states in which that did not happen.
 		if rapid.IntRange(0, 2).Draw(t, "figures") == 0 {
 			m.checkStats(t, q, &want)
 		}
@@ -241,10 +241,10 @@ func (m *machine) checkQueues(t *rapid.T) {
 	}
 }
 
-// exact returns a queue's figures, and reads what is not known of them.
+// exact returns a queue's exact figures, for which it answers the necessary refills.
 func (m *machine) exact(q *Queue) Stats {
 	m.pending = append(m.pending, m.state.Refills()...)
-	m.pending = slices.DeleteFunc(m.pending, func(r Refill) bool { // a count that was asked for
+	m.pending = slices.DeleteFunc(m.pending, func(r Refill) bool { // answer a requested count
 		is := r.Stream == StreamDue || r.Stream == StreamNotDue
 		if is {
 			m.journal.answer(m.state, r)
@@ -259,7 +259,7 @@ func (m *machine) exact(q *Queue) Stats {
 	return m.state.Stats(q, m.now)
 }
 
-// checkChanged checks that the figures of a queue are what they were when the queue was among the changed ones last.
+// checkChanged checks that the figures of a queue that is not among the changed ones are the same as before.
 func (m *machine) checkChanged(t *rapid.T) {
 	withoutRates := func(q *Queue) Stats {
 		st := m.exact(q)
@@ -278,8 +278,8 @@ func (m *machine) checkChanged(t *rapid.T) {
 	}
 }
 
-// checkDue checks what is counted as due, in memory and in the record: exactly what is before the place that it is
-// counted to, and nothing that is due is left out unless the lane is known to be behind.
+// checkDue checks the count of due tasks, in memory and in the record. It must be the number of tasks before its place, and that
+// place must be after all due tasks unless the lane is behind.
 func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 	before := func(p int, at returnedKey) (n uint64) {
 		for _, k := range m.journal.dueKeys(q.id, uint8(p)) {
@@ -300,7 +300,7 @@ func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 			t.Fatalf("a lane that is not behind counts %d due tasks, and has %d", l.due, want)
 		}
 		if l.behind && !l.listed && !l.asked {
-			t.Fatalf("a lane is behind, and nothing is to be done about it: %+v", l)
+			t.Fatalf("a lane is behind, and neither listed nor asked for: %+v", l)
 		}
 		if c := rec.Due[p]; rec.Counts.Returned > 0 && before(p, returnedKey{c.BeforeMs, c.BeforeSeq}) != c.Tasks {
 			t.Fatalf("a lane is stored with %+v", c)

@@ -76,7 +76,7 @@ func (m *machine) enqueued(t *rapid.T, held *fakeAccount, tenant string, n *NewT
 	}
 	a, bytes := m.accounts[tenant], 128+int64(len(n.Payload))
 	if k, had := m.keys[key]; n.Key != "" && (!had || m.keyBucket(k.untilMs) != m.keyBucket(m.now+int64(m.cfg.KeyWindowMs))) {
-		bytes += 64 + int64(len(n.Key)) // no older record has its place
+		bytes += 64 + int64(len(n.Key)) // it does not replace an older record
 	}
 	if held.tasks >= a.tasksMax || !a.has(bytes, held.bytes) {
 		var quota *QuotaError
@@ -117,7 +117,7 @@ func (m *machine) keyBucket(untilMs int64) int64 {
 	return (untilMs + width - 1) / width * width
 }
 
-// held is what the tenant's account must hold: its bytes are those of all records in the store.
+// held returns what the tenant's account must hold. Its bytes are those of all records in the store.
 func (m *machine) held(tenant string) *fakeAccount {
 	a := &fakeAccount{}
 	for _, task := range m.tasks {
@@ -160,7 +160,7 @@ func (m *machine) held(tenant string) *fakeAccount {
 	return a
 }
 
-// requireRefused checks that a queue was not made for the reason that the model has.
+// requireRefused checks that a queue was refused for the same reason as in the model.
 func requireRefused(t *rapid.T, want, got error) {
 	var quota *QuotaError
 	overBytes := errors.As(got, &quota) && quota.Quota == "bytes_max"

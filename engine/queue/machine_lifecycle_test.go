@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// absent returns the names that waiters wait for and no queue has.
+// absent returns the names of queues that do not exist and that waiters wait for.
 func (m *machine) absent() map[queueName]bool {
 	names := map[queueName]bool{}
 	for _, w := range m.waiters {
@@ -29,7 +29,7 @@ func (m *machine) queuesOf(tenant string) (n int) {
 	return n
 }
 
-// deleteQueue deletes a queue, which only an empty one takes.
+// deleteQueue deletes a queue, which must fail unless the queue is empty.
 func (m *machine) deleteQueue(t *rapid.T) {
 	if len(m.order) == 0 {
 		return
@@ -64,7 +64,7 @@ func (m *machine) forget(q *modelQueue) {
 	m.order = slices.DeleteFunc(m.order, func(o *modelQueue) bool { return o == q })
 }
 
-// held is how many tasks the queue has.
+// held returns how many tasks the queue has.
 func (q *modelQueue) held() (n int) {
 	for _, task := range q.tasks {
 		if task.stored() {
@@ -74,7 +74,8 @@ func (q *modelQueue) held() (n int) {
 	return n
 }
 
-// vanished has those queues go that the state deleted by itself, of which nothing may be missed.
+// vanished removes the queues that the state deleted by itself from the model, and checks that no task, key, result or waiter was
+// lost with them.
 func (m *machine) vanished(t *rapid.T) {
 	for _, q := range slices.Clone(m.order) {
 		if _, there := m.state.queues[q.id]; there {
@@ -82,7 +83,7 @@ func (m *machine) vanished(t *rapid.T) {
 		}
 		for _, w := range m.waiters {
 			if slices.Contains(w.queues, queueName{q.tenant, q.name}) {
-				t.Fatalf("queue %s of %s is gone, and somebody waits for its tasks", q.name, q.tenant)
+				t.Fatalf("queue %s of %s is gone, and has a waiter", q.name, q.tenant)
 			}
 		}
 		for key, k := range m.keys {

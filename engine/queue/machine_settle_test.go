@@ -60,7 +60,7 @@ func (m *machine) drawSettlement(t *rapid.T) Settlement {
 // errNoRoom says that the model has no room for a result.
 var errNoRoom = errors.New("no room")
 
-// settled carries out a settlement in the model. held is what the tenant's account holds meanwhile.
+// settled applies a settlement to the model. held is what the tenant's account holds meanwhile.
 func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error {
 	task := m.byRef[s.Ref]
 	if task.phase != leased || task.token() != s.Token || task.tenant != tenant {
@@ -85,7 +85,7 @@ func (m *machine) settled(held *fakeAccount, tenant string, s *Settlement) error
 		if delay == 0 {
 			delay = mergeBackoff(task.extras.Backoff, m.cfg.Backoff).waitMs(task.ref, task.attempts+1)
 		}
-		trimmed := int64(0) // goes before the new one comes
+		trimmed := int64(0) // the bytes of the part that is dropped before the new attempt is added
 		if n, part := task.attempts+1, m.cfg.historyPart; (n-1)%part == 0 && n > 2*part {
 			for i := n - 2*part; i < n-part; i++ {
 				if text, kept := task.history[i]; kept {

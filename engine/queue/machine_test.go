@@ -30,7 +30,7 @@ type machine struct {
 	queues   map[queueName]*modelQueue
 	order    []*modelQueue // of creation
 	issued   []string      // the tenants of all queues that ever were, by number
-	skipped  Reserved      // numbers that are not issued, since they may have been before the last recovery
+	skipped  Reserved      // numbers that may have been issued before the last recovery, and are not issued again
 	tasks    []*modelTask
 	byRef    map[Ref]*modelTask
 	waiters  []*modelWaiter
@@ -38,9 +38,9 @@ type machine struct {
 	keys     map[keyOf]modelKey
 	results  map[Ref]Result
 	watched  map[Ref]int
-	ended    []Ended          // of watched tasks, since they were asked for
-	pending  []Refill         // asked for, not answered
-	figures  map[uint32]Stats // of the queues, as they were seen last
+	ended    []Ended          // ends of watched tasks since the last check
+	pending  []Refill         // requested and not answered yet
+	figures  map[uint32]Stats // the last figures of each queue
 }
 
 // TestStateBehavesAsTheModel runs random commands against the state and a model of maps and
@@ -150,7 +150,7 @@ func (m *machine) tick(t *rapid.T) {
 	for _, task := range m.tasks {
 		if task.phase == leased && task.expiresMs <= m.now {
 			_, kept := m.journal.attempts[task.ref][task.attempts+1]
-			if !kept && m.accounts[task.tenant].bytesMax == 0 { // with a quota, the order of the leases decides which has room
+			if !kept && m.accounts[task.tenant].bytesMax == 0 { // with a quota, the order of the leases decides which attempts are kept
 				t.Fatalf("%+v: the expiry of its lease is not in its history", *task)
 			}
 			task.attemptFailed(m.now, m.now, "lease expired", kept, m.cfg.historyPart)
@@ -159,7 +159,7 @@ func (m *machine) tick(t *rapid.T) {
 	}
 }
 
-// sweep lets time pass until all leases ended that expired, as a shard does between commands.
+// sweep calls Tick until all expired leases have ended, as a shard does between commands.
 func (m *machine) sweep() {
 	for m.state.Tick(m.now); !m.state.Swept(m.now); m.state.Tick(m.now) {
 	}
@@ -224,8 +224,7 @@ var (
 	drawPrio   = rapid.SampledFrom([]uint8{0, 0, 3, MaxPriority})
 )
 
-// queue mirrors the state's making of a queue: it fails when there are too many, or no room is left in what the account
-// holds.
+// queue makes a queue in the model. It fails if there are too many queues or the account has no room.
 func (m *machine) queue(held *fakeAccount, tenant, name string) (*modelQueue, error) {
 	key := queueName{tenant, name}
 	q := m.queues[key]

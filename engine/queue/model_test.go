@@ -39,7 +39,7 @@ type modelTask struct {
 	diedMs      int64
 	reason      Reason
 	tokens      []uint64          // of all its leases; the last is the current one while leased
-	settled     bool              // was ever returned or dead: it has a progress record
+	settled     bool              // the task was ever returned or dead, and so has a progress record
 	history     map[uint32]string // the texts of the attempts that are kept
 }
 
@@ -52,7 +52,7 @@ func (t *modelTask) charged() int64 {
 	return bytes
 }
 
-// historyBytes is what the kept attempts are charged, of the part that the last one is in and of the one before.
+// historyBytes returns what the kept attempts are charged: the part of the last attempt and the part before.
 func (t *modelTask) historyBytes(part uint32) (h History) {
 	for n, text := range t.history {
 		if (n-1)/part == (t.attempts-1)/part {
@@ -64,8 +64,8 @@ func (t *modelTask) historyBytes(part uint32) (h History) {
 	return h
 }
 
-// remember keeps the text of the attempt that was just used up, unless there is no room for it, and forgets old ones: of
-// each half of the kept history all attempts together.
+// remember keeps the text of the attempt that was just used up, if there is room for it. It forgets old attempts, one whole part of
+// the history at a time.
 func (t *modelTask) remember(text string, room bool, part uint32) {
 	if t.history == nil {
 		t.history = map[uint32]string{}
@@ -305,7 +305,7 @@ func (a *fakeAccount) Charge(bytes int64) error {
 	return nil
 }
 
-// has says whether there is room for so many bytes more than are held.
+// has reports whether there is room for bytes more than held.
 func (a *fakeAccount) has(bytes, held int64) bool { return a.bytesMax == 0 || held+bytes <= a.bytesMax }
 
 func (a *fakeAccount) Remove(tasks, bytes int64) { a.Restore(-tasks, -bytes, 0) }

@@ -5,7 +5,7 @@ import "math"
 // rateTauMs is the time constant of a queue's rates: an event counts for 1/e after it.
 const rateTauMs = 60_000
 
-// decayed returns what is left at a time of a sum of events that were counted at an earlier one.
+// decayed returns the value at nowMs of an exponentially decaying sum that had the value sum at atMs.
 func decayed(sum float64, atMs, nowMs int64) float64 {
 	if nowMs <= atMs {
 		return sum
@@ -26,7 +26,7 @@ func (r *rates) update(c *Counts, now int64) {
 	r.atMs, r.enqueuedSeen, r.completedSeen = now, c.Enqueued, c.Completed
 }
 
-// perSecond returns the rates of events over about the last minute.
+// perSecond returns the rates of events, approximately over the last minute.
 func (r *rates) perSecond(now int64) (enqueued, completed float64) {
 	const tauS = rateTauMs / 1_000
 	return decayed(r.enqueued, r.atMs, now) / tauS, decayed(r.completed, r.atMs, now) / tauS

@@ -24,19 +24,19 @@ type Refill struct {
 	FromMs   int64
 	UntilMs  int64
 	Limit    int
-	// LookMax is after how many tasks of the lane the reading of StreamFresh stops, those included that it passes over; 0:
-	// any number.
+	// LookMax is the number of the lane's tasks after which the reading of StreamFresh stops, including tasks that it passes
+	// over; 0 means no bound.
 	LookMax int
-	// BytesMax is after how many bytes of tasks the reading stops, after one task at least; 0: any number.
+	// BytesMax is the number of bytes of tasks after which the reading stops, after at least one task; 0 means no bound.
 	BytesMax int64
-	// PayloadBytesMax is how many bytes of payloads the answer may keep. Other payloads are left out of it.
+	// PayloadBytesMax is how many bytes of payloads the answer may have. It leaves out further payloads.
 	PayloadBytesMax int64
 }
 
 // SeqTask is a stored fresh task.
 type SeqTask struct {
 	Seq   uint64
-	Task  Task   // without its payload where Refill.PayloadBytesMax left no room for it
+	Task  Task   // without its payload if Refill.PayloadBytesMax leaves no room for it
 	Bytes uint32 // of the payload
 }
 
@@ -62,8 +62,8 @@ func (s *State) Refills() []Refill {
 	return r
 }
 
-// RefillFresh answers a Refill of StreamFresh. nextSeq is from where nothing was read; math.MaxUint64 says that the
-// stream has no more. It is above r.FromSeq also when the answer has no task.
+// RefillFresh answers a Refill of StreamFresh. nextSeq is the first seq that was not read, and math.MaxUint64 at the end of the
+// stream. It is above r.FromSeq even if the answer has no task.
 func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	q := s.queues[r.Queue]
 	if q == nil {
@@ -82,12 +82,12 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
 	}
 	l.freshEnd, l.freshAll = nextSeq, nextSeq == math.MaxUint64
-	if len(tasks) == 0 { // a recovery need not pass over them again
+	if len(tasks) == 0 { // store the progress, so that a recovery does not pass over these tasks again
 		l.cursor = max(l.cursor, min(nextSeq, l.queue.record.NextSeq))
 	}
 }
 
-// RefillReturned answers a Refill of StreamReturned. more says that the stream goes on.
+// RefillReturned answers a Refill of StreamReturned. more says that the stream has further records.
 func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	q := s.queues[r.Queue]
 	if q == nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A refill looks at a bounded number of tasks, whatever it passes over, and a recovery does not begin before them again.
+// A refill visits a bounded number of tasks, including those that it passes over. A recovery does not visit them again.
 func TestRefillPassesOverABoundedNumberOfTasks(t *testing.T) {
 	const window, delayed = 8, 500
 	f := newFixture(t, Config{WindowTasks: window, LookMax: 2 * window})
@@ -34,6 +34,6 @@ func TestRefillPassesOverABoundedNumberOfTasks(t *testing.T) {
 		return reads
 	}
 	assert.GreaterOrEqual(t, oldest(), delayed/(2*window))
-	f.fill("a", 1) // the queue is stored with what was learned
+	f.fill("a", 1) // stores the queue with the new cursor
 	assert.Less(t, oldest(), delayed/(2*window)/10)
 }

@@ -1,22 +1,22 @@
 package queue
 
-// Reserved are numbers that a shard may have issued though its store does not show that: a loss of power can take commits
-// whose ids and tokens clients were told. A recovered state issues numbers from there on only.
+// Reserved bounds the numbers that a shard may have issued and whose commits a loss of power may have taken after clients got their
+// ids and tokens. A recovered state issues only numbers from these bounds on.
 type Reserved struct {
 	Batch uint64 // lease batches below it, which tokens derive from
 	Queue uint32 // queues below it
 	Seq   uint64 // seqs below it, in all queues
 }
 
-// How many numbers are reserved at once. Each reservation costs a durable write, and each restart may leave as many
-// numbers out: of 2^32 queue numbers few are reserved, of the others more than a shard issues in seconds.
+// How many numbers one reservation adds. Each reservation costs a durable write, and each restart may skip as many numbers. Only few
+// of the 2^32 queue numbers are reserved at once; of batches and seqs, more than a shard issues in several seconds.
 const (
 	batchesReserved = 1 << 24
 	queuesReserved  = 1 << 10
 	seqsReserved    = 1 << 24
 )
 
-// skipReserved has the state issue no number that may have been issued before. Queues must be recovered after it.
+// skipReserved makes the state skip the numbers that may have been issued before. It must be called before queues are recovered.
 func (s *State) skipReserved(r Reserved) {
 	s.reserved = r
 	s.seqMin = r.Seq
@@ -24,8 +24,8 @@ func (s *State) skipReserved(r Reserved) {
 	s.meta.NextQueue = max(s.meta.NextQueue, r.Queue)
 }
 
-// reserve writes a new reservation if numbers were issued beyond the last one. Their answers are released after this
-// commit, which the journal makes durable.
+// reserve writes a new reservation if this commit issued numbers beyond the last one. The journal makes this commit durable before
+// its answers are released.
 func (s *State) reserve() {
 	r := &s.reserved
 	if s.meta.NextBatch <= r.Batch && s.meta.NextQueue <= r.Queue && s.seqMax <= r.Seq {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reservedIs says what of the issued numbers the journal has no reservation for.
+// reservedIs returns an error if the journal has no reservation for an issued number.
 func reservedIs(j *mapJournal) error {
 	for _, q := range j.queues {
 		if q.NextSeq > j.reserved.Seq {
@@ -21,8 +21,8 @@ func reservedIs(j *mapJournal) error {
 	return nil
 }
 
-// TestNumbersAreReservedInTheCommitThatIssuesThem passes the end of each reservation, and loses all but the reservation
-// after each commit: what is issued then was not issued before.
+// TestNumbersAreReservedInTheCommitThatIssuesThem issues numbers beyond each reservation. After each commit it recovers a state that
+// has lost everything but the reservation, and checks that this state issues no number twice.
 func TestNumbersAreReservedInTheCommitThatIssuesThem(t *testing.T) {
 	f := newFixture(t, Config{Reserve: true})
 	seen, reservations := map[Ref]bool{}, 0

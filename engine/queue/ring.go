@@ -9,7 +9,7 @@ type ring[T any] struct {
 
 func (r *ring[T]) len() int { return r.n }
 
-// room is for how many elements the buffer has room.
+// room returns the capacity of the buffer.
 func (r *ring[T]) room() int { return len(r.buf) }
 
 func (r *ring[T]) push(v T) {

@@ -29,8 +29,8 @@ type Settlement struct {
 	LeaseMs uint64 // with Extend
 }
 
-// Settle carries out settlements of one tenant; out receives nil or ErrStaleToken for each, or a *QuotaError for a
-// completion whose result finds no room: its lease goes on then. Nothing else fails at a quota.
+// Settle applies settlements of one tenant. out receives nil or ErrStaleToken for each, or a *QuotaError for a completion whose
+// result exceeds the quota; its lease continues. No other settlement fails because of a quota.
 func (s *State) Settle(now int64, tenant string, settlements []Settlement, out []error) {
 	s.advance(now)
 	for i := range settlements {

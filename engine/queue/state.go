@@ -13,18 +13,18 @@ type State struct {
 	byName map[queueName]*Queue
 	queues map[uint32]*Queue
 	absent map[queueName]*Queue // queues without a record, each with a waiter
-	last   *Queue               // the queue that was looked up last, by name or number: runs of one queue are the rule
+	last   *Queue               // the queue of the last lookup by name or number, since successive lookups are often of the same queue
 
 	perTenant map[string]int    // how many queues each tenant has
 	deleted   []uint32          // queues whose records are to be removed
 	gone      []uint32          // queues that were deleted since TakeDeleted was called last
-	idle      deadlines[*Queue] // queues that are to be looked at when they were not used for a while
+	idle      deadlines[*Queue] // queues to be visited by visitIdle
 
 	meta Meta
 
-	reserved Reserved // as the journal has it
+	reserved Reserved // the last reservation in the journal
 	seqMin   uint64   // no queue issues a lower seq
-	seqMax   uint64   // above the seqs that were issued
+	seqMax   uint64   // above all issued seqs
 
 	nowMs int64 // of the last Tick
 
@@ -33,22 +33,22 @@ type State struct {
 	expiry   deadlines[*lease]
 	due      deadlines[*lane]
 
-	behind    ring[*lane] // the store must be read to count their due tasks
-	counting  int         // lanes whose counts were asked for
-	countAtMs int64       // no counts are asked for earlier
+	behind    ring[*lane] // lanes for which the store must be read to count due tasks
+	counting  int         // the number of lanes whose counts were requested
+	countAtMs int64       // when counts may be requested next
 
 	hot       ring[*Queue] // queues that may have both ready tasks and waiters with credit
 	unchoosy  bool         // waiters take what any of their queues has
 	given     int          // leases granted in this turn
-	exhausted bool         // the last Dispatch granted as many as a turn may
+	exhausted bool         // the last Dispatch granted as many leases as a turn may
 	worked    int          // items handled since Worked was called
-	granted   []*Waiter    // have a batch that the running Dispatch is filling
-	drawn     []*Waiter    // may have credit from their pools
-	held      []*Waiter    // have a grant that the next Dispatch may add to
+	granted   []*Waiter    // waiters with a batch that the running Dispatch is filling
+	drawn     []*Waiter    // waiters that may have credit from their pools
+	held      []*Waiter    // waiters with a grant that the next Dispatch may add to
 	refills   []Refill
 	dirty     []*Queue
-	unseen    ring[*Queue] // whose figures may have changed since TakeChanged returned them
-	freed     []*Queue     // whose accounts are to be told
+	unseen    ring[*Queue] // queues whose figures may have changed since TakeChanged returned them
+	freed     []*Queue     // queues whose freed room is to be reported to their accounts
 
 	sparePages []*leasedPage
 
@@ -66,7 +66,7 @@ type State struct {
 	ended   []Ended
 
 	windowsTasks  int // fresh tasks in all windows
-	freshRoom     int // for how many tasks the windows have room
+	freshRoom     int // the capacity of all windows of fresh tasks
 	returnedTasks int // returned tasks in all windows
 	cacheBytes    int64
 }
@@ -90,7 +90,7 @@ type Queue struct {
 	stored  bool // has a record
 
 	subscriptions int32 // of waiters, with or without credit
-	vanishMs      int64 // when it may vanish: a while after its last use, and when no result and no key of its tasks is left
+	vanishMs      int64 // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
 	idleMs        int64 // deadline in State.idle
 	index         int   // place in State.idle
 }
@@ -107,10 +107,10 @@ type Recovered struct {
 	Reserved Reserved // zero if nothing was reserved
 	Queues   []Record
 	Leases   []RecoveredLease
-	// KeyBuckets and ResultBuckets are those that hold anything, ascending.
+	// KeyBuckets and ResultBuckets are the buckets that are not empty, ascending.
 	KeyBuckets    []int64
 	ResultBuckets []int64
-	// Sums are what the tenants are charged in them.
+	// Sums are what the tenants are charged for these buckets.
 	Sums []Sum
 	// NextExpiryMs is when the first indexed time to live is over; 0 or math.MaxInt64 if there is none.
 	NextExpiryMs int64
@@ -120,7 +120,7 @@ type Recovered struct {
 type RecoveredLease struct {
 	Batch uint64
 	Refs  []LeaseRef
-	// Extended are the places of Refs that have an extension of their own, which Refs have already.
+	// Extended are the indexes of Refs that have a stored extension. Refs include the extensions.
 	Extended []int
 }
 
@@ -238,8 +238,8 @@ func (q *Queue) lane(priority uint8) *lane {
 	return l
 }
 
-// Worked returns how many items were handled since it was called last: tasks that were enqueued, granted, settled or purged,
-// leases that expired, waiters that were visited and queues whose figures were taken.
+// Worked returns how many items were handled since the last call: tasks enqueued, granted, settled or purged, leases expired, waiters
+// visited, and queues whose figures were taken.
 func (s *State) Worked() int {
 	n := s.worked
 	s.worked = 0
@@ -278,7 +278,7 @@ func (s *State) Flush() bool {
 	s.deleted = s.deleted[:0]
 	for i, q := range s.dirty {
 		s.dirty[i] = nil
-		if q.dirty = false; !q.stored { // it was deleted since
+		if q.dirty = false; !q.stored { // the queue was deleted since
 			continue
 		}
 		for p, l := range q.lanes {

@@ -34,7 +34,7 @@ func (s *State) QueueIDs() []uint32 {
 	return ids
 }
 
-// Age turns the rates of one moment into those of a later one. The queue must not have changed in between.
+// Age converts the rates at fromMs to those at nowMs. The queue must not have changed in between.
 func (s *Stats) Age(fromMs, nowMs int64) {
 	if nowMs > fromMs {
 		kept := math.Exp(-float64(nowMs-fromMs) / rateTauMs)
@@ -46,8 +46,8 @@ func (s *Stats) Age(fromMs, nowMs int64) {
 // ChangedQueues returns how many queues' figures may have changed since TakeChanged returned the queue.
 func (s *State) ChangedQueues() int { return s.unseen.len() }
 
-// TakeChanged returns a queue whose figures may have changed since it was returned last. There must be one. A queue of
-// which a lane is behind changes as time passes, and stays among them.
+// TakeChanged returns a queue whose figures may have changed since TakeChanged returned it last. ChangedQueues must be above 0. The
+// figures of a queue with a lane that is behind change with the time, so that this queue stays among the changed ones.
 func (s *State) TakeChanged() *Queue {
 	s.worked++
 	q := s.unseen.pop()
@@ -60,7 +60,7 @@ func (s *State) TakeChanged() *Queue {
 	return q
 }
 
-// show notes that the figures of a queue may have changed.
+// show records that the figures of a queue may have changed.
 func (s *State) show(q *Queue) {
 	if !q.unseen {
 		q.unseen = true
@@ -68,8 +68,8 @@ func (s *State) show(q *Queue) {
 	}
 }
 
-// Refresh says whether Stats of a queue is exact as of a time that is over, or later. If not, it asks for what must be
-// read first, a bounded part of it: call it again when Refills is answered.
+// Refresh reports whether Stats of a queue is exact as of asOfMs, a time in the past, or later. If not, it requests a bounded part of
+// what must be read first. Call Refresh again when Refills is answered.
 func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
 	exact = true
 	for _, l := range q.lanes {
@@ -89,12 +89,12 @@ func (s *State) Refresh(q *Queue, asOfMs int64) (exact bool) {
 }
 
 const (
-	// oldestTasks and oldestBytes bound what is read to learn how old a lane's oldest ready task is.
+	// oldestTasks and oldestBytes bound what is read to find the age of a lane's oldest ready task.
 	oldestTasks = 16
 	oldestBytes = 64 << 10
 )
 
-// knowsOldest says whether the lane's oldest ready task is in memory, if there is one. If not, it asks for it.
+// knowsOldest reports whether the lane's oldest ready task, if it has any, is in memory. If not, it requests the task.
 func (s *State) knowsOldest(l *lane) bool {
 	known := true
 	if l.due > 0 && l.returned.Len() == 0 {

@@ -23,7 +23,7 @@ const (
 	partDead
 )
 
-// part tells where the task is.
+// part returns the part of the queue that the task is in.
 func (s *State) part(t *Stored) part {
 	switch {
 	case s.Leased(t):
@@ -141,7 +141,7 @@ func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.touch(q)
 }
 
-// Cancel removes a task in whatever state.
+// Cancel removes a task in any state.
 func (s *State) Cancel(t *Stored) {
 	if b, ref := s.findLease(t.Ref); ref != nil {
 		given := *ref

@@ -120,8 +120,8 @@ type Counts struct {
 	Leased    uint64
 	Dead      uint64
 	Bytes     uint64 // of the payloads of what the queue holds
-	// HistoryBytes is what the kept attempts of these tasks are charged. Attempts that a server stored before it counted them
-	// are not in it.
+	// HistoryBytes is what the kept attempts of these tasks are charged. It excludes attempts stored by an older server that did
+	// not count them.
 	HistoryBytes uint64
 }
 
@@ -141,7 +141,7 @@ type Record struct {
 	Lanes uint16
 	// Cursors holds, for each priority, the seq from which tasks were never claimed.
 	Cursors [MaxPriority + 1]uint64
-	// Due holds, for each priority, how many returned tasks were due. It is stored while Counts.Returned is above 0.
+	// Due holds the count of due returned tasks for each priority. It is stored while Counts.Returned is above 0.
 	Due [MaxPriority + 1]DueCount
 }
 

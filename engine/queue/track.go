@@ -1,7 +1,7 @@
 package queue
 
-// Track has the changes of a task counted, so that what was read of the task outside of the state can be told from what
-// holds now. It returns the count so far. Each Track needs one Untrack.
+// Track starts counting the changes of a task and returns the count so far. A caller that reads the task outside the state's
+// goroutine compares the counts to see whether what it read is current. Each Track needs one Untrack.
 func (s *State) Track(ref Ref) uint64 {
 	t := s.tracked[ref]
 	if t == nil {
@@ -15,7 +15,7 @@ func (s *State) Track(ref Ref) uint64 {
 // Changes returns how often a tracked task changed.
 func (s *State) Changes(ref Ref) uint64 { return s.tracked[ref].changes }
 
-// Untrack takes back one Track.
+// Untrack undoes one Track.
 func (s *State) Untrack(ref Ref) {
 	if t := s.tracked[ref]; t.users > 1 {
 		t.users--
@@ -29,7 +29,7 @@ type tracking struct {
 	changes uint64
 }
 
-// changed notes that the records of a task change.
+// changed counts a change of a task's records.
 func (s *State) changed(ref Ref) {
 	if len(s.tracked) == 0 {
 		return

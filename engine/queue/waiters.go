@@ -1,7 +1,7 @@
 package queue
 
-// waiters is a doubly linked list of the subscriptions that take turns at a queue. The links are in the subscriptions,
-// so that each operation, the removal from the middle included, is O(1) and allocates nothing.
+// waiters is the round-robin list of a queue's subscriptions: a doubly linked list whose links are in the subscriptions. Each
+// operation, including removal from the middle, is O(1) and allocates nothing.
 type waiters struct {
 	first, last *subscription
 	n           int
