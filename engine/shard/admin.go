@@ -15,7 +15,7 @@ var ErrNoQueue = errors.New("no such queue")
 // query is a command of the admin calls: decided at once, answered when it is durable.
 type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
-	refused func(error) (T, error) // what a change is answered with that the disk has no space for; nil for what only reads
+	refused func(error) (T, error) // the answer to a change if the disk has no space for it; nil for a command that only reads
 	reply   func(T, error)
 	out     T
 	err     error
@@ -88,7 +88,7 @@ const (
 var ErrNotDead = errors.New("the task is not dead")
 
 // Change carries a change out on tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
-// ErrNotDead for each. Commands of others are decided between its parts.
+// ErrNotDead for each. Other commands are decided between its parts.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
 	return s.inbox.put(&begin{examine: &examine{
@@ -182,8 +182,8 @@ func (s *Shard) beginList(l List, nowMs int64) (listing, error) {
 	return b, nil
 }
 
-// currentLeases replies with a page of leased tasks as they are leased now: recovered leases may hold longer than is
-// stored. A task that was settled meanwhile is shown as it was.
+// currentLeases replies with a page of leased tasks and their current expiries, since a recovered lease may hold longer than its
+// record says. A task that was settled meanwhile is shown as it was read.
 func (s *Shard) currentLeases(page Listed, reply func(Listed, error)) {
 	err := put(s, &query[Listed]{
 		decided: func(s *Shard, _ int64) (Listed, error) {

@@ -36,7 +36,7 @@ func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue
 }
 
 func (c *enqueue) decide(s *Shard, nowMs int64) {
-	if err := s.opts.Space.Growth(); err != nil { // since it was admitted
+	if err := s.opts.Space.Growth(); err != nil { // the space may have shrunk since the command was admitted
 		s.opts.Space.CountRefusals(err, 1)
 		c.refuse(err)
 		return

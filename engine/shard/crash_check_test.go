@@ -22,7 +22,7 @@ type crashCheck struct {
 	store   *storage.Store
 	shard   *Shard
 	now     atomic.Int64
-	// nextSeqs are the queues' as they were found: tasks below them are known.
+	// nextSeqs has the next seq of each queue when the store was opened: tasks with lower seqs are known.
 	nextSeqs map[uint32]uint64
 	drained  int
 	what     string
@@ -49,7 +49,7 @@ func (c *crashCheck) sound() {
 	require.Empty(c, found, c.what)
 }
 
-// depths: the figures by state are those of the stored tasks, as soon as the shard has done what was to be done at once.
+// depths checks that the figures by state are those of the stored tasks, once the shard has done all work that is due.
 func (c *crashCheck) depths() {
 	for {
 		before := c.audit()
@@ -167,7 +167,7 @@ func (c *crashCheck) keysAndResults() {
 	}
 }
 
-// ids: what is enqueued now, in queues that there were and in a new one, gets ids that nobody was told before.
+// ids checks that tasks enqueued now, in the existing queues and in a new one, get ids that no client got before.
 func (c *crashCheck) ids() {
 	issued := c.l.issuedBy(c.acked)
 	c.l.asked["later"] = true
@@ -183,7 +183,7 @@ func (c *crashCheck) ids() {
 	}
 }
 
-// queues returns those of the clients, and all others that are stored.
+// queues returns the queues of the clients and all other stored queues.
 func (c *crashCheck) queues() []crashQueue {
 	all := slices.Clone(crashQueues)
 	for _, a := range c.audit() {

@@ -21,7 +21,7 @@ type crashDriver struct {
 	*testing.T
 	rng    *rand.Rand
 	l      *crashLedger
-	issued crashIssued // in this life and those before it; guarded by the ledger
+	issued crashIssued // in this life and earlier ones; guarded by the ledger
 	store  *storage.Store
 	shard  *Shard
 	nowMs  atomic.Int64
@@ -173,7 +173,7 @@ func taskName(payload []byte) string {
 	return ""
 }
 
-// enqueued notes an acknowledged task. It is called within crashLedger.note.
+// enqueued records an acknowledged task. It is called within crashLedger.note.
 func (c *crashDriver) enqueued(q crashQueue, n *queue.NewTask, e queue.Enqueued, at int, askedMs int64) {
 	l := c.l
 	if n.Key != "" && !e.Duplicate {

@@ -28,13 +28,13 @@ type crashLedger struct {
 	issued crashIssued                // in the lives before this one
 }
 
-// crashIssued are the refs that clients were told, with the tasks' names, and the queues by their numbers.
+// crashIssued has the refs that clients got, with the names of their tasks, and the queues by number.
 type crashIssued struct {
 	tasks  map[queue.Ref]string
 	queues map[uint32]crashQueue
 }
 
-// add notes a ref that a client was told, and returns what is wrong with it: "" if nothing is.
+// add records a ref that a client got, and returns what is wrong with the ref, or "".
 func (i *crashIssued) add(q crashQueue, name string, ref queue.Ref) (problem string) {
 	if was, found := i.tasks[ref]; found && was != name {
 		return fmt.Sprintf("%v was issued for task %s, and again for %s", ref, was, name)

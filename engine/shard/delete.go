@@ -8,11 +8,11 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// deleteTries is how often Group.Delete removes what is in a queue before it gives up: producers may go on.
+// deleteTries is how often Group.Delete removes the tasks of a queue before it gives up, since producers may enqueue more.
 const deleteTries = 3
 
-// Delete removes a queue that has no tasks: queue.ErrQueueNotEmpty says that it has some. Waiters go on waiting for a queue of
-// the name.
+// Delete removes a queue that has no tasks. It fails with queue.ErrQueueNotEmpty if the queue has tasks. Waiters wait for a new queue
+// of that name.
 func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -26,9 +26,9 @@ func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 	})
 }
 
-// Delete removes a queue from all shards that are here. With force the queue's tasks are removed first, in whatever state;
-// removed says how many. Without force a queue with tasks is refused with queue.ErrQueueNotEmpty, and no shard deletes it.
-// When Delete fails later, or ctx ends, the queue may be gone from some shards.
+// Delete removes a queue from all shards of this process. With force, it first removes the queue's tasks in any state; removed is
+// their number. Without force, Delete fails with queue.ErrQueueNotEmpty if a shard has tasks of the queue, and no shard deletes it.
+// If Delete fails later, or ctx ends, some shards may have deleted the queue.
 func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (removed uint64, err error) {
 	for try := range deleteTries {
 		st, err := g.QueueStats(ctx, tenant, name)
@@ -40,9 +40,9 @@ func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (re
 		case held == 0:
 			return removed, g.deleteEmpty(ctx, &st)
 		case !force:
-			return removed, fmt.Errorf("%w: it has %d tasks; remove them, or force it", queue.ErrQueueNotEmpty, held)
+			return removed, fmt.Errorf("%w: it has %d tasks; remove them, or force the deletion", queue.ErrQueueNotEmpty, held)
 		case try == deleteTries-1:
-			return removed, fmt.Errorf("%w: tasks come as fast as they are removed; stop the producers, or pause the queue", queue.ErrQueueNotEmpty)
+			return removed, fmt.Errorf("%w: producers enqueue tasks as fast as they are removed; stop the producers", queue.ErrQueueNotEmpty)
 		}
 		n, err := g.empty(ctx, tenant, name)
 		removed += n
@@ -53,7 +53,7 @@ func (g *Group) Delete(ctx context.Context, tenant, name string, force bool) (re
 	return removed, nil
 }
 
-// empty removes the tasks of a queue that are there when it begins, in whatever state.
+// empty removes all tasks, in any state, that the queue has when empty begins.
 func (g *Group) empty(ctx context.Context, tenant, name string) (removed uint64, err error) {
 	if removed, err = g.Purge(ctx, tenant, name); err != nil {
 		return removed, err
@@ -68,7 +68,7 @@ func (g *Group) empty(ctx context.Context, tenant, name string) (removed uint64,
 	return removed, nil
 }
 
-// deleteEmpty removes a queue with these figures from all shards that are here.
+// deleteEmpty removes a queue with these figures from all shards of this process.
 func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -78,7 +78,7 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Delete(st.Tenant, st.Name, func(none struct{}, err error) {
 				if errors.Is(err, ErrNoQueue) {
-					err = nil // others had it
+					err = nil // only other shards have the queue
 				}
 				reply(none, err)
 			})
@@ -86,7 +86,7 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	})
 	if err == nil && st.PolicyVersion > 0 {
 		q := queueName{st.Tenant, st.Name}
-		g.places.follow(q, queue.Spread, g.places.next(q)) // as a queue that was never configured
+		g.places.follow(q, queue.Spread, g.places.next(q)) // place a new queue of this name as one that was never configured
 	}
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// A queue is deleted from all shards, with tasks of every state only if that is forced; what comes later under its name is a new
-// queue, and placed as one.
+// A queue is deleted from all shards. If it has tasks in any state, that requires force. Afterwards the name belongs to a new queue,
+// which is placed as such.
 func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	ctx := context.Background()
 	f := startGroup(t, vfs.NewMem(), 3, nil)
@@ -42,7 +42,7 @@ func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoQueue)
 	all, err := answered(ctx, f.Stats)
 	require.NoError(t, err)
-	assert.Empty(t, all, "figures of all queues forget it")
+	assert.Empty(t, all, "the figures of all queues do not have it")
 	assert.NotContains(t, *f.places.ordered.Load(), queueName{tenant, "q"})
 	f.enqueueAt(0, newTasks("q", 1)...)
 	st, err = f.QueueStats(ctx, tenant, "q")

@@ -7,50 +7,50 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// examine looks at stored tasks on behalf of a command, without holding the shard up:
+// examine reads stored tasks for a command without blocking the shard:
 //
 //  1. The deciding goroutine tracks the tasks.
-//  2. Once all that was decided so far is visible in the store, a goroutine of its own reads the tasks.
-//  3. The deciding goroutine resolves the tasks, a slice in each turn. A task that changed since it was tracked is read
-//     again before.
+//  2. Once all earlier decisions are visible in the store, a separate goroutine reads the tasks.
+//  3. The deciding goroutine resolves the tasks, a slice in each turn. If a task changed since it was tracked, it is read again
+//     first.
 //
-// So nothing waits for a commit in the deciding goroutine, however many tasks a command names. A shard that is closed
-// completes what it began.
+// So the deciding goroutine does not wait for a commit, however many tasks a command names. A closed shard completes the examines
+// that it has begun.
 type examine struct {
 	tenant string
 	refs   []queue.Ref
-	// payloads says that resolve needs the payloads.
+	// payloads is set if resolve needs the payloads.
 	payloads bool
-	// changes says that resolve changes the store. It is called with an error instead while the disk has no space for that.
+	// changes is set if resolve changes the store. While the disk has no space for that, resolve is called with an error.
 	changes bool
-	// resolve is called once for each task, by the deciding goroutine, with what holds at that moment: ErrNotFound for a
-	// task that is not stored.
+	// resolve is called once for each task, by the deciding goroutine, with the task's current state, or with ErrNotFound if the
+	// task is not stored.
 	resolve func(s *Shard, i int, f *Found, err error)
-	// reply is called once all tasks are resolved and what came of that is durable, or with an error.
+	// reply is called once all tasks are resolved and the resulting changes are durable, or with an error.
 	reply func(s *Shard, err error)
 
-	left   []int // places that are not resolved
-	next   int   // in left
-	stale  []int // places to be read
-	again  []int // places that changed while others were resolved
+	left   []int // indexes of refs that are not resolved
+	next   int   // the index in left of the next ref
+	stale  []int // indexes of refs to be read
+	again  []int // indexes of refs that changed while others were resolved
 	marks  []uint64
 	looked []storage.Looked
-	err    error // why nothing could be read
+	err    error // why the reading failed
 	rounds int
 }
 
 const (
-	// sliceMax is how many tasks of one command are resolved in one turn.
+	// sliceMax is how many tasks of one command one turn resolves.
 	sliceMax = 128
-	// roundsMax is how often a task is read while it changes all the time, before the shard waits for its commits.
+	// roundsMax is how often a task that keeps changing is read before the shard waits for its commits.
 	roundsMax = 8
 )
 
 // begin is the first step of an examine.
 type begin struct {
 	*examine
-	looks   bool // there is something to look at
-	reading bool // it began with the decision
+	looks   bool // there are tasks to read
+	reading bool // the reading began with the decision
 }
 
 func (c *begin) decide(s *Shard, _ int64) {
@@ -79,8 +79,7 @@ func (c *begin) refuse(err error) bool {
 	return c.changes
 }
 
-// readSubmitted begins the readings of this turn if what was decided is visible: a store with a log of its own shows what
-// was submitted.
+// readSubmitted begins the readings of this turn if the submitted decisions are visible, which holds for a store with its own log.
 func (s *Shard) readSubmitted(err error) {
 	for i, c := range s.toRead {
 		if c.reading = err == nil && s.opts.Replicate == nil; c.reading {
@@ -93,7 +92,7 @@ func (s *Shard) readSubmitted(err error) {
 
 func (c *begin) release(s *Shard, err error) {
 	switch {
-	case !c.looks: // it was refused, or never decided
+	case !c.looks: // the command was refused or never decided
 		c.reply(s, err)
 	case c.reading:
 	case err != nil:
@@ -103,7 +102,7 @@ func (c *begin) release(s *Shard, err error) {
 	}
 }
 
-// finish replies, and lets a shard end that was closed.
+// finish replies. A closed shard waits for finish of each examine.
 func (x *examine) finish(s *Shard, err error) {
 	x.reply(s, err)
 	if s.examining.Add(-1) == 0 {
@@ -111,7 +110,7 @@ func (x *examine) finish(s *Shard, err error) {
 	}
 }
 
-// read reads the stale tasks, and has the tasks resolved. What was decided before must be visible.
+// read reads the stale tasks and passes the examine on to resolving. All earlier decisions must be visible.
 func (x *examine) read(s *Shard) {
 	s.reading.Go(func() {
 		refs := make([]queue.Ref, len(x.stale))
@@ -150,7 +149,7 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 				continue
 			}
 			if n > 0 {
-				break // a wait for a commit is a turn of its own
+				break // a wait for a commit takes a separate turn
 			}
 			n = sliceMax
 			if !c.readNow(s, i) {
@@ -172,7 +171,7 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 	}
 }
 
-// refuse has decide resolve what is left with an error.
+// refuse makes decide resolve the remaining tasks with an error.
 func (c *resolving) refuse(err error) bool {
 	if c.changes && c.err == nil {
 		c.err = err
@@ -180,8 +179,8 @@ func (c *resolving) refuse(err error) bool {
 	return false
 }
 
-// changedSince tells whether any task has to be read again before the first is resolved, and has the next reading see what
-// was decided so far.
+// changedSince reports whether a task must be read again before the first one is resolved. It prepares the next reading, which sees
+// all decisions so far.
 func (x *examine) changedSince(s *Shard) bool {
 	if x.err != nil || x.rounds == roundsMax {
 		return false
@@ -200,7 +199,7 @@ func (x *examine) changedSince(s *Shard) bool {
 	return true
 }
 
-// one resolves a task of which what was read is current.
+// one resolves a task whose reading is current.
 func (x *examine) one(s *Shard, i int, nowMs int64) {
 	if x.err != nil {
 		x.resolve(s, i, nil, x.err)
@@ -211,7 +210,7 @@ func (x *examine) one(s *Shard, i int, nowMs int64) {
 		x.resolve(s, i, nil, ErrNotFound)
 		return
 	}
-	q, _ := s.state.Queue(l.Ref.Queue) // it was there when the task was tracked
+	q, _ := s.state.Queue(l.Ref.Queue) // a queue with a tracked task exists
 	f := &Found{Stored: l.Stored, Queue: q.Name(), LastError: l.LastError}
 	switch lease, leased := s.state.FindLease(l.Ref); {
 	case leased:
@@ -226,7 +225,7 @@ func (x *examine) one(s *Shard, i int, nowMs int64) {
 	x.resolve(s, i, f, nil)
 }
 
-// readNow reads a task after all that was decided so far, and reports false if the shard failed.
+// readNow waits until all decisions so far are visible and reads a task. It returns false if the shard failed.
 func (x *examine) readNow(s *Shard, i int) bool {
 	if s.failure = s.submit(); s.failure != nil {
 		return false

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// holding has the log's entries wait for the test, or applies those that wait.
+// holding makes the log hold its entries back, or applies the held entries.
 func (l *fakeLog) holding(hold bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -32,14 +32,14 @@ func (l *fakeLog) entries() uint64 {
 	return l.index
 }
 
-// waitsForNothing says that the shard has decided all that was put in, and waits for nothing.
+// waitsForNothing reports whether the shard has decided all its commands and waits for no commit.
 func (f *fixture) waitsForNothing() bool {
 	f.inbox.mu.Lock()
 	defer f.inbox.mu.Unlock()
 	return len(f.inbox.waiting) == 0 && f.deciding.age() == 0
 }
 
-// The deciding goroutine of a replicated shard waits for no commit, whatever is asked about single tasks.
+// Calls about single tasks do not make the deciding goroutine of a replicated shard wait for a commit.
 func TestNoCallAboutSingleTasksWaitsForACommitWhileItDecides(t *testing.T) {
 	const n = 1_000
 	f, log := replicated(t)
@@ -74,7 +74,7 @@ func TestNoCallAboutSingleTasksWaitsForACommitWhileItDecides(t *testing.T) {
 	assert.ErrorIs(t, receive(t, waiting.answers).err, ErrNotFound)
 }
 
-// A task that is named twice is changed once, and one that changes between the reading and the change is read again.
+// A task that a call names twice is changed once. A task that changes between its reading and its change is read again.
 func TestChangesSeeWhatHappenedMeanwhile(t *testing.T) {
 	f, log := replicated(t)
 	defer func() {
@@ -101,7 +101,7 @@ func TestChangesSeeWhatHappenedMeanwhile(t *testing.T) {
 	f.audit()
 }
 
-// A wait that is behind a decision that failed is answered, as is one that was given up behind it.
+// If a decision fails, a later wait is answered, and so is a wait that was given up after that decision.
 func TestAwaitBehindAFailedDecisionIsAnswered(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	ref := f.enqueue(newTasks("q", 1)...)[0]
@@ -132,8 +132,7 @@ func TestAwaitBehindAFailedDecisionIsAnswered(t *testing.T) {
 	assert.Empty(t, behind.answers)
 }
 
-// Leased tasks are listed on pages of whatever size, each once and in the order of their tokens, also while leases end and
-// begin between the pages.
+// Pages of any size list each leased task once, in the order of the tokens, also while leases end and begin between the pages.
 func TestLeasedTasksComeInPages(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	defer f.stop()

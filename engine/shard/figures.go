@@ -7,38 +7,38 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Figures of queues are exact: tasks that became due count as ready, whether they are in memory or not. What is not known
-// yet, above all after a recovery, is read first, in parts: between them others have their turns.
+// Figures of queues are exact: a task that became due counts as ready, in memory or not. What is not known yet, mainly after a
+// recovery, is read first. The reading is in parts, so that other commands are handled in between.
 
 const (
 	// figuresQueuesMax is how many queues' figures are computed in one turn.
 	figuresQueuesMax = 256
-	// figuresReadsMax is for how many of them something is read in one turn.
+	// figuresReadsMax is for how many queues one turn reads the store.
 	figuresReadsMax = 16
 )
 
-// figures is a question for the figures of queues. It is answered by another command, once all of them are known.
+// figures is a request for the figures of queues. A figuresAnswer answers it, once all figures are known.
 type figures struct {
-	named *queueName // nil: of all queues
+	named *queueName // nil requests the figures of all queues
 	reply func([]queue.Stats, error)
 
-	asked   bool     // the deciding goroutine has it, and answers it
-	begun   bool     // it has its turn
-	asOfMs  int64    // the figures are as of then, or later
-	changed int      // of all queues: how many of those that changed are still to be taken
+	asked   bool     // the deciding goroutine has accepted the request, and answers it
+	begun   bool     // the deciding goroutine has begun to collect the figures
+	asOfMs  int64    // the figures are as of this time or later
+	changed int      // for all queues: how many changed queues are still to be taken
 	left    []uint32 // queues whose figures are not known yet
 	out     []queue.Stats
 	err     error
 }
 
-// lastFigures are the figures of all queues as they were when somebody asked last. A question for all of them has the
-// deciding goroutine look at the queues that changed since, and no others.
+// lastFigures has the figures of all queues at the last request. For the next request for all queues, the deciding goroutine visits
+// only the queues that changed since.
 type lastFigures struct {
 	mu sync.Mutex
 	of map[uint32]figuresOf // by queue
 }
 
-// figuresOf are a queue's figures of one moment.
+// figuresOf has a queue's figures at one time.
 type figuresOf struct {
 	queue.Stats
 	atMs int64
@@ -62,7 +62,7 @@ func (f *lastFigures) drop(queues []uint32) {
 	}
 }
 
-// all returns a copy of all figures, with the rates of a moment.
+// all returns a copy of all figures, with the rates at nowMs.
 func (f *lastFigures) all(nowMs int64) []queue.Stats {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,13 +74,13 @@ func (f *lastFigures) all(nowMs int64) []queue.Stats {
 	return out
 }
 
-// Stats asks for the figures of all queues; reply is called as for Enqueue. Those of each queue are of one moment after
-// the call.
+// Stats requests the figures of all queues; reply is called as for Enqueue. The figures of each queue are those of one time after the
+// call.
 func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
 	return s.inbox.put(&figures{reply: reply}, load{})
 }
 
-// QueueStats asks for the figures of one queue, or ErrNoQueue.
+// QueueStats requests the figures of one queue; it replies ErrNoQueue if the queue does not exist.
 func (s *Shard) QueueStats(tenant, name string, reply func(queue.Stats, error)) error {
 	return s.inbox.put(&figures{named: &queueName{tenant, name}, reply: func(out []queue.Stats, err error) {
 		if err != nil {
@@ -106,14 +106,14 @@ func (c *figures) decide(s *Shard, nowMs int64) {
 	s.asking = append(s.asking, c)
 }
 
-// release does nothing for a question that was asked: its answer is another command.
+// release does nothing for an accepted request, which figuresAnswer answers.
 func (c *figures) release(_ *Shard, err error) {
 	if !c.asked {
 		c.reply(nil, err)
 	}
 }
 
-// figuresAnswer is the answer to a question for figures.
+// figuresAnswer is the command that answers a request for figures.
 type figuresAnswer struct{ to *figures }
 
 func (*figuresAnswer) decide(*Shard, int64) {}
@@ -123,21 +123,21 @@ func (a *figuresAnswer) release(s *Shard, err error) {
 	case err != nil:
 		a.to.reply(nil, err)
 	case a.to.named == nil:
-		s.reading.Go(func() { a.to.reply(s.seen.all(s.opts.NowMs()), nil) }) // answers do not wait for the copy
+		s.reading.Go(func() { a.to.reply(s.seen.all(s.opts.NowMs()), nil) }) // the answers of other commands do not wait for the copy
 	default:
 		a.to.reply(a.to.out, nil)
 	}
 }
 
-// answerFigures goes on with the questions for figures, and adds the answers to those that are done.
+// answerFigures continues the requests for figures, and adds the answers of completed ones to commands.
 func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 	if gone := s.state.TakeDeleted(); len(gone) > 0 {
 		s.seen.drop(gone)
 	}
 	queues, reads := figuresQueuesMax, figuresReadsMax
-	still := s.opts.Space.Changes() != nil // no leases end
+	still := s.opts.Space.Changes() != nil // time stands still: no leases end
 	left := s.asking[:0]
-	ofAll := false // a question for all queues is under way: those after it wait, and then see what changed since
+	ofAll := false // a request for all queues is under way: later ones wait, and then take what changed since
 	for _, c := range s.asking {
 		if c.named == nil {
 			if ofAll {
@@ -165,7 +165,7 @@ func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 
 func (c *figures) done() bool { return len(c.left) == 0 && c.changed == 0 }
 
-// read takes the figures of the queues that are known, within what the turn has left.
+// read takes the figures that are known, within the rest of the turn's bounds.
 func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	left := c.left[:0]
 	for i, id := range c.left {
@@ -177,7 +177,7 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 		if q, ok := s.state.Queue(id); ok && !c.take(s, q, nowMs) {
 			*reads--
 			left = append(left, id)
-		} // else it is known, or gone
+		} // otherwise the figures are known, or the queue was deleted
 	}
 	c.left = left
 	for ; c.changed > 0 && *queues > 0 && *reads > 0; c.changed-- {
@@ -192,9 +192,9 @@ func (c *figures) read(s *Shard, nowMs int64, queues, reads *int) {
 	}
 }
 
-// take notes a queue's figures, and reports false if they are not known yet.
+// take stores a queue's figures, and reports whether they are known.
 func (c *figures) take(s *Shard, q *queue.Queue, nowMs int64) bool {
-	if !q.Stored() { // it was deleted
+	if !q.Stored() { // the queue was deleted
 		return true
 	}
 	if !s.state.Refresh(q, c.asOfMs) {

@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// comeBack fills a queue with tasks that are ready, delayed and leased in each way that there is, far more than a window
-// holds. Their leases end at 2,000, and delays between 1,001 and 1,200.
+// comeBack fills a queue with far more tasks than a window holds, which are ready, delayed and leased in every possible way. Their
+// leases end at 2,000, and their delays between 1,001 and 1,200.
 func (f *fixture) comeBack() {
 	f.t.Helper()
 	delayed := newTasks("q", 200)
@@ -32,7 +32,7 @@ func (f *fixture) comeBack() {
 		case i < 40:
 			f.end(d, queue.Release)
 		case i < 60:
-			f.end(d, queue.Fail) // it is tried again after a second or so
+			f.end(d, queue.Fail) // delayed by approximately a second
 		}
 	}
 	closed := make(chan struct{})
@@ -40,26 +40,26 @@ func (f *fixture) comeBack() {
 	receive(f.t, closed)
 }
 
-// checkDepths checks the figures against the store, in whatever way they are asked for.
+// checkDepths checks the figures against the store, for each way to request them.
 func (f *fixture) checkDepths() map[string]storage.States {
 	f.t.Helper()
 	got := map[string]storage.States{}
-	for _, st := range f.stats() { // this has expired leases end, too
+	for _, st := range f.stats() { // this also ends expired leases
 		got[st.Name] = storage.States{Ready: st.Ready, Delayed: st.Delayed, Leased: st.Leased, Dead: st.Dead}
 		one := receive(f.t, ask(f.t, func(r func(queue.Stats, error)) error { return f.QueueStats(tenant, st.Name, r) }))
 		require.NoError(f.t, one.err)
 		require.Equal(f.t, st, one.value)
 		require.Equal(f.t, st.Ready > 0, st.ReadySinceMs <= f.nowMs.Load(), "%+v", st)
 	}
-	require.NoError(f.t, f.settleNothing()) // what the figures had to decide is committed
+	require.NoError(f.t, f.settleNothing()) // wait until the decisions of the figures are committed
 	for _, a := range f.audit() {
 		require.Equal(f.t, a.Found, got[a.Name], "%s at %d", a.Name, f.nowMs.Load())
 	}
 	return got
 }
 
-// Tasks that became ready by delay, release or the end of a lease count as ready at once, and after a restart: nobody
-// claims them before.
+// Tasks that became ready after a delay, a release or the end of a lease count as ready at once, also after a restart and before any
+// claim.
 func TestDepthByStateIsExactAfterARestart(t *testing.T) {
 	fs := vfs.NewMem()
 	cfg := Options{Queue: queue.Config{WindowTasks: 10}}
@@ -77,7 +77,7 @@ func TestDepthByStateIsExactAfterARestart(t *testing.T) {
 	f.stop()
 }
 
-// The next leader's clock may be behind, or ahead.
+// The figures are exact also if the next leader's clock is behind or ahead.
 func TestDepthByStateIsExactAfterAFailover(t *testing.T) {
 	f, log := replicated(t)
 	f.opts.Queue.WindowTasks = 10
@@ -108,7 +108,7 @@ func TestDepthByStateIsExactAfterAFailover(t *testing.T) {
 	require.NoError(t, f.store.Close())
 }
 
-// While many tasks that became due are counted, others have their turns.
+// While many due tasks are counted, other commands are handled.
 func TestFiguresLetOthersHaveTheirTurn(t *testing.T) {
 	fs := vfs.NewMem()
 	cfg := Options{Queue: queue.Config{WindowTasks: 10, LookMax: 100}}
@@ -138,7 +138,7 @@ func TestFiguresLetOthersHaveTheirTurn(t *testing.T) {
 	f.stop()
 }
 
-// Whoever asks for figures is answered when the shard stops, or can't go on.
+// A shard that stops or fails answers all requests for figures.
 func TestFiguresAreAnsweredWhenTheShardStops(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})
 	f.enqueue(newTasks("q", 1)...)
@@ -148,7 +148,7 @@ func TestFiguresAreAnsweredWhenTheShardStops(t *testing.T) {
 	assert.ErrorIs(t, f.Stats(nil), ErrClosed)
 }
 
-// Who asks for the figures of all queues has the deciding goroutine look at those that changed, a slice in each turn.
+// For a request for the figures of all queues, the deciding goroutine visits only the changed queues, a slice in each turn.
 func TestFiguresCostWhatChanged(t *testing.T) {
 	const queues = 3*figuresQueuesMax + 7
 	f := start(t, vfs.NewMem(), Options{})
@@ -167,7 +167,7 @@ func TestFiguresCostWhatChanged(t *testing.T) {
 	require.Len(t, f.stats(), queues)
 
 	f.enqueue(tasks[:5]...)
-	assert.Equal(t, 5, changed(), "the others are not looked at")
+	assert.Equal(t, 5, changed(), "unchanged queues are not visited")
 	byName := map[string]uint64{}
 	for _, st := range f.stats() {
 		byName[st.Name] = st.Ready

@@ -70,8 +70,8 @@ func (v *view) all() ([]*Shard, error) {
 	return out, nil
 }
 
-// NewClusterGroup returns a group of so many shards of which this node leads none yet: Lead and Lose say when it does. nowMs is
-// their clock, as Options.NowMs.
+// NewClusterGroup returns a group of shards none of which this node leads yet. Lead and Lose change that. nowMs is the clock of the
+// shards, as Options.NowMs.
 func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, error) {
 	if shards < 1 || shards > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", shards, ShardsMax)
@@ -122,7 +122,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 	}
 	g := &Group{size: len(stores)}
 	shards := make([]*Shard, len(stores))
-	now := clock.New().NowMs // one for all: what a shard says of time holds in the others
+	now := clock.New().NowMs // one clock for all shards, so that their times are comparable
 	errs := make([]error, len(stores))
 	var all sync.WaitGroup
 	for i, store := range stores {
@@ -162,8 +162,8 @@ func (g *Group) Len() int { return g.size }
 // NowMs is the shards' time: Unix milliseconds.
 func (g *Group) NowMs() int64 { return g.clock() }
 
-// ClockMoved has each shard look at its deadlines again. A shard sleeps until the next of them for as long as that takes at the
-// monotonic clock's pace: whoever slews the shards' clock calls ClockMoved every now and then meanwhile.
+// ClockMoved makes each shard check its deadlines. A shard sleeps until its next deadline by the rate of the monotonic clock, so that
+// the caller that slews the shards' clock must call ClockMoved repeatedly meanwhile.
 func (g *Group) ClockMoved() {
 	for _, s := range g.here.Load().shards {
 		if s != nil {
@@ -319,7 +319,7 @@ type Audited struct {
 	Name   string
 	Counts queue.Counts
 	Stored uint64
-	// Counted are the tasks by state as the counters say, and Found as the tasks' own records do, as of the same times.
+	// Counted has the numbers of tasks by state from the counters, and Found those from the tasks' records, as of the same times.
 	Counted, Found storage.States
 }
 

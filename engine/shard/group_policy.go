@@ -64,8 +64,8 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 	return err
 }
 
-// policies asks for the policies of all queues. The rest of their figures is as far as it is known without reading: a lead
-// must not wait for more.
+// policies requests the policies of all queues. The other figures may be incomplete, because policies does not read the store: a new
+// leader must not wait for that.
 func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	return put(s, &query[[]queue.Stats]{
 		decided: func(s *Shard, nowMs int64) (out []queue.Stats, err error) {
@@ -117,7 +117,7 @@ func (g *Group) learn() error {
 
 // learnOf reads how the queues of a shard are configured that this node has come to lead.
 func (g *Group) learnOf(s *Shard) error {
-	stats, err := answered(context.Background(), s.policies) // it answers what it takes, also when the lead is lost
+	stats, err := answered(context.Background(), s.policies) // a shard answers every accepted command, also if it loses leadership
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
 	}
@@ -156,9 +156,9 @@ func (g *Group) complete(ctx context.Context, s *Shard, stats, merged []queue.St
 		switch {
 		case errors.Is(err, queue.ErrTooManyQueues):
 			// It can't hold a task of the queue either.
-			g.log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
-		case errors.As(err, &full): // the next start completes it, or the next change of the policy
-			g.log.Warn("a queue's policy does not hold in a shard", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
+			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
+		case errors.As(err, &full): // the next start, or the next change of the policy, completes the change
+			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
 		case err != nil:
 			return fmt.Errorf("complete the policy of queue %q of tenant %q in shard %d: %w", q.Name, q.Tenant, s.opts.Number, err)
 		}

@@ -63,7 +63,7 @@ func (b *inbox) put(c command, l load) error {
 	return nil
 }
 
-// goOn adds a command that goes on with one that was taken before, also when the inbox is closed.
+// goOn adds a command that continues an accepted one, even if the inbox is closed.
 func (b *inbox) goOn(c command) {
 	b.mu.Lock()
 	b.waiting = append(b.waiting, c)

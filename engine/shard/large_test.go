@@ -24,8 +24,8 @@ func largeTasks(q string, n int) []queue.NewTask {
 	return out
 }
 
-// A claim after a restart reads as many bytes of a backlog of large tasks as a refill may, and keeps no more payloads
-// than the cache holds, whichever of the two bounds is the lower one.
+// A claim after a restart with a backlog of large tasks reads at most RefillBytesMax, and keeps at most CacheBytesMax of payloads,
+// whichever of the two bounds is lower.
 func TestRefillOfLargeTasksIsBoundedInBytes(t *testing.T) {
 	for name, cfg := range map[string]queue.Config{
 		"refill": {RefillBytesMax: 4 * mib, CacheBytesMax: 16 * mib},
@@ -42,7 +42,7 @@ func TestRefillOfLargeTasksIsBoundedInBytes(t *testing.T) {
 			before := f.store.Counters()
 			require.Len(t, f.claim(1, "q"), 1)
 			after := f.store.Counters()
-			assert.LessOrEqual(t, after.TaskBytes-before.TaskBytes, uint64(cfg.RefillBytesMax+2*mib), "one task more, and the one that was claimed")
+			assert.LessOrEqual(t, after.TaskBytes-before.TaskBytes, uint64(cfg.RefillBytesMax+2*mib), "one task beyond the bound, and the claimed task")
 			assert.LessOrEqual(t, after.PayloadBytes-before.PayloadBytes, uint64(min(cfg.RefillBytesMax, cfg.CacheBytesMax)+2*mib))
 			got := 1
 			for got < n {
@@ -81,12 +81,12 @@ func TestLargeTasksAreMovedWithoutTheirPayloads(t *testing.T) {
 	assert.Equal(t, before, f.store.Counters().PayloadBytes)
 }
 
-// settleNothing has the shard take a turn.
+// settleNothing makes the shard take a turn.
 func (f *fixture) settleNothing() error {
 	return receive(f.t, ask(f.t, func(r func([]error, error)) error { return f.Settle(tenant, nil, r) })).err
 }
 
-// heapAllocated is how many bytes were ever allocated on the heap: what it grows by bounds what is held at once.
+// heapAllocated returns how many bytes were ever allocated on the heap. Its growth bounds the bytes that are held at once.
 func heapAllocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

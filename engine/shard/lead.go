@@ -9,20 +9,19 @@ import (
 
 // What is particular to a shard on a replicated store, which lives as long as its node leads.
 
-// Each term has numbers of its own: more seqs than tasks can be enqueued in a term, and more lease batches than are
-// granted in hours. Terms from termsNumbered on share the last ones: so many elections are not expected.
+// Each term has its own range of numbers: more seqs than tasks can be enqueued in a term, and more lease batches than a leader grants
+// in hours. Terms from termsNumbered on share the last range, since that many elections are not expected.
 const (
 	termSeqBits   = 40
 	termBatchBits = 28
 	termsNumbered = 1 << 20
-	// batchesSkipped are left out besides, for a term that granted more lease batches than it has: more than a loss of power
-	// takes.
+	// batchesSkipped lease batches are skipped as well, in case an earlier term exceeded its range. A loss of power takes fewer.
 	batchesSkipped = 1 << 24
 )
 
-// skipNumbers has a lead issue ids and tokens that no lead of an earlier term issued. What an earlier lead committed can be
-// lost, and a reservation with it, when a majority loses power under interval or none; but terms are on the disk of a
-// majority in every mode. Numbers of queues are not covered: the seqs alone make ids differ.
+// skipNumbers makes a leader issue ids and tokens that no leader of an earlier term issued. If a majority loses power at durability
+// interval or none, commits of an earlier leader can be lost, including reservations. Terms cannot be lost: they are on the disks of
+// a majority in every mode. Queue numbers are not covered, because the seqs alone make ids unique.
 func skipNumbers(from *queue.Recovered, term uint64) {
 	term = min(term, termsNumbered)
 	from.Reserved.Seq += term << termSeqBits
@@ -55,7 +54,7 @@ func (s *Shard) end(why error) {
 	}
 }
 
-// cutOff tells a subscriber of a replicated shard that the lead was lost.
+// cutOff ends a subscription of a replicated shard after the loss of leadership.
 type cutOff struct{ sub *Subscription }
 
 func (*cutOff) decide(*Shard, int64) {}
@@ -66,8 +65,8 @@ func (c *cutOff) release(_ *Shard, err error) { c.sub.fail(err) }
 // stage to stage as one, each idle while another works: deciding, writing on three nodes, applying, answering.
 const entryTasksMax = 512
 
-// entry returns how many of the commands, of which there are some, are to be decided together: about as many as have what an
-// entry of the log holds, or what a turn handles.
+// entry returns how many of the commands, at least one, to decide together: approximately as many as fill one entry of the log, or one
+// turn.
 func (s *Shard) entry(commands []command) int {
 	most := queue.TurnMax
 	if s.opts.Replicate != nil {

@@ -73,15 +73,15 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 	}, nil
 }
 
-// await is a wait for the end of a task. It gets one answer: when the first look at the task finds the task ended, with
-// the commit in which the task ends, with the look that giveUp takes, or when the shard stops.
+// await is a wait for the end of a task. It gets one answer: when the first reading finds that the task has ended, with the commit that
+// ends the task, with the reading of giveUp, or when the shard stops.
 type await struct {
 	tenant string
 	ref    queue.Ref
 	reply  func(Awaited, error)
 
-	waits bool   // it is in Shard.waiting, or was; the deciding goroutine's
-	look  *begin // at the task, when the wait begins
+	waits bool   // it is or was in Shard.waiting; owned by the deciding goroutine
+	look  *begin // the reading of the task when the wait begins
 }
 
 func (c *await) decide(s *Shard, nowMs int64) {
@@ -92,7 +92,7 @@ func (c *await) decide(s *Shard, nowMs int64) {
 	c.look.decide(s, nowMs)
 }
 
-// examine looks at the task. The wait ends if the task has ended, or in any case if it is the last look.
+// examine reads the task. The wait ends if the task has ended or this is the last reading.
 func (c *await) examine(last bool) *begin {
 	var a *answer
 	return &begin{examine: &examine{
@@ -101,7 +101,7 @@ func (c *await) examine(last bool) *begin {
 		reply: func(s *Shard, err error) {
 			if a != nil {
 				a.release(s, err)
-			} // else it still waits, or was answered: if the shard stops, all that wait are
+			} // otherwise it still waits, or was answered; a shard that stops answers all waits
 		},
 	}}
 }
@@ -110,7 +110,7 @@ func (c *await) examine(last bool) *begin {
 func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	i := slices.Index(s.waiting[c.ref], c)
 	if i < 0 {
-		return nil // it was answered
+		return nil // the wait was answered
 	}
 	a := &answer{to: c}
 	switch {
@@ -136,8 +136,7 @@ func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	return a
 }
 
-// release answers a wait that was never decided, since a decision before it failed. What waits is answered when the shard
-// stops.
+// release answers a wait that was never decided because an earlier decision failed. Other waits are answered when the shard stops.
 func (c *await) release(s *Shard, err error) {
 	if !c.waits {
 		c.reply(Awaited{}, err)
@@ -151,9 +150,9 @@ type answer struct {
 	to       *await
 	out      Awaited
 	err      error
-	seen     bool    // completed while it was waited for
-	attempts uint32  // used up by a dead task
-	buckets  []int64 // where the result of a done task may be
+	seen     bool    // the task was completed during the wait
+	attempts uint32  // the used-up attempts of a dead task
+	buckets  []int64 // the buckets that may have the result of a done task
 }
 
 func (*answer) decide(*Shard, int64) {}
@@ -226,7 +225,7 @@ func (s *Shard) abandoned() (commands []command) {
 	return commands
 }
 
-// giveUp ends a wait, with the state that the task is in.
+// giveUp ends a wait with the current state of the task.
 type giveUp struct {
 	*await
 	last *begin
@@ -234,7 +233,7 @@ type giveUp struct {
 
 func (g *giveUp) decide(s *Shard, nowMs int64) {
 	if !slices.Contains(s.waiting[g.ref], g.await) {
-		return // it was answered
+		return // the wait was answered
 	}
 	g.last = g.examine(true)
 	g.last.decide(s, nowMs)

@@ -4,8 +4,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// refill answers the state's refills from the store. An answer may decide something that the next one must see:
-// that of expired tasks sends them to the dead letters.
+// refill answers the state's refills from the store. An answer may make decisions that the next answer must see: the answer with expired
+// tasks moves these to the dead letters.
 func (s *Shard) refill(refills []queue.Refill) error {
 	for _, r := range refills {
 		if err := s.submit(); err != nil {

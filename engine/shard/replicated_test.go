@@ -161,8 +161,8 @@ func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 	}
 }
 
-// TestLaterTermIssuesOtherNumbers loses all that a lead committed, as a majority that loses power under none does: the next
-// lead, of a later term, issues neither its ids nor its tokens again.
+// TestLaterTermIssuesOtherNumbers loses all commits of a leader, as a loss of power of a majority at durability none does. The next
+// leader, of a later term, must not issue the same ids or tokens.
 func TestLaterTermIssuesOtherNumbers(t *testing.T) {
 	numbers := func(term uint64) (ref queue.Ref, token uint64) {
 		f, _ := replicatedIn(t, term)
@@ -177,7 +177,7 @@ func TestLaterTermIssuesOtherNumbers(t *testing.T) {
 	lastRef, lastToken := numbers(1)
 	for _, term := range []uint64{2, 3, 400, 70_000, termsNumbered - 1} {
 		ref, token := numbers(term)
-		require.Greater(t, ref.Seq, lastRef.Seq+1<<32, "the seqs of one term reach into the next one's")
+		require.Greater(t, ref.Seq, lastRef.Seq+1<<32, "the range of a term is at least 1<<32 seqs")
 		require.Greater(t, token, lastToken+queue.Token(1<<20, 0))
 		lastRef, lastToken = ref, token
 	}

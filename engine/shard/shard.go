@@ -36,7 +36,7 @@ type Options struct {
 	Failed func(error)
 	// Observe, if not nil, is told of each commit, by the releasing goroutine.
 	Observe func(CommitStats)
-	// Turned, if not nil, is told of each turn of the deciding goroutine, by that goroutine.
+	// Turned, if not nil, is called by the deciding goroutine after each of its turns.
 	Turned func(TurnStats)
 	// Stages, if not nil, takes the times of each batch's stages.
 	Stages *stages.Times
@@ -46,7 +46,7 @@ type Options struct {
 	// either.
 	InboxBytesMax int
 
-	// Space, if not nil, says what the disk's free space allows.
+	// Space, if not nil, decides what the disk's free space allows.
 	Space *storage.Space
 
 	// Number is the shard's in its group.
@@ -62,9 +62,9 @@ type Options struct {
 	Alone bool
 }
 
-// TurnStats describes one turn of the deciding goroutine, in which no command of others is taken.
+// TurnStats describes one turn of the deciding goroutine. No further command is taken within a turn.
 type TurnStats struct {
-	Items int // tasks, leases, waiters and queues that were handled
+	Items int // the number of tasks, leases, waiters and queues handled
 	Took  time.Duration
 }
 
@@ -91,21 +91,21 @@ type Shard struct {
 	opts  Options
 
 	leaving     []*Subscription            // closed; the deciding goroutine's
-	subs        map[*Subscription]struct{} // of a replicated store: who is told when the lead is lost; the deciding goroutine's
+	subs        map[*Subscription]struct{} // of a replicated store: the subscriptions to end when leadership is lost; the deciding goroutine's
 	last        storage.Commit             // that was submitted; the deciding goroutine's
 	waiting     map[queue.Ref][]*await     // for the end of a task; the deciding goroutine's
 	early       []storage.Commit           // of the decision under way; the deciding goroutine's
 	subscribers atomic.Int64               // waiters that have not ended
 	seen        lastFigures
-	carried     []command  // that end subscriptions, and wait for the end of a long dispatch; the deciding goroutine's
-	asking      []*figures // questions for figures that are not answered yet; the deciding goroutine's
+	carried     []command  // commands that end subscriptions and wait for the end of a long dispatch; the deciding goroutine's
+	asking      []*figures // requests for figures that are not answered yet; the deciding goroutine's
 	tickedMs    int64      // the state machine's time; the deciding goroutine's
 	failure     error      // the deciding goroutine's; set once
 	failed      sync.Once
 
 	resolved  int          // tasks that this turn resolved; the deciding goroutine's
-	toRead    []*begin     // that began in this turn; the deciding goroutine's
-	examining atomic.Int32 // that are under way
+	toRead    []*begin     // examines that began in this turn; the deciding goroutine's
+	examining atomic.Int32 // the number of examines under way
 
 	reading             sync.WaitGroup // lists and other readings under way
 	deciding, releasing stage
@@ -316,12 +316,12 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 	return d
 }
 
-// dispatch hands out what is ready.
+// dispatch leases ready tasks to waiters.
 func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 	for {
 		grants = s.state.Dispatch(now, grants)
 		if s.state.Exhausted() {
-			break // others have their turn before the next refill
+			break // handle other commands before the next refill
 		}
 		refills := s.state.Refills()
 		if len(refills) == 0 {
@@ -334,8 +334,7 @@ func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
 	return grants, nil
 }
 
-// carry returns the commands without those that end a subscription: they are answered with the turn in which all that is
-// ready has been handed out.
+// carry returns the commands except those that end a subscription. These are answered with the turn that has leased all ready tasks.
 func (s *Shard) carry(commands []command) []command {
 	return slices.DeleteFunc(commands, func(c command) bool {
 		switch c.(type) {
@@ -372,7 +371,7 @@ func (s *Shard) propose() error {
 // release is the releasing goroutine.
 func (s *Shard) release() {
 	defer close(s.done)
-	var failed error // the first that a commit had
+	var failed error // the first error of a commit
 	for d := range s.pipe {
 		d.times.taken = s.releasing.begin()
 		for _, c := range d.early {
@@ -390,9 +389,9 @@ func (s *Shard) release() {
 			d.err = d.verified.Wait()
 			d.times.answering = stages.Now()
 		}
-		if failed != nil && d.err == nil && !d.committed && len(d.early) == 0 { // decided upon what may not come to pass
+		if failed != nil && d.err == nil && !d.committed && len(d.early) == 0 { // decided after a decision whose commit failed
 			if d.err = failed; s.opts.Replicate != nil {
-				d.err = &NotLeaderError{s.opts.Number} // it did nothing itself
+				d.err = &NotLeaderError{s.opts.Number} // the command itself took no effect
 			}
 		}
 		if d.err != nil {

@@ -228,7 +228,7 @@ func TestTooManyQueuesFailAlone(t *testing.T) {
 	require.ErrorIs(t, got.value[1].Err, queue.ErrTooManyQueues)
 	require.NoError(t, got.value[2].Err)
 	w := f.work(queue.Claim{Queues: []string{"b", "c"}, Credit: 1})
-	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues, "as many queues without tasks may be waited for as there may be queues")
+	require.ErrorIs(t, receive(t, w.failed), queue.ErrTooManyQueues, "waiters may wait for at most as many queues without tasks as there may be queues")
 	require.NoError(t, w.Credit(1))
 	w.Close(func() {})
 	assert.Len(t, f.stats(), 1)

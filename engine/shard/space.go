@@ -7,15 +7,15 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// While the disk has too little space, the shard refuses what would grow the store, or below the critical mark every change.
-// Time stands still for the state machine then: no lease expires, no task is handed out, and reads go on.
+// While the disk's free space is low, the shard refuses commands that would grow the store. Below the critical mark, it refuses every
+// change, and the time of the state machine stands still: no lease expires, no task is leased, and reads are still served.
 
 const (
 	// resultLowMax is the largest result that is kept while space is low. Completing a task frees about as much.
 	resultLowMax = 4 << 10
 	// errorLowMax is how much of a failure's text is kept while space is low.
 	errorLowMax = 256
-	// spaceWait is how often a shard that may change nothing looks whether it may again.
+	// spaceWait is how often a shard that refuses all changes checks the space again.
 	spaceWait = 50 * time.Millisecond
 )
 
@@ -25,7 +25,7 @@ type changing interface {
 	refuse(err error) bool
 }
 
-// decideOrRefuse decides a command, unless full says that nothing may change.
+// decideOrRefuse decides a command. If full is not nil, it refuses a changing command with that error.
 func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
 	if full != nil {
 		if change, ok := c.(changing); ok && change.refuse(full) {
@@ -36,7 +36,7 @@ func (s *Shard) decideOrRefuse(c command, nowMs int64, full error) {
 	c.decide(s, nowMs)
 }
 
-// admit refuses a command that would grow the store before it waits to be decided.
+// admit refuses a command that would grow the store, before the command enters the inbox.
 func (s *Shard) admit() error {
 	err := s.opts.Space.Growth()
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Shard) idle() bool {
 	return s.opts.Space.Changes() != nil || !s.state.Unfinished() && !s.due()
 }
 
-// pass lets time pass for the state machine, and returns its time. full says why nothing may change, if that is so: time
-// stands still then, but for the first time: the state has to know when it is.
+// pass advances the time of the state machine and returns that time. full is why the disk's space allows no changes, or nil. Then
+// the time stands still, except for the first call, which sets it.
 func (s *Shard) pass() (nowMs int64, full error) {
 	full = s.opts.Space.Changes()
 	if full == nil || s.tickedMs == 0 {
@@ -67,7 +67,7 @@ func (s *Shard) pass() (nowMs int64, full error) {
 	return s.tickedMs, full
 }
 
-// readAhead answers what the state asks for, without handing anything out.
+// readAhead answers the state's refills without a dispatch.
 func (s *Shard) readAhead() error {
 	for refills := s.state.Refills(); len(refills) > 0; refills = s.state.Refills() {
 		if err := s.refill(refills); err != nil {
@@ -108,7 +108,7 @@ func (c *query[T]) refuse(err error) bool {
 	return true
 }
 
-// refuseAll is query.refused of a change as a whole.
+// refuseAll is query.refused for a change that is refused as a whole.
 func refuseAll[T any](err error) (none T, _ error) { return none, err }
 
 func sameError(err error, n int) []error {
@@ -119,7 +119,7 @@ func sameError(err error, n int) []error {
 	return out
 }
 
-// settleLow settles while space is low: large results are refused, and the texts of failures are cut.
+// settleLow settles tasks while space is low: it refuses large results and cuts the texts of failures.
 func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
 	left, places := make([]queue.Settlement, 0, len(c.settlements)), make([]int, 0, len(c.settlements))
 	for i := range c.settlements {
@@ -139,10 +139,10 @@ func (s *Shard) settleLow(c *settle, nowMs int64, low error) {
 	}
 }
 
-// cutMark ends a text of which only the beginning is kept.
+// cutMark ends a text that was cut.
 const cutMark = " [cut: too little disk space]"
 
-// cut returns at most so many bytes of a text, and says that it is not whole.
+// cut returns a text that is longer than most bytes cut to that length, with cutMark at its end.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text

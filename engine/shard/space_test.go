@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// full is a shard on a disk whose free space the test says.
+// full is a shard on a disk whose free space the test sets.
 type full struct {
 	*fixture
 	disk  *quotafs.FS
@@ -35,7 +35,7 @@ func startFull(t *testing.T) *full {
 	return f
 }
 
-// free leaves so much space, and waits until the shard's watch has seen that.
+// free sets the free space, and waits until the shard has noticed it.
 func (f *full) free(mebibytes uint64, want disk.SpaceState) {
 	f.t.Helper()
 	f.disk.LeaveFree(mebibytes * mib)
@@ -113,8 +113,8 @@ func TestCutTextsAreValid(t *testing.T) {
 	})
 }
 
-// Below the critical mark nothing is written, reads go on, and time stands still: what expired meanwhile does when service
-// resumes.
+// Below the critical mark the shard writes nothing, serves reads, and its time stands still: leases and delays that end meanwhile end
+// when service resumes.
 func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	f := startFull(t)
 	refs := f.enqueue(newTasks("q", 3)...)
@@ -132,7 +132,7 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	requireFull(t, receive(t, ask(t, func(r func(Purged, error)) error { return f.Purge(tenant, "q", 100, r) })).err)
 	requireFull(t, receive(t, ask(t, func(r func(struct{}, error)) error { return f.Pause(tenant, "q", true, r) })).err)
 	requireFull(t, receive(t, f.work(queue.Claim{Queues: []string{"q"}, Credit: 1}).failed))
-	f.pass(1_000) // the short lease is over
+	f.pass(1_000) // the short lease has expired
 
 	found, err := f.lookup(tenant, refs[1])
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	}))
 	require.NoError(t, listed.err)
 	require.Len(t, listed.value.Tasks, 2)
-	require.Len(t, f.stats(), 2, "one that is only waited for has no figures")
+	require.Len(t, f.stats(), 2, "a queue without a record has no figures")
 	require.Equal(t, before.Sets, f.store.Counters().Sets, "nothing is written")
 	require.Equal(t, before.Deletes, f.store.Counters().Deletes)
 
@@ -157,11 +157,11 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	f.end(held, queue.Complete)
 	require.ErrorIs(t, f.settle(tenant, queue.Settlement{Ref: lapsing.Ref, Token: lapsing.Token, Action: queue.Complete})[0], queue.ErrStaleToken)
 	f.enqueue(queue.NewTask{Queue: "later"})
-	require.Equal(t, "later", receive(t, waiter.tasks).Queue.Name(), "who waited before is served")
+	require.Equal(t, "later", receive(t, waiter.tasks).Queue.Name(), "a waiter from before gets the task")
 	f.audit()
 }
 
-// A shard that is opened below the critical mark reads, and goes on when there is space.
+// A shard that is opened below the critical mark serves reads, and accepts changes once there is space.
 func TestAShardOpensWithoutSpace(t *testing.T) {
 	f := startFull(t)
 	refs := f.enqueue(newTasks("q", 3)...)
@@ -182,8 +182,8 @@ func TestAShardOpensWithoutSpace(t *testing.T) {
 	require.Len(t, f.claim(10, "q"), 2)
 }
 
-// A call over several shards says of each task whether it was stored: what was stored in one is not called refused because
-// another one came later.
+// A call over several shards answers for each task whether it was stored. A task stored in one shard is not reported as refused because
+// another shard refuses its part.
 func TestRefusalsAreOfSingleItems(t *testing.T) {
 	err := errors.New("full")
 	c := &enqueue{tasks: newTasks("q", 2)}

@@ -17,10 +17,10 @@ func (s *Shard) unsubscribe(w *queue.Waiter) {
 	s.subscribers.Add(-1)
 }
 
-// leave ends the subscriptions that were closed. It comes after dispatch: a claim that does not wait gets what is ready now.
+// leave ends the closed subscriptions. It runs after dispatch, so that a claim that does not wait gets the ready tasks.
 func (s *Shard) leave() {
 	for i, sub := range s.leaving {
-		if sub.waiter != nil { // it may have been closed twice
+		if sub.waiter != nil { // the subscription may have been closed twice
 			s.unsubscribe(sub.waiter)
 		}
 		sub.waiter = nil
@@ -30,8 +30,7 @@ func (s *Shard) leave() {
 	s.leaving = s.leaving[:0]
 }
 
-// Subscribers returns how many worker streams and claims wait for tasks at the shards that are here. One that waits at several
-// shards counts at each.
+// Subscribers returns how many worker streams and claims wait for tasks at the shards of this process. Each counts once per shard.
 func (g *Group) Subscribers() (n int64) {
 	for _, s := range g.here.Load().shards {
 		if s != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// turnItemsMax is how many items a turn may handle: about queue.TurnMax of each kind of work, and of each the one command
-// or the one waiter's share that goes beyond it.
+// turnItemsMax is how many items a turn may handle: approximately queue.TurnMax of each kind of work, plus for each kind one command
+// or waiter that exceeds it.
 const turnItemsMax = 4*queue.TurnMax + 2_000
 
-// turns notes the turns of a shard.
+// turns records the turns of a shard.
 type turns struct {
 	mu      sync.Mutex
 	n       int
@@ -35,9 +35,8 @@ func (r *turns) turned(t TurnStats) {
 	}
 }
 
-// No turn of the deciding goroutine handles more than a bounded number of items, with many dead letters, leases and waiters,
-// whatever is asked. PRONY_TURNS=full has as many as a large server; the times are logged, not judged: they depend on the
-// machine.
+// Each turn of the deciding goroutine handles a bounded number of items, with many dead letters, leases and waiters and for every kind
+// of call. PRONY_TURNS=full has as many as a large server. The times are logged but not checked, because they depend on the machine.
 func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
 	dead, leases, waiting := 10_000, 10_000, 2_000
 	if os.Getenv("PRONY_TURNS") == "full" {
@@ -157,7 +156,7 @@ func (f *fixture) listOf(queue string, l List) (Listed, error) {
 	return got.value, got.err
 }
 
-// A claim that does not wait gets all that it asks for though handing out takes several turns, and is answered once.
+// A claim that does not wait gets all the ready tasks that it asks for and one answer, even if the dispatch takes several turns.
 func TestClaimThatSpansTurnsGetsAllThatIsReady(t *testing.T) {
 	r := &turns{}
 	f := start(t, vfs.NewMem(), Options{Turned: r.turned})
