@@ -125,3 +125,8 @@ func TestFullDisksAreNamed(t *testing.T) {
 	assert.EqualValues(t, disk.SpaceRetry.Milliseconds(), item.GetRetryAfterMs())
 	assert.Equal(t, item.GetRetryAfterMs(), itemOfStatus(3, statusOf(err)).GetRetryAfterMs(), "also for a forwarded call")
 }
+
+// Each settlement is asked for its error: no error must cost no allocation.
+func TestNoErrorIsNotLeadership(t *testing.T) {
+	require.Zero(t, testing.AllocsPerRun(100, func() { require.False(t, isLeadership(nil)) }))
+}

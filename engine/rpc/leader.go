@@ -60,6 +60,9 @@ func elsewhere(c Cluster, n int, err error) error {
 
 // isLeadership tells whether an error says that other nodes lead: nothing was done.
 func isLeadership(err error) bool {
+	if err == nil {
+		return false // before e, which is on the heap
+	}
 	var e *elsewhereError
 	return errors.As(err, &e) || errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrRoutesChanged)
 }
