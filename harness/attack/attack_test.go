@@ -3,7 +3,6 @@ package attack
 import (
 	"context"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -12,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/harness/internal/servertest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -33,24 +32,7 @@ func TestMain(m *testing.M) {
 		defer cancel()
 		os.Exit(Main(ctx, os.Stdout, os.Stderr))
 	}
-	dir, err := os.MkdirTemp("", "attack-test-")
-	if err == nil {
-		queued = filepath.Join(dir, "queued")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", queued, "./cmd/queued")
-		build.Dir = filepath.Join("..", "..", "engine") // the engine's module: the server needs packages that the harness does not require
-		build.Stderr = os.Stderr
-		err = build.Run()
-	}
-	if err != nil {
-		_, _ = os.Stderr.WriteString("build the server: " + err.Error() + "\n")
-		os.Exit(1)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if os.RemoveAll(dir) != nil {
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
+	servertest.Main(m, &queued)
 }
 
 // served starts a server and returns where it is attacked.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/harness/attack"
+	"github.com/pronybench/prony/harness/internal/servertest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -44,25 +43,7 @@ func TestMain(m *testing.M) {
 		actK6(does)
 		return
 	}
-	dir, err := os.MkdirTemp("", "run-test-")
-	if err == nil {
-		queued = filepath.Join(dir, "queued")
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", queued, "./cmd/queued")
-		build.Dir = filepath.Join("..", "..", "engine") // its module: it needs packages that ours does not
-		build.Stderr = os.Stderr
-		err = build.Run()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "build the server:", err)
-		os.Exit(1)
-	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
+	servertest.Main(m, &queued)
 }
 
 // patience bounds what must happen but says nothing about how fast.
