@@ -32,14 +32,24 @@ func onBrokenDisk(t *testing.T) (api queuepb.QueueServiceClient, broken *atomic.
 	t.Helper()
 	broken = new(atomic.Bool)
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
-		if broken.Load() && sync && strings.HasSuffix(op.Path, ".log") {
+		if broken.Load() && isLogSync(op) {
 			return errors.New("the disk is broken")
 		}
 		return nil
 	}))
 	store, err := storage.Open("shard", storage.Options{FS: fs, Durability: storage.Sync, Fatal: func(string) {}})
 	require.NoError(t, err)
+	return serveStore(t, store, func(err error) { assert.Error(t, err, "the log is not whole") }), broken
+}
+
+func isLogSync(op errorfs.Op) bool {
+	sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+	return sync && strings.HasSuffix(op.Path, ".log")
+}
+
+// serveStore serves a shard on a store. When the test ends the store is closed, and closed is told what came of that.
+func serveStore(t *testing.T, store *storage.Store, closed func(error)) queuepb.QueueServiceClient {
+	t.Helper()
 	g, err := shard.NewGroup([]*storage.Store{store}, func(int) shard.Options { return shard.Options{} })
 	require.NoError(t, err)
 	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits(), access.New(access.Options{})), health.NewServer(), rpc.NoAuth())
@@ -54,9 +64,9 @@ func onBrokenDisk(t *testing.T) (api queuepb.QueueServiceClient, broken *atomic.
 		server.Stop()
 		require.NoError(t, <-served)
 		g.Close()
-		assert.Error(t, store.Close(), "the log is not whole")
+		closed(store.Close())
 	})
-	return queuepb.NewQueueServiceClient(conn), broken
+	return queuepb.NewQueueServiceClient(conn)
 }
 
 // A failed commit leaves the outcome unknown: the stream ends, and no answer says that items were refused.

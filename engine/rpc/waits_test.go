@@ -2,7 +2,6 @@ package rpc_test
 
 import (
 	"context"
-	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -12,16 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/test/bufconn"
 
-	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
-	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -33,8 +24,7 @@ type stallingDisk struct {
 }
 
 func (d *stallingDisk) wait(op errorfs.Op) error {
-	fsync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
-	if fsync && strings.HasSuffix(op.Path, ".log") {
+	if isLogSync(op) {
 		select {
 		case d.entered <- struct{}{}:
 		default:
@@ -50,23 +40,7 @@ func onStallingDisk(t *testing.T) (queuepb.QueueServiceClient, *stallingDisk) {
 	disk := &stallingDisk{entered: make(chan struct{}, 1)}
 	store, err := storage.Open("shard", storage.Options{FS: errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(disk.wait)), Durability: storage.Sync})
 	require.NoError(t, err)
-	g, err := shard.NewGroup([]*storage.Store{store}, func(int) shard.Options { return shard.Options{} })
-	require.NoError(t, err)
-	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits(), access.New(access.Options{})), health.NewServer(), rpc.NoAuth())
-	listener := bufconn.Listen(1 << 16)
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	conn, err := grpc.NewClient("passthrough:///memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, conn.Close())
-		server.Stop()
-		require.NoError(t, <-served)
-		g.Close()
-		require.NoError(t, store.Close())
-	})
-	return queuepb.NewQueueServiceClient(conn), disk
+	return serveStore(t, store, func(err error) { require.NoError(t, err) }), disk
 }
 
 // callsUnderWay returns the stacks of the goroutines that execute calls.
