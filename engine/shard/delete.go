@@ -22,7 +22,8 @@ func (s *Shard) Delete(tenant, name string, reply func(struct{}, error)) error {
 			}
 			return none, s.state.Delete(q)
 		},
-		reply: reply,
+		refused: refuseAll[struct{}],
+		reply:   reply,
 	})
 }
 

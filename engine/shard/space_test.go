@@ -13,6 +13,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/quotafs"
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -74,6 +75,17 @@ func TestLowSpaceRefusesGrowthOnly(t *testing.T) {
 	f.free(500, disk.SpaceOK)
 	f.enqueue(newTasks("q", 1)...)
 	f.audit()
+
+	var late <-chan reply[[]queue.Enqueued]
+	f.together(func() {
+		late = f.enqueueLater(newTasks("q", 2)...)
+		f.free(150, disk.SpaceLow) // since the tasks were admitted
+	})
+	got := receive(t, late)
+	require.NoError(t, got.err)
+	for _, e := range got.value {
+		requireFull(t, e.Err)
+	}
 }
 
 func TestLowSpaceBoundsResultsAndErrors(t *testing.T) {
@@ -121,6 +133,8 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	short := f.enqueue(queue.NewTask{Queue: "short", LeaseMs: 10})[0]
 	held, lapsing := f.claim(1, "q")[0], f.claim(1, "short")[0]
 	waiter := f.work(queue.Claim{Queues: []string{"later"}, Credit: 1})
+	idle := f.work(queue.Claim{Queues: []string{"q"}})
+	require.NoError(t, f.changed(Cancel, f.enqueue(queue.NewTask{Queue: "gone"})[0]))
 	f.free(49, disk.SpaceExhausted)
 	f.free(90, disk.SpaceCritical)
 	before := f.store.Counters()
@@ -130,9 +144,26 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	requireFull(t, settled[0])
 	requireFull(t, f.changed(Cancel, refs[0]))
 	requireFull(t, receive(t, ask(t, func(r func(Purged, error)) error { return f.Purge(tenant, "q", 100, r) })).err)
-	requireFull(t, receive(t, ask(t, func(r func(struct{}, error)) error { return f.Pause(tenant, "q", true, r) })).err)
+	for _, change := range []func(r func(struct{}, error)) error{
+		func(r func(struct{}, error)) error { return f.Pause(tenant, "q", true, r) },
+		func(r func(struct{}, error)) error {
+			return f.Configure(tenant, "q", queue.Policy{MaxAttempts: 3}, 1, r)
+		},
+		func(r func(struct{}, error)) error { return f.Delete(tenant, "gone", r) },
+		func(r func(struct{}, error)) error {
+			return f.PutSystem([]storage.SystemRecord{{Key: "k", Value: []byte("v")}}, r)
+		},
+	} {
+		requireFull(t, receive(t, ask(t, change)).err)
+	}
 	requireFull(t, receive(t, f.work(queue.Claim{Queues: []string{"q"}, Credit: 1}).failed))
-	f.pass(1_000) // the short lease has expired
+	requireFull(t, receive(t, ask(t, func(r func([]Granted, error)) error {
+		p := &poll{here: &view{shards: []*Shard{f.Shard}, led: []int{0}}, claim: queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 1, Once: true}, left: 1, reply: r}
+		return p.ask()
+	})).err)
+	require.NoError(t, idle.Credit(1))
+	f.pass(1_000) // the short lease is over
+	require.Empty(t, idle.tasks)
 
 	found, err := f.lookup(tenant, refs[1])
 	require.NoError(t, err)
@@ -145,11 +176,12 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	}))
 	require.NoError(t, listed.err)
 	require.Len(t, listed.value.Tasks, 2)
-	require.Len(t, f.stats(), 2, "a queue without a record has no figures")
+	require.Len(t, f.stats(), 3, "one that is only waited for has no figures")
 	require.Equal(t, before.Sets, f.store.Counters().Sets, "nothing is written")
 	require.Equal(t, before.Deletes, f.store.Counters().Deletes)
 
 	f.free(500, disk.SpaceOK)
+	require.Equal(t, refs[1], receive(t, idle.tasks).Ref)
 	require.Eventually(t, func() bool {
 		found, err := f.lookup(tenant, short)
 		return err == nil && found.State == Ready
