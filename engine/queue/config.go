@@ -27,7 +27,7 @@ type Config struct {
 	Reserve bool
 
 	historyPart uint32 // see History; smaller in tests
-	turnMax     int    // how many leases one turn grants; smaller in tests
+	turnMax     int    // how many leases one turn grants, and how many closed waiters it leaves out; smaller in tests
 	trimAfterMs int64  // how long after its last use a queue gives back the memory of its windows; other values in tests
 
 	// Account returns a tenant's account; nil means that no quotas are kept.

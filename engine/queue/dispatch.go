@@ -247,7 +247,11 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		s.worked++
 		if !w.open() {
 			q.waiting.remove(sub)
-			continue
+			if s.given++; s.given < s.cfg.turnMax {
+				continue
+			}
+			s.exhausted = true
+			return turnBlocked
 		}
 		if s.given >= s.cfg.turnMax {
 			s.exhausted = true
@@ -275,6 +279,7 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		share := max(1, int(q.ready())/q.waiting.len())
 		took, blocked := s.lease(q, w, min(sub.allowance(), share, w.credits, maxBatch-len(w.grant)))
 		s.given += took
+		s.worked += took
 		if took > 0 {
 			q.waiting.rotate() // the next turn is the next waiter's
 			s.took(sub, took)

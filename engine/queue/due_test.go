@@ -196,8 +196,7 @@ func TestLeasesThatExpireTogetherEndInParts(t *testing.T) {
 			out := make([]error, 1)
 			f.Settle(f.now, "t", []Settlement{{Ref: last.Ref, Token: last.Token, Action: Complete}}, out)
 			require.ErrorIs(t, out[0], ErrStaleToken)
-			require.NotContains(t, f.journal.leases, last.Token>>batchBits)
-			left -= each
+			require.Contains(t, f.journal.leases, last.Token>>batchBits, "a sweep ends it")
 		}
 		require.Equal(t, left > 0, f.NextDeadlineMs() <= f.now)
 	}

@@ -121,6 +121,7 @@ func (s *State) askExpired() {
 // RefillExpired answers a Refill of StreamExpired. nextMs is the end of the first time to live that was not
 // read; math.MaxInt64 if there is none.
 func (s *State) RefillExpired(_ Refill, tasks []Expired, nextMs int64) {
+	s.worked += len(tasks)
 	for i := range tasks {
 		s.expireTask(&tasks[i])
 	}

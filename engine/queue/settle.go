@@ -41,8 +41,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			out[i] = ErrStaleToken
 			continue
 		}
-		if ref.ExpiresAtMs <= now {
-			s.expire(b, now, s.cfg.SweepMax)
+		if ref.ExpiresAtMs <= now { // a sweep ends the lease: a call must not end all leases of many batches
 			out[i] = ErrStaleToken
 			continue
 		}

@@ -39,7 +39,7 @@ type State struct {
 
 	hot       ring[*Queue] // queues that may have both ready tasks and waiters with credit
 	unchoosy  bool         // waiters take what any of their queues has
-	given     int          // leases granted in this turn
+	given     int          // leases granted in this turn, and closed waiters left out of it
 	exhausted bool         // the last Dispatch granted as many leases as a turn may
 	worked    int          // items handled since Worked was called
 	granted   []*Waiter    // waiters with a batch that the running Dispatch is filling

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -50,4 +51,29 @@ func TestWaitersBehaveAsASlice(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Waiters that used up their credit at another queue stay listed until their queue's turn, which leaves out a part of them at
+// a time.
+func TestWaitersWithoutCreditAreLeftOutInParts(t *testing.T) {
+	const n, part = 100, 10
+	f := newFixture(t, Config{turnMax: part})
+	for range n {
+		f.wait(1, "a", "b")
+	}
+	f.fill("a", n)
+	require.Len(t, f.dispatch(), n)
+	f.fill("b", 1)
+	last := f.wait(1, "b")
+	f.Worked()
+	for range n {
+		grants := f.Dispatch(f.now, nil)
+		require.LessOrEqual(t, f.Worked(), part+2)
+		if len(grants) > 0 {
+			require.Equal(t, last, grants[0].Waiter)
+			return
+		}
+		require.True(t, f.Exhausted())
+	}
+	t.Fatal("the last waiter was given nothing")
 }

@@ -151,7 +151,8 @@ func TestFiguresAreAnsweredWhenTheShardStops(t *testing.T) {
 // For a request for the figures of all queues, the deciding goroutine visits only the changed queues, a slice in each turn.
 func TestFiguresCostWhatChanged(t *testing.T) {
 	const queues = 3*figuresQueuesMax + 7
-	f := start(t, vfs.NewMem(), Options{})
+	r := &turns{}
+	f := start(t, vfs.NewMem(), Options{Turned: r.turned})
 	defer f.stop()
 	tasks := make([]queue.NewTask, queues)
 	for i := range tasks {
@@ -164,7 +165,9 @@ func TestFiguresCostWhatChanged(t *testing.T) {
 		})).value
 	}
 	require.Equal(t, queues, changed())
+	r.reset()
 	require.Len(t, f.stats(), queues)
+	require.LessOrEqual(t, r.reset(), figuresQueuesMax)
 
 	f.enqueue(tasks[:5]...)
 	assert.Equal(t, 5, changed(), "unchanged queues are not visited")
@@ -180,4 +183,24 @@ func TestFiguresCostWhatChanged(t *testing.T) {
 		}
 		assert.Equal(t, want, byName[fmt.Sprint("q", i)])
 	}
+}
+
+// After a recovery the store is read for a few of the queues in each turn.
+func TestFiguresReadForFewQueuesInATurn(t *testing.T) {
+	const turnsMin = 10
+	fs := vfs.NewMem()
+	f := start(t, fs, Options{})
+	tasks := make([]queue.NewTask, turnsMin*figuresReadsMax)
+	for i := range tasks {
+		tasks[i].Queue = fmt.Sprint("q", i)
+	}
+	f.enqueue(tasks...)
+	f.stop()
+	r := &turns{}
+	f = start(t, fs, Options{Turned: r.turned})
+	defer f.stop()
+	require.Len(t, f.stats(), len(tasks))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	require.GreaterOrEqual(t, r.n, turnsMin)
 }

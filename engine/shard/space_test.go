@@ -162,7 +162,7 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 		return p.ask()
 	})).err)
 	require.NoError(t, idle.Credit(1))
-	f.pass(1_000) // the short lease is over
+	f.pass(1_000) // the short lease has expired
 	require.Empty(t, idle.tasks)
 
 	found, err := f.lookup(tenant, refs[1])
@@ -176,7 +176,7 @@ func TestCriticalSpaceRefusesAllChanges(t *testing.T) {
 	}))
 	require.NoError(t, listed.err)
 	require.Len(t, listed.value.Tasks, 2)
-	require.Len(t, f.stats(), 3, "one that is only waited for has no figures")
+	require.Len(t, f.stats(), 3, "a queue without a record has no figures")
 	require.Equal(t, before.Sets, f.store.Counters().Sets, "nothing is written")
 	require.Equal(t, before.Deletes, f.store.Counters().Deletes)
 
