@@ -94,6 +94,23 @@ func TestResultBeyondTheQuotaIsRefusedBeforeTheCompletion(t *testing.T) {
 	assert.Empty(t, f.journal.sums)
 }
 
+// A sum that changed in the commit that drops its bucket is not stored after it.
+func TestASumGoesWithItsBucket(t *testing.T) {
+	f, a := withQuota(t, 10)
+	f.fill("a", 1, func(n *NewTask) { n.RetentionMs = 1_000 })
+	w := f.wait(1, "a")
+	d := f.dispatch()[w][0]
+	f.Flush()
+	out := make([]error, 1)
+	f.Settle(f.now, "t", []Settlement{{Ref: d.Ref, Token: d.Token, Action: Complete, Result: []byte("result")}}, out)
+	require.NoError(t, out[0])
+	f.now += 2 * resultBucketMs
+	f.Tick(f.now)
+	f.Flush()
+	assert.Empty(t, f.journal.sums)
+	assert.Equal(t, QueueBytes("t", "a"), a.bytes)
+}
+
 // What one settlement of a call frees is room for the result of the next.
 func TestResultsUseWhatTheSameCallFrees(t *testing.T) {
 	f, a := withQuota(t, 10)

@@ -46,6 +46,14 @@ func TestAClaimStoresNoQueue(t *testing.T) {
 	assert.Empty(t, f.absent, "no waiter is left, and no queue without a record")
 }
 
+func TestAwaitedQueuesAreBounded(t *testing.T) {
+	f := newFixture(t, Config{Queues: 2})
+	_, err := f.Subscribe(Claim{Tenant: "t", Queues: []string{"a", "b", "c"}}, nil)
+	require.ErrorIs(t, err, ErrTooManyQueues)
+	assert.Empty(t, f.absent)
+	f.wait(1, "a", "b")
+}
+
 func TestQueuesOfATenantAreBounded(t *testing.T) {
 	f := newFixture(t, Config{QueuesPerTenant: 2})
 	f.fill("a", 1)
@@ -142,11 +150,13 @@ func TestAQueueWithSomethingToFindStays(t *testing.T) {
 // Ten thousand queues that had one burst of tasks and are empty again take at most 1 KiB of memory each.
 func TestIdleQueuesAreSmall(t *testing.T) {
 	const queues, burst = 10_000, 100
-	heap := func() uint64 {
-		runtime.GC()
+	heap := func() int64 {
+		for range 2 { // what pools hold goes with the second
+			runtime.GC()
+		}
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
+		return int64(m.HeapAlloc)
 	}
 	f := newFixture(t, Config{IdleMs: idleMs, QueuesPerTenant: queues})
 	f.journal = nil
@@ -172,9 +182,24 @@ func TestIdleQueuesAreSmall(t *testing.T) {
 	full := heap()
 	f.pass(f.cfg.trimAfterMs)
 	each := (heap() - before) / queues
-	assert.LessOrEqual(t, each, uint64(1024), "bytes a queue; %d before the time", (full-before)/queues)
+	assert.LessOrEqual(t, each, int64(1024), "bytes a queue; %d before the time", (full-before)/queues)
 	runtime.KeepAlive(f)
 	t.Logf("%d bytes a queue, %d before it was idle", each, (full-before)/queues)
+}
+
+// A queue that keeps a task gives back the room of its empty windows, too.
+func TestIdleQueuesGiveBackEmptyWindows(t *testing.T) {
+	f := newFixture(t, Config{})
+	f.fill("a", 100)
+	q, _ := f.Named("t", "a")
+	removed, _ := f.Purge(q, 100)
+	require.Equal(t, 100, removed)
+	f.fill("a", 1, func(n *NewTask) { n.DelayMs = 3600_000 })
+	f.Flush()
+	require.Positive(t, f.freshRoom)
+	f.pass(f.cfg.trimAfterMs)
+	assert.Zero(t, f.freshRoom)
+	assert.Zero(t, q.lanes[0].fresh.room())
 }
 
 // All windows together do not keep more capacity than they may have tasks.

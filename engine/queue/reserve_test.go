@@ -59,10 +59,44 @@ func TestNumbersAreReservedInTheCommitThatIssuesThem(t *testing.T) {
 			for _, ref := range append(g.fill("q5", 2), g.fill("another", 2)...) {
 				require.False(t, seen[ref], "%v", ref)
 				require.GreaterOrEqual(t, ref.Seq, from.Reserved.Seq)
+				if len(from.Queues) == 0 || ref.Queue != from.Queues[0].ID {
+					require.GreaterOrEqual(t, ref.Queue, from.Reserved.Queue)
+				}
 			}
 			require.GreaterOrEqual(t, s.newLease().id, from.Reserved.Batch)
 			require.True(t, g.Flush())
 			require.NoError(t, reservedIs(j))
+		})
+	}
+}
+
+// TestEachNumberHasAReservationOfItsOwn passes the end of one reservation while the others have room.
+func TestEachNumberHasAReservationOfItsOwn(t *testing.T) {
+	for name, issue := range map[string]func(*fixture){
+		"seqs": func(f *fixture) {
+			q, _ := f.Named("t", "q")
+			q.record.NextSeq = f.reserved.Seq
+			f.fill("q", 1)
+		},
+		"batches": func(f *fixture) {
+			f.meta.NextBatch = f.reserved.Batch
+			w := f.wait(1, "q")
+			require.Len(t, f.dispatch()[w], 1)
+		},
+		"queues": func(f *fixture) {
+			f.meta.NextQueue = f.reserved.Queue
+			f.fill("another", 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, Config{Reserve: true})
+			f.fill("q", 1)
+			require.True(t, f.Flush())
+			before := f.journal.reserved
+			issue(f)
+			require.True(t, f.Flush())
+			require.NotEqual(t, before, f.journal.reserved)
+			require.NoError(t, reservedIs(f.journal))
 		})
 	}
 }

@@ -64,6 +64,19 @@ func TestSpaceRefusesBelowItsMarksAndResumes(t *testing.T) {
 	})
 }
 
+// Near its marks the free space is read more often.
+func TestSpaceIsReadOftenNearItsMarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		fs.LeaveFree(210 * mib)
+		settle()
+		fs.LeaveFree(190 * mib)
+		time.Sleep(spacePollNear)
+		synctest.Wait()
+		require.Equal(t, SpaceLow, s.State())
+	})
+}
+
 func TestSpaceRefusalNamesMarkSpaceAndRemedy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)
@@ -154,6 +167,9 @@ func TestMarksOff(t *testing.T) {
 	assert.Zero(t, critical)
 	low, critical = Marks(off, Mark{}, 1000)
 	assert.Zero(t, low+critical)
+	low, critical = Marks(off, Mark{Set: true, Bytes: 20}, 1000)
+	assert.Zero(t, low)
+	assert.EqualValues(t, 20, critical, "it holds by itself")
 	low, critical = Marks(Mark{}, Mark{}, 100<<30)
 	assert.EqualValues(t, 4<<30, low)
 	assert.EqualValues(t, 2<<30, critical)
