@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,9 +32,12 @@ func TestDamagedNodeIsNamedAndReplaced(t *testing.T) {
 	text[100] ^= 1
 	require.NoError(t, os.WriteFile(newest, text, 0o600))
 
-	out, err := exec.Command(binary, "serve", "--data", c.nodes[damaged].data, "--auth", "off", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0",
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, binary, "serve", "--data", c.nodes[damaged].data, "--auth", "off", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0",
 		"--cluster-node", damaged, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", damaged+"=127.0.0.1:1", "--cluster-secret", c.secret).CombinedOutput()
 	require.Error(t, err)
+	require.NoError(t, ctx.Err(), "it started: %s", out)
 	require.Contains(t, string(out), filepath.Base(newest)+" is damaged")
 	require.Contains(t, strings.ToLower(string(out)), "join again with an empty data folder")
 
