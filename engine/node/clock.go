@@ -13,8 +13,8 @@ import (
 // slewedMin is how far the wall clock must differ from the engine's for the shards' sleeps to be worth correcting.
 const slewedMin = time.Millisecond
 
-// watchClock steers the clock also while nobody reads it, tells the shards while it is slewed, and keeps the gRPC health up to date,
-// until ctx ends.
+// watchClock slews the clock also between its readings, notifies the shards while the clock is slewed, and keeps the gRPC health up to
+// date, until ctx ends.
 func (n *Node) watchClock(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -32,8 +32,8 @@ func (n *Node) watchClock(ctx context.Context) {
 	}
 }
 
-// showHealth sets what the gRPC health service says: that the node serves, unless its clock does not let it lead. Once the node stops
-// that stays.
+// showHealth sets the status of the gRPC health service: the node serves unless its clock does not allow it to lead. A stopping node
+// keeps its status.
 func (n *Node) showHealth() {
 	status := healthpb.HealthCheckResponse_SERVING
 	if n.cluster != nil && n.cluster.clocks.Refused() != nil {

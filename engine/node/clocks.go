@@ -17,18 +17,18 @@ import (
 )
 
 const (
-	// clockEvery is how often the other nodes are asked for their time, and how often it is checked whether this node may lead.
+	// clockEvery is how often a node queries the other nodes' time, and how often it checks whether it may lead.
 	clockEvery = 500 * time.Millisecond
-	// clockAnswerMax bounds the wait for an answer, and how old an answer may be that counts.
+	// clockAnswerMax bounds the wait for an answer, and the age of an answer that counts.
 	clockAnswerMax = 2 * time.Second
-	// clockQuestionsMax is how often a node is asked in a row, of which the most precise answer counts; one that is precise to
-	// clockPrecise needs no other.
+	// clockQuestionsMax is how many successive queries a node gets; the most precise answer counts. An answer that is precise to
+	// clockPrecise ends them.
 	clockQuestionsMax = 3
 	clockPrecise      = time.Millisecond
 )
 
-// clocks is what a node knows of the other nodes' clocks, and whether its own lets it lead. The methods are safe for concurrent
-// use.
+// clocks has what a node knows of the other nodes' clocks, and whether its own clock allows it to lead. The methods are safe for
+// concurrent use.
 type clocks struct {
 	cluster *cluster
 	clock   *clock.Clock
@@ -44,7 +44,7 @@ type clocks struct {
 // peerClock is what is known of one node's clock.
 type peerClock struct {
 	stop     context.CancelFunc
-	again    chan struct{} // has an element when the node is to be asked at once
+	again    chan struct{} // has an element when the node is to be queried at once
 	answered bool
 	estimate clock.Estimate
 }
@@ -53,7 +53,7 @@ type peerClock struct {
 type clockRefusal struct {
 	ahead   time.Duration // of the median
 	skewMax time.Duration
-	voters  []string // that answered, beside this node
+	voters  []string // the other voters that answered
 }
 
 // Error implements error.
@@ -66,7 +66,7 @@ func (r *clockRefusal) Error() string {
 	if len(r.voters) == 1 {
 		of = "that of " + r.voters[0] + ", the only other voter that answers"
 	}
-	return fmt.Sprintf("its clock is %s %s, and may differ by %v (--cluster-clock-skew-max): it leads no shard; set the hosts' clocks, and restart the node to have it take the new time at once",
+	return fmt.Sprintf("its clock is %s %s, and may differ by %v (--cluster-clock-skew-max): it leads no shard; set the hosts' clocks, and restart the node so that it takes the new time at once",
 		apart, of, r.skewMax)
 }
 
@@ -76,7 +76,7 @@ func newClocks(k *cluster) *clocks {
 	}
 }
 
-// watch asks the other nodes for their time until ctx ends, and has the replicas look again whether this node may lead.
+// watch queries the other nodes' time until ctx ends, and makes the replicas check again whether this node may lead.
 func (c *clocks) watch(ctx context.Context) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -96,7 +96,7 @@ func (c *clocks) watch(ctx context.Context) {
 	}
 }
 
-// follow has each other member asked, by one goroutine each, and no others.
+// follow runs one goroutine per other member, which queries that member, and stops those of former members.
 func (c *clocks) follow(ctx context.Context) {
 	members, _ := c.cluster.membersNow()
 	c.mu.Lock()
@@ -117,7 +117,7 @@ func (c *clocks) follow(ctx context.Context) {
 	}
 }
 
-// askOften asks a node for its time until ctx ends.
+// askOften queries a node's time periodically until ctx ends.
 func (c *clocks) askOften(ctx context.Context, id string, p *peerClock) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -132,8 +132,8 @@ func (c *clocks) askOften(ctx context.Context, id string, p *peerClock) {
 	}
 }
 
-// ask asks a node for its time up to a few times in a row. One that does not answer, or does not know the question, is left
-// as it is known.
+// ask queries a node's time up to clockQuestionsMax times. If the node does not answer or does not know the call, its last estimate
+// stays.
 func (c *clocks) ask(ctx context.Context, id string, p *peerClock) {
 	conn, err := c.cluster.conn(id)
 	if err != nil {
@@ -170,11 +170,11 @@ func (c *clocks) note(p *peerClock, e clock.Estimate) {
 
 // skew is how a node's clock differs from this one's.
 type skew struct {
-	ahead, wrong time.Duration // by how much it is ahead, and by how much that may be wrong
-	asked        int64         // by this node's monotonic clock
+	ahead, wrong time.Duration // by how much it is ahead, and the bound on the error of that
+	asked        int64         // when the query was sent, by this node's monotonic clock
 }
 
-// skews returns the skews of the nodes that answered in time, and what is closed when there is a further answer.
+// skews returns the skews of the nodes that answered in time, and a channel that is closed with the next answer.
 func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -189,8 +189,7 @@ func (c *clocks) skews() (map[string]skew, <-chan struct{}) {
 	return out, c.changed
 }
 
-// counting returns those skews that are a voter's and precise enough, by node, and whether they are a majority together with
-// this one's.
+// counting returns the skews of voters that are precise enough, by node, and whether these voters and this node are a majority.
 func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]skew, bool) {
 	out := maps.Clone(skews)
 	maps.DeleteFunc(out, func(id string, s skew) bool {
@@ -199,8 +198,8 @@ func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]sk
 	return out, 2*(len(out)+1) > len(voters)
 }
 
-// check decides anew whether this node may lead. Without the answers of a majority of the voters the last decision holds: nobody
-// leads for long without a majority, and a node that was refused must not lead because answers are late.
+// check decides again whether this node may lead. Without the answers of a majority of the voters, the last decision holds: no node
+// leads for long without a majority, and a refused node must not lead because answers are late.
 func (c *clocks) check() {
 	_, voters := c.cluster.membersNow()
 	if c.skewMax == 0 || !slices.Contains(voters, c.cluster.Self()) {
@@ -231,7 +230,7 @@ func (c *clocks) decide(refused *clockRefusal) {
 	case before == nil && refused != nil:
 		log.Warn("this node must not lead", "reason", refused)
 	case before != nil && refused == nil:
-		log.Info("the clock lets this node lead again")
+		log.Info("the clock allows this node to lead again")
 	}
 }
 
@@ -245,9 +244,9 @@ func (c *clocks) Refused() error {
 	return nil
 }
 
-// Renew implements replica.Permission: a node that comes to lead has a majority tell its time first, so that one that has just
-// started, or was suspended, does not lead by what was known before. It waits for no longer than clockAnswerMax: a majority may
-// be there for Raft and not answer this.
+// Renew implements replica.Permission. Before a node leads, it waits for new answers of a majority, so that a node that has just
+// started or was suspended does not lead by outdated estimates. It waits at most clockAnswerMax, because a majority may be reachable
+// by Raft and still not answer.
 func (c *clocks) Renew(ctx context.Context) error {
 	if c.skewMax == 0 {
 		return nil
@@ -257,7 +256,7 @@ func (c *clocks) Renew(ctx context.Context) error {
 	select {
 	case <-c.cluster.opened:
 	case <-ctx.Done():
-		return ctx.Err() // the node stops, or opens its other shards for a long time: it is tried again
+		return ctx.Err() // the node stops, or takes long to open its other shards: the caller tries again
 	}
 	since := c.clock.Mono()
 	c.follow(c.cluster.ctx)
@@ -315,7 +314,7 @@ func (c *clocks) Successor(voters []string) (node string, ok bool) {
 	return node, node != ""
 }
 
-// deviation is by how much another voter's clock is ahead of the median, as this node sees it.
+// deviation returns by how much another voter's clock is ahead of the median, as far as this node knows.
 func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
 	its := known[id].ahead
 	offsets := []time.Duration{-its}
@@ -327,7 +326,7 @@ func (c *clocks) deviation(id string, known map[string]skew) time.Duration {
 	return clock.Deviation(offsets)
 }
 
-// fit tells whether a voter's clock lets it lead, as far as this node knows.
+// fit reports whether a voter's clock allows it to lead, as far as this node knows.
 func (c *clocks) fit(id string) bool {
 	if c.skewMax == 0 {
 		return true
@@ -342,16 +341,16 @@ func (c *clocks) fit(id string) bool {
 	return !enough || !answers || c.deviation(id, known).Abs() <= c.skewMax
 }
 
-// membersNow returns the groups' members with their addresses, and those of them that vote in any group.
+// membersNow returns the groups' members with their addresses, and the members that vote in any group.
 func (k *cluster) membersNow() (members map[string]string, voters []string) {
 	members = map[string]string{}
 	for _, r := range k.replicas {
 		if r == nil {
-			continue // it could not be opened
+			continue // the replica could not be opened
 		}
 		s, err := r.Status()
 		if err != nil {
-			continue // it stops
+			continue // the replica stops
 		}
 		for _, m := range s.Members {
 			id := string(m.ID)

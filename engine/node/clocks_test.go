@@ -39,7 +39,7 @@ func (w *wallClock) read() clock.Reading {
 	return clock.Reading{Mono: passed, Wall: w.began.UnixNano() + passed + passed/1_000_000*w.driftPPM.Load() + w.ahead.Load()}
 }
 
-// timed is a cluster in this process whose nodes have wall clocks of their own.
+// timed is a cluster in this process. Each node has its own wall clock.
 type timed struct {
 	*testing.T
 
@@ -53,7 +53,7 @@ type timed struct {
 	configure func(id string, c *Config) // before each start; may be nil
 }
 
-// newTimed starts nodes n1, n2 and so on, whose wall clocks are ahead by so much.
+// newTimed starts nodes n1, n2 and so on. ahead is by how much their wall clocks are ahead.
 func newTimed(t *testing.T, ahead ...time.Duration) *timed {
 	t.Helper()
 	return newConfigured(t, nil, ahead...)
@@ -179,7 +179,7 @@ func (c *timed) others(than ...string) (ids []string) {
 	return ids
 }
 
-// transfer has a node lead that may, at whoever leads.
+// transfer transfers leadership to a node that may lead.
 func (c *timed) transfer(to string) {
 	c.Helper()
 	c.eventually(func() bool {
@@ -197,7 +197,7 @@ func (c *timed) transfer(to string) {
 	}, "%s does not come to lead", to)
 }
 
-// grants is the account of the leases of one task, by the monotonic clock of the test.
+// grants records the leases of one task by the monotonic clock of the test.
 type grants struct {
 	c     *timed
 	lease time.Duration
@@ -256,7 +256,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	c.eventually(func() bool { return c.health("n3") == healthpb.HealthCheckResponse_NOT_SERVING }, "the health does not say so")
 	assert.Equal(t, healthpb.HealthCheckResponse_SERVING, c.health(leader))
 
-	// It does not stand, though it is asked to, and the others do not hand over to it.
+	// The node does not stand for election, even if requested, and the others do not hand over to it.
 	err := c.nodes[leader].cluster.Change(t.Context(), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n3", Shard: rpc.AllShards})
 	require.ErrorContains(t, err, `the clock of "n3" differs by more than 500ms`)
 	_ = c.nodes[leader].cluster.replicas[0].Transfer("n3")
@@ -265,7 +265,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	leader = c.leader("n1", "n2")
 	assert.False(t, c.leads("n3"))
 
-	// Each node says how the clocks are.
+	// Each node reports the clocks' differences.
 	c.eventually(func() bool {
 		s, err := c.nodes[leader].cluster.Status(t.Context())
 		require.NoError(t, err)
@@ -282,15 +282,15 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	assert.Equal(t, "0", scrape(t, c.nodes["n3"])["prony_clock_may_lead"])
 	g.next(leader)
 
-	// The rest of the voters cannot tell who is right, so nobody leads, and both say so.
+	// The other two voters cannot tell whose clock is right. Neither leads, and both report that.
 	left := c.others(leader, "n3")[0]
 	c.stop(leader)
 	c.refuses("n3", "ahead of that of "+left+", the only other voter that answers")
 	c.refuses(left, "behind that of n3, the only other voter that answers")
-	c.eventually(func() bool { return c.nodes[left].cluster.Leader(0) == "" && c.nodes["n3"].cluster.Leader(0) == "" }, "nobody steps down")
+	c.eventually(func() bool { return c.nodes[left].cluster.Leader(0) == "" && c.nodes["n3"].cluster.Leader(0) == "" }, "a node still leads")
 	assert.False(t, c.leads(left))
 
-	// What the host's clock is set to holds at once after a restart.
+	// After a restart, the node takes the host's clock at once.
 	c.walls["n3"].set(0)
 	c.stop("n3")
 	c.start("n3")
@@ -310,7 +310,7 @@ func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
 	g.next(leader)
 }
 
-// Leases do not overlap though each hand-over goes from the slowest clock that may lead to the fastest, and back.
+// Leases do not overlap even if each hand-over goes from the slowest clock that may lead to the fastest, or back.
 func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
 	c := newTimed(t, -450*time.Millisecond, 0, 450*time.Millisecond)
 	c.walls["n2"].driftPPM.Store(-1_000)
@@ -323,7 +323,7 @@ func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
 	}
 }
 
-// A node that restarts takes its host's clock at once, however wrong: it is then asked to lead, while a lease holds.
+// A restarted node takes its host's clock at once, even if that is wrong. While a lease holds, the test requests that this node lead.
 func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 	c := newTimed(t, 0, 0, 0)
 	c.transfer("n1")
@@ -351,14 +351,14 @@ func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 		<-time.After(DefaultElectionTimeout)
 		assert.False(t, c.leads("n1") || c.leads("n2"))
 	}
-	assert.LessOrEqual(t, c.nodes["n1"].cluster.replicas[0].Term()+c.nodes["n2"].cluster.replicas[0].Term(), terms+2, "they do not elect again and again")
+	assert.LessOrEqual(t, c.nodes["n1"].cluster.replicas[0].Term()+c.nodes["n2"].cluster.replicas[0].Term(), terms+2, "the nodes do not hold repeated elections")
 	c.walls["n2"].set(0)
 	c.stop("n2")
 	c.start("n2")
 	c.leader()
 }
 
-// Where nobody answers there is nobody to differ from: a node alone leads by whatever clock it has.
+// A node that is the only voter leads whatever its clock says.
 func TestANodeAloneLeadsByAnyClock(t *testing.T) {
 	c := newTimed(t, time.Hour)
 	c.leader()

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// spaceEvery is how often a node looks whether it should lead, by its disk's space, and whether the others can store more.
+	// spaceEvery is how often a node checks whether its disk has the space to lead, and whether the others can store more.
 	spaceEvery = 500 * time.Millisecond
-	// fullWaitMax is how long a write of a node waits for room on a full disk before the node stops: its groups can't get another
-	// leader meanwhile.
+	// fullWaitMax is how long a write of a node waits for room on a full disk before the node stops. Meanwhile its groups cannot elect
+	// another leader.
 	fullWaitMax = 10 * time.Second
 )
 
-// watchSpaces keeps the groups where there is space.
+// watchSpaces hands leadership over to nodes with disk space, and refuses what a majority has no space for.
 func (k *cluster) watchSpaces() {
 	tick := time.NewTicker(spaceEvery)
 	defer tick.Stop()
@@ -45,7 +45,7 @@ func (k *cluster) watchSpaces() {
 	}
 }
 
-// spaceOf returns what the free space of a member's disk allows, as it last said; this node's own is known.
+// spaceOf returns what the free space of a member's disk allows, by the member's last report, or this node's own state.
 func (k *cluster) spaceOf(m rpc.Member) disk.SpaceState {
 	if m.Node == k.Self() {
 		return k.node.space.Own()
@@ -68,8 +68,8 @@ func (k *cluster) voters() (voters []rpc.Member) {
 	return voters
 }
 
-// majoritySpace returns what the disks of the best majority of voters allow: more could not be committed. The nodes that do not
-// answer are left out; without a majority that does, nothing is said.
+// majoritySpace returns what the disks of the best majority of voters allow, since more could not be committed. It leaves out nodes
+// that do not answer. If fewer than a majority answer, it returns no restriction.
 func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
 	voters := k.voters()
 	answer := slices.DeleteFunc(slices.Clone(voters), func(m rpc.Member) bool { return !m.Reachable && m.Node != k.Self() })
@@ -93,13 +93,13 @@ func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
 	return state, "too few nodes have enough disk space: " + strings.Join(lacking, ", ")
 }
 
-// leavesToOthers reports whether another voter should lead rather than this node, by their disks' space.
+// leavesToOthers reports whether another voter should lead because its disk has more space.
 func (k *cluster) leavesToOthers() bool {
 	own := k.node.space.Own()
 	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m rpc.Member) bool { return k.better(m, own) })
 }
 
-// better reports whether a member is there, may lead by its clock, and has more space than a state says.
+// better reports whether a member answers, may lead by its clock, and has more disk space than a state.
 func (k *cluster) better(m rpc.Member, than disk.SpaceState) bool {
 	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
 }
@@ -140,10 +140,10 @@ func (k *cluster) leaveLeads() {
 			return
 		}
 		if err := r.Transfer(to); err != nil {
-			k.node.log.Info("a lead could not be handed over to a node with more disk space; it is tried again", "shard", i, "to", to, "error", err)
+			k.node.log.Info("could not hand a shard's leadership over to a node with more disk space; the node tries again", "shard", i, "to", to, "error", err)
 			continue
 		}
 		led[to]++
-		k.node.log.Info("a lead was handed over to a node with more disk space", "shard", i, "to", to)
+		k.node.log.Info("handed a shard's leadership over to a node with more disk space", "shard", i, "to", to)
 	}
 }

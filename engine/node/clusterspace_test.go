@@ -285,7 +285,7 @@ func TestAClusterThatIsFilledRefuses(t *testing.T) {
 	b.until(func() bool {
 		for {
 			out, err := b.api("n1").Enqueue(b.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", Payload: payload(stored)}}})
-			if err != nil { // also while nobody leads
+			if err != nil { // also while no node leads
 				return stored > 0 && status.Code(err) == codes.ResourceExhausted
 			}
 			if e := out.GetResults()[0].GetError(); e != nil {

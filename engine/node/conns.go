@@ -18,18 +18,17 @@ import (
 const (
 	// strangerMax is how long a gRPC connection may be open without a call.
 	strangerMax = 30 * time.Second
-	// unreadMax is how long a client may leave what waits for it unread.
+	// unreadMax is how long a client may leave pending bytes unread.
 	unreadMax = time.Minute
-	// progressBytesMin is how much must be written in that time to count as read: answers to pings are less.
+	// progressBytesMin is how many bytes the client must read in that time. Answers to pings are fewer.
 	progressBytesMin = 1 << 10
-	// sweepEvery is how often connections are looked at.
+	// sweepEvery is how often connections are checked.
 	sweepEvery = time.Second
-	// heldBytesMin is what a connection must hold for its being cut to be of use.
+	// heldBytesMin is the least that a connection must hold so that cutting it helps.
 	heldBytesMin = 64 << 10
 )
 
-// conns are the connections of clients, over all listeners. A connection is a stranger's until a call with a valid token
-// came on it.
+// conns has the connections of clients over all listeners. A connection is a stranger's until the first call with a valid token.
 type conns struct {
 	max, strangersMax, tenantMax int
 	unreadBytesMax               int64
@@ -52,8 +51,7 @@ func newConns(s memory.Shares, files int, log *slog.Logger) *conns {
 	}
 }
 
-// listener wraps a listener so that what it accepts is bounded. quiet says that connections without calls are another's to
-// close.
+// listener wraps a listener to bound its connections. quiet is set if another component closes connections without calls.
 func (k *conns) listener(l net.Listener, quiet bool) net.Listener {
 	return &boundedListener{Listener: l, conns: k, quiet: quiet}
 }
@@ -65,8 +63,8 @@ type boundedListener struct {
 	quiet bool
 }
 
-// Accept implements net.Listener. While there are too many connections, the oldest stranger's makes room for a new one;
-// without strangers the new one is closed.
+// Accept implements net.Listener. While there are too many connections, it closes the oldest stranger's for a new one, or the new
+// one if no connection is a stranger's.
 func (l *boundedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -79,7 +77,7 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit returns the connection as one that is counted, or nil when it was closed.
+// admit counts a connection, or closes it and returns nil.
 func (k *conns) admit(inner net.Conn, quiet bool) *conn {
 	c := &conn{Conn: inner, owner: k, quiet: quiet, since: time.Now()}
 	c.ready.open(inner)
@@ -99,7 +97,7 @@ func (k *conns) admit(inner net.Conn, quiet bool) *conn {
 	if out != nil {
 		k.refused.Add(1)
 		out.closed.Store(true)
-		_ = out.Conn.Close() // nobody is told: it did not say who it is
+		_ = out.Conn.Close() // without an error to the client: it has not authenticated
 	}
 	if full {
 		k.refused.Add(1)
@@ -143,7 +141,7 @@ func (k *conns) sweep(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			for _, c := range k.overdue(now) {
-				_ = c.Close() // the client is told by that
+				_ = c.Close() // which notifies the client
 			}
 		}
 	}
@@ -164,7 +162,7 @@ func (k *conns) overdue(now time.Time) (out []*conn) {
 	return out
 }
 
-// cut closes the connection that holds or brought the most. It returns false if none holds much.
+// cut closes the connection that holds or sent the most. It returns false if no connection holds at least heldBytesMin.
 func (k *conns) cut() bool {
 	k.mu.Lock()
 	var most *conn
@@ -198,12 +196,12 @@ type conn struct {
 	known    atomic.Bool
 	closed   atomic.Bool
 	probed   atomic.Bool
-	tenant   string        // whose calls came first; guarded by owner.mu
+	tenant   string        // the tenant of its first call; guarded by owner.mu
 	stranger *list.Element // guarded by owner.mu
 
-	came    atomic.Int64 // bytes that came and are not known to be decoded
+	came    atomic.Int64 // bytes received and not reported as decoded
 	holds   atomic.Int64 // bytes that streams keep for the client
-	answers atomic.Int64 // bytes that are to be written, roughly
+	answers atomic.Int64 // approximate bytes of answers to be written
 	written atomic.Int64
 
 	progress   int64     // of written, when it was last seen to grow; guarded by owner.mu
@@ -251,7 +249,7 @@ func (c *conn) RemoteAddr() net.Addr { return link{c.Conn.RemoteAddr(), c} }
 func (c *conn) held() int64   { return c.holds.Load() + c.answers.Load() }
 func (c *conn) weight() int64 { return c.held() + c.came.Load() }
 
-// stalled says whether the client reads nothing of what waits for it. The caller holds owner.mu.
+// stalled reports whether the client does not read its pending bytes. The caller holds owner.mu.
 func (c *conn) stalled(now time.Time) bool {
 	if written := c.written.Load(); c.held() == 0 || written-c.progress >= progressBytesMin || c.progressAt.IsZero() {
 		c.progress, c.progressAt = written, now
@@ -259,7 +257,7 @@ func (c *conn) stalled(now time.Time) bool {
 	return now.Sub(c.progressAt) > unreadMax
 }
 
-// subtract takes n off a number, but not below 0, since what is counted is not exact. It returns what it took off.
+// subtract subtracts n from a count but does not go below 0, since the counts are not exact. It returns what it subtracted.
 func subtract(from *atomic.Int64, n int64) int64 {
 	for {
 		was := from.Load()
@@ -288,7 +286,7 @@ func (l link) Known(tenant string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if _, here := k.all[c]; !here || c.stranger == nil {
-		return nil // it is closed, or another call came first
+		return nil // the connection is closed, or an earlier call named its tenant
 	}
 	if tenant != "" {
 		if k.tenants[tenant] >= k.tenantMax {
@@ -329,7 +327,7 @@ func (l link) Unread() bool {
 	return l.c.closed.Load() || l.c.answers.Load() > l.c.owner.unreadBytesMax || l.c.owner.outboxes.Full()
 }
 
-// keep counts bytes that wait for clients. When that is more than all may have, the connection with the most is cut.
+// keep counts bytes that wait for clients. If their budget is exceeded, it cuts the connection with the most.
 func (k *conns) keep(bytes int64) {
 	if bytes <= 0 {
 		k.outboxes.Give(-bytes)

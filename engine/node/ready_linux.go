@@ -10,13 +10,13 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// readyReader reads a socket into a buffer that is taken once there is something to read, so that idle connections have
-// none. gRPC does so by itself with sockets, and asks a connection that wraps one to.
+// readyReader reads a socket into a buffer that it allocates once data has arrived, so that idle connections have no buffer. gRPC
+// does this itself with sockets, and calls ReadOnReady of a connection that wraps one.
 type readyReader struct {
 	raw  syscall.RawConn // nil: the connection is no socket
 	read func(fd uintptr) bool
 
-	// Of the read under way.
+	// The state of the read under way.
 	size   int
 	pool   mem.BufferPool
 	buffer *[]byte
@@ -38,7 +38,7 @@ func (r *readyReader) open(c net.Conn) {
 	r.read = r.once
 }
 
-// once reads what there is. It returns false if there is nothing and the read should wait for it.
+// once reads the data that has arrived. It returns false if no data has arrived, so that the read waits.
 func (r *readyReader) once(fd uintptr) bool {
 	r.buffer = r.pool.Get(r.size)
 	for {

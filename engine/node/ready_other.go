@@ -4,7 +4,7 @@ package node
 
 import "net"
 
-// readyReader is nothing where gRPC reads sockets as any connection.
+// readyReader is empty on systems where gRPC reads sockets as any connection.
 type readyReader struct{}
 
 func (*readyReader) open(net.Conn) {}

@@ -9,15 +9,15 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// damagedPause is how long a member whose store is damaged waits before it tries again to hand the group over.
+// damagedPause is how long a member whose store is damaged waits before it tries again to hand leadership over.
 const damagedPause = 10 * time.Second
 
-// Damage returns what was found to be damaged of the store, and what to do about that; nil if nothing was. A member finds
-// damage when it is to send its store. It goes on to vote and to keep the log, and does not lead if another voter can.
+// Damage returns the damage found in the store, with the remedy, or nil. A member checks its store when it sends the store. A member
+// with damage still votes and stores the log, and does not lead if another voter can.
 func (r *Replica) Damage() error {
 	if found := r.damage.Load(); found != nil {
-		return fmt.Errorf("the store in %s is damaged, this node does not send it, and leads only if no other voter can: "+
-			"once another node leads, stop this one and start it again with an empty data folder: %w", r.o.Dir, found)
+		return fmt.Errorf("the store in %s is damaged: this node does not send it, and leads only if no other voter can: "+
+			"once another node leads, stop this node and start it again with an empty data folder: %w", r.o.Dir, found)
 	}
 	return nil
 }
@@ -29,7 +29,7 @@ func (r *Replica) reportDamage(found *disk.DamagedError) {
 	signal(r.damaged)
 }
 
-// yield hands the group over whenever this member leads with a damaged store.
+// yield hands leadership over whenever this member leads with a damaged store.
 func (r *Replica) yield() {
 	select {
 	case <-r.stop:
@@ -39,23 +39,23 @@ func (r *Replica) yield() {
 	for {
 		if r.Damage() != nil && r.raft.State() == raft.Leader && r.hasSuccessor() {
 			if err := r.Transfer(""); err != nil {
-				r.o.Log.Warn("the group could not be handed over; it is tried again", "error", err)
+				r.o.Log.Warn("could not hand leadership over; this node tries again", "error", err)
 			}
 		}
 		select {
 		case <-r.stop:
 			return
-		case <-r.damaged: // it leads again, and was asked for its store again
+		case <-r.damaged: // this node leads again, and a follower requested its store again
 		case <-time.After(damagedPause):
 		}
 	}
 }
 
-// hasSuccessor says whether another member has a vote.
+// hasSuccessor reports whether another member has a vote.
 func (r *Replica) hasSuccessor() bool {
 	s, err := r.Status()
 	if err != nil {
-		return false // it stops
+		return false // the replica stops
 	}
 	for _, m := range s.Members {
 		if m.Suffrage == raft.Voter && string(m.ID) != r.o.Node {

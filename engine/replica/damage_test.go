@@ -36,12 +36,12 @@ func flip(t *testing.T, path string) {
 	require.NoError(t, f.Close())
 }
 
-// TestDamagedStoreIsNotSent has a leader whose table is damaged send its store: it finds the damage, says so, hands over,
-// and the member that lacks the store is sent a sound one by the next leader.
+// TestDamagedStoreIsNotSent makes a leader with a damaged table send its store. The leader finds and reports the damage and hands
+// over, and the next leader sends an undamaged store to the member that lacks it.
 func TestDamagedStoreIsNotSent(t *testing.T) {
 	g := newGroup(t, func(o *Options) {
 		small(o)
-		o.Store.Fatal = func(string) {} // Pebble may read what is damaged, too
+		o.Store.Fatal = func(string) {} // Pebble may read the damaged block, too
 	})
 	g.fill(100)
 	leader := g.leader()
@@ -71,7 +71,7 @@ func TestDamagedStoreIsNotSent(t *testing.T) {
 	g.fill(1, sound.id)
 	g.caughtUp(away, sound)
 	require.Eventually(t, func() bool { return away.Counters().Installed > 0 }, patience, step)
-	require.NoError(t, away.Store().Checkpoint(filepath.Join(t.TempDir(), "copy")), "what was installed is sound")
+	require.NoError(t, away.Store().Checkpoint(filepath.Join(t.TempDir(), "copy")), "the installed store is undamaged")
 	require.NoError(t, sound.Damage())
 	require.NoError(t, away.Damage())
 
@@ -81,7 +81,7 @@ func TestDamagedStoreIsNotSent(t *testing.T) {
 	leader.Replica = nil
 }
 
-// TestDamagedCopyIsRefused damages what is received, a byte at a time: nothing of it is installed.
+// TestDamagedCopyIsRefused damages single bytes of a received store. The member must refuse each.
 func TestDamagedCopyIsRefused(t *testing.T) {
 	g := newGroup(t, small)
 	g.fill(100)
@@ -119,7 +119,7 @@ func TestDamagedCopyIsRefused(t *testing.T) {
 		if sent[at] == 0 { // it may be what fills a block of the tar
 			continue
 		}
-		require.Error(t, receive(flipped), "byte %d is not what was sent, and was accepted", at)
+		require.Error(t, receive(flipped), "the store was accepted although byte %d was changed", at)
 		refused++
 	}
 	require.Greater(t, refused, 100)

@@ -144,12 +144,12 @@ func (r *Replica) install() error {
 	if err := r.reopen(); err != nil {
 		return err
 	}
-	r.damage.Store(nil) // of the store before
+	r.damage.Store(nil) // the damage was in the previous store
 	return r.snapshots.installed(r.store.Load().Position().Index)
 }
 
-// checkReceived checks the files of a tar of a store, each of its bytes: a store that is damaged must not be installed, and not
-// be sent on.
+// checkReceived checks every byte of the files of a received store. A damaged store must be neither installed nor sent to another
+// member.
 func checkReceived(f *os.File) (err error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -178,7 +178,7 @@ func checkReceived(f *os.File) (err error) {
 		return files[name], func() error { return nil }, nil
 	})
 	if err != nil {
-		return fmt.Errorf("check what was received: %w", err)
+		return fmt.Errorf("check the received store: %w", err)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ const leadPause = 20 * time.Millisecond
 func (r *Replica) lead() {
 	changed := r.raft.LeaderCh() // it has the latest state only: a change there and back may show as no change
 	var current storage.Lead
-	var retry <-chan time.Time // while this node leads the group and a lead could not begin
+	var retry <-chan time.Time // set while this node leads the group and could not begin its tenure
 	for {
 		select {
 		case <-r.stop:

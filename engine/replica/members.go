@@ -65,7 +65,7 @@ func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
-// errNoSuccessor says that a lead cannot be handed over.
+// errNoSuccessor says that leadership cannot be handed over.
 var errNoSuccessor = errors.New("no other voter may lead: their clocks differ too much")
 
 // Transfer has another voter lead: node, or any when it is "". It returns when this one has lost the lead, and

@@ -12,14 +12,14 @@ import (
 type Permission interface {
 	// Refused returns why this node must not lead, or nil. It answers from memory.
 	Refused() error
-	// Renew finds out anew whether this node may lead, in bounded time, and returns what Refused would. It is called before each
-	// lead begins.
+	// Renew determines again, in bounded time, whether this node may lead, and returns what Refused would. It is called before each
+	// tenure.
 	Renew(ctx context.Context) error
-	// Successor returns which of some voters is to lead next; "" if any may. It returns false if none of the others may.
+	// Successor returns which of the voters should lead next, or "" if any may. It returns false if no other voter may.
 	Successor(voters []string) (node string, ok bool)
 }
 
-// refusedPause is how long a node that leads the group and must not waits before it looks again.
+// refusedPause is how long a leader that must not lead waits before it checks again.
 const refusedPause = time.Second
 
 // refused returns why this node must not lead, or nil.
@@ -30,7 +30,7 @@ func (r *Replica) refused() error {
 	return r.o.Permission.Refused()
 }
 
-// renew finds out anew why this node must not lead, or returns nil.
+// renew determines again why this node must not lead, or returns nil.
 func (r *Replica) renew() error {
 	if r.o.Permission == nil {
 		return nil
@@ -38,16 +38,17 @@ func (r *Replica) renew() error {
 	return r.o.Permission.Renew(r.ctx)
 }
 
-// Review has the replica look whether this node may lead. If it leads and must not, it ends the lead and hands over, or steps down
-// if nobody takes over.
+// Review makes the replica check whether this node may lead. If the node leads and must not, the replica ends the tenure and hands over,
+// or steps down if no other node takes over.
 func (r *Replica) Review() { signal(r.review) }
 
-// stepAside hands the group over to a node that may lead, for a node that must not, whose lead has ended. If there is none, or it does
-// not take over, the node is silent from then on: Raft steps down when it reaches no majority for half an election timeout.
+// stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because this node must not lead. If no
+// node takes over, this node sends nothing to its followers any more: Raft steps down when it reaches no majority for half an
+// election timeout.
 func (r *Replica) stepAside(why error) {
 	s, err := r.Status()
 	if err != nil {
-		return // it stops
+		return // the replica stops
 	}
 	to, ok := r.successor(s.Members)
 	switch {
@@ -62,11 +63,11 @@ func (r *Replica) stepAside(why error) {
 		r.o.Log.Info("handed over", "to", string(to.ID), "reason", why)
 		return
 	}
-	r.o.Log.Info("stepping down without having handed over", "error", err, "reason", why)
+	r.o.Log.Info("stepping down without a hand-over", "error", err, "reason", why)
 	r.silent.Store(true)
 }
 
-// successor returns the voter that is to lead next; the zero value if any may, and false if none may.
+// successor returns the voter that should lead next, or the zero value if any may. It returns false if no other voter may.
 func (r *Replica) successor(members []raft.Server) (raft.Server, bool) {
 	if r.o.Permission == nil {
 		return raft.Server{}, true
@@ -86,9 +87,9 @@ func (r *Replica) successor(members []raft.Server) (raft.Server, bool) {
 	return raft.Server{}, ok
 }
 
-// transport is the transport of a member that asks for votes only while it may lead, and should. One that must not stays a candidate in
-// the term that is, and disturbs nobody: Raft asks for pre-votes before it begins a term. It votes for others, and copies. One
-// that is silent sends its followers nothing.
+// transport is the transport of a member that requests votes only while it may and should lead. A member that must not lead remains a
+// candidate in the current term and does not disturb the others, since Raft requests pre-votes before it begins a term. It still
+// votes and replicates. A silent member sends nothing to its followers.
 type transport struct {
 	*raft.NetworkTransport
 
@@ -97,7 +98,7 @@ type transport struct {
 
 var _ raft.WithPreVote = (*transport)(nil)
 
-// withholdsVote reports whether this node does not ask for votes.
+// withholdsVote reports whether this node does not request votes.
 func (r *Replica) withholdsVote() bool { return r.refused() != nil || r.reluctant() }
 
 // RequestVote implements raft.Transport.
@@ -118,7 +119,7 @@ func (t *transport) RequestPreVote(id raft.ServerID, at raft.ServerAddress, args
 	return t.NetworkTransport.RequestPreVote(id, at, args, out)
 }
 
-// errSilent says why nothing is sent to the followers.
+// errSilent is the error of messages that a silent member does not send.
 var errSilent = errors.New("this node must not lead, and steps down")
 
 // AppendEntries implements raft.Transport.
@@ -141,7 +142,7 @@ func (t *transport) AppendEntriesPipeline(id raft.ServerID, at raft.ServerAddres
 	return &pipeline{p, t.replica}, nil
 }
 
-// pipeline is the messages to one follower, several of which are on their way at once.
+// pipeline sends messages to one follower without waiting for each answer.
 type pipeline struct {
 	raft.AppendPipeline
 

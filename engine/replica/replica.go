@@ -100,12 +100,12 @@ type Replica struct {
 	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
 	cut       chan struct{} // has an element when it is to be cut again
 
-	again   chan struct{}                     // has an element when the lead is to begin anew
-	silent  atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the lead goroutine
-	review  chan struct{}                     // has an element when it is to be looked whether this node may lead
-	handing chan handing                      // requests to hand the lead over
-	leads   atomic.Pointer[leadLog]           // while the host runs the shard; set by the lead goroutine
-	damage  atomic.Pointer[disk.DamagedError] // what was found of the store; nil: nothing
+	again   chan struct{}                     // has an element when the tenure is to begin again
+	silent  atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the leadership goroutine
+	review  chan struct{}                     // has an element when the replica is to check whether this node may lead
+	handing chan handing                      // requests to hand leadership over
+	leads   atomic.Pointer[leadLog]           // set while the host runs the shard; set by the leadership goroutine
+	damage  atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
 	damaged chan struct{}                     // has an element once damage was found
 	stop    chan struct{}
 	ctx     context.Context // ends when stop is closed

@@ -27,7 +27,7 @@ import (
 type snapshots struct {
 	dir        string
 	checkpoint func(dir string) error // writes a copy of the store to a folder
-	space      *storage.Space         // nil: as much as is needed
+	space      *storage.Space         // nil means unlimited space
 
 	noting sync.Mutex // held while the newest is replaced
 
@@ -208,7 +208,7 @@ func (k *sink) Close() error {
 		if err := errors.Join(k.file.Sync(), checkReceived(k.file), k.file.Close()); err != nil {
 			return fmt.Errorf("receive a snapshot: %w", err) // Raft refuses it, and the leader sends another one
 		}
-		if err := k.to.fits(); err != nil { // the store is made of it beside it
+		if err := k.to.fits(); err != nil { // the store is made beside the received file
 			return err
 		}
 		k.record.Received = true
@@ -221,14 +221,14 @@ func (k *sink) Close() error {
 	return k.to.note(k.record)
 }
 
-// fits returns an error if there is too little space to make a store of what was received.
+// fits returns an error if the disk has too little space to make a store from the received snapshot.
 func (s *snapshots) fits() error {
 	info, err := os.Stat(filepath.Join(s.dir, receivedName))
 	if err != nil {
 		return fmt.Errorf("receive a snapshot: %w", err)
 	}
 	if u := s.space.Usage(); u.Total > 0 && u.Available < u.Critical+uint64(info.Size()) {
-		return fmt.Errorf("receive a snapshot: the disk has %d bytes available, and a store of %d bytes is to be made; the leader sends it again later", u.Available, info.Size())
+		return fmt.Errorf("receive a snapshot: the disk has %d bytes available, and the store needs %d bytes; the leader sends the snapshot again later", u.Available, info.Size())
 	}
 	return nil
 }

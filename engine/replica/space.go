@@ -11,11 +11,11 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// reluctantElections is for how many election timeouts a node that should not stand leaves that to others, from when it last
-// heard of a leader. After that it stands: the others may not be able to win.
+// reluctantElections is for how many election timeouts after the last contact with a leader a reluctant node does not stand for
+// election. After that it stands, because the others may be unable to win.
 const reluctantElections = 10
 
-// reluctant reports whether this node should leave standing for election to others: its disk lacks space, and theirs do not.
+// reluctant reports whether this node should leave elections to others, because its disk lacks space and theirs do not.
 func (r *Replica) reluctant() bool {
 	if r.o.Reluctant == nil || !r.started.Load() || !r.o.Reluctant() {
 		return false
@@ -23,15 +23,15 @@ func (r *Replica) reluctant() bool {
 	return time.Since(r.raft.LastContact()) < reluctantElections*r.o.ElectionTimeout
 }
 
-// spaceLog is the log of a member that takes no further changes when its disk is exhausted. The leader is told that they
-// were not stored, and sends them again later; a majority goes on without this member. Entries without changes, which elect
-// and confirm a leader, are a few bytes and are always taken.
+// spaceLog is a log that refuses changes while the member's disk is exhausted. The leader learns that they were not stored and sends
+// them again later; a majority continues without this member. The log always accepts entries without changes, which elect and confirm
+// a leader, since they are only a few bytes.
 type spaceLog struct {
 	Logs
 
 	space   *storage.Space
-	leading func() bool // a leader proposes no changes while its disk lacks space, and must store what it proposed before
-	cut     atomic.Bool // the last change of the log took its end away: Raft relies on the next entries being stored
+	leading func() bool // whether this member leads: a leader must store what it proposed before its disk was exhausted
+	cut     atomic.Bool // the end of the log was just removed: Raft relies on the next entries being stored
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.
@@ -74,7 +74,7 @@ func (l *spaceLog) StoreLogs(entries []*raft.Log) error {
 	return nil
 }
 
-// CutLog has what was applied put on disk, and the log cut, before it is due by its size: that gives space back.
+// CutLog flushes the applied entries to the store and truncates the log before its size requires that, which reclaims space.
 func (r *Replica) CutLog() {
 	if r.sinceSnap.Load() > 0 {
 		signal(r.cut)

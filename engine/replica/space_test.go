@@ -14,8 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// TestReluctantMembersLeaveElectionsToOthers stops leaders again and again: the member that should not stand does not, while
-// another one can win.
+// TestReluctantMembersLeaveElectionsToOthers stops leaders repeatedly. The reluctant member must not stand while another one can win.
 func TestReluctantMembersLeaveElectionsToOthers(t *testing.T) {
 	var reluctant atomic.Pointer[string]
 	none := ""
@@ -28,7 +27,7 @@ func TestReluctantMembersLeaveElectionsToOthers(t *testing.T) {
 		stopped := g.leader()
 		g.fill(1, stopped.id)
 		others := g.others(stopped)
-		for _, id := range others { // who lacks entries could not win
+		for _, id := range others { // a member that lacks entries could not win
 			g.caughtUp(g.members[id], stopped)
 		}
 		reluctant.Store(&others[0])
@@ -39,7 +38,7 @@ func TestReluctantMembersLeaveElectionsToOthers(t *testing.T) {
 	g.same()
 }
 
-// TestReluctantMembersStandWhenNobodyElseDoes has all members leave elections to others: the group gets a leader all the same.
+// TestReluctantMembersStandWhenNobodyElseDoes makes all members reluctant. The group must still elect a leader.
 func TestReluctantMembersStandWhenNobodyElseDoes(t *testing.T) {
 	var all atomic.Bool
 	g := newGroup(t, func(o *Options) { o.Reluctant = all.Load })
@@ -52,7 +51,7 @@ func TestReluctantMembersStandWhenNobodyElseDoes(t *testing.T) {
 	g.same()
 }
 
-// TestAnExhaustedLogTakesNoChanges also sees that a log whose end was just taken away takes what replaces it: Raft counts on that.
+// TestAnExhaustedLogTakesNoChanges also checks that a log whose end was just removed accepts the replacing entries, as Raft requires.
 func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 	fs := quotafs.New(vfs.NewMem(), 1<<30)
 	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 400 << 20}, Critical: disk.Mark{Set: true, Bytes: 200 << 20}})
@@ -74,7 +73,7 @@ func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 	require.NoError(t, l.StoreLogs([]*raft.Log{change(1), change(2), change(3)}))
 	fs.Pin(150 << 20)
 	require.Eventually(t, func() bool { return space.Own() == disk.SpaceCritical }, patience, step)
-	require.NoError(t, l.StoreLog(change(4)), "what is under way is stored until the disk is exhausted")
+	require.NoError(t, l.StoreLog(change(4)), "changes are stored until the disk is exhausted")
 	fs.Pin(50 << 20)
 	require.Eventually(t, func() bool { return space.Own() == disk.SpaceExhausted }, patience, step)
 	require.ErrorContains(t, l.StoreLog(change(5)), "entry 5 is not stored: disk: ")

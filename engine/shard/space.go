@@ -45,7 +45,7 @@ func (s *Shard) admit() error {
 	return err
 }
 
-// idle reports whether there is nothing to do until a command comes or time has passed.
+// idle reports whether the shard has no work until a command comes or time passes.
 func (s *Shard) idle() bool {
 	switch {
 	case s.failure != nil:

@@ -16,7 +16,7 @@ func (s *Store) Look(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	return s.look(s.db, ref, true)
 }
 
-// LookHead is Look without the payload, of which it reads the size only: it holds as little of a large task as of a
+// LookHead is Look without the payload: it returns only the payload's size, so that it holds as few bytes of a large task as of a
 // small one.
 func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.count.gets.Add(1)

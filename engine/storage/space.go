@@ -54,7 +54,7 @@ func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	return nil
 }
 
-// compactDeletions compacts a part of the uppermost table that holds deletions, and reports false if there is none.
+// compactDeletions compacts a part of the uppermost table that holds deletions. It returns false if no table holds deletions.
 func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[uint64]bool) (more bool, err error) {
 	levels, err := s.db.SSTables(pebble.WithProperties())
 	if err != nil {

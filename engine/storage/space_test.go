@@ -55,7 +55,7 @@ func put(t *testing.T, s *Store, from, to, dropTo uint64) {
 // Few deletions are not worth a compaction to Pebble, whatever they delete.
 func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
 	fs, _, s := quotaStore(t, false)
-	const n, gone = 800, 100 // 50 MiB, of which 6
+	const n, gone = 800, 100 // 50 MiB in all, 6 MiB of them removed
 	for seq := uint64(0); seq < n; seq += 16 {
 		put(t, s, seq, seq+16, 0)
 	}

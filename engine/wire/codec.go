@@ -78,7 +78,7 @@ func isHot(v any) bool {
 	return false
 }
 
-// decodeHot decodes a hot message, unless something about it is unusual, or it is none.
+// decodeHot decodes a hot message. It returns false for any other message, and for a hot message with unusual fields.
 func decodeHot(b []byte, v any) bool {
 	switch m := v.(type) {
 	case *queuepb.ProduceRequest:

@@ -42,8 +42,8 @@ func (c *cluster) leadAll(nodes ...string) {
 	all.Wait()
 }
 
-// TestBatchesOverShardsAnswerEachItem makes plain calls of several items, of several shards, at all nodes, while the lead of the shards
-// goes together to one node and apart again, and while leaders are killed.
+// TestBatchesOverShardsAnswerEachItem makes unary calls with items of several shards at all nodes, while one node comes to lead all
+// shards, leadership is spread again, and leaders are killed.
 func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
 	const roundsMax = 12 // of one cluster: what its clients saw is kept in memory
 	for rounds := batchFaults(t); rounds > 0; rounds -= roundsMax {

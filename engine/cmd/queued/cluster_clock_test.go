@@ -88,7 +88,7 @@ func (l *leaseAccount) next() {
 			}
 		}
 		return false
-	}, patience, 5*time.Millisecond, "nobody leases the task")
+	}, patience, 5*time.Millisecond, "no node leases the task")
 }
 
 func (l *leaseAccount) try(id string) bool {
@@ -149,7 +149,7 @@ func TestLeasesDoNotOverlapWhateverTheClocks(t *testing.T) {
 			}
 		}
 		return containsAll(c.readyz(left), "that of n3, the only other voter that answers") && containsAll(c.readyz("n3"), "that of "+left)
-	}, patience, 50*time.Millisecond, "two of which nobody knows who is right do not both refuse")
+	}, patience, 50*time.Millisecond, "two voters whose clocks differ do not both refuse to lead")
 	c.start(leader)
 	l.next()
 

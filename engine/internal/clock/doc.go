@@ -22,13 +22,14 @@
 // the estimate's age, since the other clock may be slewed.
 //
 // Let S be the configured bound. A voter leads only while its clock differs by at most S from the median of the voters that
-// answered (Deviation). An even number of answers has two middle ones, and both count: of two voters whose clocks differ by more than
-// S neither leads, since nobody can tell which one is right. Answers with an error above S/4 (ErrorMax) do not count.
+// answered (Deviation). An even number of clocks has two middle ones, and both count: if the clocks of the only two voters differ by more
+// than S, neither leads, because it is unknown which clock is right. Answers with an error above S/4 (ErrorMax) do not count.
 //
 // # The lease grace
 //
-// A lease that is granted at the leader's time g for l ends at g+l. After a failover another node decides by its own clock
-// when that is. So that it does not hand the task out too early, it adds a grace G to leases that it did not grant itself. With
+// A lease that the leader grants at its time g for the duration l ends at g+l. After a failover, the new leader decides by its own
+// clock when that is. It adds a grace G to leases that it did not grant itself, so that it does not lease the task again too early.
+// With
 //
 //	S   how far a leader's clock may differ from the median of the voters
 //	E   the largest error of an estimate, S/4
@@ -40,10 +41,10 @@
 //
 //	G = 2 (S + E + 2 R P)
 //
-// is enough: a task is not handed out again before its lease has ended by the clock of the node that granted it. By a clock that
-// is right, a lease lasts for at least l/(1+R), which is 2 % less than l. With S = 500 ms the grace is 1.41 s.
+// is enough: a task is not leased again before its lease has ended by the clock of the node that granted it. By a correct clock, a
+// lease lasts for at least l/(1+R), which is 2 % less than l. With S = 500 ms the grace is 1.41 s.
 //
-// The inequality supposes that a majority of the voters agree on the time: where most clocks are wrong together, the right one is
-// the one that differs. It also supposes that the answers of a majority arrive; without a majority nobody leads for
-// long, but a leader whose messages pass while its questions for the time do not is not stopped.
+// The inequality assumes that a majority of the voters' clocks are right: if most clocks are wrong by the same amount, the right
+// clock is the one that differs. It also assumes that the answers of a majority arrive. Without a majority, no node leads for long.
+// But a leader whose Raft messages arrive while its time queries do not is not stopped.
 package clock

@@ -42,8 +42,8 @@ func (e Estimate) At(mono int64) (now int64, err time.Duration) {
 	return e.time + age, time.Duration(e.half + apart/slewPart + 1)
 }
 
-// Deviation returns by how much this node's clock is ahead of the median of its own and of others, which are ahead of it by offsets.
-// Of an even number the two middle ones are the median, and the farther one counts.
+// Deviation returns by how much this node's clock is ahead of the median of its own clock and others, which are ahead of it by
+// offsets. With an even number of clocks, the middle one that is farther from this clock counts as the median.
 func Deviation(offsets []time.Duration) time.Duration {
 	all := append(slices.Clone(offsets), 0)
 	slices.Sort(all)

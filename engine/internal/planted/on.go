@@ -42,8 +42,8 @@ var amounts = map[string]amount{
 	"scan":    {count: 2_000},
 }
 
-// Begin takes the fault from the environment, which must name one that there is; none is none. It takes that of the wall clock
-// too. It is called before a node opens.
+// Begin reads the planted fault, and the fault of the wall clock, from the environment. It fails if the environment names an unknown
+// fault; no name means no fault. It is called before a node opens.
 func Begin() error {
 	if err := beginClock(); err != nil {
 		return err

@@ -33,7 +33,7 @@ type Options struct {
 	Fatal func(problem string)
 	// MemTableBytes is the size of a memtable, of which there are up to two; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
-	// Space, if not nil, is told what the store needs, and makes its writes wait while the disk is full.
+	// Space, if not nil, accounts for the space that the store needs, and makes its writes wait while the disk is full.
 	Space *storage.Space
 	// Appended is called after each StoreLogs that did not fail, with how long it took; nil: nobody. It must not block.
 	Appended func(took time.Duration)
@@ -266,8 +266,8 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 // Unflushed implements disk.SpaceUser.
 func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
 
-// Reclaim implements disk.SpaceUser. What was cut off the logs is given back by the next flush and compaction, which Pebble
-// begins by itself; to write what is still needed to tables would take space instead.
+// Reclaim implements disk.SpaceUser. It does nothing: the next flush and compaction, which Pebble begins by itself, reclaim the space
+// of removed entries. A flush now would take further space for the remaining entries.
 func (s *Store) Reclaim(context.Context, uint64) error { return nil }
 
 // get returns a copy of a key's value, or false.

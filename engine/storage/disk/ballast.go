@@ -14,7 +14,7 @@ import (
 // can finish what is under way, and can start again; an operator may remove it too.
 const BallastFile = "BALLAST"
 
-// ballastMax is how large the ballast is at most: what a store whose memtable was flushed for lack of space needs to open.
+// ballastMax is the largest size of the ballast: the room that a store needs to open and flush its memtable on a full disk.
 const ballastMax = 64 << 20
 
 // ballast is the file. Its methods are safe for concurrent use.
@@ -26,7 +26,8 @@ type ballast struct {
 	there bool
 }
 
-// begin makes the ballast if there is none and there is room for it, and gives it up if there is no room to start without.
+// begin makes the ballast if it does not exist and there is room for it. It removes the ballast if the server needs that room to
+// start.
 func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	_, err := b.fs.Stat(b.path)
 	b.mu.Lock()
@@ -41,7 +42,7 @@ func (b *ballast) begin(log *slog.Logger, u SpaceUsage) {
 	b.restore(log, u)
 }
 
-// restore makes the ballast if it is gone, and the state would stay what it is with it.
+// restore makes the ballast again if it was removed and the state with it would be the same.
 func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 	size := min(u.Critical, ballastMax)
 	if size == 0 || u.Available < u.Low+u.Low/hysteresis+size {
@@ -55,7 +56,7 @@ func (b *ballast) restore(log *slog.Logger, u SpaceUsage) {
 	if err := b.create(int64(size)); err != nil {
 		log.Warn("the ballast could not be made", "file", b.path, "error", err)
 	}
-	b.there = true // also after a failure: it is not tried again before the next start
+	b.there = true // also after a failure, so that it is not tried again before the next start
 }
 
 func (b *ballast) create(size int64) error {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMadeFolderSurvivesALossOfPower makes folders, of which some are there, and may have been left by a process that died
-// before it had their entries fsynced.
+// TestMadeFolderSurvivesALossOfPower makes folders. Some exist already, and may come from a process that died before it fsynced their
+// entries.
 func TestMadeFolderSurvivesALossOfPower(t *testing.T) {
 	for name, before := range map[string]func(fs vfs.FS){
 		"nothing is there":    func(vfs.FS) {},

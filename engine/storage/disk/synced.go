@@ -213,7 +213,7 @@ const (
 	walChecksum = 0xa282ead8
 )
 
-// wholeChunks returns where the first chunk of a block begins that is not whole; logBlock if there is none.
+// wholeChunks returns the offset of the first chunk of a block that is not whole, or logBlock if all are.
 func wholeChunks(b []byte, log uint32) (at int) {
 	for logBlock-at >= walHeader { // what is left of a block is not used
 		if at+walHeader > len(b) {
