@@ -1,5 +1,7 @@
 package queue
 
+import "errors"
+
 // Reserved bounds the numbers that a shard may have issued and whose commits a loss of power may have taken after clients got their
 // ids and tokens. A recovered state issues only numbers from these bounds on.
 type Reserved struct {
@@ -15,6 +17,63 @@ const (
 	queuesReserved  = 1 << 10
 	seqsReserved    = 1 << 24
 )
+
+// Each term of a replicated shard has its own range of numbers: more seqs than tasks can be enqueued in a term, and more lease
+// batches than a leader grants in hours. Terms from TermsNumbered on share the last range, since that many elections are not
+// expected.
+const (
+	termSeqBits   = 40
+	termBatchBits = 28
+	TermsNumbered = 1 << 20
+)
+
+// InTerm returns where the range of a term begins in a replicated shard whose store has the reservation r.
+func (r Reserved) InTerm(term uint64) Reserved {
+	term = min(term, TermsNumbered)
+	r.Seq += term << termSeqBits
+	r.Batch += term << termBatchBits
+	return r
+}
+
+// A restored store leaves out the numbers that may have been issued since the backup, by the server that the backup is of and by
+// servers that were restored from the same backup before: as many as 256 terms have, and for each millisecond since the backup
+// 2^22 seqs and 2^10 lease batches. That is 4 billion tasks of a queue and a million claims a second without a pause, one term in
+// 5 minutes, or one start under interval or none in 16 s, which leaves out what was reserved.
+const (
+	restoredTerms    = 256
+	seqsPerMsBits    = 22
+	batchesPerMsBits = 10
+	queuesPerRestore = 1 << 20
+	restoredSeqMax   = 1 << 63
+	restoredBatchMax = 1 << (63 - batchBits) // so that tokens fit into a signed integer
+	restoredQueueMax = 1 << 31
+)
+
+// ErrNumbersUsedUp says that no numbers are left to leave out: after 32,768 restores, each of what the one before made, or 69 years
+// between their backups and them together.
+var ErrNumbersUsedUp = errors.New("its numbers are used up by earlier restores: enqueue its tasks at a new server")
+
+// AfterRestore returns the reservation of a store that is restored from a backup, which was made in a term and a time ago. No number
+// that the store issues with it was issued since the backup. Numbers of queues are left out as far as there is room: ids differ by
+// their seqs.
+func (r *Recovered) AfterRestore(term, agoMs uint64) (Reserved, error) {
+	out := r.Reserved.InTerm(term)
+	out.Batch = max(out.Batch, r.Meta.NextBatch)
+	out.Queue = max(out.Queue, r.Meta.NextQueue)
+	for i := range r.Queues {
+		out.Seq = max(out.Seq, r.Queues[i].NextSeq)
+	}
+	seqsLeft, batchesLeft := restoredSeqMax-min(out.Seq, restoredSeqMax), restoredBatchMax-min(out.Batch, restoredBatchMax)
+	agoMs = min(agoMs, 1<<41)
+	seqs, batches := uint64(restoredTerms<<termSeqBits)+agoMs<<seqsPerMsBits, uint64(restoredTerms<<termBatchBits)+agoMs<<batchesPerMsBits
+	if seqs > seqsLeft || batches > batchesLeft {
+		return out, ErrNumbersUsedUp
+	}
+	out.Seq += seqs
+	out.Batch += batches
+	out.Queue = max(out.Queue, min(out.Queue+queuesPerRestore, restoredQueueMax))
+	return out, nil
+}
 
 // skipReserved makes the state skip the numbers that may have been issued before. It must be called before queues are recovered.
 func (s *State) skipReserved(r Reserved) {

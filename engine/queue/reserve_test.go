@@ -107,3 +107,60 @@ func TestNothingIsReservedUnlessAsked(t *testing.T) {
 	require.True(t, f.Flush())
 	require.Zero(t, f.journal.reserved)
 }
+
+// TestAfterRestoreLeavesOutWhatCanHaveBeenIssued compares what a restored store issues with what other servers can have issued
+// since the backup: terms, starts and a rate.
+func TestAfterRestoreLeavesOutWhatCanHaveBeenIssued(t *testing.T) {
+	const term, agoMs = 7, 3600_000
+	from := Recovered{
+		Reserved: Reserved{Batch: 5, Queue: 6, Seq: 7}, Meta: Meta{NextBatch: 1 << 40, NextQueue: 90},
+		Queues: []Record{{NextSeq: 1 << 41}, {NextSeq: 3}},
+	}
+	r, err := from.AfterRestore(term, agoMs)
+	require.NoError(t, err)
+	since := from.Reserved.InTerm(term + restoredTerms)
+	require.GreaterOrEqual(t, r.Seq, since.Seq, "terms")
+	require.GreaterOrEqual(t, r.Batch, since.Batch)
+	const tasksPerMs, claimsPerMs = 4_000_000, 1_000
+	require.GreaterOrEqual(t, r.Seq, from.Queues[0].NextSeq+agoMs*tasksPerMs, "a rate")
+	require.GreaterOrEqual(t, r.Batch, from.Meta.NextBatch+agoMs*claimsPerMs)
+	const starts = 4096 + agoMs/16_384
+	require.GreaterOrEqual(t, r.Seq, from.Queues[0].NextSeq+starts*seqsReserved, "starts")
+	require.GreaterOrEqual(t, r.Batch, from.Meta.NextBatch+starts*batchesReserved)
+	require.Greater(t, r.Queue, from.Meta.NextQueue+1_000_000)
+
+	later, err := from.AfterRestore(term, agoMs+1)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, later.Seq, r.Seq+tasksPerMs, "a later restore of the same backup")
+	require.GreaterOrEqual(t, later.Batch, r.Batch+claimsPerMs)
+}
+
+// TestNumbersLastForManyRestores restores each day from the backup of the day before, once from a very old one, and until no
+// numbers are left.
+func TestNumbersLastForManyRestores(t *testing.T) {
+	const dayMs, yearMs = 24 * 3600_000, 366 * 24 * 3600_000
+	from := Recovered{}
+	again := func(agoMs uint64) (err error) {
+		was := from.Reserved
+		if from.Reserved, err = from.AfterRestore(0, agoMs); err == nil {
+			require.Greater(t, from.Reserved.Seq, was.Seq)
+			require.Greater(t, from.Reserved.Batch, was.Batch)
+			require.GreaterOrEqual(t, from.Reserved.Queue, was.Queue)
+			require.Less(t, from.Reserved.InTerm(TermsNumbered).Seq, uint64(math.MaxUint64/2+math.MaxUint64/8))
+			require.Less(t, Token(from.Reserved.Batch-1, maxBatch-1), uint64(math.MaxInt64))
+		}
+		return err
+	}
+	for range 20 * 365 {
+		require.NoError(t, again(dayMs))
+	}
+	require.NoError(t, again(25*yearMs))
+	require.ErrorIs(t, again(math.MaxUint64), ErrNumbersUsedUp)
+	for range 1 << 15 {
+		if err := again(dayMs); err != nil {
+			require.ErrorIs(t, err, ErrNumbersUsedUp)
+			return
+		}
+	}
+	t.Fatal("numbers do not end")
+}

@@ -9,23 +9,15 @@ import (
 
 // What is particular to a shard on a replicated store, which lives as long as its node leads.
 
-// Each term has its own range of numbers: more seqs than tasks can be enqueued in a term, and more lease batches than a leader grants
-// in hours. Terms from termsNumbered on share the last range, since that many elections are not expected.
-const (
-	termSeqBits   = 40
-	termBatchBits = 28
-	termsNumbered = 1 << 20
-	// batchesSkipped lease batches are skipped as well, in case an earlier term exceeded its range. A loss of power takes fewer.
-	batchesSkipped = 1 << 24
-)
+// batchesSkipped lease batches are skipped as well, in case an earlier term exceeded its range. A loss of power takes fewer.
+const batchesSkipped = 1 << 24
 
 // skipNumbers makes a leader issue ids and tokens that no leader of an earlier term issued. If a majority loses power at durability
 // interval or none, commits of an earlier leader can be lost, including reservations. Terms cannot be lost: they are on the disks of
 // a majority in every mode. Queue numbers are not covered, because the seqs alone make ids unique.
 func skipNumbers(from *queue.Recovered, term uint64) {
-	term = min(term, termsNumbered)
-	from.Reserved.Seq += term << termSeqBits
-	from.Reserved.Batch = max(from.Reserved.Batch+term<<termBatchBits, from.Meta.NextBatch+batchesSkipped)
+	from.Reserved = from.Reserved.InTerm(term)
+	from.Reserved.Batch = max(from.Reserved.Batch, from.Meta.NextBatch+batchesSkipped)
 }
 
 // Lose stops a replicated shard whose node has lost the lead, and returns when all that waits or is under way is

@@ -175,7 +175,7 @@ func TestLaterTermIssuesOtherNumbers(t *testing.T) {
 		return d.Ref, d.Token
 	}
 	lastRef, lastToken := numbers(1)
-	for _, term := range []uint64{2, 3, 400, 70_000, termsNumbered - 1} {
+	for _, term := range []uint64{2, 3, 400, 70_000, queue.TermsNumbered - 1} {
 		ref, token := numbers(term)
 		require.Greater(t, ref.Seq, lastRef.Seq+1<<32, "the range of a term is at least 1<<32 seqs")
 		require.Greater(t, token, lastToken+queue.Token(1<<20, 0))

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -44,8 +45,9 @@ type Restored struct {
 }
 
 // Restore makes a data folder of a backup. It copies the backup, which it never writes to, checks every file's sum on
-// the way, and opens and checks each store of the copy. The data folder must not exist or be empty; only when all is
-// well does it become one that a server takes. On an error, or when ctx ends, what was copied is removed.
+// the way, opens and checks each store of the copy, and has it issue other numbers than were issued since the backup. The
+// data folder must not exist or be empty; only when all is well does it become one that a server takes. On an error, or when
+// ctx ends, what was copied is removed.
 func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	if r.Manifest, err = ReadManifest(backup); err != nil {
 		return r, err
@@ -88,10 +90,46 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	if len(problems) > 0 {
 		return r, errors.Join(problems...)
 	}
+	ago := time.Since(time.UnixMilli(r.Manifest.CreatedAtMs))
+	for shard := range r.Manifest.Shards {
+		if err := leaveNumbersOut(ShardFolder(collected, shard), ago); err != nil {
+			return r, err
+		}
+	}
 	if err := WriteLayout(collected, r.Manifest.Shards); err != nil {
 		return r, err
 	}
 	return r, release(collected, data)
+}
+
+// leaveNumbersOut has the store in a folder issue no id, token or number of a queue that may have been issued since its backup was
+// made, which is a time ago.
+func leaveNumbersOut(dir string, ago time.Duration) (err error) {
+	s, err := Open(dir, Options{Durability: Sync})
+	if err != nil {
+		return err
+	}
+	defer closeAfter(s, &err)
+	from, err := s.Recover()
+	if err == nil {
+		from.Reserved, err = from.AfterRestore(s.Position().Term, uint64(max(0, ago).Milliseconds()))
+	}
+	if err != nil {
+		return fmt.Errorf("the store in %s: %w", dir, err)
+	}
+	b := s.NewBatch()
+	b.PutReserved(from.Reserved)
+	c, err := b.Submit()
+	if err == nil {
+		err = c.Wait()
+	}
+	if err == nil {
+		err = s.Flush() // a replicated store has no log of its own
+	}
+	if err != nil {
+		return fmt.Errorf("the store in %s: reserve numbers: %w", dir, err)
+	}
+	return nil
 }
 
 // checkApart refuses a data folder in the backup.
