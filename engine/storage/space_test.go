@@ -119,39 +119,45 @@ func TestUnflushedIsWhatIsInMemoryOnly(t *testing.T) {
 // A store that finds the disk full waits for room, with nothing acknowledged meanwhile, and goes on.
 func TestACommitToAFullDiskWaits(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
-		t.Run(string(d), func(t *testing.T) {
-			fs := quotafs.New(vfs.NewMem(), 100*mib)
-			space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 0}})
-			s, err := Open("store", Options{FS: fs, Durability: d, SyncInterval: time.Millisecond, Space: space, MemTableBytes: mib, Fatal: func(problem string) { t.Error(problem) }})
-			require.NoError(t, err)
-			put(t, s, 0, 1, 0)
-			fs.LeaveFree(0)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				for seq := uint64(1); seq < 50; seq++ {
-					put(t, s, seq, seq+1, 0)
-				}
-			}()
-			require.Eventually(t, func() bool { return fs.Refused() > 0 && space.Changes() != nil }, 20*time.Second, time.Millisecond)
-			require.ErrorContains(t, space.Changes(), "the file system of the data folder is full")
-			select {
-			case <-done:
-				t.Fatal("it was acknowledged without room")
-			default:
-			}
-			fs.Occupy(0)
-			<-done
-			require.Eventually(t, func() bool { return space.Changes() == nil }, 20*time.Second, time.Millisecond)
-			for seq := range uint64(50) {
-				_, found, err := s.Task(seqRef(seq))
-				require.NoError(t, err)
-				require.True(t, found)
-			}
-			require.NoError(t, s.Close())
-			space.Close()
-		})
+		t.Run(string(d), func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafs.FS) { fs.LeaveFree(0) }) })
+		t.Run(string(d)+", a disk quota", func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafs.FS) { fs.Limit(fs.Used()) }) })
 	}
+}
+
+// commitToAFullDisk commits after fill has left no room.
+func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafs.FS)) {
+	t.Helper()
+	fs := quotafs.New(vfs.NewMem(), 100*mib)
+	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 0}})
+	s, err := Open("store", Options{FS: fs, Durability: d, SyncInterval: time.Millisecond, Space: space, MemTableBytes: mib, Fatal: func(problem string) { t.Error(problem) }})
+	require.NoError(t, err)
+	put(t, s, 0, 1, 0)
+	fill(fs)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for seq := uint64(1); seq < 50; seq++ {
+			put(t, s, seq, seq+1, 0)
+		}
+	}()
+	require.Eventually(t, func() bool { return fs.Refused() > 0 && space.Changes() != nil }, 20*time.Second, time.Millisecond)
+	require.ErrorContains(t, space.Changes(), "the file system of the data folder is full")
+	select {
+	case <-done:
+		t.Fatal("it was acknowledged without room")
+	default:
+	}
+	fs.Occupy(0)
+	fs.Limit(0)
+	<-done
+	require.Eventually(t, func() bool { return space.Changes() == nil }, 20*time.Second, time.Millisecond)
+	for seq := range uint64(50) {
+		_, found, err := s.Task(seqRef(seq))
+		require.NoError(t, err)
+		require.True(t, found)
+	}
+	require.NoError(t, s.Close())
+	space.Close()
 }
 
 // The stores of a replicated shard have no log: what they hold is written when a memtable is.

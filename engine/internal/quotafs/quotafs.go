@@ -1,4 +1,5 @@
-// Package quotafs is a file system of a bounded size, for tests: writes beyond it fail with ENOSPC, as on a disk that is full.
+// Package quotafs is a file system of a bounded size, for tests: writes beyond it fail with ENOSPC, as on a disk that is full,
+// and writes beyond a limit with EDQUOT, as beyond a disk quota.
 package quotafs
 
 import (
@@ -21,6 +22,7 @@ type FS struct {
 	used     uint64 // by the files
 	files    map[string]*file
 	refused  int
+	limit    uint64  // 0: none; see Limit
 	pinned   *uint64 // nil: the free bytes are what is free
 }
 
@@ -60,6 +62,14 @@ func (q *FS) Pin(free uint64) {
 	q.pinned = &free
 }
 
+// Limit has writes fail with EDQUOT once the files occupy so many bytes, as a user's disk quota does, which the free bytes don't show. 0
+// takes that back.
+func (q *FS) Limit(bytes uint64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.limit = bytes
+}
+
 // Used is what the files occupy.
 func (q *FS) Used() uint64 {
 	q.mu.Lock()
@@ -88,24 +98,28 @@ func (q *FS) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	return vfs.DiskUsage{AvailBytes: free, TotalBytes: q.capacity, UsedBytes: q.capacity - free}, nil
 }
 
-// grow lets a file have so many bytes, and returns false if there is no room for them.
-func (q *FS) grow(f *file, to uint64) bool {
+// grow lets a file have so many bytes. The error says what was to be done with which file, and why there is no room for it.
+func (q *FS) grow(f *file, to uint64, op, name string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if to <= f.bytes {
-		return true
+		return nil
 	}
 	more, taken := to-f.bytes, q.used+q.foreign
-	if taken >= q.capacity || more > q.capacity-taken {
-		q.refused++
-		return false
+	var why syscall.Errno
+	switch {
+	case taken >= q.capacity || more > q.capacity-taken:
+		why = syscall.ENOSPC
+	case q.limit > 0 && q.used+more > q.limit:
+		why = syscall.EDQUOT
+	default:
+		f.bytes = to
+		q.used += more
+		return nil
 	}
-	f.bytes = to
-	q.used += more
-	return true
+	q.refused++
+	return &os.PathError{Op: op, Path: name, Err: why}
 }
-
-func noSpace(op, name string) error { return &os.PathError{Op: op, Path: name, Err: syscall.ENOSPC} }
 
 // put makes a name stand for a file. The caller holds mu.
 func (q *FS) put(name string, f *file) {
@@ -224,8 +238,8 @@ type handle struct {
 }
 
 func (h *handle) Write(b []byte) (int, error) {
-	if !h.fs.grow(h.file, h.at+uint64(len(b))) {
-		return 0, noSpace("write", h.name)
+	if err := h.fs.grow(h.file, h.at+uint64(len(b)), "write", h.name); err != nil {
+		return 0, err
 	}
 	n, err := h.File.Write(b)
 	h.at += uint64(n)
@@ -233,16 +247,13 @@ func (h *handle) Write(b []byte) (int, error) {
 }
 
 func (h *handle) WriteAt(b []byte, at int64) (int, error) {
-	if !h.fs.grow(h.file, uint64(at)+uint64(len(b))) {
-		return 0, noSpace("write", h.name)
+	if err := h.fs.grow(h.file, uint64(at)+uint64(len(b)), "write", h.name); err != nil {
+		return 0, err
 	}
 	return h.File.WriteAt(b, at)
 }
 
 // Preallocate occupies the space, as fallocate does, whatever the file system below does about that.
 func (h *handle) Preallocate(offset, length int64) error {
-	if !h.fs.grow(h.file, uint64(offset+length)) {
-		return noSpace("allocate", h.name)
-	}
-	return nil
+	return h.fs.grow(h.file, uint64(offset+length), "allocate", h.name)
 }

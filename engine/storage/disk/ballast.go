@@ -17,6 +17,9 @@ const BallastFile = "BALLAST"
 // ballastMax is the largest size of the ballast: the room that a store needs to open and flush its memtable on a full disk.
 const ballastMax = 64 << 20
 
+// tryBlock is how much ballast.try writes at once.
+const tryBlock = 64 << 10
+
 // ballast is the file. Its methods are safe for concurrent use.
 type ballast struct {
 	fs   vfs.FS
@@ -77,4 +80,18 @@ func (b *ballast) release() bool {
 	b.there = false
 	err := b.fs.Remove(b.path)
 	return err == nil || !errors.Is(err, os.ErrNotExist)
+}
+
+// try writes a file of a size beside the ballast, and removes it.
+func (b *ballast) try(size int) error {
+	path := b.path + ".try"
+	f, err := b.fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("try to write: %w", err)
+	}
+	block := make([]byte, min(size, tryBlock))
+	for written := 0; err == nil && written < size; written += len(block) {
+		_, err = f.Write(block)
+	}
+	return errors.Join(err, f.Close(), b.fs.Remove(path))
 }

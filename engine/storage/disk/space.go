@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -273,7 +274,9 @@ func (s *Space) watch() {
 		case <-timer.C:
 		}
 		s.look()
-		s.ballast.restore(s.o.Log, s.Usage())
+		if s.Own() == SpaceOK {
+			s.ballast.restore(s.o.Log, s.Usage())
+		}
 		every := spacePollNear
 		if u := s.Usage(); u.Available > u.Low+spaceFar {
 			every = spacePollFar
@@ -401,13 +404,13 @@ func (s *Space) BoundWaits(most time.Duration) {
 	}
 }
 
-// Files returns a file system whose writes survive a full disk, as long as room is made: a write that finds no space gives
-// up the ballast, waits for room, and is tried again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
+// Files returns a file system whose writes survive a full disk, or a disk quota that is used up, as long as room is made: a write
+// that finds no space gives up the ballast, waits for room, and is tried again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
 func (s *Space) Files(fs vfs.FS) vfs.FS {
 	if s == nil {
 		return fs
 	}
-	return vfs.OnDiskFull(fs, s.waitForRoom)
+	return vfs.OnDiskFull(quotaFS{fs}, s.waitForRoom)
 }
 
 // waitForRoom is called by a write that found the disk full. It must not call Pebble, which may hold its locks.
@@ -424,14 +427,15 @@ func (s *Space) waitForRoom() {
 	}()
 	released := s.ballast.release()
 	s.o.Log.Error("the disk is full: writing waits until there is room", "folder", s.o.Dir, "ballast_released", released,
-		"remedy", "free space on the file system of the data folder, or enlarge it")
+		"remedy", "free space on the file system of the data folder, or enlarge it or the disk quota")
 	began := time.Now()
 	tick := time.NewTicker(roomPoll)
 	defer tick.Stop()
 	for {
-		if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes >= roomMin {
+		if s.hasRoom() {
 			return
 		}
+		s.ballast.release() // it may have been made again meanwhile
 		if most := time.Duration(s.waitMax.Load()); most > 0 && time.Since(began) > most {
 			return
 		}
@@ -441,4 +445,12 @@ func (s *Space) waitForRoom() {
 		case <-tick.C:
 		}
 	}
+}
+
+// hasRoom tells whether a write finds room. Only a write tells that: the free bytes don't show a disk quota.
+func (s *Space) hasRoom() bool {
+	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes < roomMin {
+		return err != nil
+	}
+	return !errors.Is(asFull(s.ballast.try(roomMin)), syscall.ENOSPC)
 }

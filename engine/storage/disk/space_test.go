@@ -233,6 +233,55 @@ func TestAWriteToAFullDiskWaitsForRoom(t *testing.T) {
 	})
 }
 
+// The free bytes of a file system don't show a disk quota: only writes do.
+func TestAWriteBeyondADiskQuotaWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
+		require.NoError(t, err)
+		require.EqualValues(t, ballastMax, fs.Used())
+		fs.Limit(ballastMax + mib/2)
+		_, err = f.Write(make([]byte, mib))
+		require.NoError(t, err, "the ballast makes room")
+		require.EqualValues(t, mib, fs.Used())
+		settle()
+		require.Equal(t, SpaceOK, s.State())
+		fs.Limit(fs.Used())
+		wrote := make(chan error, 1)
+		go func() {
+			_, err := f.Write(make([]byte, mib))
+			wrote <- err
+		}()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.Empty(t, wrote, "there is no room")
+		require.Equal(t, SpaceCritical, s.State())
+		require.ErrorContains(t, s.Changes(), "a disk quota is used up")
+		fs.Limit(500 * mib)
+		require.NoError(t, <-wrote)
+		settle()
+		require.Equal(t, SpaceOK, s.State())
+		require.EqualValues(t, 2*mib+ballastMax, fs.Used(), "the ballast is there again, and what was tried is removed")
+		require.NoError(t, f.Close())
+	})
+}
+
+func TestAWriteBeyondADiskQuotaEndsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fs, s := watched(t)
+		f, err := s.Files(fs).Create("f", vfs.WriteCategoryUnspecified)
+		require.NoError(t, err)
+		s.BoundWaits(10 * time.Second)
+		fs.Limit(1)
+		began := time.Now()
+		_, err = f.Write(make([]byte, mib))
+		require.ErrorContains(t, err, syscall.EDQUOT.Error())
+		require.GreaterOrEqual(t, time.Since(began), 10*time.Second)
+		require.Less(t, time.Since(began), 11*time.Second)
+		require.NoError(t, f.Close())
+	})
+}
+
 func TestAWriteToAFullDiskEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fs, s := watched(t)

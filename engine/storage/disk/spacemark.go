@@ -80,7 +80,7 @@ func (s *Space) refusal(state SpaceState) *FullError {
 	case s.ownState() < state:
 		why = s.floorWhy
 	case s.full > 0:
-		why = "the file system of the data folder is full"
+		why = "the file system of the data folder is full, or a disk quota is used up"
 	default:
 		why = fmt.Sprintf("the file system of the data folder has %s available, below the mark of %s (%s)", mebibytes(u.Available), mebibytes(mark), setting)
 	}
