@@ -58,6 +58,7 @@ func TestWaitersBehaveAsASlice(t *testing.T) {
 func TestWaitersWithoutCreditAreLeftOutInParts(t *testing.T) {
 	const n, part = 100, 10
 	f := newFixture(t, Config{turnMax: part})
+	require.NoError(t, f.Pause("t", "b", true))
 	for range n {
 		f.wait(1, "a", "b")
 	}
@@ -65,6 +66,7 @@ func TestWaitersWithoutCreditAreLeftOutInParts(t *testing.T) {
 	require.Len(t, f.dispatch(), n)
 	f.fill("b", 1)
 	last := f.wait(1, "b")
+	require.NoError(t, f.Pause("t", "b", false))
 	f.Worked()
 	for range n {
 		grants := f.Dispatch(f.now, nil)
