@@ -3,6 +3,7 @@ package rpc_test
 import (
 	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,11 @@ func TestRefusedItemsTakeNoMemory(t *testing.T) {
 	assert.Less(t, testing.AllocsPerRun(1, call), 100_000.0, "the message has 8 million items")
 }
 
+// fewCalls are bounds of four calls, whose requests have so many bytes together.
+func fewCalls(requestBytes int64, gate *memory.Gate) *rpc.Bounds {
+	return rpc.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: requestBytes, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4}, gate)
+}
+
 func TestHeadersAreBounded(t *testing.T) {
 	g := guard(t)
 	_, secret := g.token("t0", access.Produce)
@@ -127,7 +133,7 @@ func TestHeadersAreBounded(t *testing.T) {
 
 // A tenant has at most half of the calls, so that others have the rest.
 func TestATenantHasHalfOfTheCalls(t *testing.T) {
-	g := guardWithin(t, rpc.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: 64 << 20, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4}, nil))
+	g := guardWithin(t, fewCalls(64<<20, nil))
 	one, other := g.as("t0", access.AllScopes), g.as("t1", access.AllScopes)
 	var streams []grpc.BidiStreamingClient[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	for range 2 {
@@ -150,4 +156,43 @@ func TestATenantHasHalfOfTheCalls(t *testing.T) {
 		_, err := one.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 		return err == nil
 	}, patience, time.Millisecond, "a call that ended makes room")
+}
+
+// All tenants together have no more calls than the server's memory allows.
+func TestCallsOfAllTenantsAreBounded(t *testing.T) {
+	g := guardWithin(t, fewCalls(64<<20, nil))
+	for _, tenant := range []string{"t0", "t0", "t1", "t1"} {
+		s, err := g.as(tenant, access.AllScopes).Produce(g.ctx)
+		require.NoError(t, err)
+		require.NoError(t, s.Send(&queuepb.ProduceRequest{Tasks: newTasks("q", 1)}))
+		_, err = s.Recv()
+		require.NoError(t, err)
+	}
+	_, err := g.as("t2", access.AllScopes).Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+	requireCode(t, codes.ResourceExhausted, err)
+	assert.Contains(t, err.Error(), "4 calls and streams are under way")
+}
+
+// Requests take room of a budget before they are decoded, and give the room back.
+func TestRequestsHaveABudget(t *testing.T) {
+	g := guardWithin(t, fewCalls(64<<10, nil))
+	api := g.as("t0", access.AllScopes)
+	enqueue := func(bytes int) error {
+		_, err := api.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: []*queuepb.NewTask{{Queue: "q", Payload: make([]byte, bytes)}}})
+		return err
+	}
+	for range 10 {
+		require.NoError(t, enqueue(15<<10))
+	}
+	err := enqueue(100 << 10)
+	requireCode(t, codes.ResourceExhausted, err)
+	assert.Contains(t, err.Error(), "requests take")
+}
+
+func TestCallsAreRefusedWhileTheProcessIsTooLarge(t *testing.T) {
+	gate := memory.NewGate(1, func() bool { return false }, slog.New(slog.DiscardHandler))
+	gate.Came(1 << 20)
+	g := guardWithin(t, fewCalls(64<<20, gate))
+	_, err := g.as("t0", access.AllScopes).Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
+	requireCode(t, codes.ResourceExhausted, err)
 }
