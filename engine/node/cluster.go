@@ -336,7 +336,7 @@ func (k *cluster) spreadLeads() {
 		}
 		if i, to := k.spare(); to != "" && !k.closing.Load() {
 			if err := k.replicas[i].Transfer(to); err != nil {
-				k.node.log.Info("a lead could not be handed over; it is tried again", "shard", i, "to", to, "error", err)
+				k.node.log.Info("could not hand a shard's leadership over; the node tries again", "shard", i, "to", to, "error", err)
 			}
 		}
 	}
@@ -378,7 +378,7 @@ func (k *cluster) handOver() {
 	for _, r := range k.replicas {
 		all.Go(func() {
 			if err := r.Transfer(k.roomyVoter()); err != nil {
-				k.node.log.Info("stopping without having handed over a lead", "error", err)
+				k.node.log.Info("stopping without handing leadership over", "error", err)
 			}
 		})
 	}

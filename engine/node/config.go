@@ -38,15 +38,14 @@ type Config struct {
 	// StallMax is how long a commit may be under way before the node is not ready; 0 means 10s.
 	StallMax   time.Duration
 	Durability storage.Durability
-	// DiskLow and DiskCritical are marks of the free space of the data folder's file system: below the low one what would
-	// grow the store is refused, below the critical one every change.
+	// DiskLow and DiskCritical are marks for the free space of the data folder's file system. Below the low mark the node refuses
+	// what would grow the store, below the critical mark every change.
 	DiskLow, DiskCritical storage.SpaceMark
 	SyncInterval          time.Duration // with storage.Interval
 	Limits                queue.Limits  // the zero value means queue.DefaultLimits
 	Queue                 queue.Config  // its Account is the node's own
 	Log                   *slog.Logger
-	// Memory is what the process may take. The zero value divides nothing and watches nothing: for a server that is a part
-	// of another process.
+	// Memory bounds the process's memory. The zero value means no bound, for a server inside another process.
 	Memory memory.Size
 
 	// Auth asks clients for access tokens. Without it everybody who can connect is an operator.
@@ -58,7 +57,7 @@ type Config struct {
 	// Insecure lets listeners that other hosts can reach go without TLS or without authentication.
 	Insecure bool
 
-	// Metrics says who may read /metrics of the admin listener, and what it shows.
+	// Metrics configures /metrics of the admin listener.
 	Metrics Metrics
 
 	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
@@ -68,9 +67,9 @@ type Config struct {
 	clock *clock.Clock // nil: the host's
 }
 
-// Metrics says who may read /metrics, and what it shows.
+// Metrics configures who may read /metrics, and what it shows.
 type Metrics struct {
-	// Auth asks for an operator's token with the scope admin, as /audit and /debug/ do. It needs Config.Auth.
+	// Auth requires an operator's token with the scope admin, as /audit and /debug/ do. It needs Config.Auth.
 	Auth bool
 	// Tenants shows the figures of each queue, which name tenants and queues. Without it only the sums over all queues are shown.
 	Tenants bool

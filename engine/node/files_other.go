@@ -2,5 +2,5 @@
 
 package node
 
-// filesLimit returns how many files the process may have open, where the system has no limit of its own for it.
+// filesLimit returns how many files the process may have open, on systems without a limit.
 func filesLimit() (int, error) { return 1 << 16, nil }

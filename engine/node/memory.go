@@ -10,10 +10,10 @@ import (
 	"github.com/pronybench/prony/engine/rpc"
 )
 
-// payloadOverhead is what a message has beside the largest payload.
+// payloadOverhead bounds the size of a message beyond its payload.
 const payloadOverhead = 64 << 10
 
-// divideMemory says what each part of the node may take, and begins to bound connections and to watch the process.
+// divideMemory sets the memory shares of the node's parts, and starts bounding connections and watching the process.
 func (n *Node) divideMemory(c *Config) error {
 	total, err := c.Memory.Resolve()
 	if err != nil {
@@ -44,7 +44,7 @@ func (n *Node) divideMemory(c *Config) error {
 	return nil
 }
 
-// unwatch ends what divideMemory began.
+// unwatch stops what divideMemory started.
 func (n *Node) unwatch() {
 	if n.stopWatching != nil {
 		n.stopWatching()
@@ -52,8 +52,8 @@ func (n *Node) unwatch() {
 	n.watching.Wait()
 }
 
-// queueShares has the shards keep to their share of the memory. A bound that is configured, other than as its default,
-// goes before its share.
+// queueShares sets the shards' bounds from their shares of the memory. A configured bound that differs from its default overrides its
+// share.
 func queueShares(c queue.Config, s memory.Shares) queue.Config {
 	d := queue.DefaultConfig()
 	if cmp.Or(c.CacheBytesMax, d.CacheBytesMax) == d.CacheBytesMax {

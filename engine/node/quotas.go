@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// shareEvery is how often a node reports what it uses of quotas. It reports sooner when it lacks room.
+	// shareEvery is how often a node reports its usage of quotas. It reports sooner if it lacks room.
 	shareEvery = time.Second
-	// shareGap is how long a node waits at least between two reports.
+	// shareGap is the shortest time between two reports.
 	shareGap = 20 * time.Millisecond
 	// shareTimeout bounds one report.
 	shareTimeout = 500 * time.Millisecond
@@ -45,7 +45,7 @@ func newQuotaShares() *quotaShares {
 // nowMs is the coordinator's time.
 func (q *quotaShares) nowMs() int64 { return time.Since(q.started).Milliseconds() }
 
-// counting notes that a shard's usage is in the accounts, or is about to leave them.
+// counting records that a shard's usage is in the accounts, or is about to leave them.
 func (q *quotaShares) counting(shard int, counts bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -69,7 +69,7 @@ func (q *quotaShares) coordinate(c *access.Coordinator) {
 	q.coordinator = c
 }
 
-// report answers a report, where this node leads shard 0.
+// report answers a node's report, if this node leads shard 0.
 func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, r access.Report) (access.Answer, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -79,12 +79,12 @@ func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, 
 	return q.coordinator.Report(q.nowMs(), members, quotas, r)
 }
 
-// shareQuotas reports what this node uses, and takes what it is granted.
+// shareQuotas reports this node's usage and applies the grants.
 func (k *cluster) shareQuotas() {
 	registry := k.node.registry
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
-	seq := uint64(time.Now().UnixNano()) // greater than that of the reports before a restart
+	seq := uint64(time.Now().UnixNano()) // greater than the numbers before a restart
 	heard := time.Now()
 	for {
 		select {
@@ -103,7 +103,7 @@ func (k *cluster) shareQuotas() {
 		} else if time.Since(heard) > access.ShareExpiry {
 			registry.Expire()
 		}
-		select { // a node that lacks room for long does not ask without a pause
+		select { // pause, also if the node keeps lacking room
 		case <-k.ctx.Done():
 			return
 		case <-time.After(shareGap):
@@ -111,7 +111,7 @@ func (k *cluster) shareQuotas() {
 	}
 }
 
-// reportQuotas asks the node that leads shard 0.
+// reportQuotas sends a report to the node that leads shard 0.
 func (k *cluster) reportQuotas(r access.Report) (access.Answer, error) {
 	leader := k.Leader(0)
 	if leader == k.Self() {

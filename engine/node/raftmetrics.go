@@ -42,7 +42,7 @@ func (m *metrics) watchCluster(k *cluster) {
 		counter("prony_raft_elections_total", "How often this node came to lead.", func(c replica.Counters) uint64 { return c.Leads })
 		counter("prony_raft_snapshots_total", "Snapshots taken, after which the log was cut.", func(c replica.Counters) uint64 { return c.Snapshots })
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "prony_raft_store_damaged", Help: "1 if the store was found to be damaged when it was to be sent, 0 otherwise.", ConstLabels: labels,
+			Name: "prony_raft_store_damaged", Help: "1 if this node found its store damaged when it was to send the store, 0 otherwise.", ConstLabels: labels,
 		}, func() float64 {
 			if r.Damage() != nil {
 				return 1
@@ -77,8 +77,8 @@ func newClockCollector(c *clocks) *clockCollector {
 	return &clockCollector{
 		clocks: c,
 		skew:   prometheus.NewDesc("prony_clock_skew_seconds", "How far the clock of another node is ahead of this one's; absent while it does not answer.", []string{"node"}, nil),
-		wrong:  prometheus.NewDesc("prony_clock_skew_error_seconds", "By how much that may be wrong.", []string{"node"}, nil),
-		leads:  prometheus.NewDesc("prony_clock_may_lead", "1 when this node's clock lets it lead, 0 otherwise.", nil, nil),
+		wrong:  prometheus.NewDesc("prony_clock_skew_error_seconds", "The bound on the error of prony_clock_skew_seconds.", []string{"node"}, nil),
+		leads:  prometheus.NewDesc("prony_clock_may_lead", "1 if this node's clock allows it to lead, 0 otherwise.", nil, nil),
 	}
 }
 

@@ -6,11 +6,11 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// AuditedQueue is a queue's stored record, with the tasks that were really found.
+// AuditedQueue is a queue's stored record, with the numbers of tasks that the audit found.
 type AuditedQueue struct {
 	queue.Record
 	Stored uint64
-	// Counted are the tasks by state as the queue's counters say, and Found as the tasks' own records do, both as of the
+	// Counted has the numbers of tasks by state from the queue's counters, and Found those from the tasks' records, both as of the
 	// time of the audit.
 	Counted, Found States
 }
@@ -56,7 +56,7 @@ func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
 	return audited, nil
 }
 
-// count counts the queue's tasks, but for those that are leased.
+// count counts the queue's tasks except leased ones.
 func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
 	of := func(prefix byte) []byte { return append([]byte{prefix}, queueKey(a.ID)[1:]...) }
 	for prefix, n := range map[byte]*uint64{prefixTask: &a.Stored, prefixDead: &a.Found.Dead} {
@@ -77,7 +77,7 @@ func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
 		if err != nil {
 			return false, err
 		}
-		// The counter is as of a place in the order of the records, and the audit as of a time.
+		// The counter counts up to a place in the order of the records, the audit up to a time.
 		isDue, counted := dueAtMs <= nowMs, countedDue(&a.Record, ref, dueAtMs)
 		if isDue && !counted {
 			due++
@@ -96,7 +96,7 @@ func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
 	return err
 }
 
-// countedDue says whether a queue's count of due tasks includes one.
+// countedDue reports whether a queue's count of due tasks includes a task.
 func countedDue(r *queue.Record, ref queue.Ref, dueAtMs int64) bool {
 	if r.Counts.Returned == 0 || int(ref.Priority) >= len(r.Due) {
 		return false

@@ -17,10 +17,10 @@ type Batch struct {
 	b     *pebble.Batch
 	enc   encoder
 	key   [dueKeyLen]byte
-	keys  map[string]keptKey // idempotency keys put since the last Submit: reads do not see them yet
+	keys  map[string]keptKey // idempotency keys put since the last Submit, which reads do not see yet
 	err   error              // the first one; Commit returns it
 
-	reserves bool // numbers are reserved: the commit must survive a loss of power
+	reserves bool // the commit reserves numbers, and so must survive a loss of power
 
 	log     Log       // of a replicated store: it takes what is submitted
 	head    entryHead // of the entry that was proposed last
@@ -70,8 +70,8 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 	return s.db.ApplyNoSyncWait(b, pebble.Sync)
 }
 
-// Wait returns when the commit is as durable as the store's mode says; one that reserves numbers survives a loss of power
-// in every mode.
+// Wait returns when the commit is as durable as the store's mode requires. A commit that reserves numbers survives a loss of power in
+// every mode.
 func (c Commit) Wait() error {
 	if c.proposal != nil {
 		return c.proposal.Wait()
@@ -253,7 +253,7 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 		return true
 	}
 	_, found, err := b.store.get(keyKey(bucket, queueID, key))
-	b.note(err) // an account that can't be exact must not go on: the commit fails
+	b.note(err) // fail the commit: the account would not be exact
 	return found
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// format is the first byte of every record that is written. A record of a newer format is refused; format 1 was never
-// released. Records of older formats lack fields, which are zero then:
+// format is the first byte of every written record. The server refuses records of newer formats; format 1 was never released. Fields
+// that an older format lacks are zero:
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 const (
@@ -96,7 +96,7 @@ func decodeTask(b []byte) (queue.Task, error) {
 	return t, err
 }
 
-// decodeTaskHead leaves the payload out of the task. The payload that it returns is a part of b.
+// decodeTaskHead decodes a task without its payload. It returns the payload separately, as a part of b.
 func decodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	d := decode(b)
 	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
@@ -206,7 +206,7 @@ func decodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// encodeLease leaves the refs' histories out: they are in the progress of the tasks.
+// encodeLease encodes a lease without the refs' histories, which are in the progress of the tasks.
 func encodeLease(e *encoder, refs []queue.LeaseRef) {
 	e.start()
 	e.uint(uint64(len(refs)))
@@ -337,8 +337,7 @@ func decodeQueue(id uint32, b []byte) (queue.Record, error) {
 	return r, d.End()
 }
 
-// dueCounts reads how many tasks of each lane are due. A record of an older format does not say: they are to be counted
-// from the beginning.
+// dueCounts decodes the count of due tasks of each lane. A record of an older format has no counts: they start from the beginning.
 func (d decoder) dueCounts(r *queue.Record) {
 	for p := range r.Due {
 		switch {

@@ -17,9 +17,9 @@ import (
 //
 //   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned (progress and a due
 //     record), leased (in one live lease) or dead (progress and a dead record)
-//   - a queue's counters are those of its tasks, also those of the tasks that were due when its record was written
-//   - nothing is charged to a tenant that is not stored: neither for a task's history, nor for the keys and results of a
-//     bucket. An older server may have stored some that is not charged
+//   - a queue's counters match its tasks, including the tasks that were due when its record was written
+//   - a tenant is charged at most for what is stored, for a task's history and for the keys and results of a bucket. Records that an
+//     older server stored may not be charged
 //   - no progress, due, attempt, dead or expiry record is of a task that is not there, or that is in another state
 //   - a task with a time to live that is neither leased nor dead is in the index of them, so that it is found
 //   - a lease has live tasks, and numbers of queues, tasks and leases are below those that come next
@@ -347,7 +347,7 @@ func (c *checker) indexes() error {
 	return nil
 }
 
-// countDue counts a due record that its queue's count of due tasks includes.
+// countDue counts a due record if its queue's count of due tasks includes it.
 func (c *checker) countDue(k []byte) error {
 	ref, dueAtMs, err := parseDueKey(k)
 	if q := c.queues[ref.Queue]; err == nil && q != nil && countedDue(&q.Record, ref, dueAtMs) {
@@ -376,7 +376,7 @@ func (c *checker) counters() error {
 	return nil
 }
 
-// buckets compares what tenants are charged for keys and results with what is kept of them.
+// buckets compares what tenants are charged for keys and results with the stored records.
 func (c *checker) buckets() error {
 	type bucket struct {
 		kind queue.Kept

@@ -106,7 +106,7 @@ func memberTable(t *table, s *adminpb.GetClusterResponse) {
 	}
 }
 
-// clockSkew says how far a member's clock is ahead of that of the node that was asked: "+1.2ms ±150µs".
+// clockSkew formats how far a member's clock is ahead of the clock of the node that answers: "+1.2ms ±150µs".
 func clockSkew(s *adminpb.GetClusterResponse, m *adminpb.ClusterMember) string {
 	switch {
 	case m.GetNode() == s.GetNode():

@@ -28,7 +28,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// memoryLimit is what the attacked servers may take.
+// memoryLimit is the memory bound of the attacked servers.
 const memoryLimit = 200_000_000
 
 // attack loads a server from many sides at once, until ctx ends or it is done.
@@ -49,13 +49,13 @@ var attacks = map[string]attack{
 	"long polls":                  longPolls,
 }
 
-// memoryTime is how long each attack lasts: PRONY_MEMORY_SECONDS, or a moment.
+// memoryTime returns how long each attack lasts: PRONY_MEMORY_SECONDS, or a short time.
 func memoryTime(t *testing.T) time.Duration {
 	t.Helper()
 	return time.Duration(fromEnvironment(t, "PRONY_MEMORY_SECONDS", 2)) * time.Second
 }
 
-// TestMemoryStaysBelowItsLimit attacks a server in each way alone, and in all of them at once.
+// TestMemoryStaysBelowItsLimit runs each attack alone, and all attacks at once.
 func TestMemoryStaysBelowItsLimit(t *testing.T) {
 	all := func(ctx context.Context, p *process) {
 		var running sync.WaitGroup
@@ -115,7 +115,7 @@ func (p *process) peakBytes() int64 {
 	return 0
 }
 
-// encodedMessages sends messages that are encoded already.
+// encodedMessages is a codec for messages that are already encoded.
 type encodedMessages struct{ encoding.CodecV2 }
 
 func (c encodedMessages) Marshal(v any) (mem.BufferSlice, error) {
@@ -183,7 +183,7 @@ func (p *process) flood(ctx context.Context, secret string, message []byte) {
 	})
 }
 
-// endlessMessages sends the first part of messages, and keeps their calls open.
+// endlessMessages sends only the first part of messages, and keeps their calls open.
 func endlessMessages(ctx context.Context, p *process) {
 	secret := p.token()
 	message := largeTasks(5 << 20)

@@ -127,7 +127,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	return nil
 }
 
-// limitGo has the runtime collect garbage more often when the process is near what it may take, unless GOMEMLIMIT says so.
+// limitGo sets the runtime's memory limit, near which it collects garbage more often, unless GOMEMLIMIT is set.
 func limitGo(c *config.Config, log *slog.Logger) error {
 	total, err := c.Node.Memory.Resolve()
 	if err != nil {

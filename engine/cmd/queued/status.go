@@ -52,7 +52,7 @@ func (a *app) statusCommand() *cobra.Command {
 	return c
 }
 
-// diskWord is what a disk's space allows, in a word.
+// diskWord returns what a disk's space allows as one word.
 func diskWord(s adminpb.DiskState) string {
 	if s == adminpb.DiskState_DISK_STATE_UNSPECIFIED {
 		return "-"

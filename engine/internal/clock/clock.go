@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	// SlewPPM is by how many parts per million of the time that passes a clock is moved towards the wall clock.
+	// SlewPPM is the rate at which a clock is moved towards the wall clock, in parts per million of the elapsed time.
 	SlewPPM = 1_000_000 / slewPart
-	// slewPart says the same as a fraction: one part of so many.
+	// slewPart is the same rate as a fraction: 1/slewPart.
 	slewPart = 50
 	// observeEvery is how often the wall clock is read.
 	observeEvery = 100 * time.Millisecond
 )
 
-// Slewed returns by how much a clock can be moved in a time of the monotonic clock.
+// Slewed returns by how much a clock can be slewed in a time of the monotonic clock.
 func Slewed(d time.Duration) time.Duration { return d / slewPart }
 
-// ConvergesIn returns how long a clock takes to agree with a wall clock that differs by so much.
+// ConvergesIn returns how long a clock takes to agree with a wall clock that differs by apart.
 func ConvergesIn(offset time.Duration) time.Duration {
 	if offset = offset.Abs(); offset > math.MaxInt64/slewPart {
 		return math.MaxInt64
@@ -28,41 +28,42 @@ func ConvergesIn(offset time.Duration) time.Duration {
 	return offset * slewPart
 }
 
-// Reading is the host's clocks at one moment, in nanoseconds.
+// Reading is a simultaneous reading of the host's clocks, in nanoseconds.
 type Reading struct {
 	Mono int64 // monotonic, from any origin
 	Wall int64 // since the Unix epoch
 }
 
-// segment is how a clock goes on after a reading: with the monotonic clock, and towards the wall clock until it agrees.
+// segment describes a clock after a reading: it advances with the monotonic clock, and is slewed towards the wall clock until it
+// agrees.
 type segment struct {
-	mono   int64 // of the reading
-	at     int64 // the clock's time then
-	offset int64 // the wall clock's less that
+	mono   int64 // the monotonic clock at the reading
+	at     int64 // the clock's time at the reading
+	offset int64 // the wall clock minus at
 }
 
 // begin returns the first segment of a clock.
 func begin(r Reading) segment { return segment{mono: r.Mono, at: r.Wall} }
 
-// time returns the clock's time at a monotonic reading; at an earlier one than the segment's it stands still.
+// time returns the clock's time at a monotonic reading. Before the segment's reading, the clock stands still.
 func (s segment) time(mono int64) int64 {
 	d := max(0, mono-s.mono)
 	moved := d / slewPart
 	return s.at + d + min(max(s.offset, -moved), moved)
 }
 
-// observe returns the segment that goes on where this one is at a reading.
+// observe returns the segment that continues this one from a reading on.
 func (s segment) observe(r Reading) segment {
 	at := s.time(r.Mono)
 	return segment{mono: r.Mono, at: at, offset: r.Wall - at}
 }
 
-// Clock is a clock that never goes back, as the package describes it. Its methods are safe for concurrent use; reading it neither
-// blocks nor allocates but for every 100 ms.
+// Clock is a clock that never goes back, as the package describes it. Its methods are safe for concurrent use. A reading does not
+// block, and allocates only once every 100 ms.
 //
-// A segment is used in its first 100 ms only. A later reader replaces it first; of several at once one succeeds, and the others begin
-// again. So no segment gives a time after its successor's beginning, and a reading is never below one that was returned before it
-// began.
+// A segment is used only in its first 100 ms. The first later reader replaces it; if several readers try at once, one succeeds and the
+// others start over. So no segment returns a time after the beginning of its successor, and a reading is never below one that
+// completed before it began.
 type Clock struct {
 	read    func() Reading // nil: the host's clocks
 	segment atomic.Pointer[segment]
@@ -71,7 +72,7 @@ type Clock struct {
 // New returns a clock that begins at the host's wall clock.
 func New() *Clock { return From(nil) }
 
-// From returns a clock that follows other clocks than the host's, for tests. The monotonic readings must not go back; read must be
+// From returns a clock that follows the given clocks instead of the host's, for tests. The monotonic readings must not go back; read must be
 // safe for concurrent use.
 func From(read func() Reading) *Clock {
 	c := &Clock{read: read}
@@ -80,7 +81,7 @@ func From(read func() Reading) *Clock {
 	return c
 }
 
-// origin is that of the host's monotonic readings.
+// origin is the origin of the host's monotonic readings.
 var origin = time.Now()
 
 func (c *Clock) reading() Reading {
@@ -99,7 +100,7 @@ func (c *Clock) Mono() int64 {
 	return int64(time.Since(origin))
 }
 
-// Now returns a reading of the monotonic clock, and the time then, in nanoseconds since the Unix epoch.
+// Now returns a reading of the monotonic clock, and the clock's time at that reading, in nanoseconds since the Unix epoch.
 func (c *Clock) Now() (mono, now int64) {
 	for {
 		mono = c.Mono()

@@ -1,25 +1,25 @@
-// Package clock is the engine's time, and what the nodes of a cluster know of each other's.
+// Package clock implements the engine's clock, and the estimates of the other nodes' clocks in a cluster.
 //
 // # The clock
 //
-// A Clock begins at the wall clock's reading and never goes back. The monotonic clock drives it; the wall clock, which is read
-// every 100 ms, only steers it: while the two differ, the clock runs 2 % faster or slower than the monotonic one (SlewPPM). So
+// A Clock begins at the wall clock's reading and never goes back. It advances with the monotonic clock. It reads the wall clock every
+// 100 ms, and while it differs from the wall clock, it runs 2 % faster or slower than the monotonic one (SlewPPM). So
 //
-//   - in a time d of the monotonic clock it passes at least 0.98 d and at most 1.02 d, whatever happens to the wall clock;
+//   - in a time d of the monotonic clock it advances by at least 0.98 d and at most 1.02 d, whatever happens to the wall clock;
 //   - after a step of the wall clock by s it agrees with the wall clock again after 50 s: 10 s take 8 min 20 s;
-//   - it follows a wall clock that drifts by less than 2 %, to within what the wall clock drifts in 100 ms.
+//   - it follows a wall clock that drifts by less than 2 %, to within the wall clock's drift in 100 ms.
 //
-// A step of the wall clock forward expires no lease at once, and a step back holds no task up: both change how long a lease,
-// a delay or a retention lasts by at most 2 % of it. Until the clock agrees again, times of day (a not-before time, the time
-// that a client is told) are off by what is left of the step. A step by hours takes days: restart the server then, which
-// takes the wall clock's reading at once; what it holds is then moved by what was left of the step. The same goes for a host that was
-// suspended, whose monotonic clock stood still.
+// So a forward step of the wall clock does not expire a lease at once, and a backward step does not delay a task: a step changes the
+// duration of a lease, a delay or a retention by at most 2 %. Until the clock agrees again, times of day (a not-before time, the time in
+// an answer) are wrong by the rest of the step. A step by hours takes days to correct: restart the server, which then takes the wall
+// clock's reading at once. That restart moves all stored deadlines by the rest of the step. The same holds after a suspension of the host,
+// during which its monotonic clock stood still.
 //
 // # Clocks of several nodes
 //
-// An Estimate is what one node knows of another's clock. The node asks for a reading and notes when it asked and when the answer
-// came: the reading was taken between the two, so that half of the round trip bounds the error. The error grows with
-// the estimate's age, since the other clock may be slewed.
+// An Estimate is what one node knows of another node's clock. The node requests a reading and records when it sent the request and when
+// the answer arrived. The reading was taken between these two, so that half of the round trip bounds the error. The error grows with the
+// estimate's age, since the other clock may be slewed.
 //
 // Let S be the configured bound. A voter leads only while its clock differs by at most S from the median of the voters that
 // answered (Deviation). An even number of clocks has two middle ones, and both count: if the clocks of the only two voters differ by more
@@ -33,8 +33,8 @@
 //
 //	S   how far a leader's clock may differ from the median of the voters
 //	E   the largest error of an estimate, S/4
-//	P   how long a leader may go on after the estimates were compared: two seconds
-//	R   the slew, 2 %: two clocks come apart by at most 2 R in a unit of time
+//	P   how long a leader may continue after the estimates were compared: two seconds
+//	R   the slew, 2 %: the difference of two clocks changes by at most 2 R per unit of time
 //
 // a leader that grants or ends leases differs from the median by at most S + E + 2 R P. Two leaders, one after the other, so
 // differ by at most twice as much, and

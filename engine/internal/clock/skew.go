@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// ErrorMax returns how large the error of an estimate may be that counts, for a bound on how far clocks may differ.
+// ErrorMax returns the largest error of an estimate that counts, for a bound on the difference of clocks.
 func ErrorMax(bound time.Duration) time.Duration { return bound / 4 }
 
-// UseMax is how long a leader may go on after the estimates were compared.
+// UseMax is how long a leader may continue after the estimates were compared.
 const UseMax = 2 * time.Second
 
-// LeaseGrace returns how much longer leases last that another leader granted; the package derives it. A bound of 0 means
-// no grace.
+// LeaseGrace returns how much longer leases of a previous leader last; the package documentation derives it. A bound of 0 means no
+// grace.
 func LeaseGrace(bound time.Duration) time.Duration {
 	if bound == 0 {
 		return 0
@@ -20,22 +20,21 @@ func LeaseGrace(bound time.Duration) time.Duration {
 	return 2 * (bound + ErrorMax(bound) + 2*Slewed(UseMax))
 }
 
-// Estimate is what is known of another clock from one question for its time. Its times are in nanoseconds.
+// Estimate is what is known of another clock from one query of its time. Its times are in nanoseconds.
 type Estimate struct {
-	Asked int64 // this node's monotonic clock when it asked
-	mono  int64 // halfway between the question and the answer
-	time  int64 // that the other one answered
-	half  int64 // of the round trip
+	Asked int64 // this node's monotonic clock when it sent the query
+	mono  int64 // this node's monotonic clock halfway between the query and the answer
+	time  int64 // the time in the answer
+	half  int64 // half of the round trip
 }
 
-// Measured returns the estimate of an answer, for a question that was asked and answered at readings of this node's monotonic
-// clock.
+// Measured returns the estimate from an answer, for a query that was sent and answered at readings of this node's monotonic clock.
 func Measured(asked, answered, time int64) Estimate {
 	half := (answered - asked + 1) / 2
 	return Estimate{Asked: asked, mono: asked + half, time: time, half: half}
 }
 
-// At returns the other clock's time at a reading of this node's monotonic clock, and by how much it may be wrong.
+// At returns the other clock's time at a reading of this node's monotonic clock, and the bound on its error.
 func (e Estimate) At(mono int64) (now int64, err time.Duration) {
 	age := mono - e.mono
 	apart := e.half + max(age, -age) // since the reading was taken, at most

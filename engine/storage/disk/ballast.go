@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BallastFile is a file of the data folder that only occupies space. It is removed when the disk is full, so that a server
-// can finish what is under way, and can start again; an operator may remove it too.
+// BallastFile is a file of the data folder that only occupies space. The server removes it when the disk is full, so that it can
+// complete the writes under way and start again. An operator may remove it too.
 const BallastFile = "BALLAST"
 
 // ballastMax is the largest size of the ballast: the room that a store needs to open and flush its memtable on a full disk.

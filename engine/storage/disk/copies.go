@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// DamagedError says that a file of a store, or of a copy of one, is not what was written.
+// DamagedError says that a file of a store, or of a copy of a store, differs from what was written.
 type DamagedError struct {
 	File    string
 	Problem string
@@ -24,9 +24,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("the file %s is damaged: %s", e.File, e.Problem)
 }
 
-// CheckCopy checks all files of a sealed copy of a store: each must be what the seal says, and each block of each table must
-// match its checksum. It reads every byte. The first damage that it finds is a *DamagedError. open returns a file's
-// content, and what closes it.
+// CheckCopy checks all files of a sealed copy of a store: each must match the seal, and each block of each table its checksum. It
+// reads every byte, and returns the first damage as a *DamagedError. open returns a file's content, and what closes it.
 func CheckCopy(names []string, open func(name string) (*io.SectionReader, func() error, error)) error {
 	if !slices.Contains(names, sealName) {
 		return &DamagedError{sealName, "it is missing"}

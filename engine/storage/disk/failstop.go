@@ -28,7 +28,7 @@ func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && strings.HasPrefix(name, fs.dir) { // a checkpoint is written elsewhere, and may fail alone
 		problem := fmt.Sprintf("%s %s: %v", what, name, err)
 		if vfs.IsNoSpaceError(err) {
-			problem += ": free space on its file system or enlarge it, and start the server again: it goes on with all that was acknowledged"
+			problem += ": free space on its file system or enlarge it, and start the server again: nothing acknowledged is lost"
 		}
 		fs.failed(problem)
 	}

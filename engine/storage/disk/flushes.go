@@ -6,30 +6,31 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Flushes follows what a Pebble holds in memory only. Committed may be called by many goroutines; Begin and End are Pebble's.
+// Flushes tracks how many bytes a Pebble store holds only in memory. Commit may be called by several goroutines; Begin and End are called by
+// Pebble.
 type Flushes struct {
 	committed, flushed atomic.Uint64
 	began              uint64 // bytes committed when the flush under way began
 }
 
-// Commit notes a batch of so many bytes that is about to be committed.
+// Commit counts the bytes of a batch that is about to be committed.
 func (f *Flushes) Commit(bytes int) { f.committed.Add(uint64(bytes)) }
 
 // Committed returns the bytes of all batches so far.
 func (f *Flushes) Committed() uint64 { return f.committed.Load() }
 
-// Begin is for Pebble's event of this name.
+// Begin handles Pebble's event FlushBegin.
 func (f *Flushes) Begin(pebble.FlushInfo) { f.began = f.committed.Load() }
 
-// End is for Pebble's event of this name.
+// End handles Pebble's event FlushEnd.
 func (f *Flushes) End(i pebble.FlushInfo) {
 	if i.Err == nil {
 		f.flushed.Store(f.began)
 	}
 }
 
-// Unflushed returns about how many bytes were committed and are in no table yet. While memtables wait for their flush it is what
-// is allocated for all of them; what was committed while a memtable was replaced may be left out.
+// Unflushed returns approximately how many committed bytes are in no table yet. While memtables wait for their flush, it returns the
+// bytes allocated for all memtables. It may leave out bytes that were committed while a memtable was replaced.
 func (f *Flushes) Unflushed(db *pebble.DB) uint64 {
 	flushed := f.flushed.Load() // first: it is never ahead of what was committed
 	tables := db.Metrics().MemTable

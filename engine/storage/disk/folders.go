@@ -8,9 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// MakeFolder makes a folder that only its owner may use, and the folders above it where they are missing. When it returns,
-// the entries of all of them survive a loss of power: also that of a folder that was there before, which may have been made
-// by a process that died before it could see to that.
+// MakeFolder makes a folder that only its owner may use, and its missing parents. When it returns, the directory entries of all of them
+// survive a loss of power. It also fsyncs the entry of an existing folder, which may come from a process that died before it did so.
 func MakeFolder(fs vfs.FS, path string) error {
 	type entry struct {
 		parent string
@@ -31,7 +30,7 @@ func MakeFolder(fs vfs.FS, path string) error {
 	for _, e := range entries {
 		err := SyncDir(fs, e.parent)
 		if errors.Is(err, os.ErrPermission) && !e.made {
-			continue // somebody else made it, in a folder that is not this process's to read
+			continue // the folder already existed, in a parent that this process may not read
 		}
 		if err != nil {
 			return fmt.Errorf("fsync the folder %s: %w", e.parent, err)

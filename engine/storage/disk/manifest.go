@@ -35,7 +35,7 @@ func checkManifest(fs vfs.FS, dir string) error {
 		return err
 	}
 	if _, number, ok := syncedKindOf(name); !ok || number != synced.number {
-		return nil // the note is of an earlier one
+		return nil // the record is of an earlier manifest
 	}
 	if at := int64(wholeRecords([]byte(text))); at < synced.length {
 		return &DamagedError{path, fmt.Sprintf("byte %d is not what was written, and all was on the disk up to byte %d: %s", at, synced.length, remedyOf(fs, dir))}
@@ -70,7 +70,7 @@ func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	return position, end, checksumIs(h, b[at+6:end])
 }
 
-// wholeRecords returns where the first record begins that can't be read.
+// wholeRecords returns the offset of the first record that can't be read.
 func wholeRecords(b []byte) (at int) {
 	for at < len(b) {
 		if logBlock-at%logBlock < logHeader { // what is left of a block is not used
@@ -86,7 +86,7 @@ func wholeRecords(b []byte) (at int) {
 	return at
 }
 
-// damagedRecord says where a record begins that can't be read, if another one follows.
+// damagedRecord returns the offset of a record that can't be read, if another record follows it.
 func damagedRecord(b []byte) (at int, damaged bool) {
 	at = wholeRecords(b)
 	for next := at + 1; next < len(b); next++ {

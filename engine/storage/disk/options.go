@@ -13,7 +13,7 @@ import (
 // optionsPrefix begins the names of the files in which Pebble keeps its options.
 const optionsPrefix = "OPTIONS-"
 
-// checkOptions names the newest file of options, which Pebble's own error does not, if Pebble will refuse it.
+// checkOptions returns an error that names the newest options file, if Pebble would refuse it. Pebble's own error does not name the file.
 func checkOptions(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {

@@ -22,7 +22,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sealed says whether the seal covers a file. The note of how far the log was synced is of no use beside it.
+// sealed reports whether the seal covers a file. It does not cover the file SYNCED, which a sealed store does not need.
 func sealed(name string) bool {
 	return name != "LOCK" && name != syncedName && !strings.HasPrefix(name, sealName)
 }
@@ -55,7 +55,7 @@ func Seal(fs vfs.FS, dir string) error {
 // tableSuffix is how Pebble names its tables.
 const tableSuffix = ".sst"
 
-// describe is a line of the seal: a file's length and checksum, and its name. Tables have checksums of their own.
+// describe returns a line of the seal: a file's length, checksum and name. Tables have their own checksums.
 func describe(name string, size int64, content io.Reader) (line string, err error) {
 	if strings.HasSuffix(name, tableSuffix) {
 		return fmt.Sprintf("%d - %s", size, name), nil

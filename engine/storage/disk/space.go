@@ -16,18 +16,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// SpaceState says what the free space of a disk allows. A greater one allows less.
+// SpaceState is what the free space of a disk allows. A greater state allows less.
 type SpaceState uint32
 
-// The states.
+// The states of a disk's space.
 const (
 	// SpaceOK allows everything.
 	SpaceOK SpaceState = iota
-	// SpaceLow refuses what would grow the store: new tasks, large results. Everything else goes on.
+	// SpaceLow refuses what would grow the store: new tasks and large results.
 	SpaceLow
-	// SpaceCritical refuses all changes. Reads go on, and so does what a cluster needs to elect and confirm a leader.
+	// SpaceCritical refuses all changes. It allows reads, and what a cluster needs to elect and confirm a leader.
 	SpaceCritical
-	// SpaceExhausted is half of the critical mark. A follower of a cluster takes no further changes into its log.
+	// SpaceExhausted begins at half of the critical mark. A follower of a cluster stores no further changes in its log.
 	SpaceExhausted
 )
 
@@ -47,7 +47,7 @@ func (s SpaceState) String() string {
 }
 
 const (
-	// SpaceRetry is how long a client that was refused for lack of space should wait.
+	// SpaceRetry is the retry delay of a refusal for lack of space.
 	SpaceRetry = time.Second
 
 	// spacePollNear and spacePollFar are how often the free space is read, near the marks and far above them. A server
@@ -55,52 +55,52 @@ const (
 	spacePollNear = 100 * time.Millisecond
 	spacePollFar  = time.Second
 	spaceFar      = 4 << 30
-	// reclaimEvery is how often the stores are asked to give back space while there is too little.
+	// reclaimEvery is how often the stores reclaim space while it is low.
 	reclaimEvery = 3 * time.Second
-	// roomPoll is how often a write that found the disk full looks whether there is room again.
+	// roomPoll is how often a write that found the disk full checks for room.
 	roomPoll = 50 * time.Millisecond
-	// roomMin is how much room such a write waits for.
+	// roomMin is how much free space such a write waits for.
 	roomMin = 4 << 20
 )
 
-// SpaceUser is a store that needs space for what it holds in memory, and can give back some of what it uses. Its methods are
-// called by several goroutines, Reclaim by one at a time.
+// SpaceUser is a store that needs space for what it holds in memory, and can reclaim space of deleted records. Several goroutines call
+// its methods; Reclaim is called by one at a time.
 type SpaceUser interface {
-	// Unflushed is how many bytes the store will write to tables without being told anything further.
+	// Unflushed returns how many bytes the store will write to tables without further commits.
 	Unflushed() uint64
-	// Reclaim gives back what deleted records occupy, as far as that needs no more than room bytes at once. It ends with ctx.
+	// Reclaim gives back the space of deleted records, as far as that needs at most room bytes at a time. It ends with ctx.
 	Reclaim(ctx context.Context, room uint64) error
 }
 
-// SpaceOptions say what is watched.
+// SpaceOptions configure WatchSpace.
 type SpaceOptions struct {
-	// FS is the file system; nil means the operating system's. Of one that does not know its free space nothing is watched.
+	// FS is the file system; nil means the operating system's. A file system that does not report its free space is not watched.
 	FS vfs.FS
-	// Dir is the data folder, which exists. Its file system is the one that is watched.
+	// Dir is the data folder, which exists. WatchSpace watches its file system.
 	Dir string
 	// Low and Critical are the marks. A critical mark above the low one counts as equal to it.
 	Low, Critical Mark
-	// Log takes changes of the state; nil discards them.
+	// Log receives changes of the state; nil discards them.
 	Log *slog.Logger
 	// Changed, if not nil, is called after each change of the state, by one goroutine at a time. It must not block.
 	Changed func(SpaceState)
 }
 
-// Space watches the free space of a data folder's file system, and says what it allows. Its methods are safe for concurrent
-// use. Those that admit read memory only. A nil Space allows everything.
+// Space watches the free space of a data folder's file system, and decides what it allows. Its methods are safe for concurrent use.
+// Growth and Changes only read memory. A nil Space allows everything.
 type Space struct {
 	o       SpaceOptions
 	ballast ballast
 
 	state   atomic.Uint32
 	usage   atomic.Pointer[SpaceUsage]
-	growth  atomic.Pointer[FullError] // what growth is refused with; nil: it is allowed
-	changes atomic.Pointer[FullError] // what changes are refused with; nil: they are allowed
+	growth  atomic.Pointer[FullError] // the error of refused growth; nil if growth is allowed
+	changes atomic.Pointer[FullError] // the error of refused changes; nil if changes are allowed
 	refused [SpaceExhausted + 1]atomic.Uint64
 	waitMax atomic.Int64 // nanoseconds; see BoundWaits
 
-	publishing sync.Mutex // guards what follows
-	own        SpaceState // by the free space
+	publishing sync.Mutex // guards own, full and floor
+	own        SpaceState // the state by the free space of this disk
 	full       int        // writes that found the disk full and wait for room
 	floor      SpaceState // see Floor
 	floorWhy   string
@@ -113,16 +113,16 @@ type Space struct {
 	work   sync.WaitGroup
 }
 
-// SpaceUsage is what was found when the free space was last read. The zero value means that it is not known.
+// SpaceUsage is the last reading of the free space. The zero value means that it is unknown.
 type SpaceUsage struct {
 	Total uint64 // bytes of the file system
 	Free  uint64 // bytes that this process may still use
-	// Available is Free without what the stores will need for what they hold in memory. It is what the marks are compared with.
+	// Available is Free minus what the stores will need for what they hold in memory. It is compared with the marks.
 	Available     uint64
-	Low, Critical uint64 // the marks in bytes; 0 where off
+	Low, Critical uint64 // the marks in bytes; 0 means off
 }
 
-// WatchSpace begins to watch. The first look is made before it returns.
+// WatchSpace starts watching. It reads the free space for the first time before it returns.
 func WatchSpace(o SpaceOptions) *Space {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -178,7 +178,7 @@ func (s *Space) ownState() SpaceState {
 	return s.own
 }
 
-// Usage returns what was found last.
+// Usage returns the last reading.
 func (s *Space) Usage() SpaceUsage {
 	if s == nil {
 		return SpaceUsage{}
@@ -208,7 +208,7 @@ func (s *Space) Changes() error {
 	return nil
 }
 
-// Why returns what is refused and why, as the refusal says it; "" if nothing is.
+// Why returns the text of the current refusals, or "" if everything is allowed.
 func (s *Space) Why() string {
 	if err := cmp.Or(s.Changes(), s.Growth()); err != nil {
 		return err.Error()
@@ -229,8 +229,8 @@ func (s *Space) Refusals() (low, critical uint64) {
 	return s.refused[SpaceLow].Load(), s.refused[SpaceCritical].Load() + s.refused[SpaceExhausted].Load()
 }
 
-// Floor has the space allow no more than a state, with the reason: a leader of a cluster whose followers lack space. SpaceOK
-// takes that back.
+// Floor makes the space allow at most what a state allows, with the reason. The leader of a cluster uses it when followers lack space.
+// Floor with SpaceOK removes the restriction.
 func (s *Space) Floor(state SpaceState, why string) {
 	if s == nil {
 		return
@@ -243,7 +243,7 @@ func (s *Space) Floor(state SpaceState, why string) {
 	}
 }
 
-// Join adds a store. Leave must be called before the store is closed, and must not wait for anything that the store's methods
+// Join adds a store. The caller must call Leave before it closes the store, and must not hold anything then that the store's methods
 // wait for.
 func (s *Space) Join(u SpaceUser) {
 	if s == nil {
@@ -254,7 +254,7 @@ func (s *Space) Join(u SpaceUser) {
 	s.users[u] = struct{}{}
 }
 
-// Leave takes a store out, and returns when it is not called any more.
+// Leave removes a store, and returns once no call of its methods is under way.
 func (s *Space) Leave(u SpaceUser) {
 	if s == nil {
 		return
@@ -285,8 +285,7 @@ func (s *Space) watch() {
 	}
 }
 
-// look reads the free space and changes the state accordingly. It returns false if the free space is not known; the state
-// stays as it is then.
+// look reads the free space and updates the state. If the free space is unknown, it returns false and keeps the state.
 func (s *Space) look() bool {
 	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
 	if err != nil {
@@ -317,10 +316,10 @@ func (s *Space) unflushed() (bytes uint64) {
 	return bytes
 }
 
-// hysteresis is the part of a mark by which the space must be above it until the state ends that began below it.
+// hysteresis is the part of a mark by which the space must exceed the mark before the state below the mark ends.
 const hysteresis = 10
 
-// judge returns the state that follows from one.
+// judge returns the state for a reading; was is the previous state, which ends only with hysteresis.
 func judge(was SpaceState, u *SpaceUsage) SpaceState {
 	marks := [...]uint64{SpaceLow: u.Low, SpaceCritical: u.Critical, SpaceExhausted: u.Critical / 2}
 	for s := SpaceExhausted; s > SpaceOK; s-- {
@@ -335,7 +334,7 @@ func judge(was SpaceState, u *SpaceUsage) SpaceState {
 	return SpaceOK
 }
 
-// publish makes known what is allowed. The caller holds publishing.
+// publish updates growth and changes from the state. The caller holds publishing.
 func (s *Space) publish() {
 	was := SpaceState(s.state.Load())
 	now := max(s.ownState(), s.floor)
@@ -353,16 +352,16 @@ func (s *Space) publish() {
 	}
 	s.state.Store(uint32(now))
 	if now == SpaceOK {
-		s.o.Log.Info("there is enough disk space again: everything is accepted", "free", s.Usage().Free)
+		s.o.Log.Info("enough disk space is free again: the server accepts all commands", "free", s.Usage().Free)
 	} else {
-		s.o.Log.Warn("there is too little disk space", "was", was, "now", now, "free", s.Usage().Free, "reason", growth.Error())
+		s.o.Log.Warn("too little disk space is free", "was", was, "now", now, "free", s.Usage().Free, "reason", growth.Error())
 	}
 	if s.o.Changed != nil {
 		s.o.Changed(now)
 	}
 }
 
-// reclaim has the stores give back space while there is too little.
+// reclaim makes the stores reclaim space while it is low.
 func (s *Space) reclaim() {
 	tick := time.NewTicker(reclaimEvery)
 	defer tick.Stop()
@@ -384,28 +383,28 @@ func (s *Space) reclaimOnce() {
 	users := slices.Collect(maps.Keys(s.users))
 	s.using.RUnlock()
 	for _, u := range users {
-		s.using.RLock() // anew for each: a store that leaves waits for one of them only
+		s.using.RLock() // locked for each store separately, so that Leave waits for one Reclaim only
 		var err error
 		if _, here := s.users[u]; here {
 			err = u.Reclaim(s.ctx, s.Usage().Available)
 		}
 		s.using.RUnlock()
 		if err != nil && s.ctx.Err() == nil {
-			s.o.Log.Warn("disk space could not be reclaimed; it is tried again", "error", err)
+			s.o.Log.Warn("could not reclaim disk space; the server tries again", "error", err)
 		}
 	}
 }
 
-// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound. After the bound the process
-// stops. A cluster's node has one: while it waits, its groups can't get another leader.
+// BoundWaits bounds how long a write that finds the disk full waits for room; 0 means no bound. After that time the process stops. A node
+// of a cluster needs a bound, because its groups cannot elect another leader while it waits.
 func (s *Space) BoundWaits(most time.Duration) {
 	if s != nil {
 		s.waitMax.Store(int64(most))
 	}
 }
 
-// Files returns a file system whose writes survive a full disk, or a disk quota that is used up, as long as room is made: a write
-// that finds no space gives up the ballast, waits for room, and is tried again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
+// Files returns a file system whose writes wait while the disk is full or its quota is used up: a write that finds no space removes the
+// ballast, waits for room, and tries again. Nothing is acknowledged meanwhile. A failed fsync is not tried again.
 func (s *Space) Files(fs vfs.FS) vfs.FS {
 	if s == nil {
 		return fs
@@ -413,7 +412,8 @@ func (s *Space) Files(fs vfs.FS) vfs.FS {
 	return vfs.OnDiskFull(quotaFS{fs}, s.waitForRoom)
 }
 
-// waitForRoom is called by a write that found the disk full. It must not call Pebble, which may hold its locks.
+// waitForRoom waits until the disk has room. A write that found the disk full calls it, while Pebble may hold its locks: it must not
+// call Pebble.
 func (s *Space) waitForRoom() {
 	s.publishing.Lock()
 	s.full++

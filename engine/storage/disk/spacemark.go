@@ -22,10 +22,10 @@ const (
 
 func defaultLow(total uint64) uint64 { return min(total/percentAll*defaultLowPercent, defaultLowMax) }
 
-// Off tells that the mark is set to nothing.
+// Off reports whether the mark is set to 0, which disables it.
 func (m Mark) Off() bool { return m.Set && m.Percent == 0 && m.Bytes == 0 }
 
-// String returns the mark as the configuration writes it: "auto", a percentage, or a number of bytes.
+// String returns the mark in the form of the configuration: "auto", a percentage, or a number of bytes.
 func (m Mark) String() string {
 	switch {
 	case !m.Set:
@@ -55,7 +55,7 @@ func Marks(low, critical Mark, total uint64) (lowBytes, criticalBytes uint64) {
 	return lowBytes, min(lowBytes, critical.bytes(total, lowBytes/2))
 }
 
-// FullError refuses what the free space of a disk does not allow.
+// FullError is the refusal of a command that the free space of a disk does not allow.
 type FullError struct {
 	State SpaceState
 	text  string
@@ -64,10 +64,10 @@ type FullError struct {
 // Error names the mark, the free space and the remedy.
 func (e *FullError) Error() string { return e.text }
 
-// RetryAfter is how long to wait before trying again.
+// RetryAfter returns how long to wait before trying again.
 func (e *FullError) RetryAfter() time.Duration { return SpaceRetry }
 
-// refusal is what a state refuses things with. The caller holds publishing.
+// refusal returns the error of commands that a state refuses. The caller holds publishing.
 func (s *Space) refusal(state SpaceState) *FullError {
 	u := s.Usage()
 	what, mark, setting := "what would grow the store is refused", u.Low, "--disk-low"

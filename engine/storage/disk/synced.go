@@ -15,13 +15,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 )
 
-// Pebble takes damage in its newest log, or at the end of its manifest, for what a crash cut off, and drops all that follows.
-// So a store notes how far both were fsynced; damage before that point is an error. A note is written after each fsync,
-// before the commits that wait for the fsync are done, and is itself not fsynced: a kill of the process leaves the newest
-// note, a loss of power may leave an earlier one. Each note that was ever written stays true.
+// Pebble takes damage in its newest log, or at the end of its manifest, for a write that a crash cut off, and drops it and all that
+// follows. Therefore a store records how far both were fsynced, in a note; damage before that point is an error. A note is written
+// after each fsync and before the commits that wait for the fsync are done. The note itself is not fsynced: after a kill of the
+// process it is the newest one, after a loss of power it may be an earlier one, which is still correct.
 //
-// Pebble's own FormatWALSyncChunks is not used. Its offsets leave out whole blocks, cover nothing in the last 32 KiB, and
-// claim an fsync also where Interval and None put it off, so that a log that lost its end would not open any more.
+// Pebble's own FormatWALSyncChunks is not used. Its offsets leave out whole blocks, do not cover the last 32 KiB, and claim an fsync also
+// if Interval or None delays it, so that a log that lost its end would not open any more.
 //
 //	format:1 file number:8 length:8 checksum:4
 //
@@ -32,7 +32,7 @@ const (
 	syncedBytes  = 1 + 8 + 8 + 4
 )
 
-// syncedKind is what a note is of, and its place in the file.
+// syncedKind is the file that a note is about, and the place of the note in the file SYNCED.
 type syncedKind int
 
 const (
@@ -41,7 +41,7 @@ const (
 	syncedKinds
 )
 
-// syncedKindOf returns what of a store a file is, if a note is written of that.
+// syncedKindOf returns the kind of a file of a store, if a note is written for that kind.
 func syncedKindOf(name string) (kind syncedKind, number uint64, ok bool) {
 	if log, _, ok := wal.ParseLogFilename(name); ok {
 		return syncedLog, uint64(log), true
@@ -64,7 +64,7 @@ type syncedNote struct {
 	buf  [syncedBytes]byte
 }
 
-// note says that the first length bytes of a file are on the disk.
+// note records that the first length bytes of a file are on the disk.
 func (n *syncedNote) note(kind syncedKind, number uint64, length int64) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -120,7 +120,7 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 	b = b[min(len(b), int(kind)*syncedBytes):]
 	b = b[:min(len(b), syncedBytes)]
 	if len(b) == 0 || len(b) == syncedBytes && [syncedBytes]byte(b) == [syncedBytes]byte{} {
-		return s, nil // none was written, or a loss of power took it
+		return s, nil // no note was written, or a loss of power took it
 	}
 	if len(b) == syncedBytes && b[0] > syncedFormat {
 		return s, fmt.Errorf("the file %s has format %d, this server reads format %d: use a newer server", path, b[0], syncedFormat)
@@ -131,7 +131,7 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 	return SyncedFile{binary.LittleEndian.Uint64(b[1:]), int64(binary.LittleEndian.Uint64(b[9:]))}, nil
 }
 
-// checkLog checks the newest log of a store that was not closed in order, as far as it is known to have been fsynced.
+// checkLog checks the newest log of a store that was not closed in order, up to where it was fsynced.
 func checkLog(fs vfs.FS, dir string) error {
 	s, err := readSynced(fs, dir, syncedLog)
 	if err != nil {
@@ -140,7 +140,7 @@ func checkLog(fs vfs.FS, dir string) error {
 	return s.check(fs, dir, remedyOf(fs, dir))
 }
 
-// remedyOf says what to do about damage in a store that was not closed in order.
+// remedyOf returns the remedy for damage in a store that was not closed in order.
 func remedyOf(fs vfs.FS, dir string) string {
 	return fmt.Sprintf("restore a backup, or remove %s to open the store without what follows the damage", fs.PathJoin(dir, syncedName))
 }
@@ -151,12 +151,12 @@ type SyncedFile struct {
 	length int64
 }
 
-// Check checks the log in a copy of the store that was made later. The first damage is a *DamagedError.
+// Check checks the log in a later copy of the store. It returns the first damage as a *DamagedError.
 func (s SyncedFile) Check(fs vfs.FS, dir string) error {
 	return s.check(fs, dir, "it was damaged before it was copied")
 }
 
-// check checks a store's log as far as it was fsynced. A log that is gone was not needed any more.
+// check checks a store's log up to where it was fsynced. It accepts a missing log, which was not needed any more.
 func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	if s.length == 0 {
 		return nil
@@ -185,7 +185,7 @@ func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	return nil
 }
 
-// checkChunks returns how far a log is whole: at most up to a length, or to the log's end.
+// checkChunks returns up to where a log is whole, at most up to a length or the log's end.
 func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err error) {
 	block := make([]byte, logBlock) // no chunk crosses the end of one
 	for at := int64(0); at < length; at += logBlock {
@@ -203,7 +203,7 @@ func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err 
 	return length, nil
 }
 
-// The chunks of a log have the log's number after the header of a manifest's:
+// A chunk of a log has the header of a manifest's chunk followed by the log's number:
 //
 //	checksum:4 length:2 encoding:1 log number:4 payload
 const (
@@ -233,7 +233,7 @@ func wholeChunks(b []byte, log uint32) (at int) {
 	return logBlock
 }
 
-// checksumIs says whether a header begins with the checksum of what it is of.
+// checksumIs reports whether a header begins with the checksum of its chunk.
 func checksumIs(header, of []byte) bool {
 	sum := crc32.Checksum(of, castagnoli)
 	return binary.LittleEndian.Uint32(header) == sum>>15|sum<<17+walChecksum

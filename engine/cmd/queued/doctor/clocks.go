@@ -9,10 +9,10 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 )
 
-// offMax is how far a server's clock may be off where no cluster bounds it.
+// offMax bounds the error of a server's clock outside of a cluster.
 const offMax = 500 * time.Millisecond
 
-// serverClock compares the clock of a server that runs with this host's wall clock, which it is slewed towards.
+// serverClock compares the clock of a running server with this host's wall clock, towards which it is slewed.
 func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	if !answered || in.ServerClock == nil {
 		return
@@ -24,7 +24,7 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	server, err := in.ServerClock(ctx)
 	after := in.Host.Now()
 	if err != nil {
-		r.add(check, Warning, fmt.Sprintf("the server does not tell its time: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		r.add(check, Warning, fmt.Sprintf("the server does not report its time: %v", err), "pass an operator's token in QUEUED_TOKEN")
 		return
 	}
 	// The server read its clock at some time between before and after.
@@ -36,21 +36,21 @@ func (r *report) serverClock(ctx context.Context, in *Input, answered bool) {
 	}
 	if apart > bound {
 		r.add(check, Problem, fmt.Sprintf("it is at least %v %s this host's wall clock; more than %v is too much", apart.Round(time.Millisecond), word, bound),
-			fmt.Sprintf("the server approaches the wall clock by 2 %%, which takes about %v: restart it to have it take the time at once, or wait; see what set the wall clock, and have chrony keep it",
+			fmt.Sprintf("the server approaches the wall clock by 2 %%, which takes about %v: restart the server so that it takes the time at once, or wait; find out what set the wall clock, and synchronize it with chrony",
 				clock.ConvergesIn(apart).Round(time.Second)))
 		return
 	}
 	r.add(check, OK, fmt.Sprintf("it agrees with this host's wall clock to within %v", max(server.Sub(before).Abs(), after.Sub(server).Abs()).Round(time.Microsecond)), "")
 }
 
-// clusterClocks shows what the server that runs knows of the other nodes' clocks, from the connections between the nodes.
+// clusterClocks reports what the running server knows of the other nodes' clocks.
 func (r *report) clusterClocks(ctx context.Context, in *Input) {
-	const check, remedy = "cluster clocks", "set the hosts' clocks and keep them right, as chrony does; a node that is restarted takes its host's clock at once"
+	const check, remedy = "cluster clocks", "set the hosts' clocks and synchronize them, for example with chrony; a restarted node takes its host's clock at once"
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()
 	nodes, err := in.ClusterClocks(ctx)
 	if err != nil {
-		r.add(check, Warning, fmt.Sprintf("the server does not tell of the other nodes: %v", err), "pass an operator's token in QUEUED_TOKEN")
+		r.add(check, Warning, fmt.Sprintf("the server does not report the other nodes' clocks: %v", err), "pass an operator's token in QUEUED_TOKEN")
 		return
 	}
 	bound := in.Config.Node.Cluster.ClockSkewMax
@@ -65,7 +65,7 @@ func (r *report) clusterClocks(ctx context.Context, in *Input) {
 			r.add(check, Problem, n.Node+" does not lead: "+n.Problem, remedy)
 		case n.Node == in.Config.Node.Cluster.Node: // which needs no comparison
 		case !n.Known:
-			r.add(check, Warning, n.Node+" does not tell its time", "see whether it runs, and which version")
+			r.add(check, Warning, n.Node+" does not report its time", "check whether it runs, and which version")
 		case bound > 0 && n.Ahead.Abs()-n.Error > bound:
 			r.add(check, Problem, fmt.Sprintf("%s; %v is the most that clocks may differ", apart, bound), remedy)
 		default:

@@ -81,7 +81,7 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 		{NodeClock{Known: true, Ahead: -600 * time.Millisecond, Error: 100 * time.Millisecond}, OK, "that of n2 is 600ms behind this node's, give or take 100ms"},
 		{NodeClock{Known: true, Ahead: -601 * time.Millisecond, Error: 100 * time.Millisecond}, Problem, "is 601ms behind this node's, give or take 100ms; 500ms is the most"},
 		{NodeClock{Known: true, Problem: "its clock is 10s ahead"}, Problem, "n2 does not lead: its clock is 10s ahead"},
-		{NodeClock{}, Warning, "n2 does not tell its time"},
+		{NodeClock{}, Warning, "n2 does not report its time"},
 	} {
 		clock, clock.Node = c.clock, "n2"
 		all := Run(t.Context(), in)
@@ -93,5 +93,5 @@ func TestClusterClocksThatDiffer(t *testing.T) {
 	in.ClusterClocks = func(context.Context) ([]NodeClock, error) { return nil, errors.New("no token") }
 	f := find(t, Run(t.Context(), in), "cluster clocks")
 	assert.Equal(t, Warning, f.Level)
-	assert.Contains(t, f.Message, "the server does not tell of the other nodes: no token")
+	assert.Contains(t, f.Message, "the server does not report the other nodes' clocks: no token")
 }

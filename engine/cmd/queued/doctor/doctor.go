@@ -44,7 +44,7 @@ type Input struct {
 	Version string
 	// ServerVersion asks a server that runs for its version; nil when there is no way to ask.
 	ServerVersion func(ctx context.Context) (string, error)
-	// ServerClock asks a server that runs for its clock, which leases and delays go by; nil when there is no way to ask.
+	// ServerClock queries the clock of a running server, by which leases and delays end; nil if the server cannot be queried.
 	ServerClock func(ctx context.Context) (time.Time, error)
 	// ClusterClocks asks a server that runs what it knows of the clocks of its cluster's other nodes; nil when there is no way to
 	// ask.
@@ -56,11 +56,11 @@ type Input struct {
 // NodeClock is what a node of a cluster knows of another one's clock.
 type NodeClock struct {
 	Node string
-	// Known tells that the node told its time of late.
+	// Known is set if the node has reported its time recently.
 	Known bool
-	// Ahead is how far its clock is ahead of that of the node that was asked, Error by how much that may be wrong.
+	// Ahead is how far its clock is ahead of the clock of the answering node, and Error the bound on the error of Ahead.
 	Ahead, Error time.Duration
-	// Problem is why its clock does not let it lead; "" if it does. It is the node's own word.
+	// Problem is why its clock does not allow it to lead, as the node reports it; "" if the node may lead.
 	Problem string
 }
 
