@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -20,13 +21,24 @@ const (
 )
 
 // Metrics are what a server says of itself. A key is a metric's name; values of a label named state or stage stay apart,
-// as NAME{state="VALUE"}, and those of all others are summed up.
+// as NAME{state="VALUE"}, and those of all others are combined as Combine does.
 type Metrics struct {
 	// Values are those of counters, gauges and metrics of no type. Histograms and summaries are NAME_sum and NAME_count. Values
 	// that are not finite numbers are left out.
 	Values map[string]float64
 	// Histograms have their buckets.
 	Histograms map[string]Buckets
+}
+
+// Combine adds a value to what all has under its key: the two are summed up, but of a metric whose name ends in _max the larger
+// one is kept.
+func Combine(all map[string]float64, key string, value float64) {
+	name, _, _ := strings.Cut(key, "{")
+	if before, there := all[key]; there && strings.HasSuffix(name, "_max") {
+		all[key] = max(before, value)
+		return
+	}
+	all[key] += value
 }
 
 // Scrape reads the values of ScrapeAll.
@@ -72,7 +84,7 @@ func (m *Metrics) add(name string, kind dto.MetricType, metric *dto.Metric) {
 	}
 	add := func(name string, value float64) {
 		if !math.IsNaN(value) && !math.IsInf(value, 0) {
-			m.Values[name+suffix] += value
+			Combine(m.Values, name+suffix, value)
 		}
 	}
 	switch kind {

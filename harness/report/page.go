@@ -39,6 +39,7 @@ func markdown(r *result.Result, plots []figure) string {
 		backlogSection(p, r)
 		ledgerSection(p, r)
 		stagesSection(p, r)
+		turnsSection(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
 		profileSection(p, r)
@@ -153,7 +154,7 @@ func metricsTable(p *page, metrics map[string]result.Metric) {
 			continue
 		}
 		format := number
-		if spec.Unit == "tasks" {
+		if spec.Unit == "tasks" || spec.Unit == "items" {
 			format = integral
 		}
 		rows = append(rows, []string{
@@ -174,6 +175,10 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "sum over all rounds, profiled ones too; lowest and highest round"
 	case spec.Family != "" && strings.HasSuffix(spec.Name, "_max"):
 		return fmt.Sprintf("largest of %s samples, all timed rounds; lowest and highest round", integral(all[spec.Family+"_n"].Median))
+	case spec.Part == result.OfTurns && strings.HasSuffix(spec.Name, "_max"):
+		return "largest of all turns of the timed rounds; lowest and highest round"
+	case spec.Part == result.OfTurns:
+		return "part of all turns of the timed rounds; lowest and highest round"
 	case spec.Family != "":
 		return "percentile of all timed rounds merged; lowest and highest round"
 	case spec.Name == result.RateCost && m.N >= stat.MinIntervalN:

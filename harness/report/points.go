@@ -170,6 +170,8 @@ func pointColumns(points []result.Point) []column {
 		{">slip p99, ms", result.SlipMs + "_p99"},
 		{">drain, cycles/s", result.DrainCyclesPerS},
 		{">first claim, s", result.RestartFirstClaimS},
+		{">turns above 2 ms", result.ShardTurnsAbove2MsRatio},
+		{">turn at most, ms", result.ShardTurnMsMax},
 		{">last tenth ÷ second", result.SteadyRateRatio},
 	} {
 		for _, p := range points {

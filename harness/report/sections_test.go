@@ -256,3 +256,27 @@ func TestAttacksAreOnThePage(t *testing.T) {
 	of := sections(rendered(t, r, hists)["fixture.md"])
 	assert.Contains(t, of["Attacks"], "| 2 | `long-polls` | 12 | 3 | 2 |")
 }
+
+// The turns are on the page with their number: a part of few turns says little.
+func TestTurnsAreOnThePage(t *testing.T) {
+	r, hists := fixture(t, 2, 1)
+	assert.NotContains(t, sections(rendered(t, r, hists)["fixture.md"]), "Turns of the shards", "what was not counted has no section")
+	for i := range r.Rounds {
+		r.Rounds[i].Turns = &result.Turns{Count: 40_000, Above2Ms: uint64(i), MsMax: 4, ItemsMax: 1_234}
+		r.Rounds[i].Derive(hists[i].Histograms)
+	}
+	var err error
+	r.Metrics, err = result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad)
+	require.NoError(t, err)
+	of := sections(rendered(t, r, hists)["fixture.md"])
+	assert.Contains(t, of["Turns of the shards"], "| 2 | 40,000 | 1 | 4.00 | 1,234 |")
+	assert.NotContains(t, of["Turns of the shards"], "| 3 |", "a profiled round has no figures")
+	assert.Contains(t, of["Summary"], "| `shard_turns_above_2ms_ratio` | 1.25e-05 | 0 | 2.50e-05 | 2 | ratio | part of all turns of the timed rounds; lowest and highest round |")
+	assert.Contains(t, of["Summary"], "| `shard_turn_items_max` | 1,234 | 1,234 | 1,234 | 2 | items | largest of all turns of the timed rounds; lowest and highest round |")
+
+	swept, hists := sweptFixture(t)
+	for metric, v := range map[string]float64{result.ShardTurnsAbove2MsRatio: 0.125, result.ShardTurnMsMax: 64} {
+		swept.Points[0].Metrics[metric] = result.Metric{Median: v, Low: v, High: v, N: 1}
+	}
+	assert.Contains(t, sections(rendered(t, swept, hists)["fixture.md"])["Points"], "| turns above 2 ms | turn at most, ms |")
+}

@@ -43,6 +43,11 @@ const (
 	RaftCommitMsMean     = "raft_commit_ms_mean"      // from the proposal of an entry to its effect
 	RaftElections        = "raft_elections"           // in the window, over all nodes
 
+	// Of the turns of the shards' deciding goroutines; see Turns.
+	ShardTurnsAbove2MsRatio = "shard_turns_above_2ms_ratio"
+	ShardTurnMsMax          = "shard_turn_ms_max"
+	ShardTurnItemsMax       = "shard_turn_items_max"
+
 	// RateCost is of a point of a sweep: how many times as many cycles per second the point had that differs from it only in
 	// having the first sweep's first value. It is the median over the turns that the points took, of the two rounds of each.
 	RateCost = "rate_cost"
@@ -110,6 +115,7 @@ const (
 	OfStorage   Part = "storage" // the server counts what it does with its store
 	OfRuntime   Part = "runtime" // the server says what its runtime allocates
 	OfRaft      Part = "raft"
+	OfTurns     Part = "turns" // the server times the turns of its shards
 	OfSweep     Part = "sweep"
 	OfFaults    Part = "faults"
 	OfProfiling Part = "profiling"
@@ -172,6 +178,9 @@ var specs = func() []Spec {
 		{Name: RaftAppendMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
 		{Name: RaftCommitMsMean, Unit: "ms", Better: Lower, Part: OfRaft},
 		{Name: RaftElections, Unit: "elections", Better: Lower, Part: OfRaft, Zero: true},
+		{Name: ShardTurnsAbove2MsRatio, Unit: "ratio", Better: Lower, Part: OfTurns, Zero: true},
+		{Name: ShardTurnMsMax, Unit: "ms", Better: Lower, Part: OfTurns},
+		{Name: ShardTurnItemsMax, Unit: "items", Better: Lower, Part: OfTurns},
 		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
@@ -219,6 +228,9 @@ var specs = func() []Spec {
 	}
 	return table
 }()
+
+// Merged reports whether the metric of several rounds is one of all their samples together, and no median of rounds.
+func (s Spec) Merged() bool { return s.Family != "" || s.Part == OfTurns }
 
 // Specs returns every metric, in the order in which pages show them. The slice is the caller's.
 func Specs() []Spec { return slices.Clone(specs) }

@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// deriveParts fills in the metrics of an open load, a backlog and a series, where the round has them.
+// deriveParts fills in the metrics of an open load, a backlog, turns and a series, where the round has them.
 func (r *Round) deriveParts() {
 	if a := r.Arrivals; a != nil {
 		maps.Copy(r.Metrics, a.metrics())
@@ -14,6 +14,9 @@ func (r *Round) deriveParts() {
 		r.deriveBacklog(b)
 	}
 	r.deriveFaults()
+	if t := r.Turns; t != nil {
+		maps.Copy(r.Metrics, t.metrics())
+	}
 	if len(r.Series) > 0 {
 		last := r.Series[len(r.Series)-1]
 		r.Metrics[DiskMBEnd] = last.DiskMB

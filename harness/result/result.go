@@ -116,6 +116,7 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
+	Turns     *Turns          `json:"turns,omitempty"` // nil where the server does not time them
 	Signals   *Signals        `json:"signals,omitempty"`
 	Warmup    *Warmup         `json:"warmup,omitempty"`
 	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
@@ -211,6 +212,8 @@ type Ledger struct {
 //     rounds; Low and High are the lowest and the highest round.
 //   - The sample count of a latency (_n) is that of the merged histogram; Low and High are the smallest and the
 //     largest round.
+//   - The figures of turns are those of the turns of all timed rounds together; Low and High are the lowest and the highest
+//     round.
 //   - Lost, duplicated and corrupted are the SUM over all rounds, the profiled ones included, because a loss in
 //     one round of seven would vanish in a median; Low and High are the lowest and the highest round.
 //   - All others are the median over rounds, with its 95 % interval where there are at least six rounds and its

@@ -68,6 +68,7 @@ func summariseTimed(timed []Round, hists []RoundHistograms, estimate Estimator, 
 		problems = append(problems, err)
 	}
 	ofMerged := LatencyMetrics(merged)
+	maps.Copy(ofMerged, mergeTurns(timed).metrics())
 	for _, spec := range specs {
 		if !wanted(spec) {
 			continue
@@ -78,7 +79,7 @@ func summariseTimed(timed []Round, hists []RoundHistograms, estimate Estimator, 
 			continue
 		}
 		metric := Metric{N: len(values), Unit: spec.Unit, Low: slices.Min(values), High: slices.Max(values)}
-		if spec.Family != "" {
+		if spec.Merged() {
 			found := false
 			if metric.Median, found = ofMerged[spec.Name]; !found {
 				problems = append(problems, fmt.Errorf("%s: the timed rounds have no samples", spec.Name))

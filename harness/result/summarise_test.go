@@ -28,6 +28,7 @@ func TestTableOfMetrics(t *testing.T) {
 		"server_cpu_cores":        {Unit: "CPUs", Better: result.Lower},
 		"storage_gets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage, Zero: true},
 		"storage_sets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage},
+		"shard_turn_ms_max":       {Unit: "ms", Better: result.Lower, Part: result.OfTurns},
 		"shed":                    {Unit: "tasks", Better: result.Lower, Part: result.OfOpen, Zero: true},
 		"slip_ms_p99":             {Unit: "ms", Better: result.Lower, Part: result.OfOpen, Family: "slip_ms"},
 		"drain_ratio":             {Unit: "ratio", Better: result.Higher, Part: result.OfBacklog},
@@ -48,7 +49,7 @@ func TestTableOfMetrics(t *testing.T) {
 	}
 	_, found := result.Lookup("cycles")
 	assert.False(t, found)
-	assert.Len(t, result.Specs(), 46+5*7+3)
+	assert.Len(t, result.Specs(), 49+5*7+3)
 }
 
 func TestLatencyMetricsAreMilliseconds(t *testing.T) {

@@ -96,7 +96,7 @@ func scrapeRound(ctx context.Context, cluster *topology.Cluster, round *result.R
 			return err
 		}
 		for name, v := range counters {
-			sum[name] += v
+			observe.Combine(sum, name, v)
 		}
 		if i < len(round.Nodes) {
 			round.Nodes[i].Server = counters

@@ -224,6 +224,7 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	w.nodes(m, loaded)
 	w.processes(m)
 	w.stages(m)
+	w.turns(m)
 	if !loaded {
 		return nil
 	}

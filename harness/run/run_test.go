@@ -49,7 +49,7 @@ func TestExecute(t *testing.T) {
 	}
 	for _, spec := range result.Specs() {
 		m, found := r.Metrics[spec.Name]
-		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfProfiling {
+		if spec.Part != "" && spec.Part != result.OfLoad && spec.Part != result.OfStorage && spec.Part != result.OfRuntime && spec.Part != result.OfTurns && spec.Part != result.OfProfiling {
 			assert.False(t, found, spec.Name)
 			continue
 		}
@@ -67,6 +67,9 @@ func TestExecute(t *testing.T) {
 			assert.Positive(t, s.Count, "stage %s", s.Name)
 			assert.Positive(t, s.SumMs, "stage %s", s.Name)
 		}
+		require.NotNil(t, round.Turns)
+		assert.Positive(t, round.Turns.Count)
+		assert.Positive(t, round.Turns.ItemsMax)
 		decided, replied := round.Stages[1], round.Stages[5]
 		assert.Equal(t, []string{result.StageDecide, result.StageReply}, []string{decided.Name, replied.Name})
 		assert.Positive(t, round.Metrics[result.StorageSetsPerCycle])

@@ -1,0 +1,29 @@
+package observe
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The largest of several shards is no sum.
+func TestTheLargestOfSeveralShardsIsKept(t *testing.T) {
+	m, err := ScrapeAll(t.Context(), admin(t, "/metrics", `# TYPE items_max gauge
+items_max{shard="0"} 7
+items_max{shard="1"} 9
+items_max{shard="2"} 8
+# TYPE depth gauge
+depth{shard="0",state="ready"} 7
+depth{shard="1",state="ready"} 9
+`))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]float64{"items_max": 9, `depth{state="ready"}`: 16}, m.Values)
+
+	all := map[string]float64{}
+	for _, v := range []float64{-2, -1, -3} {
+		Combine(all, `least_max{stage="a_max"}`, v)
+		Combine(all, `sum{stage="a_max"}`, v)
+	}
+	assert.Equal(t, map[string]float64{`least_max{stage="a_max"}`: -1, `sum{stage="a_max"}`: -6}, all)
+}

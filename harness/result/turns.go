@@ -1,0 +1,43 @@
+package result
+
+// TurnLimitMs is how long a turn may take: a command of one tenant waits for the turn under way to end.
+const TurnLimitMs = 2
+
+// Turns are the turns of the shards' deciding goroutines in a round's window, over all nodes and shards. A shard takes no
+// command while a turn is under way.
+type Turns struct {
+	Count    uint64 `json:"count"`
+	Above2Ms uint64 `json:"above_2ms"` // of them, those that took longer than 2 ms
+	// MsMax is the bound of the highest bucket of the servers' histogram that a turn fell into: no turn took longer, unless it
+	// is the last bound, beyond which nothing is told apart.
+	MsMax float64 `json:"ms_max"`
+	// ItemsMax is the most tasks, leases, waiters and queues that one turn handled, the warm-up's turns included.
+	ItemsMax uint64 `json:"items_max"`
+}
+
+// plus are the turns of two windows together.
+func (t Turns) plus(o Turns) Turns {
+	return Turns{
+		Count: t.Count + o.Count, Above2Ms: t.Above2Ms + o.Above2Ms,
+		MsMax: max(t.MsMax, o.MsMax), ItemsMax: max(t.ItemsMax, o.ItemsMax),
+	}
+}
+
+func (t Turns) metrics() map[string]float64 {
+	return map[string]float64{
+		ShardTurnsAbove2MsRatio: float64(t.Above2Ms) / float64(max(1, t.Count)),
+		ShardTurnMsMax:          t.MsMax,
+		ShardTurnItemsMax:       float64(t.ItemsMax),
+	}
+}
+
+// mergeTurns adds up the turns of those rounds that have any.
+func mergeTurns(rounds []Round) Turns {
+	var all Turns
+	for _, r := range rounds {
+		if r.Turns != nil {
+			all = all.plus(*r.Turns)
+		}
+	}
+	return all
+}
