@@ -1,8 +1,8 @@
 // Package attack simulates hostile clients of a queue server under test. Each kind of attack repeats what one broken or
-// malicious client could do. The attackers run in their own process, so that their CPU time counts neither as the
-// generator's nor as the servers'.
+// malicious client could do, or the largest admin calls that a tenant may make. The attackers run in their own process, so that
+// their CPU time counts neither as the generator's nor as the servers'.
 //
-// An attacker connects only to the address in its plan, which must be on the loopback interface. It pauses between two
+// An attacker connects only to the addresses in its plan, which must be on the loopback interface. It pauses between two
 // tries: an attack is meant to exhaust the memory, connections and disk of the server, not the CPUs that both share.
 package attack
 
@@ -33,13 +33,15 @@ const Tenant = "attacker"
 const (
 	// callTimeout bounds each call of an attacker.
 	callTimeout = 5 * time.Second
-	// pause is the time between two tries of one attacker.
-	pause = 100 * time.Millisecond
+	// pause is the time between two tries of one attacker. A try of admin calls is the work of thousands of tasks: with a
+	// longer pause the work leaves the server CPU time, so that what others notice of the calls is how long these hold them up.
+	pause, adminPause = 100 * time.Millisecond, time.Second
 )
 
 // Plan says what to attack.
 type Plan struct {
 	Address string   `json:"address"` // host:port of the server's gRPC listener
+	Admin   string   `json:"admin"`   // host:port of its admin listener
 	Token   string   `json:"token"`   // the bearer token for Tenant; "" if the server requires no token
 	Kinds   []string `json:"kinds"`   // from scenario.AttackKinds
 	Clients int      `json:"clients"` // of each kind
@@ -50,7 +52,9 @@ type attacker struct {
 	address         string
 	unauthenticated *grpc.ClientConn           // without a token
 	tenant          queuepb.QueueServiceClient // with the plan's token
+	admin           *client.Admin              // with the plan's token
 	number          int
+	filled          bool // fillOnce has stored its tasks; used by the attacker's own goroutine
 	tally           *tally
 }
 
@@ -68,15 +72,23 @@ func (t *tally) note(err error) {
 	}
 }
 
-// attacks has one try of each kind of attack.
-var attacks = map[string]func(*attacker, context.Context) error{
-	scenario.AttackEmptyTasks:      (*attacker).emptyTasks,
-	scenario.AttackIdleConnections: (*attacker).idleConnections,
-	scenario.AttackUnreadStreams:   (*attacker).unreadStreams,
-	scenario.AttackLargePayloads:   (*attacker).largePayloads,
-	scenario.AttackManyQueues:      (*attacker).manyQueues,
-	scenario.AttackLongErrors:      (*attacker).longErrors,
-	scenario.AttackLongPolls:       (*attacker).longPolls,
+// attacks has one try of each kind of attack, and the pause between two tries.
+var attacks = map[string]struct {
+	try   func(*attacker, context.Context) error
+	pause time.Duration
+}{
+	scenario.AttackEmptyTasks:      {(*attacker).emptyTasks, pause},
+	scenario.AttackIdleConnections: {(*attacker).idleConnections, pause},
+	scenario.AttackUnreadStreams:   {(*attacker).unreadStreams, pause},
+	scenario.AttackLargePayloads:   {(*attacker).largePayloads, pause},
+	scenario.AttackManyQueues:      {(*attacker).manyQueues, pause},
+	scenario.AttackLongErrors:      {(*attacker).longErrors, pause},
+	scenario.AttackLongPolls:       {(*attacker).longPolls, pause},
+	scenario.AttackMassCancels:     {(*attacker).massCancels, adminPause},
+	scenario.AttackRedrives:        {(*attacker).redrives, adminPause},
+	scenario.AttackPurges:          {(*attacker).purges, adminPause},
+	scenario.AttackLists:           {(*attacker).lists, adminPause},
+	scenario.AttackAwaits:          {(*attacker).awaits, adminPause},
 }
 
 // Run attacks until ctx ends, and returns what each kind of attack did, in the plan's order. It fails at once if the plan
@@ -115,11 +127,15 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("attack %s: %w", p.Address, err), unauthenticated.Close())
 	}
+	admin, err := client.DialAdmin(p.Admin, options...)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("attack %s: %w", p.Admin, err), unauthenticated.Close(), tenant.Close())
+	}
 	var running sync.WaitGroup
 	for i, kind := range p.Kinds {
 		for n := range p.Clients {
-			a := &attacker{address: p.Address, unauthenticated: unauthenticated, tenant: tenant.API(), number: n, tally: p.tallies[i]}
-			running.Go(func() { a.repeat(ctx, attacks[kind], p.begun.Done) })
+			a := &attacker{address: p.Address, unauthenticated: unauthenticated, tenant: tenant.API(), admin: admin, number: n, tally: p.tallies[i]}
+			running.Go(func() { a.repeat(ctx, kind, p.begun.Done) })
 		}
 	}
 	running.Wait()
@@ -128,38 +144,40 @@ func (p *tallied) run(ctx context.Context) ([]result.Attack, error) {
 		t := p.tallies[i]
 		counts[i] = result.Attack{Kind: kind, Tries: t.tries.Load(), Refused: t.refused.Load(), Failed: t.failed.Load()}
 	}
-	return counts, errors.Join(unauthenticated.Close(), tenant.Close())
+	return counts, errors.Join(unauthenticated.Close(), tenant.Close(), admin.Close())
 }
 
 func (p Plan) check() error {
 	for _, kind := range p.Kinds {
-		if attacks[kind] == nil {
+		if attacks[kind].try == nil {
 			return fmt.Errorf("attack: there is no kind %q", kind)
 		}
 	}
-	host, _, err := net.SplitHostPort(p.Address)
-	if err != nil {
-		return fmt.Errorf("attack: address: %w", err)
-	}
-	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
-		return fmt.Errorf("attack: address %q is not on the loopback interface: only servers on this host are attacked", p.Address)
+	for _, of := range []struct{ what, address string }{{"address", p.Address}, {"admin", p.Admin}} {
+		host, _, err := net.SplitHostPort(of.address)
+		if err != nil {
+			return fmt.Errorf("attack: %s: %w", of.what, err)
+		}
+		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+			return fmt.Errorf("attack: %s %q is not on the loopback interface: only servers on this host are attacked", of.what, of.address)
+		}
 	}
 	return nil
 }
 
-// repeat repeats an attack, with a pause between two tries, until ctx ends. It calls begun when the first try begins. It counts
-// the errors of tries and continues after them.
-func (a *attacker) repeat(ctx context.Context, try func(*attacker, context.Context) error, begun func()) {
+// repeat repeats an attack, with the kind's pause between two tries, until ctx ends. It calls begun when the first try begins. It
+// counts the errors of tries and continues after them.
+func (a *attacker) repeat(ctx context.Context, kind string, begun func()) {
 	for first := true; first || ctx.Err() == nil; first = false {
 		a.tally.tries.Add(1)
 		if first {
 			begun()
 		}
-		err := try(a, ctx)
+		err := attacks[kind].try(a, ctx)
 		if ctx.Err() == nil || err == nil {
 			a.tally.note(err)
 		}
-		wait(ctx, pause)
+		wait(ctx, attacks[kind].pause)
 	}
 }
 

@@ -45,7 +45,8 @@ func served(t *testing.T) (*topology.Cluster, Plan) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, cluster.Stop(context.WithoutCancel(t.Context()))) })
-	return cluster, Plan{Address: cluster.Servers()[0].Node().Address, Token: cluster.Token, Clients: 1}
+	first := cluster.Servers()[0].Node()
+	return cluster, Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, Clients: 1}
 }
 
 // Each kind of attack reaches a real server. The server refuses attacks without a token and serves the others, which a tenant
@@ -84,6 +85,7 @@ func TestAPlanIsChecked(t *testing.T) {
 		`there is no kind "pols"`:          {Address: "127.0.0.1:1", Kinds: []string{"pols"}},
 		"is not on the loopback interface": {Address: "192.0.2.1:7070"},
 		"address: ":                        {Address: "localhost"},
+		`admin "192.0.2.1:7071" is not on`: {Address: "127.0.0.1:1", Admin: "192.0.2.1:7071"},
 	} {
 		_, err := Run(t.Context(), plan)
 		assert.ErrorContains(t, err, want)

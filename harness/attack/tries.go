@@ -32,8 +32,8 @@ const (
 	queuesEach = 100
 	// longErrorBytes and longResultBytes are the largest error text of a failure and the largest result of a completion.
 	longErrorBytes, longResultBytes = 4 << 10, 256 << 10
-	// waiters is how many claims of one attacker wait at once.
-	waiters = 200
+	// waiters is how many calls of one attacker wait at once, and waitMs for how long each asks to wait: longer than it does.
+	waiters, waitMs = 200, uint64(2 * idleFor / time.Millisecond)
 )
 
 // emptyTasksMessage is an encoded EnqueueRequest with millions of empty tasks. An empty task is the tag of the field tasks and a
@@ -83,17 +83,18 @@ func (a *attacker) idleConnections(ctx context.Context) error {
 	return failed
 }
 
-// enqueue stores tasks as the attacker's tenant.
-func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) error {
+// enqueue stores tasks as the attacker's tenant, and returns their ids.
+func (a *attacker) enqueue(ctx context.Context, tasks ...*queuepb.NewTask) (ids []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	out, err := a.tenant.Enqueue(ctx, &queuepb.EnqueueRequest{Tenant: Tenant, Tasks: tasks})
 	for _, r := range out.GetResults() {
 		if e := r.GetError(); e != nil {
-			return status.Error(codes.ResourceExhausted, e.GetMessage())
+			return nil, status.Error(codes.ResourceExhausted, e.GetMessage())
 		}
+		ids = append(ids, r.GetId())
 	}
-	return err
+	return ids, err
 }
 
 // claim leases up to tasksMax tasks of queues in one call.
@@ -119,6 +120,21 @@ func (a *attacker) complete(ctx context.Context, tasks []*queuepb.Task, result s
 	return err
 }
 
+// fail fails tasks with an error, each to be tried again at once if it may be.
+func (a *attacker) fail(ctx context.Context, tasks []*queuepb.Task, text string) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	request := &queuepb.FailRequest{Tenant: Tenant}
+	for _, t := range tasks {
+		request.Failures = append(request.Failures, &queuepb.Failure{Id: t.GetId(), Token: t.GetToken(), Error: text, DelayMs: 1})
+	}
+	_, err := a.tenant.Fail(ctx, request)
+	return err
+}
+
 // large makes tasks with large payloads.
 func large(queue string) []*queuepb.NewTask {
 	payload := make([]byte, largeBytes)
@@ -132,7 +148,7 @@ func large(queue string) []*queuepb.NewTask {
 // unreadStreams opens worker streams with credits for large tasks, and never reads from them.
 func (a *attacker) unreadStreams(ctx context.Context) error {
 	queue := fmt.Sprintf("unread-%d", a.number)
-	failed := a.enqueue(ctx, large(queue)...)
+	_, failed := a.enqueue(ctx, large(queue)...)
 	ctx, cancel := context.WithTimeout(ctx, idleFor)
 	defer cancel() // ends all streams
 	for range unreadStreams {
@@ -151,7 +167,7 @@ func (a *attacker) unreadStreams(ctx context.Context) error {
 // largePayloads enqueues large tasks, claims as many as one call returns, and completes them.
 func (a *attacker) largePayloads(ctx context.Context) error {
 	queue := fmt.Sprintf("large-%d", a.number)
-	if err := a.enqueue(ctx, large(queue)...); err != nil {
+	if _, err := a.enqueue(ctx, large(queue)...); err != nil {
 		return err
 	}
 	tasks, err := a.claim(ctx, 1000, queue)
@@ -170,15 +186,16 @@ func (a *attacker) manyQueues(ctx context.Context) error {
 		tasks[i] = &queuepb.NewTask{Queue: fmt.Sprintf("new-%d-%d-%d", a.number, now, i), Payload: []byte("x")}
 		absent[i] = fmt.Sprintf("absent-%d-%d-%d", a.number, now, i)
 	}
-	_, err := a.claim(ctx, 1, absent...)
-	return errors.Join(a.enqueue(ctx, tasks...), err)
+	_, claimErr := a.claim(ctx, 1, absent...)
+	_, err := a.enqueue(ctx, tasks...)
+	return errors.Join(err, claimErr)
 }
 
 // longErrors fails a task repeatedly with the longest error text, and completes other tasks with the largest result.
 func (a *attacker) longErrors(ctx context.Context) error {
 	queue := fmt.Sprintf("errors-%d", a.number)
 	const weekMs = 7 * 24 * 3600 * 1000
-	err := a.enqueue(ctx,
+	_, err := a.enqueue(ctx,
 		&queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: 1000, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 1}},
 		&queuepb.NewTask{Queue: queue + "-results", Payload: []byte("x"), ResultRetentionMs: weekMs})
 	if err != nil {
@@ -188,16 +205,8 @@ func (a *attacker) longErrors(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	calling, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	request := &queuepb.FailRequest{Tenant: Tenant}
-	for _, t := range failing {
-		request.Failures = append(request.Failures, &queuepb.Failure{Id: t.GetId(), Token: t.GetToken(), Error: strings.Repeat("e", longErrorBytes), DelayMs: 1})
-	}
-	if len(failing) > 0 {
-		if _, err := a.tenant.Fail(calling, request); err != nil {
-			return err
-		}
+	if err := a.fail(ctx, failing, strings.Repeat("e", longErrorBytes)); err != nil {
+		return err
 	}
 	done, err := a.claim(ctx, 4, queue+"-results")
 	if err != nil {
@@ -208,14 +217,21 @@ func (a *attacker) longErrors(ctx context.Context) error {
 
 // longPolls makes many claims wait for one queue that never has a task.
 func (a *attacker) longPolls(ctx context.Context) error {
+	return a.together(ctx, func(ctx context.Context, _ int) error {
+		_, err := a.tenant.Claim(ctx, &queuepb.ClaimRequest{Tenant: Tenant, Queues: []string{"empty"}, MaxTasks: 1, WaitMs: waitMs})
+		return err
+	})
+}
+
+// together makes the calls of many waiters at once, numbered from 0, and ends those that still wait after a while.
+func (a *attacker) together(ctx context.Context, call func(context.Context, int) error) error {
 	ctx, cancel := context.WithTimeout(ctx, idleFor)
 	defer cancel()
 	errs := make([]error, waiters)
 	var waiting sync.WaitGroup
 	for i := range errs {
 		waiting.Go(func() {
-			_, err := a.tenant.Claim(ctx, &queuepb.ClaimRequest{Tenant: Tenant, Queues: []string{"empty"}, MaxTasks: 1, WaitMs: uint64(2 * idleFor.Milliseconds())})
-			if ctx.Err() == nil {
+			if err := call(ctx, i); ctx.Err() == nil && status.Code(err) != codes.DeadlineExceeded { // the server's timer may end first
 				errs[i] = err
 			}
 		})

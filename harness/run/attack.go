@@ -27,7 +27,8 @@ func (r *runner) startAttack(cluster *topology.Cluster, p plannedRound) (*attack
 	file := func(what string) string {
 		return r.folder.File(filepath.Join(logsDir, fmt.Sprintf("attack-%02d%s", p.number, what)))
 	}
-	plan := attack.Plan{Address: cluster.Servers()[0].Node().Address, Token: cluster.Token, Kinds: a.Kinds, Clients: a.Clients}
+	first := cluster.Servers()[0].Node()
+	plan := attack.Plan{Address: first.Address, Admin: first.Admin, Token: cluster.Token, Kinds: a.Kinds, Clients: a.Clients}
 	return attack.Start(binary, plan, file(".json"), file(".log"))
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// The kinds of attacks. Each is what a hostile or broken client can do to a server that it can connect to.
+// The kinds of attacks. Each is what a hostile or broken client can do to a server that it can connect to; those from
+// AttackMassCancels on are the largest admin calls that a tenant may make.
 const (
 	AttackEmptyTasks      = "empty-tasks"      // calls without a token, each with a message of maximal size that consists of empty tasks
 	AttackIdleConnections = "idle-connections" // connections that never authenticate
@@ -16,11 +17,18 @@ const (
 	AttackManyQueues      = "many-queues"      // tasks for new queues with each call, and claims of other new queues
 	AttackLongErrors      = "long-errors"      // failures with long texts and completions with large results
 	AttackLongPolls       = "long-polls"       // claims that wait for one empty queue
+
+	AttackMassCancels = "mass-cancels" // cancels of as many tasks as one call takes, ready and leased ones
+	AttackRedrives    = "redrives"     // redrives of thousands of dead letters
+	AttackPurges      = "purges"       // purges of full queues
+	AttackLists       = "lists"        // pages of the largest size, of tasks in each state
+	AttackAwaits      = "awaits"       // waits for the results of leased tasks
 )
 
 // AttackKinds are all kinds of attacks.
 var AttackKinds = []string{
 	AttackEmptyTasks, AttackIdleConnections, AttackUnreadStreams, AttackLargePayloads, AttackManyQueues, AttackLongErrors, AttackLongPolls,
+	AttackMassCancels, AttackRedrives, AttackPurges, AttackLists, AttackAwaits,
 }
 
 // attackClientsMax bounds the attackers of one kind, since each holds connections and memory of the attacking process.

@@ -1,0 +1,43 @@
+# Limits of scenarios/admin-load.hcl.
+
+baseline "admin-load" {
+  floor "cycles_per_s" {
+    min     = 400
+    because = "four fifths of the rate of 500/s: below it the tenant is starved"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 250
+    because = "a quarter of a second is a queue behind the other tenant's calls, and not a share of the server"
+  }
+
+  ceiling "shard_turns_above_2ms_ratio" {
+    max     = 0.01
+    because = "no turn takes longer by its own work; the wall clock adds what other processes and the collector take of a CPU"
+  }
+
+  ceiling "shard_turn_ms_max" {
+    max     = 128
+    because = "a turn that holds a shard up for longer is work without a bound, and no process that had the CPU meanwhile"
+  }
+
+  ceiling "shard_turn_items_max" {
+    max     = 6096
+    because = "a turn handles at most about 1,024 items of each kind of work, and the one call of 1,000 that goes beyond"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}

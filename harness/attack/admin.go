@@ -1,0 +1,203 @@
+package attack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+const (
+	// callMax is how many tasks or ids one call takes at most, and how many tasks one page has.
+	callMax = 1_000
+	// fullQueue is how many tasks there are in a queue that is redriven, purged or listed.
+	fullQueue = 10_000
+	// pagesMax bounds the pages of one listing, and the claims that empty a queue.
+	pagesMax = 2 * fullQueue / callMax
+	// attemptsMax is how many attempts a task has at most.
+	attemptsMax = 1_000
+)
+
+// fill stores n tasks like one, as many a call as a call takes, and returns their ids.
+func (a *attacker) fill(ctx context.Context, n int, one *queuepb.NewTask) (ids []string, err error) {
+	tasks := make([]*queuepb.NewTask, callMax)
+	for i := range tasks {
+		tasks[i] = one
+	}
+	for len(ids) < n {
+		stored, err := a.enqueue(ctx, tasks[:min(callMax, n-len(ids))]...)
+		if err != nil {
+			return ids, err
+		}
+		ids = append(ids, stored...)
+	}
+	return ids, nil
+}
+
+// fillOnce is fill at an attacker's first try: what it stores stays until the attack ends.
+func (a *attacker) fillOnce(ctx context.Context, n int, one *queuepb.NewTask) error {
+	if a.filled {
+		return nil
+	}
+	_, err := a.fill(ctx, n, one)
+	a.filled = err == nil
+	return err
+}
+
+// lasting is a task that is leased again and again and never completed: it is ready again as soon as its lease ends, and fails
+// more often than one attack leases it.
+func lasting(queue string) *queuepb.NewTask {
+	return &queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: attemptsMax, Backoff: &queuepb.Backoff{InitialMs: 1, MaxMs: 1}}
+}
+
+// refused is the first error among the results of an admin call on single tasks.
+func refused(results []*queuepb.SettleResult) error {
+	for _, r := range results {
+		if e := r.GetError(); e != nil {
+			return fmt.Errorf("task %d: %s", e.GetIndex(), e.GetMessage())
+		}
+	}
+	return nil
+}
+
+// massCancels stores as many tasks as one call cancels, half of which it leases, and cancels all of them in one call.
+func (a *attacker) massCancels(ctx context.Context) error {
+	queue := fmt.Sprintf("cancels-%d", a.number)
+	ids, err := a.fill(ctx, callMax, &queuepb.NewTask{Queue: queue, Payload: []byte("x")})
+	if err != nil {
+		return err
+	}
+	if _, err := a.claim(ctx, callMax/2, queue); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	out, err := a.admin.CancelTasks(ctx, &adminpb.CancelTasksRequest{Tenant: Tenant, Ids: ids})
+	return errors.Join(err, refused(out.GetResults()))
+}
+
+// redrives fails all tasks of a queue, which makes them dead letters, and redrives them: some by their ids, the rest in one
+// call.
+func (a *attacker) redrives(ctx context.Context) error {
+	queue := fmt.Sprintf("redrives-%d", a.number)
+	if err := a.fillOnce(ctx, fullQueue, &queuepb.NewTask{Queue: queue, Payload: []byte("x"), MaxAttempts: 1}); err != nil {
+		return err
+	}
+	for range pagesMax {
+		tasks, err := a.claim(ctx, callMax, queue)
+		if err != nil {
+			return err
+		}
+		if len(tasks) == 0 {
+			break
+		}
+		if err := a.fail(ctx, tasks, "failed"); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	page, err := a.admin.ListDead(ctx, &adminpb.ListDeadRequest{Tenant: Tenant, Queue: queue, PageSize: callMax})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, dead := range page.GetTasks() {
+		ids = append(ids, dead.GetTask().GetId())
+	}
+	if len(ids) == 0 {
+		return errors.New("there is no dead letter to redrive")
+	}
+	some, err := a.admin.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: Tenant, Ids: ids})
+	if err := errors.Join(err, refused(some.GetResults())); err != nil {
+		return err
+	}
+	_, err = a.admin.RedriveDead(ctx, &adminpb.RedriveDeadRequest{Tenant: Tenant, Queue: queue})
+	return err
+}
+
+// purges fills a queue and purges it in one call.
+func (a *attacker) purges(ctx context.Context) error {
+	queue := fmt.Sprintf("purges-%d", a.number)
+	if _, err := a.fill(ctx, fullQueue, &queuepb.NewTask{Queue: queue, Payload: []byte("x")}); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	out, err := a.admin.PurgeQueue(ctx, &adminpb.PurgeQueueRequest{Tenant: Tenant, Queue: queue})
+	if err == nil && out.GetRemoved() < fullQueue {
+		err = fmt.Errorf("purged %d of %d tasks", out.GetRemoved(), fullQueue)
+	}
+	return err
+}
+
+// lists leases a part of a full queue, and lists the queue's tasks in each state, page after page, and the queues.
+func (a *attacker) lists(ctx context.Context) error {
+	queue := fmt.Sprintf("lists-%d", a.number)
+	if err := a.fillOnce(ctx, fullQueue, lasting(queue)); err != nil {
+		return err
+	}
+	if _, err := a.claim(ctx, callMax, queue); err != nil {
+		return err
+	}
+	listed := 0
+	for _, state := range []queuepb.TaskState{
+		queuepb.TaskState_TASK_STATE_READY, queuepb.TaskState_TASK_STATE_DELAYED, queuepb.TaskState_TASK_STATE_LEASED, queuepb.TaskState_TASK_STATE_DEAD,
+	} {
+		n, err := a.listAll(ctx, queue, state)
+		if err != nil {
+			return err
+		}
+		listed += n
+	}
+	if listed == 0 {
+		return fmt.Errorf("no task of %d is listed", fullQueue)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := a.admin.ListQueues(ctx, &adminpb.ListQueuesRequest{Tenant: Tenant, PageSize: callMax})
+	return err
+}
+
+// listAll lists the tasks of a queue that are in one state, and returns how many there are.
+func (a *attacker) listAll(ctx context.Context, queue string, state queuepb.TaskState) (n int, err error) {
+	next := ""
+	for range pagesMax {
+		calling, cancel := context.WithTimeout(ctx, callTimeout)
+		page, err := a.admin.ListTasks(calling, &adminpb.ListTasksRequest{Tenant: Tenant, Queue: queue, State: state, PageSize: callMax, PageToken: next})
+		cancel()
+		if err != nil {
+			return n, err
+		}
+		n += len(page.GetTasks())
+		if next = page.GetNextPageToken(); next == "" {
+			break
+		}
+	}
+	return n, nil
+}
+
+// awaits leases tasks, asks for some of them, and waits for the result of each, which never comes: the leases end.
+func (a *attacker) awaits(ctx context.Context) error {
+	queue := fmt.Sprintf("awaits-%d", a.number)
+	if err := a.fillOnce(ctx, callMax, lasting(queue)); err != nil {
+		return err
+	}
+	tasks, err := a.claim(ctx, callMax, queue)
+	if err != nil {
+		return err
+	}
+	if len(tasks) == 0 {
+		return errors.New("there is no task to wait for")
+	}
+	return a.together(ctx, func(ctx context.Context, i int) error {
+		id := tasks[i%len(tasks)].GetId()
+		if _, err := a.tenant.GetTask(ctx, &queuepb.GetTaskRequest{Tenant: Tenant, Id: id}); err != nil {
+			return err
+		}
+		_, err := a.tenant.AwaitResult(ctx, &queuepb.AwaitResultRequest{Tenant: Tenant, Id: id, WaitMs: waitMs})
+		return err
+	})
+}
