@@ -143,6 +143,7 @@ func TestTheConnectionWithTheMostUnreadIsCut(t *testing.T) {
 	assert.True(t, open(clients[0]) && open(clients[2]))
 
 	require.NoError(t, conns[1].Close())
+	assert.EqualValues(t, 650<<10, b.outboxes.Taken(), "the budget has back what it held")
 	linkTo(conns[1]).Answers(1_000)
 	for _, c := range []*conn{conns[0], conns[2]} {
 		linkTo(c).Holds(-int(c.holds.Load()))
