@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/rpc"
 )
 
@@ -70,4 +71,19 @@ func TestAPromotionEndsWhenItsMemberIsRemoved(t *testing.T) {
 	var refused *rpc.ChangeError
 	require.ErrorAs(t, k.promote(ctx, rpc.ClusterChange{Kind: rpc.PromoteMember, Node: "n2"}), &refused)
 	assert.Equal(t, `"n2" is not a member of the cluster, which are: n0, n1`, refused.Problem)
+}
+
+// A node may not know yet that a member was removed when it has the leader give the member its vote.
+func TestAPromotionOfARemovedMemberAddsNobody(t *testing.T) {
+	nodes, _ := startNodes(t, 3)
+	ctx, cancel := context.WithTimeout(t.Context(), waitsMost)
+	defer cancel()
+	require.NoError(t, nodes[0].cluster.Change(ctx, rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n2"}))
+	for _, n := range nodes[:2] { // one of them leads
+		n.cluster.knowMembers()
+		err := n.cluster.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER, "n2", "127.0.0.1:1")
+		require.ErrorContains(t, err, `node: "n2" is not a member of the cluster: add it first`)
+	}
+	members, _ := nodes[0].cluster.membersNow()
+	assert.NotContains(t, members, "n2")
 }

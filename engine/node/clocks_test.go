@@ -342,6 +342,27 @@ func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 	assert.False(t, c.leads("n3"))
 }
 
+// Of five voters one is off, and stands down; then a second one, on the same side, and the three that are right go on.
+func TestTheClocksOfThreeOfFiveDecide(t *testing.T) {
+	c := newTimed(t, 0, 0, 0, 0, 10*time.Second)
+	g := newGrants(c, 2*time.Second)
+	g.next(c.leader("n1", "n2", "n3", "n4"))
+	c.refuses("n5", `ahead of the median of [45] voters`)
+	c.stop("n4")
+	c.walls["n4"].set(11 * time.Second)
+	c.start("n4")
+	c.refuses("n4", `ahead of the median of 5 voters`)
+	c.refuses("n5", `ahead of the median of 5 voters`)
+	for _, id := range []string{"n1", "n2", "n3"} {
+		c.transfer(id)
+		g.next(id)
+		assert.NoError(t, c.nodes[id].cluster.clocks.Refused())
+		_ = c.nodes[id].cluster.replicas[0].Transfer("n4")
+		c.leader("n1", "n2", "n3")
+		assert.False(t, c.leads("n4") || c.leads("n5"))
+	}
+}
+
 func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 	c := newTimed(t, 0, 10*time.Second)
 	c.refuses("n1", "behind that of n2, the only other voter that answers")

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/rpc"
 	"github.com/pronybench/prony/engine/shard"
 )
@@ -268,9 +269,11 @@ func (k *cluster) changeAt(ctx context.Context, leader string, in *peerpb.Change
 	return err
 }
 
-// notLeading tells that a change was refused because the node that was asked does not lead, or is not there.
+// notLeading tells that a change was refused because the node that was asked does not lead, or is not there, or because the
+// members changed at the same time: another try may succeed.
 func notLeading(err error) bool {
-	return errors.Is(err, shard.ErrNotLeader) || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || status.Code(err) == codes.Unavailable
+	return errors.Is(err, shard.ErrNotLeader) || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
+		errors.Is(err, replica.ErrMembersChanged) || status.Code(err) == codes.Unavailable
 }
 
 // changeGroup changes a group that this node leads.
@@ -281,7 +284,11 @@ func (k *cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest
 	r := k.replicas[in.GetShard()]
 	switch in.GetChange() {
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER:
-		return r.AddVoter(ctx, in.GetNode(), in.GetAddress())
+		err := r.Promote(ctx, in.GetNode()) // not AddVoter, which would add a member that was removed
+		if errors.Is(err, replica.ErrNoMember) {
+			return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster: add it first", in.GetNode())}
+		}
+		return err
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER:
 		return r.AddNonvoter(ctx, in.GetNode(), in.GetAddress())
 	case peerpb.GroupChange_GROUP_CHANGE_REMOVE:

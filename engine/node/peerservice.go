@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -61,9 +62,12 @@ func (s *peerService) Readmit(ctx context.Context, in *peerpb.ReadmitRequest) (*
 }
 
 func peerError(err error) error {
+	var refused *rpc.ChangeError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &refused):
+		return status.Error(codes.FailedPrecondition, err.Error())
 	case notLeading(err):
 		return status.Error(codes.Unavailable, err.Error())
 	default:

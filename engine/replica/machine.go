@@ -27,7 +27,10 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	entries, places := make([]storage.LogEntry, 0, len(logs)), make([]int, 0, len(logs))
 	var bytes uint64
 	for i, l := range logs {
-		if l.Type == raft.LogCommand {
+		switch l.Type {
+		case raft.LogConfiguration:
+			r.configured.Store(&configured{raft.DecodeConfiguration(l.Data), l.Index})
+		case raft.LogCommand:
 			entries, places = append(entries, storage.LogEntry{Index: l.Index, Term: l.Term, Data: l.Data}), append(places, i)
 			bytes += uint64(len(l.Data))
 		}

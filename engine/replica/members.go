@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -48,6 +49,59 @@ func (r *Replica) Leader() string {
 // AddVoter adds a member with a vote, or gives one its vote. Only the leader can: others get an error.
 func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
+}
+
+// ErrNoMember says that a node is not a member of the group.
+var ErrNoMember = errors.New("it is not a member")
+
+// ErrMembersChanged says that the members changed at the same time as a change was decided. Nothing was done.
+var ErrMembersChanged = errors.New("the members changed at the same time")
+
+// configured is the members as an entry of the log has them, and the index of the entry.
+type configured struct {
+	raft.Configuration
+	index uint64
+}
+
+// Promote gives a member its vote. Only the leader can: others get an error. The error is ErrNoMember if the node is not a member:
+// it is not added again.
+func (r *Replica) Promote(ctx context.Context, node string) error {
+	c, err := r.currentMembers(ctx)
+	if err == nil {
+		err = r.promote(ctx, node, c)
+	}
+	return r.changed("promote", node, err)
+}
+
+// currentMembers returns the members with all changes that were committed before the call. Only the leader can.
+func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
+	if err := r.raft.Barrier(left(ctx)).Error(); err != nil {
+		return configured{}, err
+	}
+	var c configured
+	if applied := r.configured.Load(); applied != nil {
+		c = *applied
+	}
+	if s := r.snapshots.latest(); s != nil && s.Meta.ConfigurationIndex > c.index {
+		c = configured{s.Meta.Configuration, s.Meta.ConfigurationIndex}
+	}
+	return c, nil
+}
+
+// promote gives a member its vote if the members are still those of c.
+func (r *Replica) promote(ctx context.Context, node string, c configured) error {
+	i := slices.IndexFunc(c.Servers, func(s raft.Server) bool { return string(s.ID) == node })
+	if i < 0 {
+		return ErrNoMember
+	}
+	err := r.raft.AddVoter(c.Servers[i].ID, c.Servers[i].Address, c.index, left(ctx)).Error()
+	if err == nil {
+		return nil
+	}
+	if now, unknown := r.currentMembers(ctx); unknown == nil && now.index != c.index {
+		return fmt.Errorf("%w: %w", ErrMembersChanged, err)
+	}
+	return err
 }
 
 // AddNonvoter adds a member that only copies.

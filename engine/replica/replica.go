@@ -94,11 +94,12 @@ type Replica struct {
 	snapshots *snapshots
 	count     counters
 
-	started   atomic.Bool // raft is set
-	store     atomic.Pointer[storage.Store]
-	inUse     sync.RWMutex  // read-locked while this node leads, and while the store is flushed or copied; locked while it is replaced
-	sinceSnap atomic.Uint64 // bytes of entries since the log was cut
-	cut       chan struct{} // has an element when it is to be cut again
+	started    atomic.Bool // raft is set
+	store      atomic.Pointer[storage.Store]
+	inUse      sync.RWMutex               // read-locked while this node leads, and while the store is flushed or copied; locked while it is replaced
+	configured atomic.Pointer[configured] // the members of the last such entry that was applied; nil: none was
+	sinceSnap  atomic.Uint64              // bytes of entries since the log was cut
+	cut        chan struct{}              // has an element when it is to be cut again
 
 	again   chan struct{}                     // has an element when the tenure is to begin again
 	silent  atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the leadership goroutine
