@@ -107,6 +107,10 @@ type Shard struct {
 	toRead    []*begin     // examines that began in this turn; the deciding goroutine's
 	examining atomic.Int32 // the number of examines under way
 
+	refilling int            // Refills that are not answered; the deciding goroutine's
+	unread    []queue.Refill // that can be read; the deciding goroutine's
+	filling   bool           // some are being read; the deciding goroutine's
+
 	reading             sync.WaitGroup // lists and other readings under way
 	deciding, releasing stage
 
@@ -194,7 +198,7 @@ func (s *Shard) decide() {
 	for {
 		commands, since, closed := s.inbox.take(s.spare())
 		if len(commands) == 0 && s.idle() {
-			if closed != nil && s.examining.Load() == 0 {
+			if closed != nil && s.examining.Load() == 0 && (s.refilling == 0 || s.failure != nil) {
 				s.end(closed)
 				return
 			}
@@ -281,15 +285,12 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 	d := decided{commands: commands, err: s.failure} // what a command had to read could not be made visible
 	switch {
 	case d.err != nil:
+		s.leave(func(*Subscription) bool { return false })
 	case full != nil:
-		d.err = s.readAhead()
+		d.commands = s.carry(d.commands, false)
 	default:
-		d.grants, d.err = s.dispatch(now)
-	}
-	if d.err == nil && full == nil && s.state.Exhausted() {
-		d.commands = s.carry(d.commands)
-	} else {
-		s.leave()
+		d.grants = s.state.Dispatch(now, nil)
+		d.commands = s.carry(d.commands, s.state.Exhausted())
 	}
 	d.early, s.early = s.early, nil
 	d.commands = s.ended(d.commands)
@@ -308,6 +309,9 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 		d.verified = s.opts.Replicate.Verify()
 	}
 	s.readSubmitted(d.err)
+	if d.err == nil {
+		d.commands = s.takeRefills(d.commands)
+	}
 	s.failure = d.err
 	if s.opts.Turned != nil {
 		s.opts.Turned(TurnStats{Items: s.state.Worked() + s.resolved, Took: stages.Now() - began})
@@ -316,34 +320,31 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 	return d
 }
 
-// dispatch leases ready tasks to waiters.
-func (s *Shard) dispatch(now int64) (grants []queue.Grant, err error) {
-	for {
-		grants = s.state.Dispatch(now, grants)
-		if s.state.Exhausted() {
-			break // handle other commands before the next refill
-		}
-		refills := s.state.Refills()
-		if len(refills) == 0 {
-			break
-		}
-		if err := s.refill(refills); err != nil {
-			return grants, err
-		}
+// carry ends the subscriptions that were closed, and returns the commands without those that end a subscription which stays:
+// they are answered with the turn in which all that is ready has been handed out.
+func (s *Shard) carry(commands []command, all bool) []command {
+	stays := func(sub *Subscription) bool { return sub.waiter != nil && (all || s.state.Awaits(sub.waiter)) }
+	if len(s.leaving) == 0 {
+		return commands
 	}
-	return grants, nil
-}
-
-// carry returns the commands except those that end a subscription. These are answered with the turn that has leased all ready tasks.
-func (s *Shard) carry(commands []command) []command {
-	return slices.DeleteFunc(commands, func(c command) bool {
-		switch c.(type) {
-		case *poll, *unsubscribe:
-			s.carried = append(s.carried, c)
-			return true
+	commands = slices.DeleteFunc(commands, func(c command) bool {
+		var sub *Subscription
+		switch c := c.(type) {
+		case *poll:
+			sub = c.sub
+		case *unsubscribe:
+			sub = c.sub
+		default:
+			return false
 		}
-		return false
+		if !stays(sub) {
+			return false
+		}
+		s.carried = append(s.carried, c)
+		return true
 	})
+	s.leave(stays)
+	return commands
 }
 
 // submit makes what was decided so far visible in the store, for a decision that must read it. Nothing is let
