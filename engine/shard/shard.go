@@ -97,7 +97,7 @@ type Shard struct {
 	early       []storage.Commit           // of the decision under way; the deciding goroutine's
 	subscribers atomic.Int64               // waiters that have not ended
 	seen        lastFigures
-	carried     []command  // commands that end subscriptions and wait for the end of a long dispatch; the deciding goroutine's
+	carried     []command  // commands that a later turn answers, see carry; the deciding goroutine's
 	asking      []*figures // requests for figures that are not answered yet; the deciding goroutine's
 	tickedMs    int64      // the state machine's time; the deciding goroutine's
 	failure     error      // the deciding goroutine's; set once
@@ -320,28 +320,28 @@ func (s *Shard) decideAll(commands []command, since, began time.Duration) decide
 	return d
 }
 
-// carry ends the subscriptions that were closed, and returns the commands without those that end a subscription which stays:
-// they are answered with the turn in which all that is ready has been handed out.
+// carry ends the closed subscriptions, and returns the commands that this turn answers. Two kinds are answered by a later turn:
+// the end of a subscription that stays, with the turn that has leased all ready tasks; and a purge that needs a Refill, so that
+// its caller does not ask again and again meanwhile.
 func (s *Shard) carry(commands []command, all bool) []command {
-	stays := func(sub *Subscription) bool { return sub.waiter != nil && (all || s.state.Awaits(sub.waiter)) }
-	if len(s.leaving) == 0 {
+	if len(s.leaving) == 0 && s.refilling == 0 {
 		return commands
 	}
+	stays := func(sub *Subscription) bool { return sub.waiter != nil && (all || s.state.Awaits(sub.waiter)) }
 	commands = slices.DeleteFunc(commands, func(c command) bool {
-		var sub *Subscription
+		later := false
 		switch c := c.(type) {
 		case *poll:
-			sub = c.sub
+			later = stays(c.sub)
 		case *unsubscribe:
-			sub = c.sub
-		default:
-			return false
+			later = stays(c.sub)
+		case *query[Purged]:
+			later = s.refilling > 0 && c.err == nil && c.out.More && c.out.Removed == 0
 		}
-		if !stays(sub) {
-			return false
+		if later {
+			s.carried = append(s.carried, c)
 		}
-		s.carried = append(s.carried, c)
-		return true
+		return later
 	})
 	s.leave(stays)
 	return commands

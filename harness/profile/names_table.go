@@ -87,6 +87,7 @@ var engineSites = map[string]sitesOf{
 	"engine/internal/quotafs.(*FS).Create":        {locks: []string{"quotafs.FS.mu"}},
 	"engine/internal/quotafs.(*FS).GetDiskUsage":  {locks: []string{"quotafs.FS.mu"}},
 	"engine/internal/quotafs.(*FS).LeaveFree":     {locks: []string{"quotafs.FS.mu"}},
+	"engine/internal/quotafs.(*FS).Limit":         {locks: []string{"quotafs.FS.mu"}},
 	"engine/internal/quotafs.(*FS).Link":          {locks: []string{"quotafs.FS.mu"}},
 	"engine/internal/quotafs.(*FS).Occupy":        {locks: []string{"quotafs.FS.mu"}},
 	"engine/internal/quotafs.(*FS).Pin":           {locks: []string{"quotafs.FS.mu"}},
