@@ -21,6 +21,8 @@ const (
 	// lookEvery is the time between two measurements, independent of the input; lookOften is that time above halfPercent.
 	lookEvery, lookOften = 20 * time.Millisecond, 5 * time.Millisecond
 	halfPercent          = 60
+	// calledBytes is the number of bytes that a call counts for, beside the bytes that are received.
+	calledBytes = 8 << 10
 )
 
 // Gate keeps the resident memory of a process below a limit. Near the limit, input waits until garbage is collected. If that
@@ -37,14 +39,15 @@ type Gate struct {
 	input atomic.Int64  // bytes received since the last measurement
 	full  atomic.Bool   // calls are refused
 	busy  atomic.Bool   // relieve is running
-	relax chan struct{} // a semaphore of one for relieve: holds its element while relieve is not running
-	cuts  atomic.Uint64
+	relax chan struct{} // a semaphore of one for look: holds its element while no goroutine measures or relieves the process
+
+	pauses, cuts, refusals atomic.Uint64
 }
 
 // NewGate returns a gate that watches this process. It calls cut, from one goroutine at a time, to cut a connection.
 func NewGate(limit int64, cut func() bool, log *slog.Logger) *Gate {
 	g := &Gate{
-		limit: limit, step: max(64<<10, limit/looksPerLimit), resident: residentBytes, collect: debug.FreeOSMemory, cut: cut, log: log,
+		limit: limit, step: max(64<<10, limit/looksPerLimit), resident: newResident(), collect: debug.FreeOSMemory, cut: cut, log: log,
 		relax: make(chan struct{}, 1),
 	}
 	g.relax <- struct{}{}
@@ -54,27 +57,48 @@ func NewGate(limit int64, cut func() bool, log *slog.Logger) *Gate {
 // Admit refuses a call with ErrExhausted while the process is too large.
 func (g *Gate) Admit() error {
 	if g != nil && g.full.Load() {
+		g.refusals.Add(1)
 		return ErrExhausted
 	}
 	return nil
 }
 
-// Cuts returns how many connections were cut.
-func (g *Gate) Cuts() uint64 {
-	if g == nil {
-		return 0
-	}
-	return g.cuts.Load()
+// GateCounters count what a gate did.
+type GateCounters struct {
+	Pauses   uint64 // input waited until garbage was collected
+	Cuts     uint64 // a connection was cut
+	Refusals uint64 // a call was refused
 }
 
-// Came records that n bytes were received. It waits while the process is too large, which slows the sender.
+// Counters returns how often the gate paused input, cut connections and refused calls.
+func (g *Gate) Counters() GateCounters {
+	if g == nil {
+		return GateCounters{}
+	}
+	return GateCounters{Pauses: g.pauses.Load(), Cuts: g.cuts.Load(), Refusals: g.refusals.Load()}
+}
+
+// Came records that n bytes were received. It waits while the process is too large, which slows the sender. No further input
+// passes while a measurement is due, even if the host delays the goroutine that measures.
 func (g *Gate) Came(n int) {
-	if g == nil || g.input.Add(int64(n)) < g.step && !g.full.Load() && !g.busy.Load() {
+	if g == nil {
 		return
 	}
-	g.input.Store(0)
-	g.look()
+	g.input.Add(int64(n))
+	if g.due() {
+		<-g.relax
+		if g.due() {
+			g.look()
+		}
+		g.relax <- struct{}{}
+	}
 }
+
+// due reports whether input must wait for a measurement of the process.
+func (g *Gate) due() bool { return g.input.Load() >= g.step || g.full.Load() || g.busy.Load() }
+
+// CallCame records that a call was received, since the server allocates far more for a refused call than its headers have.
+func (g *Gate) CallCame() { g.Came(calledBytes) }
 
 // Watch measures the process periodically until ctx ends.
 func (g *Gate) Watch(ctx context.Context) {
@@ -86,24 +110,25 @@ func (g *Gate) Watch(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
+		<-g.relax
+		used := g.look()
+		g.relax <- struct{}{}
 		next := lookEvery
-		if g.look() > g.limit/100*halfPercent {
+		if used > g.limit/100*halfPercent {
 			next = lookOften
 		}
 		timer.Reset(next)
 	}
 }
 
-// look measures the process, calls relieve if it is too large, and returns its size before that.
+// look measures the process, calls relieve if it is too large, and returns its size before that. The caller holds the element
+// of relax.
 func (g *Gate) look() int64 {
+	g.input.Store(0)
 	used := g.used()
 	switch {
-	case used > g.limit/100*pausePercent || g.busy.Load():
-		<-g.relax
-		defer func() { g.relax <- struct{}{} }()
-		if g.used() > g.limit/100*pausePercent { // still too large: no other goroutine has called relieve meanwhile
-			g.relieve()
-		}
+	case used > g.limit/100*pausePercent:
+		g.relieve()
 	case used < g.limit/100*fullPercent:
 		g.full.Store(false)
 	}
@@ -122,6 +147,7 @@ func (g *Gate) used() int64 {
 func (g *Gate) relieve() {
 	g.busy.Store(true)
 	defer g.busy.Store(false)
+	g.pauses.Add(1)
 	g.collect()
 	for g.used() > g.limit/100*fullPercent {
 		g.full.Store(true)

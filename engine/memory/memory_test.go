@@ -4,7 +4,10 @@ import (
 	"errors"
 	"log/slog"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -98,6 +101,8 @@ func TestABudgetIsNeverOverdrawn(t *testing.T) {
 	none.Give(1 << 60)
 }
 
+const patience = 30 * time.Second
+
 // process simulates the process that a gate watches. Collecting frees the garbage; cutting a connection frees what it holds.
 type process struct {
 	live, garbage int64
@@ -113,8 +118,9 @@ func (p *process) resident() (int64, error) {
 	return n, nil
 }
 
-func (p *process) gate(limit int64) *Gate {
-	g := NewGate(limit, func() bool {
+// gate returns a gate that keeps the process below 100 bytes.
+func (p *process) gate() *Gate {
+	g := NewGate(100, func() bool {
 		if len(p.conns) == 0 {
 			return false
 		}
@@ -128,7 +134,7 @@ func (p *process) gate(limit int64) *Gate {
 
 func TestAGateCollectsBeforeItCuts(t *testing.T) {
 	p := &process{live: 30, garbage: 65, conns: []int64{5}}
-	g := p.gate(100)
+	g := p.gate()
 	g.Came(1)
 	assert.Equal(t, 1, p.collected)
 	assert.Len(t, p.conns, 1)
@@ -139,22 +145,73 @@ func TestAGateCollectsBeforeItCuts(t *testing.T) {
 
 func TestAGateCutsUntilTheProcessIsSmallEnough(t *testing.T) {
 	p := &process{live: 30, conns: []int64{20, 20, 25}}
-	g := p.gate(100)
+	g := p.gate()
 	g.Came(1)
 	assert.Equal(t, []int64{20, 25}, p.conns)
-	assert.EqualValues(t, 1, g.Cuts())
+	assert.Equal(t, GateCounters{Pauses: 1, Cuts: 1}, g.Counters())
 	require.NoError(t, g.Admit())
 }
 
 func TestAGateRefusesWhileNothingHelps(t *testing.T) {
 	p := &process{live: 95}
-	g := p.gate(100)
+	g := p.gate()
 	g.Came(1)
 	require.ErrorIs(t, g.Admit(), ErrExhausted)
+	assert.Equal(t, GateCounters{Pauses: 1, Refusals: 1}, g.Counters())
 	p.live = 80
 	g.Came(1)
 	require.NoError(t, g.Admit(), "the gate admits calls again by itself")
 	var none *Gate
 	none.Came(1)
 	require.NoError(t, none.Admit())
+}
+
+// A goroutine that looks at the process may not run for long on a busy host.
+func TestAGateLetsNoInputPassALookThatIsDue(t *testing.T) {
+	g := NewGate(512<<20, func() bool { return false }, slog.New(slog.DiscardHandler))
+	looking, looked := make(chan struct{}), make(chan struct{})
+	g.resident = func() (int64, error) {
+		looking <- struct{}{}
+		<-looked
+		return 0, nil
+	}
+	var passed atomic.Int32
+	come := func() {
+		g.Came(1 << 20)
+		passed.Add(1)
+	}
+	var coming sync.WaitGroup
+	coming.Go(come)
+	<-looking
+	for range 8 {
+		coming.Go(come)
+	}
+	require.Eventually(t, func() bool { return g.input.Load() == 8<<20 }, patience, time.Millisecond)
+	assert.Zero(t, passed.Load(), "they wait for the one that looks")
+	looked <- struct{}{}
+	<-looking // one of them looks for all
+	looked <- struct{}{}
+	coming.Wait()
+	assert.EqualValues(t, 9, passed.Load())
+}
+
+// The headers of a call that is refused are a few bytes on a connection that sends them again and again.
+func TestACallCountsForMoreThanItsBytes(t *testing.T) {
+	p := &process{live: 30, garbage: 65}
+	g := p.gate()
+	g.step = 100 << 10
+	for range 10 {
+		g.CallCame()
+	}
+	assert.Zero(t, p.collected)
+	for range 3 {
+		g.CallCame()
+	}
+	assert.Equal(t, 1, p.collected)
+}
+
+func TestResidentMemoryIsKnown(t *testing.T) {
+	n, err := newResident()()
+	require.NoError(t, err)
+	assert.Greater(t, n, int64(1<<20))
 }

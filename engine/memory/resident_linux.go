@@ -7,15 +7,26 @@ import (
 	"strconv"
 )
 
-// residentBytes returns the resident set size of the process.
-func residentBytes() (int64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
+// newResident returns a function that returns the resident set size of the process. The function keeps its file open, so that
+// the process can still be measured when clients use up all file descriptors.
+func newResident() func() (int64, error) {
+	f, err := os.Open("/proc/self/statm")
 	if err != nil {
+		err = fmt.Errorf("read the process's resident memory: %w", err)
+		return func() (int64, error) { return 0, err }
+	}
+	return func() (int64, error) { return residentOf(f) }
+}
+
+func residentOf(f *os.File) (int64, error) {
+	var buffer [256]byte
+	n, err := f.ReadAt(buffer[:], 0)
+	if n == 0 && err != nil {
 		return 0, fmt.Errorf("read the process's resident memory: %w", err)
 	}
-	fields := bytes.Fields(text)
+	fields := bytes.Fields(buffer[:n])
 	if len(fields) < 2 {
-		return 0, fmt.Errorf("read the process's resident memory: %q has no second number", text)
+		return 0, fmt.Errorf("read the process's resident memory: %q has no second number", buffer[:n])
 	}
 	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
 	if err != nil {

@@ -4,7 +4,10 @@ package memory
 
 import "runtime/metrics"
 
-// residentBytes returns the memory that the Go runtime has obtained from the system. It does not see memory of C libraries.
+// newResident returns a function that returns the memory that the Go runtime has obtained from the system. It does not see
+// memory of C libraries.
+func newResident() func() (int64, error) { return residentBytes }
+
 func residentBytes() (int64, error) {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -277,6 +277,9 @@ type link struct {
 
 var _ rpc.Link = link{}
 
+// Called implements rpc.Link.
+func (l link) Called() { l.c.owner.gate.CallCame() }
+
 // Known implements rpc.Link.
 func (l link) Known(tenant string) error {
 	c, k := l.c, l.c.owner

@@ -124,6 +124,7 @@ func (m *metrics) watch(n *Node, tenants bool) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "prony_clock_wall_ahead_seconds", Help: "How far the host's wall clock is ahead of the server's, which is slewed towards it.",
 	}, func() float64 { return n.clock.Offset().Seconds() }))
+	m.watchMemory(n)
 	counter := func(name, help string, value func(storage.Counters) uint64) {
 		for i := range n.shards.Len() {
 			m.registry.MustRegister(prometheus.NewCounterFunc(

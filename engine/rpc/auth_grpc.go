@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"time"
 
 	"google.golang.org/grpc"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -16,13 +15,13 @@ import (
 // healthPrefix begins the names of the health methods, which require no token, since a probe has none.
 var healthPrefix = "/" + healthpb.Health_ServiceDesc.ServiceName + "/"
 
-// refusedDeadlineMax is the longest time to the deadline of a call that is refused by its headers, since gRPC keeps a timer for
-// such a call until the deadline. The handler refuses calls with a later deadline, before it reads their message.
-const refusedDeadlineMax = time.Minute
-
 // arrives authenticates a call or stream by its headers, before the server reads anything else of it. It returns a context with
 // the identity. The goroutine that reads the connection calls arrives, for one call at a time.
+//
+// The handler refuses calls with a deadline, before it reads their message: if arrives refused them, gRPC would keep a timer for
+// each of them until its deadline.
 func (a *Auth) arrives(ctx context.Context, call *tap.Info) (context.Context, error) {
+	linkOf(ctx).Called()
 	if isOpen(call.FullMethodName) {
 		return ctx, nil
 	}
@@ -34,7 +33,7 @@ func (a *Auth) arrives(ctx context.Context, call *tap.Info) (context.Context, er
 	if err == nil {
 		return withIdentity(ctx, i), nil
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) > refusedDeadlineMax {
+	if _, ok := ctx.Deadline(); ok {
 		return ctx, nil
 	}
 	return ctx, a.refusal(err)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,9 +53,13 @@ func emptyItems(list protowire.Number) []byte {
 func TestCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
 	g := guard(t)
 	conn := g.dial("")
-	for _, deadline := range []time.Duration{patience, time.Hour} { // a call with a far deadline is refused by its handler
-		ctx, cancel := context.WithTimeout(context.Background(), deadline)
+	for _, deadline := range []bool{true, false} { // a call with a deadline is refused by its handler
+		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
+		if deadline {
+			ctx, cancel = context.WithTimeout(ctx, time.Hour)
+			defer cancel()
+		}
 		defer time.AfterFunc(patience, cancel).Stop()
 		for _, m := range allMethods(t) {
 			if !strings.HasPrefix(m.name, "/"+queuepb.QueueService_ServiceDesc.ServiceName) {
@@ -64,6 +70,27 @@ func TestCallsWithoutATokenAreRefusedBeforeTheirMessageComes(t *testing.T) {
 			requireCode(t, codes.Unauthenticated, stream.RecvMsg(&queuepb.EnqueueResponse{}))
 		}
 	}
+}
+
+// What gRPC keeps of a call until the call's deadline is memory that clients without a token could take.
+func TestNothingIsLeftOfRefusedCalls(t *testing.T) {
+	g := guard(t)
+	conn := g.dial("")
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Second)
+	defer cancel()
+	call := func(times int) uint64 {
+		for range times {
+			err := conn.Invoke(ctx, queuepb.QueueService_Enqueue_FullMethodName, &queuepb.EnqueueRequest{}, &queuepb.EnqueueResponse{})
+			requireCode(t, codes.Unauthenticated, err)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapObjects
+	}
+	const calls = 3_000
+	before := call(100)
+	assert.Less(t, call(calls), before+calls/2)
 }
 
 func TestMessagesOfTooManyItemsAreRefusedByTheirField(t *testing.T) {
@@ -129,6 +156,28 @@ func TestHeadersAreBounded(t *testing.T) {
 	_, err := queuepb.NewQueueServiceClient(g.dial(secret)).Enqueue(ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "header list size")
+}
+
+// A claim has a few bytes, and brings as much into memory as an enqueue.
+func TestTheGateCountsWhatClaimsBring(t *testing.T) {
+	var looked atomic.Bool
+	gate := memory.NewGate(1, func() bool { // the process is always too large
+		looked.Store(true)
+		return false
+	}, slog.New(slog.DiscardHandler))
+	g := guardWithin(t, rpc.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: 64 << 20, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4, ClaimBytes: 1 << 20}, gate))
+	api := g.as("t0", access.AllScopes)
+	tasks := newTasks("q", 1)
+	tasks[0].Payload = make([]byte, 100_000)
+	_, err := api.Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: tasks})
+	require.NoError(t, err)
+	assert.False(t, looked.Load(), "the fixture's connections do not count what they read")
+	out, err := api.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1})
+	require.NoError(t, err)
+	assert.Len(t, out.GetTasks(), 1)
+	assert.True(t, looked.Load())
+	_, err = api.Claim(g.ctx, &queuepb.ClaimRequest{Queues: []string{"q"}, MaxTasks: 1})
+	requireCode(t, codes.ResourceExhausted, err)
 }
 
 // A tenant has at most half of the calls, so that others have the rest.

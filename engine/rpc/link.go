@@ -8,8 +8,10 @@ import (
 )
 
 // Link is the connection of a call, with the counters that its listener keeps. The remote address of a connection may implement
-// Link. The methods are safe for concurrent use and must not block.
+// Link. The methods are safe for concurrent use and, except for Called, must not block.
 type Link interface {
+	// Called records that a call was received. It waits while the process is too large.
+	Called()
 	// Known records that a call of a tenant was authenticated. It returns an error if the tenant has too many connections.
 	Known(tenant string) error
 	// Probed records a call that requires no token.
@@ -53,6 +55,7 @@ func Holds(ctx context.Context, bytes int) { linkOf(ctx).Holds(bytes) }
 // noLink is the link of calls from within this process and of calls from other nodes.
 type noLink struct{}
 
+func (noLink) Called()            {}
 func (noLink) Known(string) error { return nil }
 func (noLink) Probed()            {}
 func (noLink) Consumed(int)       {}

@@ -339,8 +339,18 @@ func callerGone(ctx context.Context) error {
 	}
 }
 
+// deliveryBytes returns about how large the message of a granted task is.
+func deliveryBytes(d *queue.Delivery) int { return itemBytes + len(d.Payload) + len(d.LastError) }
+
 // claimed answers a claim with as many tasks as fit into an answer, and gives the others back at once.
 func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
+	held := 0
+	for _, l := range all {
+		for i := range l.Tasks {
+			held += deliveryBytes(&l.Tasks[i])
+		}
+	}
+	s.bounds.gate.Came(held)  // a claim of a few bytes brings as much into memory as an enqueue
 	if linkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
 		for _, l := range all {
 			s.giveBack(tenant, l.Shard, l.Tasks)
@@ -352,8 +362,7 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 	for _, l := range all {
 		n := 0
 		for n < len(l.Tasks) && !full {
-			d := &l.Tasks[n]
-			bytes += int64(itemBytes + len(d.Payload) + len(d.LastError))
+			bytes += int64(deliveryBytes(&l.Tasks[n]))
 			if full = bytes > s.bounds.claimBytes() && len(out.GetTasks())+n > 0; !full {
 				n++
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -21,11 +22,9 @@ func sendPreface(c net.Conn, settings ...http2.Setting) error {
 	return http2.NewFramer(c, c).WriteSettings(settings...)
 }
 
-// sendCall sends the headers of a call.
-func sendCall(f *http2.Framer, stream uint32, method, secret string) error {
-	var b bytes.Buffer
-	e := hpack.NewEncoder(&b)
-	for _, h := range []hpack.HeaderField{
+// callHeaders are the headers of a call.
+func callHeaders(method, secret string) []hpack.HeaderField {
+	return []hpack.HeaderField{
 		{Name: ":method", Value: "POST"},
 		{Name: ":scheme", Value: "http"},
 		{Name: ":path", Value: method},
@@ -33,7 +32,14 @@ func sendCall(f *http2.Framer, stream uint32, method, secret string) error {
 		{Name: "content-type", Value: "application/grpc"},
 		{Name: "te", Value: "trailers"},
 		{Name: "authorization", Value: "Bearer " + secret},
-	} {
+	}
+}
+
+// sendCall sends the headers of a call.
+func sendCall(f *http2.Framer, stream uint32, method, secret string) error {
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b)
+	for _, h := range callHeaders(method, secret) {
 		if err := e.WriteField(h); err != nil {
 			return err
 		}
@@ -113,6 +119,31 @@ func claimWithoutWindow(ctx context.Context, c net.Conn, secret, queue string) e
 			return err
 		}
 		if err := f.WriteData(stream, true, prefixed(message, len(message))); err != nil {
+			return err
+		}
+	}
+}
+
+// sendRefusedCalls sends headers of calls with a token that does not exist on one connection, in as few bytes as HTTP/2 allows,
+// until the connection is cut or ctx ends.
+func sendRefusedCalls(ctx context.Context, c net.Conn, more ...hpack.HeaderField) error {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	out := bufio.NewWriter(c)
+	f := http2.NewFramer(out, nil)
+	if err := sendPreface(c); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	e := hpack.NewEncoder(&b) // sends what it has sent before as one byte
+	for stream := uint32(1); ; stream += 2 {
+		b.Reset()
+		for _, h := range append(callHeaders(queuepb.QueueService_Enqueue_FullMethodName, "none"), more...) {
+			if err := e.WriteField(h); err != nil {
+				return err
+			}
+		}
+		if err := f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: b.Bytes(), EndHeaders: true, EndStream: true}); err != nil {
 			return err
 		}
 	}
