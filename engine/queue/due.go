@@ -117,9 +117,10 @@ func (s *State) askCounts() {
 // askCount requests the count of a lane that is behind. A recovered count may be ahead of this clock, if a node with another
 // clock made it. Then the request counts backwards.
 func (s *State) askCount(l *lane, limit int) {
-	if !l.behind || l.reads(StreamDue) {
+	if !l.behind || l.asked {
 		return
 	}
+	l.asked = true
 	s.counting++
 	r := Refill{
 		Stream: StreamDue, Queue: l.queue.record.ID, Priority: l.priority,
@@ -128,38 +129,31 @@ func (s *State) askCount(l *lane, limit int) {
 	if (returnedKey{s.nowMs + 1, 0}).less(l.counted) {
 		r.Stream = StreamNotDue
 	}
-	s.ask(l, r)
+	s.askRefill(r)
 }
 
-// RefillDue answers a Refill of StreamDue or StreamNotDue: the places of the records, and the place of the first one after
-// them, or of the last one that was counted back. more says that it stopped at r.Limit of them.
-func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
-	s.worked += len(tasks)
-	l, while := s.answered(r)
-	if l == nil {
-		return
+// RefillDue answers a Refill of StreamDue or StreamNotDue with the number of records, and the place of the first record after
+// them (StreamDue) or of the last one counted backwards (StreamNotDue). more says that the reading stopped at r.Limit records.
+func (s *State) RefillDue(r Refill, tasks uint64, nextMs int64, nextSeq uint64, more bool) {
+	q := s.queues[r.Queue]
+	if q == nil {
+		return // it was deleted
 	}
+	l := q.lane(r.Priority)
+	l.asked = false
 	s.counting--
 	s.show(l.queue)
-	from := returnedKey{r.FromMs, r.FromSeq}
-	if l.behind && l.counted == from {
+	if l.behind && l.counted == (returnedKey{r.FromMs, r.FromSeq}) {
 		back := r.Stream == StreamNotDue
-		to := returnedKey{next.AtMs, next.Seq}
-		for k, t := range while.moved { // a place before which all are counted, or after which none is
-			if !t.dropped && k.dueAtMs > r.UntilMs && k.less(to) && (!back && !k.less(from) || back && !more) {
-				to = k
-			}
-		}
-		n := while.count(tasks, from, to)
 		if back {
-			l.due -= n
+			l.due -= tasks
 		} else {
-			l.due += n
+			l.due += tasks
 		}
-		l.counted = to
+		l.counted = returnedKey{nextMs, nextSeq}
 		l.unsure = back && more
 		l.behind = more || l.counted.dueAtMs <= s.nowMs
-		s.noteCounted(l, n)
+		s.noteCounted(l, tasks)
 	}
 	if l.behind {
 		s.fallBehind(l)

@@ -198,25 +198,21 @@ func (j *mapJournal) PutMeta(m Meta)          { j.meta = m }
 func (j *mapJournal) PutReserved(r Reserved)  { j.reserved = r }
 
 // answer reads what a refill asks for and hands it to the state.
-func (j *mapJournal) answer(s *State, r Refill) { j.read(s, r)() }
-
-// read reads what a refill asks for, and returns what hands it to the state.
-func (j *mapJournal) read(s *State, r Refill) (answer func()) {
+func (j *mapJournal) answer(s *State, r Refill) {
 	switch r.Stream {
 	case StreamReturned:
 		due, more := j.returned(r)
-		return func() { s.RefillReturned(r, due, more) }
+		s.RefillReturned(r, due, more)
 	case StreamFresh:
 		tasks, next := j.fresh(r)
-		return func() { s.RefillFresh(r, tasks, next) }
+		s.RefillFresh(r, tasks, next)
 	case StreamDue, StreamNotDue:
-		keys, at, more := j.countDue(r)
-		return func() { s.RefillDue(r, keys, DueKey{at.dueAtMs, at.seq}, more) }
+		n, at, more := j.countDue(r)
+		s.RefillDue(r, n, at.dueAtMs, at.seq, more)
 	case StreamExpired:
 		tasks, next := j.expired(r.FromMs, r.Limit, r.BytesMax)
-		return func() { s.RefillExpired(r, tasks, next) }
+		s.RefillExpired(r, tasks, next)
 	}
-	panic("unreachable")
 }
 
 // look is what a store has of a task.
@@ -255,7 +251,7 @@ func (j *mapJournal) expired(nowMs int64, limit int, bytesMax int64) (out []Expi
 func (j *mapJournal) fresh(r Refill) (out []SeqTask, nextSeq uint64) {
 	var all []Ref
 	for ref := range j.tasks {
-		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && ref.Seq < r.UntilSeq {
+		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq {
 			all = append(all, ref)
 		}
 	}
@@ -310,7 +306,7 @@ func (j *mapJournal) dueKeys(queue uint32, priority uint8) (keys []returnedKey) 
 	return keys
 }
 
-func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool) {
+func (j *mapJournal) countDue(r Refill) (n uint64, at returnedKey, more bool) {
 	keys, from := j.dueKeys(r.Queue, r.Priority), returnedKey{r.FromMs, r.FromSeq}
 	if r.Stream == StreamDue {
 		at = dueNone
@@ -318,25 +314,25 @@ func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool
 			switch {
 			case k.less(from):
 			case k.dueAtMs > r.UntilMs:
-				return out, k, false
-			case len(out) >= r.Limit:
-				return out, k, true
+				return n, k, false
+			case n >= uint64(r.Limit):
+				return n, k, true
 			default:
-				out = append(out, DueKey{k.dueAtMs, k.seq})
+				n++
 			}
 		}
-		return out, at, false
+		return n, at, false
 	}
 	at = from
 	for _, k := range slices.Backward(keys) {
 		if k.less(from) && k.dueAtMs > r.UntilMs {
-			if len(out) >= r.Limit {
-				return out, at, true
+			if n >= uint64(r.Limit) {
+				return n, at, true
 			}
-			out, at = append(out, DueKey{k.dueAtMs, k.seq}), k
+			n, at = n+1, k
 		}
 	}
-	return out, at, false
+	return n, at, false
 }
 
 // recovered is what a store gives when it is opened again: settled refs of leases are void.

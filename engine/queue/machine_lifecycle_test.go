@@ -40,7 +40,10 @@ func (m *machine) deleteQueue(t *rapid.T) {
 			if !m.purgeSome(t, q, 9) {
 				break
 			}
-			m.lateRefill(t)
+			for _, r := range m.state.Refills() {
+				m.journal.answer(m.state, r)
+			}
+			m.reconcile()
 		}
 	}
 	err := m.state.Delete(m.state.queues[q.id])

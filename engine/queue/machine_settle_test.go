@@ -176,7 +176,10 @@ func (m *machine) purge(t *rapid.T) {
 		if !m.purgeSome(t, q, n) || !all {
 			return
 		}
-		m.lateRefill(t)
+		for _, r := range m.state.Refills() {
+			m.journal.answer(m.state, r)
+		}
+		m.reconcile()
 	}
 	t.Fatalf("the purge does not come to an end")
 }

@@ -38,9 +38,9 @@ type machine struct {
 	keys     map[keyOf]modelKey
 	results  map[Ref]Result
 	watched  map[Ref]int
-	ended    []Ended          // of watched tasks, since they were asked for
-	pending  []*pendingRefill // asked for, not answered
-	figures  map[uint32]Stats // of the queues, as they were seen last
+	ended    []Ended          // ends of watched tasks since the last check
+	pending  []Refill         // requested and not answered yet
+	figures  map[uint32]Stats // the last figures of each queue
 }
 
 // TestStateBehavesAsTheModel runs random commands against the state and a model of maps and
@@ -60,10 +60,9 @@ func TestStateBehavesAsTheModel(t *testing.T) {
 			"dispatch":    m.dispatchAll,
 			"dispatch one": func(t *rapid.T) {
 				m.dispatchOne(t)
-				m.takeRefills()
+				m.pending = append(m.pending, m.state.Refills()...)
 			},
 			"late refill": m.lateRefill,
-			"read":        m.readPending,
 			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.watch, m.watch),
 			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.deleteQueue, m.otherShard, m.recover),
 		})
@@ -166,45 +165,12 @@ func (m *machine) sweep() {
 	}
 }
 
-// pendingRefill is a Refill that is not answered. Its answer may have been read a while ago.
-type pendingRefill struct {
-	Refill
-	answer func() // nil: not read yet
-}
-
-func (m *machine) takeRefills() {
-	for _, r := range m.state.Refills() {
-		m.pending = append(m.pending, &pendingRefill{Refill: r})
-	}
-}
-
-// readPending reads what some Refills ask for: what is decided before they are answered is not in it.
-func (m *machine) readPending(t *rapid.T) {
-	for _, r := range m.pending {
-		if r.answer == nil && rapid.Bool().Draw(t, "read") {
-			r.answer = m.journal.read(m.state, r.Refill)
-		}
-	}
-}
-
-// lateRefill answers what was asked for, whenever it was read.
 func (m *machine) lateRefill(*rapid.T) {
-	m.answerPending(func(*pendingRefill) bool { return true })
+	for _, r := range m.pending {
+		m.journal.answer(m.state, r)
+	}
+	m.pending = nil
 	m.reconcile()
-}
-
-func (m *machine) answerPending(which func(*pendingRefill) bool) {
-	m.takeRefills()
-	m.pending = slices.DeleteFunc(m.pending, func(r *pendingRefill) bool {
-		if !which(r) {
-			return false
-		}
-		if r.answer == nil {
-			r.answer = m.journal.read(m.state, r.Refill)
-		}
-		r.answer()
-		return true
-	})
 }
 
 // reconcile has those tasks die in the model whose time to live is over and that the state found: it may do so as
@@ -314,5 +280,5 @@ func (m *machine) drawTask(t *rapid.T, of phase) *modelTask {
 
 // askedExpired says that a sweep of expired tasks is under way.
 func (m *machine) askedExpired() bool {
-	return slices.ContainsFunc(m.pending, func(r *pendingRefill) bool { return r.Stream == StreamExpired })
+	return slices.ContainsFunc(m.pending, func(r Refill) bool { return r.Stream == StreamExpired })
 }

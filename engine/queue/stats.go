@@ -98,12 +98,14 @@ const (
 func (s *State) knowsOldest(l *lane) bool {
 	known := true
 	if l.due > 0 && l.returned.Len() == 0 {
-		s.askReturned(l, min(oldestTasks, s.cfg.windowFloor()))
+		s.askRefill(l.returnedRefill(min(oldestTasks, s.cfg.windowFloor())))
 		known = false
 	}
 	l.dropGone(s)
 	if l.queue.record.Counts.Fresh > 0 && l.fresh.len() == 0 && !l.freshAll {
-		s.askFresh(l, min(oldestTasks, s.cfg.windowFloor()), min(s.cfg.RefillBytesMax, oldestBytes))
+		r := s.freshRefill(l, min(oldestTasks, s.cfg.windowFloor()))
+		r.BytesMax = min(r.BytesMax, oldestBytes)
+		s.askRefill(r)
 		known = false
 	}
 	return known

@@ -93,11 +93,6 @@ func replicated(t *testing.T) (*fixture, *fakeLog) {
 
 func replicatedIn(t *testing.T, term uint64) (*fixture, *fakeLog) {
 	t.Helper()
-	return replicatedWith(t, term, queue.Config{})
-}
-
-func replicatedWith(t *testing.T, term uint64, cfg queue.Config) (*fixture, *fakeLog) {
-	t.Helper()
 	f := &fixture{t: t}
 	f.nowMs.Store(1_000)
 	var err error
@@ -106,7 +101,7 @@ func replicatedWith(t *testing.T, term uint64, cfg queue.Config) (*fixture, *fak
 	log := &fakeLog{store: f.store, term: term}
 	lead := storage.Lead{Term: term, ID: 1}
 	require.NoError(t, log.Propose(lead.Begin()).Wait())
-	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead, Queue: cfg})
+	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead})
 	require.NoError(t, err)
 	return f, log
 }
