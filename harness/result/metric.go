@@ -43,7 +43,7 @@ const (
 	RaftCommitMsMean     = "raft_commit_ms_mean"      // from the proposal of an entry to its effect
 	RaftElections        = "raft_elections"           // in the window, over all nodes
 
-	// Of the turns of the shards' deciding goroutines; see Turns.
+	// The turns of the shards' deciding goroutines; see Turns.
 	ShardTurnsAbove2MsRatio = "shard_turns_above_2ms_ratio"
 	ShardTurnMsMax          = "shard_turn_ms_max"
 	ShardTurnItemsMax       = "shard_turn_items_max"
