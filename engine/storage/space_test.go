@@ -52,10 +52,10 @@ func put(t *testing.T, s *Store, from, to, dropTo uint64) {
 	require.NoError(t, c.Wait())
 }
 
-// Few deletions are not worth a compaction to Pebble, whatever they delete.
-func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
-	fs, _, s := quotaStore(t, false)
-	const n, gone = 800, 100 // 50 MiB in all, 6 MiB of them removed
+// putWithDeletions stores n tasks, compacts them, and drops those before gone. The deletions stand in one table, which Pebble
+// leaves alone by itself: they are too few to be worth a compaction.
+func putWithDeletions(t *testing.T, s *Store, n, gone uint64) {
+	t.Helper()
 	for seq := uint64(0); seq < n; seq += 16 {
 		put(t, s, seq, seq+16, 0)
 	}
@@ -64,6 +64,12 @@ func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
 	put(t, s, n, n+1, gone)
 	require.NoError(t, s.Flush())
 	require.Equal(t, 1, tablesWithDeletions(t, s))
+}
+
+func TestReclaimGivesBackWhatWasDeleted(t *testing.T) {
+	fs, _, s := quotaStore(t, false)
+	const n, gone = 800, 100 // 50 MiB in all, 6 MiB of them removed
+	putWithDeletions(t, s, n, gone)
 	before := fs.Used()
 	require.NoError(t, s.Reclaim(t.Context(), 100*mib))
 	require.Zero(t, tablesWithDeletions(t, s))
@@ -92,13 +98,7 @@ func tablesWithDeletions(t *testing.T, s *Store) (n int) {
 // A compaction that needs more room than there is would fill the disk.
 func TestReclaimNeedsRoom(t *testing.T) {
 	_, _, s := quotaStore(t, false)
-	const n = 400
-	for seq := uint64(0); seq < n; seq += 16 {
-		put(t, s, seq, seq+16, 0)
-	}
-	require.NoError(t, s.Flush())
-	put(t, s, n, n+1, n-10)
-	require.NoError(t, s.Flush())
+	putWithDeletions(t, s, 800, 100)
 	skipped := map[uint64]bool{}
 	more, err := s.compactDeletions(t.Context(), 1<<10, skipped)
 	require.NoError(t, err)
