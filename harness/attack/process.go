@@ -11,7 +11,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // Process is an attack under way, in a process of its own.
 type Process struct {
-	process *program.Process
+	process *proc.Process
 	report  string // the path of the file that the process writes its counts to
 	log     string
 }
@@ -45,7 +45,7 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 		return nil, fmt.Errorf("start the attack: %w", err)
 	}
 	cmd := exec.Command(binary, command)
-	cmd.Env = append(program.Environ(planEnv+"="), planEnv+"="+string(plan))
+	cmd.Env = append(proc.Environ(planEnv+"="), planEnv+"="+string(plan))
 	for _, of := range []struct {
 		path string
 		into *io.Writer
@@ -57,7 +57,7 @@ func Start(binary string, p Plan, report, log string) (_ *Process, err error) {
 		defer func() { err = errors.Join(err, file.Close()) }() // the child has its own descriptor
 		*of.into = file
 	}
-	process, err := program.Start(cmd)
+	process, err := proc.Start(cmd)
 	if err != nil {
 		return nil, fmt.Errorf("start the attack: %w", err)
 	}
@@ -90,8 +90,8 @@ func (p *Process) waitUntilBegun() error {
 
 // endedByItself returns the error of an attack whose process ended before Stop.
 func (p *Process) endedByItself() error {
-	lines, err := program.LastLines(p.log, program.ErrorLines)
-	return errors.Join(fmt.Errorf("the attack ended by itself: %s\n%s", p.process.Status(), program.LogText(p.log, lines)), err)
+	lines, err := proc.LastLines(p.log, proc.ErrorLines)
+	return errors.Join(fmt.Errorf("the attack ended by itself: %s\n%s", p.process.Status(), proc.LogText(p.log, lines)), err)
 }
 
 // PID returns the id of the attacking process.

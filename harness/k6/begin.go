@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	drive "github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/k6/control"
 	"github.com/pronybench/prony/harness/k6/k6api"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/scenario"
@@ -74,9 +74,9 @@ func (p *process) tryBegin(share float64) error {
 		p.meter.Begin(time.Now(), share)
 		return nil
 	}
-	path, given := p.lookup(drive.ControlEnv)
+	path, given := p.lookup(k6run.ControlEnv)
 	if !given {
-		return fmt.Errorf("%s is set and %s is not: have `prony run` start k6, or unset both", drive.PlanEnv, drive.ControlEnv)
+		return fmt.Errorf("%s is set and %s is not: have `prony run` start k6, or unset both", k6run.PlanEnv, k6run.ControlEnv)
 	}
 	conn, err := control.Dial(p.live, path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/client"
-	drive "github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/k6/options"
+	"github.com/pronybench/prony/harness/k6run"
 )
 
 // Defaults of connect.
@@ -110,8 +110,8 @@ func (i *instance) connect(from sobek.Value) *sobek.Object {
 	}
 	c := connectOptions{
 		connection: connection{
-			address: i.process.env(drive.AddressEnv, addressDefault), admin: i.process.env(drive.AdminEnv, adminDefault),
-			token: i.process.env(drive.TokenEnv, ""), connections: 1,
+			address: i.process.env(k6run.AddressEnv, addressDefault), admin: i.process.env(k6run.AdminEnv, adminDefault),
+			token: i.process.env(k6run.TokenEnv, ""), connections: 1,
 		},
 		tenant: tenantDefault, timeout: timeoutDefault, ledger: true,
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/storage"
-	drive "github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/k6/k6api/k6test"
+	"github.com/pronybench/prony/harness/k6run"
 )
 
 // opencensus, which k6 links, starts a goroutine as it is loaded.
@@ -60,7 +60,7 @@ func startServerWith(t testing.TB, config node.Config) *server {
 
 // env is what a script finds in its environment to reach the server.
 func (s *server) env() map[string]string {
-	return map[string]string{drive.AddressEnv: s.address, drive.AdminEnv: s.admin, drive.TokenEnv: s.token}
+	return map[string]string{k6run.AddressEnv: s.address, k6run.AdminEnv: s.admin, k6run.TokenEnv: s.token}
 }
 
 // script is a VU at work.

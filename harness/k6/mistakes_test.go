@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/node"
-	drive "github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 )
 
 func TestMistakesNameTheCallAndTheField(t *testing.T) {
@@ -84,7 +84,7 @@ func TestNothingIsSentInTheInitContext(t *testing.T) {
 func TestABadTokenIsNamed(t *testing.T) {
 	server := startServer(t)
 	env := server.env()
-	env[drive.TokenEnv] = "wrong"
+	env[k6run.TokenEnv] = "wrong"
 	s := run(t, env, `const c = queue.connect();`)
 	for _, body := range []string{
 		`await c.produce({queue: 'q', size: 64})`,
@@ -107,7 +107,7 @@ func TestADeadServerIsAnErrorOfEachCall(t *testing.T) {
 	require.NoError(t, err)
 	address := closed.Addr().String()
 	require.NoError(t, closed.Close())
-	s := run(t, map[string]string{drive.AddressEnv: address, drive.AdminEnv: address}, `const c = queue.connect({timeout: '5s'}), p = c.producer(), w = c.worker({queues: ['q']});`)
+	s := run(t, map[string]string{k6run.AddressEnv: address, k6run.AdminEnv: address}, `const c = queue.connect({timeout: '5s'}), p = c.producer(), w = c.worker({queues: ['q']});`)
 	for _, body := range []string{
 		`await c.produce({queue: 'q', size: 64})`,
 		`await p.produce({queue: 'q', size: 64})`,
@@ -129,7 +129,7 @@ func TestAFailedCallIsCountedOnce(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
-	s := run(t, map[string]string{drive.AddressEnv: closed.Addr().String()}, `const c = queue.connect();`)
+	s := run(t, map[string]string{k6run.AddressEnv: closed.Addr().String()}, `const c = queue.connect();`)
 	s.fails(`await c.produce([{queue: 'a', size: 64}, {queue: 'b', size: 64, count: 2}, {queue: 'c', size: 64}])`)
 	outcome := s.module.process.meter.Outcome()
 	assert.EqualValues(t, 1, outcome.FailedCalls.Count)
@@ -181,7 +181,7 @@ func TestTheServersOwnTokenIsFound(t *testing.T) {
 	file := filepath.Join(data, "admin.token")
 	require.NoError(t, os.WriteFile(file, []byte(server.token+"\n"), 0o600))
 	env := server.env()
-	delete(env, drive.TokenEnv)
+	delete(env, k6run.TokenEnv)
 	env[dataEnv] = data
 	s := run(t, env, `const c = queue.connect();`)
 	s.must(`await c.produce({queue: 'q', size: 64}); await c.complete(await c.claim({queue: 'q'}));`)

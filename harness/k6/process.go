@@ -9,9 +9,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	drive "github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/k6/control"
 	"github.com/pronybench/prony/harness/k6/k6api"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/scenario"
@@ -30,7 +30,7 @@ type process struct {
 	mu      sync.Mutex
 	lookup  func(string) (string, bool) // of environment variables
 	failure error                       // why the extension can't be used
-	plan    *drive.Plan                 // what `prony run` wants; nil of a script that runs on its own
+	plan    *k6run.Plan                 // what `prony run` wants; nil of a script that runs on its own
 	wanted  *wantedLoad                 // what the script asked for; nil where it did not
 	meter   *load.Meter                 // nil before the first call
 	account *ledger.Ledger

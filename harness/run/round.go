@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -171,7 +171,7 @@ func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 // brokenOff is the verdict on a load that ended early. A script that can't be run, or ends by itself, is a mistake of who
 // wrote it, unless its thresholds say that what it calls is not good enough.
 func brokenOff(err error) (result.Verdict, string) {
-	var script *k6.Error
+	var script *k6run.Error
 	switch {
 	case errors.As(err, &script) && script.Thresholds != "":
 		return result.Regressed, err.Error()

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
@@ -47,7 +47,7 @@ type Options struct {
 // findK6 finds the k6 binary where a scenario needs one.
 func (o *Options) findK6(s *scenario.Scenario) (err error) {
 	if o.K6 == "" && s.Workloads[0].Driver == scenario.DriverK6 {
-		o.K6, err = k6.Find()
+		o.K6, err = k6run.Find()
 	}
 	return err
 }

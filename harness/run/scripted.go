@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -19,8 +19,8 @@ type scripted struct {
 	of      *loads
 	round   uint64 // the id of its ledger
 	began   time.Time
-	process atomic.Pointer[k6.Process] // nil before it runs
-	ended   *k6.Ended                  // nil before the load has ended in order
+	process atomic.Pointer[k6run.Process] // nil before it runs
+	ended   *k6run.Ended                  // nil before the load has ended in order
 }
 
 func newScripted(l *loads, round uint64) *scripted {
@@ -33,8 +33,8 @@ func (s *scripted) load(ctx context.Context, _ *harm, hooks load.Hooks) (outcome
 	log := func(what string) string {
 		return r.folder.File(filepath.Join(logsDir, fmt.Sprintf("k6-%02d%s.log", s.of.number, what)))
 	}
-	process, err := k6.Start(ctx, k6.Config{
-		Binary: r.options.K6, Plan: k6.Plan{Version: k6.Version, Round: s.round, Workload: s.of.workloads[0], Phases: r.scenario.Phases},
+	process, err := k6run.Start(ctx, k6run.Config{
+		Binary: r.options.K6, Plan: k6run.Plan{Version: k6run.Version, Round: s.round, Workload: s.of.workloads[0], Phases: r.scenario.Phases},
 		Address: target.Address, Admin: admin(s.of.cluster, s.of.cluster.Servers()[0]).Address, Token: target.Token,
 		LogPath: log(""), SummaryPath: log("-summary"),
 	})

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/driver"
-	"github.com/pronybench/prony/harness/driver/k6"
 	"github.com/pronybench/prony/harness/driver/stream"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -64,19 +64,19 @@ func standIn(does string) error {
 		fmt.Fprintln(os.Stderr, "ReferenceError: quue is not defined\n\tat file:///plan.js:3:1(12)")
 		os.Exit(107)
 	}
-	var plan k6.Plan
-	if err := json.Unmarshal([]byte(os.Getenv(k6.PlanEnv)), &plan); err != nil {
+	var plan k6run.Plan
+	if err := json.Unmarshal([]byte(os.Getenv(k6run.PlanEnv)), &plan); err != nil {
 		return err
 	}
-	conn, err := net.Dial("unix", os.Getenv(k6.ControlEnv))
+	conn, err := net.Dial("unix", os.Getenv(k6run.ControlEnv))
 	if err != nil {
 		return err
 	}
-	send := func(m k6.Message) error { return json.NewEncoder(conn).Encode(m) }
-	if err := send(k6.Message{Ready: &k6.Ready{Version: k6.Version}}); err != nil {
+	send := func(m k6run.Message) error { return json.NewEncoder(conn).Encode(m) }
+	if err := send(k6run.Message{Ready: &k6run.Ready{Version: k6run.Version}}); err != nil {
 		return err
 	}
-	var begin k6.Begin
+	var begin k6run.Begin
 	line, err := bufio.NewReader(conn).ReadBytes('\n')
 	if err == nil {
 		err = json.Unmarshal(line, &begin)
@@ -105,18 +105,18 @@ func standIn(does string) error {
 	case scriptFails:
 		o.FailedCalls = load.Refusals{Count: 3, First: "produce: the queue is gone"}
 	}
-	encoded, err := k6.Encode(o, balance)
+	encoded, err := k6run.Encode(o, balance)
 	if err != nil {
 		return err
 	}
 	encoded.FinishedNS = time.Since(epoch)
-	return send(k6.Message{Outcome: encoded})
+	return send(k6run.Message{Outcome: encoded})
 }
 
 // loadAs is a closed load over streams.
-func loadAs(plan k6.Plan, send func(k6.Message) error, does string) (*load.Outcome, result.Ledger, error) {
+func loadAs(plan k6run.Plan, send func(k6run.Message) error, does string) (*load.Outcome, result.Ledger, error) {
 	w := plan.Workload
-	conn, err := stream.Dial(driver.Target{Address: os.Getenv(k6.AddressEnv), Token: os.Getenv(k6.TokenEnv)}, w.Lease)
+	conn, err := stream.Dial(driver.Target{Address: os.Getenv(k6run.AddressEnv), Token: os.Getenv(k6run.TokenEnv)}, w.Lease)
 	if err != nil {
 		return nil, result.Ledger{}, err
 	}
@@ -125,7 +125,7 @@ func loadAs(plan k6.Plan, send func(k6.Message) error, does string) (*load.Outco
 		Workload: w, Phases: plan.Phases, Conns: []driver.Conn{conn}, Ledger: account,
 		Hooks: load.Hooks{
 			Progress: func(p load.Progress) {
-				if err := send(k6.Message{Progress: &p}); err != nil {
+				if err := send(k6run.Message{Progress: &p}); err != nil {
 					fmt.Fprintln(os.Stderr, err)
 				}
 			},

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 )
 
 // ServerError says what went wrong with a server, with what is needed to understand it.
@@ -26,7 +26,7 @@ func (e *ServerError) Error() string {
 		fmt.Fprintf(&b, ": %v", e.Err)
 	}
 	fmt.Fprintf(&b, "\n  command: %s\n  status: %s", strings.Join(e.Command, " "), e.Status)
-	b.WriteString("\n" + program.LogText(e.LogPath, e.Lines))
+	b.WriteString("\n" + proc.LogText(e.LogPath, e.Lines))
 	return b.String()
 }
 
@@ -42,7 +42,7 @@ func (n *Node) fail(problem string, cause error) *ServerError {
 	if err := n.process.Err(); err != nil {
 		e.Err = errors.Join(e.Err, err)
 	}
-	lines, err := n.LastLines(program.ErrorLines)
+	lines, err := n.LastLines(proc.ErrorLines)
 	e.Lines = lines
 	if err != nil {
 		e.Err = errors.Join(e.Err, err)

@@ -1,10 +1,10 @@
 package topology
 
-import "github.com/pronybench/prony/harness/program"
+import "github.com/pronybench/prony/harness/proc"
 
 // FindServer returns the absolute path of the queued binary: the one that the environment variable
 // PRONY_QUEUED names, else the one beside the running program, else bin/queued below the working
 // directory.
 func FindServer() (string, error) {
-	return program.Binary{Called: "the server", File: "queued", Env: "PRONY_QUEUED", Make: "build", Wanted: "queued"}.Find()
+	return proc.Binary{Called: "the server", File: "queued", Env: "PRONY_QUEUED", Make: "build", Wanted: "queued"}.Find()
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -137,7 +137,7 @@ func (n *Node) kill() error {
 
 // LastLines returns the last lines of the server's log, at most count, oldest first.
 func (n *Node) LastLines(count int) ([]string, error) {
-	lines, err := program.LastLines(n.server.logPath, count)
+	lines, err := proc.LastLines(n.server.logPath, count)
 	if err != nil {
 		return nil, fmt.Errorf("read the server's log: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"os/exec"
 	"time"
 
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 )
 
 // life is what a server runs as: a process of its own, or a part of this one.
@@ -25,9 +25,9 @@ type life interface {
 }
 
 // startProcess starts command with both of its outputs going to log.
-func startProcess(command, env []string, log *os.File) (*program.Process, error) {
+func startProcess(command, env []string, log *os.File) (*proc.Process, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(program.Environ("QUEUED_"), env...) // a scenario says all that counts
+	cmd.Env = append(proc.Environ("QUEUED_"), env...) // a scenario says all that counts
 	cmd.Stdout, cmd.Stderr = log, log
-	return program.Start(cmd)
+	return proc.Start(cmd)
 }

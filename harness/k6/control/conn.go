@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -39,7 +39,7 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 	var d net.Dialer
 	socket, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("prony: connect to the harness at %s, as %s says: %w", path, k6.ControlEnv, err)
+		return nil, fmt.Errorf("prony: connect to the harness at %s, as %s says: %w", path, k6run.ControlEnv, err)
 	}
 	return &Conn{socket: socket}, nil
 }
@@ -47,23 +47,23 @@ func Dial(ctx context.Context, path string) (*Conn, error) {
 // Ready says that the script's VUs are ready, and waits up to a minute for when the load begins, which it returns with a
 // monotonic reading. It is called once, before any message is sent.
 func (c *Conn) Ready(ctx context.Context) (begin time.Time, err error) {
-	if err := c.send(k6.Message{Ready: &k6.Ready{Version: k6.Version}}); err != nil {
+	if err := c.send(k6run.Message{Ready: &k6run.Ready{Version: k6run.Version}}); err != nil {
 		return begin, err
 	}
 	if err := c.socket.SetReadDeadline(time.Now().Add(beginWithin)); err != nil {
 		return begin, fmt.Errorf("prony: wait for the harness: %w", err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = c.socket.SetReadDeadline(time.Unix(1, 0)) })()
-	text, err := bufio.NewReader(io.LimitReader(c.socket, k6.MessageBytesMax)).ReadBytes('\n')
+	text, err := bufio.NewReader(io.LimitReader(c.socket, k6run.MessageBytesMax)).ReadBytes('\n')
 	switch {
 	case ctx.Err() != nil:
 		return begin, fmt.Errorf("prony: wait for the harness to begin: %w", context.Cause(ctx))
-	case errors.Is(err, io.EOF) && len(text) == k6.MessageBytesMax:
-		return begin, fmt.Errorf("prony: the harness sent more than %d bytes", k6.MessageBytesMax)
+	case errors.Is(err, io.EOF) && len(text) == k6run.MessageBytesMax:
+		return begin, fmt.Errorf("prony: the harness sent more than %d bytes", k6run.MessageBytesMax)
 	case err != nil:
 		return begin, fmt.Errorf("prony: wait for the harness to begin, up to %v: %w", beginWithin, err)
 	}
-	var message k6.Begin
+	var message k6run.Begin
 	if err := json.Unmarshal(text, &message); err != nil {
 		return begin, fmt.Errorf("prony: the harness said %.80q where it should say when the load begins: %w", text, err)
 	}
@@ -80,15 +80,15 @@ func onMonotonic(now time.Time, ns int64) (time.Time, error) {
 }
 
 // Progress says how far the load is. The harness wants it at most four times a second.
-func (c *Conn) Progress(p load.Progress) error { return c.send(k6.Message{Progress: &p}) }
+func (c *Conn) Progress(p load.Progress) error { return c.send(k6run.Message{Progress: &p}) }
 
 // Outcome hands over what came of the load. It is the last message.
 func (c *Conn) Outcome(o *load.Outcome, balance result.Ledger) error {
-	encoded, err := k6.Encode(o, balance)
+	encoded, err := k6run.Encode(o, balance)
 	if err != nil {
 		return fmt.Errorf("prony: %w", err)
 	}
-	return c.send(k6.Message{Outcome: encoded})
+	return c.send(k6run.Message{Outcome: encoded})
 }
 
 // Close ends the connection.
@@ -99,14 +99,14 @@ func (c *Conn) Close() error {
 	return nil
 }
 
-func (c *Conn) send(m k6.Message) error {
+func (c *Conn) send(m k6run.Message) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("prony: a message to the harness: %w", err)
 	}
 	text = append(text, '\n')
-	if len(text) > k6.MessageBytesMax {
-		return fmt.Errorf("prony: a message to the harness has %d bytes, more than %d", len(text), k6.MessageBytesMax)
+	if len(text) > k6run.MessageBytesMax {
+		return fmt.Errorf("prony: a message to the harness has %d bytes, more than %d", len(text), k6run.MessageBytesMax)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -25,9 +25,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func aPlan() k6.Plan {
-	return k6.Plan{
-		Version: k6.Version, Round: 1<<63 + 7,
+func aPlan() k6run.Plan {
+	return k6run.Plan{
+		Version: k6run.Version, Round: 1<<63 + 7,
 		Workload: scenario.Workload{
 			Name: "main", Driver: "k6", Tenants: 2, FirstTenant: 3, Queues: 4, Producers: 5, Workers: 6, Batch: 16,
 			Payload:  scenario.Payload{Kind: "fixed", Min: 64, Max: 64},
@@ -44,7 +44,7 @@ func environment(t *testing.T, plan any) func(string) (string, bool) {
 		require.NoError(t, err)
 		text = string(encoded)
 	}
-	return func(name string) (string, bool) { return text, name == k6.PlanEnv }
+	return func(name string) (string, bool) { return text, name == k6run.PlanEnv }
 }
 
 func TestPlanIsReadAsItWasWritten(t *testing.T) {
@@ -61,7 +61,7 @@ func TestNoPlan(t *testing.T) {
 }
 
 func TestPlanThatCannotBeRead(t *testing.T) {
-	changed := func(change func(*k6.Plan)) k6.Plan {
+	changed := func(change func(*k6run.Plan)) k6run.Plan {
 		p := aPlan()
 		change(&p)
 		return p
@@ -71,15 +71,15 @@ func TestPlanThatCannotBeRead(t *testing.T) {
 		says string
 	}{
 		"not JSON":    {"{", "not JSON"},
-		"version":     {changed(func(p *k6.Plan) { p.Version = 9 }), "version 9 and this k6 knows 1: build prony and k6 from the same commit"},
+		"version":     {changed(func(p *k6run.Plan) { p.Version = 9 }), "version 9 and this k6 knows 1: build prony and k6 from the same commit"},
 		"no version":  {"{}", "version 0"},
 		"newer field": {`{"version": 9, "mood": 1}`, "version 9"},
 		"other field": {`{"version": 1, "mood": 1}`, `unknown field "mood"`},
 		"type":        {`{"version": 1, "round": "x"}`, "round"},
-		"long":        {strings.Repeat(" ", k6.MessageBytesMax+1), "more than the 4194304"},
-		"tenants":     {changed(func(p *k6.Plan) { p.Workload.Tenants = 0 }), "workload.tenants is 0; it must be at least 1"},
-		"payload":     {changed(func(p *k6.Plan) { p.Workload.Payload.Max = 31 }), "workload.payload is 31; it must be at least 32"},
-		"window":      {changed(func(p *k6.Plan) { p.Phases.Window = 0 }), "phases.window is 0s"},
+		"long":        {strings.Repeat(" ", k6run.MessageBytesMax+1), "more than the 4194304"},
+		"tenants":     {changed(func(p *k6run.Plan) { p.Workload.Tenants = 0 }), "workload.tenants is 0; it must be at least 1"},
+		"payload":     {changed(func(p *k6run.Plan) { p.Workload.Payload.Max = 31 }), "workload.payload is 31; it must be at least 32"},
+		"window":      {changed(func(p *k6run.Plan) { p.Phases.Window = 0 }), "phases.window is 0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ReadPlan(environment(t, c.plan))
@@ -116,7 +116,7 @@ func (h *harness) say(t *testing.T, text string) {
 	require.NoError(t, err)
 }
 
-func (h *harness) hear(t *testing.T) (m k6.Message) {
+func (h *harness) hear(t *testing.T) (m k6run.Message) {
 	line, err := h.lines.ReadBytes('\n')
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(line, &m))
@@ -124,7 +124,7 @@ func (h *harness) hear(t *testing.T) (m k6.Message) {
 }
 
 func begin(t *testing.T, at time.Time) string {
-	text, err := json.Marshal(k6.Begin{UnixNS: at.UnixNano()})
+	text, err := json.Marshal(k6run.Begin{UnixNS: at.UnixNano()})
 	require.NoError(t, err)
 	return string(text) + "\n"
 }
@@ -135,7 +135,7 @@ func TestConversation(t *testing.T) {
 	h.say(t, begin(t, at))
 	epoch, err := c.Ready(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, &k6.Ready{Version: k6.Version}, h.hear(t).Ready)
+	assert.Equal(t, &k6run.Ready{Version: k6run.Version}, h.hear(t).Ready)
 	assert.InDelta(t, 0, float64(epoch.Sub(at)), float64(100*time.Millisecond))
 	assert.NotEqual(t, epoch.Round(0), epoch, "it has a monotonic reading")
 
@@ -193,7 +193,7 @@ func TestHarnessThatDoesNotBegin(t *testing.T) {
 		"far away":   {begin(t, time.Now().Add(time.Hour)), "more than 1m0s away"},
 		"long ago":   {begin(t, time.Unix(0, 0)), "more than 1m0s away"},
 		"cut off":    {`{"unix_ns":`, "EOF"},
-		"no newline": {strings.Repeat("x", k6.MessageBytesMax+1), "more than 4194304 bytes"},
+		"no newline": {strings.Repeat("x", k6run.MessageBytesMax+1), "more than 4194304 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, h := connect(t)
@@ -250,7 +250,7 @@ func TestSendIsBounded(t *testing.T) {
 
 func TestMessageThatIsTooLong(t *testing.T) {
 	c, _ := connect(t)
-	assert.ErrorContains(t, c.Progress(load.Progress{Phase: strings.Repeat("x", k6.MessageBytesMax)}), "more than 4194304")
+	assert.ErrorContains(t, c.Progress(load.Progress{Phase: strings.Repeat("x", k6run.MessageBytesMax)}), "more than 4194304")
 }
 
 func TestNobodyListens(t *testing.T) {

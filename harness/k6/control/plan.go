@@ -1,5 +1,5 @@
 // Package control is the extension's side of the socket over which it talks to the harness, when that has started the k6
-// process. The messages, and the environment that the process gets, are those of harness/driver/k6.
+// process. The messages, and the environment that the process gets, are those of harness/k6run.
 package control
 
 import (
@@ -8,27 +8,27 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pronybench/prony/harness/driver/k6"
+	"github.com/pronybench/prony/harness/k6run"
 	"github.com/pronybench/prony/harness/ledger"
 )
 
 // ReadPlan returns the plan in the environment, which lookup reads; nil where there is none, because nobody but k6 runs the
 // script.
-func ReadPlan(lookup func(name string) (value string, set bool)) (*k6.Plan, error) {
-	text, set := lookup(k6.PlanEnv)
+func ReadPlan(lookup func(name string) (value string, set bool)) (*k6run.Plan, error) {
+	text, set := lookup(k6run.PlanEnv)
 	if !set || text == "" {
 		return nil, nil
 	}
 	plan, err := readPlan(text)
 	if err != nil {
-		return nil, fmt.Errorf("prony: the plan in %s: %w; have `prony run` start k6, or unset it", k6.PlanEnv, err)
+		return nil, fmt.Errorf("prony: the plan in %s: %w; have `prony run` start k6, or unset it", k6run.PlanEnv, err)
 	}
 	return plan, nil
 }
 
-func readPlan(text string) (*k6.Plan, error) {
-	if len(text) > k6.MessageBytesMax {
-		return nil, fmt.Errorf("%d bytes are more than the %d that it may have", len(text), k6.MessageBytesMax)
+func readPlan(text string) (*k6run.Plan, error) {
+	if len(text) > k6run.MessageBytesMax {
+		return nil, fmt.Errorf("%d bytes are more than the %d that it may have", len(text), k6run.MessageBytesMax)
 	}
 	// The version is looked at first: a plan of another one may have other fields.
 	var version struct{ Version int }
@@ -38,7 +38,7 @@ func readPlan(text string) (*k6.Plan, error) {
 	if err := checkVersion(version.Version); err != nil {
 		return nil, err
 	}
-	plan := &k6.Plan{}
+	plan := &k6run.Plan{}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(plan); err != nil {
@@ -52,14 +52,14 @@ func readPlan(text string) (*k6.Plan, error) {
 
 // checkVersion refuses what another build of the harness says.
 func checkVersion(version int) error {
-	if version == k6.Version {
+	if version == k6run.Version {
 		return nil
 	}
-	return fmt.Errorf("it has version %d and this k6 knows %d: build prony and k6 from the same commit", version, k6.Version)
+	return fmt.Errorf("it has version %d and this k6 knows %d: build prony and k6 from the same commit", version, k6run.Version)
 }
 
 // checkPlan refuses what no script can do. How arrivals and phases go together is for load.NewMeter to say.
-func checkPlan(p *k6.Plan) error {
+func checkPlan(p *k6run.Plan) error {
 	w := p.Workload
 	var errs []error
 	for _, f := range []struct {

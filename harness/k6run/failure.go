@@ -1,10 +1,10 @@
-package k6
+package k6run
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 )
 
 // Error says what went wrong with a k6 process or its script, with what is needed to understand it.
@@ -22,13 +22,13 @@ type Error struct {
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  script: %s\n  status: %s", e.Problem, e.Script, e.Status)
-	b.WriteString("\n" + program.LogText(e.LogPath, e.Lines))
+	b.WriteString("\n" + proc.LogText(e.LogPath, e.Lines))
 	return b.String()
 }
 
 // lastLines returns the last lines of a log for an error. What can't be read says so in their place.
 func lastLines(path string) []string {
-	lines, err := program.LastLines(path, program.ErrorLines)
+	lines, err := proc.LastLines(path, proc.ErrorLines)
 	if err != nil {
 		return []string{fmt.Sprintf("(it can't be read: %v)", err)}
 	}

@@ -1,4 +1,4 @@
-package k6
+package k6run
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/load"
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -66,7 +66,7 @@ func (c *Config) fill() {
 type Process struct {
 	config  Config
 	place   *workplace
-	child   *program.Process
+	child   *proc.Process
 	channel *channel // nil before k6 has connected
 
 	mu     sync.Mutex // guards the rest
@@ -135,14 +135,14 @@ func (p *Process) launch(script string) (err error) {
 		"--log-output", "stderr", "--log-format", "raw", "--config", p.place.config(), script)
 	cmd.Stderr, cmd.Stdout = outputs[0], outputs[1]
 	// Nothing else configures k6 and the extension: a scenario says all that counts.
-	cmd.Env = append(program.Environ("K6_", "PRONY_", "GOMAXPROCS="),
+	cmd.Env = append(proc.Environ("K6_", "PRONY_", "GOMAXPROCS="),
 		AddressEnv+"="+p.config.Address, AdminEnv+"="+p.config.Admin, TokenEnv+"="+p.config.Token,
 		PlanEnv+"="+string(plan), ControlEnv+"="+p.place.socket(),
 		"K6_NO_USAGE_REPORT=true", "K6_AUTO_EXTENSION_RESOLUTION=false")
 	if procs := p.config.Plan.Workload.Procs; procs > 0 {
 		cmd.Env = append(cmd.Env, "GOMAXPROCS="+strconv.Itoa(procs))
 	}
-	p.child, err = program.Start(cmd)
+	p.child, err = proc.Start(cmd)
 	return err
 }
 

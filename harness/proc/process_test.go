@@ -1,4 +1,4 @@
-package program
+package proc
 
 import (
 	"bufio"

@@ -1,4 +1,4 @@
-package k6
+package k6run
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/load"
-	"github.com/pronybench/prony/harness/program"
+	"github.com/pronybench/prony/harness/proc"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -332,7 +332,7 @@ func TestErrorShowsTheEndOfTheLog(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
 	lines := lastLines(path)
-	require.Len(t, lines, program.ErrorLines)
+	require.Len(t, lines, proc.ErrorLines)
 	assert.Equal(t, "line 30", lines[0])
 	e := &Error{Problem: "it went wrong", Script: "a.js", Status: "running", LogPath: path, Lines: lines[:1]}
 	assert.Equal(t, "it went wrong\n  script: a.js\n  status: running\n  log: "+path+", which ends with\n    line 30", e.Error())

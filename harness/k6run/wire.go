@@ -1,10 +1,10 @@
-// Package k6 has a k6 process put the load on a target: a script sends and completes the tasks, and Prony's extension in
-// that process keeps the account of them and takes the figures, by the rules of package load.
+// Package k6run runs a k6 process that puts the load on a target: a script sends and completes the tasks. Prony's extension in
+// that process accounts for the tasks and records the figures, by the rules of package load.
 //
 // The harness hands the plan over in the environment, and then talks to the extension over a Unix socket, a line of
 // JSON for each message: the extension says when its VUs are ready, the harness when the load begins, and the
 // extension how far it is and, once the script has ended, what came of it.
-package k6
+package k6run
 
 import (
 	"time"
