@@ -23,9 +23,13 @@ type failStopFS struct {
 	syncNs   atomic.Int64  // they took together
 }
 
-// check passes an error on, after the process should have ended with it.
+// contains reports whether a path is the store's folder or a file in it. A checkpoint is written to another folder through the same
+// file system, and its files have the names of the store's.
+func (fs *failStopFS) contains(path string) bool { return path == fs.dir || fs.PathDir(path) == fs.dir }
+
+// check returns an error of the file system, and ends the process if it is about the store. A checkpoint may fail alone.
 func (fs *failStopFS) check(what, name string, err error) error {
-	if err != nil && strings.HasPrefix(name, fs.dir) { // a checkpoint is written elsewhere, and may fail alone
+	if err != nil && fs.contains(name) {
 		problem := fmt.Sprintf("%s %s: %v", what, name, err)
 		if vfs.IsNoSpaceError(err) {
 			problem += ": free space on its file system or enlarge it, and start the server again: nothing acknowledged is lost"
@@ -40,7 +44,9 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 		return f, err
 	}
 	file := &failStopFile{File: f, fs: fs, name: name}
-	file.kind, file.number, file.noted = syncedKindOf(fs.PathBase(name))
+	if fs.contains(name) {
+		file.kind, file.number, file.noted = syncedKindOf(fs.PathBase(name))
+	}
 	return file, nil
 }
 
@@ -85,7 +91,7 @@ type failStopFile struct {
 
 	kind    syncedKind
 	number  uint64
-	noted   bool         // it is a log or a manifest
+	noted   bool         // it is a log or a manifest of the store
 	written atomic.Int64 // bytes from the file's beginning; of what is only appended to
 }
 

@@ -19,6 +19,7 @@ type Files struct {
 // Guard returns the files of the store in a folder of a file system. The interval is that of Interval, with 0 for
 // DefaultSyncInterval. Close them after the Pebble.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
+	dir = fs.PathJoin(dir) // without what Pebble leaves out of its paths
 	failStop := &failStopFS{FS: fs, dir: dir, failed: log.Stop, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
 	switch d {
 	case Sync:

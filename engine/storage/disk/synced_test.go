@@ -2,13 +2,18 @@ package disk
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"path"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/internal/quotafs"
 )
 
 // newestLog returns the path of a store's newest log.
@@ -91,21 +96,23 @@ func TestCutLogIsFound(t *testing.T) {
 	require.ErrorContains(t, BreakSeal(killed, "store", false), log)
 }
 
-// TestNoteOfTheLogStaysTrue loses power at any time: the note is never ahead of the log, and a lost or empty note is no
-// error.
+// TestNoteOfTheLogStaysTrue loses power at any time, also after checkpoints, whose logs have the same numbers and hold what a
+// reused file held before: the note is never ahead of the log, and a lost or empty note is no error.
 func TestNoteOfTheLogStaysTrue(t *testing.T) {
 	for _, d := range []Durability{Sync, None} {
 		for seed := range uint64(60) {
 			fs := vfs.NewCrashableMem()
 			s := open(t, fs, d, never)
 			rng := rand.New(rand.NewPCG(seed, 1))
-			for range 40 {
+			for i := range 40 {
 				s.set(t)
 				switch rng.IntN(12) {
 				case 0:
 					require.NoError(t, s.db.Flush()) // a new log
 				case 1:
 					require.NoError(t, s.files.SyncLog())
+				case 2:
+					require.NoError(t, s.db.Checkpoint(fmt.Sprintf("store-copy%d", i), pebble.WithFlushedWAL()))
 				}
 				if rng.IntN(4) == 0 {
 					cut := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
@@ -116,6 +123,32 @@ func TestNoteOfTheLogStaysTrue(t *testing.T) {
 			s.close(t)
 		}
 	}
+}
+
+// A file of another folder is not the store's, whatever it is called: its fsyncs change no note, and its failures are not the store's.
+func TestFilesOfOtherFoldersAreNotTheStores(t *testing.T) {
+	full := quotafs.New(vfs.NewMem(), 1<<20)
+	files, err := Guard(full, "store/", Sync, 0, NewLog(nil, func(problem string) { t.Error(problem) }))
+	require.NoError(t, err)
+	fill := func(name string, bytes int) error {
+		require.NoError(t, full.MkdirAll(full.PathDir(name), 0o755))
+		f, err := files.Create(name, vfs.WriteCategoryUnspecified)
+		require.NoError(t, err)
+		_, err = f.Write(make([]byte, bytes))
+		return errors.Join(err, f.Sync(), f.Close())
+	}
+	for _, name := range []string{"store/000002.log", "store/MANIFEST-000001"} {
+		require.NoError(t, fill(name, 10))
+	}
+	for _, dir := range []string{"copy", "store-copy", "store/copy"} {
+		for _, name := range []string{"000002.log", "000003.log", "MANIFEST-000001", "MANIFEST-000009"} {
+			require.NoError(t, fill(dir+"/"+name, 1000))
+		}
+	}
+	require.Equal(t, SyncedFile{2, 10}, files.SyncedLog())
+	require.Equal(t, SyncedFile{1, 10}, files.failStop.synced.current(syncedManifest))
+	full.LeaveFree(0)
+	require.Error(t, fill("store-copy/000004.log", 1000))
 }
 
 // TestDamagedNoteIsNamed flips each bit of the note itself.
