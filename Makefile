@@ -30,14 +30,14 @@ k6: ## Build bin/k6, which is k6 with the extension of harness/k6
 	@mkdir -p bin
 	go build -buildvcs=$(BUILDVCS) -o bin/ ./harness/k6/cmd/k6
 
-test: ## Run all tests of all modules
+test: ## Run the short form of all tests of all modules
 	go test -timeout 10m $(PACKAGES)
 
-test-long: ## Run the long forms of the fault tests, for hours: kills, losses of power, mixtures of faults, damage
+test-long: ## Run the long form of the tests, for hours: kills, losses of power, mixtures of faults, damage, injected faults, memory
 	ci/test-long
 
-race: ## Run all tests under the race detector
-	go test -race -timeout 15m $(PACKAGES)
+race: ## Run the short form of all tests under the race detector
+	go test -race -timeout 30m $(PACKAGES)
 
 lint: $(HTTP_RULES) ## Check formatting, go vet, golangci-lint and the schema; changes nothing
 	@cd engine && unformatted=$$($(TOOL) gofumpt -l $(MODULES:%=../%)) && \

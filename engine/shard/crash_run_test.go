@@ -3,8 +3,6 @@ package shard
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -12,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -21,32 +20,19 @@ const crashSyncInterval = time.Millisecond
 // crashTotals are what was run.
 type crashTotals struct{ seeds, commands, points, drained int }
 
-// fromEnv returns a number of the environment, or a default.
-func fromEnv(t *testing.T, name string, def int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return def
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
-}
-
 // TestPowerLossAtEveryStep sends random commands of all kinds to a shard, takes a copy of the disk at every step that
 // makes something durable, and at random ones, and looks at what a shard finds there; one of the copies is gone on
-// from. PRONY_CRASH_SEEDS says how many runs there are in each mode of durability, and with changing modes, and PRONY_CRASH_FIRST the first
-// seed; PRONY_CRASH_POINTS how many of the copies of one power's life are looked at.
+// from.
 func TestPowerLossAtEveryStep(t *testing.T) {
-	first, seeds := fromEnv(t, "PRONY_CRASH_FIRST", 1), fromEnv(t, "PRONY_CRASH_SEEDS", 5)
-	points := fromEnv(t, "PRONY_CRASH_POINTS", 16)
+	const points = 16 // of the copies of one power's life are looked at
+	seeds := longtest.Count(t, 5, 50)
 	for name, of := range map[string][]storage.Durability{
 		"sync": {storage.Sync}, "interval": {storage.Interval}, "none": {storage.None},
 		"changing": {storage.Sync, storage.Interval, storage.None}, // from life to life
 	} {
 		t.Run(name, func(t *testing.T) {
 			var total crashTotals
-			for seed := first; seed < first+seeds; seed++ {
+			for seed := 1; seed <= seeds; seed++ {
 				r := &crashRun{T: t, of: of, seed: uint64(seed), rng: rand.New(rand.NewPCG(uint64(seed), 7)), pointsMax: points}
 				r.run()
 				total.seeds++
@@ -60,9 +46,8 @@ func TestPowerLossAtEveryStep(t *testing.T) {
 }
 
 // TestPowerLossWithLargePayloads is TestPowerLossAtEveryStep with payloads of 1 MiB among the others, at some of the steps.
-// PRONY_CRASH_LARGE says how many runs there are in each mode.
 func TestPowerLossWithLargePayloads(t *testing.T) {
-	seeds := fromEnv(t, "PRONY_CRASH_LARGE", 1)
+	seeds := longtest.Count(t, 1, 20)
 	for name, of := range map[string][]storage.Durability{
 		"sync": {storage.Sync}, "changing": {storage.Sync, storage.Interval, storage.None},
 	} {

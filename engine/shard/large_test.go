@@ -1,15 +1,14 @@
 package shard
 
 import (
-	"os"
 	"runtime/metrics"
-	"strconv"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -94,14 +93,9 @@ func heapAllocated() uint64 {
 }
 
 // The first claim after a restart with a backlog of large tasks allocates a few refills' worth of memory however long
-// the backlog is. PRONY_LARGE_TASKS sets how many tasks of 1 MiB it has.
+// the backlog is.
 func TestClaimAfterARestartWithLargeTasksAllocatesLittle(t *testing.T) {
-	n := 96
-	if set := os.Getenv("PRONY_LARGE_TASKS"); set != "" {
-		var err error
-		n, err = strconv.Atoi(set)
-		require.NoError(t, err)
-	}
+	n := longtest.Count(t, 96, 5_000) // tasks of 1 MiB
 	dir := t.TempDir()
 	open := func() *fixture {
 		store, err := storage.Open(dir, storage.Options{Durability: storage.None})

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -49,12 +49,9 @@ func (r *turns) reset() (items int) {
 }
 
 // Each turn of the deciding goroutine handles a bounded number of items, with many dead letters, leases and waiters and for every kind
-// of call. PRONY_TURNS=full has as many as a large server. The times are logged but not checked, because they depend on the machine.
+// of call. The long form has as many as a large server. The times are logged but not checked, because they depend on the machine.
 func TestNoTurnHandlesMoreThanABoundedNumberOfItems(t *testing.T) {
-	dead, leases, waiting := 10_000, 10_000, 2_000
-	if os.Getenv("PRONY_TURNS") == "full" {
-		dead, leases, waiting = 1_000_000, 100_000, 10_000
-	}
+	dead, leases, waiting := longtest.Count(t, 10_000, 1_000_000), longtest.Count(t, 10_000, 100_000), longtest.Count(t, 2_000, 10_000)
 	r := &turns{}
 	f := start(t, vfs.NewMem(), Options{Turned: r.turned})
 	defer f.stop()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -131,11 +131,13 @@ func readAll(fs vfs.FS) (content string, err error) {
 }
 
 // places are the bytes of a file that are damaged one at a time: all that are said to matter most, those at its
-// beginning and end, and some of the others; all of them with PRONY_DAMAGE=all.
-func places(size int) (out []int) {
+// beginning and end, and some of the others; all of them in the long form.
+func places(t *testing.T, size int) (out []int) {
+	t.Helper()
+	all := longtest.Asked(t)
 	r := rand.New(rand.NewPCG(1, uint64(size)))
 	for i := range size {
-		if os.Getenv("PRONY_DAMAGE") == "all" || i < 40 || i >= size-100 || r.IntN(size) < 100 {
+		if all || i < 40 || i >= size-100 || r.IntN(size) < 100 {
 			out = append(out, i)
 		}
 	}
@@ -153,7 +155,7 @@ func TestDamageIsFoundAndNamed(t *testing.T) {
 	for _, name := range names {
 		kinds[strings.TrimLeft(name, "0123456789")]++
 		path := fs.PathJoin("shard", name)
-		for _, at := range places(len(bytesOf(t, fs, path))) {
+		for _, at := range places(t, len(bytesOf(t, fs, path))) {
 			flips++
 			got, err := readAll(damaged(t, fs, path, at*8+at%8))
 			if err != nil {
@@ -201,7 +203,7 @@ func TestDamageAfterAKillIsFoundAndNamed(t *testing.T) {
 	for _, name := range names {
 		kind := strings.TrimRight(strings.TrimLeft(name, "0123456789"), "0123456789")
 		path := killed.PathJoin("shard", name)
-		for _, at := range places(len(bytesOf(t, killed, path))) {
+		for _, at := range places(t, len(bytesOf(t, killed, path))) {
 			kinds[kind]++
 			got, err := readAll(damaged(t, killed, path, at*8+at%8))
 			if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -147,7 +148,7 @@ func TestFailedOperationsAreLoudAndLoseNothing(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, uint64(i)))
 			exits, outlived := 0, 0
 			for at := 1; at <= whole.ops; at++ {
-				if os.Getenv("PRONY_FAULTS") != "all" && r.IntN(whole.ops) >= 12 {
+				if !longtest.Asked(t) && r.IntN(whole.ops) >= 12 {
 					continue
 				}
 				for _, then := range []string{"once", "on"} {

@@ -6,13 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
@@ -47,29 +47,17 @@ func buildServer(t *testing.T, to string, flags ...string) string {
 	return to
 }
 
-// fromEnv is a number that the environment may set.
-func fromEnv(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
-}
-
 // Each fault is measured beside the release build, in turn, and what is said of it first must be what it is. The release
-// build beside itself is accused of nothing. PRONY_PLANTED_ROUNDS and PRONY_PLANTED_PROFILED make it longer,
-// PRONY_PLANTED_OUT keeps what it measured, and PRONY_PLANTED_TABLE=write publishes what was said.
+// build beside itself is accused of nothing. PRONY_PLANTED_OUT keeps what it measured, and PRONY_PLANTED_TABLE=write publishes what was said.
 func TestPlantedFaultsAreFound(t *testing.T) {
+	longtest.Only(t)
 	bin := t.TempDir()
 	release := buildServer(t, filepath.Join(bin, "queued"))
 	faulty := buildServer(t, filepath.Join(bin, "queued-planted"), "-tags", "planted")
 	scenarios, err := scenario.Load(filepath.Join("..", "..", "scenarios", "planted.hcl"))
 	require.NoError(t, err)
 	s := scenarios[0]
-	s.Rounds, s.ProfiledRounds = fromEnv(t, "PRONY_PLANTED_ROUNDS", 1), fromEnv(t, "PRONY_PLANTED_PROFILED", 2)
+	s.Rounds, s.ProfiledRounds = 1, 2
 	out := os.Getenv("PRONY_PLANTED_OUT")
 	if out == "" {
 		out = t.TempDir()

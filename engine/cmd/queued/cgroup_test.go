@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/memory"
 )
 
@@ -154,14 +155,15 @@ const groupSlack = 24_000_000
 // TestAServerInAGroupIsNotKilled attacks servers that the kernel kills when they take more memory than their group has. One of
 // the groups has only a fifth of a core.
 func TestAServerInAGroupIsNotKilled(t *testing.T) {
+	longtest.Only(t)
 	for name, c := range map[string]struct {
 		group groupLimits
 		limit int64 // of the server
 		args  []string
 	}{
-		"the default":       {groupLimits{memoryBytes: mostBytes(memory.Least) + groupSlack}, memory.Least, nil},
-		"200 MB":            {groupLimits{memoryBytes: mostBytes(memoryLimit) + groupSlack}, memoryLimit, memoryArguments()},
-		"a fifth of a core": {groupLimits{memoryBytes: mostBytes(memoryLimit) + groupSlack, cpuPercent: 20}, memoryLimit, memoryArguments()},
+		"the default":       {groupLimits{memoryBytes: memory.Least + groupSlack}, memory.Least, nil},
+		"200 MB":            {groupLimits{memoryBytes: memoryLimit + groupSlack}, memoryLimit, memoryArguments()},
+		"a fifth of a core": {groupLimits{memoryBytes: memoryLimit + groupSlack, cpuPercent: 20}, memoryLimit, memoryArguments()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := newGroup(t, c.group)

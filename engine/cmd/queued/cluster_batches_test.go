@@ -11,13 +11,8 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/longtest"
 )
-
-// batchFaults returns how many rounds of faults to run: PRONY_BATCH_FAULTS, or a few.
-func batchFaults(t *testing.T) int {
-	t.Helper()
-	return fromEnvironment(t, "PRONY_BATCH_FAULTS", 12)
-}
 
 // lead asks for a shard to be led by a node. The request may fail: the node may be behind, or another fault may come between.
 func (c *cluster) lead(shard uint32, node string) {
@@ -32,9 +27,6 @@ func (c *cluster) lead(shard uint32, node string) {
 // leadAll asks for all shards to be led by the nodes that are named, all at once.
 func (c *cluster) leadAll(nodes ...string) {
 	c.Helper()
-	for _, node := range nodes {
-		c.adminOf(node) // which is not safe for concurrent use
-	}
 	var all sync.WaitGroup
 	for shard, node := range nodes {
 		all.Go(func() { c.lead(uint32(shard), node) })
@@ -46,7 +38,7 @@ func (c *cluster) leadAll(nodes ...string) {
 // shards, leadership is spread again, and leaders are killed.
 func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
 	const roundsMax = 12 // of one cluster: what its clients saw is kept in memory
-	for rounds := batchFaults(t); rounds > 0; rounds -= roundsMax {
+	for rounds := longtest.Count(t, 4, 40); rounds > 0; rounds -= roundsMax {
 		c := newCluster(t, "--durability", "none", "--shards", "3")
 		r := history.NewRecorder()
 		ctx, cancel := context.WithTimeout(context.Background(), 4*patience)

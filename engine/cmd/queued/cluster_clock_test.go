@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -111,6 +112,7 @@ func (l *leaseAccount) try(id string) bool {
 // Real servers with clocks that are wrong at the start, are stepped while they run, and drift: their leases never overlap, and
 // they say what is wrong.
 func TestLeasesDoNotOverlapWhateverTheClocks(t *testing.T) {
+	longtest.Only(t)
 	c := newClocked(t, map[string]string{"n1": "-400ms 500", "n2": "0s -200", "n3": "10s"})
 	c.start(clusterNodes...)
 	leader := c.leader("n1", "n2")
@@ -178,6 +180,7 @@ func containsAll(text string, parts ...string) bool {
 
 // queued doctor finds that the clock of a server is not the host's.
 func TestDoctorFindsAServerWhoseClockIsWrong(t *testing.T) {
+	longtest.Only(t)
 	c := newClocked(t, map[string]string{"n1": "0s", "n2": "0s", "n3": "10s"})
 	c.start(clusterNodes...)
 	c.leader("n1", "n2")

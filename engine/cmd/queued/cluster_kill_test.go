@@ -13,14 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
-
-// leaderKills is how often a leader is killed: PRONY_LEADER_KILLS, or a few times.
-func leaderKills(t *testing.T) int {
-	t.Helper()
-	return fromEnvironment(t, "PRONY_LEADER_KILLS", 4)
-}
 
 // aMoment waits for a short random time: when a fault comes is the point of these tests.
 func aMoment() { <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond) }
@@ -30,7 +25,7 @@ func aMoment() { <-time.After(time.Duration(rand.IntN(100)) * time.Millisecond) 
 func TestKilledLeadersLoseNothing(t *testing.T) {
 	const killsMax = 10 // of one cluster: what its clients saw is kept in memory
 	for _, shards := range []string{"1", "3"} {
-		for kills := leaderKills(t); kills > 0; kills -= killsMax {
+		for kills := longtest.Count(t, 1, 150); kills > 0; kills -= killsMax {
 			t.Run(shards+" shards", func(t *testing.T) {
 				c := newCluster(t, "--durability", "none", "--shards", shards)
 				l := c.load()

@@ -13,30 +13,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// mixtureRounds returns how many rounds of mixed faults to run: PRONY_MIXTURES, or a few.
-func mixtureRounds(t *testing.T) int {
-	t.Helper()
-	return fromEnvironment(t, "PRONY_MIXTURES", 4)
-}
+	"github.com/pronybench/prony/engine/longtest"
+)
 
 // mixtureSeed returns the seed that the faults are drawn from: PRONY_MIXTURE_SEED, or a new one.
 func mixtureSeed(t *testing.T) uint64 {
 	t.Helper()
-	return uint64(fromEnvironment(t, "PRONY_MIXTURE_SEED", rand.IntN(1<<31)))
-}
-
-// fromEnvironment returns the whole number that an environment variable holds, or otherwise if the variable is not set.
-func fromEnvironment(t *testing.T, name string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(name)
+	text := os.Getenv("PRONY_MIXTURE_SEED")
 	if text == "" {
-		return otherwise
+		return uint64(rand.IntN(1 << 31))
 	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err, name)
-	return n
+	seed, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err)
+	return seed
 }
 
 // mixedFault is a fault of one node that a mixture can have.
@@ -109,8 +99,9 @@ func (c *cluster) allLed() {
 // against what is promised. The seed fixes the faults, their nodes and their lengths, not the moments of the processes.
 func TestRandomMixturesOfFaultsLoseNothing(t *testing.T) {
 	const roundsMax = 5 // of one cluster: what its clients saw is kept in memory
-	seed, rounds := mixtureSeed(t), mixtureRounds(t)
-	t.Logf("PRONY_MIXTURE_SEED=%d PRONY_MIXTURES=%d", seed, rounds)
+	longtest.Only(t)
+	seed, rounds := mixtureSeed(t), longtest.Count(t, 1, 200)
+	t.Logf("PRONY_MIXTURE_SEED=%d, %d mixtures", seed, rounds)
 	had := map[string]int{}
 	for number := 0; rounds > 0; number++ {
 		some := min(rounds, roundsMax)

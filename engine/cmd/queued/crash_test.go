@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/longtest"
 )
 
 // ledger is the clients' account of every task, by payload, across all crashes of the server.
@@ -94,10 +95,10 @@ func (l *ledger) count(of map[string]bool) int {
 	return len(of)
 }
 
-// killRounds is how often a server is killed: PRONY_KILL_ROUNDS, or a few times.
+// killRounds is how often a server is killed.
 func killRounds(t *testing.T) int {
 	t.Helper()
-	return fromEnvironment(t, "PRONY_KILL_ROUNDS", 4)
+	return longtest.Count(t, 2, 167)
 }
 
 // crashLease is short: what was leased when the server was killed must come back within the test.

@@ -31,6 +31,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -38,13 +39,14 @@ import (
 const memoryLimit = 200_000_000
 
 // mostBytes returns the highest resident size that a test accepts of a server with a limit. The long form holds the server to the
-// limit. The always-run form accepts 1.25 times the limit, since a test must not depend on the speed of the host: the resident
-// size overshoots while the garbage collector waits for a processor, and the margin is only 5 to 16 MB on a starved host.
-func mostBytes(limit int64) int64 {
-	if os.Getenv("PRONY_MEMORY_SECONDS") != "" {
+// limit. The short form accepts twice the limit, since it must not depend on the speed of the host: the resident size overshoots
+// while the garbage collector waits for a processor. Without the limit the attacks take more than five times the limit.
+func mostBytes(t *testing.T, limit int64) int64 {
+	t.Helper()
+	if longtest.Asked(t) {
 		return limit
 	}
-	return limit + limit/4
+	return 2 * limit
 }
 
 // attacked is a server under attack.
@@ -93,10 +95,10 @@ var attacks = map[string]attack{
 	"long polls":                   longPolls,
 }
 
-// memoryTime returns how long each attack lasts: PRONY_MEMORY_SECONDS, or a short time.
+// memoryTime returns how long each attack lasts.
 func memoryTime(t *testing.T) time.Duration {
 	t.Helper()
-	return time.Duration(fromEnvironment(t, "PRONY_MEMORY_SECONDS", 2)) * time.Second
+	return time.Duration(longtest.Count(t, 2, 60)) * time.Second
 }
 
 // allAttacks runs all attacks at once.
@@ -109,12 +111,16 @@ func allAttacks(ctx context.Context, p *attacked) {
 }
 
 // TestMemoryStaysBelowItsLimit runs each attack alone, and all attacks at once: on plain listeners, on listeners with TLS, and on
-// the leader of a cluster of three, whose other nodes must stay below their limit too.
+// the leader of a cluster of three, whose other nodes must stay below their limit too. The short form runs all at once on plain
+// listeners.
 func TestMemoryStaysBelowItsLimit(t *testing.T) {
+	t.Run("all at once", func(t *testing.T) { serveAttacked(t).endure(memoryLimit, allAttacks) })
+	if !longtest.Asked(t) {
+		return
+	}
 	for name, a := range attacks {
 		t.Run(name, func(t *testing.T) { serveAttacked(t).endure(memoryLimit, a) })
 	}
-	t.Run("all at once", func(t *testing.T) { serveAttacked(t).endure(memoryLimit, allAttacks) })
 	t.Run("all at once over TLS", func(t *testing.T) {
 		cert, key := certificate(t, "server")
 		text, err := os.ReadFile(cert)
@@ -132,7 +138,7 @@ func TestMemoryStaysBelowItsLimit(t *testing.T) {
 		for _, id := range c.up() {
 			peak := c.nodes[id].peakBytes()
 			t.Logf("peak of %s %d MB", id, peak/1_000_000)
-			assert.Less(t, peak, mostBytes(memoryLimit), id)
+			assert.Less(t, peak, mostBytes(t, memoryLimit), id)
 		}
 	})
 }
@@ -164,7 +170,7 @@ func (p *attacked) endure(limit int64, a attack) {
 	}, patience, 50*time.Millisecond, "the server does not serve any more: %s", p.log)
 	peak := p.peakBytes()
 	p.Logf("peak %d MB", peak/1_000_000)
-	assert.Less(p, peak, mostBytes(limit), "%s", lastLines(p.log.String(), 60))
+	assert.Less(p, peak, mostBytes(p.T, limit), "%s", lastLines(p.log.String(), 60))
 }
 
 // peakBytes is the most that the process ever had in memory.
