@@ -60,7 +60,10 @@ func NewAdmin(g *shard.Group, limits queue.Limits, registry *access.Registry, ho
 
 // InCluster makes the server one of a cluster: calls go where their shards are led. It is to be called before calls are
 // served.
-func (a *Admin) InCluster(c Cluster) { a.cluster, a.router = c, newRouter(c, a.shards.Len(), nil) }
+func (a *Admin) InCluster(c Cluster) {
+	a.cluster, a.router = c, newRouter(c, a.shards.Len(), nil)
+	a.router.group = a.shards
+}
 
 // refuse is statusOf, and says who leads where that is the matter.
 func (a *Admin) refuse(err error) error { return statusOf(explain(a.cluster, err)) }

@@ -58,6 +58,41 @@ func TestFiguresAreTheClusters(t *testing.T) {
 	assert.EqualValues(t, 7, out.GetTenant().GetQuotas().GetLeasesMax())
 }
 
+// A leader has a shard only once it has recovered the shard's state. Before that, its answers lack the shard, and what it changes
+// does not hold there.
+func TestNoAnswerLeavesAShardOutThatItsLeaderIsRecovering(t *testing.T) {
+	c := startNodes(t, 3, 3)
+	c.leads("n1", "n1", "n2")
+	for _, n := range c.all[:2] {
+		n.put(newTasks("q", 3)...)
+	}
+	c.all[0].put(newTasks("q", 3)...)
+	total := func(n *clusterNode) (uint64, error) {
+		out, err := n.admins().ListQueues(c.as("t0"), &adminpb.ListQueuesRequest{})
+		if err != nil {
+			return 0, err
+		}
+		return out.GetQueues()[0].GetReady(), nil
+	}
+	c.node("n1").group.Lose(1)
+	c.hunts(60 * time.Millisecond)
+	for _, n := range c.all {
+		_, err := total(n)
+		requireNotLeader(t, err)
+		_, err = n.admins().GetQueue(c.as("t0"), &adminpb.GetQueueRequest{Queue: "q"})
+		requireNotLeader(t, err)
+		_, err = n.admins().ConfigureQueue(c.as("t0"), &adminpb.ConfigureQueueRequest{Queue: "q", Policy: &adminpb.QueuePolicy{MaxAttempts: 3}})
+		requireNotLeader(t, err)
+	}
+	require.NoError(t, c.node("n1").group.Lead(1, c.open[1]))
+	c.hunts(patience)
+	for _, n := range c.all {
+		ready, err := total(n)
+		require.NoError(t, err)
+		assert.EqualValues(t, 9, ready, n.id)
+	}
+}
+
 func TestQueuesOfAllLeadersAreListedInPages(t *testing.T) {
 	c := shared(t)
 	var want []string

@@ -20,7 +20,7 @@ func NewCallsServer(s *Service, admin adminpb.AdminServiceServer, peers peerpb.P
 	g := grpc.NewServer(append(options,
 		grpc.ForceServerCodecV2(wire.Codec()),
 		grpc.InTapHandle(auth.arrives),
-		grpc.ChainUnaryInterceptor(auth.unary),
+		grpc.ChainUnaryInterceptor(auth.unary, s.withCoverage),
 		grpc.ChainStreamInterceptor(in.stream),
 		grpc.MaxConcurrentStreams(streamsMax),
 		grpc.MaxRecvMsgSize(messageInBytesMax),

@@ -214,7 +214,7 @@ func (c *nodes) start(id string, stored *records) *clusterNode {
 	n.service.InCluster(n)
 	n.admin = rpc.NewAdmin(n.group, queue.DefaultLimits(), n.registry, someHost{})
 	n.admin.InCluster(n)
-	n.server = rpc.NewServer(n.service, health.NewServer(), n.auth, grpc.ChainUnaryInterceptor(n.watch))
+	n.server = rpc.NewServer(n.service, health.NewServer(), n.auth, grpc.ChainUnaryInterceptor(n.watch, n.service.WithCoverage()))
 	adminpb.RegisterAdminServiceServer(n.server, n.admin)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(c, err)

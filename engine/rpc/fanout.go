@@ -30,8 +30,8 @@ func nodesOf(plan []string) (nodes []string) {
 }
 
 // gatherNodes asks all nodes that lead something, at once, for something that changes nothing, and returns their answers,
-// that of the first shard's leader first. Each shard is in one of the answers: when the leaders change meanwhile it asks
-// anew.
+// that of the first shard's leader first. Each shard is in one of the answers: it asks again if the leaders change meanwhile,
+// or a node does not have a shard that it leads.
 func gatherNodes[R any](ctx context.Context, r *router, ask func(context.Context, *site) (R, error)) ([]R, error) {
 	h := r.hunt()
 	missing := 0
@@ -39,7 +39,7 @@ func gatherNodes[R any](ctx context.Context, r *router, ask func(context.Context
 		plan := r.plan()
 		if missing = slices.Index(plan, ""); missing < 0 {
 			missing = 0
-			answers, err := askAll(ctx, r, nodesOf(plan), ask)
+			answers, err := askAll(ctx, r, plan, ask)
 			switch {
 			case ctx.Err() != nil:
 				return nil, statusOf(ctx.Err())
@@ -55,11 +55,22 @@ func gatherNodes[R any](ctx context.Context, r *router, ask func(context.Context
 	}
 }
 
-func askAll[R any](ctx context.Context, r *router, nodes []string, ask func(context.Context, *site) (R, error)) ([]R, error) {
+// askAll asks the nodes of a plan. It returns errAgain if a node did not answer for all shards that it leads by the plan.
+func askAll[R any](ctx context.Context, r *router, plan []string, ask func(context.Context, *site) (R, error)) ([]R, error) {
+	nodes := nodesOf(plan)
 	answers, errs := make([]R, len(nodes)), make([]error, len(nodes))
 	one := func(k int) {
 		t := r.site(nodes[k], forwardMax)
-		if answers[k], errs[k] = ask(ctx, t); errs[k] != nil && outcomeOf(errs[k], t.forward, true) != refused {
+		covered, err := r.covering(t, func() (err error) {
+			answers[k], err = ask(ctx, t)
+			return err
+		})
+		for i, node := range plan {
+			if err == nil && node == nodes[k] && !covered.has(i) {
+				err = errAgain
+			}
+		}
+		if errs[k] = err; err != nil && outcomeOf(err, t.forward, true) != refused {
 			errs[k] = errAgain
 		}
 	}
@@ -95,7 +106,7 @@ func (r *router) cover(ctx context.Context, repeatable bool, do func(context.Con
 			}
 			meant := slices.DeleteFunc(slices.Clone(left), func(i int) bool { return !mine(i) })
 			t := r.site(node, forwardMax)
-			err := do(ctx, t)
+			covered, err := r.covering(t, func() error { return do(ctx, t) })
 			if ended := ctx.Err(); ended != nil {
 				return statusOf(ended)
 			}
@@ -109,8 +120,8 @@ func (r *router) cover(ctx context.Context, repeatable bool, do func(context.Con
 					continue
 				}
 			}
-			// A shard that went away meanwhile may not have had its turn.
-			left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) })
+			// A shard that went away meanwhile, or had not come yet, may not have had its turn.
+			left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) && covered.has(i) })
 		}
 		if len(left) == 0 {
 			return nil

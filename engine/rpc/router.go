@@ -42,6 +42,7 @@ const (
 type router struct {
 	cluster  Cluster
 	shards   int
+	group    *shard.Group    // this node's; set where calls are for all shards
 	stopping <-chan struct{} // closed when the server stops
 	forwards chan struct{}   // has an element for each call under way at another node
 	huntMax  time.Duration
@@ -164,10 +165,11 @@ func (h *hunt) again(ctx context.Context) bool {
 
 // forward is a call's way to another node. It implements grpc.ClientConnInterface for one call.
 type forward struct {
-	router *router
-	node   string
-	max    time.Duration // how long it may take; 0: as long as the caller waits, and until the server stops
-	sent   bool          // it may have reached the other node
+	router  *router
+	node    string
+	max     time.Duration // how long it may take; 0: as long as the caller waits, and until the server stops
+	sent    bool          // it may have reached the other node
+	covered coverage      // of the answer
 }
 
 // Invoke implements the interface. It is what gRPC does itself, and notes when the call goes out.
@@ -209,7 +211,9 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 	if err := stream.SendMsg(in); err != nil {
 		return err
 	}
-	return stream.RecvMsg(out)
+	err = stream.RecvMsg(out)
+	f.covered = readCoverage(stream.Trailer())
+	return err
 }
 
 // NewStream implements the interface, for the calls that are streams: it is Invoke's bounds that count, not these.
