@@ -7,17 +7,18 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 // secret is the token that the servers of these tests want.
 const secret = "prony-secret"
 
 // admin serves body at path to those who have the token.
-func admin(t *testing.T, path, body string) Admin {
+func admin(t *testing.T, path, body string) adminhttp.Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != path || r.Method != http.MethodGet {
@@ -31,7 +32,7 @@ func admin(t *testing.T, path, body string) Admin {
 		_, _ = fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	return Admin{Address: strings.TrimPrefix(server.URL, "http://"), Token: secret}
+	return adminhttp.Client{Address: strings.TrimPrefix(server.URL, "http://"), Token: secret}
 }
 
 func TestScrapeSumsLabelsAndKeepsState(t *testing.T) {
@@ -82,29 +83,6 @@ func TestScrapeFailures(t *testing.T) {
 	cancel()
 	_, err = Scrape(ctx, admin(t, "/metrics", ""))
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-func TestAServerThatWantsAnotherToken(t *testing.T) {
-	wrong := admin(t, "/metrics", "tasks 3\n")
-	wrong.Token = "other"
-	_, err := Scrape(t.Context(), wrong)
-	require.ErrorContains(t, err, "401 Unauthorized: who are you?")
-
-	var header http.Header
-	open := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { header = r.Header }))
-	defer open.Close()
-	_, err = Scrape(t.Context(), Admin{Address: strings.TrimPrefix(open.URL, "http://")})
-	require.NoError(t, err)
-	assert.NotContains(t, header, "Authorization", "a server that wants no token is shown none")
-}
-
-func TestGetGivesUpOnASilentServer(t *testing.T) {
-	release := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
-	defer server.Close()
-	defer close(release)
-	_, err := Admin{Address: strings.TrimPrefix(server.URL, "http://")}.Ask(t.Context(), http.MethodGet, "/x", time.Millisecond, 1)
-	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestAuditTotals(t *testing.T) {

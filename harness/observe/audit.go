@@ -5,9 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"time"
+
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 const (
@@ -61,8 +62,8 @@ func (a Audit) Totals(without ...string) Counts {
 // ReadAudit asks a server for its audit. An answer
 // in which a count is missing or negative is an error: a count that is not there must not pass for
 // zero. It takes at most a minute and 16 MiB.
-func ReadAudit(ctx context.Context, admin Admin) (Audit, error) {
-	body, err := admin.Ask(ctx, http.MethodGet, "/audit", auditTimeout, auditBytesMax)
+func ReadAudit(ctx context.Context, admin adminhttp.Client) (Audit, error) {
+	body, err := admin.Get(ctx, "/audit", auditTimeout, auditBytesMax)
 	if err != nil {
 		return Audit{}, fmt.Errorf("read audit: %w", err)
 	}

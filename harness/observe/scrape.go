@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +12,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 const (
@@ -42,14 +43,14 @@ func Combine(all map[string]float64, key string, value float64) {
 }
 
 // Scrape reads the values of ScrapeAll.
-func Scrape(ctx context.Context, admin Admin) (map[string]float64, error) {
+func Scrape(ctx context.Context, admin adminhttp.Client) (map[string]float64, error) {
 	m, err := ScrapeAll(ctx, admin)
 	return m.Values, err
 }
 
 // ScrapeAll reads the metrics of a server. It takes at most ten seconds and 8 MiB.
-func ScrapeAll(ctx context.Context, admin Admin) (Metrics, error) {
-	body, err := admin.Ask(ctx, http.MethodGet, "/metrics", scrapeTimeout, scrapeBytesMax)
+func ScrapeAll(ctx context.Context, admin adminhttp.Client) (Metrics, error) {
+	body, err := admin.Get(ctx, "/metrics", scrapeTimeout, scrapeBytesMax)
 	if err != nil {
 		return Metrics{}, fmt.Errorf("scrape metrics: %w", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 const (
@@ -37,7 +37,7 @@ type rates struct {
 func (r rates) any() bool { return r.mutex != nil || r.block != nil }
 
 // setRates puts rates in force and makes sure that they are.
-func setRates(ctx context.Context, admin observe.Admin, wanted rates) error {
+func setRates(ctx context.Context, admin adminhttp.Client, wanted rates) error {
 	query := url.Values{}
 	if wanted.mutex != nil {
 		query.Set("mutex", strconv.FormatInt(*wanted.mutex, 10))
@@ -46,7 +46,7 @@ func setRates(ctx context.Context, admin observe.Admin, wanted rates) error {
 		query.Set("block", strconv.FormatInt(*wanted.block, 10))
 	}
 	path := "/debug/rates?" + query.Encode()
-	body, err := admin.Ask(ctx, http.MethodPut, path, ratesTimeout, ratesBytesMax)
+	body, err := admin.Do(ctx, http.MethodPut, path, nil, ratesTimeout, ratesBytesMax)
 	if err != nil {
 		return fmt.Errorf("set profiling rates: %w", err)
 	}
@@ -68,8 +68,8 @@ func differs(wanted, inForce *int64) bool {
 }
 
 // fetchSnapshot takes the profile at path as it stands.
-func fetchSnapshot(ctx context.Context, admin observe.Admin, path string) (snapshot, error) {
-	body, err := admin.Ask(ctx, http.MethodGet, path, snapshotTimeout, profileBytesMax)
+func fetchSnapshot(ctx context.Context, admin adminhttp.Client, path string) (snapshot, error) {
+	body, err := admin.Get(ctx, path, snapshotTimeout, profileBytesMax)
 	if err != nil {
 		return snapshot{}, err
 	}

@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"net/http/httptrace"
 	"strconv"
 	"sync"
@@ -11,7 +10,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 // cpuGrace is how long after its end a CPU profile may take to arrive.
@@ -27,7 +26,7 @@ type cpuCapture struct {
 }
 
 // startCPU asks for a CPU profile of so many seconds and returns once the process was asked.
-func startCPU(ctx context.Context, admin observe.Admin, seconds int) (*cpuCapture, error) {
+func startCPU(ctx context.Context, admin adminhttp.Client, seconds int) (*cpuCapture, error) {
 	path := "/debug/pprof/profile?seconds=" + strconv.Itoa(seconds)
 	ctx, cancel := context.WithCancel(ctx)
 	c := &cpuCapture{cancel: cancel, done: make(chan struct{})}
@@ -39,7 +38,7 @@ func startCPU(ctx context.Context, admin observe.Admin, seconds int) (*cpuCaptur
 	go func() {
 		defer close(c.done)
 		timeout := time.Duration(seconds)*time.Second + cpuGrace
-		body, err := admin.Ask(traced, http.MethodGet, path, timeout, profileBytesMax)
+		body, err := admin.Get(traced, path, timeout, profileBytesMax)
 		if err != nil {
 			c.err = fmt.Errorf("CPU profile: %w", err)
 			return

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"hash/crc32"
-	"net/http"
 	"testing"
 	"time"
 
@@ -127,20 +126,4 @@ func TestParseRefusesWhatIsNotAProfile(t *testing.T) {
 	}
 	_, err := parse(pack(t, []byte("text, not a protocol buffer")), 1000)
 	require.Error(t, err)
-}
-
-func TestRequestBoundsBodyAndTime(t *testing.T) {
-	p := newProcess(t)
-	p.answer("/big", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 11)) })
-	_, err := p.admin.Ask(t.Context(), http.MethodGet, "/big", wait, 10)
-	require.ErrorContains(t, err, "larger than 10 bytes")
-	body, err := p.admin.Ask(t.Context(), http.MethodGet, "/big", wait, 11)
-	require.NoError(t, err)
-	assert.Len(t, body, 11)
-
-	release := make(chan struct{})
-	p.answer("/silent", func(http.ResponseWriter, *http.Request) { <-release })
-	_, err = p.admin.Ask(t.Context(), http.MethodGet, "/silent", tick, 10)
-	close(release)
-	require.ErrorContains(t, err, "deadline exceeded")
 }

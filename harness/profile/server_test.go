@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +27,7 @@ const secret = "prony-secret"
 
 // process is the admin listener of this very process: its profiles are real ones of the tests.
 type process struct {
-	admin observe.Admin
+	admin adminhttp.Client
 
 	mu     sync.Mutex
 	rates  map[string]int64 // in force
@@ -69,7 +69,7 @@ func newProcess(t *testing.T) *process {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-	p.admin = observe.Admin{Address: strings.TrimPrefix(server.URL, "http://"), Token: secret}
+	p.admin = adminhttp.Client{Address: strings.TrimPrefix(server.URL, "http://"), Token: secret}
 	t.Cleanup(func() {
 		server.Close()
 		p.setRate("mutex", 0)

@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
 // Session is one capture of one window. Start, Stop and Write are called in this order from one
 // goroutine at a time; Stop must be called for each Session that Start returned.
 type Session struct {
-	admin    observe.Admin
+	admin    adminhttp.Client
 	captures []capture
 	before   map[string]snapshot
 	cpu      *cpuCapture // nil when no CPU profile is wanted
@@ -39,7 +39,7 @@ type snapshot struct {
 // again as far as the process still answers, and nothing is left running.
 //
 // Cancelling ctx ends the CPU profile early, which Stop then reports.
-func Start(ctx context.Context, admin observe.Admin, captures []scenario.Capture, window time.Duration) (*Session, error) {
+func Start(ctx context.Context, admin adminhttp.Client, captures []scenario.Capture, window time.Duration) (*Session, error) {
 	checked, err := check(captures, window)
 	if err != nil {
 		return nil, fmt.Errorf("start profiles: %w", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -353,7 +353,7 @@ func TestCPUProfileThatFailsIsReported(t *testing.T) {
 
 func TestStartFailsWhenNothingListens(t *testing.T) {
 	for _, captures := range [][]scenario.Capture{{{Kind: "cpu"}}, {mutexCapture}, {{Kind: "allocs"}}} {
-		_, err := Start(t.Context(), observe.Admin{Address: "127.0.0.1:1"}, captures, time.Second)
+		_, err := Start(t.Context(), adminhttp.Client{Address: "127.0.0.1:1"}, captures, time.Second)
 		require.ErrorContains(t, err, "connection refused", captures)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
@@ -58,8 +59,8 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 }
 
 // admin is where a server is asked about itself, at its present process.
-func admin(cluster *topology.Cluster, s *topology.Server) observe.Admin {
-	return observe.Admin{Address: s.Node().Admin, Token: cluster.Token}
+func admin(cluster *topology.Cluster, s *topology.Server) adminhttp.Client {
+	return adminhttp.Client{Address: s.Node().Admin, Token: cluster.Token}
 }
 
 // each does something with all servers at once, and returns all errors.

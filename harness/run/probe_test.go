@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
@@ -78,7 +79,7 @@ func TestAbandonedProfiles(t *testing.T) {
 	}))
 	defer admin.Close()
 	captures := []scenario.Capture{{Kind: "mutex", MutexFraction: 7}}
-	session, err := profile.Start(t.Context(), observe.Admin{Address: strings.TrimPrefix(admin.URL, "http://")}, captures, time.Second)
+	session, err := profile.Start(t.Context(), adminhttp.Client{Address: strings.TrimPrefix(admin.URL, "http://")}, captures, time.Second)
 	require.NoError(t, err)
 	w := &windowProbe{servers: []*serverProbe{{session: session}, {}}}
 	w.abandon(t.Context())

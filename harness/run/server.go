@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
@@ -15,7 +16,7 @@ import (
 // processes there; one that is down at the window's end has fewer figures, which is a warning.
 type serverProbe struct {
 	server *topology.Server
-	admin  observe.Admin // of the process at the window's start
+	admin  adminhttp.Client // of the process at the window's start
 
 	first          *topology.Node // that process
 	before         observe.Usage

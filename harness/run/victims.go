@@ -1,12 +1,10 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -112,7 +110,7 @@ func (v victims) change(ctx context.Context, about, path string, request any) er
 			if s.ID == about || !s.Running() {
 				continue
 			}
-			if err = v.post(limited, s.Node().Admin, path, body); err == nil {
+			if _, err = admin(v.cluster, s).Do(limited, http.MethodPost, path, body, changeTimeout, changeAnswerMax); err == nil {
 				return nil
 			}
 		}
@@ -121,31 +119,7 @@ func (v victims) change(ctx context.Context, about, path string, request any) er
 		case <-timer.C:
 		case <-limited.Done():
 			timer.Stop()
-			return fmt.Errorf("POST %s: %w", path, err)
+			return err
 		}
 	}
-}
-
-func (v victims) post(ctx context.Context, address, path string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if v.cluster.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+v.cluster.Token)
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	answer, err := io.ReadAll(io.LimitReader(response.Body, changeAnswerMax))
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return err
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", response.Status, answer)
-	}
-	return nil
 }

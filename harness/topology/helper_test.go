@@ -177,7 +177,7 @@ func serveAdmin(mode, address string) string {
 	asked := 0
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		asked++ // askReady asks one after the other
+		asked++ // callReady calls one after the other
 		if mode == "never ready" || asked <= 2 {
 			http.Error(w, "recovering", http.StatusServiceUnavailable)
 		}

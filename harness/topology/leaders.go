@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 // routesBytesMax is more than the routes of all shards that a server may have take.
@@ -20,10 +22,10 @@ type routesAnswer struct {
 	} `json:"routes"`
 }
 
-// Leaders returns the id of the node that leads each shard, by shard from 0, "" for one that nobody leads. It asks all
-// nodes that run; a node leads what it says itself that it leads, and where two say so, since one has not yet heard of
-// the other, the one that more nodes name. The error is that no node answered. Of a server that stands alone it returns
-// one "" for each shard.
+// Leaders returns the id of the node that leads each shard, by shard from 0, and "" for a shard without a leader. Leaders asks
+// all nodes that run. A node leads a shard if it says so itself. Where two nodes say so, because one has not yet learned of the
+// other, the node that more nodes name is the leader. Leaders fails if no node answers. For a server without a cluster it
+// returns one "" for each shard.
 func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	leaders := make([]string, max(1, c.config.Topology.Shards))
 	if c.config.Topology.Kind != "raft" {
@@ -34,7 +36,7 @@ func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	var all sync.WaitGroup
 	for i, s := range c.servers {
 		if n := s.Node(); n.Running() {
-			all.Go(func() { answers[i], errs[i] = askRoutes(ctx, n.HTTP, c.Token) })
+			all.Go(func() { answers[i], errs[i] = fetchRoutes(ctx, adminhttp.Client{Address: n.HTTP, Token: c.Token}) })
 		}
 	}
 	all.Wait()
@@ -72,8 +74,8 @@ func (c *Cluster) Leaders(ctx context.Context) ([]string, error) {
 	return leaders, nil
 }
 
-func askRoutes(ctx context.Context, address, token string) (*routesAnswer, error) {
-	body, err := ask(ctx, address, "/v1/routes", token, routesBytesMax)
+func fetchRoutes(ctx context.Context, node adminhttp.Client) (*routesAnswer, error) {
+	body, err := node.Get(ctx, "/v1/routes", requestTimeout, routesBytesMax)
 	if err != nil {
 		return nil, err
 	}

@@ -7,18 +7,20 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pronybench/prony/harness/adminhttp"
 )
 
 const (
-	pollEvery           = 5 * time.Millisecond
-	readyRequestTimeout = 2 * time.Second
-	addressBytesMax     = 64 << 10
-	tokenBytesMax       = 4 << 10
+	pollEvery       = 5 * time.Millisecond
+	requestTimeout  = 2 * time.Second
+	readyBytesMax   = 4 << 10
+	addressBytesMax = 64 << 10
+	tokenBytesMax   = 4 << 10
 )
 
 // addresses is what the server says of itself in its address file.
@@ -125,7 +127,7 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 // waitUntilReady waits until the server, whose addresses are known, says that it is ready.
 func (n *Node) waitUntilReady(ctx context.Context) error {
 	return n.poll(ctx, func() (bool, error) {
-		err := askReady(ctx, n.Admin)
+		err := callReady(ctx, n.Admin)
 		return err == nil, err
 	})
 }
@@ -212,34 +214,8 @@ func readToken(path string) (string, error) {
 	return token, nil
 }
 
-// askReady returns nil when the server says that it is ready.
-func askReady(ctx context.Context, admin string) error {
-	_, err := ask(ctx, admin, "/readyz", "", 200)
+// callReady returns nil when the server says that it is ready.
+func callReady(ctx context.Context, admin string) error {
+	_, err := adminhttp.Client{Address: admin}.Get(ctx, "/readyz", requestTimeout, readyBytesMax)
 	return err
-}
-
-// ask fetches a path, and makes any answer but 200 an error. No connection outlives the call.
-func ask(ctx context.Context, address, path, token string, bytesMax int64) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, readyRequestTimeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	body, readErr := io.ReadAll(io.LimitReader(response.Body, bytesMax))
-	if err := errors.Join(readErr, response.Body.Close()); err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("GET %s: %s: %.200s", path, response.Status, body)
-	}
-	return body, nil
 }

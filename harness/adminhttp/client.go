@@ -1,0 +1,61 @@
+// Package adminhttp calls the HTTP listeners of a server: its health, metrics, audit, profiles and membership.
+//
+// Every call has a timeout and a bound on the answer's size, and uses a connection of its own that is closed before the call
+// returns: the server of the next round may get the same port. A Client is a value, and its methods may be called from any
+// goroutine.
+package adminhttp
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Client calls one listener of a server.
+type Client struct {
+	Address string // "host:port"
+	Token   string // the access token's secret; "" where the server wants none
+}
+
+// Get returns the body of the answer to a GET request. The limits are those of Do.
+func (c Client) Get(ctx context.Context, path string, timeout time.Duration, bytesMax int64) ([]byte, error) {
+	return c.Do(ctx, http.MethodGet, path, nil, timeout, bytesMax)
+}
+
+// Do sends a request, whose body is JSON or nil, and returns the body of the answer. A status other than 200 is an error, and so
+// is an answer that takes longer than timeout or is larger than bytesMax. Errors name the method and the URL.
+func (c Client) Do(ctx context.Context, method, path string, body []byte, timeout time.Duration, bytesMax int64) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	url := "http://" + c.Address + path
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if c.Token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err // a *url.Error: it names the method and the URL
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	answer, err := io.ReadAll(io.LimitReader(response.Body, bytesMax+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, url, err)
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s %s: %s: %.200s", method, url, response.Status, answer)
+	}
+	if int64(len(answer)) > bytesMax {
+		return nil, fmt.Errorf("%s %s: the answer is larger than %d bytes", method, url, bytesMax)
+	}
+	return answer, nil
+}
