@@ -3,7 +3,6 @@ package run
 import (
 	"runtime"
 
-	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -58,8 +57,8 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	if !judged {
 		return
 	}
-	var j observe.Judgement
-	j.Add("generator_cpu_percent_max", percent, r.scenario.Validity,
+	var j judgement
+	j.add("generator_cpu_percent_max", percent, r.scenario.Validity,
 		"the generator was the bottleneck: it used %s of the CPUs that it may use, and the servers had some to spare", " %")
 	m.judged(j, w.kind == profiled)
 }

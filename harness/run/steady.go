@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
@@ -198,7 +197,7 @@ func trendText(t stat.Trend) string {
 }
 
 // judgeTrend holds the trend against the scenario's limit.
-func judgeTrend(j *observe.Judgement, w *result.Warmup, v scenario.Validity) {
+func judgeTrend(j *judgement, w *result.Warmup, v scenario.Validity) {
 	if w == nil || w.PValue >= stat.TrendAlpha {
 		return
 	}
@@ -207,5 +206,5 @@ func judgeTrend(j *observe.Judgement, w *result.Warmup, v scenario.Validity) {
 	if t.Percent < 0 {
 		how = "fell"
 	}
-	j.Add("trend_percent_max", math.Abs(t.Percent), v, "the rate "+how+" by %s over the window, which chance does not explain", " %")
+	j.add("trend_percent_max", math.Abs(t.Percent), v, "the rate "+how+" by %s over the window, which chance does not explain", " %")
 }

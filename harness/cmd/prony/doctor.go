@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/doctor"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/run"
 )
 
 // doctorWindowMax is long enough for any host to show what it can do.
@@ -33,7 +33,7 @@ code 3; what is unknown does not, but no scenario can judge it.`,
 			if window <= 0 || window > doctorWindowMax {
 				return fmt.Errorf("--window %v is not above 0 and at most %v", window, doctorWindowMax)
 			}
-			d, err := run.Examine(c.Context(), run.ExamineOptions{Dir: dir, Window: window})
+			d, err := doctor.Examine(c.Context(), doctor.Options{Dir: dir, Window: window})
 			if err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ code 3; what is unknown does not, but no scenario can judge it.`,
 }
 
 // writeDoctor writes the checks as a table, and what they amount to.
-func writeDoctor(to io.Writer, d *run.Doctor) error {
+func writeDoctor(to io.Writer, d *doctor.Report) error {
 	h := d.Host
 	if _, err := fmt.Fprintf(to, "%s, %d CPUs, GOMAXPROCS %d (%s), %s %s\n\n", h.CPUModel, h.CPUs, h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel); err != nil {
 		return err
@@ -64,9 +64,9 @@ func writeDoctor(to io.Writer, d *run.Doctor) error {
 	unfit, unknown := 0, 0
 	for _, c := range d.Checks {
 		switch c.State {
-		case run.Unfit:
+		case doctor.Unfit:
 			unfit++
-		case run.Unknown:
+		case doctor.Unknown:
 			unknown++
 		}
 		value := "unknown"

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/doctor"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/run"
 )
 
 func TestDoctor(t *testing.T) {
 	var stdout, stderr strings.Builder
 	code := execute(t.Context(), []string{"prony", "doctor", "--json", "--window", "50ms", "--dir", t.TempDir()}, &stdout, &stderr)
-	var d run.Doctor
+	var d doctor.Report
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &d), stdout.String())
 	assert.Equal(t, d.Verdict.ExitCode(), code, "whether this host is fit or not")
 	assert.NotEmpty(t, d.Checks)
@@ -38,13 +38,13 @@ func TestDoctorRefuses(t *testing.T) {
 func TestDoctorInWords(t *testing.T) {
 	limit, rate, slip := 2e6, 12_345_678.0, 1.2345
 	var text strings.Builder
-	require.NoError(t, writeDoctor(&text, &run.Doctor{
+	require.NoError(t, writeDoctor(&text, &doctor.Report{
 		Verdict: result.Invalid,
 		Host:    result.Host{CPUModel: "CPU", CPUs: 2, GOMAXPROCS: 2, GOMAXPROCSSource: "cpus", OS: "linux", Kernel: "6.1"},
-		Checks: []run.Check{
-			{Name: "generator", State: run.Fit, Value: &rate, Unit: "cycles/s", Limit: &limit, About: "alone"},
-			{Name: "slip", State: run.Unfit, Value: &slip, Unit: "ms", Limit: new(1.0), About: "late"},
-			{Name: "steal", State: run.Unknown, Unit: "%", About: "taken"},
+		Checks: []doctor.Check{
+			{Name: "generator", State: doctor.Fit, Value: &rate, Unit: "cycles/s", Limit: &limit, About: "alone"},
+			{Name: "slip", State: doctor.Unfit, Value: &slip, Unit: "ms", Limit: new(1.0), About: "late"},
+			{Name: "steal", State: doctor.Unknown, Unit: "%", About: "taken"},
 		},
 	}))
 	assert.Equal(t, `CPU, 2 CPUs, GOMAXPROCS 2 (cpus), linux 6.1

@@ -1,4 +1,9 @@
-package run
+// Package doctor examines whether a host is fit for measuring: what the load generator reaches without a server, how late it
+// sends, how long an fsync takes, and which of the host's signals can be read and how they were meanwhile.
+//
+// Examine returns a Report, whose checks are fit, unfit or unknown. Examine loads the host for some seconds and sets GOMAXPROCS
+// meanwhile, so nothing else should run in the process.
+package doctor
 
 import (
 	"context"
@@ -12,11 +17,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// State is what a check found.
+// State is the finding of a check.
 type State string
 
-// The states. What is unknown is never taken for good, and does not make a host unfit by itself: what a scenario needs to
-// know of it is the scenario's to say.
+// States of a check. An unknown value never counts as fit, and does not make the host unfit: the scenario says which signals
+// it needs.
 const (
 	Fit     State = "fit"
 	Unfit   State = "unfit"
@@ -24,47 +29,46 @@ const (
 	Note    State = "note" // a figure without a limit
 )
 
-// Check is one thing that a host can do for measuring, or can't.
+// Check is one property of a host that matters for measuring.
 type Check struct {
 	Name  string   `json:"name"`
 	State State    `json:"state"`
-	Value *float64 `json:"value"` // null where it is unknown
+	Value *float64 `json:"value"` // null if unknown
 	Unit  string   `json:"unit"`
 	Limit *float64 `json:"limit,omitempty"` // the least or the most that is fit
-	About string   `json:"about"`           // what it says, and what it is for
+	About string   `json:"about"`           // what the value means
 }
 
-// Doctor is what a host can do for measuring.
-type Doctor struct {
+// Report is what a host can do for measuring.
+type Report struct {
 	Verdict result.Verdict `json:"verdict"` // Pass, or Invalid where anything is unfit
 	Host    result.Host    `json:"host"`
 	Checks  []Check        `json:"checks"`
 }
 
-// Limits of the checks: what the generator must reach by itself, for its targets' figures not to be its own.
+// Limits of the checks. A slower generator would measure itself instead of its target.
 const (
 	generatorPerSecondMin = 2e6
 	slipMsMax             = 1.0
 	arrivalsPerSecond     = 50_000
 )
 
-// ExamineOptions say how to examine a host.
-type ExamineOptions struct {
+// Options say how to examine a host.
+type Options struct {
 	Dir      string        // an existing folder, where servers would keep their data
 	Window   time.Duration // of each load; 0 means a second
 	HostRoot string        // below which the host's proc and sys are found; "" means its own
 }
 
-// Examine finds out what this host can do for measuring. With windows of a second it takes about five. It sets GOMAXPROCS
-// for a while, so that nothing else should run in the process.
-func Examine(ctx context.Context, o ExamineOptions) (*Doctor, error) {
+// Examine measures what this host can do for measuring. It takes about five windows, and sets GOMAXPROCS meanwhile.
+func Examine(ctx context.Context, o Options) (*Report, error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		return nil, errors.Join(fmt.Errorf("%s is not a folder that can be examined; name one with --dir", o.Dir), err)
 	}
 	if o.Window <= 0 {
 		o.Window = time.Second
 	}
-	d := &Doctor{Verdict: result.Pass, Host: observe.Host(o.Dir)}
+	d := &Report{Verdict: result.Pass, Host: observe.Host(o.Dir)}
 	watch := observe.StartWatch(observe.WatchConfig{Root: o.HostRoot})
 	err := d.generator(ctx, o.Window)
 	signals := watch.Stop()
@@ -81,10 +85,10 @@ func Examine(ctx context.Context, o ExamineOptions) (*Doctor, error) {
 	return d, nil
 }
 
-func (d *Doctor) add(c Check) { d.Checks = append(d.Checks, c) }
+func (d *Report) add(c Check) { d.Checks = append(d.Checks, c) }
 
 // generator measures the load generator by itself, on the null driver.
-func (d *Doctor) generator(ctx context.Context, window time.Duration) error {
+func (d *Report) generator(ctx context.Context, window time.Duration) error {
 	wall, batched, err := nullRate(ctx, 64, window)
 	if err != nil {
 		return err
@@ -121,7 +125,7 @@ func (d *Doctor) generator(ctx context.Context, window time.Duration) error {
 }
 
 // disk says what was measured of the data folder.
-func (d *Doctor) disk() {
+func (d *Report) disk() {
 	about := "an append of 512 bytes and its fdatasync in the data folder, on " + d.Host.Filesystem
 	for _, c := range []struct {
 		name  string
@@ -137,7 +141,7 @@ func (d *Doctor) disk() {
 }
 
 // signals says which of the host's signals can be read, and how they were while the generator was measured.
-func (d *Doctor) signals(s *result.Signals) {
+func (d *Report) signals(s *result.Signals) {
 	limits := map[string]*float64{}
 	for _, l := range scenario.ValidityLimits() {
 		limits[l.Name] = l.Default

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/load"
-	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -18,12 +17,12 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 		return
 	}
 	m.round.Signals = w.host.signals
-	j := observe.Judge(m.round.Signals, r.scenario.Validity)
+	j := judgeSignals(m.round.Signals, r.scenario.Validity)
 	if w.kind == timed && len(r.scenario.Faults) == 0 && steadyLoad(w.loads.workloads) {
 		m.round.Warmup = w.rates.judge()
 		judgeTrend(&j, m.round.Warmup, r.scenario.Validity)
 	}
-	for _, name := range j.Unknown {
+	for _, name := range j.unknown {
 		if !slices.Contains(r.unknown, name) {
 			r.unknown = append(r.unknown, name)
 		}
@@ -32,13 +31,13 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 }
 
 // judged makes a round invalid for what is beyond a limit.
-func (m *measured) judged(j observe.Judgement, warnOnly bool) {
-	warnings := j.Warnings
+func (m *measured) judged(j judgement, warnOnly bool) {
+	warnings := j.warnings
 	if warnOnly {
-		warnings = append(slices.Clone(j.Reasons), warnings...)
-		j.Reasons = nil
+		warnings = append(slices.Clone(j.reasons), warnings...)
+		j.reasons = nil
 	}
-	for _, reason := range j.Reasons {
+	for _, reason := range j.reasons {
 		m.fault(result.Invalid, reason)
 	}
 	for _, warning := range warnings {
@@ -61,8 +60,8 @@ func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *me
 		of = "workload " + strings.ReplaceAll(workload, "%", "%%") + ": "
 	}
 	slip := time.Duration(open.Slip.ValueAtPercentile(99))
-	var j observe.Judgement
-	j.Add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
+	var j judgement
+	j.add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
 		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, through its own fault", " ms")
 	m.judged(j, false)
 }

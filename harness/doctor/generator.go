@@ -1,10 +1,11 @@
-package run
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/pronybench/prony/harness/driver"
@@ -17,7 +18,7 @@ import (
 // nullRate is the cycles of a closed load on the null driver on one CPU: a second of the window, and a second of CPU time,
 // which is what it would reach if nobody else took the CPU.
 func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu float64, err error) {
-	defer useProcs(1)()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after observe.Usage
 	sample := func(into *observe.Usage) func(context.Context) error {
 		return func(context.Context) (err error) {

@@ -1,4 +1,4 @@
-package run
+package doctor
 
 import (
 	"context"
@@ -16,10 +16,10 @@ import (
 )
 
 // examine examines this host with short windows, and returns the checks by name.
-func examine(t *testing.T, root string) (*Doctor, map[string]Check) {
+func examine(t *testing.T, root string) (*Report, map[string]Check) {
 	t.Helper()
 	dir := t.TempDir()
-	d, err := Examine(t.Context(), ExamineOptions{Dir: dir, Window: 100 * time.Millisecond, HostRoot: root})
+	d, err := Examine(t.Context(), Options{Dir: dir, Window: 100 * time.Millisecond, HostRoot: root})
 	require.NoError(t, err)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestExamineNeedsAFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(file, "none"), ""} {
-		_, err := Examine(t.Context(), ExamineOptions{Dir: dir})
+		_, err := Examine(t.Context(), Options{Dir: dir})
 		assert.ErrorContains(t, err, "name one with --dir")
 	}
 }
@@ -73,7 +73,7 @@ func TestExamineNeedsAFolder(t *testing.T) {
 func TestExamineEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := Examine(ctx, ExamineOptions{Dir: t.TempDir()})
+	_, err := Examine(ctx, Options{Dir: t.TempDir()})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

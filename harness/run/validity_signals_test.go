@@ -1,4 +1,4 @@
-package observe
+package run
 
 import (
 	"testing"
@@ -9,29 +9,29 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// strict has every limit at its default, and those without one at 50.
-func strict() scenario.Validity {
+// everyLimit has every limit at its default, and those without one at 50.
+func everyLimit() scenario.Validity {
 	return scenario.Validity{
 		StealPercentMax: new(5.0), ForeignCPUPercentMax: new(10.0), PressureCPUPercentMax: new(50.0), PressureMemoryPercentMax: new(10.0),
 		ThrottledPercentMax: new(1.0), ClockStepMsMax: new(10.0), FrequencyDropPercentMax: new(20.0), TrendPercentMax: new(10.0), SlipMsP99Max: new(1.0),
 	}
 }
 
-// fit is a host of which all is known and nothing is wrong: each value is at its limit.
-func fit() result.Signals {
+// fitHost is a host of which all is known and nothing is wrong: each value is at its limit.
+func fitHost() result.Signals {
 	return result.Signals{
 		StealPercent: new(5.0), ForeignCPUPercent: new(10.0), PressureCPUPercent: new(50.0), PressureMemoryPercent: new(10.0),
 		PressureIOPercent: new(100.0), ThrottledMs: new(30.0), ThrottledPercent: new(1.0), ClockStepMs: new(10.0), FrequencyDropPercent: new(20.0),
 	}
 }
 
-func TestJudgeOfAFitHost(t *testing.T) {
-	s := fit()
-	assert.Equal(t, Judgement{}, Judge(&s, strict()))
+func TestSignalsOfAFitHost(t *testing.T) {
+	s := fitHost()
+	assert.Equal(t, judgement{}, judgeSignals(&s, everyLimit()))
 }
 
 // Each reason, provoked alone.
-func TestJudgeReasons(t *testing.T) {
+func TestSignalsBeyondALimit(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*result.Signals)
 		want   string
@@ -44,33 +44,33 @@ func TestJudgeReasons(t *testing.T) {
 		"clock":     {func(s *result.Signals) { s.ClockStepMs = new(3_600_000.0) }, "wall time and monotonic time went 3600000 ms apart; up to 10 ms is sound (validity.clock_step_ms_max)"},
 		"frequency": {func(s *result.Signals) { s.FrequencyDropPercent = new(33.0) }, "the CPUs' clock rate fell by 33 %; up to 20 % is sound (validity.frequency_drop_percent_max)"},
 	} {
-		s := fit()
+		s := fitHost()
 		c.change(&s)
-		assert.Equal(t, Judgement{Reasons: []string{c.want}}, Judge(&s, strict()), name)
+		assert.Equal(t, judgement{reasons: []string{c.want}}, judgeSignals(&s, everyLimit()), name)
 
-		lax := strict()
+		lax := everyLimit()
 		lax.Warn = true
-		j := Judge(&s, lax)
-		assert.Empty(t, j.Reasons, name)
-		assert.Len(t, j.Warnings, 1, name)
-		assert.Empty(t, Judge(&s, scenario.Validity{}).Reasons, "%s: there is no limit", name)
+		j := judgeSignals(&s, lax)
+		assert.Empty(t, j.reasons, name)
+		assert.Len(t, j.warnings, 1, name)
+		assert.Empty(t, judgeSignals(&s, scenario.Validity{}).reasons, "%s: there is no limit", name)
 	}
 }
 
 // A signal that could not be read is never taken for a good one, where there is a limit for it.
-func TestJudgeOfAnUnknownHost(t *testing.T) {
-	assert.Equal(t, Judgement{Unknown: []string{"steal", "foreign CPU", "CPU pressure", "memory pressure", "throttling", "clock", "frequency"}},
-		Judge(&result.Signals{}, strict()))
-	some := strict()
+func TestSignalsOfAnUnknownHost(t *testing.T) {
+	assert.Equal(t, judgement{unknown: []string{"steal", "foreign CPU", "CPU pressure", "memory pressure", "throttling", "clock", "frequency"}},
+		judgeSignals(&result.Signals{}, everyLimit()))
+	some := everyLimit()
 	some.PressureCPUPercentMax, some.FrequencyDropPercentMax = nil, nil
-	assert.Equal(t, []string{"steal", "foreign CPU", "memory pressure", "throttling", "clock"}, Judge(&result.Signals{}, some).Unknown)
-	assert.Equal(t, Judgement{}, Judge(&result.Signals{}, scenario.Validity{}))
+	assert.Equal(t, []string{"steal", "foreign CPU", "memory pressure", "throttling", "clock"}, judgeSignals(&result.Signals{}, some).unknown)
+	assert.Equal(t, judgement{}, judgeSignals(&result.Signals{}, scenario.Validity{}))
 }
 
 // Every limit of the language but those of the load is one of a signal.
 func TestEverySignalHasALimit(t *testing.T) {
 	known := map[string]bool{"trend_percent_max": true, "slip_ms_p99_max": true, "generator_cpu_percent_max": true}
-	for _, s := range signals {
+	for _, s := range judgedSignals {
 		known[s.limit] = true
 	}
 	for _, l := range scenario.ValidityLimits() {

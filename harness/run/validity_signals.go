@@ -1,4 +1,4 @@
-package observe
+package run
 
 import (
 	"fmt"
@@ -9,31 +9,31 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Judgement is what the host's signals say about a round.
-type Judgement struct {
-	Reasons  []string // for which it is invalid, one sentence each
-	Warnings []string // likewise, where the scenario wants no more than to be warned
-	Unknown  []string // names of the signals that have a limit and could not be read
+// judgement is what a round's signals say about its validity.
+type judgement struct {
+	reasons  []string // why the round is invalid, one sentence each
+	warnings []string // the same, if the scenario's validity block only warns
+	unknown  []string // names of the signals that have a limit and could not be read
 }
 
-// signal is one that is judged.
-type signal struct {
+// judgedSignal is a signal of the host that has a limit.
+type judgedSignal struct {
 	name  string // "foreign CPU"
 	limit string // the attribute of the validity block
 	value func(*result.Signals) *float64
-	// happened says what is wrong, of the value with its unit.
+	// happened describes a value beyond the limit; %s stands for the value with its unit.
 	happened string
 	unit     string
 }
 
-// signals are all that are judged, with the reason why each makes a round invalid.
-var signals = []signal{
-	// Time stolen is missing from the figures, and nothing in the processes shows it.
+// judgedSignals are the signals that have a limit. A comment says why a value beyond the limit makes a round invalid.
+var judgedSignals = []judgedSignal{
+	// The figures leave out stolen time, and no figure of a process shows it.
 	{
 		"steal", "steal_percent_max", func(s *result.Signals) *float64 { return s.StealPercent },
 		"the hypervisor took %s of all CPUs' time", " %",
 	},
-	// Others' processes take CPUs and caches from the servers.
+	// Foreign processes take CPUs and caches from the servers.
 	{
 		"foreign CPU", "foreign_cpu_percent_max", func(s *result.Signals) *float64 { return s.ForeignCPUPercent },
 		"processes that are not of this run used %s of all CPUs' time", " %",
@@ -42,29 +42,30 @@ var signals = []signal{
 		"CPU pressure", "pressure_cpu_percent_max", func(s *result.Signals) *float64 { return s.PressureCPUPercent },
 		"some task waited for a CPU in %s of the window", " %",
 	},
-	// The kernel writes and reads pages anew: that is what is measured then.
+	// The kernel writes pages out and reads them again, and the round measures that.
 	{
 		"memory pressure", "pressure_memory_percent_max", func(s *result.Signals) *float64 { return s.PressureMemoryPercent },
 		"some task waited for memory in %s of the window", " %",
 	},
-	// The servers stood still by order, in steps of the quota's period, which the tails of latencies show.
+	// The quota stopped the servers for parts of its period, and the tail of the latencies shows these stops.
 	{
 		"throttling", "throttled_percent_max", func(s *result.Signals) *float64 { return s.ThrottledPercent },
 		"the control group's CPU quota stopped its tasks for %s of the window", " %",
 	},
-	// A wall clock that steps moves leases and expiries, and tells of a virtual machine that was stopped.
+	// A step of the wall clock moves leases and expiries, and shows that a virtual machine was stopped.
 	{
 		"clock", "clock_step_ms_max", func(s *result.Signals) *float64 { return s.ClockStepMs },
 		"wall time and monotonic time went %s apart", " ms",
 	},
-	// A cycle costs more time on a slower CPU: heat, or a budget of power that was used up.
+	// A cycle takes longer on a slower CPU, whose heat or power budget is used up.
 	{
 		"frequency", "frequency_drop_percent_max", func(s *result.Signals) *float64 { return s.FrequencyDropPercent },
 		"the CPUs' clock rate fell by %s", " %",
 	},
 }
 
-var defaultLimits = func() map[string]scenario.ValidityLimit {
+// validityLimits are the limits of the validity block by attribute.
+var validityLimits = func() map[string]scenario.ValidityLimit {
 	limits := map[string]scenario.ValidityLimit{}
 	for _, l := range scenario.ValidityLimits() {
 		limits[l.Name] = l
@@ -72,32 +73,33 @@ var defaultLimits = func() map[string]scenario.ValidityLimit {
 	return limits
 }()
 
-// Judge holds the signals of a round against the limits of its scenario.
-func Judge(s *result.Signals, v scenario.Validity) (j Judgement) {
-	for _, of := range signals {
-		value, known := of.value(s), defaultLimits[of.limit]
+// judgeSignals compares the signals of a round with the limits of its scenario.
+func judgeSignals(s *result.Signals, v scenario.Validity) (j judgement) {
+	for _, of := range judgedSignals {
+		value, known := of.value(s), validityLimits[of.limit]
 		limit := known.In(v)
 		switch {
 		case value == nil && limit != nil:
-			j.Unknown = append(j.Unknown, of.name)
+			j.unknown = append(j.unknown, of.name)
 		case value == nil:
 		default:
-			j.Add(of.limit, *value, v, of.happened, of.unit)
+			j.add(of.limit, *value, v, of.happened, of.unit)
 		}
 	}
 	return j
 }
 
-// Add judges one figure by one of the limits, which it must be one of. happened has a verb %s for the value with its unit.
-func (j *Judgement) Add(name string, value float64, v scenario.Validity, happened, unit string) {
-	l := defaultLimits[name]
+// add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit; %s stands
+// for the value with its unit.
+func (j *judgement) add(name string, value float64, v scenario.Validity, happened, unit string) {
+	l := validityLimits[name]
 	limit := l.In(v)
 	said := fmt.Sprintf(happened, number(value)+unit)
 	switch {
 	case limit != nil && value > *limit && !v.Warn:
-		j.Reasons = append(j.Reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, number(*limit)+unit, name))
+		j.reasons = append(j.reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, number(*limit)+unit, name))
 	case limit != nil && value > *limit:
-		j.Warnings = append(j.Warnings, fmt.Sprintf("%s; up to %s is sound", said, number(*limit)+unit))
+		j.warnings = append(j.warnings, fmt.Sprintf("%s; up to %s is sound", said, number(*limit)+unit))
 	}
 }
 
