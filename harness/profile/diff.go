@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/pronybench/prony/engine/symbols"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -144,7 +145,7 @@ func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, s
 			continue
 		}
 		if k.name == "block" {
-			if w, _ := names.wait(siteOf(s)); w == ForWork {
+			if w, _ := names.wait(siteOf(s)); w == symbols.ForWork {
 				continue
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/pronybench/prony/engine/symbols"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -60,10 +61,10 @@ func account(block, mutex *profile.Profile, cycles uint64, names Names) Account 
 	}
 	each(block, func(s site, ns float64, n uint64) {
 		switch w, _ := names.wait(s); w {
-		case ForWork:
+		case symbols.ForWork:
 			a.WorkNs += ns
 			return
-		case ForAnswer:
+		case symbols.ForAnswer:
 			a.AnswerNs += ns
 			return
 		}

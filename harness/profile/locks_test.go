@@ -9,20 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/symbols"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-const shardPath = modulePath + "engine/shard."
+const shardPath = symbols.Module + "engine/shard."
 
 // testNames does not change when the engine does.
-var testNames = Names{map[string]sitesOf{
-	"engine/shard.(*inbox).put":     {locks: []string{"shard.inbox.mu"}},
-	"engine/shard.(*inbox).take":    {locks: []string{"shard.inbox.mu"}},
-	"engine/rpc.(*outbox).put":      {locks: []string{"rpc.outbox.mu"}, sends: []string{"rpc.outbox.wake"}},
-	"engine/shard.(*Shard).pass":    {sends: []string{"shard.Shard.pipe"}},
-	"engine/shard.(*Shard).release": {receives: []string{"shard.Shard.pipe"}},
-}, knownWaits}
+var testNames = Names{map[string]symbols.Use{
+	"engine/shard.(*inbox).put":     {Locks: []string{"shard.inbox.mu"}},
+	"engine/shard.(*inbox).take":    {Locks: []string{"shard.inbox.mu"}},
+	"engine/rpc.(*outbox).put":      {Locks: []string{"rpc.outbox.mu"}, Sends: []string{"rpc.outbox.wake"}},
+	"engine/shard.(*Shard).pass":    {Sends: []string{"shard.Shard.pipe"}},
+	"engine/shard.(*Shard).release": {Receives: []string{"shard.Shard.pipe"}},
+}, symbols.Waits}
 
 // Block and mutex profiles as the runtime writes them, of a lock that two functions wait for and three hold.
 func inboxProfiles() (block, mutex *profile.Profile) {
@@ -115,7 +116,7 @@ func TestNamesOfLocks(t *testing.T) {
 		from  string
 	}{
 		{[]string{"sync.(*Mutex).Lock", "google.golang.org/grpc/internal/transport.(*controlBuffer).get", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"}, opMutex, "transport.controlBuffer", "google.golang.org/grpc/internal/transport.(*loopyWriter).run"},
-		{[]string{"sync.(*Mutex).Lock", modulePath + "engine/rpc.(*outbox[go.shape.struct { x []int }]).put", modulePath + "engine/rpc.(*produceStream).enqueue.func2"}, opMutex, "rpc.outbox.mu", modulePath + "engine/rpc.(*produceStream).enqueue.func2"},
+		{[]string{"sync.(*Mutex).Lock", symbols.Module + "engine/rpc.(*outbox[go.shape.struct { x []int }]).put", symbols.Module + "engine/rpc.(*produceStream).enqueue.func2"}, opMutex, "rpc.outbox.mu", symbols.Module + "engine/rpc.(*produceStream).enqueue.func2"},
 		{[]string{"internal/sync.(*Mutex).lockSlow", "sync.(*Mutex).Lock", "sync.(*RWMutex).Lock", "github.com/cockroachdb/pebble/v2.(*DB).Close"}, opRWMutex, "pebble/v2.DB", ""},
 		{[]string{"sync.(*Mutex).Lock", "sync.(*Cond).Wait", "a/b.(*T).await", "a/b.(*T).run", "a/b.Run"}, opMutex, "b.T", "a/b.Run"},
 		{[]string{"sync.(*Cond).Wait", "a/b.(*T).await"}, opCond, "b.(*T).await", ""},
@@ -137,24 +138,24 @@ func TestNamesOfLocks(t *testing.T) {
 func TestWaitsForWork(t *testing.T) {
 	for _, c := range []struct {
 		stack []string
-		want  Wait
+		want  symbols.Reason
 	}{
-		{[]string{"runtime.chanrecv2", "a/b.loop"}, ForWork},
-		{[]string{"runtime.selectgo", "a/b.(*T).loop", "a/b.New.gowrap1"}, ForWork},
-		{[]string{"runtime.chansend1", "a/b.loop"}, ForLock},
-		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, ForLock},
-		{[]string{"sync.(*Mutex).Lock", shardPath + "(*Shard).wait", "a/b.loop"}, ForLock},
-		{[]string{"runtime.selectgo", modulePath + "engine/rpc.(*door).enter", "a/b.loop"}, ForLock},
-		{[]string{"runtime.selectgo", modulePath + "engine/rpc.await[go.shape.int]", "a/b.loop"}, ForAnswer},
-		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, ForWork},
-		{[]string{"runtime.selectgo", modulePath + "engine/memory.(*Gate).Watch", "a/b.loop"}, ForWork},
-		{[]string{"runtime.chanrecv1", modulePath + "engine/memory.(*Gate).look", modulePath + "engine/memory.(*Gate).Watch", "a/b.loop"}, ForLock},
-		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, ForLock},
-		{[]string{"sync.(*Mutex).Lock", "a/b.f", "github.com/prometheus/client_golang/prometheus.(*Registry).Gather", "g"}, ForAnswer},
+		{[]string{"runtime.chanrecv2", "a/b.loop"}, symbols.ForWork},
+		{[]string{"runtime.selectgo", "a/b.(*T).loop", "a/b.New.gowrap1"}, symbols.ForWork},
+		{[]string{"runtime.chansend1", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, symbols.ForLock},
+		{[]string{"sync.(*Mutex).Lock", shardPath + "(*Shard).wait", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.(*door).enter", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.await[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
+		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, symbols.ForWork},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForWork},
+		{[]string{"runtime.chanrecv1", symbols.Module + "engine/memory.(*Gate).look", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForLock},
+		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, symbols.ForLock},
+		{[]string{"sync.(*Mutex).Lock", "a/b.f", "github.com/prometheus/client_golang/prometheus.(*Registry).Gather", "g"}, symbols.ForAnswer},
 	} {
 		got, why := testNames.wait(siteOf(build(delayTypes(), stack{c.stack, []int64{1, 1}}).Sample[0]))
 		assert.Equal(t, c.want, got, "%v", c.stack)
-		if got != ForLock {
+		if got != symbols.ForLock {
 			assert.NotEmpty(t, why)
 		}
 	}

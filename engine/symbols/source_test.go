@@ -1,4 +1,4 @@
-package profile
+package symbols
 
 import (
 	"flag"
@@ -10,8 +10,8 @@ import (
 	"go/types"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,27 +21,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the table of the engine's locks and the golden files under testdata")
+var update = flag.Bool("update", false, "write uses.go from the engine's source")
 
-const tableFile = "names_table.go"
+const tableFile = "uses.go"
 
-// The table of the engine's locks is made from the engine's source, and is what that source makes of it today. Files
-// that are only built with a tag are in it too.
-func TestNamesAreThoseOfTheEngine(t *testing.T) {
+// TestUsesAreThoseOfTheSource checks that uses.go is what the source yields today, including files that need a build tag.
+func TestUsesAreThoseOfTheSource(t *testing.T) {
 	sites := engineSource(t).sites()
 	require.Greater(t, len(sites), 50)
 	got := table(sites)
-	if *rewrite {
+	if *update {
 		require.NoError(t, os.WriteFile(tableFile, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(tableFile)
 	require.NoError(t, err)
-	assert.Equal(t, string(want), got, "run go test ./profile -run TestNames -rewrite, and read the difference")
-	assert.Equal(t, []string{"shard.inbox.mu"}, engineSites["engine/shard.(*inbox).put"].locks)
-	assert.Equal(t, []string{"rpc.outbox.mu"}, engineSites["engine/rpc.(*outbox).take"].locks, "of a generic type")
+	assert.Equal(t, string(want), got, "run go test ./symbols -update, and read the difference")
+	assert.Equal(t, []string{"shard.inbox.mu"}, Uses["engine/shard.(*inbox).put"].Locks)
+	assert.Equal(t, []string{"rpc.outbox.mu"}, Uses["engine/rpc.(*outbox).take"].Locks, "of a generic type")
 }
 
-// What is locked, sent to and received from is found through types, whatever the way to it.
+// TestSitesOfSource checks that locks and channels are found through types.
 func TestSitesOfSource(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -68,34 +67,34 @@ func (b *B) f() { b.a.Mu.Lock(); select { case v := <-b.a.Out: _ = v; default: }
 	}
 	s, err := readSource(root)
 	require.NoError(t, err)
-	assert.Equal(t, map[string]sitesOf{
-		"engine/a.(*outer).f": {locks: []string{"a.Inner.Mu", "a.outer.mu"}, sends: []string{"a.Inner.Out"}},
-		"engine/a.outer.g":    {receives: []string{"a.between", "a.outer.in"}},
-		"engine/a.h":          {locks: []string{"a.h.mu", "a.one"}, sends: []string{"a.between"}},
-		"engine/b.(*B).f":     {locks: []string{"a.Inner.Mu"}, receives: []string{"a.Inner.Out"}},
+	assert.Equal(t, map[string]Use{
+		"engine/a.(*outer).f": {Locks: []string{"a.Inner.Mu", "a.outer.mu"}, Sends: []string{"a.Inner.Out"}},
+		"engine/a.outer.g":    {Receives: []string{"a.between", "a.outer.in"}},
+		"engine/a.h":          {Locks: []string{"a.h.mu", "a.one"}, Sends: []string{"a.between"}},
+		"engine/b.(*B).f":     {Locks: []string{"a.Inner.Mu"}, Receives: []string{"a.Inner.Out"}},
 	}, s.sites())
 	assert.ElementsMatch(t, []string{"engine/a.(*outer).f", "engine/a.outer.g", "engine/a.h", "engine/a.none", "engine/b.(*B).f"}, s.functions())
 	_, err = readSource(filepath.Join(root, "nowhere"))
 	require.Error(t, err)
 }
 
-// Every function of the table of waits that is the engine's is one that there is.
-func TestKnownWaitsAreFunctionsOfTheEngine(t *testing.T) {
-	declared := engineSource(t).functions()
-	for _, k := range knownWaits {
-		name, ours := strings.CutPrefix(k.function, modulePath)
+// TestWaitsAreFunctionsOfTheEngine checks that the functions of the engine in Waits exist.
+func TestWaitsAreFunctionsOfTheEngine(t *testing.T) {
+	functions := engineSource(t).functions()
+	for _, w := range Waits {
+		name, ours := strings.CutPrefix(w.Function, Module)
 		if !ours {
 			continue
 		}
 		beginning, _ := strings.CutSuffix(name, "*")
-		assert.True(t, slices.ContainsFunc(declared, func(f string) bool {
-			return strings.HasPrefix(f, beginning) || f == enclosing(name)
-		}), "%s is not in the engine", k.function)
-		assert.NotEmpty(t, k.why, k.function)
+		assert.True(t, slices.ContainsFunc(functions, func(f string) bool {
+			return strings.HasPrefix(f, beginning) || f == declared(name)
+		}), "%s is not in the engine", w.Function)
+		assert.NotEmpty(t, w.Why, w.Function)
 	}
 }
 
-// source is the engine as far as its locks go: what it imports from elsewhere has no types, but for sync.
+// source is the type-checked source of the engine. Imports from other modules have no types, except for sync.
 type source struct {
 	files map[string][]*ast.File // by folder below the engine's
 	fset  *token.FileSet
@@ -113,10 +112,7 @@ func engineSource(t *testing.T) *source {
 
 // parsed is the engine's source, which is read once for all tests.
 var parsed = sync.OnceValues(func() (*source, error) {
-	// The tests of allocations record each one: so many would make their profiles unwieldy.
-	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
-	runtime.MemProfileRate = 0
-	return readSource("../../engine")
+	return readSource("..")
 })
 
 func readSource(root string) (*source, error) {
@@ -160,7 +156,7 @@ func (*Once) Do(func()) {}
 	}
 	s.std = s.check("sync", []*ast.File{std})
 	for dir := range s.files {
-		if _, err := s.Import(modulePath + "engine/" + dir); err != nil {
+		if _, err := s.Import(Module + "engine/" + dir); err != nil {
 			return nil, err
 		}
 	}
@@ -175,7 +171,7 @@ func (s *source) Import(path string) (*types.Package, error) {
 	if p := s.done[path]; p != nil {
 		return p, nil
 	}
-	files := s.files[strings.TrimPrefix(path, modulePath+"engine/")]
+	files := s.files[strings.TrimPrefix(path, Module+"engine/")]
 	p := s.check(path, files)
 	s.done[path] = p
 	return p, nil
@@ -189,6 +185,12 @@ func (s *source) check(path string, files []*ast.File) *types.Package {
 	}
 	p.MarkComplete()
 	return p
+}
+
+// declared is the declared function that contains a function literal.
+func declared(name string) string {
+	name, _, _ = strings.Cut(name, ".func")
+	return name
 }
 
 func packageName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
@@ -232,32 +234,32 @@ func (s *source) functions() (names []string) {
 }
 
 // sites finds what each function locks, unlocks, sends to and receives from.
-func (s *source) sites() map[string]sitesOf {
-	all := map[string]sitesOf{}
+func (s *source) sites() map[string]Use {
+	all := map[string]Use{}
 	s.declarations(func(name string, f *ast.FuncDecl) {
-		var of sitesOf
+		var of Use
 		ast.Inspect(f.Body, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
 				if method, is := n.Fun.(*ast.SelectorExpr); is && ofLock(method.Sel.Name) && s.isMutex(method.X) {
-					of.locks = append(of.locks, s.field(method.X, name))
+					of.Locks = append(of.Locks, s.field(method.X, name))
 				}
 			case *ast.SendStmt:
-				of.sends = append(of.sends, s.channel(n.Chan)...)
+				of.Sends = append(of.Sends, s.channel(n.Chan)...)
 			case *ast.UnaryExpr:
 				if n.Op == token.ARROW {
-					of.receives = append(of.receives, s.channel(n.X)...)
+					of.Receives = append(of.Receives, s.channel(n.X)...)
 				}
 			case *ast.RangeStmt:
-				of.receives = append(of.receives, s.channel(n.X)...)
+				of.Receives = append(of.Receives, s.channel(n.X)...)
 			}
 			return true
 		})
-		for _, list := range []*[]string{&of.locks, &of.sends, &of.receives} {
+		for _, list := range []*[]string{&of.Locks, &of.Sends, &of.Receives} {
 			slices.Sort(*list)
 			*list = slices.Compact(*list)
 		}
-		if len(of.locks)+len(of.sends)+len(of.receives) > 0 {
+		if len(of.Locks)+len(of.Sends)+len(of.Receives) > 0 {
 			all[name] = of
 		}
 	})
@@ -309,9 +311,9 @@ func (s *source) field(e ast.Expr, function string) string {
 			if of := s.info.Uses[id]; of != nil && of.Pkg() != nil && of.Parent() == of.Pkg().Scope() {
 				return of.Pkg().Name() + "." + id.Name
 			}
-			return short(function) + "." + id.Name
+			return path.Base(function) + "." + id.Name
 		}
-		return short(function)
+		return path.Base(function)
 	}
 	of := s.info.Selections[selector].Recv()
 	if pointer, is := of.Underlying().(*types.Pointer); is {
@@ -320,7 +322,7 @@ func (s *source) field(e ast.Expr, function string) string {
 	if named, is := types.Unalias(of).(*types.Named); is {
 		return named.Obj().Pkg().Name() + "." + named.Obj().Name() + "." + selector.Sel.Name
 	}
-	return short(function) + "." + selector.Sel.Name
+	return path.Base(function) + "." + selector.Sel.Name
 }
 
 func (s *source) ofPackage(id *ast.Ident) bool {
@@ -329,10 +331,10 @@ func (s *source) ofPackage(id *ast.Ident) bool {
 }
 
 // table is the Go source of the table.
-func table(sites map[string]sitesOf) string {
+func table(sites map[string]Use) string {
 	var b strings.Builder
-	b.WriteString("// Code generated by go test ./profile -run TestNames -rewrite from the engine's source. DO NOT EDIT.\n\npackage profile\n\n")
-	b.WriteString("// engineSites are the locks and channels that functions of the engine use.\nvar engineSites = map[string]sitesOf{\n")
+	b.WriteString("// Code generated by go test ./symbols -update from the engine's source. DO NOT EDIT.\n\npackage symbols\n\n")
+	b.WriteString("// Uses are the locks and channels that the functions of the engine use, by function without Module.\nvar Uses = map[string]Use{\n")
 	var names []string
 	for name := range sites {
 		names = append(names, name)
@@ -345,7 +347,7 @@ func table(sites map[string]sitesOf) string {
 		for _, list := range []struct {
 			name   string
 			fields []string
-		}{{"locks", of.locks}, {"sends", of.sends}, {"receives", of.receives}} {
+		}{{"Locks", of.Locks}, {"Sends", of.Sends}, {"Receives", of.Receives}} {
 			if len(list.fields) > 0 {
 				fmt.Fprintf(&b, "%s%s: %#v", comma, list.name, list.fields)
 				comma = ", "
