@@ -279,7 +279,7 @@ func TestWhatNoLinkLeadsToGoesPlainly(t *testing.T) {
 func TestACallWithoutALeaderEndsInTime(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 1)
-	client := c.client(t, nil, hasty, WithRetryMax(50*time.Millisecond))
+	client := c.client(t, nil, hasty, WithRetryMax(time.Second)) // long enough to open the sessions on a busy host
 	p, err := client.Producer(ctx, "")
 	require.NoError(t, err)
 	w, err := client.Worker(ctx, WorkerConfig{Queues: []string{"q"}, Slots: 1})
@@ -454,6 +454,8 @@ func TestOneServerIsFollowedThroughARestartIfItIsAskedFor(t *testing.T) {
 	broken, err := c.client(t, nil).Producer(ctx, "")
 	require.NoError(t, err)
 	assert.True(t, broken.links.alone)
+	_, err = broken.Enqueue(ctx, Task{Queue: "q"}) // gRPC would open a stream that the server has not seen yet on the next server
+	require.NoError(t, err)
 	c.nodes[0].kill()
 	c.nodes[0].start()
 	for _, p := range []*Producer{p, second} {
