@@ -18,7 +18,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/links"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -257,7 +257,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	assert.Equal(t, healthpb.HealthCheckResponse_SERVING, c.health(leader))
 
 	// The node does not stand for election, even if requested, and the others do not hand over to it.
-	err := c.nodes[leader].cluster.Change(t.Context(), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n3", Shard: rpc.AllShards})
+	err := c.nodes[leader].cluster.Change(t.Context(), route.ClusterChange{Kind: route.TransferLeadership, Node: "n3", Shard: route.AllShards})
 	require.ErrorContains(t, err, `the clock of "n3" differs by more than 500ms`)
 	_ = c.nodes[leader].cluster.replicas[0].Transfer("n3")
 	leader = c.leader("n1", "n2")
@@ -274,7 +274,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 			own = s.Members[1]
 		}
 		return wrong.ClockProblem != "" && wrong.Clock != nil && (wrong.Clock.Ahead-10*time.Second).Abs() < 200*time.Millisecond+wrong.Clock.Error &&
-			own.ClockProblem == "" && own.Clock != nil && *own.Clock == rpc.ClockSkew{}
+			own.ClockProblem == "" && own.Clock != nil && *own.Clock == route.ClockSkew{}
 	}, "the status does not say so")
 	metrics := scrape(t, c.nodes[leader])
 	assert.Contains(t, metrics, `prony_clock_skew_seconds{node="n3"}`)
