@@ -17,6 +17,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
@@ -325,6 +326,7 @@ func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
 
 // A restarted node takes its host's clock at once, even if that is wrong. While a lease holds, the test requests that this node lead.
 func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
+	longtest.Only(t)
 	c := newTimed(t, 0, 0, 0)
 	c.transfer("n1")
 	g := newGrants(c, 4*time.Second)
@@ -344,6 +346,7 @@ func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 
 // Of five voters one is off, and stands down; then a second one, on the same side, and the three that are right go on.
 func TestTheClocksOfThreeOfFiveDecide(t *testing.T) {
+	longtest.Only(t)
 	c := newTimed(t, 0, 0, 0, 0, 10*time.Second)
 	g := newGrants(c, 2*time.Second)
 	g.next(c.leader("n1", "n2", "n3", "n4"))

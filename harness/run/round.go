@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// measured is the outcome of one round.
+// measured is what one round yields.
 type measured struct {
 	round      result.Round
 	histograms result.Histograms // over all workloads
@@ -34,7 +34,7 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 	m.round.Reasons = append(m.round.Reasons, reason)
 }
 
-// round executes one round on a fresh topology.
+// round carries one round out on a topology of its own.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = result.Round{
 		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
