@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // noise is how a host disturbs measurements: within a block each round by itself, and from block to block by its speed.
@@ -28,7 +29,7 @@ func arms(t require.TestingT, random *rand.Rand, blocks int, n noise, losses map
 		all = append(all, result.Arm{Name: name, Path: "runs/" + name, Result: &result.Result{
 			Version: result.Version, Run: name, Scenario: "compare", Verdict: result.Pass,
 			Manifest: result.Manifest{
-				Scenario: map[string]any{"topology": map[string]any{"durability": "none"}},
+				Scenario: scenario.Scenario{Topology: scenario.Topology{Durability: "none"}},
 				Build:    result.Build{Commit: "0123456789abcdef", Server: "of " + name},
 			},
 		}})

@@ -30,6 +30,7 @@ func isComparison(dir string) (bool, error) {
 type comparison struct {
 	*result.Comparison
 	manifest result.Manifest
+	stored   bool // the run of the base is in the folder
 }
 
 func readComparison(dir string) (*comparison, error) {
@@ -46,7 +47,7 @@ func readComparison(dir string) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	read.manifest = r.Manifest
+	read.manifest, read.stored = r.Manifest, true
 	return read, nil
 }
 
@@ -90,7 +91,7 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 	}
 	data := filepath.Join(reportsDir, "data", comparisonName(c.Comparison))
 	files := []string{result.ComparisonFile}
-	if c.manifest.Scenario != nil {
+	if c.stored {
 		files = append(files, filepath.Join(baseArm, result.HistogramsFile), filepath.Join(baseArm, result.ResultFile))
 	}
 	if err := copyFiles(dir, data, files); err != nil {

@@ -118,14 +118,13 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 	return r, hists
 }
 
-// expanded is a scenario as a stored manifest has it.
-func expanded(t testing.TB, s *scenario.Scenario) map[string]any {
+// expanded is a scenario as it is read from a manifest.
+func expanded(t testing.TB, s *scenario.Scenario) (read scenario.Scenario) {
 	t.Helper()
-	data, err := json.Marshal(scenario.Expand(s))
+	data, err := json.Marshal(s)
 	require.NoError(t, err)
-	var m map[string]any
-	require.NoError(t, json.Unmarshal(data, &m))
-	return m
+	require.NoError(t, json.Unmarshal(data, &read))
+	return read
 }
 
 // stored stores a run in a fresh folder and returns it.

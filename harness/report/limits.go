@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // limits says what the figures of r do not show, one sentence or two each. A statement that depends on the
@@ -11,59 +12,57 @@ import (
 func limits(r *result.Result) []string {
 	m := r.Manifest
 	var list []string
-	workloads := each(m)
-	for _, w := range workloads {
-		arrivals, _ := w.Setting("workload.arrivals.kind")
-		if len(w.Swept(sweepPath(w, "workload.arrivals"))) > 0 {
+	s := &m.Scenario
+	several := len(s.Workloads) > 1
+	for _, w := range s.Workloads {
+		if len(s.Swept(workloadPath(&w, "arrivals"))) > 0 {
 			continue
 		}
-		for _, says := range arrivalsLimit(arrivals) {
-			list = append(list, ofWorkload(w, len(workloads) > 1, says))
+		for _, says := range arrivalsLimit(w.Arrivals.Kind) {
+			list = append(list, ofWorkload(&w, several, says))
 		}
 	}
 	if ofScript(r) {
 		list = append(list, "What the server does for a client of less cost. JavaScript makes each call, in one process: the throughput is that of both"+
 			" together, and a generator that spends less on a call may reach more.")
 	}
-	kinds := m.Swept("topology.kind")
-	if kind, found := m.Setting("topology.kind"); found && (kind == "raft" || len(kinds) > 0) {
+	kinds := s.Swept("topology.kind")
+	if kind := s.Topology.Kind; kind == scenario.Raft || len(kinds) > 0 {
 		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
 			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. All nodes and the client are on one host, and no packet leaves it: a commit waits for no round trip between hosts.")
-	} else if found && (kind == "single" || kind == "sharded") {
+	} else if kind == "single" || kind == "sharded" {
 		list = append(list, fmt.Sprintf("A server that has its host to itself. Client and server share the %s and their memory"+
 			" bandwidth, so the throughput is that of both together.", plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. Client and server are on one host, and no packet leaves it.",
 			"Replication and failover. One server holds the only copy.")
 	}
-	switch kind, _ := m.Setting("topology.kind"); kind {
-	case "embedded":
+	switch s.Topology.Kind {
+	case scenario.Embedded:
 		list = append(list, "A server apart from its client. Both are one process: the CPU time, the memory and the profiles are of both together, and"+
 			" no byte passes a socket.", "Replication and failover. One server holds the only copy.")
-	case "none":
+	case scenario.NoTopology:
 		list = append(list, "A server. There is none: the figures are of the load generator, the recorder and the ledger alone.")
 	}
-	swept := len(m.Swept("topology.shards")) > 0
-	if shards, found := m.Setting("topology.shards"); found && shards == "1" && !swept {
+	if s.Topology.Shards == 1 && len(s.Swept("topology.shards")) == 0 {
 		list = append(list, "Scaling over shards. There is one shard.")
 	}
 	list = append(list, durabilityLimit(m.Durability())...)
-	for _, w := range workloads {
-		kind, _ := w.Setting("workload.payload.kind")
-		if size, found := w.Setting("workload.payload.bytes_max"); found && kind == "fixed" {
-			list = append(list, ofWorkload(w, len(workloads) > 1, fmt.Sprintf("Other payload sizes. Every payload has %s bytes.", text(size))))
+	for _, w := range s.Workloads {
+		if w.Payload.Kind == "fixed" {
+			list = append(list, ofWorkload(&w, several, fmt.Sprintf("Other payload sizes. Every payload has %d bytes.", w.Payload.Max)))
 		}
 	}
 	if window := windows(timedRounds(r)); window != "" && !long(r) {
 		list = append(list, fmt.Sprintf("Long runs. Each round starts on an empty store and its window is %s: compaction of a large store,"+
 			" growth of memory and drift over hours are not seen.", window))
 	}
-	switch restart, found := m.Setting("backlog.restart"); {
-	case len(m.Settings("faults")) > 0:
-	case found && restart != "none":
+	switch {
+	case len(s.Faults) > 0:
+	case s.Backlog != nil && s.Backlog.Restart != "none":
 		list = append(list, "Faults under load. The server was ended while nobody called it; nothing was killed, paused or slowed under load.")
 	default:
-		if _, cluster := m.Setting("topology.nodes"); cluster || len(kinds) > 0 {
+		if s.Topology.Nodes > 0 || len(kinds) > 0 {
 			list = append(list, "Failover. No node was killed, paused or cut off: the figures say nothing about what that takes.")
 			break
 		}

@@ -15,7 +15,7 @@ func raftFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	r, hists := sweptFixture(t)
 	s := &scenario.Scenario{
 		Name:      "fixture",
-		Topology:  scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp"},
+		Topology:  scenario.Topology{Kind: "raft", Nodes: 3, Shards: 2, Durability: "none", Listen: "tcp", Coalesce: new(true)},
 		Workloads: []scenario.Workload{{Name: "main", Driver: "stream"}},
 		Sweeps:    []scenario.Sweep{{Path: "topology.kind", Values: []string{"sharded()", "raft(3)"}}},
 	}

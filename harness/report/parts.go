@@ -24,9 +24,9 @@ func arrivalsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Arrivals, durability %s", code(r.Manifest.Durability()))
-	for _, w := range each(r.Manifest) {
-		if arrivals := arrivalsText(w); arrivals != "" {
-			p.paragraph("%s", ofWorkload(w, several, fmt.Sprintf("Tasks are due by %s: the rate below is the mean over the window.", code(arrivals))))
+	for _, w := range r.Manifest.Scenario.Workloads {
+		if arrivals := arrivalsText(w.Arrivals); arrivals != "" {
+			p.paragraph("%s", ofWorkload(&w, several, fmt.Sprintf("Tasks are due by %s: the rate below is the mean over the window.", code(arrivals))))
 		}
 	}
 	p.paragraph("The load is open: tasks are due at a rate from the window's start on, whatever becomes of those before them, and" +

@@ -200,8 +200,7 @@ func TestPageOfTheOtherParts(t *testing.T) {
 
 func TestPageOfAnIdleServer(t *testing.T) {
 	r, hists := fixture(t, 1, 0)
-	s := r.Manifest.Scenario.(map[string]any)
-	s["workload"].(map[string]any)["arrivals"] = map[string]any{"kind": "none"}
+	r.Manifest.Scenario.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.None}
 	r.Rounds[0].Cycles, r.Rounds[0].Metrics = 0, map[string]float64{result.ServerCPUCores: 0.0021, result.ServerRSSMBMax: 41}
 	hists[0].Histograms = result.NewHistograms()
 	metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate)

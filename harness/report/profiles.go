@@ -2,12 +2,12 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // profileSection shows the top entries of each profile, per cycle where the profiled round is known.
@@ -174,17 +174,17 @@ func caveats(m result.Manifest, kind string) []string {
 		return []string{"CPU time is sampled, 100 times a second for each running thread: entries of a few samples are uncertain."}
 	case "mutex":
 		caveat := "Delay is what others waited, charged to the function that unlocked. Locks inside the Go runtime appear under runtime-internal names."
-		if fraction, found := captureRate(m, kind); found && fraction > 0 {
+		if fraction := capture(m, kind).MutexFraction; fraction > 0 {
 			if fraction == 1 {
 				return []string{"Every contended unlock is recorded. " + caveat}
 			}
-			return []string{fmt.Sprintf("One contended unlock in %s is recorded and scaled up. %s", short(fraction), caveat)}
+			return []string{fmt.Sprintf("One contended unlock in %s is recorded and scaled up. %s", short(float64(fraction)), caveat)}
 		}
 		return []string{caveat}
 	case "block":
 		caveat := "Delay is charged to the function that waited, and goroutines that wait for work count too: the total exceeds the window where many do."
-		if rate, found := captureRate(m, kind); found && rate > 0 {
-			return []string{fmt.Sprintf("Waits of at least %s are all recorded, shorter ones by a proportional sample. %s", scaled(rate, "nanoseconds"), caveat)}
+		if rate := capture(m, kind).BlockRate; rate > 0 {
+			return []string{fmt.Sprintf("Waits of at least %s are all recorded, shorter ones by a proportional sample. %s", scaled(float64(rate), "nanoseconds"), caveat)}
 		}
 		return []string{caveat}
 	case "allocs":
@@ -196,28 +196,12 @@ func caveats(m result.Manifest, kind string) []string {
 	}
 }
 
-// captureRate returns the rate of the capture of that kind in the scenario: a fraction, or nanoseconds.
-func captureRate(m result.Manifest, kind string) (float64, bool) {
-	for _, capture := range m.Settings("captures") {
-		if k, _ := capture.Setting("kind"); k != kind {
-			continue
+// capture returns the capture of that kind in the scenario, or an empty one.
+func capture(m result.Manifest, kind string) (found scenario.Capture) {
+	for _, c := range m.Scenario.Captures {
+		if c.Kind == kind {
+			return c
 		}
-		value, found := capture.Setting("rate")
-		if !found {
-			return 0, false
-		}
-		return inNanoseconds(value)
 	}
-	return 0, false
-}
-
-// inNanoseconds reads a number, or a duration as Go writes it.
-func inNanoseconds(value string) (float64, bool) {
-	if v, err := strconv.ParseFloat(value, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
-		return v, true
-	}
-	if d, found := parseDuration(value); found {
-		return float64(d), true
-	}
-	return 0, false
+	return found
 }

@@ -167,10 +167,12 @@ func TestLimitsFollowTheScenario(t *testing.T) {
 	}
 	assert.NotContains(t, section, "working tree")
 
-	scenario := r.Manifest.Scenario.(map[string]any)
-	scenario["topology"] = map[string]any{"kind": "remote", "shards": 4, "durability": "sync"}
-	scenario["workload"] = map[string]any{"arrivals": map[string]any{"kind": "rate"}, "payload": map[string]any{"kind": "uniform", "bytes_min": 1, "bytes_max": 9}}
-	scenario["faults"] = []any{map[string]any{"kind": "kill"}}
+	s := &r.Manifest.Scenario
+	s.Topology = scenario.Topology{Kind: "remote", Shards: 4, Durability: "sync"}
+	s.Workloads = []scenario.Workload{{
+		Arrivals: scenario.Arrivals{Kind: scenario.Open}, Payload: scenario.Payload{Kind: "uniform", Min: 1, Max: 9},
+	}}
+	s.Faults = []scenario.Fault{{Kind: scenario.FaultKill}}
 	r.Manifest.Build.Dirty = true
 	section = last()
 	for _, untrue := range []string{"never sent", "no packet leaves", "one shard", "loss of power", "Other payload", "Nothing was killed"} {
@@ -180,7 +182,6 @@ func TestLimitsFollowTheScenario(t *testing.T) {
 	assert.Contains(t, section, "working tree")
 }
 
-// What the page says of a scenario is what scenario.Expand writes into the manifest.
 func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
 	s := &scenario.Scenario{
 		Topology:  scenario.Topology{Kind: "single", Shards: 1, Durability: "sync"},
@@ -188,7 +189,7 @@ func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
 		Captures:  []scenario.Capture{{Kind: "mutex", MutexFraction: 5}, {Kind: "block", BlockRate: 2 * time.Millisecond}},
 	}
 	r, hists := fixture(t, 1, 1)
-	r.Manifest.Scenario = scenario.Expand(s)
+	r.Manifest.Scenario = *s
 	page := rendered(t, r, hists)["fixture.md"]
 	for _, says := range []string{
 		"| payload, bytes | `uniform(64, 256)` |", "| lease | `1m0s` |", "| durability | `sync` |",
@@ -199,7 +200,7 @@ func TestPageReadsTheScenarioAsExpanded(t *testing.T) {
 	assert.NotContains(t, page, "Every payload has")
 
 	s.Workloads[0].Payload = scenario.Payload{Kind: "fixed", Min: 100, Max: 100}
-	r.Manifest.Scenario = scenario.Expand(s)
+	r.Manifest.Scenario = *s
 	page = rendered(t, r, hists)["fixture.md"]
 	assert.Contains(t, page, "| payload, bytes | `fixed(100)` |")
 	assert.Contains(t, page, "Every payload has 100 bytes.")

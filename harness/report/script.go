@@ -10,8 +10,7 @@ import (
 
 // ofScript reports whether k6 put the load on the servers.
 func ofScript(r *result.Result) bool {
-	driver, _ := r.Manifest.Setting("workload.driver")
-	return driver == scenario.DriverK6
+	return scenario.Any(r.Manifest.Scenario.Workloads, func(w scenario.Workload) bool { return w.Driver == scenario.DriverK6 })
 }
 
 // scriptParagraph says where the load came from, where that is a k6 script.
@@ -19,16 +18,14 @@ func scriptParagraph(p *page, r *result.Result) {
 	if !ofScript(r) {
 		return
 	}
-	named := func(m result.Manifest, path, sum string) string {
-		name, _ := m.Setting(path)
-		hash, _ := m.Setting(sum)
-		return fmt.Sprintf("%s (SHA-256 %s)", code(name), code(orUnknown(hash)))
+	named := func(s scenario.Script) string {
+		return fmt.Sprintf("%s (SHA-256 %s)", code(s.Path), code(orUnknown(s.SHA256)))
 	}
-	scripts := "the script " + named(r.Manifest, "workload.script", "workload.script_sha256")
-	if several := r.Manifest.Settings("scripts"); len(several) > 0 {
+	scripts := "the script " + named(r.Manifest.Scenario.Workloads[0].Script)
+	if several := r.Manifest.Scenario.Scripts; len(several) > 0 {
 		var all []string
 		for _, s := range several {
-			all = append(all, named(s, "path", "sha256"))
+			all = append(all, named(s))
 		}
 		scripts = "the scripts " + strings.Join(all, ", ")
 	}

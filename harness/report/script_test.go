@@ -34,12 +34,12 @@ func TestPageOfAScript(t *testing.T) {
 
 	two := w
 	two.Script = scenario.Script{Path: "two.js", SHA256: strings.Repeat("2b", 32)}
-	s.Points = []scenario.Point{{Workloads: []scenario.Workload{w}}, {Workloads: []scenario.Workload{two}}}
+	s.Scripts = []scenario.Script{one, two.Script}
 	r.Manifest.Scenario = expanded(t, s)
 	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "ran the scripts "+name+" (SHA-256 `"+one.SHA256+"`), `two.js` (SHA-256 `"+two.Script.SHA256+"`).")
 
 	w.Driver, w.Script = "stream", scenario.Script{}
-	s.Workloads, s.Points = []scenario.Workload{w}, nil
+	s.Workloads, s.Scripts = []scenario.Workload{w}, nil
 	r.Manifest.Scenario = expanded(t, s)
 	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "k6")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
 // workloadMetrics are the columns of the table of workloads that ran at once.
@@ -172,66 +174,33 @@ func mergeWorkload(hists []result.RoundHistograms, timed map[int]bool, name stri
 	return result.Merge(sets...)
 }
 
-// each are the workloads of a scenario as expanded: the only one, or all of several. Each is asked by paths such as
-// "workload.driver".
-func each(m result.Manifest) []result.Manifest {
-	several := m.Settings("workloads")
-	if len(several) == 0 {
-		return []result.Manifest{m}
-	}
-	for i := range several {
-		several[i] = result.Manifest{Scenario: map[string]any{"workload": several[i].Scenario, "sweeps": listOf(m, "sweeps")}}
-	}
-	return several
-}
-
-// listOf is the list at a path, as it is.
-func listOf(m result.Manifest, path string) []any {
-	var list []any
-	for _, item := range m.Settings(path) {
-		list = append(list, item.Scenario)
-	}
-	return list
-}
-
-// ofWorkload says which of several workloads a sentence is of.
-func ofWorkload(m result.Manifest, several bool, sentence string) string {
+// ofWorkload names the workload that a sentence is about, where there are several.
+func ofWorkload(w *scenario.Workload, several bool, sentence string) string {
 	if !several {
 		return sentence
 	}
-	name, _ := m.Setting("workload.name")
-	return fmt.Sprintf("Of workload %s: %s", code(name), sentence)
+	return fmt.Sprintf("Of workload %s: %s", code(w.Name), sentence)
 }
 
-// arrivalsText says how tasks are due, as the scenario's file has it; "" where it does not say.
-func arrivalsText(m result.Manifest) string {
-	kind, found := m.Setting("workload.arrivals.kind")
-	if !found {
-		return ""
-	}
-	from, to := rateText(m, "per_second", "of_peak"), rateText(m, "to_per_second", "to_of_peak")
-	over, _ := m.Setting("workload.arrivals.over")
-	every, _ := m.Setting("workload.arrivals.every")
-	switch kind {
-	case "ramp":
+// arrivalsText says how the tasks of a ramp or of bursts are due, as the scenario's file has it.
+func arrivalsText(a scenario.Arrivals) string {
+	from, to, over, every := rateText(a.Rate), rateText(a.To), hclfile.FormatDuration(a.Over), hclfile.FormatDuration(a.Every)
+	switch a.Kind {
+	case scenario.Ramp:
 		return fmt.Sprintf("ramp(%s)", strings.Join([]string{from, to, over}, ", "))
-	case "burst":
+	case scenario.Burst:
 		return fmt.Sprintf("burst(%s)", strings.Join([]string{from, to, every, over}, ", "))
 	}
 	return ""
 }
 
 // rateText is a rate, or the part of the peak that it is.
-func rateText(m result.Manifest, perSecond, ofPeak string) string {
-	if v, found := m.Setting("workload.arrivals." + ofPeak); found && v != "0" {
-		return v + " of the peak"
+func rateText(r scenario.Rate) string {
+	if r.OfPeak > 0 {
+		return unlessZero(r.OfPeak) + " of the peak"
 	}
-	v, found := m.Setting("workload.arrivals." + perSecond)
-	if !found {
+	if r.PerSecond == 0 {
 		return "0/s"
 	}
-	if rate, err := strconv.ParseFloat(v, 64); err == nil {
-		v = short(rate)
-	}
-	return v + "/s"
+	return short(r.PerSecond) + "/s"
 }

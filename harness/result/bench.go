@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // benchUnits are the metrics of a line of bench.txt and their units there: what one cycle or second has of
@@ -75,8 +77,8 @@ func WriteBench(w io.Writer, r *Result) error {
 		}
 	}
 	config := benchConfig(r)
-	arrivals, _ := r.Manifest.Setting("workload.arrivals.kind")
-	idle := arrivals == "none" // such a server has no operations, but it has a window
+	nothing := func(w scenario.Workload) bool { return w.Arrivals.Kind == scenario.None }
+	idle := scenario.Any(r.Manifest.Scenario.Workloads, nothing) // such a server has no operations, but it has a window
 	for _, round := range r.Rounds {
 		sound := round.Verdict != Incorrect && round.Verdict != Invalid && round.Verdict != Misconfigured
 		if !round.Timed() || !sound || round.Cycles == 0 && !idle {

@@ -92,30 +92,7 @@ func TestBenchHasNoFigureThatIsNotSound(t *testing.T) {
 	assert.Empty(t, lines)
 }
 
-func TestSettings(t *testing.T) {
-	type phases struct{ SyncInterval int }
-	m := result.Manifest{Scenario: struct {
-		Topology struct {
-			Durability string
-			Phases     phases
-		}
-		Captures []map[string]any
-		Nothing  *int
-	}{Captures: []map[string]any{{"Kind": "mutex"}, {"Kind": "block", "block_rate": 20}}}}
-	assert.Equal(t, "unknown", m.Durability(), "an empty one says nothing")
-	v, found := m.Setting("topology.phases.sync_interval")
-	assert.True(t, found)
-	assert.Equal(t, "0", v)
-	for _, path := range []string{"", "topology", "topology.x", "topology.phases.sync_interval.x", "captures", "nothing"} {
-		_, found = m.Setting(path)
-		assert.False(t, found, "%q", path)
-	}
-	captures := m.Settings("captures")
-	require.Len(t, captures, 2)
-	v, _ = captures[1].Setting("blockRate")
-	assert.Equal(t, "20", v)
-	assert.Empty(t, m.Settings("topology"))
+func TestManifestOfNothing(t *testing.T) {
 	assert.Equal(t, "unknown", result.Manifest{}.Durability())
-	assert.Equal(t, "unknown", result.Manifest{Scenario: func() {}}.Durability())
 	assert.Equal(t, "unknown", result.Build{}.Revision())
 }

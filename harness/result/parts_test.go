@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -114,9 +116,9 @@ func swept(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	for i := range r.Rounds {
 		r.Rounds[i].Point = 1 + i%2
 	}
-	r.Manifest.Scenario = map[string]any{
-		"topology": map[string]any{"durability": "none"},
-		"sweeps":   []any{map[string]any{"path": "topology.shards", "values": []string{"1", "4"}}},
+	r.Manifest.Scenario = scenario.Scenario{
+		Topology: scenario.Topology{Durability: "none"},
+		Sweeps:   []scenario.Sweep{{Path: "topology.shards", Values: []string{"1", "4"}}},
 	}
 	r.Metrics = result.SummariseLedger(r.Rounds)
 	for number, shards := range []string{"1", "4"} {
@@ -193,7 +195,7 @@ func TestEachPointIsABenchmark(t *testing.T) {
 
 func TestBenchOfAnIdleServer(t *testing.T) {
 	r, _ := sampleResult(t)
-	r.Manifest.Scenario = map[string]any{"workload": map[string]any{"arrivals": map[string]any{"kind": "none"}}}
+	r.Manifest.Scenario.Workloads = []scenario.Workload{{Arrivals: scenario.Arrivals{Kind: scenario.None}}}
 	r.Rounds = []result.Round{{Number: 1, Verdict: result.Pass, Metrics: map[string]float64{result.ServerCPUCores: 0.002}}}
 	lines, _ := bench(t, r)
 	require.Len(t, lines, 1)
@@ -202,13 +204,10 @@ func TestBenchOfAnIdleServer(t *testing.T) {
 
 func TestSweptSettings(t *testing.T) {
 	r, _ := swept(t)
-	assert.Equal(t, []string{"1", "4"}, r.Manifest.Swept("topology.shards"))
-	assert.Empty(t, r.Manifest.Swept("topology.procs"))
+	assert.Equal(t, []string{"1", "4"}, r.Manifest.Scenario.Swept("topology.shards"))
+	assert.Empty(t, r.Manifest.Scenario.Swept("topology.procs"))
 	assert.Equal(t, "none", r.Manifest.Durability())
-	r.Manifest.Scenario = map[string]any{
-		"topology": map[string]any{"durability": "none"},
-		"sweeps":   []any{map[string]any{"path": "topology.durability", "values": []string{"none", "sync"}}},
-	}
+	r.Manifest.Scenario.Sweeps = []scenario.Sweep{{Path: "topology.durability", Values: []string{"none", "sync"}}}
 	assert.Equal(t, "none, sync", r.Manifest.Durability(), "all of them stand beside the figures")
 }
 
@@ -255,6 +254,12 @@ func TestVersion1IsRead(t *testing.T) {
 	for name, want := range r.Metrics {
 		assert.Equal(t, want, m[name], name)
 	}
+	s := r.Manifest.Scenario
+	require.Len(t, s.Workloads, 1)
+	assert.Equal(t, "stream", s.Workloads[0].Driver)
+	assert.Equal(t, 30*time.Second, s.Workloads[0].Lease)
+	assert.Equal(t, 10*time.Second, s.Phases.Window)
+	assert.Equal(t, []scenario.Capture{{Kind: "mutex", MutexFraction: 1}, {Kind: "block", BlockRate: time.Microsecond}}, s.Captures)
 }
 
 func TestHistogramsThatAreNone(t *testing.T) {

@@ -2,7 +2,11 @@
 // export in the Go benchmark format.
 package result
 
-import "time"
+import (
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
 
 // Version is the version of the schema of result.json. Results of all versions up to it are read. Version 2 added the
 // points of a sweep, rounds that calibrate, arrivals, backlogs and series, and histograms by name. Version 3 added the
@@ -60,11 +64,11 @@ type Value struct {
 
 // Manifest says what was measured, on what, and how to do it again. It is stored as manifest.json too.
 type Manifest struct {
-	Command  []string `json:"command"`
-	Dir      string   `json:"dir,omitempty"` // the working directory, relative to the repository where it is inside one
-	Scenario any      `json:"scenario"`      // the scenario as expanded
-	Host     Host     `json:"host"`
-	Build    Build    `json:"build"`
+	Command  []string          `json:"command"`
+	Dir      string            `json:"dir,omitempty"` // the working directory, relative to the repository where it is inside one
+	Scenario scenario.Scenario `json:"scenario"`      // with every default filled in
+	Host     Host              `json:"host"`
+	Build    Build             `json:"build"`
 }
 
 // Host describes the machine of a run. A value that could not be read is "unknown" or 0, never guessed.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
 )
 
@@ -58,9 +59,9 @@ func sampleResult(t require.TestingT) (*result.Result, []result.RoundHistograms)
 		Title: "A sample", Started: sampleStart, Finished: sampleStart.Add(time.Hour), Verdict: result.Pass,
 		Manifest: result.Manifest{
 			Command: []string{"prony", "run", "scenarios/full-cycle.hcl"},
-			Scenario: map[string]any{
-				"topology": map[string]any{"durability": "none", "shards": 1},
-				"captures": []any{map[string]any{"kind": "mutex"}},
+			Scenario: scenario.Scenario{
+				Topology: scenario.Topology{Durability: "none", Shards: 1},
+				Captures: []scenario.Capture{{Kind: "mutex"}},
 			},
 			Host:  result.Host{OS: "linux", Arch: "amd64", CPUModel: "Sample CPU", CPUs: 2, GOMAXPROCS: 2, Kernel: "6.1"},
 			Build: result.Build{GoVersion: "go1.26", Commit: "0123abcd", Dirty: true},

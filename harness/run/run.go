@@ -94,7 +94,7 @@ func newRunner(s *scenario.Scenario, o Options, folder *result.Folder, started t
 	r.result = result.Result{
 		Version: result.Version, Run: folder.ID(), Scenario: s.Name, Title: s.Title, Started: started,
 		Manifest: result.Manifest{
-			Command: o.Command, Dir: observe.WorkingDir(), Scenario: scenario.Expand(s),
+			Command: o.Command, Dir: observe.WorkingDir(), Scenario: *s,
 			Host: host(data), Build: observe.Build(o.Server),
 		},
 	}

@@ -121,8 +121,7 @@ func TestExecute(t *testing.T) {
 		assert.NotEmpty(t, m.Host.Filesystem)
 		assert.Positive(t, m.Host.FsyncMsMax)
 		assert.Equal(t, "none", m.Durability())
-		name, _ := m.Setting("name")
-		assert.Equal(t, "small", name)
+		assert.Equal(t, "small", m.Scenario.Name)
 	})
 	t.Run("logs are kept", func(t *testing.T) {
 		for _, name := range []string{"server-01.log", "server-02.log"} {

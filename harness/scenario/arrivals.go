@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"reflect"
@@ -14,6 +15,70 @@ import (
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
+
+// Rate is how many tasks a second are due: PerSecond of them, or the part OfPeak of the measured peak. One of the two is 0.
+type Rate struct {
+	PerSecond float64 `json:"per_second,omitzero"`
+	OfPeak    float64 `json:"of_peak,omitzero"`
+}
+
+// Arrivals says when producers send.
+type Arrivals struct {
+	Kind string `json:"kind"` // Closed, Open, Ramp, Burst or None
+	Rate Rate   `json:"-"`    // of Open; of Ramp at the window's start, and in the warm-up; of Burst between bursts
+	To   Rate   `json:"-"`    // of Ramp at its end; of Burst within a burst
+	// Over is how long a ramp takes, after which its rate stays, or a burst lasts; Every is from one burst's start to the
+	// next one's. The first burst begins one Every less one Over after the window's start.
+	Over  time.Duration `json:"over"`
+	Every time.Duration `json:"every"`
+}
+
+// MarshalJSON writes durations as text, and the fields of the rates beside those of the arrivals.
+func (a Arrivals) MarshalJSON() ([]byte, error) { return json.Marshal(a.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (a *Arrivals) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, a.stored()) }
+
+func (a *Arrivals) stored() any {
+	type plain Arrivals
+	type rate Rate
+	type to struct {
+		PerSecond float64 `json:"to_per_second,omitzero"`
+		OfPeak    float64 `json:"to_of_peak,omitzero"`
+	}
+	return &struct {
+		*plain
+		*rate
+		*to
+		Over  *duration `json:"over,omitzero"`
+		Every *duration `json:"every,omitzero"`
+	}{(*plain)(a), (*rate)(&a.Rate), (*to)(&a.To), (*duration)(&a.Over), (*duration)(&a.Every)}
+}
+
+// Timed reports whether tasks are due at times of their own, whatever becomes of those before them.
+func (a Arrivals) Timed() bool { return a.Kind == Open || a.Kind == Ramp || a.Kind == Burst }
+
+// OfPeak reports whether any rate is a part of the measured peak.
+func (a Arrivals) OfPeak() bool { return a.Rate.OfPeak > 0 || a.To.OfPeak > 0 }
+
+// At returns the arrivals with their parts of the peak as rates, of a peak in cycles a second.
+func (a Arrivals) At(peak float64) Arrivals {
+	for _, r := range []*Rate{&a.Rate, &a.To} {
+		if r.OfPeak > 0 {
+			r.PerSecond = r.OfPeak * peak
+		}
+	}
+	return a
+}
+
+// Share returns the arrivals at a part of their rates, above 0 and up to 1.
+func (a Arrivals) Share(part float64) Arrivals {
+	for _, r := range []*Rate{&a.Rate, &a.To} {
+		r.PerSecond *= part
+		r.OfPeak *= part
+	}
+	return a
+}
 
 // The kinds of arrivals.
 const (

@@ -36,8 +36,8 @@ const attackClientsMax = 64
 
 // Attack describes the hostile clients of the servers, which run in their own process beside the workloads.
 type Attack struct {
-	Kinds   []string // at least one
-	Clients int      // of each kind; 0 is a round without attackers, so that a sweep can compare with it
+	Kinds   []string `json:"kinds"`   // at least one
+	Clients int      `json:"clients"` // of each kind; 0 is a round without attackers, so that a sweep can compare with it
 }
 
 var attackBlock = hclfile.Inner{

@@ -32,7 +32,7 @@ func TestAttacksAreSwept(t *testing.T) {
 	kinds := []string{AttackEmptyTasks, AttackLongPolls}
 	assert.Equal(t, &Attack{Kinds: kinds, Clients: 0}, points[0].Attack)
 	assert.Equal(t, &Attack{Kinds: kinds, Clients: 2}, points[1].Attack)
-	text, err := json.Marshal(Expand(all[0]))
+	text, err := json.Marshal(all[0])
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"attack":{"kinds":["empty-tasks","long-polls"],"clients":0}`)
 }

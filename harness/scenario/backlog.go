@@ -1,11 +1,39 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
+
+// Backlog is what a round does after its window: tasks are enqueued that nobody claims, the server is started
+// again, and the backlog is drained.
+type Backlog struct {
+	Tasks int `json:"tasks"`
+	// Reference is how many tasks a small backlog has that is filled and drained first, so that the drain of the large
+	// one can be compared with the same work; 0: there is none.
+	Reference int           `json:"reference,omitzero"`
+	Restart   string        `json:"restart"` // "none", "term" or "kill": how the server is ended before it drains
+	Fill      time.Duration `json:"fill"`    // at most
+	Drain     time.Duration `json:"drain"`   // at most
+}
+
+// MarshalJSON writes durations as text.
+func (b Backlog) MarshalJSON() ([]byte, error) { return json.Marshal(b.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (b *Backlog) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, b.stored()) }
+
+func (b *Backlog) stored() any {
+	type plain Backlog
+	return &struct {
+		*plain
+		Fill  *duration `json:"fill"`
+		Drain *duration `json:"drain"`
+	}{(*plain)(b), (*duration)(&b.Fill), (*duration)(&b.Drain)}
+}
 
 var backlogBlock = hclfile.Inner{
 	Names:   hclfile.Names{Attributes: []string{"tasks", "reference", "restart", "fill", "drain"}},

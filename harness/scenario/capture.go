@@ -1,11 +1,70 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
+
+// Capture is one kind of profile taken in a profiled round.
+type Capture struct {
+	Kind string `json:"kind"` // "cpu", "mutex", "block", "allocs", "goroutine" or "trace"
+	// MutexFraction is runtime.SetMutexProfileFraction's argument, for "mutex": 1 records each event.
+	MutexFraction int `json:"-"`
+	// BlockRate is runtime.SetBlockProfileRate's argument, for "block": blocking at least this long is always recorded.
+	BlockRate time.Duration `json:"-"`
+	// CycleLatency is, for "trace", the latency of a cycle that has the servers' last seconds of execution stored, once in
+	// a round.
+	CycleLatency time.Duration `json:"cycle_latency"`
+}
+
+// storedCapture is a capture in JSON: rate is a number for "mutex", a duration for "block".
+type storedCapture struct {
+	Kind         string   `json:"kind"`
+	Rate         any      `json:"rate,omitempty"`
+	CycleLatency duration `json:"cycle_latency,omitzero"`
+}
+
+// MarshalJSON writes the rate of the capture's kind.
+func (c Capture) MarshalJSON() ([]byte, error) {
+	stored := storedCapture{Kind: c.Kind, CycleLatency: duration(c.CycleLatency)}
+	switch c.Kind {
+	case captureMutex:
+		stored.Rate = c.MutexFraction
+	case captureBlocking:
+		stored.Rate = duration(c.BlockRate)
+	}
+	return json.Marshal(stored)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (c *Capture) UnmarshalJSON(data []byte) error {
+	stored := storedCapture{}
+	var rate duration
+	switch err := json.Unmarshal(data, &struct{ Kind *string }{&stored.Kind}); {
+	case err != nil:
+		return err
+	case stored.Kind == captureMutex:
+		stored.Rate = &c.MutexFraction
+	case stored.Kind == captureBlocking:
+		stored.Rate = &rate
+	}
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	c.Kind, c.BlockRate, c.CycleLatency = stored.Kind, time.Duration(rate), time.Duration(stored.CycleLatency)
+	return nil
+}
+
+// Profiles is how many profiled rounds each point has.
+func (s *Scenario) Profiles() int {
+	if len(s.Captures) == 0 {
+		return 0
+	}
+	return max(1, s.ProfiledRounds)
+}
 
 const (
 	// defaultMutexFraction samples one in five contended unlocks: a window of seconds has very many of them,
@@ -19,7 +78,13 @@ const (
 // captureTrace is the capture that is no profile: the execution trace of the moments before a cycle was slow.
 const captureTrace = "trace"
 
-var captureKinds = []string{"cpu", "mutex", "block", "allocs", "goroutine", captureTrace}
+// The captures that have a rate.
+const (
+	captureMutex    = "mutex"
+	captureBlocking = "block"
+)
+
+var captureKinds = []string{"cpu", captureMutex, captureBlocking, "allocs", "goroutine", captureTrace}
 
 var captureBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{"rate", "cycle_latency_ms"}},
@@ -36,19 +101,19 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 	for _, b := range s.Blocks("capture", captureBlock) {
 		c := Capture{Kind: b.Kind(captureKinds, nil)}
 		switch c.Kind {
-		case "mutex":
+		case captureMutex:
 			c.MutexFraction = b.Int("rate", hclfile.IntSpec{
 				Min: 1, Max: 1_000_000, Default: defaultMutexFraction,
 				Why: "one in so many contended unlocks is sampled; 1 samples each",
 			})
-		case "block":
+		case captureBlocking:
 			c.BlockRate = b.Duration("rate", hclfile.DurationSpec{
 				Min: time.Nanosecond, Max: time.Second, Default: defaultBlockRate,
 			})
 		case "":
 			continue
 		}
-		if c.Kind != "mutex" && c.Kind != "block" && b.Has("rate") {
+		if c.Kind != captureMutex && c.Kind != captureBlocking && b.Has("rate") {
 			b.AttrProblem("rate", fmt.Sprintf("capture %q takes no rate", c.Kind), "only mutex and block do; remove it")
 		}
 		c.CycleLatency = readCeiling(b, c.Kind)

@@ -1,10 +1,9 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -49,20 +48,42 @@ const (
 
 // Fault is something that is done to a cluster under load, once or repeatedly.
 type Fault struct {
-	Kind   string
-	Target Target
-	At     time.Duration // the first begins so long after the window's start
-	For    time.Duration // how long it lasts: until the node is started again, the links are well, the node is a member again
-	Every  time.Duration // from one to the next; 0 of one that happens once
-	Times  int
+	Kind   string        `json:"kind"`
+	Target Target        `json:"target"`
+	At     time.Duration `json:"at"`    // the first begins so long after the window's start
+	For    time.Duration `json:"for"`   // how long it lasts: until the node is started again, the links are well, the node is a member again
+	Every  time.Duration `json:"every"` // from one to the next; 0 of one that happens once
+	Times  int           `json:"times"`
 
 	// Of links only.
 
-	Direction string
-	How       string        // of a partition: Drop or Reset
-	Delay     time.Duration // of each byte, one way
-	Jitter    time.Duration // up to so much more
-	BytesPerS float64
+	Direction string        `json:"direction,omitempty"`
+	How       string        `json:"how,omitempty"` // of a partition: Drop or Reset
+	Delay     time.Duration `json:"delay"`         // of each byte, one way
+	Jitter    time.Duration `json:"jitter"`        // up to so much more
+	BytesPerS float64       `json:"rate"`
+}
+
+// MarshalJSON writes durations and the rate as text.
+func (f Fault) MarshalJSON() ([]byte, error) { return json.Marshal(f.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (f *Fault) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, f.stored()) }
+
+func (f *Fault) stored() any {
+	type plain Fault
+	return &struct {
+		*plain
+		At     *duration `json:"at"`
+		For    *duration `json:"for"`
+		Every  *duration `json:"every,omitzero"`
+		Delay  *duration `json:"delay,omitzero"`
+		Jitter *duration `json:"jitter,omitzero"`
+		Rate   *byteRate `json:"rate,omitzero"`
+	}{
+		(*plain)(f), (*duration)(&f.At), (*duration)(&f.For), (*duration)(&f.Every),
+		(*duration)(&f.Delay), (*duration)(&f.Jitter), (*byteRate)(&f.BytesPerS),
+	}
 }
 
 // Begins returns how long after the window's start the fault begins for the i-th time, from 0.
@@ -222,35 +243,4 @@ func checkFault(b *hclfile.Block, kind faultKind, f Fault, t Topology) {
 	if t.Kind == Raft && t.Nodes < kind.nodes {
 		b.Problem(fmt.Sprintf("%s needs a cluster of %d nodes at least; it has %d", b, kind.nodes, t.Nodes), "raise topology.nodes")
 	}
-}
-
-const byteRateUnits = `a rate of bytes is a string with B/s, KiB/s or MiB/s, as in "512KiB/s" or "10MiB/s"`
-
-// readByteRate reads rate = "10MiB/s".
-func readByteRate(b *hclfile.Block) float64 {
-	text := b.Text("rate", hclfile.TextSpec{MaxBytes: 40, Required: true, Example: "10MiB/s"})
-	if text == "" {
-		return 0
-	}
-	size, found := strings.CutSuffix(text, "/s")
-	if n, ok := parseSize(size); found && ok {
-		if bytes, _ := n.Float64(); bytes >= 1<<10 && bytes <= 100<<30 {
-			return bytes
-		}
-		b.AttrProblem("rate", fmt.Sprintf("rate is %q; it must be from 1KiB/s to 102400MiB/s", text), "")
-		return 0
-	}
-	b.AttrProblem("rate", fmt.Sprintf("rate is %q, which is not a rate of bytes", text), byteRateUnits)
-	return 0
-}
-
-// FormatByteRate writes a rate of bytes as scenarios do.
-func FormatByteRate(bytesPerS float64) string {
-	switch {
-	case bytesPerS >= 1<<20:
-		return strconv.FormatFloat(bytesPerS/(1<<20), 'g', 6, 64) + "MiB/s"
-	case bytesPerS >= 1<<10:
-		return strconv.FormatFloat(bytesPerS/(1<<10), 'g', 6, 64) + "KiB/s"
-	}
-	return strconv.FormatFloat(bytesPerS, 'g', 6, 64) + "B/s"
 }

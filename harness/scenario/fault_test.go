@@ -29,7 +29,7 @@ func TestFaultsAreReadInTheOrderInWhichTheyBegin(t *testing.T) {
 	}, all[0].Faults)
 	assert.Equal(t, 10*time.Second, all[0].Faults[1].Begins(3))
 
-	text, err := json.MarshalIndent(Expand(all[0]), "", "  ")
+	text, err := json.MarshalIndent(all[0], "", "  ")
 	require.NoError(t, err)
 	golden(t, "testdata/faults.json", string(text)+"\n")
 }

@@ -7,6 +7,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
+// Invariant is a statement that must hold at the end of each round.
+type Invariant struct {
+	Kind string // Conserved, Isolated or Ordered
+	On   string // of Ordered: the name of the workload
+}
+
 // The kinds of invariants.
 const (
 	Conserved = "conserved" // no task is lost, completed twice or changed
@@ -21,7 +27,18 @@ func (i Invariant) String() string {
 	if i.On == "" {
 		return i.Kind
 	}
-	return i.Kind + " on " + workloadPath + i.On
+	return i.Kind + onWorkload + i.On
+}
+
+const onWorkload = " on " + workloadPath
+
+// MarshalText writes the invariant as String does.
+func (i Invariant) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (i *Invariant) UnmarshalText(text []byte) error {
+	i.Kind, i.On, _ = strings.Cut(string(text), onWorkload)
+	return nil
 }
 
 const workloadPath = "workload."

@@ -10,6 +10,15 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
+// Keys says to which queue of a producer's own a call goes.
+type Keys struct {
+	Kind string  `json:"kind"`          // "turn", "uniform" or "zipf"
+	Skew float64 `json:"skew,omitzero"` // of zipf: queue k of n gets a share in proportion to 1 / (k+1)^Skew; above 0
+}
+
+// IsZero reports whether calls go to the queues in turn, which JSON leaves out.
+func (k Keys) IsZero() bool { return k.Kind == "" || k.Kind == KeysTurn }
+
 // The kinds of keys.
 const (
 	KeysTurn    = "turn"    // each queue in turn

@@ -126,6 +126,7 @@ func readScenario(b *hclfile.Block) *Scenario {
 			break
 		}
 	}
+	s.Scripts = scriptsOf(s.Points)
 	return s
 }
 

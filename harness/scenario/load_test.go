@@ -161,13 +161,18 @@ func TestLoadReadsEverything(t *testing.T) {
 	assert.Equal(t, Payload{Kind: "fixed", Min: 4096, Max: 4096}, second.Workloads[0].Payload)
 }
 
-func TestExpandIsReadableJSON(t *testing.T) {
+func TestJSON(t *testing.T) {
 	for _, name := range []string{"defaults", "everything", "points", "raft", "k6"} {
 		all, err := Load("testdata/" + name + ".hcl")
 		require.NoError(t, err)
-		got, err := json.MarshalIndent(Expand(all[0]), "", "  ")
+		got, err := json.MarshalIndent(all[0], "", "  ")
 		require.NoError(t, err)
 		golden(t, "testdata/"+name+".json", string(got)+"\n")
+		var read Scenario
+		require.NoError(t, json.Unmarshal(got, &read))
+		again, err := json.MarshalIndent(read, "", "  ")
+		require.NoError(t, err)
+		assert.Equal(t, string(got), string(again), "%s is read as it was written", name)
 	}
 }
 
@@ -259,7 +264,7 @@ func FuzzParse(f *testing.F) {
 			for _, s := range scenarios {
 				require.Positive(t, s.Duration())
 				require.Positive(t, s.Expected())
-				_, err := json.Marshal(Expand(s))
+				_, err := json.Marshal(s)
 				require.NoError(t, err)
 				for _, p := range s.Plan() {
 					due, _ := p.Offered(s.Phases.Window)

@@ -1,11 +1,38 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
+
+// Phases are the parts of a round, in order.
+type Phases struct {
+	Warmup time.Duration `json:"warmup"` // at least
+	// WarmupMax is how long the warm-up takes at most: it goes on until the rate is steady. Up to Warmup, or 0, it takes Warmup.
+	WarmupMax time.Duration `json:"warmup_max"`
+	Window    time.Duration `json:"window"`
+	Drain     time.Duration `json:"drain"` // at most
+}
+
+// MarshalJSON writes durations as text.
+func (p Phases) MarshalJSON() ([]byte, error) { return json.Marshal(p.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (p *Phases) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, p.stored()) }
+
+func (p *Phases) stored() any {
+	type plain Phases
+	return &struct {
+		*plain
+		Warmup    *duration `json:"warmup"`
+		WarmupMax *duration `json:"warmup_max,omitzero"`
+		Window    *duration `json:"window"`
+		Drain     *duration `json:"drain"`
+	}{(*plain)(p), (*duration)(&p.Warmup), (*duration)(&p.WarmupMax), (*duration)(&p.Window), (*duration)(&p.Drain)}
+}
 
 var phasesBlock = hclfile.Inner{
 	Names:   hclfile.Names{Attributes: []string{"warmup", "warmup_max", "window", "drain"}},

@@ -9,6 +9,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
+// Script is what k6 runs. Its path is relative to the working directory, unless the scenario's file has an absolute one.
+type Script struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"` // of the file's content when the scenario was read, in hexadecimal; what it imports is not in it
+}
+
 // ScriptBytesMax is how large a script of k6 may be.
 const ScriptBytesMax = 1 << 20
 

@@ -60,5 +60,5 @@ func TestSweptScript(t *testing.T) {
 	assert.Equal(t, "../cmd/prony/testdata/language/scripts/one.js", one.Path)
 	assert.Equal(t, "../cmd/prony/testdata/language/scripts/two.js", two.Path)
 	assert.NotEqual(t, one.SHA256, two.SHA256)
-	assert.Equal(t, []expandedScript{{one.Path, one.SHA256}, {two.Path, two.SHA256}}, Expand(all[0]).(expanded).Scripts)
+	assert.Equal(t, []Script{one, two}, all[0].Scripts)
 }

@@ -8,6 +8,34 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
+// Sweep is a setting that takes several values, or several such settings that take theirs together.
+type Sweep struct {
+	Path   string   `json:"path"`   // "topology.shards", "workload.NAME.workers", or several paths with ", " in between
+	Values []string `json:"values"` // as written, strings without quotes; 1 to PointsMax; of several paths likewise with ", "
+}
+
+// Point is one combination of the swept values, and what it makes of the scenario.
+type Point struct {
+	Name      string  // "shards=4", or "shards=4, workers=8"; "" for that of a scenario without a sweep
+	Values    []Value // one for each sweep, in their order
+	Topology  Topology
+	Workloads []Workload
+	Attack    *Attack
+}
+
+// Value is what a point takes for one sweep.
+type Value struct {
+	Path, Text string
+}
+
+// Plan returns the points to measure: Points, or without a sweep a single one that is the scenario as it stands.
+func (s *Scenario) Plan() []Point {
+	if len(s.Points) > 0 {
+		return s.Points
+	}
+	return []Point{{Topology: s.Topology, Workloads: s.Workloads, Attack: s.Attack}}
+}
+
 var sweepBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{"values"}},
 	Label: "path", Example: sweepExample,
@@ -206,6 +234,32 @@ func (s *Scenario) addPoint(axes []axis, combination []setting, read *Scenario) 
 	}
 	p.Name = strings.Join(names, ", ")
 	s.Points = append(s.Points, p)
+}
+
+// scriptsOf lists the scripts that points run, or nothing if they run the same one.
+func scriptsOf(points []Point) (all []Script) {
+	for _, p := range points {
+		for _, w := range p.Workloads {
+			if w.Driver == DriverK6 && !slices.Contains(all, w.Script) {
+				all = append(all, w.Script)
+			}
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// Swept returns the values that the setting at a path takes in a sweep, in their order, or nothing if it is not swept. The
+// path is that of the setting as a sweep names it, for example "topology.shards".
+func (s *Scenario) Swept(path string) []string {
+	for _, sweep := range s.Sweeps {
+		if sweep.Path == path {
+			return sweep.Values
+		}
+	}
+	return nil
 }
 
 // between stands between the paths, and the values, of sweeps that advance together.

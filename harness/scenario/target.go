@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -31,6 +32,20 @@ func (t Target) String() string {
 		return fmt.Sprintf("node(%q)", t.Node)
 	}
 	return t.Kind + "()"
+}
+
+// MarshalText writes the target as String does.
+func (t Target) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (t *Target) UnmarshalText(text []byte) error {
+	kind, rest, called := strings.Cut(string(text), "(")
+	arg, closed := strings.CutSuffix(rest, ")")
+	if !called || !closed {
+		return fmt.Errorf("%q is not a target such as leader() or node(\"n1\")", text)
+	}
+	t.Kind, t.Node = kind, strings.Trim(arg, `"`)
+	return nil
 }
 
 var targetType = cty.Capsule("a target", reflect.TypeFor[Target]())

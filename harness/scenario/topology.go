@@ -1,11 +1,39 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
+
+// Topology says which processes are under test.
+type Topology struct {
+	Kind         string        `json:"kind"`           // "single", "sharded", Raft, Embedded or NoTopology
+	Nodes        int           `json:"nodes,omitzero"` // of "raft": how many server processes; 0 of the others, which have one
+	Shards       int           `json:"shards"`         // 0 of NoTopology
+	Durability   string        `json:"durability"`     // "sync", "interval" or "none"
+	SyncInterval time.Duration `json:"sync_interval"`
+	Listen       string        `json:"listen"`             // "tcp" or "unix"; "" of Embedded and NoTopology
+	Procs        int           `json:"procs,omitzero"`     // each server's GOMAXPROCS; 0: its own choice
+	BusyPoll     bool          `json:"busy_poll,omitzero"` // the server's gRPC connections poll before their thread sleeps
+	Coalesce     *bool         `json:"coalesce,omitempty"` // of "raft": commands share entries of the Raft log; nil of the others
+}
+
+// MarshalJSON writes durations as text.
+func (t Topology) MarshalJSON() ([]byte, error) { return json.Marshal(t.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (t *Topology) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, t.stored()) }
+
+func (t *Topology) stored() any {
+	type plain Topology
+	return &struct {
+		*plain
+		SyncInterval *duration `json:"sync_interval,omitzero"`
+	}{(*plain)(t), (*duration)(&t.SyncInterval)}
+}
 
 var topologyBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
@@ -97,7 +125,7 @@ func readRaft(b *hclfile.Block, t *Topology) {
 		}
 		return
 	}
-	t.NoCoalesce = b.Has("coalesce") && !b.Bool("coalesce")
+	t.Coalesce = new(!b.Has("coalesce") || b.Bool("coalesce"))
 	if t.Listen == "unix" {
 		b.AttrProblem("listen", `the nodes of topology "raft" tell clients where the others are, which a Unix socket is not for`, `write listen = "tcp"`)
 	}

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"encoding/json"
+
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
@@ -64,6 +66,8 @@ func DefaultValidity() (v Validity) {
 
 // What becomes of a round that is beyond a limit.
 const (
+	onBreach = "on_breach"
+
 	breachInvalid = "invalid"
 	breachWarn    = "warn"
 )
@@ -74,7 +78,7 @@ var validityBlock = hclfile.Inner{
 }
 
 func validityAttributes() []string {
-	names := []string{"on_breach"}
+	names := []string{onBreach}
 	for _, l := range validityLimits {
 		names = append(names, l.Name)
 	}
@@ -91,22 +95,37 @@ func readValidity(s *hclfile.Block) Validity {
 		}
 	}
 	if len(blocks) > 0 {
-		v.Warn = blocks[0].Choice("on_breach", hclfile.ChoiceSpec{Built: []string{breachInvalid, breachWarn}, Default: breachInvalid}) == breachWarn
+		v.Warn = blocks[0].Choice(onBreach, hclfile.ChoiceSpec{Built: []string{breachInvalid, breachWarn}, Default: breachInvalid}) == breachWarn
 	}
 	return v
 }
 
-// expandValidity is the JSON form: each limit by its name, a number or "any".
-func expandValidity(v Validity) map[string]any {
-	e := map[string]any{"on_breach": breachInvalid}
+// MarshalJSON writes each limit by its name, a number or "any".
+func (v Validity) MarshalJSON() ([]byte, error) {
+	stored := map[string]any{onBreach: breachInvalid}
 	if v.Warn {
-		e["on_breach"] = breachWarn
+		stored[onBreach] = breachWarn
 	}
 	for _, l := range validityLimits {
-		e[l.Name] = hclfile.NoLimit
+		stored[l.Name] = hclfile.NoLimit
 		if limit := l.In(v); limit != nil {
-			e[l.Name] = *limit
+			stored[l.Name] = *limit
 		}
 	}
-	return e
+	return json.Marshal(stored)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. A limit that is absent is none.
+func (v *Validity) UnmarshalJSON(data []byte) error {
+	var stored map[string]any
+	if err := json.Unmarshal(data, &stored); err != nil {
+		return err
+	}
+	v.Warn = stored[onBreach] == breachWarn
+	for _, l := range validityLimits {
+		if limit, is := stored[l.Name].(float64); is {
+			*l.of(v) = &limit
+		}
+	}
+	return nil
 }

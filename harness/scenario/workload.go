@@ -1,12 +1,70 @@
 package scenario
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
+
+// WorkloadsMax is how many workloads a scenario may have.
+const WorkloadsMax = 8
+
+// Any reports whether any of some workloads is so.
+func Any(workloads []Workload, is func(Workload) bool) bool {
+	return slices.ContainsFunc(workloads, is)
+}
+
+// Workload says what load is put on the topology.
+type Workload struct {
+	Name        string  `json:"name"`
+	Driver      string  `json:"driver"`               // "stream", "unary", "rest", DriverK6, DriverEmbedded or DriverNull
+	Script      Script  `json:"-"`                    // of DriverK6
+	Procs       int     `json:"procs,omitzero"`       // the generator's GOMAXPROCS; 0: its own choice
+	BusyPoll    bool    `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
+	Connections int     `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
+	Tenants     int     `json:"tenants"`
+	FirstTenant int     `json:"-"`         // the number of its first tenant: no two workloads share one
+	Queues      int     `json:"queues"`    // per tenant
+	Producers   int     `json:"producers"` // 0 only where nothing arrives
+	Workers     int     `json:"workers"`   // worker slots: each holds one batch at a time
+	Batch       int     `json:"batch"`     // tasks per call
+	Payload     Payload `json:"payload"`
+	Keys        Keys    `json:"keys,omitzero"`
+	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
+	// DriverK6, which draws nothing.
+	Seed     int      `json:"seed,omitzero"`
+	Arrivals Arrivals `json:"arrivals"`
+	// InFlight is how many tasks may be sent and not completed. An open load sheds what is due beyond that; the producers
+	// of a closed one wait until there is room, and 0 lets them go on.
+	InFlight int           `json:"in_flight,omitzero"`
+	Lease    time.Duration `json:"lease"`
+	// Idempotent has the client give each task a key of its own, under which it enqueues again what it does not know the
+	// outcome of.
+	Idempotent bool `json:"idempotent,omitzero"`
+}
+
+// MarshalJSON writes the lease as text, and the script's fields beside the workload's.
+func (w Workload) MarshalJSON() ([]byte, error) { return json.Marshal(w.stored()) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (w *Workload) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, w.stored()) }
+
+func (w *Workload) stored() any {
+	type plain Workload
+	type script struct {
+		Path   string `json:"script,omitempty"`
+		SHA256 string `json:"script_sha256,omitempty"`
+	}
+	return &struct {
+		*plain
+		*script
+		Lease *duration `json:"lease"`
+	}{(*plain)(w), (*script)(&w.Script), (*duration)(&w.Lease)}
+}
 
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{

@@ -59,7 +59,7 @@ func (s *Server) clusterArguments() []string {
 	if s.wiped && len(others) > 0 {
 		args = append(args, "--cluster-join", strings.Join(others, ","))
 	}
-	if s.cluster.config.Topology.NoCoalesce {
+	if c := s.cluster.config.Topology.Coalesce; c != nil && !*c {
 		args = append(args, "--cluster-coalesce=false")
 	}
 	return args

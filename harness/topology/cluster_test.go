@@ -105,7 +105,7 @@ func TestClusterStartsAndStops(t *testing.T) {
 
 func TestClusterOfOneNodeThatProposesAlone(t *testing.T) {
 	s := newClusterSite(t, "good")
-	s.config.Topology.Nodes, s.config.Topology.NoCoalesce = 1, true
+	s.config.Topology.Nodes, s.config.Topology.Coalesce = 1, new(false)
 	c := s.start(t)
 	assert.Equal(t, "false", said(t, only(t, c), "coalesce"))
 	leaders, err := c.Leaders(t.Context())

@@ -19,15 +19,15 @@ type explanation struct {
 }
 
 type explained struct {
-	Scenario        any              `json:"scenario"` // as in a run's manifest
-	Points          []explainedPoint `json:"points"`
-	RoundsTimed     int              `json:"rounds_timed"`
-	RoundsProfiled  int              `json:"rounds_profiled"`
-	RoundsCalibrate int              `json:"rounds_calibrating"`
-	SecondsExpected float64          `json:"seconds_expected"`
-	SecondsAtMost   float64          `json:"seconds_at_most"` // starting and stopping the topology comes on top
-	Percentiles     []percentile     `json:"percentiles"`
-	Effects         []smallest       `json:"effects"` // at a level of 5 %, 80 times in 100; empty where the rounds are too few for any
+	Scenario        *scenario.Scenario `json:"scenario"` // as in a run's manifest
+	Points          []explainedPoint   `json:"points"`
+	RoundsTimed     int                `json:"rounds_timed"`
+	RoundsProfiled  int                `json:"rounds_profiled"`
+	RoundsCalibrate int                `json:"rounds_calibrating"`
+	SecondsExpected float64            `json:"seconds_expected"`
+	SecondsAtMost   float64            `json:"seconds_at_most"` // starting and stopping the topology comes on top
+	Percentiles     []percentile       `json:"percentiles"`
+	Effects         []smallest         `json:"effects"` // at a level of 5 %, 80 times in 100; empty where the rounds are too few for any
 }
 
 // explainedPoint is one combination of swept values; its name is empty where nothing is swept.
@@ -104,7 +104,7 @@ is started.`,
 func explain(s *scenario.Scenario) explained {
 	rounds := s.PlannedRounds()
 	e := explained{
-		Scenario: scenario.Expand(s), RoundsTimed: rounds.Timed, RoundsProfiled: rounds.Profiled, RoundsCalibrate: rounds.Calibrating,
+		Scenario: s, RoundsTimed: rounds.Timed, RoundsProfiled: rounds.Profiled, RoundsCalibrate: rounds.Calibrating,
 		SecondsExpected: s.Expected().Seconds(), SecondsAtMost: s.Duration().Seconds(),
 		Percentiles: []percentile{}, Effects: []smallest{},
 	}

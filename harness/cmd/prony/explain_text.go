@@ -105,7 +105,7 @@ func topologyInWords(t scenario.Topology) string {
 	if t.BusyPoll {
 		words = append(words, "busy polling")
 	}
-	if t.NoCoalesce {
+	if t.Coalesce != nil && !*t.Coalesce {
 		words = append(words, "one Raft entry for each command")
 	}
 	return strings.Join(words, ", ")

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // The real binaries, built once for all tests.
@@ -147,7 +148,7 @@ func stored(t *testing.T, out, id string, change func(*result.Result)) string {
 		Version: result.Version, Run: id, Scenario: "tiny", Title: "Tiny", Verdict: result.Pass,
 		Manifest: result.Manifest{
 			Command:  []string{"prony", "run", "tiny.hcl"},
-			Scenario: map[string]any{"name": "tiny", "topology": map[string]any{"kind": "single", "durability": "none"}},
+			Scenario: scenario.Scenario{Name: "tiny", Topology: scenario.Topology{Kind: "single", Durability: "none"}},
 		},
 		Metrics: map[string]result.Metric{
 			result.CyclesPerS: {Median: 1000, Low: 900, High: 1100, N: 2, Unit: "1/s"},

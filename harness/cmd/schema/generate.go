@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // dialect is the version of JSON Schema that the schemas are written in.
@@ -62,14 +63,18 @@ func (g *generator) document(name, title string, of reflect.Type) ([]byte, error
 }
 
 var (
-	timeType    = reflect.TypeFor[time.Time]()
-	nothingLess = 0
+	timeType     = reflect.TypeFor[time.Time]()
+	scenarioType = reflect.TypeFor[scenario.Scenario]()
+	nothingLess  = 0
 )
 
 // of returns the schema of a type's values. nilable says that a nil one is written as null, not left out.
 func (g *generator) of(t reflect.Type, nilable bool) (*node, error) {
 	if t == timeType {
 		return &node{Type: "string", Format: "date-time"}, nil
+	}
+	if t == scenarioType { // which writes itself, as its file has it
+		return &node{Type: "object"}, nil
 	}
 	switch t.Kind() {
 	case reflect.String:

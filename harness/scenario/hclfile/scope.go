@@ -18,9 +18,9 @@ const namesMax = 500
 
 // Variable is a value of a file that can be given from outside.
 type Variable struct {
-	Name  string
-	Value string // as text: a string as it is, a number in digits, a list in brackets
-	Given bool   // from outside; else it is the file's
+	Name  string `json:"name"`
+	Value string `json:"value"`           // as text: a string as it is, a number in digits, a list in brackets
+	Given bool   `json:"given,omitempty"` // from outside; else it is the file's
 }
 
 // scope holds the variables and locals of a file and of the files that it includes: one space of names.

@@ -1,0 +1,117 @@
+package load
+
+import (
+	"math"
+	"time"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// pacer says when the tasks of an open load are due. Both methods are closed forms of the integral of the rate, so the intended
+// start of a task depends on no other task. Times are in nanoseconds from the window's start. In the warm-up both times and
+// counts are negative, and the rate is the first one.
+type pacer interface {
+	count(ns float64) float64  // how many tasks are due before a time
+	due(tasks float64) float64 // when a task is due: the inverse of count
+}
+
+// newPacer returns the pacer of arrivals with known rates.
+func newPacer(a scenario.Arrivals) pacer {
+	rate, to := steady(a.Rate.PerSecond), steady(a.To.PerSecond)
+	switch a.Kind {
+	case scenario.Ramp:
+		return ramp{from: rate, to: to, over: float64(a.Over)}
+	case scenario.Burst:
+		return burst{quiet: rate, loud: to, rest: float64(a.Every - a.Over), every: float64(a.Every)}
+	}
+	return rate
+}
+
+// steady is a constant rate in tasks per second.
+type steady float64
+
+func (s steady) count(ns float64) float64  { return ns * float64(s) / 1e9 }
+func (s steady) due(tasks float64) float64 { return tasks * 1e9 / float64(s) }
+
+// ramp is a rate that changes linearly from one value to another, and then stays.
+type ramp struct {
+	from, to steady
+	over     float64 // ns
+}
+
+// all returns how many tasks are due while the rate changes.
+func (r ramp) all() float64 { return (r.from.count(r.over) + r.to.count(r.over)) / 2 }
+
+func (r ramp) count(ns float64) float64 {
+	switch {
+	case ns <= 0:
+		return r.from.count(ns)
+	case ns >= r.over:
+		return r.all() + r.to.count(ns-r.over)
+	}
+	return r.from.count(ns) + (r.to-r.from).count(ns)*ns/(2*r.over)
+}
+
+// due solves count for the time. This form of the root stays accurate when the rate hardly changes.
+func (r ramp) due(tasks float64) float64 {
+	all := r.all()
+	switch {
+	case tasks <= 0:
+		return r.from.due(tasks)
+	case tasks >= all:
+		return r.over + r.to.due(tasks-all)
+	}
+	from, change := float64(r.from)/1e9, float64(r.to-r.from)/1e9/r.over
+	return 2 * tasks / (from + math.Sqrt(max(0, from*from+2*change*tasks)))
+}
+
+// burst is one rate, and another one in the last part of each period.
+type burst struct {
+	quiet, loud steady
+	rest, every float64 // ns: what comes before a burst, and from one to the next
+}
+
+// period returns how many tasks are due in one period.
+func (b burst) period() float64 { return b.quiet.count(b.rest) + b.loud.count(b.every-b.rest) }
+
+func (b burst) count(ns float64) float64 {
+	if ns <= 0 {
+		return b.quiet.count(ns)
+	}
+	n := math.Floor(ns / b.every)
+	into := ns - n*b.every
+	return n*b.period() + b.quiet.count(min(into, b.rest)) + b.loud.count(max(0, into-b.rest))
+}
+
+func (b burst) due(tasks float64) float64 {
+	if tasks <= 0 {
+		return b.quiet.due(tasks)
+	}
+	period, before := b.period(), b.quiet.count(b.rest)
+	n := math.Floor(tasks / period)
+	into := max(0, tasks-n*period)
+	if into < before {
+		return n*b.every + b.quiet.due(into)
+	}
+	return n*b.every + min(b.every, b.rest+b.loud.due(into-before))
+}
+
+// validateArrivals checks the rates and times of arrivals.
+func validateArrivals(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
+	check(a.Rate.PerSecond > 0 && !math.IsInf(a.Rate.PerSecond, 0),
+		"workload.arrivals has a rate of %v a second; it must be positive", a.Rate.PerSecond)
+	if a.Kind == scenario.Open {
+		return
+	}
+	check(a.To.PerSecond > 0 && !math.IsInf(a.To.PerSecond, 0),
+		"workload.arrivals has a second rate of %v a second; it must be positive", a.To.PerSecond)
+	check(a.Over > 0, "workload.arrivals takes %v; it must be a time above 0", a.Over)
+	if a.Kind == scenario.Burst {
+		check(a.Every > a.Over, "workload.arrivals has a burst of %v every %v; it must be shorter than that", a.Over, a.Every)
+	}
+}
+
+// meanPerSecond returns the mean rate of a pacer over a window.
+func meanPerSecond(p pacer, window time.Duration) float64 {
+	return p.count(float64(window)) / window.Seconds()
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/scenario/hclfile"
+)
+
+// scenarioSection lists the settings of the scenario that shape the figures. Settings that a scenario does not have are
+// left out.
+func scenarioSection(p *page, r *result.Result) {
+	s := &r.Manifest.Scenario
+	if s.Topology.Kind == "" && len(s.Workloads) == 0 {
+		return
+	}
+	table := settings{scenario: s}
+	table.cluster()
+	if len(s.Workloads) == 1 {
+		table.driver(&s.Workloads[0])
+	}
+	table.servers()
+	if len(s.Workloads) == 1 {
+		table.load(&s.Workloads[0])
+		table.payload(&s.Workloads[0])
+		table.sweptOnly(&s.Workloads[0])
+		table.duration("lease", s.Workloads[0].Lease)
+	}
+	table.phases()
+	p.heading(2, "Scenario")
+	p.table([]string{"setting", "value"}, table.rows)
+	if len(s.Workloads) == 1 {
+		return
+	}
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		own := settings{scenario: s}
+		own.driver(w)
+		own.load(w)
+		own.payload(w)
+		own.duration("lease", w.Lease)
+		p.table([]string{"workload " + code(w.Name), "value"}, own.rows)
+	}
+}
+
+// settings are the rows of a table of a scenario's attributes.
+type settings struct {
+	scenario *scenario.Scenario
+	rows     [][]string
+}
+
+// add adds a row with the value of an attribute, or with all of its values if a sweep of that path has several. It leaves
+// out an empty value.
+func (t *settings) add(name, path, value string) {
+	switch swept := t.scenario.Swept(path); {
+	case len(swept) > 0:
+		var values []string
+		for _, v := range swept {
+			values = append(values, code(v))
+		}
+		t.rows = append(t.rows, []string{name, "swept: " + strings.Join(values, ", ")})
+	case value != "":
+		t.rows = append(t.rows, []string{name, code(value)})
+	}
+}
+
+func (t *settings) cluster() {
+	top := t.scenario.Topology
+	t.add("topology", "topology.kind", top.Kind)
+	t.add("nodes", "topology.nodes", unlessZero(top.Nodes))
+	t.add("shards", "topology.shards", strconv.Itoa(top.Shards))
+	t.add("durability", "topology.durability", top.Durability)
+	t.add("listen", "topology.listen", top.Listen)
+}
+
+func (t *settings) servers() {
+	top := t.scenario.Topology
+	if top.Coalesce != nil {
+		t.add("commands share Raft entries", "topology.coalesce", strconv.FormatBool(*top.Coalesce))
+	}
+	t.add("server GOMAXPROCS", "topology.procs", unlessZero(top.Procs))
+}
+
+func (t *settings) driver(w *scenario.Workload) {
+	t.add("driver", workloadPath(w, "driver"), w.Driver)
+	t.add("k6 script", workloadPath(w, "script"), w.Script.Path)
+}
+
+func (t *settings) load(w *scenario.Workload) {
+	t.add("generator GOMAXPROCS", workloadPath(w, "procs"), unlessZero(w.Procs))
+	t.add("connections", workloadPath(w, "connections"), unlessZero(w.Connections))
+	t.add("tenants", workloadPath(w, "tenants"), strconv.Itoa(w.Tenants))
+	t.add("queues per tenant", workloadPath(w, "queues"), strconv.Itoa(w.Queues))
+	t.add("producers", workloadPath(w, "producers"), strconv.Itoa(w.Producers))
+	t.add("worker slots", workloadPath(w, "workers"), strconv.Itoa(w.Workers))
+	t.add("tasks per call", workloadPath(w, "batch"), strconv.Itoa(w.Batch))
+	t.arrivals(w.Arrivals)
+	if !w.Keys.IsZero() {
+		t.add("queues are chosen", "", w.Keys.Kind)
+		t.add("skew of that", "", unlessZero(w.Keys.Skew))
+	}
+	t.add("seed", workloadPath(w, "seed"), unlessZero(w.Seed))
+	t.add("tasks in flight, at most", workloadPath(w, "in_flight"), unlessZero(w.InFlight))
+}
+
+func (t *settings) arrivals(a scenario.Arrivals) {
+	t.add("arrivals", "", a.Kind)
+	t.add("arrivals per second", "", unlessZero(a.Rate.PerSecond))
+	t.add("arrivals, part of the peak", "", unlessZero(a.Rate.OfPeak))
+	t.add("then, per second", "", unlessZero(a.To.PerSecond))
+	t.add("then, part of the peak", "", unlessZero(a.To.OfPeak))
+	if a.Over > 0 {
+		t.add("over", "", hclfile.FormatDuration(a.Over))
+	}
+	if a.Every > 0 {
+		t.add("each", "", hclfile.FormatDuration(a.Every))
+	}
+}
+
+func (t *settings) payload(w *scenario.Workload) {
+	p := w.Payload
+	switch {
+	case p.Kind == "":
+	case p.Kind == scenario.Lognormal:
+		t.add("payload, bytes", "", fmt.Sprintf("%s(%d, %d), %d to %d", p.Kind, p.Median, p.P99, p.Min, p.Max))
+	case p.Min == p.Max:
+		t.add("payload, bytes", "", fmt.Sprintf("%s(%d)", p.Kind, p.Min))
+	default:
+		t.add("payload, bytes", "", fmt.Sprintf("%s(%d, %d)", p.Kind, p.Min, p.Max))
+	}
+}
+
+// sweptOnly adds the attributes of a workload that have a row of their own only where they are swept.
+func (t *settings) sweptOnly(w *scenario.Workload) {
+	for _, attribute := range []string{"payload", "arrivals", "lease"} {
+		t.add(attribute, workloadPath(w, attribute), "")
+	}
+}
+
+func (t *settings) phases() {
+	s := t.scenario
+	t.duration("warm-up", s.Phases.Warmup)
+	t.duration("window", s.Phases.Window)
+	t.duration("drain, at most", s.Phases.Drain)
+	if s.SeriesEvery > 0 {
+		t.duration("series, a sample each", s.SeriesEvery)
+	}
+	if s.Backlog != nil {
+		t.add("backlog, tasks", "", strconv.Itoa(s.Backlog.Tasks))
+		t.add("backlog, restart before the drain", "", s.Backlog.Restart)
+	}
+}
+
+func (t *settings) duration(name string, d time.Duration) { t.add(name, "", d.String()) }
+
+// workloadPath is the path by which a sweep names an attribute of a workload.
+func workloadPath(w *scenario.Workload, attribute string) string {
+	return "workload." + w.Name + "." + attribute
+}
+
+// unlessZero writes a number, or nothing for 0.
+func unlessZero[N int | float64](n N) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'f', -1, 64)
+}

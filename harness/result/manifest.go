@@ -1,0 +1,30 @@
+package result
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+const durabilityPath = "topology.durability"
+
+// Durability is when the server under test acknowledged, or "unknown"; with a sweep over it, all of them. It stands
+// beside every number.
+func (m Manifest) Durability() string {
+	if swept := m.Scenario.Swept(durabilityPath); len(swept) > 0 {
+		return strings.Join(swept, ", ")
+	}
+	return cmp.Or(m.Scenario.Topology.Durability, "unknown")
+}
+
+// Revision is the commit that was measured, marked if the working tree had changes.
+func (b Build) Revision() string {
+	commit := b.Commit
+	if commit == "" {
+		commit = "unknown"
+	}
+	if b.Dirty {
+		return fmt.Sprintf("%s (dirty)", commit)
+	}
+	return commit
+}
