@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
@@ -158,6 +159,39 @@ func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 	for i, c := range completed {
 		got := receive(t, c)
 		assert.Error(t, got.err, "settlement %d: %v", i, got.value)
+	}
+}
+
+// TestWhatMayHaveTakenEffectIsNotRefused has a turn make two entries, the second of which Raft refuses, as it does once the leader
+// hands over. The first entry may hold a command's decision: a caller that is told "not the leader" would send the command again.
+func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
+	f, log := replicated(t)
+	defer func() {
+		f.Lose()
+		require.NoError(t, f.store.Close())
+	}()
+	propose := func(seq uint64) storage.Commit {
+		b := f.store.NewReplicatedBatch(log, storage.Lead{Term: log.term, ID: 1})
+		b.PutTask(queue.Ref{Seq: seq}, queue.Task{})
+		c, err := b.Submit()
+		require.NoError(t, err)
+		return c
+	}
+	first := propose(1)
+	require.NoError(t, first.Wait())
+	log.mu.Lock()
+	log.hold = true
+	log.mu.Unlock()
+	second := propose(2)
+	log.proposed[0].answer(&NotLeaderError{0})
+	for _, early := range [][]storage.Commit{{first}, nil} {
+		settled := make(chan error, 1)
+		f.pipe <- decided{early: early, committed: true, commit: second, commands: []command{
+			&settle{out: make([]error, 1), reply: func(_ []error, err error) { settled <- err }},
+		}}
+		err := receive(t, settled)
+		require.Equal(t, early != nil, errors.Is(err, ErrUnknownOutcome), "%v", err)
+		require.Equal(t, early == nil, errors.Is(err, ErrNotLeader), "%v", err)
 	}
 }
 

@@ -374,8 +374,11 @@ func (s *Shard) release() {
 	var failed error // the first error of a commit
 	for d := range s.pipe {
 		d.times.taken = s.releasing.begin()
+		partly := false // a part of the decisions took effect
 		for _, c := range d.early {
-			d.err = errors.Join(d.err, c.Wait())
+			err := c.Wait()
+			partly = partly || err == nil
+			d.err = errors.Join(d.err, err)
 			d.times.answering = stages.Now()
 		}
 		if d.committed && d.err == nil {
@@ -393,6 +396,9 @@ func (s *Shard) release() {
 			if d.err = failed; s.opts.Replicate != nil {
 				d.err = &NotLeaderError{s.opts.Number} // the command itself took no effect
 			}
+		}
+		if partly && errors.Is(d.err, ErrNotLeader) { // which would say that nothing was done
+			d.err = fmt.Errorf("%w: %s", ErrUnknownOutcome, d.err.Error())
 		}
 		if d.err != nil {
 			failed = cmp.Or(failed, d.err)
