@@ -24,3 +24,11 @@ var ErrUnknownOutcome = errors.New("the lead was lost meanwhile: the outcome is 
 
 // ErrRoutesChanged ends a subscription when the node comes to lead a shard that the subscription does not draw from.
 var ErrRoutesChanged = errors.New("this node leads other shards than before")
+
+// notRefused returns the error of a command a part of which took effect. ErrNotLeader would say that nothing was done.
+func notRefused(err error) error {
+	if errors.Is(err, ErrNotLeader) {
+		return fmt.Errorf("%w: %s", ErrUnknownOutcome, err.Error())
+	}
+	return err
+}

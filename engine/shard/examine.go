@@ -37,6 +37,7 @@ type examine struct {
 	looked []storage.Looked
 	err    error // why the reading failed
 	rounds int
+	partly bool // some changes are durable; the releasing goroutine's
 }
 
 const (
@@ -131,8 +132,9 @@ func (x *examine) read(s *Shard) {
 // resolving resolves one slice of the tasks of an examine.
 type resolving struct {
 	*examine
-	more   bool // another slice follows
-	reread bool // another round follows
+	more     bool // another slice follows
+	reread   bool // another round follows
+	resolved bool // this slice resolved a task
 }
 
 func (c *resolving) decide(s *Shard, nowMs int64) {
@@ -158,6 +160,7 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 		}
 		s.state.Untrack(c.refs[i])
 		s.resolved++
+		c.resolved = true
 		c.one(s, i, nowMs)
 		c.next++
 	}
@@ -240,6 +243,11 @@ func (x *examine) readNow(s *Shard, i int) bool {
 }
 
 func (c *resolving) release(s *Shard, err error) {
+	if err == nil {
+		c.partly = c.partly || c.changes && c.resolved
+	} else if c.partly {
+		err = notRefused(err)
+	}
 	switch {
 	case c.more: // the last slice has an error too
 	case err == nil && c.reread:

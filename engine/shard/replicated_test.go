@@ -165,34 +165,60 @@ func TestNothingIsAnsweredFromWhatDidNotComeToPass(t *testing.T) {
 // TestWhatMayHaveTakenEffectIsNotRefused has a turn make two entries, the second of which Raft refuses, as it does once the leader
 // hands over. The first entry may hold a command's decision: a caller that is told "not the leader" would send the command again.
 func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
+	for _, whole := range []bool{true, false} { // Raft refuses all, or the second entry only
+		f, log := replicated(t)
+		propose := func(seq uint64) storage.Commit {
+			b := f.store.NewReplicatedBatch(log, storage.Lead{Term: log.term, ID: 1})
+			b.PutTask(queue.Ref{Seq: seq}, queue.Task{})
+			c, err := b.Submit()
+			require.NoError(t, err)
+			return c
+		}
+		d := decided{committed: true}
+		if !whole {
+			d.early = []storage.Commit{propose(1)}
+			require.NoError(t, d.early[0].Wait())
+		}
+		log.mu.Lock()
+		log.hold = true
+		log.mu.Unlock()
+		d.commit = propose(2)
+		log.proposed[0].answer(&NotLeaderError{0})
+		settled := make(chan error, 1)
+		d.commands = []command{&settle{out: make([]error, 1), reply: func(_ []error, err error) { settled <- err }}}
+		f.pipe <- d
+		err := receive(t, settled)
+		require.Equal(t, whole, errors.Is(err, ErrNotLeader), "%v", err)
+		require.Equal(t, !whole, errors.Is(err, ErrUnknownOutcome), "%v", err)
+		f.Lose()
+		require.NoError(t, f.store.Close())
+	}
+}
+
+// TestACancellationInSlicesIsNotRefusedAsAWhole has Raft refuse the second slice of a cancellation, whose first slice took effect.
+func TestACancellationInSlicesIsNotRefusedAsAWhole(t *testing.T) {
 	f, log := replicated(t)
 	defer func() {
 		f.Lose()
 		require.NoError(t, f.store.Close())
 	}()
-	propose := func(seq uint64) storage.Commit {
-		b := f.store.NewReplicatedBatch(log, storage.Lead{Term: log.term, ID: 1})
-		b.PutTask(queue.Ref{Seq: seq}, queue.Task{})
-		c, err := b.Submit()
-		require.NoError(t, err)
-		return c
+	var refs []queue.Ref
+	for range 2 {
+		refs = append(refs, f.enqueue(newTasks("q", sliceMax)...)...)
 	}
-	first := propose(1)
-	require.NoError(t, first.Wait())
 	log.mu.Lock()
 	log.hold = true
 	log.mu.Unlock()
-	second := propose(2)
-	log.proposed[0].answer(&NotLeaderError{0})
-	for _, early := range [][]storage.Commit{{first}, nil} {
-		settled := make(chan error, 1)
-		f.pipe <- decided{early: early, committed: true, commit: second, commands: []command{
-			&settle{out: make([]error, 1), reply: func(_ []error, err error) { settled <- err }},
-		}}
-		err := receive(t, settled)
-		require.Equal(t, early != nil, errors.Is(err, ErrUnknownOutcome), "%v", err)
-		require.Equal(t, early == nil, errors.Is(err, ErrNotLeader), "%v", err)
-	}
+	cancelled := ask(t, func(r func([]error, error)) error { return f.Change(Cancel, tenant, refs, r) })
+	require.Eventually(t, func() bool { return log.held() == 2 }, waitMost, waitStep)
+	log.mu.Lock()
+	first, second := log.proposed[0], log.proposed[1]
+	first.answer(log.apply(first.entry))
+	second.answer(&NotLeaderError{0})
+	log.mu.Unlock()
+	err := receive(t, cancelled).err
+	require.ErrorIs(t, err, ErrUnknownOutcome)
+	require.NotErrorIs(t, err, ErrNotLeader)
 }
 
 // TestLaterTermIssuesOtherNumbers loses all commits of a leader, as a loss of power of a majority at durability none does. The next

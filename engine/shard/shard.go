@@ -397,8 +397,8 @@ func (s *Shard) release() {
 				d.err = &NotLeaderError{s.opts.Number} // the command itself took no effect
 			}
 		}
-		if partly && errors.Is(d.err, ErrNotLeader) { // which would say that nothing was done
-			d.err = fmt.Errorf("%w: %s", ErrUnknownOutcome, d.err.Error())
+		if partly {
+			d.err = notRefused(d.err)
 		}
 		if d.err != nil {
 			failed = cmp.Or(failed, d.err)
