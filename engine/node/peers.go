@@ -15,7 +15,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/peerpb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -30,16 +30,16 @@ const (
 // directory is what a node knows of the others.
 type directory struct {
 	mu      sync.Mutex
-	members map[string]rpc.Member // of the groups' members, and of this node
+	members map[string]route.Member // of the groups' members, and of this node
 	conns   map[string]*grpc.ClientConn
 	closed  bool
 }
 
 func newDirectory() directory {
-	return directory{members: map[string]rpc.Member{}, conns: map[string]*grpc.ClientConn{}}
+	return directory{members: map[string]route.Member{}, conns: map[string]*grpc.ClientConn{}}
 }
 
-func (d *directory) member(node string) (rpc.Member, bool) {
+func (d *directory) member(node string) (route.Member, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m, ok := d.members[node]
@@ -107,22 +107,13 @@ func (k *cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.C
 // peerMessageBytesMax is as much as any answer that is forwarded has.
 const peerMessageBytesMax = 64 << 20
 
-// watchPeers keeps the directory up to date, and asks for membership if the node's configuration says so. A node that was a member
-// and is removed does not ask again: an operator removes a node while it runs.
+// watchPeers keeps the directory up to date, and asks for membership where this node was told to.
 func (k *cluster) watchPeers() {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
-	var joined, removed bool
 	for {
 		k.askPeers(k.ctx)
-		_, member := k.peers.member(k.Self())
-		switch {
-		case !joined:
-			joined = k.join(member)
-		case !member && !removed:
-			removed = true
-			k.node.log.Warn("this node was removed from the cluster: stop it, or add it again with 'queued cluster add'")
-		}
+		k.join()
 		select {
 		case <-k.ctx.Done():
 			return
@@ -138,7 +129,7 @@ func (k *cluster) knowMembers() map[string]string {
 	d := &k.peers
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found := map[string]rpc.Member{}
+	found := map[string]route.Member{}
 	for id, address := range addresses {
 		m := d.members[id] // what was known before, until it answers
 		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)
@@ -210,16 +201,15 @@ func (k *cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse,
 	return peerpb.NewPeerServiceClient(c).GetInfo(ctx, &peerpb.GetInfoRequest{})
 }
 
-// join asks the nodes of the configuration for membership, if this node is to join. It returns true once that was done and this node
-// is a member.
-func (k *cluster) join(member bool) (joined bool) {
+// join asks the nodes that this one was told to join for membership, until it is a member.
+func (k *cluster) join() {
 	wiped := k.identity.get().Wiped
 	if len(k.config.Cluster.Join) == 0 && !wiped || !k.isAdmitted() {
-		return false
+		return
 	}
-	// The log of a wiped node may end before the node's removal, so that the node takes itself for a member.
-	if member && !wiped {
-		return true
+	// What a wiped node was sent may end before its removal, so that it takes itself for a member.
+	if _, member := k.peers.member(k.Self()); member && !wiped {
+		return
 	}
 	for _, t := range k.targets() {
 		err := k.joinAt(t)
@@ -229,13 +219,12 @@ func (k *cluster) join(member bool) (joined bool) {
 			}
 		}
 		if err == nil {
-			break
+			return
 		}
 		if k.ctx.Err() == nil {
 			k.node.log.Info("asked for membership in vain; it is tried again", "at", t, "error", err)
 		}
 	}
-	return false
 }
 
 func (k *cluster) joinAt(t target) (err error) {

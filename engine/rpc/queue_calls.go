@@ -5,6 +5,8 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // The calls of the queue service. Without a cluster, and where another node handed a call on, they are carried out here.
@@ -12,25 +14,25 @@ import (
 
 // Enqueue implements the call.
 func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
-	if !s.router.routes(ctx) {
+	if !s.router.Routes(ctx) {
 		return s.enqueueHere(ctx, in)
 	}
 	if err := s.checkCall(ctx, access.Produce, in.GetTenant(), "tasks", len(in.GetTasks())); err != nil {
 		return nil, err
 	}
-	results, err := spread(ctx, s.router, &batch[*queuepb.NewTask, *queuepb.EnqueueResult]{
-		shard: func(*queuepb.NewTask) int { return anyShard },
-		call: func(ctx context.Context, at *site, tasks []*queuepb.NewTask) ([]*queuepb.EnqueueResult, error) {
+	results, err := route.Spread(ctx, s.router, &route.Batch[*queuepb.NewTask, *queuepb.EnqueueResult]{
+		Shard: func(*queuepb.NewTask) int { return route.AnyShard },
+		Call: func(ctx context.Context, at *route.Target, tasks []*queuepb.NewTask) ([]*queuepb.EnqueueResult, error) {
 			part := &queuepb.EnqueueRequest{Tenant: in.GetTenant(), Tasks: tasks}
-			if at.here() {
+			if at.Local() {
 				out, err := s.enqueueHere(ctx, part)
 				return out.GetResults(), err
 			}
-			out, err := at.queues().Enqueue(ctx, part)
+			out, err := at.Queues().Enqueue(ctx, part)
 			return out.GetResults(), err
 		},
-		errorOf: (*queuepb.EnqueueResult).GetError,
-		refused: func(e *queuepb.ItemError) *queuepb.EnqueueResult { return &queuepb.EnqueueResult{Error: e} },
+		ErrorOf: (*queuepb.EnqueueResult).GetError,
+		Refused: func(e *queuepb.ItemError) *queuepb.EnqueueResult { return &queuepb.EnqueueResult{Error: e} },
 	}, in.GetTasks())
 	if err != nil {
 		return nil, err
@@ -40,46 +42,36 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 
 // checkCall refuses a call that no node would take.
 func (s *Service) checkCall(ctx context.Context, scopes access.Scopes, tenant, field string, items int) error {
-	_, err := tenantOf(ctx, scopes, tenant)
+	_, err := call.Tenant(ctx, scopes, tenant)
 	if err == nil {
-		err = fieldErr(s.limits.CheckBatch(field, items))
+		err = call.FieldErr(s.limits.CheckBatch(field, items))
 	}
-	return statusOf(err)
-}
-
-// settleBatch is a call on tasks that are named by their ids.
-func settleBatch[I any](id func(I) string, call func(context.Context, *site, []I) ([]*queuepb.SettleResult, error)) *batch[I, *queuepb.SettleResult] {
-	return &batch[I, *queuepb.SettleResult]{
-		shard:   func(m I) int { return shardOfID(id(m)) },
-		call:    call,
-		errorOf: (*queuepb.SettleResult).GetError,
-		refused: func(e *queuepb.ItemError) *queuepb.SettleResult { return &queuepb.SettleResult{Error: e} },
-	}
+	return call.Status(err)
 }
 
 // settleAll carries a settling call out.
 func settleAll[I item](ctx context.Context, s *Service, tenant, field string, items []I,
-	call func(context.Context, *site, []I) ([]*queuepb.SettleResult, error),
+	call func(context.Context, *route.Target, []I) ([]*queuepb.SettleResult, error),
 ) ([]*queuepb.SettleResult, error) {
 	if err := s.checkCall(ctx, access.Work, tenant, field, len(items)); err != nil {
 		return nil, err
 	}
-	return spread(ctx, s.router, settleBatch(I.GetId, call), items)
+	return route.Spread(ctx, s.router, route.SettleBatch(I.GetId, call), items)
 }
 
 // Complete implements the call.
 func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
-	if !s.router.routes(ctx) {
+	if !s.router.Routes(ctx) {
 		return s.completeHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
-		func(ctx context.Context, at *site, items []*queuepb.Completion) ([]*queuepb.SettleResult, error) {
+		func(ctx context.Context, at *route.Target, items []*queuepb.Completion) ([]*queuepb.SettleResult, error) {
 			part := &queuepb.CompleteRequest{Tenant: in.GetTenant(), Completions: items}
-			if at.here() {
+			if at.Local() {
 				out, err := s.completeHere(ctx, part)
 				return out.GetResults(), err
 			}
-			out, err := at.queues().Complete(ctx, part)
+			out, err := at.Queues().Complete(ctx, part)
 			return out.GetResults(), err
 		})
 	return &queuepb.CompleteResponse{Results: results}, err
@@ -87,17 +79,17 @@ func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*q
 
 // Fail implements the call.
 func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
-	if !s.router.routes(ctx) {
+	if !s.router.Routes(ctx) {
 		return s.failHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
-		func(ctx context.Context, at *site, items []*queuepb.Failure) ([]*queuepb.SettleResult, error) {
+		func(ctx context.Context, at *route.Target, items []*queuepb.Failure) ([]*queuepb.SettleResult, error) {
 			part := &queuepb.FailRequest{Tenant: in.GetTenant(), Failures: items}
-			if at.here() {
+			if at.Local() {
 				out, err := s.failHere(ctx, part)
 				return out.GetResults(), err
 			}
-			out, err := at.queues().Fail(ctx, part)
+			out, err := at.Queues().Fail(ctx, part)
 			return out.GetResults(), err
 		})
 	return &queuepb.FailResponse{Results: results}, err
@@ -105,17 +97,17 @@ func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.F
 
 // Extend implements the call.
 func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
-	if !s.router.routes(ctx) {
+	if !s.router.Routes(ctx) {
 		return s.extendHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
-		func(ctx context.Context, at *site, items []*queuepb.Extension) ([]*queuepb.SettleResult, error) {
+		func(ctx context.Context, at *route.Target, items []*queuepb.Extension) ([]*queuepb.SettleResult, error) {
 			part := &queuepb.ExtendRequest{Tenant: in.GetTenant(), Extensions: items}
-			if at.here() {
+			if at.Local() {
 				out, err := s.extendHere(ctx, part)
 				return out.GetResults(), err
 			}
-			out, err := at.queues().Extend(ctx, part)
+			out, err := at.Queues().Extend(ctx, part)
 			return out.GetResults(), err
 		})
 	return &queuepb.ExtendResponse{Results: results}, err
@@ -123,17 +115,17 @@ func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queue
 
 // Release implements the call.
 func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
-	if !s.router.routes(ctx) {
+	if !s.router.Routes(ctx) {
 		return s.releaseHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "releases", in.GetReleases(),
-		func(ctx context.Context, at *site, items []*queuepb.Releasing) ([]*queuepb.SettleResult, error) {
+		func(ctx context.Context, at *route.Target, items []*queuepb.Releasing) ([]*queuepb.SettleResult, error) {
 			part := &queuepb.ReleaseRequest{Tenant: in.GetTenant(), Releases: items}
-			if at.here() {
+			if at.Local() {
 				out, err := s.releaseHere(ctx, part)
 				return out.GetResults(), err
 			}
-			out, err := at.queues().Release(ctx, part)
+			out, err := at.Queues().Release(ctx, part)
 			return out.GetResults(), err
 		})
 	return &queuepb.ReleaseResponse{Results: results}, err
@@ -142,28 +134,28 @@ func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*que
 // GetTask implements the call.
 func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
 	n := s.elsewhereID(ctx, in.GetId())
-	if n == anyShard {
+	if n == route.AnyShard {
 		return s.getTaskHere(ctx, in)
 	}
-	if _, err := tenantOf(ctx, access.Produce|access.Work, in.GetTenant()); err != nil {
-		return nil, statusOf(err)
+	if _, err := call.Tenant(ctx, access.Produce|access.Work, in.GetTenant()); err != nil {
+		return nil, call.Status(err)
 	}
-	return follow(ctx, s.router, n, true, forwardMax, func(ctx context.Context, at *site) (*queuepb.GetTaskResponse, error) {
-		if at.here() {
+	return route.Follow(ctx, s.router, n, true, route.ForwardMax, func(ctx context.Context, at *route.Target) (*queuepb.GetTaskResponse, error) {
+		if at.Local() {
 			return s.getTaskHere(ctx, in)
 		}
-		return at.queues().GetTask(ctx, in)
+		return at.Queues().GetTask(ctx, in)
 	})
 }
 
 // elsewhereID returns the shard of a task that a node of a cluster is to be asked for; anyShard if it is this one.
 func (s *Service) elsewhereID(ctx context.Context, id string) int {
-	if !s.router.routes(ctx) {
-		return anyShard
+	if !s.router.Routes(ctx) {
+		return route.AnyShard
 	}
-	n := shardOfID(id)
-	if n >= s.router.shards { // there is no such task
-		n = anyShard
+	n := route.ShardOfID(id)
+	if n >= s.router.Shards() { // there is no such task
+		n = route.AnyShard
 	}
 	return n
 }
@@ -171,22 +163,22 @@ func (s *Service) elsewhereID(ctx context.Context, id string) int {
 // AwaitResult implements the call. A wait goes on when its shard gets another leader.
 func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	n := s.elsewhereID(ctx, in.GetId())
-	if n == anyShard {
+	if n == route.AnyShard {
 		return s.awaitResultHere(ctx, in)
 	}
-	if _, err := tenantOf(ctx, access.Produce, in.GetTenant()); err != nil {
-		return nil, statusOf(err)
+	if _, err := call.Tenant(ctx, access.Produce, in.GetTenant()); err != nil {
+		return nil, call.Status(err)
 	}
 	if err := s.checkWait(in.GetWaitMs()); err != nil {
-		return nil, statusOf(err)
+		return nil, call.Status(err)
 	}
 	left := untilOf(in.GetWaitMs())
-	return follow(ctx, s.router, n, true, 0, func(ctx context.Context, at *site) (*queuepb.AwaitResultResponse, error) {
+	return route.Follow(ctx, s.router, n, true, 0, func(ctx context.Context, at *route.Target) (*queuepb.AwaitResultResponse, error) {
 		part := &queuepb.AwaitResultRequest{Tenant: in.GetTenant(), Id: in.GetId(), WaitMs: left()}
-		if at.here() {
+		if at.Local() {
 			return s.awaitResultHere(ctx, part)
 		}
-		return at.queues().AwaitResult(ctx, part)
+		return at.Queues().AwaitResult(ctx, part)
 	})
 }
 

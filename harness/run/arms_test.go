@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -32,6 +33,7 @@ func byName(arms []result.Arm) *result.Comparison {
 
 // Two builds and the first one again, on real servers: a run folder for each, rounds of one number beside each other, and nothing left.
 func TestCompareOnRealServers(t *testing.T) {
+	longtest.Only(t)
 	t.Parallel()
 	s := patient(small())
 	s.Rounds = 2

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/fault"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
@@ -31,6 +32,7 @@ func harmed(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
 
 // A leader is killed, another one is cut off, and a follower is taken out: whatever was acknowledged is completed once.
 func TestHarmDoneToARealCluster(t *testing.T) {
+	longtest.Only(t)
 	e := execute(t, harmed(12*time.Second,
 		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: time.Second, For: 200 * time.Millisecond},
 		scenario.Fault{

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -154,6 +155,7 @@ func TestScriptIsInterrupted(t *testing.T) {
 
 // A script has the addresses of all nodes, and profiled rounds profile the servers.
 func TestScriptOnAClusterAndProfiled(t *testing.T) {
+	longtest.Only(t)
 	s := scriptedScenario(t)
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
