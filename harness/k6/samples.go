@@ -145,7 +145,7 @@ func (p *process) sampleBalance(o *load.Outcome, b result.Ledger) {
 		r.add(c.metric, p.root, float64(c.n))
 	}
 	if o.Open != nil {
-		r.add(r.metrics.unsent, p.root, float64(o.Open.Unsent+o.Open.Shed))
+		r.add(r.metrics.unsent, p.root, float64(o.Open.Unsent+o.Open.Dropped))
 	}
 	r.push()
 }

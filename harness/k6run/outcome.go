@@ -23,7 +23,7 @@ func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 		h.Slip, h.Service = open.Slip, open.Service
 		encoded.Open = &Open{
 			PerSecond: open.PerSecond, Scheduled: open.Scheduled, Finished: open.Finished, Unfinished: open.Unfinished,
-			Unsent: open.Unsent, Shed: open.Shed, Refused: open.Refused, Held: open.Held,
+			Unsent: open.Unsent, Dropped: open.Dropped, Refused: open.Refused, Held: open.Held,
 		}
 	}
 	var err error
@@ -57,7 +57,7 @@ func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, 
 	if open := o.Open; open != nil {
 		decoded.Open = &load.Open{
 			PerSecond: open.PerSecond, Scheduled: open.Scheduled, Finished: open.Finished, Unfinished: open.Unfinished,
-			Unsent: open.Unsent, Shed: open.Shed, Refused: open.Refused, Held: open.Held,
+			Unsent: open.Unsent, Dropped: open.Dropped, Refused: open.Refused, Held: open.Held,
 			Slip: h.Slip, Service: h.Service,
 		}
 	}

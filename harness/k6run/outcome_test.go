@@ -65,7 +65,7 @@ func TestOutcomeComesBackAsItWas(t *testing.T) {
 		if rapid.Bool().Draw(t, "open") {
 			o.Open = &load.Open{
 				PerSecond: rapid.Float64Range(0, 1e9).Draw(t, "rate"), Scheduled: count("scheduled"), Finished: count("done"),
-				Unfinished: count("unfinished"), Unsent: count("unsent"), Shed: count("shed"), Refused: count("refused"), Held: count("held"),
+				Unfinished: count("unfinished"), Unsent: count("unsent"), Dropped: count("dropped"), Refused: count("refused"), Held: count("held"),
 				Slip: drawHistogram(t, "slip"), Service: drawHistogram(t, "service"),
 			}
 		}

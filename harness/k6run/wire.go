@@ -80,7 +80,7 @@ type Open struct {
 	Finished   uint64  `json:"finished"`
 	Unfinished uint64  `json:"unfinished"`
 	Unsent     uint64  `json:"unsent"`
-	Shed       uint64  `json:"shed"`
+	Dropped    uint64  `json:"shed"`
 	Refused    uint64  `json:"refused"`
 	Held       uint64  `json:"held"`
 }

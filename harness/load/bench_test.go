@@ -28,7 +28,7 @@ type loop struct {
 
 func newLoop(t testing.TB, batch int) *loop {
 	w := workload(func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Batch = 1, 1, 1, batch })
-	r := &round{cfg: Config{Workload: w, Ledger: NewLedger(1, w)}, book: book{clock: clock{epoch: time.Now()}}}
+	r := &round{cfg: Config{Workload: w, Ledger: NewLedger(1, w)}, accounting: accounting{clock: clock{epoch: time.Now()}}}
 	r.ledger = r.cfg.Ledger
 	r.window = settledEdges(span{end: int64(time.Hour)}, int64(time.Hour))
 	conn := null.New().Dial()

@@ -8,16 +8,16 @@ import (
 
 // enqueues is what one producer records of the tasks that it sends. One goroutine at a time uses it.
 type enqueues struct {
-	*book
+	*accounting
 	latency  latencies
 	service  latencies // open load only
 	enqueued uint64
 	refused  Refusals
-	told     told
+	sink     latencySink
 }
 
-func newEnqueues(b *book, open bool) enqueues {
-	e := enqueues{book: b, latency: newLatencies()}
+func newEnqueues(b *accounting, open bool) enqueues {
+	e := enqueues{accounting: b, latency: newLatencies()}
 	if open {
 		e.service = newLatencies()
 	}
@@ -48,7 +48,7 @@ func (e *enqueues) account(producer int, first uint64, outcomes []error) (acknow
 }
 
 // record enters the latencies of a call of which so many tasks were acknowledged, from when each was meant to be sent,
-// and makes room for those that were not.
+// and subtracts those that were not from the tasks in flight.
 func (e *enqueues) record(intended []int64, outcomes []error, acknowledged int, called, now int64) {
 	if e.schedule != nil {
 		e.recordOpen(intended, outcomes, now)
@@ -89,8 +89,8 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 		run.n++
 	}
 	flush()
-	if e.room != nil {
-		e.room.settled(failed)
+	if e.limit != nil {
+		e.limit.settled(failed)
 	}
 }
 
@@ -102,7 +102,7 @@ func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 		switch {
 		case due < 0: // not of the schedule
 		case errors.Is(outcomes[i], driver.ErrUnknown):
-			// It may never be settled, and would take up room for ever.
+			// It may never be settled, and would count as in flight for ever.
 			s.settled(1)
 			if due >= e.window.start() {
 				e.latency.record(e.window.end()-due, 1)
@@ -120,7 +120,7 @@ func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 
 func (e *enqueues) note(ns int64, n int) {
 	e.latency.record(ns, n)
-	e.told.note(ns, n)
+	e.sink.note(ns, n)
 }
 
 // mergeInto adds what was recorded to an outcome, whose Open is that of an open load.

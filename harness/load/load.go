@@ -1,12 +1,17 @@
-// Package load puts a workload on a target through a driver: producers that enqueue, worker slots
-// that claim and complete, and recorders that time both. Every task is entered in a ledger.
+// Package load puts a workload on a target through a driver: producers enqueue tasks, worker slots claim and complete them, and
+// recorders time both. A ledger accounts for every task.
 //
-// A closed load makes a producer's next call when the last was answered. An open one sends tasks when they are due,
-// at a rate, whatever becomes of those before them; each producer has one call in flight in both. A round's load has
-// three parts: a warm-up, the window, whose edges are fixed when the load is launched or, of closed loads that are waited for,
-// once they are steady, and a drain, in which the workers complete what is left. Fill and Drain put a backlog in place and take it away.
+// In a closed loop a producer makes its next call when the last one was answered. In an open loop tasks are due on a schedule
+// whatever becomes of earlier ones, and latency counts from the intended start, so that a stall of the target is in the figures
+// (no coordinated omission). Each producer has one call in flight in both.
 //
-// A Meter takes the same figures, by the same rules, of a load whose calls somebody else makes.
+// The load of a round has three parts: the warm-up, the window and the drain, in which the workers complete the tasks that are
+// left. The edges of the window are fixed at the launch, or once the rate of a closed load is steady. Fill and Drain add and
+// remove a backlog.
+//
+// Run makes all calls itself and returns when its goroutines have ended. A Meter records the same figures, by the same rules,
+// for calls that its users make; it is safe for concurrent use. Errors of a configuration name the field, its value and what the
+// field must be.
 package load
 
 import (
@@ -33,11 +38,11 @@ type Config struct {
 	// Ledger is a new ledger, as NewLedger makes it for the workload. It identifies the round.
 	Ledger *ledger.Ledger
 	Hooks  Hooks
-	// Slow is told of a slow cycle; nil: nobody is.
+	// Slow reports the first slow cycle; nil: no cycle is slow.
 	Slow *Slow
-	// Persist has the load go on when calls fail, as they do while harm is done to the target: a call that failed is
-	// counted, its tasks are of unknown outcome, and after a pause another one is made. The drain then waits for the tasks
-	// of which it is sure that they are left, and, while others are still completed, for those.
+	// Persist makes the load go on when calls fail, as they do under fault injection. A failed call is counted, the outcome of
+	// its tasks is unknown, and the next call follows after a pause. The drain then waits for the tasks that must be left, and
+	// for those of unknown outcome as long as some are completed.
 	Persist bool
 
 	// pause is what waits for the next task of an open load to be due; nil: a timer of the kernel.
@@ -105,25 +110,25 @@ type Outcome struct {
 	Drained bool
 }
 
-// Open is the account of the tasks of an open load that were due inside the window. Each of them is in the histograms
-// of the enqueue and the cycle latency once: with what it took from when it was due, or, censored, with what was left
-// of the window then, if it was not done by the window's end.
+// Open accounts for the tasks of an open load that were due inside the window. The histograms of the enqueue and the cycle
+// latency have each of these tasks once: with its response time from the intended start or, censored, with the time that was
+// left of the window at the intended start, if the task was not done by the window's end.
 //
-//	Scheduled = Finished + Unfinished + Unsent + Shed + Refused
+//	Scheduled = Finished + Unfinished + Unsent + Dropped + Refused
 type Open struct {
 	PerSecond  float64 // tasks that were due
 	Scheduled  uint64
 	Finished   uint64 // completed inside the window
 	Unfinished uint64 // sent, and not completed by its end
 	Unsent     uint64 // due when every producer had a call under way until its end, or the generator slipped beyond it
-	Shed       uint64 // not sent, since as many were in flight as may be
+	Dropped    uint64 // not sent, because the in-flight limit was reached
 	Refused    uint64 // by the server
-	Held       uint64 // sent late, since every producer had a call under way when they were due
+	Held       uint64 // sent late, because every producer had a call in flight when they were due
 
-	// Slip is how much later than it could a task was sent, or was not sent until the window's end: by the generator's own
-	// fault.
+	// Slip is how late the generator itself sent a task, or did not send it until the window's end: counted from when the task
+	// was due and a producer was free.
 	Slip *hdrhistogram.Histogram
-	// Service is the enqueue latency from the call, which says nothing of the wait before it.
+	// Service is the service time of an enqueue: from the call, without the wait before it.
 	Service *hdrhistogram.Histogram
 }
 

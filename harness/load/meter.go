@@ -44,7 +44,7 @@ type MeterConfig struct {
 // in the ledger, and records what became of them by the rules of Run for a load that persists. Its methods are safe for
 // concurrent use, but for Outcome.
 type Meter struct {
-	book
+	accounting
 	workload scenario.Workload
 	phases   scenario.Phases
 	endless  bool
@@ -81,8 +81,8 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 		epoch = time.Now()
 	}
 	m := &Meter{
-		book:     book{ledger: cfg.Ledger, clock: clock{epoch: epoch}, live: &live{}, window: newWindowEdges(never)},
-		workload: cfg.Workload, phases: cfg.Phases, endless: cfg.Phases.Window == 0,
+		accounting: accounting{ledger: cfg.Ledger, clock: clock{epoch: epoch}, live: &live{}, window: newWindowEdges(never)},
+		workload:   cfg.Workload, phases: cfg.Phases, endless: cfg.Phases.Window == 0,
 		remainder: remainder{persist: true},
 	}
 	m.ctx, m.cancel = context.WithCancel(ctx)
@@ -102,7 +102,7 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 		m.places = newPlaces(true)
 		m.schedule.unused = m.places
 	case w.Arrivals.Kind == scenario.Closed && w.InFlight > 0:
-		m.room = newRoom(w.InFlight, w.Batch)
+		m.limit = newInFlightLimit(w.InFlight, w.Batch)
 		m.places = newPlaces(true)
 	default:
 		m.places = newPlaces(false)
@@ -125,10 +125,10 @@ func (m *Meter) Begin(at time.Time, share float64) {
 			over = window.end + int64(m.phases.Drain)
 		}
 		if m.schedule != nil {
-			m.schedule.begin(m.start, window, newFlow(m.workload.Arrivals.Share(share)))
+			m.schedule.begin(m.start, window, newPacer(m.workload.Arrivals.Share(share)))
 		}
-		if m.room != nil && !m.endless {
-			m.room.closeIn(m.clock.until(window.end))
+		if m.limit != nil && !m.endless {
+			m.limit.closeIn(m.clock.until(window.end))
 		}
 		m.window.settle(window, over)
 	})
@@ -147,8 +147,8 @@ func (m *Meter) begun() bool {
 // Close ends what waits, and frees the meter's timers. Its figures can still be read.
 func (m *Meter) Close() error {
 	m.cancel()
-	if m.begun() && m.room != nil && m.room.finish != nil {
-		m.room.finish.Stop()
+	if m.begun() && m.limit != nil && m.limit.finish != nil {
+		m.limit.finish.Stop()
 	}
 	if m.kernel != nil {
 		if err := m.kernel.close(); err != nil && !errors.Is(err, os.ErrClosed) {
@@ -163,7 +163,7 @@ func (m *Meter) Now() int64 { return m.clock.now() }
 
 // Next waits until tasks are to be sent, and returns when each of up to n was due, in nanoseconds since the epoch; n is
 // 1 to NextMax. In an open load those are returned that are due by now, and the wait is for the first. In a closed load
-// tasks are due at once, or where the tasks in flight are bounded once there is room: then for at most Batch of them.
+// tasks are due at once, or with an in-flight limit once fewer tasks are in flight: then for at most Batch of them.
 // It returns none when the window is over, and before the load begins waits for that. Each place that it hands out is for one task:
 // see Sender.Seal. The error is that of ctx, or of the meter being closed.
 func (m *Meter) Next(ctx context.Context, n int) ([]int64, error) {
@@ -204,12 +204,12 @@ func (m *Meter) next(ctx context.Context, n int) []int64 {
 		return due[:m.schedule.take(ctx, due)]
 	case m.workload.Arrivals.Kind == scenario.None || !m.awaitStart(ctx) || m.clock.now() >= m.window.end():
 		return nil
-	case m.room != nil:
-		if !m.room.take(ctx) {
+	case m.limit != nil:
+		if !m.limit.take(ctx) {
 			return nil
 		}
 		n = min(n, m.workload.Batch)
-		m.room.settled(m.workload.Batch - n)
+		m.limit.settled(m.workload.Batch - n)
 	}
 	due, now := make([]int64, n), m.clock.now()
 	for i := range due {

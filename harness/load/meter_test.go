@@ -172,7 +172,7 @@ func TestMeterHasTheFiguresOfRun(t *testing.T) {
 			b.refuseEnqueue = oneIn(4, errors.New("queue is full"))
 		}},
 		"open and unknown": {open, nil, func(b *broker) { b.refuseEnqueue = oneIn(4, driver.ErrUnknown) }},
-		"open and shed": {open, func(w *scenario.Workload) { w.InFlight, w.Workers, w.Producers = 100, 50, 50 }, func(b *broker) {
+		"open and dropped": {open, func(w *scenario.Workload) { w.InFlight, w.Workers, w.Producers = 100, 50, 50 }, func(b *broker) {
 			b.completeDelay = 500 * time.Millisecond
 		}},
 	} {

@@ -304,8 +304,8 @@ func TestMeterOmitsNothing(t *testing.T) {
 			require.NoError(t, s.m.Close())
 		})
 		a := o.Open
-		require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused, "%+v", a)
-		never := a.Scheduled - s.handed - a.Shed // taken by nobody
+		require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Dropped+a.Refused, "%+v", a)
+		never := a.Scheduled - s.handed - a.Dropped // taken by nobody
 		require.Equal(t, s.dropped+s.withdrawn+never, a.Unsent)
 		require.Equal(t, s.refused, a.Refused)
 		require.Equal(t, s.finished, a.Finished)
@@ -373,7 +373,7 @@ func TestMeterBoundsTasksInFlight(t *testing.T) {
 				s.complete(len(s.stored))
 				s.choices = nil
 			}
-			require.EqualValues(t, inFlight/batch, len(s.m.room.free), "all room is free again")
+			require.EqualValues(t, inFlight/batch, len(s.m.limit.free), "all room is free again")
 			require.NoError(t, s.m.Close())
 		})
 	})

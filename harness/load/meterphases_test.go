@@ -179,7 +179,7 @@ func TestNextIsInterrupted(t *testing.T) {
 		for _, closed := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, closed: %t", name, closed), func(t *testing.T) {
 				m := meterOf(t, change)
-				if m.room != nil {
+				if m.limit != nil {
 					_, err := m.Next(t.Context(), 4)
 					require.NoError(t, err)
 				}

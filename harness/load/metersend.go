@@ -38,8 +38,8 @@ func (m *Meter) Sender() *Sender {
 	i := m.senders
 	m.senders++
 	if i < meterRecorders {
-		r := &sendRecorder{enqueues: newEnqueues(&m.book, m.schedule != nil)}
-		r.told.wanted = true
+		r := &sendRecorder{enqueues: newEnqueues(&m.accounting, m.schedule != nil)}
+		r.sink.wanted = true
 		m.sending = append(m.sending, r)
 	}
 	return &Sender{meter: m, number: i % m.ledger.Producers(), record: m.sending[i%len(m.sending)]}
@@ -99,7 +99,7 @@ func (s *Sender) Answered(b Batch, outcomes []error, err error) []Latency {
 		err = unknown
 	}
 	noteFailed(&r.failed, err)
-	return r.told.take()
+	return r.sink.take()
 }
 
 // Withdraw says that the tasks of a batch were never sent: the call was refused before. They count as not sent.

@@ -35,8 +35,8 @@ func (m *Meter) Settler() *Settler {
 	i := m.settlers
 	m.settlers++
 	if i < meterRecorders {
-		r := &settleRecorder{settles: newSettles(&m.book)}
-		r.toldCycles.wanted, r.toldSettles.wanted = true, true
+		r := &settleRecorder{settles: newSettles(&m.accounting)}
+		r.cycleSink.wanted, r.settleSink.wanted = true, true
 		m.settling = append(m.settling, r)
 	}
 	return &Settler{meter: m, record: m.settling[i%len(m.settling)]}
@@ -76,7 +76,7 @@ func (s *Settler) Completed(claims []Claim, outcomes []error, err error) (cycles
 	}
 	outcomes = outcomesOf(len(claims), outcomes, nil)
 	r.account(r.claims, outcomes, now)
-	return r.toldCycles.take(), r.toldSettles.take()
+	return r.cycleSink.take(), r.settleSink.take()
 }
 
 // Failed counts a call that failed and that is neither an enqueue nor a completion: a claim, or an extension. One that was

@@ -34,11 +34,11 @@ func open(b *broker, perSecond float64, change func(*scenario.Workload)) Config 
 func requireComplete(t require.TestingT, o *Outcome) {
 	a := o.Open
 	require.NotNil(t, a)
-	require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused, "%+v", a)
+	require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Dropped+a.Refused, "%+v", a)
 	require.EqualValues(t, a.Scheduled, o.EnqueueLatency.TotalCount())
 	require.EqualValues(t, a.Scheduled, o.CycleLatency.TotalCount())
-	require.GreaterOrEqual(t, uint64(a.Slip.TotalCount()), a.Scheduled-a.Unsent-a.Shed)
-	require.LessOrEqual(t, uint64(a.Slip.TotalCount()), a.Scheduled-a.Shed)
+	require.GreaterOrEqual(t, uint64(a.Slip.TotalCount()), a.Scheduled-a.Unsent-a.Dropped)
+	require.LessOrEqual(t, uint64(a.Slip.TotalCount()), a.Scheduled-a.Dropped)
 }
 
 func TestOpenLoadKeepsItsSchedule(t *testing.T) {
@@ -54,7 +54,7 @@ func TestOpenLoadKeepsItsSchedule(t *testing.T) {
 				require.NoError(t, err)
 				requireComplete(t, o)
 				assert.EqualValues(t, 2000, o.Open.Scheduled, "the window has 2 s")
-				assert.Zero(t, o.Open.Unsent+o.Open.Shed+o.Open.Refused+o.Open.Held)
+				assert.Zero(t, o.Open.Unsent+o.Open.Dropped+o.Open.Refused+o.Open.Held)
 				assert.LessOrEqual(t, o.Open.Unfinished, uint64(2), "the last is under way when the window ends")
 				assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Microsecond)
 				assert.InEpsilon(t, 1300*time.Microsecond, o.Open.Service.Max(), 0.01)
@@ -107,7 +107,7 @@ func TestAStallShowsInAnOpenLoad(t *testing.T) {
 			assert.Less(t, time.Duration(o.Open.Service.ValueAtPercentile(99)), time.Millisecond, "no call but eight took long")
 			assert.InDelta(t, 1000, float64(o.Open.Held), 50, "what was due in the stall found no producer free")
 			assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Millisecond, "and that is not the generator's fault")
-			assert.Zero(t, o.Open.Unsent+o.Open.Shed)
+			assert.Zero(t, o.Open.Unsent+o.Open.Dropped)
 		})
 	})
 	t.Run("closed", func(t *testing.T) {
@@ -167,9 +167,9 @@ func (p lookingProducer) Enqueue(ctx context.Context, tasks []driver.Task, outco
 	return p.Producer.Enqueue(ctx, tasks, outcomes)
 }
 
-// Workers that are too slow: no more tasks than may be are in flight, and the others are counted as shed, with the
+// Workers that are too slow: no more tasks than may be are in flight, and the others are counted as dropped, with the
 // rest of the window as their latency.
-func TestTooManyInFlightAreShed(t *testing.T) {
+func TestTooManyInFlightAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker()
 		b.completeDelay = 500 * time.Millisecond
@@ -179,7 +179,7 @@ func TestTooManyInFlightAreShed(t *testing.T) {
 		require.NoError(t, err)
 		requireComplete(t, o)
 		// 50 workers complete 100 a second; each of the others finds 100 in flight.
-		assert.InDelta(t, 3600, float64(o.Open.Shed), 100)
+		assert.InDelta(t, 3600, float64(o.Open.Dropped), 100)
 		assert.InDelta(t, 400, float64(o.Cycles), 100)
 		assert.Zero(t, o.Open.Unsent)
 		assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(90)), 3*time.Second, "they count as not done by the end")
@@ -222,7 +222,7 @@ func TestRefusedTasksOfAnOpenLoadAreCensored(t *testing.T) {
 		require.NoError(t, err)
 		requireComplete(t, o)
 		assert.InDelta(t, 500, float64(o.Open.Refused), 2)
-		assert.Zero(t, o.Open.Shed, "what was refused is not in flight")
+		assert.Zero(t, o.Open.Dropped, "what was refused is not in flight")
 		assert.InDelta(t, 2, time.Duration(o.CycleLatency.Max()).Seconds(), 0.02, "the first was refused at the window's start")
 	})
 }

@@ -51,7 +51,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		tasks:    make([]driver.Task, w.Batch),
 		outcomes: make([]error, w.Batch),
 		intended: make([]int64, w.Batch),
-		record:   newEnqueues(&r.book, w.Arrivals.Timed()),
+		record:   newEnqueues(&r.accounting, w.Arrivals.Timed()),
 	}
 	return p
 }
@@ -64,13 +64,13 @@ func (p *producer) runClosed(calls context.Context) {
 	}
 	now := p.clock.now()
 	for now < p.window.end() && calls.Err() == nil {
-		if p.room != nil {
-			if !p.room.take(calls) {
+		if p.limit != nil {
+			if !p.limit.take(calls) {
 				return
 			}
 			now = p.clock.now()
 		}
-		// The time at which the last call was answered, and there was room, is when this one is meant to start.
+		// The intended start is when the last call was answered and the in-flight limit allowed another one.
 		started := now
 		for i := range p.intended {
 			p.intended[i] = started

@@ -28,7 +28,7 @@ type round struct {
 	slots     []*slot
 
 	// Set before the launch.
-	book
+	accounting
 	phase string // for progress; "" where the time tells it
 
 	startHook     HookTimes
@@ -41,7 +41,7 @@ type round struct {
 }
 
 func newRound(ctx context.Context, cfg Config) *round {
-	r := &round{cfg: cfg, caller: ctx, book: book{ledger: cfg.Ledger, slow: cfg.Slow}}
+	r := &round{cfg: cfg, caller: ctx, accounting: accounting{ledger: cfg.Ledger, slow: cfg.Slow}}
 	r.calls, r.cancelCalls = context.WithCancel(ctx)
 	r.claims, r.cancelClaims = context.WithCancel(r.calls)
 	r.aside, r.cancelAside = context.WithCancel(ctx)
@@ -162,7 +162,7 @@ func (r *round) plan(warmup *warmup) error {
 	r.clock, r.window = warmup.clock, warmup.window
 	w := r.cfg.Workload
 	if w.Arrivals.Kind == scenario.Closed && w.InFlight > 0 {
-		r.room = newRoom(w.InFlight, w.Batch)
+		r.limit = newInFlightLimit(w.InFlight, w.Batch)
 	}
 	if !w.Arrivals.Timed() {
 		return nil
@@ -176,7 +176,7 @@ func (r *round) plan(warmup *warmup) error {
 		pause, r.closePause = kernel, kernel.close
 	}
 	r.schedule = newSchedule(r.clock, w.InFlight, pause)
-	r.schedule.begin(0, r.window.span(), newFlow(w.Arrivals))
+	r.schedule.begin(0, r.window.span(), newPacer(w.Arrivals))
 	return nil
 }
 
@@ -222,8 +222,8 @@ func (r *round) conduct() (drained bool) {
 	if !r.wait(r.window.known, r.window.deadline()) {
 		return false
 	}
-	if r.room != nil {
-		r.room.closeIn(r.clock.until(r.window.end()))
+	if r.limit != nil {
+		r.limit.closeIn(r.clock.until(r.window.end()))
 	}
 	if !r.wait(r.producersDone, r.window.deadline()) {
 		return false
@@ -317,8 +317,8 @@ func (r *round) stop(drained bool) bool {
 			return false
 		}
 	}
-	if r.room != nil && r.room.finish != nil {
-		r.room.finish.Stop()
+	if r.limit != nil && r.limit.finish != nil {
+		r.limit.finish.Stop()
 	}
 	if r.closePause != nil {
 		if err := r.closePause(); err != nil {

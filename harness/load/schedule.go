@@ -7,17 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// schedule is when the tasks of an open load are due: task 0 at the window's start, those before it in the warm-up. It is
-// computed from the start, so that nothing that delays a task delays those after it.
+// schedule says when the tasks of an open load are due: task 0 at the window's start, earlier tasks in the warm-up. Intended
+// starts are computed from the window's start, so a late task delays no later one: this avoids coordinated omission.
 //
-// One producer at a time waits for what is due next, takes it, and lets the next one wait while it makes its call.
-// A task that was due while every producer had a call under way is sent late, and its latency counts from when it was
-// due.
+// One producer at a time waits for the next due task, takes it, and lets another producer wait while it makes its call. A task
+// that is due while all producers make calls is sent late, and its latency counts from its intended start.
 type schedule struct {
 	clock  clock
 	window span
-	flow   flow
-	bound  int64 // tasks sent and not settled, at most
+	pacer  pacer
+	bound  int64 // the in-flight limit: tasks sent and not settled
 	pause  pauser
 
 	inFlight atomic.Int64
@@ -25,21 +24,21 @@ type schedule struct {
 	turn     chan struct{} // has an element when no producer waits
 
 	// What the producer that has the turn reads and writes.
-	next int64 // the number of the task due next
-	slip latencies
-	held uint64 // tasks of the window that were due before a producer was free
-	shed uint64 // tasks of the window that were dropped since bound tasks were in flight
-	idle int64  // since when a producer was free at the window's end, with tasks due; after it if none was
+	next    int64 // the number of the task due next
+	slip    latencies
+	held    uint64 // tasks of the window that were due before a producer was free
+	dropped uint64 // tasks of the window that were never sent, because the in-flight limit was reached
+	idle    int64  // since when a producer was free at the window's end, with tasks due; after it if none was
 
 	mu       sync.Mutex
-	censored latencies // of tasks that were shed, refused or not sent: they took until the window's end, if not longer
+	censored latencies // of tasks that were dropped, refused or not sent: their latency is at least until the window's end
 	refused  uint64
 	// Of a Meter: the tasks of the window that were withdrawn, and the places that nobody has used; nil where there are none.
 	withdrawn uint64
 	unused    *places
 }
 
-// newSchedule returns one that is yet to begin.
+// newSchedule returns a schedule; begin starts it.
 func newSchedule(c clock, bound int, p pauser) *schedule {
 	s := &schedule{
 		clock: c, bound: int64(bound), pause: p,
@@ -49,18 +48,18 @@ func newSchedule(c clock, bound int, p pauser) *schedule {
 	return s
 }
 
-// begin has tasks be due from a time on. It comes before all that is asked of the schedule.
-func (s *schedule) begin(from int64, window span, f flow) {
-	s.window, s.flow, s.idle = window, f, window.end
-	s.next = int64(math.Ceil(f.count(float64(from - window.start))))
+// begin starts the schedule at a time. It must come before any other call.
+func (s *schedule) begin(from int64, window span, p pacer) {
+	s.window, s.pacer, s.idle = window, p, window.end
+	s.next = int64(math.Ceil(p.count(float64(from - window.start))))
 }
 
 // at returns when task k is due, in nanoseconds since the epoch.
 func (s *schedule) at(k int64) int64 {
-	return s.window.start + int64(math.Floor(s.flow.due(float64(k))))
+	return s.window.start + int64(math.Floor(s.pacer.due(float64(k))))
 }
 
-// take waits until a task is due and says in into when those that are due, as many as it has room for, were. It
+// take waits until a task is due, takes the tasks that are due, at most len(into), and writes their intended starts into into. It
 // returns 0 when the window is over or ctx is done.
 func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 	s.free.enter(s.clock)
@@ -93,9 +92,9 @@ func (s *schedule) take(ctx context.Context, into []int64) (n int) {
 	return n
 }
 
-// takeDue takes the tasks that are due now, and drops those for which there is no room in flight.
+// takeDue takes the tasks that are due now, and drops those beyond the in-flight limit.
 func (s *schedule) takeDue(now int64, into []int64) (n int) {
-	room, free := s.bound-s.inFlight.Load(), s.free.since()
+	allowed, free := s.bound-s.inFlight.Load(), s.free.since()
 	for range into {
 		due := s.at(s.next)
 		if due > now || due >= s.window.end {
@@ -103,9 +102,9 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 		}
 		s.next++
 		inside := due >= s.window.start
-		if int64(n) >= room {
+		if int64(n) >= allowed {
 			if inside {
-				s.shed++
+				s.dropped++
 				s.censor(due)
 			}
 			continue
@@ -190,8 +189,8 @@ func (s *schedule) withdraw(due int64) {
 	s.withdrawn++
 }
 
-// dropped enters the tasks of the window that were taken and never sent.
-func (s *schedule) dropped(censored *latencies) (n uint64) {
+// abandoned enters the tasks of the window that were taken and never sent.
+func (s *schedule) abandoned(censored *latencies) (n uint64) {
 	if s.unused == nil {
 		return 0
 	}
@@ -226,7 +225,7 @@ func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 
 // scheduled is how many tasks are due inside the window.
 func (s *schedule) scheduled() uint64 {
-	k := int64(s.flow.count(float64(s.window.end - s.window.start)))
+	k := int64(s.pacer.count(float64(s.window.end - s.window.start)))
 	for k > 0 && s.at(k-1) >= s.window.end {
 		k--
 	}

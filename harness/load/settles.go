@@ -20,7 +20,7 @@ func (c *claimed) placed() bool { return c.verdict == ledger.Unreadable || c.id.
 
 // settles is what one slot records of the tasks that it completes. One goroutine at a time uses it.
 type settles struct {
-	*book
+	*accounting
 	settle   latencies
 	cycle    latencies
 	run      sameStart
@@ -29,14 +29,14 @@ type settles struct {
 	refused  Refusals
 	shown    uint64 // runs of cycles recorded, of which one in liveEvery is shown live
 
-	completed   []ledger.Identity // of a batch, to be entered together
-	claims      sameStart         // of a batch, those completed that were claimed together
-	toldCycles  told
-	toldSettles told
+	completed  []ledger.Identity // of a batch, to be entered together
+	claims     sameStart         // of a batch, those completed that were claimed together
+	cycleSink  latencySink
+	settleSink latencySink
 }
 
-func newSettles(b *book) settles {
-	return settles{book: b, settle: newLatencies(), cycle: newLatencies()}
+func newSettles(b *accounting) settles {
+	return settles{accounting: b, settle: newLatencies(), cycle: newLatencies()}
 }
 
 // account enters the outcomes of completions that were answered at a time.
@@ -47,7 +47,7 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	for i := range claims {
 		c := &claims[i]
 		if errors.Is(outcomes[i], driver.ErrUnknown) {
-			settled += s.unknown(c) // it may never come back, and would take up room for ever
+			settled += s.unknown(c) // it may never come back, and would count as in flight for ever
 			continue
 		}
 		if outcomes[i] != nil {
@@ -78,7 +78,7 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 	s.settled(settled)
 }
 
-// doubt says of deliveries that it is not known whether they were completed, and makes their room free, if that is wanted.
+// doubt says of deliveries that it is not known whether they were completed, and takes them out of flight, if that is wanted.
 func (s *settles) doubt(claims []claimed, free bool) {
 	n := 0
 	for i := range claims {
@@ -120,7 +120,7 @@ func (s *settles) flushSettle(now int64) {
 	}
 	s.cycles += uint64(n)
 	s.settle.record(now-s.claims.at, n)
-	s.toldSettles.note(now-s.claims.at, n)
+	s.settleSink.note(now-s.claims.at, n)
 }
 
 // recordCycle notes that a cycle was completed, of a task that was meant to be sent at a time. The tasks of one
@@ -163,7 +163,7 @@ func (s *settles) flushCycle(now int64) {
 func (s *settles) note(took int64, n int) {
 	s.cycle.record(took, n)
 	s.show(took, n)
-	s.toldCycles.note(took, n)
+	s.cycleSink.note(took, n)
 }
 
 // mergeInto adds what was recorded to an outcome, whose Open is that of an open load.

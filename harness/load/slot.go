@@ -40,7 +40,7 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) *slot {
 		deliveries: make([]driver.Delivery, batch),
 		claimed:    make([]claimed, batch),
 		outcomes:   make([]error, batch),
-		record:     newSettles(&r.book),
+		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
 }
@@ -54,7 +54,7 @@ func (s *slot) work(claims, calls context.Context) {
 		if err == nil && (n < 1 || n > len(s.deliveries)) {
 			err = errClaimedNone
 			if n != 0 {
-				err = fmt.Errorf("the driver returned %d tasks for room for %d", n, len(s.deliveries))
+				err = fmt.Errorf("the driver returned %d tasks for at most %d", n, len(s.deliveries))
 			}
 		}
 		if err != nil {

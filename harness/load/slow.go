@@ -5,22 +5,22 @@ import (
 	"time"
 )
 
-// Slow is told of the first cycle that is slower than it may be. It may be shared by the workloads of a round.
+// Slow reports the first cycle that takes longer than Than. The workloads of a round may share it.
 type Slow struct {
 	Than time.Duration
-	// Tell is called once, by the goroutine that completed the cycle, and must not block: the load waits for it.
-	Tell func(took time.Duration)
+	// Report is called once, by the goroutine that completed the cycle. It must not block, because the load waits for it.
+	Report func(took time.Duration)
 
-	told atomic.Bool
+	reported atomic.Bool
 }
 
-// see looks at a cycle that was completed inside the window. There may be nobody to tell.
+// see looks at a cycle that was completed inside the window. s may be nil.
 func (s *Slow) see(took int64) {
-	if s == nil || took <= int64(s.Than) || s.told.Swap(true) {
+	if s == nil || took <= int64(s.Than) || s.reported.Swap(true) {
 		return
 	}
-	s.Tell(time.Duration(took))
+	s.Report(time.Duration(took))
 }
 
-// Told reports whether there was such a cycle.
-func (s *Slow) Told() bool { return s.told.Load() }
+// Reported reports whether a cycle took longer than Than.
+func (s *Slow) Reported() bool { return s.reported.Load() }

@@ -106,7 +106,7 @@ func TestFirstErrorWinsAndOthersAreCounted(t *testing.T) {
 }
 
 func TestDriverThatBreaksItsContract(t *testing.T) {
-	for name, n := range map[string]int{"returned no task and no error": 0, "returned 2 tasks for room for 1": 2} {
+	for name, n := range map[string]int{"returned no task and no error": 0, "returned 2 tasks for at most 1": 2} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()

@@ -22,7 +22,7 @@ type loads struct {
 	generator
 	accounts []*ledger.Ledger // of the workloads that this process puts on the servers itself; none of others
 	steady   func() bool      // whether the rate has settled; nil where nobody knows
-	slow     *load.Slow       // is told of a slow cycle; nil where nobody is
+	slow     *load.Slow       // reports the first slow cycle; nil without a limit
 }
 
 func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
@@ -142,7 +142,7 @@ func arrivals(a *load.Open, peak float64) *result.Arrivals {
 	return &result.Arrivals{
 		PerSecond: a.PerSecond, PeakPerSecond: peak,
 		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
-		Shed: a.Shed, Refused: a.Refused, Held: a.Held,
+		Shed: a.Dropped, Refused: a.Refused, Held: a.Held,
 	}
 }
 

@@ -49,7 +49,7 @@ func newTraceProbe(s *scenario.Scenario, k kind, number int, folder *result.Fold
 		if c.CycleLatency > 0 && k == profiled {
 			t := &traceProbe{ceiling: c.CycleLatency, breach: make(chan time.Duration, 1), round: number, folder: folder.Path()}
 			t.slow.Than = c.CycleLatency
-			t.slow.Tell = func(took time.Duration) { t.breach <- took }
+			t.slow.Report = func(took time.Duration) { t.breach <- took }
 			return t
 		}
 	}
@@ -142,7 +142,7 @@ func (t *traceProbe) stop(ctx context.Context) {
 	if t == nil || t.cancel == nil {
 		return
 	}
-	if ctx.Err() != nil || !t.slow.Told() {
+	if ctx.Err() != nil || !t.slow.Reported() {
 		t.cancel()
 	}
 	t.done.Wait()

@@ -7,16 +7,16 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// flow is how tasks of an open load become due over time: how many are due before an instant, counted from the window's
-// start, and its inverse. Both are closed forms of the rate's integral, so that a task's time depends on no other's.
-// Times are in nanoseconds from the window's start; in the warm-up, before it, both are negative and the rate is the first.
-type flow interface {
-	count(ns float64) float64
-	due(tasks float64) float64
+// pacer says when the tasks of an open load are due. Both methods are closed forms of the integral of the rate, so the intended
+// start of a task depends on no other task. Times are in nanoseconds from the window's start. In the warm-up both times and
+// counts are negative, and the rate is the first one.
+type pacer interface {
+	count(ns float64) float64  // how many tasks are due before a time
+	due(tasks float64) float64 // when a task is due: the inverse of count
 }
 
-// newFlow returns the flow of arrivals, whose rates are known by now.
-func newFlow(a scenario.Arrivals) flow {
+// newPacer returns the pacer of arrivals with known rates.
+func newPacer(a scenario.Arrivals) pacer {
 	rate, to := steady(a.Rate.PerSecond), steady(a.To.PerSecond)
 	switch a.Kind {
 	case scenario.Ramp:
@@ -27,19 +27,19 @@ func newFlow(a scenario.Arrivals) flow {
 	return rate
 }
 
-// steady is a rate that stays, in tasks a second.
+// steady is a constant rate in tasks per second.
 type steady float64
 
 func (s steady) count(ns float64) float64  { return ns * float64(s) / 1e9 }
 func (s steady) due(tasks float64) float64 { return tasks * 1e9 / float64(s) }
 
-// ramp is a rate that goes evenly from one to another, and stays there.
+// ramp is a rate that changes linearly from one value to another, and then stays.
 type ramp struct {
 	from, to steady
 	over     float64 // ns
 }
 
-// all is how many tasks are due while the rate changes.
+// all returns how many tasks are due while the rate changes.
 func (r ramp) all() float64 { return (r.from.count(r.over) + r.to.count(r.over)) / 2 }
 
 func (r ramp) count(ns float64) float64 {
@@ -52,7 +52,7 @@ func (r ramp) count(ns float64) float64 {
 	return r.from.count(ns) + (r.to-r.from).count(ns)*ns/(2*r.over)
 }
 
-// due solves count for the time. Of the two ways to write the root this one holds also where the rate hardly changes.
+// due solves count for the time. This form of the root stays accurate when the rate hardly changes.
 func (r ramp) due(tasks float64) float64 {
 	all := r.all()
 	switch {
@@ -65,13 +65,13 @@ func (r ramp) due(tasks float64) float64 {
 	return 2 * tasks / (from + math.Sqrt(max(0, from*from+2*change*tasks)))
 }
 
-// burst is a rate, and in the last part of each period another one.
+// burst is one rate, and another one in the last part of each period.
 type burst struct {
 	quiet, loud steady
 	rest, every float64 // ns: what comes before a burst, and from one to the next
 }
 
-// period is how many tasks are due in one.
+// period returns how many tasks are due in one period.
 func (b burst) period() float64 { return b.quiet.count(b.rest) + b.loud.count(b.every-b.rest) }
 
 func (b burst) count(ns float64) float64 {
@@ -96,7 +96,7 @@ func (b burst) due(tasks float64) float64 {
 	return n*b.every + min(b.every, b.rest+b.loud.due(into-before))
 }
 
-// validateArrivals returns what is wrong with when tasks are due.
+// validateArrivals checks the rates and times of arrivals.
 func validateArrivals(check func(ok bool, format string, args ...any), a scenario.Arrivals) {
 	check(a.Rate.PerSecond > 0 && !math.IsInf(a.Rate.PerSecond, 0),
 		"workload.arrivals has a rate of %v a second; it must be positive", a.Rate.PerSecond)
@@ -111,7 +111,7 @@ func validateArrivals(check func(ok bool, format string, args ...any), a scenari
 	}
 }
 
-// meanPerSecond is the mean rate of a flow over a window of that length.
-func meanPerSecond(f flow, window time.Duration) float64 {
-	return f.count(float64(window)) / window.Seconds()
+// meanPerSecond returns the mean rate of a pacer over a window.
+func meanPerSecond(p pacer, window time.Duration) float64 {
+	return p.count(float64(window)) / window.Seconds()
 }

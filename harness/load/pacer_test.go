@@ -75,7 +75,7 @@ func TestTasksAreDueAsTheRateSays(t *testing.T) {
 		warmup := time.Duration(rapid.Int64Range(0, 1e9).Draw(t, "warm-up"))
 		window := span{start: int64(warmup)}
 		window.end = window.start + rapid.Int64Range(1e6, 3e9).Draw(t, "window")
-		s := scheduleOf(window, newFlow(a))
+		s := scheduleOf(window, newPacer(a))
 
 		require.Equal(t, window.start, s.at(0))
 		require.GreaterOrEqual(t, s.at(s.next), int64(0), "nothing is due before the launch")
@@ -85,7 +85,7 @@ func TestTasksAreDueAsTheRateSays(t *testing.T) {
 		require.GreaterOrEqual(t, s.at(n), window.end)
 		require.InDelta(t, integral(a, 0, time.Duration(window.end-window.start)), float64(n), 1.001)
 		require.InEpsilon(t, integral(a, 0, time.Duration(window.end-window.start))/time.Duration(window.end-window.start).Seconds(),
-			meanPerSecond(s.flow, time.Duration(window.end-window.start)), 1e-6)
+			meanPerSecond(s.pacer, time.Duration(window.end-window.start)), 1e-6)
 
 		var due []int64
 		for k := s.next; k < n; k++ {
@@ -114,7 +114,7 @@ func TestFlowsDoNotDrift(t *testing.T) {
 		"burst":             {Kind: scenario.Burst, Over: time.Millisecond, Every: time.Second},
 	} {
 		a.Rate, a.To = scenario.Rate{PerSecond: 100e6}, scenario.Rate{PerSecond: 1}
-		f := newFlow(a)
+		f := newPacer(a)
 		tasks := f.count(day)
 		assert.InDelta(t, day, f.due(tasks), 1e3, "%s: a microsecond in a day", name)
 		assert.InEpsilon(t, integral(a, 0, 24*time.Hour), tasks, 1e-9, name)
@@ -159,7 +159,7 @@ func TestOpenLoadsOfAllKinds(t *testing.T) {
 				requireComplete(t, o)
 				assert.InDelta(t, c.tasks, float64(o.Open.Scheduled), 1)
 				assert.InDelta(t, c.tasks/2, o.Open.PerSecond, 1e-6)
-				assert.Zero(t, o.Open.Unsent+o.Open.Shed+o.Open.Refused+o.Open.Held)
+				assert.Zero(t, o.Open.Unsent+o.Open.Dropped+o.Open.Refused+o.Open.Held)
 				assert.Less(t, time.Duration(o.Open.Slip.Max()), time.Microsecond)
 				assert.InEpsilon(t, 1200*time.Microsecond, o.CycleLatency.ValueAtPercentile(50), 0.01)
 				assert.True(t, o.Drained)
@@ -169,8 +169,8 @@ func TestOpenLoadsOfAllKinds(t *testing.T) {
 }
 
 // scheduleOf is that of tasks in a window, whose warm-up begins with the epoch.
-func scheduleOf(window span, f flow) *schedule {
+func scheduleOf(window span, p pacer) *schedule {
 	s := newSchedule(clock{}, 1, nil)
-	s.begin(0, window, f)
+	s.begin(0, window, p)
 	return s
 }

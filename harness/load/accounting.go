@@ -1,0 +1,93 @@
+package load
+
+import (
+	"time"
+
+	"github.com/pronybench/prony/harness/ledger"
+)
+
+// accounting records the figures of a load. The calls come from the producers and slots of Run, or from the users of a Meter.
+type accounting struct {
+	ledger   *ledger.Ledger
+	clock    clock
+	window   *windowEdges
+	schedule *schedule      // of an open load, else nil
+	limit    *inFlightLimit // of a closed load with such a limit, else nil
+	untimed  bool           // cycles have no latency: their tasks were sent before the epoch
+	live     *live          // for progress; nil if not wanted
+	slow     *Slow          // nil without a bound of the cycle time
+}
+
+// settled says that n tasks are not in flight any more.
+func (a *accounting) settled(n int) {
+	if a.schedule != nil {
+		a.schedule.settled(n)
+	}
+	if a.limit != nil {
+		a.limit.settled(n)
+	}
+}
+
+// progress returns how far a load is whose tasks are in some ledgers.
+func (a *accounting) progress(ledgers ...*ledger.Ledger) Progress {
+	now := a.clock.now()
+	p := Progress{Phase: "window", Elapsed: time.Duration(max(now, 0)), CycleP99: a.live.p99()}
+	for _, l := range ledgers {
+		totals := l.Totals()
+		p.Sent += totals.Sent
+		p.Completed += totals.Completed
+		p.Outstanding += totals.Outstanding
+	}
+	if now >= a.window.start() {
+		p.Warmup = time.Duration(a.window.start())
+	}
+	switch {
+	case now < a.window.start():
+		p.Phase = "warmup"
+	case now >= a.window.end():
+		p.Phase = "drain"
+	}
+	return p
+}
+
+// unplaced marks the intended start of a task that was sent outside of the schedule, or without waiting for the in-flight limit.
+// The task does not count against that limit, and the account of an open load leaves it out. The mark is its own inverse.
+func unplaced(ns int64) int64 { return ^ns }
+
+// placed returns the intended start of a task, and whether the task counts against the schedule or the in-flight limit.
+func placed(intended int64) (ns int64, ok bool) {
+	if intended < 0 {
+		return unplaced(intended), false
+	}
+	return intended, true
+}
+
+// Latency is the latency of N tasks.
+type Latency struct {
+	NS int64
+	N  int
+}
+
+// latencySink keeps latencies for a caller that shows them elsewhere. It keeps nothing unless wanted.
+type latencySink struct {
+	wanted bool
+	all    []Latency
+}
+
+func (t *latencySink) note(ns int64, n int) {
+	if !t.wanted {
+		return
+	}
+	if last := len(t.all) - 1; last >= 0 && t.all[last].NS == ns {
+		t.all[last].N += n
+		return
+	}
+	t.all = append(t.all, Latency{ns, n})
+}
+
+// take returns the latencies since the last call. The caller owns them.
+func (t *latencySink) take() []Latency {
+	all := t.all
+	t.all = nil
+	return all
+}
