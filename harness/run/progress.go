@@ -254,7 +254,7 @@ func parts(r *result.Round) string {
 	var b strings.Builder
 	m := r.Metrics
 	if a := r.Arrivals; a != nil {
-		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d shed, slip p99 %.2f ms",
+		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d dropped, slip p99 %.2f ms",
 			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Shed, m[result.SlipMs+"_p99"])
 	}
 	if l := r.Backlog; l != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// measured is what one round yields.
+// measured is the outcome of one round.
 type measured struct {
 	round      result.Round
 	histograms result.Histograms // over all workloads
@@ -34,7 +34,7 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 	m.round.Reasons = append(m.round.Reasons, reason)
 }
 
-// round carries one round out on a topology of its own.
+// round executes one round on a fresh topology.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = result.Round{
 		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,

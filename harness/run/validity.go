@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// judgeHost holds what was seen of the host and of the rate against the scenario's limits. Profiled rounds yield no figures: what
-// is wrong with their host is a warning.
+// judgeHost compares the signals of the host and the trend of the rate with the limits of the scenario. Profiled rounds yield no
+// figures, so an unfit host is a warning there.
 func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	if w.host == nil || w.host.signals == nil {
 		return
@@ -30,7 +30,7 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 	m.judged(j, w.kind == profiled)
 }
 
-// judged makes a round invalid for what is beyond a limit.
+// judged makes a round invalid for each value beyond a limit, or only warns.
 func (m *measured) judged(j judgement, warnOnly bool) {
 	warnings := j.warnings
 	if warnOnly {
@@ -45,7 +45,7 @@ func (m *measured) judged(j judgement, warnOnly bool) {
 	}
 }
 
-// warnOfUnknown says once what could not be judged.
+// warnOfUnknown adds one warning for all signals that could not be read.
 func (r *runner) warnOfUnknown() {
 	if len(r.unknown) > 0 {
 		r.result.Warnings = append(r.result.Warnings,

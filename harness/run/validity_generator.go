@@ -6,7 +6,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// serversSpare is the share of the CPUs that they may use below which the servers have some to spare.
+// serversSpare is the share of their CPUs below which the servers have CPU time to spare.
 const serversSpare = 0.9
 
 // effort is what generator and servers used of the CPUs in a window.
@@ -17,13 +17,12 @@ type effort struct {
 	serverProcs, serverCount int
 }
 
-// generatorPercent is how much of the CPUs that it may use the generator used. judged is false where that says nothing of
-// who was the bottleneck, because the servers had no CPU to spare either.
+// generatorPercent returns which share of its CPUs the generator used. judged is false if the servers had no CPU time to spare
+// either, because the share then does not tell which side was the bottleneck.
 //
-// A generator that is busy all the time can't offer more, so that what was measured is its own rate; but only if the
-// servers could have done more. On a small host both are near their limits, as they should be: then neither can be accused.
-// What the servers may use is what their GOMAXPROCS allow, of what the generator left, and at least half of the host: a
-// generator that takes nearly all of it must not excuse itself with their having none.
+// A generator that is always busy can't offer more, so the round measured the generator, if the servers could have done more. On
+// a small host both sides are near their limits, and neither is at fault. The servers may use what their GOMAXPROCS allow of the
+// CPUs that the generator left, and at least half of the host: a generator that takes nearly the whole host is at fault.
 func (e effort) generatorPercent() (percent float64, judged bool) {
 	cpus := float64(e.cpus)
 	share := func(procs int) float64 {
@@ -37,9 +36,9 @@ func (e effort) generatorPercent() (percent float64, judged bool) {
 	return 100 * e.generator / share(e.generatorProcs), e.servers < serversSpare*most
 }
 
-// judgeGenerator makes a round invalid in which the generator was the bottleneck. It can't be told of one that shares its
-// process with the server, or that polls: polling spends the time in which it has nothing to do. An open load is also judged
-// by its slip.
+// judgeGenerator makes a round invalid in which the generator was the bottleneck. It does not judge a generator that shares its
+// process with the server, or one that polls, because polling uses CPU time without work. An open load is also judged by its
+// slip.
 func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	polls := scenario.Any(w.loads.workloads, func(l scenario.Workload) bool { return l.BusyPoll })
 	if !w.separate() || !w.loads.any() || polls {

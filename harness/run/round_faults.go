@@ -100,7 +100,7 @@ func (h *harm) do(ctx context.Context, began time.Time, l *loads) {
 		links = h.mesh
 	}
 	plan := fault.Plan{Faults: h.faults, Window: h.window, Began: began}
-	h.events, h.err = fault.Inject(ctx, plan, victims{l.cluster}, links)
+	h.events, h.err = fault.Inject(ctx, plan, faultTargets{l.cluster}, links)
 	<-sampled
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// kind is what a round is for.
+// kind is the purpose of a round.
 type kind int
 
 const (
@@ -23,8 +23,8 @@ type plannedRound struct {
 	kind   kind
 }
 
-// planned returns all rounds of a scenario in order. The timed rounds go over the points in turn, so that a host that
-// becomes slower or faster does so for all of them alike.
+// planned returns all rounds of a scenario in order. The timed rounds cycle through the points, so that a host that becomes
+// slower or faster affects all points alike.
 func planned(s *scenario.Scenario) []plannedRound {
 	var plan []plannedRound
 	add := func(point int, k kind) { plan = append(plan, plannedRound{len(plan) + 1, point, k}) }
@@ -42,7 +42,7 @@ func planned(s *scenario.Scenario) []plannedRound {
 	profiles, done := s.Profiles(), 0
 	for n := range s.Rounds {
 		turn(timed)
-		// Profiled rounds are spread over the timed ones: what one costs is told from those beside it.
+		// Profiled rounds are spread over the timed ones: the overhead of a profiled round is its difference from its neighbours.
 		for ; done < profiles*(n+1)/s.Rounds; done++ {
 			turn(profiled)
 		}
@@ -53,8 +53,8 @@ func planned(s *scenario.Scenario) []plannedRound {
 	return plan
 }
 
-// workloads is the load of a round: a part of the peak becomes a rate, and a calibration finds that peak, which is what all
-// workloads together reach.
+// workloads returns the load of a round. A part of the peak becomes a rate. A calibration finds that peak, which is the rate of
+// all workloads together.
 func (r *runner) workloads(p plannedRound) []scenario.Workload {
 	workloads := slices.Clone(r.points[p.point].Workloads)
 	for i := range workloads {
@@ -71,7 +71,7 @@ func (r *runner) workloads(p plannedRound) []scenario.Workload {
 	return workloads
 }
 
-// calibrate notes the peak that a calibration found.
+// calibrate stores the peak that a calibration found.
 func (r *runner) calibrate(p plannedRound, m *measured) {
 	if p.kind != calibration || m.broken {
 		return

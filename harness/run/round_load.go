@@ -33,7 +33,7 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 		l.generator = newScripted(l, id)
 		return l
 	}
-	l.generator = own{l}
+	l.generator = inProcess{l}
 	for i, w := range l.workloads {
 		account := load.NewLedger(id+uint64(i), w)
 		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Ordered, On: w.Name}) {
