@@ -1,4 +1,9 @@
-// Package driver is how load reaches a target. Each folder below it is one way there.
+// Package driver defines how load reaches a target; each package below it is one way: streams, unary calls or REST to a server,
+// an embedded server, and null, which answers in memory.
+//
+// A Conn opens a Producer for a tenant, and a Worker for queues of a tenant. A load calls Enqueue, Claim and Complete with batches,
+// from any number of goroutines, and closes the Conn last. Outcomes are per task: nil is acknowledged, ErrUnknown means that the
+// call may have taken effect, and any other error is a refusal of the target.
 package driver
 
 import (

@@ -9,12 +9,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Judge judges arms that were measured in blocks. Package gate has it; this package takes it as a value because what
-// measures does not judge.
+// Judge compares arms that were measured in blocks. Package gate implements it: run measures and does not judge.
 type Judge func(arms []result.Arm) *result.Comparison
 
-// Compare measures arms beside each other, has them judged, and stores the comparison beside the arms' results. Its verdict is
-// invalid where too many blocks had to be dropped. It returns the comparison and its folder; errors are as Interleave's.
+// Compare measures arms in blocks, judges them, and stores the comparison beside the results of the arms. The verdict is invalid
+// if too many blocks were dropped. Compare returns the comparison and its folder; errors are those of Interleave.
 func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions, judge Judge) (*result.Comparison, string, error) {
 	measured, err := Interleave(ctx, s, arms, o)
 	if err != nil {
@@ -31,7 +30,7 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
 }
 
-// finishComparison adds what the measuring says to what was judged.
+// finishComparison adds the times, the dropped blocks and their warnings to a comparison.
 func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	c.Dropped = measured.Dropped
 	c.Started, c.Finished = measured.Started, measured.Finished
@@ -42,8 +41,8 @@ func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	}
 }
 
-// diffProfiles tells by how much functions differ between the change and the base, whose profiled rounds are those of the control too. Arms
-// without profiles have nothing to tell.
+// diffProfiles adds by how much functions differ between the change and the base with its control. Arms without profiles add
+// nothing.
 func diffProfiles(c *result.Comparison, arms []result.Arm) error {
 	var base, change []profile.PerRound
 	for _, a := range arms {

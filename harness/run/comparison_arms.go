@@ -29,15 +29,15 @@ type Arm struct {
 	Build *result.Build
 }
 
-// ArmsOptions say how arms are measured beside each other.
+// ArmsOptions say how arms are measured.
 type ArmsOptions struct {
 	Options // Server is not used: each arm has its own
-	// For ends the timed rounds before the block that would begin so long after the first one did, or last beyond that; 0
-	// leaves it to the scenario's rounds. Two blocks are measured in any case.
+	// For bounds the time of the timed rounds: no block begins that would end later than that after the first block began. 0 means no
+	// bound besides the scenario's rounds. Two blocks are measured in any case.
 	For time.Duration
 }
 
-// Arms are what several arms measured beside each other.
+// Arms are the results of several arms that were measured in blocks.
 type Arms struct {
 	Folder string // in which each arm has its run folder
 	Arms   []result.Arm
@@ -55,14 +55,14 @@ const profiledAgain = 2
 // droppedMax is how many blocks may be dropped and measured again.
 func droppedMax(blocks int) int { return max(2, blocks/2) }
 
-// Interleave measures arms beside each other: in blocks of one timed round of each, all on servers started afresh, and then the
-// profiled rounds. The rounds of a block are pairs: what slows the host for a while is in all of them. The order within the
-// blocks is counterbalanced: each second block has the reverse order of the one before it, and each two begin with the next
-// arm, so that over twice as many blocks as there are arms each arm stands everywhere equally often.
+// Interleave measures arms in blocks: first blocks of one timed round of each arm, each on fresh servers, then blocks of profiled
+// rounds. The rounds of a block are compared with each other, because a host that is slow for a while slows all of them. The
+// order within the blocks is counterbalanced: every second block reverses the order of the block before it, and every second
+// pair of blocks begins with the next arm, so that each arm has each position equally often over twice as many blocks as arms.
 //
-// A block with an invalid round is dropped, and another one measured instead, up to half as many as the scenario has rounds. A
-// server that fails, and tasks at fault, end it: the result of that arm says so. Each arm is an ordinary result in a folder of
-// its own under one that is made in Out. The error is for what keeps the arms from having results at all, as Execute's.
+// A block with an invalid round is dropped and measured again, for up to half as many blocks as the scenario has rounds. A server
+// that fails, or a task at fault, ends the comparison, and the result of that arm says so. Each arm is an ordinary result in its
+// own folder, below a folder that is created in Out. As with Execute, an error means that there are no results.
 func Interleave(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOptions) (*Arms, error) {
 	if err := checkArms(s, arms); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func checkArms(s *scenario.Scenario, arms []Arm) error {
 	return nil
 }
 
-// bench is several arms under way.
+// bench is the arms of a comparison while they are measured.
 type bench struct {
 	options  ArmsOptions
 	arms     []*runner
@@ -119,18 +119,18 @@ type bench struct {
 	profiled int // rounds of each arm, so far
 	progress *progress
 	host     *result.Host // once it was looked at
-	// carry carries one round of an arm out: that is runner.round.
-	carry func(context.Context, *runner, plannedRound) measured
+	// execute executes one round of an arm. It is runner.round, except in tests.
+	execute func(context.Context, *runner, plannedRound) measured
 }
 
 func newBench(folder *result.Folder, s *scenario.Scenario, o ArmsOptions, started time.Time) *bench {
 	return &bench{
 		options: o, measured: Arms{Folder: folder.Path(), Started: started}, progress: newProgress(o.Options, s),
-		carry: func(ctx context.Context, r *runner, p plannedRound) measured { return r.round(ctx, p) },
+		execute: func(ctx context.Context, r *runner, p plannedRound) measured { return r.round(ctx, p) },
 	}
 }
 
-// add prepares an arm.
+// add prepares the run of an arm.
 func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	folder, err := result.Create(b.measured.Folder, arm.Name)
 	if err != nil {
@@ -151,7 +151,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 	return r.folder.WriteManifest(r.result.Manifest)
 }
 
-// describe looks at the host once: all arms have the same.
+// describe reads the host once, for all arms.
 func (b *bench) describe(dir string) result.Host {
 	if b.host == nil {
 		host := observe.Host(dir)
@@ -195,7 +195,7 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 	return b.finish()
 }
 
-// calibrate finds the peak that a rate is a part of, with the first arm: all arms are to bear the same rate.
+// calibrate finds the peak that a rate is a part of with the first arm, so that all arms get the same rate.
 func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err error) {
 	first := b.arms[0]
 	for _, p := range planned(first.scenario) {
@@ -220,7 +220,7 @@ func (b *bench) calibrate(ctx context.Context) (rounds int, going bool, err erro
 // round measures one round of an arm.
 func (b *bench) round(ctx context.Context, r *runner, p plannedRound) (measured, error) {
 	over := b.progress.turn(r.folder.ID())
-	m := b.carry(ctx, r, p)
+	m := b.execute(ctx, r, p)
 	over()
 	if ctx.Err() != nil {
 		return m, errors.Join(fmt.Errorf("interrupted in round %d of %s: %w", p.number, r.folder.ID(), ctx.Err()), m.stopErr)

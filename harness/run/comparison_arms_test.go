@@ -145,7 +145,7 @@ func acted(t *testing.T, s *scenario.Scenario, length time.Duration, act func(ar
 	for _, name := range []string{Base, Change, Control} {
 		require.NoError(t, b.add(s, Arm{Name: name, Server: queued}, time.Now()))
 	}
-	b.carry = func(_ context.Context, r *runner, p plannedRound) measured {
+	b.execute = func(_ context.Context, r *runner, p plannedRound) measured {
 		m := measured{histograms: sampled(t), round: result.Round{
 			Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration, Verdict: result.Pass, Cycles: 10, WindowSeconds: 1,
 			Metrics: map[string]float64{

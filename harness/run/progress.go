@@ -105,7 +105,7 @@ func (p *progress) durability() string {
 	return strings.Join(all, ", ")
 }
 
-// beside has so many arms measured in turn from now on, each of them all rounds.
+// beside says that several arms are interleaved from now on, each with all rounds.
 func (p *progress) beside(arms int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *progress) turn(arm string) (over func()) {
 	}
 }
 
-// hook is what a load reports to while the round of that number goes on; nil where nobody watches.
+// hook returns the Progress hook of a round's load; nil off a terminal.
 func (p *progress) hook(number int) func(load.Progress) {
 	if !p.terminal {
 		return nil
@@ -232,7 +232,7 @@ func (p *progress) round(r *result.Round) {
 		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
 		return
 	}
-	sides := "" // told only by processes of their own
+	sides := "" // known only of separate processes
 	if server, apart := m[result.ServerCPUUsPerCycle]; apart {
 		sides = fmt.Sprintf(" (server %.1f, client %.1f)", server, m[result.ClientCPUUsPerCycle])
 	}

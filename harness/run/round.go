@@ -149,7 +149,7 @@ func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Conte
 const exitWait = 2 * time.Second
 
 // breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
-// were under way are not lost, since nobody waited for them; tasks at fault are at fault all the same.
+// were in flight are not lost, since the round did not wait for them; other faults of tasks still count.
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.broken = true
 	cluster := loads.cluster

@@ -10,12 +10,12 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// notRestartedError says that nothing of the servers is left, since they could not be started again.
+// notRestartedError says that the servers could not be restarted, so none of them runs.
 type notRestartedError struct{ error }
 
 func (e notRestartedError) Unwrap() error { return e.error }
 
-// backlog fills the servers with tasks that nobody claims, starts them again if the scenario says so, and drains them.
+// backlog fills the servers with tasks that no worker claims, restarts the servers if the scenario says so, and drains them.
 func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	plan, cluster := r.scenario.Backlog, loads.cluster
 	b := &backlogRound{runner: r, ctx: ctx, loads: loads, m: m, result: result.Backlog{Restart: plan.Restart}}
@@ -59,7 +59,7 @@ func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
 	return nil
 }
 
-// backlogRound is a round's backlog under way.
+// backlogRound is the backlog of a round in progress.
 type backlogRound struct {
 	*runner
 	ctx    context.Context // the round's
@@ -91,7 +91,7 @@ func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
 	})
 }
 
-// drain takes a backlog away, and notes what went wrong with it.
+// drain completes a backlog, and adds its faults to the round.
 func (b *backlogRound) drain() (*load.Drained, error) {
 	limit := b.scenario.Backlog.Drain
 	drained, err := stage(b.loads, func(cfgs []load.Config) (*load.Drained, error) {

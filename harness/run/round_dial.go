@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// targetOf is where the load goes: all servers, of which the drivers find the right ones.
+// targetOf returns the target of the load: all servers, among which the drivers route.
 func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 	var addresses, http []string
 	for _, s := range cluster.Servers() {
@@ -37,7 +37,7 @@ func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
 // dial opens the connections of a workload to the servers.
 func dial(cluster *topology.Cluster, w scenario.Workload) (conns []driver.Conn, err error) {
 	target := targetOf(cluster, w)
-	nothing := null.New() // whose tasks all connections of the workload share
+	nothing := null.New() // all connections of the workload share its tasks
 	open := map[string]func() (driver.Conn, error){
 		"stream":   func() (driver.Conn, error) { return stream.Dial(target, w.Lease) },
 		"unary":    func() (driver.Conn, error) { return unary.Dial(target, w.Lease) },
@@ -46,7 +46,7 @@ func dial(cluster *topology.Cluster, w scenario.Workload) (conns []driver.Conn, 
 		"null":     func() (driver.Conn, error) { return nothing.Dial(), nil },
 	}[w.Driver]
 	if open == nil {
-		return nil, fmt.Errorf("workload.driver is %q, which is none", w.Driver)
+		return nil, fmt.Errorf("workload.driver is %q; it must be stream, unary, rest, embedded or null", w.Driver)
 	}
 	for range w.Connections {
 		c, err := open()

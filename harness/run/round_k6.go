@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// scripted has a k6 process put the only workload on the servers, with a script.
+// scripted is the generator that is a k6 process with a script, for the only workload of a round.
 type scripted struct {
 	of      *loads
 	round   uint64 // the id of its ledger
@@ -50,7 +50,7 @@ func (s *scripted) load(ctx context.Context, _ *harm, hooks load.Hooks) (outcome
 	return []*load.Outcome{s.ended.Outcome}, nil
 }
 
-// count is what the script last said, and of when; it does so four times a second.
+// count returns the last report of the script, which reports four times a second.
 func (s *scripted) count() count {
 	c := count{at: s.began}
 	if p := s.process.Load(); p != nil {
@@ -61,7 +61,7 @@ func (s *scripted) count() count {
 	return c
 }
 
-// balance is that of k6's own account, which it sends when its load has ended.
+// balance returns the balance of k6's ledger, which k6 sends when its load has ended.
 func (s *scripted) balance() result.Ledger {
 	if s.ended == nil {
 		return result.Ledger{}
@@ -71,7 +71,7 @@ func (s *scripted) balance() result.Ledger {
 
 func (s *scripted) pid() int { return s.process.Load().PID() }
 
-// judge holds the script's thresholds, and calls that failed, against the round.
+// judge adds crossed thresholds of the script and failed calls to the faults of the round.
 func (s *scripted) judge(o *outcomes, m *measured) {
 	if s.ended.Thresholds != "" {
 		m.fault(result.Regressed, "k6: "+s.ended.Thresholds)

@@ -13,15 +13,15 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// loads are the workloads of a round, each with its account.
+// loads are the workloads of a round, each with its ledger.
 type loads struct {
 	runner    *runner
 	cluster   *topology.Cluster
 	number    int // of the round
 	workloads []scenario.Workload
 	generator
-	accounts []*ledger.Ledger // of the workloads that this process puts on the servers itself; none of others
-	steady   func() bool      // whether the rate has settled; nil where nobody knows
+	accounts []*ledger.Ledger // of the workloads of the in-process generator
+	steady   func() bool      // whether the rate is steady; nil if not measured
 	slow     *load.Slow       // reports the first slow cycle; nil without a limit
 }
 
@@ -47,10 +47,10 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 	return l
 }
 
-// any reports whether anything is sent at all.
+// any reports whether any workload sends tasks.
 func (l *loads) any() bool { return len(partsOfLoad(l.workloads...)) > 0 }
 
-// stage opens the connections of all workloads, carries a part of the round's load out over them, and closes them.
+// stage opens the connections of all workloads, executes a part of the round's load over them, and closes them.
 func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err error) {
 	var opened [][]driver.Conn
 	defer func() {
@@ -146,7 +146,7 @@ func arrivals(a *load.Open, peak float64) *result.Arrivals {
 	}
 }
 
-// plus is the account of two open loads together.
+// plus returns the account of two open loads together.
 func plus(a, b *result.Arrivals) *result.Arrivals {
 	if a == nil {
 		sum := *b

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// rateParts is in how many parts of equal time the warm-up and the window are divided: enough for a trend to be told from
+	// rateParts is in how many parts of equal time the warm-up and the window are divided: enough to tell a trend from
 	// chance, and each long enough to hold many cycles.
 	rateParts = 20
 	// rateCyclesMin is how many cycles a part needs on average for its rate to say anything.

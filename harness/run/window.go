@@ -29,8 +29,8 @@ type windowProbe struct {
 	attackers []int
 	point     int // its number, 0 without a sweep
 
-	series       *series     // nil where none is wanted
-	rates        *steadiness // nil where nobody asks for the load's
+	series       *series     // nil without a series
+	rates        *steadiness // nil in rounds without a rate
 	host         *hostWatch  // nil before the window
 	hostRoot     string
 	trace        *traceProbe
@@ -58,12 +58,12 @@ func newWindowProbe(r *runner, cluster *topology.Cluster, loads *loads, p planne
 	return w
 }
 
-// admin is where a server is asked about itself, at its present process.
+// admin returns the client of the admin listener of a server's current process.
 func admin(cluster *topology.Cluster, s *topology.Server) adminhttp.Client {
 	return adminhttp.Client{Address: s.Node().Admin, Token: cluster.Token}
 }
 
-// each does something with all servers at once, and returns all errors.
+// each calls do for all servers concurrently, and returns all errors.
 func (w *windowProbe) each(do func(*serverProbe) error) error {
 	errs := make([]error, len(w.servers))
 	var all sync.WaitGroup
@@ -74,7 +74,7 @@ func (w *windowProbe) each(do func(*serverProbe) error) error {
 	return errors.Join(errs...)
 }
 
-// start comes at the window's start. What it asks of the servers is done before it reads what they have used.
+// start is the hook at the window's start. It reads the usage of the servers last, so that the usage includes none of its calls.
 func (w *windowProbe) start(ctx context.Context) (err error) {
 	began := time.Now()
 	w.trace.windowBegins(began)
@@ -106,7 +106,7 @@ func (w *windowProbe) start(ctx context.Context) (err error) {
 	return err
 }
 
-// end comes at the window's end, and reads first what all have used. A server that ended by itself ends the round.
+// end is the hook at the window's end. It reads the usage of the servers first. A server that ended by itself ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
 	if err := w.cluster.Failure(); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (w *windowProbe) end(ctx context.Context) error {
 	})
 }
 
-// abandon ends what a round that broke off had begun. What that yields, an error included, is of no use.
+// abandon ends the probes of a round that was aborted. Their figures and errors are of no use.
 func (w *windowProbe) abandon(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
@@ -200,7 +200,7 @@ func (w *windowProbe) finish(m *measured) error {
 	return nil
 }
 
-// generator is the process that puts the load on the servers, or this one where there is no load.
+// generator returns the process that puts the load on the servers, or this process without a load.
 func (w *windowProbe) generator() int {
 	if w.loads == nil {
 		return os.Getpid()
@@ -208,12 +208,12 @@ func (w *windowProbe) generator() int {
 	return w.loads.pid()
 }
 
-// separate reports whether there are servers, in processes of their own.
+// separate reports whether servers run in processes separate from the generator.
 func (w *windowProbe) separate() bool {
 	return len(w.servers) > 0 && w.topology != scenario.Embedded
 }
 
-// spent fills in what both sides used of their CPUs, and the servers of their stores and logs.
+// spent adds the CPU usage of both sides and the storage and log usage of the servers.
 func (w *windowProbe) spent(m *measured, loaded bool) error {
 	if w.separate() {
 		cores, err := w.server.Cores()
@@ -234,8 +234,8 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	return w.perCycle(m)
 }
 
-// perCycle divides the CPU time of both sides by the window's cycles. Where they are one process, or there is no server, it
-// is that of the generator's process.
+// perCycle adds the CPU time per cycle of both sides, or that of the generator's process if the servers are a part of it or there
+// are none.
 func (w *windowProbe) perCycle(m *measured) error {
 	if !w.separate() {
 		us, err := w.client.CPUMicrosecondsPer(m.round.Cycles)

@@ -117,7 +117,7 @@ func (w *windowProbe) nodes(m *measured, loaded bool) {
 	for shard, leader := range w.ledAfter {
 		if before := w.ledBefore[shard]; before != leader {
 			m.warnings = append(m.warnings, "round "+strconv.Itoa(m.round.Number)+": shard "+strconv.Itoa(shard)+
-				" was led by "+orNobody(before)+" at the window's start and by "+orNobody(leader)+" at its end")
+				" was led by "+orNoNode(before)+" at the window's start and by "+orNoNode(leader)+" at its end")
 		}
 	}
 	for _, s := range w.servers {
@@ -140,9 +140,9 @@ func (w *windowProbe) nodes(m *measured, loaded bool) {
 	}
 }
 
-func orNobody(node string) string {
+func orNoNode(node string) string {
 	if node == "" {
-		return "nobody"
+		return "no node"
 	}
 	return node
 }

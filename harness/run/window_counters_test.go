@@ -77,7 +77,7 @@ func TestLeaderThatChanged(t *testing.T) {
 	m := &measured{round: result.Round{Number: 4, Cycles: 100, Metrics: map[string]float64{}}}
 	assert.NoError(t, w.spent(m, true))
 	assert.InDelta(t, 4.2, m.round.Metrics[result.StorageSetsPerCycle], 1e-9)
-	assert.Equal(t, []string{"round 4: shard 1 was led by n1 at the window's start and by nobody at its end"}, m.warnings)
+	assert.Equal(t, []string{"round 4: shard 1 was led by n1 at the window's start and by no node at its end"}, m.warnings)
 	assert.Equal(t, []int{0}, m.round.Nodes[0].Leads)
 }
 

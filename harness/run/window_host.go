@@ -110,7 +110,7 @@ func (h *hostWatch) stop() {
 	signals := h.watch.Stop()
 	h.signals = &signals
 	if h.pid != os.Getpid() {
-		h.err = errors.New("what the runtime of another process does, nobody tells")
+		h.err = errors.New("the runtime figures of another process are unknown")
 		return
 	}
 	h.runtime, h.err = observe.OwnRuntime().Since(h.before)

@@ -68,7 +68,7 @@ func (s *serverProbe) sampleAfter() error {
 	}
 	s.spent = after.Since(s.before)
 	if s.server.Node() != s.first {
-		s.spent.WritesKnown = false // nobody kept what the first process had written
+		s.spent.WritesKnown = false // what the first process had written was lost with it
 	}
 	return nil
 }
