@@ -107,13 +107,22 @@ func (k *cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.C
 // peerMessageBytesMax is as much as any answer that is forwarded has.
 const peerMessageBytesMax = 64 << 20
 
-// watchPeers keeps the directory up to date, and asks for membership where this node was told to.
+// watchPeers keeps the directory up to date, and asks for membership if the node's configuration says so. A node that was a member
+// and is removed does not ask again: an operator removes a node while it runs.
 func (k *cluster) watchPeers() {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
+	var joined, removed bool
 	for {
 		k.askPeers(k.ctx)
-		k.join()
+		_, member := k.peers.member(k.Self())
+		switch {
+		case !joined:
+			joined = k.join(member)
+		case !member && !removed:
+			removed = true
+			k.node.log.Warn("this node was removed from the cluster: stop it, or add it again with 'queued cluster add'")
+		}
 		select {
 		case <-k.ctx.Done():
 			return
@@ -201,15 +210,16 @@ func (k *cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse,
 	return peerpb.NewPeerServiceClient(c).GetInfo(ctx, &peerpb.GetInfoRequest{})
 }
 
-// join asks the nodes that this one was told to join for membership, until it is a member.
-func (k *cluster) join() {
+// join asks the nodes of the configuration for membership, if this node is to join. It returns true once that was done and this node
+// is a member.
+func (k *cluster) join(member bool) (joined bool) {
 	wiped := k.identity.get().Wiped
 	if len(k.config.Cluster.Join) == 0 && !wiped || !k.isAdmitted() {
-		return
+		return false
 	}
-	// What a wiped node was sent may end before its removal, so that it takes itself for a member.
-	if _, member := k.peers.member(k.Self()); member && !wiped {
-		return
+	// The log of a wiped node may end before the node's removal, so that the node takes itself for a member.
+	if member && !wiped {
+		return true
 	}
 	for _, t := range k.targets() {
 		err := k.joinAt(t)
@@ -219,12 +229,13 @@ func (k *cluster) join() {
 			}
 		}
 		if err == nil {
-			return
+			break
 		}
 		if k.ctx.Err() == nil {
 			k.node.log.Info("asked for membership in vain; it is tried again", "at", t, "error", err)
 		}
 	}
+	return false
 }
 
 func (k *cluster) joinAt(t target) (err error) {
