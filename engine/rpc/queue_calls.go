@@ -20,15 +20,11 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	if err := s.checkCall(ctx, access.Produce, in.GetTenant(), "tasks", len(in.GetTasks())); err != nil {
 		return nil, err
 	}
+	enqueue := route.QueueCall(s.enqueueHere, queuepb.QueueServiceClient.Enqueue)
 	results, err := route.Spread(ctx, s.router, &route.Batch[*queuepb.NewTask, *queuepb.EnqueueResult]{
 		Shard: func(*queuepb.NewTask) int { return route.AnyShard },
 		Call: func(ctx context.Context, at *route.Target, tasks []*queuepb.NewTask) ([]*queuepb.EnqueueResult, error) {
-			part := &queuepb.EnqueueRequest{Tenant: in.GetTenant(), Tasks: tasks}
-			if at.Local() {
-				out, err := s.enqueueHere(ctx, part)
-				return out.GetResults(), err
-			}
-			out, err := at.Queues().Enqueue(ctx, part)
+			out, err := enqueue.At(ctx, at, &queuepb.EnqueueRequest{Tenant: in.GetTenant(), Tasks: tasks})
 			return out.GetResults(), err
 		},
 		ErrorOf: (*queuepb.EnqueueResult).GetError,
@@ -49,14 +45,19 @@ func (s *Service) checkCall(ctx context.Context, scopes access.Scopes, tenant, f
 	return call.Status(err)
 }
 
-// settleAll carries a settling call out.
-func settleAll[I item](ctx context.Context, s *Service, tenant, field string, items []I,
-	call func(context.Context, *route.Target, []I) ([]*queuepb.SettleResult, error),
+// settleAll executes a settling call, each item at the leader of its shard. part returns the request for some of the items.
+func settleAll[I item, Q any, R interface {
+	GetResults() []*queuepb.SettleResult
+}](ctx context.Context, s *Service, tenant, field string, items []I,
+	settle route.Call[Q, R], part func([]I) Q,
 ) ([]*queuepb.SettleResult, error) {
 	if err := s.checkCall(ctx, access.Work, tenant, field, len(items)); err != nil {
 		return nil, err
 	}
-	return route.Spread(ctx, s.router, route.SettleBatch(I.GetId, call), items)
+	return route.Spread(ctx, s.router, route.SettleBatch(I.GetId, func(ctx context.Context, at *route.Target, items []I) ([]*queuepb.SettleResult, error) {
+		out, err := settle.At(ctx, at, part(items))
+		return out.GetResults(), err
+	}), items)
 }
 
 // Complete implements the call.
@@ -65,14 +66,8 @@ func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*q
 		return s.completeHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
-		func(ctx context.Context, at *route.Target, items []*queuepb.Completion) ([]*queuepb.SettleResult, error) {
-			part := &queuepb.CompleteRequest{Tenant: in.GetTenant(), Completions: items}
-			if at.Local() {
-				out, err := s.completeHere(ctx, part)
-				return out.GetResults(), err
-			}
-			out, err := at.Queues().Complete(ctx, part)
-			return out.GetResults(), err
+		route.QueueCall(s.completeHere, queuepb.QueueServiceClient.Complete), func(items []*queuepb.Completion) *queuepb.CompleteRequest {
+			return &queuepb.CompleteRequest{Tenant: in.GetTenant(), Completions: items}
 		})
 	return &queuepb.CompleteResponse{Results: results}, err
 }
@@ -83,14 +78,8 @@ func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.F
 		return s.failHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
-		func(ctx context.Context, at *route.Target, items []*queuepb.Failure) ([]*queuepb.SettleResult, error) {
-			part := &queuepb.FailRequest{Tenant: in.GetTenant(), Failures: items}
-			if at.Local() {
-				out, err := s.failHere(ctx, part)
-				return out.GetResults(), err
-			}
-			out, err := at.Queues().Fail(ctx, part)
-			return out.GetResults(), err
+		route.QueueCall(s.failHere, queuepb.QueueServiceClient.Fail), func(items []*queuepb.Failure) *queuepb.FailRequest {
+			return &queuepb.FailRequest{Tenant: in.GetTenant(), Failures: items}
 		})
 	return &queuepb.FailResponse{Results: results}, err
 }
@@ -101,14 +90,8 @@ func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queue
 		return s.extendHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
-		func(ctx context.Context, at *route.Target, items []*queuepb.Extension) ([]*queuepb.SettleResult, error) {
-			part := &queuepb.ExtendRequest{Tenant: in.GetTenant(), Extensions: items}
-			if at.Local() {
-				out, err := s.extendHere(ctx, part)
-				return out.GetResults(), err
-			}
-			out, err := at.Queues().Extend(ctx, part)
-			return out.GetResults(), err
+		route.QueueCall(s.extendHere, queuepb.QueueServiceClient.Extend), func(items []*queuepb.Extension) *queuepb.ExtendRequest {
+			return &queuepb.ExtendRequest{Tenant: in.GetTenant(), Extensions: items}
 		})
 	return &queuepb.ExtendResponse{Results: results}, err
 }
@@ -119,14 +102,8 @@ func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*que
 		return s.releaseHere(ctx, in)
 	}
 	results, err := settleAll(ctx, s, in.GetTenant(), "releases", in.GetReleases(),
-		func(ctx context.Context, at *route.Target, items []*queuepb.Releasing) ([]*queuepb.SettleResult, error) {
-			part := &queuepb.ReleaseRequest{Tenant: in.GetTenant(), Releases: items}
-			if at.Local() {
-				out, err := s.releaseHere(ctx, part)
-				return out.GetResults(), err
-			}
-			out, err := at.Queues().Release(ctx, part)
-			return out.GetResults(), err
+		route.QueueCall(s.releaseHere, queuepb.QueueServiceClient.Release), func(items []*queuepb.Releasing) *queuepb.ReleaseRequest {
+			return &queuepb.ReleaseRequest{Tenant: in.GetTenant(), Releases: items}
 		})
 	return &queuepb.ReleaseResponse{Results: results}, err
 }
@@ -140,12 +117,7 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 	if _, err := call.Tenant(ctx, access.Produce|access.Work, in.GetTenant()); err != nil {
 		return nil, call.Status(err)
 	}
-	return route.Follow(ctx, s.router, n, true, route.ForwardMax, func(ctx context.Context, at *route.Target) (*queuepb.GetTaskResponse, error) {
-		if at.Local() {
-			return s.getTaskHere(ctx, in)
-		}
-		return at.Queues().GetTask(ctx, in)
-	})
+	return route.Follow(ctx, s.router, n, true, route.ForwardMax, route.QueueCall(s.getTaskHere, queuepb.QueueServiceClient.GetTask).Of(in))
 }
 
 // elsewhereID returns the shard of a task that a node of a cluster is to be asked for; anyShard if it is this one.
@@ -172,13 +144,9 @@ func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultReques
 	if err := s.checkWait(in.GetWaitMs()); err != nil {
 		return nil, call.Status(err)
 	}
-	left := untilOf(in.GetWaitMs())
+	await, left := route.QueueCall(s.awaitResultHere, queuepb.QueueServiceClient.AwaitResult), untilOf(in.GetWaitMs())
 	return route.Follow(ctx, s.router, n, true, 0, func(ctx context.Context, at *route.Target) (*queuepb.AwaitResultResponse, error) {
-		part := &queuepb.AwaitResultRequest{Tenant: in.GetTenant(), Id: in.GetId(), WaitMs: left()}
-		if at.Local() {
-			return s.awaitResultHere(ctx, part)
-		}
-		return at.Queues().AwaitResult(ctx, part)
+		return await.At(ctx, at, &queuepb.AwaitResultRequest{Tenant: in.GetTenant(), Id: in.GetId(), WaitMs: left()})
 	})
 }
 

@@ -81,10 +81,10 @@ func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 
 // at claims at one node.
 func (c *routedClaim) at(ctx context.Context, t *route.Target, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	if t.Local() {
+	here := func(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 		return c.service.claimHere(ctx, in, nil)
 	}
-	return t.Queues().Claim(ctx, in)
+	return route.QueueCall(here, queuepb.QueueServiceClient.Claim).At(ctx, t, in)
 }
 
 // round claims at the nodes that lead at the moment. It returns errAgain where nothing was leased and other nodes lead.

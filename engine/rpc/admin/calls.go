@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -18,7 +20,7 @@ import (
 // are those of the first shard's leader.
 
 // ofRegistry carries a call on tenants or tokens out.
-func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, here func(context.Context, Q) (R, error), there func(context.Context, *route.Target) (R, error)) (R, error) {
+func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, here func(context.Context, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error)) (R, error) {
 	var none R
 	if a.router == nil {
 		return here(ctx, in)
@@ -36,47 +38,32 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, h
 	if !a.router.Routes(ctx) {
 		return here(ctx, in)
 	}
-	return route.Follow(ctx, a.router, 0, reading, route.ForwardMax, func(ctx context.Context, at *route.Target) (R, error) {
-		if at.Local() {
-			return here(ctx, in)
-		}
-		return there(ctx, at)
-	})
+	return route.Follow(ctx, a.router, 0, reading, route.ForwardMax, route.AdminCall(here, there).Of(in))
 }
 
 // CreateToken implements the call.
 func (a *Service) CreateToken(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
-	return ofRegistry(ctx, a, in, false, a.createTokenHere, func(ctx context.Context, at *route.Target) (*adminpb.CreateTokenResponse, error) {
-		return at.Admin().CreateToken(ctx, in)
-	})
+	return ofRegistry(ctx, a, in, false, a.createTokenHere, adminpb.AdminServiceClient.CreateToken)
 }
 
 // ListTokens implements the call.
 func (a *Service) ListTokens(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
-	return ofRegistry(ctx, a, in, true, a.listTokensHere, func(ctx context.Context, at *route.Target) (*adminpb.ListTokensResponse, error) {
-		return at.Admin().ListTokens(ctx, in)
-	})
+	return ofRegistry(ctx, a, in, true, a.listTokensHere, adminpb.AdminServiceClient.ListTokens)
 }
 
 // RotateToken implements the call.
 func (a *Service) RotateToken(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
-	return ofRegistry(ctx, a, in, false, a.rotateTokenHere, func(ctx context.Context, at *route.Target) (*adminpb.RotateTokenResponse, error) {
-		return at.Admin().RotateToken(ctx, in)
-	})
+	return ofRegistry(ctx, a, in, false, a.rotateTokenHere, adminpb.AdminServiceClient.RotateToken)
 }
 
 // RevokeToken implements the call.
 func (a *Service) RevokeToken(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
-	return ofRegistry(ctx, a, in, false, a.revokeTokenHere, func(ctx context.Context, at *route.Target) (*adminpb.RevokeTokenResponse, error) {
-		return at.Admin().RevokeToken(ctx, in)
-	})
+	return ofRegistry(ctx, a, in, false, a.revokeTokenHere, adminpb.AdminServiceClient.RevokeToken)
 }
 
 // ConfigureTenant implements the call.
 func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
-	out, err := ofRegistry(ctx, a, in, true, a.configureTenantHere, func(ctx context.Context, at *route.Target) (*adminpb.ConfigureTenantResponse, error) {
-		return at.Admin().ConfigureTenant(ctx, in)
-	})
+	out, err := ofRegistry(ctx, a, in, true, a.configureTenantHere, adminpb.AdminServiceClient.ConfigureTenant)
 	if err != nil || !a.router.Routes(ctx) {
 		return out, err
 	}
@@ -104,12 +91,7 @@ func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsReques
 
 // tenants returns the tenants of the cluster, by name. What a tenant holds is the sum of what it holds at each leader.
 func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
-	parts, err := route.Gather(ctx, a.router, func(ctx context.Context, at *route.Target) (*adminpb.ListTenantsResponse, error) {
-		if at.Local() {
-			return a.listTenantsHere(ctx, &adminpb.ListTenantsRequest{})
-		}
-		return at.Admin().ListTenants(ctx, &adminpb.ListTenantsRequest{})
-	})
+	parts, err := route.Gather(ctx, a.router, route.AdminCall(a.listTenantsHere, adminpb.AdminServiceClient.ListTenants).Of(&adminpb.ListTenantsRequest{}))
 	if err != nil {
 		return nil, err
 	}

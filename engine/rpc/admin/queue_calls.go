@@ -39,12 +39,7 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 	if err != nil {
 		return nil, a.refuse(err)
 	}
-	parts, err := route.Gather(ctx, a.router, func(ctx context.Context, at *route.Target) (*adminpb.ListQueuesResponse, error) {
-		if at.Local() {
-			return a.listQueuesHere(ctx, in)
-		}
-		return at.Admin().ListQueues(ctx, in)
-	})
+	parts, err := route.Gather(ctx, a.router, route.AdminCall(a.listQueuesHere, adminpb.AdminServiceClient.ListQueues).Of(in))
 	if err != nil {
 		return nil, err
 	}
@@ -107,12 +102,9 @@ func (a *Service) GetQueue(ctx context.Context, in *adminpb.GetQueueRequest) (*a
 	if _, err := target(ctx, in.GetTenant(), in.GetQueue()); err != nil {
 		return nil, call.Status(err)
 	}
+	get := route.AdminCall(a.getQueueHere, adminpb.AdminServiceClient.GetQueue)
 	parts, err := route.Gather(ctx, a.router, func(ctx context.Context, at *route.Target) (out *adminpb.GetQueueResponse, err error) {
-		if at.Local() {
-			out, err = a.getQueueHere(ctx, in)
-		} else {
-			out, err = at.Admin().GetQueue(ctx, in)
-		}
+		out, err = get.At(ctx, at, in)
 		if route.IsAbsent(err) {
 			return nil, nil
 		}
@@ -145,15 +137,7 @@ func (a *Service) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueue
 	if err != nil {
 		return nil, call.Status(err)
 	}
-	err = a.router.Cover(ctx, true, func(ctx context.Context, at *route.Target) error {
-		var err error
-		if at.Local() {
-			_, err = a.configureQueueHere(ctx, in)
-		} else {
-			_, err = at.Admin().ConfigureQueue(ctx, in)
-		}
-		return err
-	})
+	err = a.router.Cover(ctx, true, route.AdminCall(a.configureQueueHere, adminpb.AdminServiceClient.ConfigureQueue).Each(in))
 	if err != nil {
 		return nil, err
 	}
@@ -166,15 +150,7 @@ func (a *Service) PauseQueue(ctx context.Context, in *adminpb.PauseQueueRequest)
 	if !a.router.Routes(ctx) {
 		return a.pauseQueueHere(ctx, in)
 	}
-	err := a.pauseAll(ctx, in.GetTenant(), in.GetQueue(), func(ctx context.Context, at *route.Target) error {
-		var err error
-		if at.Local() {
-			_, err = a.pauseQueueHere(ctx, in)
-		} else {
-			_, err = at.Admin().PauseQueue(ctx, in)
-		}
-		return err
-	})
+	err := a.pauseAll(ctx, in.GetTenant(), in.GetQueue(), route.AdminCall(a.pauseQueueHere, adminpb.AdminServiceClient.PauseQueue).Each(in))
 	return &adminpb.PauseQueueResponse{}, err
 }
 
@@ -183,15 +159,7 @@ func (a *Service) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueReques
 	if !a.router.Routes(ctx) {
 		return a.resumeQueueHere(ctx, in)
 	}
-	err := a.pauseAll(ctx, in.GetTenant(), in.GetQueue(), func(ctx context.Context, at *route.Target) error {
-		var err error
-		if at.Local() {
-			_, err = a.resumeQueueHere(ctx, in)
-		} else {
-			_, err = at.Admin().ResumeQueue(ctx, in)
-		}
-		return err
-	})
+	err := a.pauseAll(ctx, in.GetTenant(), in.GetQueue(), route.AdminCall(a.resumeQueueHere, adminpb.AdminServiceClient.ResumeQueue).Each(in))
 	return &adminpb.ResumeQueueResponse{}, err
 }
 
@@ -212,11 +180,7 @@ func (a *Service) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest)
 		return nil, call.Status(err)
 	}
 	n, err := a.countAll(ctx, "removed", func(ctx context.Context, at *route.Target) (uint64, error) {
-		if at.Local() {
-			out, err := a.purgeQueueHere(ctx, in)
-			return out.GetRemoved(), err
-		}
-		out, err := at.Admin().PurgeQueue(ctx, in)
+		out, err := route.AdminCall(a.purgeQueueHere, adminpb.AdminServiceClient.PurgeQueue).At(ctx, at, in)
 		return out.GetRemoved(), err
 	})
 	if err != nil {
@@ -240,11 +204,7 @@ func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueReques
 		}
 	}
 	n, err := a.countAll(ctx, "removed", func(ctx context.Context, at *route.Target) (uint64, error) {
-		if at.Local() {
-			out, err := a.deleteQueueHere(ctx, in)
-			return out.GetRemoved(), err
-		}
-		out, err := at.Admin().DeleteQueue(ctx, in)
+		out, err := route.AdminCall(a.deleteQueueHere, adminpb.AdminServiceClient.DeleteQueue).At(ctx, at, in)
 		return out.GetRemoved(), err
 	})
 	if err != nil {

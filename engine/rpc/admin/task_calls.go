@@ -15,13 +15,9 @@ func (a *Service) CancelTasks(ctx context.Context, in *adminpb.CancelTasksReques
 	if !a.router.Routes(ctx) {
 		return a.cancelTasksHere(ctx, in)
 	}
+	cancel := route.AdminCall(a.cancelTasksHere, adminpb.AdminServiceClient.CancelTasks)
 	results, err := a.changeAll(ctx, in.GetTenant(), in.GetIds(), func(ctx context.Context, at *route.Target, ids []string) ([]*queuepb.SettleResult, error) {
-		part := &adminpb.CancelTasksRequest{Tenant: in.GetTenant(), Ids: ids}
-		if at.Local() {
-			out, err := a.cancelTasksHere(ctx, part)
-			return out.GetResults(), err
-		}
-		out, err := at.Admin().CancelTasks(ctx, part)
+		out, err := cancel.At(ctx, at, &adminpb.CancelTasksRequest{Tenant: in.GetTenant(), Ids: ids})
 		return out.GetResults(), err
 	})
 	return &adminpb.CancelTasksResponse{Results: results}, err
@@ -53,24 +49,19 @@ func (a *Service) RedriveDead(ctx context.Context, in *adminpb.RedriveDeadReques
 	if !a.router.Routes(ctx) {
 		return a.redriveDeadHere(ctx, in)
 	}
-	redrive := func(ctx context.Context, at *route.Target, in *adminpb.RedriveDeadRequest) (*adminpb.RedriveDeadResponse, error) {
-		if at.Local() {
-			return a.redriveDeadHere(ctx, in)
-		}
-		return at.Admin().RedriveDead(ctx, in)
-	}
+	redrive := route.AdminCall(a.redriveDeadHere, adminpb.AdminServiceClient.RedriveDead)
 	if err := a.checkChoice(ctx, in); err != nil {
 		return nil, call.Status(err)
 	}
 	if len(in.GetIds()) > 0 {
 		results, err := a.changeAll(ctx, in.GetTenant(), in.GetIds(), func(ctx context.Context, at *route.Target, ids []string) ([]*queuepb.SettleResult, error) {
-			out, err := redrive(ctx, at, &adminpb.RedriveDeadRequest{Tenant: in.GetTenant(), Ids: ids})
+			out, err := redrive.At(ctx, at, &adminpb.RedriveDeadRequest{Tenant: in.GetTenant(), Ids: ids})
 			return out.GetResults(), err
 		})
 		return &adminpb.RedriveDeadResponse{Redriven: accepted(results), Results: results}, err
 	}
 	n, err := a.countAll(ctx, "redrove", func(ctx context.Context, at *route.Target) (uint64, error) {
-		out, err := redrive(ctx, at, in)
+		out, err := redrive.At(ctx, at, in)
 		return out.GetRedriven(), err
 	})
 	return &adminpb.RedriveDeadResponse{Redriven: n}, err
@@ -81,24 +72,19 @@ func (a *Service) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest) (
 	if !a.router.Routes(ctx) {
 		return a.purgeDeadHere(ctx, in)
 	}
-	purge := func(ctx context.Context, at *route.Target, in *adminpb.PurgeDeadRequest) (*adminpb.PurgeDeadResponse, error) {
-		if at.Local() {
-			return a.purgeDeadHere(ctx, in)
-		}
-		return at.Admin().PurgeDead(ctx, in)
-	}
+	purge := route.AdminCall(a.purgeDeadHere, adminpb.AdminServiceClient.PurgeDead)
 	if err := a.checkChoice(ctx, in); err != nil {
 		return nil, call.Status(err)
 	}
 	if len(in.GetIds()) > 0 {
 		results, err := a.changeAll(ctx, in.GetTenant(), in.GetIds(), func(ctx context.Context, at *route.Target, ids []string) ([]*queuepb.SettleResult, error) {
-			out, err := purge(ctx, at, &adminpb.PurgeDeadRequest{Tenant: in.GetTenant(), Ids: ids})
+			out, err := purge.At(ctx, at, &adminpb.PurgeDeadRequest{Tenant: in.GetTenant(), Ids: ids})
 			return out.GetResults(), err
 		})
 		return &adminpb.PurgeDeadResponse{Removed: accepted(results), Results: results}, err
 	}
 	n, err := a.countAll(ctx, "removed", func(ctx context.Context, at *route.Target) (uint64, error) {
-		out, err := purge(ctx, at, in)
+		out, err := purge.At(ctx, at, in)
 		return out.GetRemoved(), err
 	})
 	return &adminpb.PurgeDeadResponse{Removed: n}, err
@@ -113,15 +99,10 @@ func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (
 	if err != nil {
 		return nil, call.Status(err)
 	}
-	out := &adminpb.ListTasksResponse{}
+	list, out := route.AdminCall(a.listTasksHere, adminpb.AdminServiceClient.ListTasks), &adminpb.ListTasksResponse{}
 	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
 		part := &adminpb.ListTasksRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), PageSize: size, PageToken: token}
-		var page *adminpb.ListTasksResponse
-		if at.Local() {
-			page, err = a.listTasksHere(ctx, part)
-		} else {
-			page, err = at.Admin().ListTasks(ctx, part)
-		}
+		page, err := list.At(ctx, at, part)
 		out.Tasks = append(out.Tasks, page.GetTasks()...)
 		for _, t := range page.GetTasks() {
 			bytes += call.TaskBytes(t)
@@ -143,15 +124,10 @@ func (a *Service) ListDead(ctx context.Context, in *adminpb.ListDeadRequest) (*a
 	if err != nil {
 		return nil, call.Status(err)
 	}
-	out := &adminpb.ListDeadResponse{}
+	list, out := route.AdminCall(a.listDeadHere, adminpb.AdminServiceClient.ListDead), &adminpb.ListDeadResponse{}
 	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
 		part := &adminpb.ListDeadRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), Filter: in.GetFilter(), PageSize: size, PageToken: token}
-		var page *adminpb.ListDeadResponse
-		if at.Local() {
-			page, err = a.listDeadHere(ctx, part)
-		} else {
-			page, err = at.Admin().ListDead(ctx, part)
-		}
+		page, err := list.At(ctx, at, part)
 		out.Tasks = append(out.Tasks, page.GetTasks()...)
 		for _, t := range page.GetTasks() {
 			bytes += call.TaskBytes(t.GetTask())

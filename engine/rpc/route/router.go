@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
@@ -361,9 +360,8 @@ func (r *Router) Target(node string, most time.Duration) *Target {
 
 func (t *Target) Local() bool { return t.forward == nil }
 
+// Queues returns a client of the queue service of another node, for its streams.
 func (t *Target) Queues() queuepb.QueueServiceClient { return queuepb.NewQueueServiceClient(t.forward) }
-
-func (t *Target) Admin() adminpb.AdminServiceClient { return adminpb.NewAdminServiceClient(t.forward) }
 
 // ErrRetry says that a call is to be tried again at whoever leads then.
 var ErrRetry = status.Error(codes.Unavailable, "other nodes lead now")
