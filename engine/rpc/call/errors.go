@@ -23,10 +23,10 @@ import (
 // retryDelay is what an overloaded server asks a client to wait.
 const retryDelay = 100 * time.Millisecond
 
-// reasonDisk and reasonDomain are the reason and the domain in google.rpc.ErrorInfo of a refusal because the disk has too little
-// space.
+// The reasons of refusals, in ItemError and in google.rpc.ErrorInfo, and the domain of the latter.
 const (
-	reasonDisk   = "disk"
+	reasonDisk   = "disk"  // the disk has too little space
+	reasonQuota  = "quota" // a quota of the tenant is used up
 	reasonDomain = "prony"
 )
 
@@ -39,7 +39,7 @@ type refusal struct {
 	item  queuepb.ErrorCode
 	field *queue.FieldError // that is at fault, or nil
 	retry time.Duration     // when it is worth trying again, or 0
-	// reason is the reason in google.rpc.ErrorInfo, or "".
+	// reason is one of the reasons above, or "".
 	reason string
 	// leader says who leads instead, or nil.
 	leader *queuepb.NotLeader
@@ -93,7 +93,8 @@ func refusalOf(err error) refusal {
 	case errors.As(err, &quota):
 		return refusal{
 			call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
-			retry: max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond), // 0 would mean that there is no delay
+			retry:  max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond), // 0 would mean that there is no delay
+			reason: reasonQuota,
 		}
 	}
 	for i := range refusals {
@@ -142,6 +143,7 @@ func ItemError(index int, err error) *queuepb.ItemError {
 	r := refusalOf(err)
 	e := &queuepb.ItemError{
 		Index: uint32(index), Code: r.item, Message: err.Error(), RetryAfterMs: uint64(r.retry.Milliseconds()), Leader: r.leader.GetAddress(),
+		Reason: r.reason,
 	}
 	if r.field != nil {
 		e.Field = r.field.Field
@@ -182,6 +184,10 @@ func ItemOfStatus(index int, err error) *queuepb.ItemError {
 		switch d := d.(type) {
 		case *errdetails.RetryInfo:
 			e.RetryAfterMs = uint64(max(1, d.GetRetryDelay().AsDuration().Milliseconds()))
+		case *errdetails.ErrorInfo:
+			if d.GetDomain() == reasonDomain {
+				e.Reason = d.GetReason()
+			}
 		case *errdetails.BadRequest:
 			if v := d.GetFieldViolations(); len(v) > 0 {
 				e.Field = v[0].GetField()

@@ -57,7 +57,7 @@ func TestErrorsBecomeTheirCodes(t *testing.T) {
 				assert.Empty(t, s.Details())
 			case c.status == codes.ResourceExhausted: // the error has a retry delay
 				assert.Positive(t, item.GetRetryAfterMs())
-				require.Len(t, s.Details(), 1)
+				require.NotEmpty(t, s.Details())
 				assert.Equal(t, int64(item.GetRetryAfterMs()), s.Details()[0].(*errdetails.RetryInfo).GetRetryDelay().AsDuration().Milliseconds())
 			default:
 				assert.Zero(t, item.GetRetryAfterMs())
@@ -79,7 +79,20 @@ func TestFullDisksAreNamed(t *testing.T) {
 	item := ItemError(3, err)
 	assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, item.GetCode())
 	assert.EqualValues(t, disk.SpaceRetry.Milliseconds(), item.GetRetryAfterMs())
-	assert.Equal(t, item.GetRetryAfterMs(), ItemOfStatus(3, Status(err)).GetRetryAfterMs(), "also for a forwarded call")
+	assert.Equal(t, "disk", item.GetReason())
+	forwarded := ItemOfStatus(3, Status(err))
+	assert.Equal(t, item.GetRetryAfterMs(), forwarded.GetRetryAfterMs())
+	assert.Equal(t, item.GetReason(), forwarded.GetReason())
+}
+
+func TestUsedUpQuotasAreNamed(t *testing.T) {
+	err := fmt.Errorf("enqueue: %w", &queue.QuotaError{Tenant: "t", Quota: "tasks_max"})
+	s := status.Convert(Status(err))
+	require.Len(t, s.Details(), 2)
+	assert.Equal(t, "quota", s.Details()[1].(*errdetails.ErrorInfo).GetReason())
+	assert.Equal(t, "quota", ItemError(3, err).GetReason())
+	assert.Equal(t, "quota", ItemOfStatus(3, Status(err)).GetReason(), "also for a forwarded call")
+	assert.Empty(t, ItemError(3, shard.ErrOverloaded).GetReason())
 }
 
 // Each settlement is asked for its error: no error must cost no allocation.
