@@ -83,7 +83,7 @@ func (p *produceStream) receive() error {
 	}
 }
 
-// enqueue carries a frame out, and answers it in time. It reports false once this node leads nothing.
+// enqueue passes a frame to the shards, whose reply answers it. It returns false once this node leads no shard.
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
 	err := p.service.takeEnqueues(p.stream.Context(), tenant, in.GetTasks())
 	if err != nil { // a frame is refused as a call is; the stream goes on

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// The calls of the queue service. Without a cluster, and where another node handed a call on, they are carried out here.
-// Otherwise their parts go to the nodes that lead the shards.
+// The calls of the queue service. Without a cluster, and for a call that another node forwarded, this node executes the call.
+// Otherwise the parts of the call go to the leaders of their shards.
 
 // Enqueue implements the call.
 func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
@@ -36,7 +36,7 @@ func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*que
 	return &queuepb.EnqueueResponse{Results: results}, nil
 }
 
-// checkCall refuses a call that no node would take.
+// checkCall refuses a call that every node would refuse.
 func (s *Service) checkCall(ctx context.Context, scopes access.Scopes, tenant, field string, items int) error {
 	_, err := call.Tenant(ctx, scopes, tenant)
 	if err == nil {
@@ -120,7 +120,7 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 	return route.Follow(ctx, s.router, n, true, route.ForwardMax, route.QueueCall(s.getTaskHere, queuepb.QueueServiceClient.GetTask).Of(in))
 }
 
-// elsewhereID returns the shard of a task that a node of a cluster is to be asked for; anyShard if it is this one.
+// elsewhereID returns the shard whose leader has a task, or route.AnyShard if this node answers.
 func (s *Service) elsewhereID(ctx context.Context, id string) int {
 	if !s.router.Routes(ctx) {
 		return route.AnyShard

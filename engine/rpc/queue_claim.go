@@ -56,7 +56,7 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 			h = s.router.Retry()
 		}
 		if !h.Again(ctx) {
-			return nil, s.refuse(s.nobodyLeads())
+			return nil, s.refuse(s.noLeader())
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (c *routedClaim) at(ctx context.Context, t *route.Target, in *queuepb.Claim
 	return route.QueueCall(here, queuepb.QueueServiceClient.Claim).At(ctx, t, in)
 }
 
-// round claims at the nodes that lead at the moment. It returns errAgain where nothing was leased and other nodes lead.
+// round claims at the nodes that lead at the moment. It returns route.ErrRetry if nothing was leased and other nodes lead.
 func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error) {
 	nodes, _ := c.service.router.Leaders()
 	switch {
@@ -105,7 +105,8 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	return c.everywhere(ctx, nodes)
 }
 
-// again makes errAgain of an error that says so. A claim whose answer was lost is one: its leases expire in their time.
+// again returns route.ErrRetry for an error after which the claim can be tried again. A claim whose answer was lost is tried
+// again: its leases expire.
 func (c *routedClaim) again(err error, t *route.Target) error {
 	if err != nil && t.Outcome(err, true) != route.Refused {
 		return route.ErrRetry
@@ -140,8 +141,8 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 	return out, failed
 }
 
-// everywhere waits at all nodes. Once one has leased something the others are told to end, and what they leased at the
-// same moment is handed out too, if there is room, or else given back.
+// everywhere waits at all nodes. Once one node has leased a task, the waits at the other nodes end. Tasks that these nodes leased
+// at the same moment are handed out too if the answer has room, and released otherwise.
 func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -285,8 +286,8 @@ func (w *waitingClaim) returnTasks(ctx context.Context, tasks []*queuepb.Task) {
 	}
 }
 
-// nobodyLeads refuses a call that is for whichever node leads.
-func (s *Service) nobodyLeads() error {
+// noLeader refuses a call that is for whichever node leads.
+func (s *Service) noLeader() error {
 	_, orphan := s.router.Leaders()
 	return route.Misrouted(s.router.Cluster(), max(0, orphan), &shard.NotLeaderError{Shard: max(0, orphan)})
 }

@@ -44,12 +44,12 @@ func (s *Service) InCluster(r *route.Router) {
 // Within sets the bounds of the service and its servers. The caller calls it before it makes the servers.
 func (s *Service) Within(b *call.Bounds) { s.bounds = b }
 
-// refuse is statusOf, and says who leads where that is the matter.
+// refuse returns the status for an error, with the leader if another node leads.
 func (s *Service) refuse(err error) error {
 	return call.Status(route.Explain(s.router.Cluster(), err))
 }
 
-// refuseItem is itemError, and says who leads where that is the matter.
+// refuseItem returns the item error for an error, with the leader if another node leads.
 func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
 	return call.ItemError(index, route.Explain(s.router.Cluster(), err))
 }

@@ -328,7 +328,7 @@ func (w *workStream) sendItems(items []workItem) error {
 			for range out.GetAnswers() {
 				w.inFlight.release()
 			}
-			if err := w.tellSent(); err != nil {
+			if err := w.reportSent(); err != nil {
 				return err
 			}
 			out, bytes, tasksBytes = &queuepb.WorkResponse{}, 0, 0
@@ -337,8 +337,8 @@ func (w *workStream) sendItems(items []workItem) error {
 	return nil
 }
 
-// tellSent tells the shards what was sent, so that they give the stream more.
-func (w *workStream) tellSent() error {
+// reportSent reports to the shards what was sent, so that they deliver more.
+func (w *workStream) reportSent() error {
 	sub := w.sub.Load()
 	if sub == nil {
 		return nil
@@ -363,7 +363,7 @@ const (
 	streamBytesMin = sentBytesMin + sentBytesMin/2
 )
 
-// sentBytesMin is how many bytes of payloads are sent before the shards are told: often enough that a stream with
+// sentBytesMin is how many bytes of payloads are sent before the stream reports them to the shards: often enough that a stream with
 // room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
 const sentBytesMin = 1 << 20
 

@@ -15,11 +15,10 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// The calls of the admin service. Without a cluster, and where another node handed a call on, they are carried out here.
-// Otherwise they go to all nodes that lead shards, or to those that lead the shards in question. Tenants and tokens
-// are those of the first shard's leader.
+// The calls of the admin service. Without a cluster, and for a call that another node forwarded, this node executes the call.
+// Otherwise the call goes to the leaders of its shards. The leader of shard 0 has the tenants and tokens.
 
-// ofRegistry carries a call on tenants or tokens out.
+// ofRegistry executes a call on tenants or tokens at the leader of shard 0.
 func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, here func(context.Context, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error)) (R, error) {
 	var none R
 	if a.router == nil {
@@ -29,7 +28,7 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, h
 		return none, call.Status(err)
 	}
 	local := here
-	here = func(ctx context.Context, in Q) (R, error) { // others' registries follow, and are not to be changed
+	here = func(ctx context.Context, in Q) (R, error) { // the registries of other nodes follow; only the leader's is changed
 		if !slices.Contains(a.shards.Led(), 0) {
 			return none, a.refuse(&shard.NotLeaderError{})
 		}

@@ -16,11 +16,11 @@ import (
 
 // clusterAdmin implements the admin service's calls on the cluster. All of them are operators'.
 type clusterAdmin struct {
-	cluster route.Cluster // nil of a server that stands alone
+	cluster route.Cluster // nil without a cluster
 	shards  func() int    // how many there are
 }
 
-// errStandsAlone refuses to change what is not there.
+// errStandsAlone refuses a change of the cluster if the server is in no cluster.
 var errStandsAlone = status.Error(codes.FailedPrecondition, "this server stands alone: start it with --cluster-node")
 
 // clusterStatus turns an error of a cluster into a gRPC status.
@@ -79,8 +79,8 @@ func groupMessage(g route.GroupStatus) *adminpb.ClusterGroup {
 	return out
 }
 
-// carryOut checks a change and has the cluster carry it out. The checks are those of the fields that the change has.
-func (a *clusterAdmin) carryOut(ctx context.Context, c route.ClusterChange, checks ...error) error {
+// execute checks a change and passes it to the cluster. The checks are those of the fields that the change has.
+func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, checks ...error) error {
 	if _, err := call.Operator(ctx); err != nil {
 		return call.Status(err)
 	}
@@ -119,7 +119,7 @@ func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
 // AddMember implements the call.
 func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberRequest) (*adminpb.AddMemberResponse, error) {
 	c := route.ClusterChange{Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: !in.GetNonvoter(), Shard: route.AllShards}
-	err := a.carryOut(ctx, c, checkNode(c.Node), asField("address", route.CheckPeerAddress(c.Address)))
+	err := a.execute(ctx, c, checkNode(c.Node), asField("address", route.CheckPeerAddress(c.Address)))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberReque
 
 // changeMember changes what a member is.
 func (a *clusterAdmin) changeMember(ctx context.Context, kind route.ChangeKind, node string) error {
-	return a.carryOut(ctx, route.ClusterChange{Kind: kind, Node: node, Shard: route.AllShards}, checkNode(node))
+	return a.execute(ctx, route.ClusterChange{Kind: kind, Node: node, Shard: route.AllShards}, checkNode(node))
 }
 
 // RemoveMember implements the call.
@@ -162,7 +162,7 @@ func (a *clusterAdmin) TransferLeadership(ctx context.Context, in *adminpb.Trans
 	if in.GetNode() != "" {
 		badNode = checkNode(in.GetNode())
 	}
-	err := a.carryOut(ctx, route.ClusterChange{Kind: route.TransferLeadership, Node: in.GetNode(), Shard: shard}, badNode, badShard)
+	err := a.execute(ctx, route.ClusterChange{Kind: route.TransferLeadership, Node: in.GetNode(), Shard: shard}, badNode, badShard)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func (a *clusterAdmin) TransferLeadership(ctx context.Context, in *adminpb.Trans
 // TakeSnapshot implements the call.
 func (a *clusterAdmin) TakeSnapshot(ctx context.Context, in *adminpb.TakeSnapshotRequest) (*adminpb.TakeSnapshotResponse, error) {
 	shard, bad := a.checkShard(in.Shard)
-	if err := a.carryOut(ctx, route.ClusterChange{Kind: route.TakeSnapshot, Shard: shard}, bad); err != nil {
+	if err := a.execute(ctx, route.ClusterChange{Kind: route.TakeSnapshot, Shard: shard}, bad); err != nil {
 		return nil, err
 	}
 	return &adminpb.TakeSnapshotResponse{}, nil

@@ -64,7 +64,7 @@ func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Ho
 // served.
 func (a *Service) InCluster(r *route.Router) { a.cluster, a.router = r.Cluster(), r }
 
-// refuse is statusOf, and says who leads where that is the matter.
+// refuse returns the status for an error, with the leader if another node leads.
 func (a *Service) refuse(err error) error { return call.Status(route.Explain(a.cluster, err)) }
 
 // queuesOfTenants counts each tenant's queues.
@@ -127,7 +127,7 @@ func (a *Service) ids(in []string) (ids []queue.ID, places []int, errs []*queuep
 	return ids, places, errs, nil
 }
 
-// change carries a change out on single tasks. It returns a result for each, and how many were changed.
+// change changes single tasks. It returns a result for each, and how many tasks were changed.
 func (a *Service) change(ctx context.Context, what shard.Change, tenant string, in []string) (results []*queuepb.SettleResult, changed uint64, err error) {
 	ids, places, errs, err := a.ids(in)
 	if err != nil {

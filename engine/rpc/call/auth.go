@@ -18,8 +18,8 @@ const DefaultTenant = "default"
 // Auth finds out who calls. All ways into a service go through it: the interceptors of NewServer, and Guard for HTTP.
 // It is safe for concurrent use.
 //
-// What a caller may do is for each call of a service to ask, by tenantOf and its like. They find the caller in the
-// context and refuse where there is none, so that a way in that was forgotten is closed.
+// Each call of a service checks with Tenant, TenantOrAll, Allowed or Operator what the caller may do. These refuse a context
+// without a caller, so that a listener that was forgotten is closed.
 type Auth struct {
 	registry *access.Registry
 	everyone *access.Identity // who calls when no tokens are asked for; nil when they are
@@ -72,7 +72,7 @@ func withIdentity(ctx context.Context, i *access.Identity) context.Context {
 
 type authorizationKey struct{}
 
-// withAuthorization keeps what a caller over HTTP showed, for calls that are handed on to another node.
+// withAuthorization keeps what a caller over HTTP showed, for calls that are forwarded to another node.
 func withAuthorization(ctx context.Context, authorization []string) context.Context {
 	if len(authorization) == 0 {
 		return ctx
@@ -88,7 +88,7 @@ func Authorization(ctx context.Context) []string {
 	return metadata.ValueFromIncomingContext(ctx, "authorization")
 }
 
-// Identity returns who calls. A context that did not come through an Auth has nobody, and is refused.
+// Identity returns who calls. It refuses a context that did not come through an Auth.
 func Identity(ctx context.Context) (*access.Identity, error) {
 	if i, ok := ctx.Value(identityKey{}).(*access.Identity); ok {
 		return i, nil
@@ -153,7 +153,7 @@ func TokenEnded(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// isAccessError tells whether an error says that the caller may not, and which of the two.
+// isAccessError reports whether an error says that the caller is not authenticated, or that it may not do what it asks.
 func isAccessError(err error) (unauthenticated, denied bool) {
 	var d *access.DeniedError
 	return errors.Is(err, access.ErrNoToken) || errors.Is(err, access.ErrBadToken) || errors.Is(err, access.ErrExpired) || errors.Is(err, access.ErrEnded),

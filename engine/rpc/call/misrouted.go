@@ -26,7 +26,7 @@ func (e *MisroutedError) Error() string {
 
 func (e *MisroutedError) Unwrap() error { return e.Err }
 
-// IsMisrouted tells whether an error says that other nodes lead: nothing was done.
+// IsMisrouted reports whether an error says that other nodes lead. Then nothing was done.
 func IsMisrouted(err error) bool {
 	if err == nil {
 		return false // before e, which is on the heap

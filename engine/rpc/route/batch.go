@@ -21,7 +21,7 @@ const AnyShard = -1
 type Batch[I, R any] struct {
 	// shard is an item's, or anyShard.
 	Shard func(I) int
-	// call carries some of the items out at a node. It returns a result for each, or an error that refuses them all.
+	// Call executes some of the items at a node. It returns a result for each, or an error that refuses them all.
 	Call func(context.Context, *Target, []I) ([]R, error)
 	// errorOf returns why an item was refused, or nil.
 	ErrorOf func(R) *queuepb.ItemError
@@ -41,7 +41,7 @@ type spread[I, R any] struct {
 }
 
 // Spread executes a batch, each item at the node that leads its shard. After a refusal because another node leads, spread tries
-// the item at that node, within the bounds of a hunt. It sends the items of one node in the call's order.
+// the item at that node, within the bounds of a LeaderRetry. Spread sends the items of one node in the call's order.
 func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I) ([]R, error) {
 	s := &spread[I, R]{Batch: b, router: r, items: items}
 	var left []int // the places of items without result
@@ -101,7 +101,7 @@ func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I)
 	return s.results, nil
 }
 
-// elsewhere tells whether it is known of all items where to try them next: no time is to be lost then.
+// elsewhere reports whether the next node is known for each item. Then Spread retries without a pause.
 func (s *spread[I, R]) elsewhere(left []int) bool {
 	for _, i := range left {
 		if s.next(i) == "" || s.Shard(s.items[i]) != AnyShard {

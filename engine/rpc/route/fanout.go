@@ -122,7 +122,7 @@ func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Con
 					continue
 				}
 			}
-			// A shard that went away meanwhile, or had not come yet, may not have had its turn.
+			// The call may not have reached a shard that the node lost meanwhile, or has not recovered yet.
 			left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) && covered.has(i) })
 		}
 		if len(left) == 0 {
@@ -134,5 +134,5 @@ func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Con
 	}
 }
 
-// IsAbsent tells whether a node refused since it has nothing of the kind: others may.
+// IsAbsent reports whether a node refused a call because its shards do not have what the call names. Other nodes may have it.
 func IsAbsent(err error) bool { return status.Code(err) == codes.NotFound }

@@ -18,8 +18,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// forwardedKey is the metadata of a call that another node handed on. Such a call is carried out here or refused: it is
-// never handed on again. Nothing else follows from it.
+// forwardedKey is the metadata of a call that another node forwarded. This node executes or refuses such a call, and never
+// forwards it again. The key has no other effect.
 const forwardedKey = "prony-forwarded"
 
 const (
@@ -38,11 +38,11 @@ const (
 	forwardsMax = 4_096
 )
 
-// Router hands calls on to the nodes of a cluster that lead what they are for. It is safe for concurrent use.
+// Router forwards the calls of one service to the nodes that lead their shards. It is safe for concurrent use.
 type Router struct {
-	// RetryMax is how long a call looks for the node that leads, while nothing of it was done. It is set before the first call.
+	// RetryMax is how long a call looks for a leader while nothing of the call was done. Set it before the first call.
 	RetryMax time.Duration
-	// Stopping is closed when the server stops. It is set before the first call; nil means never.
+	// Stopping is closed when the server stops; nil means never. Set it before the first call.
 	Stopping <-chan struct{}
 
 	cluster  Cluster
@@ -76,7 +76,7 @@ func (r *Router) Forwards() int { return len(r.forwards) }
 // Shards returns how many shards there are.
 func (r *Router) Shards() int { return r.shards }
 
-// Routes tells whether a call may go to other nodes: there are some, and none has handed it on.
+// Routes reports whether a call may be forwarded: the node is in a cluster, and no other node has forwarded the call.
 func (r *Router) Routes(ctx context.Context) bool {
 	return r != nil && len(metadata.ValueFromIncomingContext(ctx, forwardedKey)) == 0
 }
@@ -90,7 +90,7 @@ func (r *Router) leader(n int) string {
 	return r.cluster.Leader(n)
 }
 
-// here tells whether a node is this one.
+// here reports whether a node is this one.
 func (r *Router) here(node string) bool { return node == r.cluster.Self() }
 
 // Leaders returns the nodes that lead, this one first and the others by id, and a shard that nobody is known to lead,
@@ -118,7 +118,7 @@ func (r *Router) Leaders() (nodes []string, orphan int) {
 	return nodes, orphan
 }
 
-// allHere tells whether this node leads all shards.
+// allHere reports whether this node leads all shards.
 func (r *Router) allHere() bool {
 	for i := range r.shards {
 		if !r.here(r.cluster.Leader(i)) {
@@ -128,7 +128,7 @@ func (r *Router) allHere() bool {
 	return true
 }
 
-// leads tells whether a node leads anything.
+// leads reports whether a node leads a shard.
 func (r *Router) leads(node string) bool {
 	for i := range r.shards {
 		if r.cluster.Leader(i) == node {
@@ -165,7 +165,7 @@ func (r *Router) Retry() *LeaderRetry {
 	return &LeaderRetry{router: r, until: time.Now().Add(r.RetryMax), pause: retryPauseMin}
 }
 
-// Again waits a little, and tells whether it is worth looking again: there is time left.
+// Again waits for a short time, and reports whether there is time left to look for the leader again.
 func (h *LeaderRetry) Again(ctx context.Context) bool {
 	pause := h.pause/2 + rand.N(h.pause/2+1)
 	h.pause = min(2*h.pause, retryPauseMax)
@@ -219,7 +219,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 		return err
 	}
 	defer done()
-	// A node that answers nothing any more has lost its leads by the time that others have them.
+	// A node that stopped answering loses its shards to other leaders; then the call ends.
 	var watch *time.Timer
 	watch = time.AfterFunc(time.Duration(math.MaxInt64), func() {
 		switch {
@@ -303,7 +303,7 @@ func (t *Target) Outcome(err error, reading bool) Outcome {
 		return Refused
 	}
 	switch s.Code() {
-	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded: // the way was cut, unless the caller left
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded: // the connection broke, unless the caller ended the call
 		if reading || !t.forward.sent {
 			return Retry
 		}
@@ -317,7 +317,7 @@ func unknownOutcome(err error) error {
 	return call.Status(errors.Join(shard.ErrUnknownOutcome, errors.New(status.Convert(err).Message())))
 }
 
-// Follow carries a call out at the node that leads a shard, which changes meanwhile at times.
+// Follow executes a call at the leader of a shard, and again at the next leader if the leader changes.
 func Follow[R any](ctx context.Context, r *Router, n int, reading bool, most time.Duration, do func(context.Context, *Target) (R, error)) (out R, err error) {
 	h := r.Retry()
 	for {
@@ -346,7 +346,7 @@ func Follow[R any](ctx context.Context, r *Router, n int, reading bool, most tim
 	}
 }
 
-// Target is a node that a call is carried out at.
+// Target is a node that executes a call.
 type Target struct {
 	forward *forward // nil: this node
 }
@@ -363,5 +363,5 @@ func (t *Target) Local() bool { return t.forward == nil }
 // Queues returns a client of the queue service of another node, for its streams.
 func (t *Target) Queues() queuepb.QueueServiceClient { return queuepb.NewQueueServiceClient(t.forward) }
 
-// ErrRetry says that a call is to be tried again at whoever leads then.
+// ErrRetry says that nothing was done: try the call again at the nodes that lead then.
 var ErrRetry = status.Error(codes.Unavailable, "other nodes lead now")
