@@ -77,7 +77,7 @@ func (b Buckets) Quantile(q float64) float64 {
 				return lower
 			}
 			lower = min(lower, bucket.Upper)
-			return lower + (bucket.Upper-lower)*max(0, rank-below)/count
+			return min(bucket.Upper, lower+(bucket.Upper-lower)*max(0, rank-below)/count) // rounding may exceed the bound
 		}
 		below += count
 		if !math.IsInf(bucket.Upper, 0) {
