@@ -4,7 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
+
+	"github.com/cespare/xxhash/v2"
 )
 
 // HeaderSize is the size in bytes of the identity that every payload begins with, and so the
@@ -120,84 +121,27 @@ func open(payload []byte) (id Identity, route uint64, err error) {
 	return id, binary.LittleEndian.Uint64(payload[checksumAt:]) ^ contentHash(payload), nil
 }
 
-// Odd constants with their bits well spread: from splitmix64 and xxHash.
-const (
-	golden = 0x9e3779b97f4a7c15
-	mulA   = 0xbf58476d1ce4e5b9
-	mulB   = 0x94d049bb133111eb
-	mulC   = 0xc2b2ae3d27d4eb4f
-)
-
-// finish spreads each bit of h over all of it. It is one to one.
-func finish(h uint64) uint64 {
-	h = (h ^ h>>30) * mulA
-	h = (h ^ h>>27) * mulB
-	return h ^ h>>31
-}
-
-// absorb adds the word w to the state h. For a given w it is one to one in h and the reverse, so two
-// payloads that differ in a single word never have the same hash.
-func absorb(h, w uint64) uint64 {
-	return bits.RotateLeft64((h^w)*mulC, 31)
-}
-
-// contentHash hashes all of a payload but its checksum. Four independent states take turns over long
-// payloads, because a single one would wait for each multiplication.
+// contentHash hashes all of a payload but its checksum. The hash of the content stands where the checksum does, behind the header's words.
 func contentHash(payload []byte) uint64 {
-	h := uint64(len(payload)) * golden
-	h = absorb(h, binary.LittleEndian.Uint64(payload[roundAt:]))
-	h = absorb(h, binary.LittleEndian.Uint64(payload[sequenceAt:]))
-	h = absorb(h, binary.LittleEndian.Uint64(payload[intendedAt:]))
-	rest := payload[HeaderSize:]
-	if len(rest) >= 32 {
-		a, b, c, d := h, h^mulA, h^mulB, h^mulC
-		for ; len(rest) >= 32; rest = rest[32:] {
-			a = absorb(a, binary.LittleEndian.Uint64(rest))
-			b = absorb(b, binary.LittleEndian.Uint64(rest[8:]))
-			c = absorb(c, binary.LittleEndian.Uint64(rest[16:]))
-			d = absorb(d, binary.LittleEndian.Uint64(rest[24:]))
-		}
-		h = absorb(absorb(absorb(a, b), c), d)
-	}
-	for ; len(rest) >= 8; rest = rest[8:] {
-		h = absorb(h, binary.LittleEndian.Uint64(rest))
-	}
-	if len(rest) > 0 {
-		h = absorb(h, tail(rest))
-	}
-	return finish(h)
+	var head [HeaderSize]byte
+	copy(head[:checksumAt], payload)
+	binary.LittleEndian.PutUint64(head[checksumAt:], xxhash.Sum64(payload[HeaderSize:]))
+	return xxhash.Sum64(head[:])
 }
 
-// routeHash hashes the name of a queue of a tenant. The lengths go in, so that ("t1", "0") and
-// ("t", "10") differ.
+// routeHash hashes the name of a queue of a tenant. Only the tenant's part is spread, so that ("a", "b") and ("b", "a") differ.
 func routeHash(tenant, queue string) uint64 {
-	h := absorb(golden, uint64(len(tenant))<<32|uint64(len(queue)))
-	return finish(absorbString(absorbString(h, tenant), queue))
+	return finish(xxhash.Sum64String(tenant)) ^ xxhash.Sum64String(queue)
 }
 
-func absorbString(h uint64, s string) uint64 {
-	for ; len(s) > 8; s = s[8:] {
-		h = absorb(h, stringWord(s[:8]))
-	}
-	return absorb(h, stringWord(s))
-}
+// golden is the step of splitmix64.
+const golden = 0x9e3779b97f4a7c15
 
-// stringWord packs up to eight bytes.
-func stringWord(s string) uint64 {
-	var w uint64
-	for i := 0; i < len(s); i++ {
-		w = w<<8 | uint64(s[i])
-	}
-	return w
-}
-
-// tail packs fewer than eight bytes. The payload's length is hashed already.
-func tail(b []byte) uint64 {
-	var w uint64
-	for i, x := range b {
-		w |= uint64(x) << (8 * i)
-	}
-	return w
+// finish is the output function of splitmix64: it spreads each bit of h over all of it.
+func finish(h uint64) uint64 {
+	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
+	h = (h ^ h>>27) * 0x94d049bb133111eb
+	return h ^ h>>31
 }
 
 func fillerSeed(round, word uint64) uint64 {
