@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/memory"
-	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc"
 )
 
 // Bounds of clients' connections.
@@ -275,7 +275,7 @@ type link struct {
 	c *conn
 }
 
-var _ call.Link = link{}
+var _ rpc.Link = link{}
 
 // Called implements rpc.Link.
 func (l link) Called() { l.c.owner.gate.CallCame() }

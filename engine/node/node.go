@@ -23,9 +23,6 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc"
-	"github.com/pronybench/prony/engine/rpc/admin"
-	"github.com/pronybench/prony/engine/rpc/call"
-	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -50,7 +47,7 @@ type Node struct {
 	stallMax  time.Duration
 	statsMax  time.Duration
 	registry  *access.Registry
-	auth      *call.Auth
+	auth      *rpc.Auth
 	tokenFile string
 	tls       *certificates // nil without TLS
 	flight    flight
@@ -58,7 +55,7 @@ type Node struct {
 	stopClock context.CancelFunc // ends watchClock
 	shares    memory.Shares
 	files     fileShares
-	bounds    *call.Bounds
+	bounds    *rpc.Bounds
 	conns     *conns
 
 	stopWatching func() // nil before the process is watched
@@ -134,7 +131,7 @@ func Open(c Config) (_ *Node, err error) {
 	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
 	n.service.Within(n.bounds)
 	if n.cluster != nil {
-		n.service.InCluster(route.New(n.cluster, n.shards))
+		n.service.InCluster(n.cluster)
 	}
 	options := n.metrics.interceptors()
 	if c.BusyPoll {
@@ -144,9 +141,9 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.newHTTP(c.Limits); err != nil {
 		return nil, err
 	}
-	admin := admin.New(n.shards, c.Limits, n.registry, newHost(n, c))
+	admin := rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))
 	if n.cluster != nil {
-		admin.InCluster(route.New(n.cluster, n.shards))
+		admin.InCluster(n.cluster)
 	}
 	if err := n.newAdmin(admin, c.Limits, c.Metrics.Auth); err != nil {
 		return nil, err

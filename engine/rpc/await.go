@@ -9,25 +9,24 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 )
 
 // awaitResultHere is the call on the shards that this node leads.
 func (s *Service) awaitResultHere(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
-	tenant, err := call.Tenant(ctx, access.Produce, in.GetTenant())
+	tenant, err := tenantOf(ctx, access.Produce, in.GetTenant())
 	if err != nil {
 		return nil, s.refuse(err)
 	}
 	id, err := queue.ParseID(in.GetId())
 	if err != nil {
-		return nil, s.refuse(call.IDError(err))
+		return nil, s.refuse(idError(err))
 	}
 	if err := s.checkWait(in.GetWaitMs()); err != nil {
 		return nil, s.refuse(err)
 	}
-	ended := make(chan call.Answer[shard.Awaited], 1)
-	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- call.Answer[shard.Awaited]{Value: a, Err: err} })
+	ended := make(chan answer[shard.Awaited], 1)
+	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- answer[shard.Awaited]{a, err} })
 	if err != nil {
 		return nil, s.refuse(err)
 	}
@@ -36,20 +35,20 @@ func (s *Service) awaitResultHere(ctx context.Context, in *queuepb.AwaitResultRe
 	if err := cmp.Or(refused, ctx.Err()); err != nil {
 		return nil, s.refuse(err)
 	}
-	var a call.Answer[shard.Awaited]
+	var a answer[shard.Awaited]
 	select {
 	case a = <-ended: // the current state of the task, if it did not end; a shard that stops answers all waiting calls
-	case <-call.TokenEnded(ctx):
+	case <-tokenEnded(ctx):
 		return nil, s.refuse(access.ErrEnded)
 	case <-ctx.Done():
-		a.Err = ctx.Err()
+		a.err = ctx.Err()
 	}
-	if a.Err != nil {
-		return nil, s.refuse(a.Err)
+	if a.err != nil {
+		return nil, s.refuse(a.err)
 	}
 	return &queuepb.AwaitResultResponse{
-		State: call.TaskStates[a.Value.State], Result: a.Value.Result.Value, LastError: a.Value.LastError,
-		CompletedAtMs: a.Value.Result.CompletedAtMs, RetainedUntilMs: a.Value.Result.RetainedUntilMs,
+		State: taskStates[a.value.State], Result: a.value.Result.Value, LastError: a.value.LastError,
+		CompletedAtMs: a.value.Result.CompletedAtMs, RetainedUntilMs: a.value.Result.RetainedUntilMs,
 	}, nil
 }
 
@@ -62,7 +61,7 @@ func (s *Service) checkWait(ms uint64) error {
 }
 
 // awaitEnd returns when there is an answer, or no time to wait for one.
-func (s *Service) awaitEnd(ctx context.Context, ended chan call.Answer[shard.Awaited], most time.Duration) error {
+func (s *Service) awaitEnd(ctx context.Context, ended chan answer[shard.Awaited], most time.Duration) error {
 	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {
@@ -70,9 +69,18 @@ func (s *Service) awaitEnd(ctx context.Context, ended chan call.Answer[shard.Awa
 		ended <- a // it has room
 	case <-wait.C:
 	case <-s.stopping:
-	case <-call.TokenEnded(ctx):
+	case <-tokenEnded(ctx):
 		return access.ErrEnded
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// taskStates are the states as the wire has them.
+var taskStates = map[shard.TaskState]queuepb.TaskState{
+	shard.Ready:   queuepb.TaskState_TASK_STATE_READY,
+	shard.Delayed: queuepb.TaskState_TASK_STATE_DELAYED,
+	shard.Leased:  queuepb.TaskState_TASK_STATE_LEASED,
+	shard.Done:    queuepb.TaskState_TASK_STATE_DONE,
+	shard.Dead:    queuepb.TaskState_TASK_STATE_DEAD,
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -22,15 +21,15 @@ const framesMax = 256
 
 // Produce implements the stream. The handler's goroutine sends; a second one receives.
 func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
-	if _, err := call.Allowed(stream.Context(), access.Produce); err != nil {
-		return call.Status(err)
+	if _, err := allowed(stream.Context(), access.Produce); err != nil {
+		return statusOf(err)
 	}
 	if err := s.leadsNothing(); err != nil {
 		return s.refuse(err)
 	}
 	p := &produceStream{
 		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
-		inFlight: newInFlight(framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
+		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
 	}
 	go func() { p.received <- p.receive() }()
 	return p.send()
@@ -40,7 +39,7 @@ type produceStream struct {
 	service  *Service
 	stream   grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	out      *outbox[*queuepb.EnqueueAnswer]
-	inFlight *inFlight  // frames that were read and not answered
+	door     *door      // frames that were read and not answered
 	received chan error // why receive ended
 	failed   chan error // why a commit failed
 	lost     chan error // says that this node leads nothing any more
@@ -63,15 +62,15 @@ func (p *produceStream) receive() error {
 			return err
 		}
 		if tenant == "" {
-			if tenant, err = call.Tenant(p.stream.Context(), access.Produce, in.GetTenant()); err != nil {
-				return call.Status(err)
+			if tenant, err = tenantOf(p.stream.Context(), access.Produce, in.GetTenant()); err != nil {
+				return statusOf(err)
 			}
 		}
 		if err := p.service.limits.CheckBatch("tasks", len(in.GetTasks())); err != nil {
-			return call.Status(err)
+			return statusOf(err)
 		}
-		// Once the limit is closed the stream does not wait for further answers.
-		if !p.inFlight.acquire(p.stream.Context()) {
+		// Behind a shut door what is read would be refused: its answers could not be awaited.
+		if !p.door.enter(p.stream.Context()) {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
 		}
@@ -83,13 +82,13 @@ func (p *produceStream) receive() error {
 	}
 }
 
-// enqueue passes a frame to the shards, whose reply answers it. It returns false once this node leads no shard.
+// enqueue carries a frame out, and answers it in time. It reports false once this node leads nothing.
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
 	err := p.service.takeEnqueues(p.stream.Context(), tenant, in.GetTasks())
 	if err != nil { // a frame is refused as a call is; the stream goes on
 		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
 		for i := range in.GetTasks() {
-			a.Errors = append(a.Errors, call.ItemError(i, err))
+			a.Errors = append(a.Errors, itemError(i, err))
 		}
 		p.out.put(a)
 		return true
@@ -102,13 +101,13 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 	}
 	refuse := func(err error) {
 		for i := range tasks {
-			a.Errors = append(a.Errors, p.service.refuseItem(call.Place(places, i), err))
+			a.Errors = append(a.Errors, p.service.refuseItem(place(places, i), err))
 		}
 		p.out.put(a)
 	}
 	err = p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
 		p.service.returnEnqueues(tenant, len(tasks), results, err)
-		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
+		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
 		}
@@ -122,7 +121,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		writeIDs(results, places, a.Ids)
 		for i := range results {
 			if results[i].Duplicate {
-				a.Duplicates = append(a.Duplicates, uint32(call.Place(places, i)))
+				a.Duplicates = append(a.Duplicates, uint32(place(places, i)))
 			}
 		}
 		a.Errors = p.service.appendEnqueueErrors(a.Errors, results, places)
@@ -132,7 +131,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		p.service.returnEnqueues(tenant, len(tasks), nil, err)
 		refuse(err)
 	}
-	if !call.IsMisrouted(err) {
+	if !isLeadership(err) {
 		return true
 	}
 	p.lost <- err // it is the one frame that finds it out
@@ -145,7 +144,7 @@ func (p *produceStream) send() error {
 	received, stopping := p.received, p.service.stopping
 	var ended error
 	for {
-		if (received == nil || stopping == nil) && p.inFlight.close() {
+		if (received == nil || stopping == nil) && p.door.shut() {
 			return ended
 		}
 		select {
@@ -180,7 +179,7 @@ func (p *produceStream) send() error {
 func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
 	first, bytes := 0, 0
 	for i, a := range answers {
-		bytes += call.ItemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
+		bytes += itemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
 		if bytes < messageBytesMax && i < len(answers)-1 {
 			continue
 		}
@@ -188,7 +187,7 @@ func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
 			return err
 		}
 		for range answers[first : i+1] {
-			p.inFlight.release()
+			p.door.leave()
 		}
 		first, bytes = i+1, 0
 	}

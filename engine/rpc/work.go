@@ -13,8 +13,6 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc/call"
-	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -27,18 +25,25 @@ const creditsMax = 1 << 16
 // well under the 4 MiB that a gRPC client takes unless told otherwise.
 const messageBytesMax = 1 << 20
 
+// sentBytesMin is how many bytes of payloads are sent before the shards are told: often enough that a stream with
+// room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
+const sentBytesMin = 1 << 20
+
+// itemBytes is about how large the message of a task is, beside its payload and texts.
+const itemBytes = 128
+
 // Work implements the stream. The handler's goroutine sends; a second one receives.
 func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
-	if _, err := call.Allowed(stream.Context(), access.Work); err != nil {
-		return call.Status(err)
+	if _, err := allowed(stream.Context(), access.Work); err != nil {
+		return statusOf(err)
 	}
 	if err := s.leadsNothing(); err != nil {
 		return s.refuse(err)
 	}
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
-		inFlight: newInFlight(framesMax), received: make(chan error, 1), failed: make(chan error, 1),
-		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}), link: call.LinkOf(stream.Context()),
+		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1),
+		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}), link: linkOf(stream.Context()),
 	}
 	go func() { w.received <- w.receive() }()
 	err := w.send()
@@ -51,13 +56,13 @@ type workStream struct {
 	service   *Service
 	stream    grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
 	out       *outbox[workItem]
-	inFlight  *inFlight    // frames of settlements that were read and not answered
+	door      *door        // frames of settlements that were read and not answered
 	received  chan error   // why receive ended
 	failed    chan error   // why the subscription ended
 	credits   atomic.Int64 // granted, and not used by a task that was sent
 	sub       atomic.Pointer[shard.GroupSubscription]
 	sentBytes []int64 // by shard: payload bytes that were sent and not reported to it yet; owned by the sending goroutine
-	link      call.Link
+	link      Link
 	held      atomic.Int64 // bytes of items in out
 	ended     atomic.Bool
 	ending    chan struct{} // closed once no further frame is to be read
@@ -73,14 +78,14 @@ type workItem struct {
 // bytes is about how large the item is as a message.
 func (it *workItem) bytes() int {
 	if it.answer != nil {
-		return call.ItemBytes + errorBytes(it.answer.GetErrors())
+		return itemBytes + errorBytes(it.answer.GetErrors())
 	}
-	return call.ItemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
+	return itemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
 }
 
 func errorBytes(errs []*queuepb.ItemError) (n int) {
 	for _, e := range errs {
-		n += call.ItemBytes + len(e.GetMessage())
+		n += itemBytes + len(e.GetMessage())
 	}
 	return n
 }
@@ -92,13 +97,13 @@ func (w *workStream) receive() error {
 	}
 	open := in.GetOpen()
 	if open == nil {
-		return call.Status(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
+		return statusOf(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
 	}
 	claim, err := w.service.claim(w.stream.Context(), open.GetTenant(), open.GetQueues(), open.GetWeights(), open.GetLeaseMs())
 	if err != nil {
-		return call.Status(err)
+		return statusOf(err)
 	}
-	claim.BytesMax = w.service.streamBytes()
+	claim.BytesMax = w.service.bounds.streamBytes()
 	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail)
 	if err != nil {
 		return w.service.refuse(err)
@@ -148,9 +153,9 @@ func endOfStream(err error) error {
 func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queuepb.WorkRequest) error {
 	if n := int64(in.GetCredits()); n > 0 {
 		if w.credits.Add(n) > creditsMax {
-			return call.Status(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
+			return statusOf(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
 		}
-		if err := sub.Credit(int(n)); call.IsMisrouted(err) {
+		if err := sub.Credit(int(n)); isLeadership(err) {
 			w.fail(err) // the settlements of the frame are answered all the same
 		} else if err != nil {
 			return w.service.refuse(err)
@@ -160,9 +165,9 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 		return nil
 	}
 	if err := w.service.limits.CheckBatch("settlements", len(in.GetSettlements())); err != nil {
-		return call.Status(err)
+		return statusOf(err)
 	}
-	if !w.inFlight.acquire(w.stream.Context()) {
+	if !w.door.enter(w.stream.Context()) {
 		<-w.stream.Context().Done()
 		return w.stream.Context().Err()
 	}
@@ -179,12 +184,12 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 	refuse := func(err error) {
 		for i := range ts {
-			a.Errors = append(a.Errors, w.service.refuseItem(call.Place(places, i), err))
+			a.Errors = append(a.Errors, w.service.refuseItem(place(places, i), err))
 		}
 		w.out.put(workItem{answer: a})
 	}
 	err := w.service.shards.Settle(tenant, ts, func(outcomes []error, err error) {
-		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
+		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
 		}
@@ -192,7 +197,7 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 			w.fail(err)
 			return
 		}
-		a.Errors = route.AppendSettleErrors(w.service.router.Cluster(), a.Errors, outcomes, places)
+		a.Errors = appendSettleErrors(w.service.cluster(), a.Errors, outcomes, places)
 		w.out.put(workItem{answer: a})
 	})
 	if err != nil {
@@ -247,7 +252,7 @@ func (w *workStream) send() error {
 	var closing chan struct{} // not nil from the loss of leadership until the subscription is closed
 	for {
 		over := received == nil || ended != nil && stopping != nil
-		if closing == nil && (stopping == nil || over && w.out.empty()) && w.inFlight.close() {
+		if closing == nil && (stopping == nil || over && w.out.empty()) && w.door.shut() {
 			return ended
 		}
 		select {
@@ -267,7 +272,7 @@ func (w *workStream) send() error {
 			if errors.Is(err, shard.ErrUnknownOutcome) { // of leases that were under way: they may stand until they expire
 				err = shard.ErrNotLeader
 			}
-			if !call.IsMisrouted(err) {
+			if !isLeadership(err) {
 				return w.service.refuse(err)
 			}
 			if ended == nil {
@@ -326,9 +331,9 @@ func (w *workStream) sendItems(items []workItem) error {
 			}
 			w.holds(-tasksBytes)
 			for range out.GetAnswers() {
-				w.inFlight.release()
+				w.door.leave()
 			}
-			if err := w.reportSent(); err != nil {
+			if err := w.tellSent(); err != nil {
 				return err
 			}
 			out, bytes, tasksBytes = &queuepb.WorkResponse{}, 0, 0
@@ -337,8 +342,8 @@ func (w *workStream) sendItems(items []workItem) error {
 	return nil
 }
 
-// reportSent reports to the shards what was sent, so that they deliver more.
-func (w *workStream) reportSent() error {
+// tellSent tells the shards what was sent, so that they give the stream more.
+func (w *workStream) tellSent() error {
 	sub := w.sub.Load()
 	if sub == nil {
 		return nil
@@ -348,27 +353,11 @@ func (w *workStream) reportSent() error {
 			continue
 		}
 		w.sentBytes[i] = 0
-		if err := sub.Sent(uint16(i), sent); call.IsMisrouted(err) {
+		if err := sub.Sent(uint16(i), sent); isLeadership(err) {
 			w.fail(err)
 		} else if err != nil {
 			return w.service.refuse(err)
 		}
 	}
 	return nil
-}
-
-const (
-	streamBytesMax = 8 << 20
-	// streamBytesMin is more than a stream sends before it reports that to the shards, so that a stream that is read never stops.
-	streamBytesMin = sentBytesMin + sentBytesMin/2
-)
-
-// sentBytesMin is how many bytes of payloads are sent before the stream reports them to the shards: often enough that a stream with
-// room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
-const sentBytesMin = 1 << 20
-
-// streamBytes is approximately how many bytes of payloads the shards deliver to a work stream before it reports that it sent
-// some.
-func (s *Service) streamBytes() int64 {
-	return max(streamBytesMin, min(streamBytesMax, s.bounds.Shares().OutboxBytes/8))
 }

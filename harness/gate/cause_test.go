@@ -147,7 +147,7 @@ func TestCausesNameWhatChanged(t *testing.T) {
 		"a function that allocates": {func(m *made) {
 			m.cycles = 20_000
 			m.allocs[own+"x.work"], m.cpuUs[own+"x.work"], m.cpuUs[result.ChargeGC] = 64<<10, 15, 8
-		}, "allocation", own + "x.work", []string{"x.work, called by x.(*T).caller, allocates 64 KiB a cycle, 0 bytes before"}},
+		}, "allocation", own + "x.work", []string{"x.work, called by x.(*T).caller, allocates 65.5 kB a cycle, 0 B before"}},
 		"a scan": {func(m *made) {
 			m.metrics[result.StorageScannedPerCycle] = 500
 			m.cpuUs[own+"storage.(*Store).scan"] = 14
@@ -162,7 +162,7 @@ func TestCausesNameWhatChanged(t *testing.T) {
 		"a lock that is waited for": {
 			func(m *made) { m.locks[0].WaitNsPerCycle = 5_000 },
 			"lock", "shard.inbox.mu",
-			[]string{"held by shard.(*inbox).put", "5 µs of waiting a cycle, 35 µs a batch"},
+			[]string{"held by shard.(*inbox).put", "5.00 µs of waiting a cycle, 35.0 µs a batch"},
 		},
 		"a full channel": {func(m *made) {
 			m.locks = append(m.locks, result.Lock{
@@ -178,12 +178,12 @@ func TestCausesNameWhatChanged(t *testing.T) {
 			m.cycles = 1_500
 			m.metrics[result.ServerCPUUsPerCycle], m.metrics[result.ServerCPUCores] = 70, 0.1
 			m.stagesUs["apply"], m.metrics[result.EnqueueLatencyMs+"_p50"] = 2_100, 4
-		}, "timer", "apply", []string{"stage apply takes 2.1 ms a batch, 10 µs before", "a timer or a sleep"}},
+		}, "timer", "apply", []string{"stage apply takes 2.10 ms a batch, 10.0 µs before", "a timer or a sleep"}},
 		"a sleep outside the stages": {func(m *made) {
 			m.cycles = 2_000
 			m.metrics[result.ServerCPUUsPerCycle], m.metrics[result.ServerCPUCores] = 60, 0.12
 			m.metrics[result.SettleLatencyMs+"_p50"] = 4
-		}, "rpc", "settle", []string{"a call to settle takes 4 ms, 120 µs before", "outside the shards' stages"}},
+		}, "rpc", "settle", []string{"a call to settle takes 4.00 ms, 120 µs before", "outside the shards' stages"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestCostsSayWhereTheTimeGoes(t *testing.T) {
 		}
 	}
 	for _, says := range []string{
-		"stage apply takes 10 µs a batch", "fsyncs take 4 µs a cycle, 400 µs each", "storage.(*Store).apply takes", "held by shard.(*inbox).put and wanted by shard.(*inbox).take: 900 ns of waiting a cycle",
+		"stage apply takes 10.0 µs a batch", "fsyncs take 4.00 µs a cycle, 400 µs each", "storage.(*Store).apply takes", "held by shard.(*inbox).put and wanted by shard.(*inbox).take: 900 ns of waiting a cycle",
 	} {
 		assert.Contains(t, all.String(), says)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -72,7 +73,7 @@ func allocationRule(d *diagnosis) []suspect {
 	return []suspect{{functions: charged, Cause: result.Cause{
 		Kind: causeAllocation, Name: first, Score: us,
 		Sentence: fmt.Sprintf("%s allocates %s a cycle, %s before: allocating and collecting it takes %s of CPU a cycle longer",
-			named(first, d.c.allocs.of[first].callers), bytes(d.c.allocs.of[first].value), bytes(d.b.allocs.of[first].value), microseconds(us)),
+			named(first, d.c.allocs.of[first].callers), render.Amount(d.c.allocs.of[first].value, "bytes"), render.Amount(d.b.allocs.of[first].value, "bytes"), microseconds(us)),
 	}}}
 }
 
@@ -233,7 +234,7 @@ func rpcRule(d *diagnosis) []suspect {
 			Kind: causeRPC, Name: call.name, Score: lost * outside / more,
 			Sentence: fmt.Sprintf("a call to %s takes %s, %s before, and %s of that is outside the shards' stages, with %s of %s CPUs busy:"+
 				" something waits where calls and frames are received or sent", call.name, microseconds(call.now), microseconds(call.was),
-				microseconds(outside), digits(d.c.cpuCores, 2), digits(d.b.cpuCores, 2)),
+				microseconds(outside), render.Digits(d.c.cpuCores, 2), render.Digits(d.b.cpuCores, 2)),
 		}
 	}
 	if most.Score <= 0 {

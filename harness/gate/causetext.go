@@ -2,6 +2,8 @@ package gate
 
 import (
 	"strings"
+
+	"github.com/pronybench/prony/harness/render"
 )
 
 // short is a function's name without the path before its package.
@@ -20,25 +22,8 @@ func named(function string, callers []string) string {
 	return short(function) + ", called by " + short(callers[0]) + " for " + short(callers[1]) + ","
 }
 
-// microseconds writes a time, given in microseconds.
-func microseconds(us float64) string {
-	switch {
-	case us >= 1e6:
-		return digits(us/1e6, 3) + " s"
-	case us >= 1e3:
-		return digits(us/1e3, 3) + " ms"
-	case us >= 1:
-		return digits(us, 3) + " µs"
-	}
-	return digits(us*1e3, 3) + " ns"
-}
-
-func bytes(n float64) string {
-	if n >= 1024 {
-		return digits(n/1024, 3) + " KiB"
-	}
-	return digits(n, 3) + " bytes"
-}
+// microseconds writes a time, given in microseconds, in the unit that fits.
+func microseconds(us float64) string { return render.Nanoseconds(1e3 * us) }
 
 // few writes a count for each cycle: one in a hundred cycles is next to none.
 func few(n float64) string {
@@ -48,5 +33,5 @@ func few(n float64) string {
 	case n < 0.01:
 		return "next to none"
 	}
-	return digits(n, 3)
+	return render.Digits(n, 3)
 }

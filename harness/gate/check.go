@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -222,7 +223,7 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		f.Value = &value
 	}
 	var fault string
-	switch shown, limit := pair(value, l.Value); {
+	switch shown, limit := render.Distinct(value, l.Value, 4); {
 	case !found:
 		fault = name + " is missing from the result, where " + bound(l) + " is set"
 	case math.IsNaN(value):
@@ -247,7 +248,7 @@ func judge(l Limit, point string, metrics map[string]result.Metric, r *result.Re
 		return f
 	}
 	if l.On != "" {
-		fault += fmt.Sprintf(" (observed %s on %s)", number(l.Observed), l.On)
+		fault += fmt.Sprintf(" (observed %s on %s)", render.Digits(l.Observed, 4), l.On)
 	}
 	f.Sentence = fault + ": " + l.Because
 	return f
@@ -269,7 +270,7 @@ func (l Limit) relativeTo(r *result.Result) (float64, error) {
 	return 0, fmt.Errorf("the run has no point %s, which the %s is relative to", l.RelativeToPoint, l.Kind)
 }
 
-func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, number(l.Value)) }
+func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, render.Digits(l.Value, 4)) }
 
 // atFault is the largest of what a result says of a count of tasks at fault: its summary, the highest round, and
 // the sum over the rounds' ledgers. Were they to differ, the worst would be true.

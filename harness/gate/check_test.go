@@ -241,16 +241,3 @@ func TestWhereNeedsSomethingToSay(t *testing.T) {
 		{Profile: result.Profile{Kind: "heap", Unit: "bytes", Total: 1, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1, Share: 1}}}},
 	}, nothing))
 }
-
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0", 5912.4: "5,912", 180_000: "180,000", 1_234_567: "1,234,567", 12.3456: "12.35", 0.15: "0.15",
-		250: "250", 999.96: "1,000", -3: "-3", 0.00012: "1.200e-04", 2e20: "2.000e+20", 100: "100",
-	} {
-		assert.Equal(t, want, number(v))
-	}
-	a, b := pair(19_999.6, 20_000)
-	assert.Equal(t, []string{"19,999.6", "20,000"}, []string{a, b})
-	a, b = pair(math.Nextafter(60, 61), 60)
-	assert.NotEqual(t, a, b)
-}

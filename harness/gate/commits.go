@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -27,5 +28,5 @@ func commits(rounds []result.Round) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("commits: %s ms each on average, carrying %s cycles each",
-		digits(1e3*seconds/count, 3), digits(completed/count, 3))}
+		render.Digits(1e3*seconds/count, 3), render.Digits(completed/count, 3))}
 }

@@ -3,8 +3,8 @@ package gate
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -20,8 +20,7 @@ func CompareText(c *result.Comparison) string {
 	fmt.Fprintf(&b, "%s: %s: %s\n", orUnknown(c.Scenario), c.Verdict, sides(c))
 	if len(c.Metrics) > 0 {
 		b.WriteString("\n")
-		table(&b, c)
-		b.WriteString("\n")
+		b.WriteString(table(c).Text("  ") + "\n")
 	}
 	for _, reason := range c.Reasons {
 		fmt.Fprintf(&b, "  %s\n", reason)
@@ -79,42 +78,25 @@ func commit(s result.Side) string {
 	return text
 }
 
-// table writes the metrics in columns, numbers to the right.
-func table(b *strings.Builder, c *result.Comparison) {
-	rows := [][]string{{"", "metric", "unit", "base", "change", "difference", "95 % interval", "control", "verdict"}}
+// table is the metrics, with the mark of each in front.
+func table(c *result.Comparison) render.Table {
+	t := render.Table{Header: []string{"", "metric", "unit", ">base", ">change", ">difference", ">95 % interval", ">control", "verdict"}}
 	for _, d := range c.Metrics {
 		row := []string{marks[d.Outcome], d.Metric, d.Unit, cell(d.Base), cell(d.Change), "-", "-", "-", string(d.Outcome)}
 		if d.Ratio > 0 {
-			row[5], row[6] = percent(d.Ratio), percent(d.RatioLow)+" to "+percent(d.RatioHigh)
+			row[5], row[6] = render.Change(d.Ratio), render.Change(d.RatioLow)+" to "+render.Change(d.RatioHigh)
 		}
 		if d.ControlRatio > 0 {
-			row[7] = percent(d.ControlRatioLow) + " to " + percent(d.ControlRatioHigh)
+			row[7] = render.Change(d.ControlRatioLow) + " to " + render.Change(d.ControlRatioHigh)
 		}
-		rows = append(rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
-		}
-	}
-	for _, row := range rows {
-		line := " "
-		for i, text := range row {
-			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(text))
-			if i >= 3 && i <= 7 {
-				line += " " + pad + text + " "
-			} else {
-				line += " " + text + pad + " "
-			}
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
-	}
+	return t
 }
 
 func cell(m result.Metric) string {
 	if m.N == 0 {
 		return "missing"
 	}
-	return number(m.Median)
+	return render.Digits(m.Median, 4)
 }

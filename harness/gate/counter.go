@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -64,7 +65,7 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	d.Detectable = max(d.Effect, counterGap*widest)
 	shift := math.Abs(d.Ratio - 1)
 	apart := slices.Min(change) > slices.Max(base) || slices.Max(change) < slices.Min(base)
-	differs := fmt.Sprintf("is %s (%s to %s)", percent(d.Ratio), percent(d.RatioLow), percent(d.RatioHigh))
+	differs := fmt.Sprintf("is %s (%s to %s)", render.Change(d.Ratio), render.Change(d.RatioLow), render.Change(d.RatioHigh))
 	switch {
 	case len(change) < counterRoundsMin || len(values[0]) < counterRoundsMin:
 		d.Outcome, d.Detectable = result.Unclear, 0
@@ -99,7 +100,7 @@ func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 		return
 	}
 	d.Warnings = append(d.Warnings, "the base is 0: there is no ratio to it")
-	d.Outcome, d.Because = result.Unclear, fmt.Sprintf("was %s and is %s", number(d.Base.Median), number(d.Change.Median))
+	d.Outcome, d.Because = result.Unclear, fmt.Sprintf("was %s and is %s", render.Digits(d.Base.Median, 4), render.Digits(d.Change.Median, 4))
 	if slices.Min(change) > least && slices.Max(base) == 0 && len(base) >= counterRoundsMin && len(change) >= counterRoundsMin {
 		d.Outcome = worse(d, 2)
 	}

@@ -107,7 +107,7 @@ func TestWhereOfPoints(t *testing.T) {
 		}})
 	}
 	r.Points[1].Metrics["cycles_per_s"] = result.Metric{Median: 1, N: 3}
-	assert.Equal(t, []string{"shards=2: cpu: 50 % of 1 s spent in example.org/f"}, Check(b, r).Where)
+	assert.Equal(t, []string{"shards=2: cpu: 50 % of 1.00 s spent in example.org/f"}, Check(b, r).Where)
 }
 
 func TestLimitsOfAPointThatAreWrong(t *testing.T) {

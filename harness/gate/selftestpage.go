@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -52,8 +53,8 @@ func (t *SelfTest) Markdown() string {
 	line("|---|---|---:|---:|---:|---:|---:|")
 	for _, truth := range t.Truths {
 		line("| %s | `%s` | %s | %s | %s to %s | %s | %s to %s |", truth.Arm, truth.Planted, share(truth.LossWant),
-			percent(truth.Rate.Ratio), percent(truth.Rate.Low), percent(truth.Rate.High),
-			percent(truth.CPU.Ratio), percent(truth.CPU.Low), percent(truth.CPU.High))
+			render.Change(truth.Rate.Ratio), render.Change(truth.Rate.Low), render.Change(truth.Rate.High),
+			render.Change(truth.CPU.Ratio), render.Change(truth.CPU.Low), render.Change(truth.CPU.High))
 	}
 	line("")
 	line("## Counters")
@@ -126,7 +127,7 @@ func share(v float64) string {
 	if math.IsNaN(v) {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f %%", 100*v)
+	return render.Percent(v)
 }
 
 func fine(v float64) string { return fmt.Sprintf("%.2f %%", 100*v) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -133,10 +134,10 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 		noise = math.Abs(math.Log(d.ControlRatio))
 	}
 	matters, beyond, significant := away >= least, near > noise, d.PAdjusted <= alpha
-	differs := fmt.Sprintf("is %s (%s to %s)", percent(d.Ratio), percent(d.RatioLow), percent(d.RatioHigh))
+	differs := fmt.Sprintf("is %s (%s to %s)", render.Change(d.Ratio), render.Change(d.RatioLow), render.Change(d.RatioHigh))
 	if matters && beyond && significant {
 		d.Outcome = worse(d, d.Ratio)
-		d.Because = differs + fmt.Sprintf(": the control differs by %s, p = %s after correction", percent(d.ControlRatio), pText(d.PAdjusted))
+		d.Because = differs + fmt.Sprintf(": the control differs by %s, p = %s after correction", render.Change(d.ControlRatio), pText(d.PAdjusted))
 		if d.ControlRatio == 0 {
 			d.Because = differs + fmt.Sprintf(": p = %s after correction", pText(d.PAdjusted))
 		}
@@ -157,13 +158,13 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	var why []string
 	switch {
 	case math.Expm1(noise) >= d.Effect:
-		why = append(why, "the control, which is the same build, differs by "+percent(d.ControlRatio))
+		why = append(why, "the control, which is the same build, differs by "+render.Change(d.ControlRatio))
 	case !matters && reach >= 1+d.Effect:
 		why = append(why, "its interval holds what would matter")
 	case matters && near == 0:
 		why = append(why, "its interval reaches 1")
 	case matters && !beyond:
-		why = append(why, "its interval reaches as far as the control differs, "+percent(d.ControlRatio))
+		why = append(why, "its interval reaches as far as the control differs, "+render.Change(d.ControlRatio))
 	}
 	if matters && !significant {
 		why = append(why, fmt.Sprintf("p = %s after correction", pText(d.PAdjusted)))
@@ -180,7 +181,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 // negligible is the outcome of a difference that does not matter in itself.
 func negligible(d *result.MetricDelta, leastUnits float64) {
 	d.Outcome = result.Same
-	d.Because = fmt.Sprintf("differs by less than %s %s", number(leastUnits), d.Unit)
+	d.Because = fmt.Sprintf("differs by less than %s %s", render.Digits(leastUnits, 4), d.Unit)
 }
 
 // worse says in which direction a ratio goes.
@@ -190,9 +191,6 @@ func worse(d *result.MetricDelta, ratio float64) result.Outcomes {
 	}
 	return result.Worsened
 }
-
-// percent writes a ratio as a change: "+3.1 %".
-func percent(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
 
 func pText(p float64) string {
 	if p < 0.0001 {

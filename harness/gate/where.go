@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -49,7 +50,7 @@ func where(profiles []namedProfile, locks []namedLock) []string {
 			}
 			for _, e := range pick(p.Top) {
 				lines = append(lines, fmt.Sprintf("%s%s: %.0f %% of %s %s %s",
-					p.of, p.Kind, 100*e.Share, amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
+					p.of, p.Kind, 100*e.Share, render.Amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
 			}
 		}
 	}
@@ -111,20 +112,4 @@ func ofRuntime(function string) bool {
 		}
 	}
 	return false
-}
-
-// amount writes a profile's total.
-func amount(total float64, unit string) string {
-	if unit != "nanoseconds" {
-		return number(total) + " " + unit
-	}
-	for _, step := range []struct {
-		from   float64
-		symbol string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
-		if total >= step.from {
-			return digits(total/step.from, 3) + " " + step.symbol
-		}
-	}
-	return digits(total, 3) + " ns"
 }

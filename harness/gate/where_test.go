@@ -29,10 +29,10 @@ func TestWhereNamesLocks(t *testing.T) {
 		{Node: "n3", Name: "raft.(*netPipeline).AppendEntries", Kind: "select", Share: 1, WaitNsPerCycle: 2.5, Waiters: []result.LockSite{{Function: "github.com/hashicorp/raft.(*netPipeline).AppendEntries"}}},
 	}
 	assert.Equal(t, []string{
-		"locks: 62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).put in shard.(*Shard).Settle; 18 µs per cycle",
+		"locks: 62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).put in shard.(*Shard).Settle; 18.0 µs per cycle",
 		"locks: 30 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 900 ns per cycle",
-		"n3: locks: 100 % of lock wait is raft.(*netPipeline).AppendEntries, waited for by raft.(*netPipeline).AppendEntries; 2.5 ns per cycle",
-		"block: 100 % of 1 s waited in a.f",
-		"cpu: 100 % of 1 s spent in a.f",
+		"n3: locks: 100 % of lock wait is raft.(*netPipeline).AppendEntries, waited for by raft.(*netPipeline).AppendEntries; 2.50 ns per cycle",
+		"block: 100 % of 1.00 s waited in a.f",
+		"cpu: 100 % of 1.00 s spent in a.f",
 	}, Check(loaded(t), r).Where, "the profile of n2 has no locks, and speaks for itself")
 }

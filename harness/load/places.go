@@ -2,14 +2,14 @@ package load
 
 import "sync"
 
-// places are the due tasks that a Meter handed out and that were not sent yet.
+// places are those that a Meter handed out for tasks that are due, and that nobody has used yet.
 type places struct {
 	mu    sync.Mutex
 	left  int
 	byDue map[int64]int // how many by when they are due; nil where they are only counted
 }
 
-// newPlaces returns an empty set. The in-flight limit bounds a set that keeps the tasks apart.
+// newPlaces returns none. Those told apart are bounded by the tasks that may be in flight: each takes up room.
 func newPlaces(apart bool) *places {
 	if apart {
 		return &places{byDue: map[int64]int{}}
@@ -29,7 +29,7 @@ func (p *places) add(due []int64) {
 	}
 }
 
-// use marks a place as sent. It returns false if the place was not handed out, or was used before.
+// use has a task take a place that was handed out. It returns false where there is none, or it was used before.
 func (p *places) use(due int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,14 +50,14 @@ func (p *places) use(due int64) bool {
 	return true
 }
 
-// count returns how many places are unused.
+// count returns how many nobody has used.
 func (p *places) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left
 }
 
-// each visits the unused places by intended start.
+// each visits those that nobody has used, by when they are due.
 func (p *places) each(visit func(due int64, n int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"github.com/pronybench/prony/engine/symbols"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -177,8 +178,8 @@ func Site(s result.LockSite) string {
 	return text
 }
 
-// Sentence describes a lock so that a person can act on it: "62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).take in
-// shard.(*Shard).decide; 18 µs per cycle". It names the waiters if the holders are unknown.
+// Sentence says of a lock what a person can act on: "62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).take in
+// shard.(*Shard).decide; 18 µs per cycle". Of a lock whose holders are not known it names who waits.
 func Sentence(l result.Lock) string {
 	role, by := "held by", l.Holders
 	switch {
@@ -191,5 +192,5 @@ func Sentence(l result.Lock) string {
 	if len(by) > 0 {
 		text += fmt.Sprintf(", %s %s", role, Site(by[0]))
 	}
-	return text + "; " + Nanoseconds(l.WaitNsPerCycle) + " per cycle"
+	return text + "; " + render.Nanoseconds(l.WaitNsPerCycle) + " per cycle"
 }

@@ -71,7 +71,7 @@ func TestLocksJoinWaitersWithHolders(t *testing.T) {
 	assert.Equal(t, "shard.Shard.pipe", pipe.Name)
 	assert.Equal(t, "channel", pipe.Kind)
 	assert.Equal(t, []result.LockSite{{Function: shardPath + "(*Shard).release", WaitNs: 1000, Share: 1}}, pipe.Holders, "the one that empties it")
-	assert.Equal(t, "10 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 10 ns per cycle", Sentence(pipe))
+	assert.Equal(t, "10 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 10.0 ns per cycle", Sentence(pipe))
 }
 
 func TestLocksOfOneProfileAlone(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLocksOfOneProfileAlone(t *testing.T) {
 	alone = Locks(block, nil, 1, testNames)
 	require.Len(t, alone, 2)
 	assert.Empty(t, alone[0].Holders)
-	assert.Equal(t, "89 % of lock wait is shard.inbox.mu, waited for by shard.(*inbox).take in shard.(*Shard).decide; 8 µs per cycle", Sentence(alone[0]))
+	assert.Equal(t, "89 % of lock wait is shard.inbox.mu, waited for by shard.(*inbox).take in shard.(*Shard).decide; 8.00 µs per cycle", Sentence(alone[0]))
 	assert.Empty(t, Locks(build([]*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, stack{[]string{"f"}, []int64{1}}), nil, 1, Names{}),
 		"a profile of something else has no locks")
 }
@@ -145,8 +145,8 @@ func TestWaitsForWork(t *testing.T) {
 		{[]string{"runtime.chansend1", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*Mutex).Lock", shardPath + "(*Shard).wait", "a/b.loop"}, symbols.ForLock},
-		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.(*inFlight).acquire", "a/b.loop"}, symbols.ForLock},
-		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc/call.Await[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.(*door).enter", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.await[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
 		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.chanrecv1", symbols.Module + "engine/memory.(*Gate).look", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForLock},

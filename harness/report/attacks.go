@@ -1,13 +1,17 @@
 package report
 
-import "github.com/pronybench/prony/harness/result"
+import (
+	"github.com/pronybench/prony/harness/result"
+
+	"github.com/pronybench/prony/harness/render"
+)
 
 // attacksSection adds a table of what hostile clients did to the servers in each round.
 func attacksSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, a := range round.Attacks {
-			rows = append(rows, []string{roundName(r, round), code(a.Kind), count(a.Tries), count(a.Refused), count(a.Failed)})
+			rows = append(rows, []string{roundName(r, round), code(a.Kind), render.Count(a.Tries), render.Count(a.Refused), render.Count(a.Failed)})
 		}
 	}
 	if len(rows) == 0 {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -141,15 +142,15 @@ func listed(p *page, what string, items []string) {
 // howCompared says how the sides were measured.
 func howCompared(c *result.Comparison) string {
 	if !c.Paired {
-		return fmt.Sprintf("two stored runs of %s and %s, measured at different times", plural(c.Base.Rounds, "round"), plural(c.Change.Rounds, "round"))
+		return fmt.Sprintf("two stored runs of %s and %s, measured at different times", render.Plural(c.Base.Rounds, "round"), render.Plural(c.Change.Rounds, "round"))
 	}
 	sides := "two sides"
 	if c.Control != nil {
 		sides = "base, change, and the base again as the control"
 	}
-	how := fmt.Sprintf("%s, measured beside each other in %s", sides, plural(c.Blocks, "block"))
+	how := fmt.Sprintf("%s, measured beside each other in %s", sides, render.Plural(c.Blocks, "block"))
 	if c.Dropped > 0 {
-		how += fmt.Sprintf("; %s dropped, since a round was invalid", plural(c.Dropped, "block"))
+		how += fmt.Sprintf("; %s dropped, since a round was invalid", render.Plural(c.Dropped, "block"))
 	}
 	return how
 }
@@ -167,7 +168,7 @@ func deltasSection(p *page, c *comparison, durability string) {
 	for _, d := range c.Metrics {
 		judged := []string{"–", "–", "–"}
 		if d.Ratio > 0 {
-			judged = []string{number(d.PAdjusted), partOrNone(d.Detectable), percent(d.Effect)}
+			judged = []string{render.Number(d.PAdjusted), partOrNone(d.Detectable), render.Percent(d.Effect)}
 		}
 		row := []string{
 			code(d.Metric), unit(d.Unit), side(d.Base), side(d.Change), ratio(d.Ratio, d.RatioLow, d.RatioHigh),
@@ -194,7 +195,7 @@ func side(m result.Metric) string {
 	if m.N == 0 {
 		return "missing"
 	}
-	return fmt.Sprintf("%s (%s to %s)", number(m.Median), number(m.Low), number(m.High))
+	return fmt.Sprintf("%s (%s to %s)", render.Number(m.Median), render.Number(m.Low), render.Number(m.High))
 }
 
 // ratio writes a ratio with its interval, with the digits that a change of a tenth of a percent takes; 0 is none.
@@ -209,7 +210,7 @@ func partOrNone(v float64) string {
 	if v <= 0 {
 		return "none"
 	}
-	return percent(v)
+	return render.Percent(v)
 }
 
 func plotOfComparison(p *page, c *comparison, ratios figure, durability string) {
@@ -236,13 +237,13 @@ func profileDeltasSection(p *page, c *comparison, durability string) {
 			break
 		}
 		rows = append(rows, []string{
-			code(d.Kind), code(d.Function), scaled(d.Base, d.Unit), scaled(d.Change, d.Unit), scaled(d.Change-d.Base, d.Unit),
-			scaled(d.Low, d.Unit) + " to " + scaled(d.High, d.Unit), scaled(d.BaseCum, d.Unit), scaled(d.ChangeCum, d.Unit),
+			code(d.Kind), code(d.Function), render.Amount(d.Base, d.Unit), render.Amount(d.Change, d.Unit), render.Amount(d.Change-d.Base, d.Unit),
+			render.Amount(d.Low, d.Unit) + " to " + render.Amount(d.High, d.Unit), render.Amount(d.BaseCum, d.Unit), render.Amount(d.ChangeCum, d.Unit),
 		})
 	}
 	p.table([]string{"profile", "function", ">base", ">change", ">difference", ">interval", ">base, with callees", ">change, with callees"}, rows)
 	if left := len(c.Profiles) - len(rows); left > 0 {
-		p.paragraph("%s more are in the comparison.", plural(left, "function"))
+		p.paragraph("%s more are in the comparison.", render.Plural(left, "function"))
 	}
 }
 

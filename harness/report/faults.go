@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -24,11 +25,11 @@ func faultsSection(p *page, r *result.Result) {
 			continue
 		}
 		rounds = append(rounds, []string{
-			roundName(r, round), number(f.BaselinePerS), number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
+			roundName(r, round), render.Number(f.BaselinePerS), render.Number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
 			cell(round, result.FaultFirstAckMsMedian), cell(round, result.FaultFirstAckMsMax),
 			cell(round, result.FaultRecoveryMsMedian), cell(round, result.FaultRecoveryMsMax),
 			cell(round, result.FaultDipPercent), cell(round, result.FaultsUnrecovered),
-			count(f.FailedCalls), count(f.RefusedCompletions), count(round.Ledger.Unknown), count(round.Ledger.InDoubt),
+			render.Count(f.FailedCalls), render.Count(f.RefusedCompletions), render.Count(round.Ledger.Unknown), render.Count(round.Ledger.InDoubt),
 		})
 		for _, e := range f.Events {
 			if len(rows) == faultRowsMax {
@@ -59,12 +60,12 @@ func faultsSection(p *page, r *result.Result) {
 		">cycles/s meanwhile", ">cycles/s after",
 	}, rows)
 	if left > 0 {
-		p.paragraph("%s more are in the result.", plural(left, "fault"))
+		p.paragraph("%s more are in the result.", render.Plural(left, "fault"))
 	}
 }
 
 func faultRow(round string, e result.Fault) []string {
-	recovery := number(e.RecoveryMs)
+	recovery := render.Number(e.RecoveryMs)
 	if !e.Recovered {
 		recovery = "not in " + recovery
 	}
@@ -73,8 +74,8 @@ func faultRow(round string, e result.Fault) []string {
 		nodes[i] = code(n)
 	}
 	return []string{
-		round, text(e.Kind), code(e.Target), strings.Join(nodes, ", "), code(e.Leader), number(e.BeganS), number(e.HealedS),
-		number(e.FirstAckMs), recovery, number(e.DipPercent), number(e.FaultPerS), number(e.AfterPerS),
+		round, text(e.Kind), code(e.Target), strings.Join(nodes, ", "), code(e.Leader), render.Number(e.BeganS), render.Number(e.HealedS),
+		render.Number(e.FirstAckMs), recovery, render.Number(e.DipPercent), render.Number(e.FaultPerS), render.Number(e.AfterPerS),
 	}
 }
 

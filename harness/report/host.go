@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -62,7 +63,7 @@ func orUnknownValue(v *float64) string {
 	if v == nil {
 		return "unknown"
 	}
-	return number(*v)
+	return render.Number(*v)
 }
 
 // warmupTable shows how the warm-up was judged.
@@ -79,9 +80,9 @@ func warmupTable(p *page, r *result.Result) {
 		}
 		before := "unknown"
 		if w.WarmupTrendPercent != nil {
-			before = number(*w.WarmupTrendPercent)
+			before = render.Number(*w.WarmupTrendPercent)
 		}
-		rows = append(rows, []string{roundName(r, round), number(w.WarmupS), before, number(w.TrendPercent), number(w.PValue), steady, text(w.Reason)})
+		rows = append(rows, []string{roundName(r, round), render.Number(w.WarmupS), before, render.Number(w.TrendPercent), render.Number(w.PValue), steady, text(w.Reason)})
 	}
 	if len(rows) == 0 {
 		return
@@ -99,13 +100,13 @@ func processesSection(p *page, r *result.Result) {
 	for _, round := range r.Rounds {
 		for _, of := range round.Processes {
 			figures := []struct{ name, value string }{
-				{"cpu_cores", number(of.CPUCores)},
-				{"rss_mb_max", number(of.RSSMBMax)},
+				{"cpu_cores", render.Number(of.CPUCores)},
+				{"rss_mb_max", render.Number(of.RSSMBMax)},
 				{"fds_max", fmt.Sprint(of.FDsMax)},
 				{"goroutines_max", fmt.Sprint(of.Goroutines)},
-				{"gc_pause_ms_p99", number(of.GCPauseMsP99)},
-				{"gc_pause_ms_max", number(of.GCPauseMsMax)},
-				{"gc_cycles", count(of.GCCycles)},
+				{"gc_pause_ms_p99", render.Number(of.GCPauseMsP99)},
+				{"gc_pause_ms_max", render.Number(of.GCPauseMsMax)},
+				{"gc_cycles", render.Count(of.GCCycles)},
 				{"allocated_bytes", perCycle(float64(of.AllocatedBytes), round.Cycles)},
 				{"allocated_objects", perCycle(float64(of.AllocatedObjects), round.Cycles)},
 			}
@@ -138,5 +139,5 @@ func perCycle(v float64, cycles uint64) string {
 	if cycles == 0 {
 		return "–"
 	}
-	return number(v / float64(cycles))
+	return render.Number(v / float64(cycles))
 }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -108,7 +109,7 @@ func (c *curves) add(name string, h *hdrhistogram.Histogram, style draw.LineStyl
 	}
 	line.LineStyle = style
 	c.plot.Add(line)
-	c.plot.Legend.Add(fmt.Sprintf("%s, n = %s", name, count(uint64(h.TotalCount()))), line)
+	c.plot.Legend.Add(fmt.Sprintf("%s, n = %s", name, render.Count(uint64(h.TotalCount()))), line)
 	return nil
 }
 

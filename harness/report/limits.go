@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -29,11 +30,11 @@ func limits(r *result.Result) []string {
 	kinds := s.Swept("topology.kind")
 	if kind := s.Topology.Kind; kind == scenario.Raft || len(kinds) > 0 {
 		list = append(list, fmt.Sprintf("Nodes that have their hosts to themselves. All nodes and the client share the %s and their memory"+
-			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", plural(max(m.Host.CPUs, 1), "CPU")),
+			" bandwidth and one disk, so what a node costs is taken from the others and from the client.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. All nodes and the client are on one host, and no packet leaves it: a commit waits for no round trip between hosts.")
 	} else if kind == "single" || kind == "sharded" {
 		list = append(list, fmt.Sprintf("A server that has its host to itself. Client and server share the %s and their memory"+
-			" bandwidth, so the throughput is that of both together.", plural(max(m.Host.CPUs, 1), "CPU")),
+			" bandwidth, so the throughput is that of both together.", render.Plural(max(m.Host.CPUs, 1), "CPU")),
 			"A network. Client and server are on one host, and no packet leaves it.",
 			"Replication and failover. One server holds the only copy.")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -43,7 +44,7 @@ func locksSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, l := range r.Locks {
 		row := []string{
-			code(l.Name), text(l.Kind), percent(l.Share), scaled(l.WaitNsPerCycle, "nanoseconds"), count(l.Waits), sites(l.Holders), sites(l.Waiters),
+			code(l.Name), text(l.Kind), render.Percent(l.Share), render.Amount(l.WaitNsPerCycle, "nanoseconds"), render.Count(l.Waits), sites(l.Holders), sites(l.Waiters),
 		}
 		if of {
 			row = append([]string{lockOf(r, l)}, row...)
@@ -85,7 +86,7 @@ func sites(all []result.LockSite) string {
 		if s.From != "" {
 			name += " from " + code(shortFunction(s.From))
 		}
-		list = append(list, name+" "+percent(s.Share))
+		list = append(list, name+" "+render.Percent(s.Share))
 	}
 	return strings.Join(list, ", ")
 }

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pronybench/prony/harness/render"
 )
 
 // page gathers the lines of a Markdown document.
@@ -25,32 +27,9 @@ func (p *page) list(items []string) {
 	}
 }
 
-// table writes a table. A header that starts with ">" names a column of numbers, which are set to the right.
-// Cells are Markdown; pipes in them, also inside code, are escaped here and nowhere else.
+// table writes a render.Table, whose header marks columns of numbers with ">". Cells are Markdown.
 func (p *page) table(header []string, rows [][]string) {
-	rule := make([]string, len(header))
-	names := make([]string, len(header))
-	for i, h := range header {
-		name, numeric := strings.CutPrefix(h, ">")
-		names[i], rule[i] = name, "---"
-		if numeric {
-			rule[i] = "---:"
-		}
-	}
-	p.row(names)
-	p.row(rule)
-	for _, row := range rows {
-		p.row(row)
-	}
-	p.b.WriteByte('\n')
-}
-
-func (p *page) row(cells []string) {
-	for _, cell := range cells {
-		cell = strings.ReplaceAll(strings.Join(strings.Fields(cell), " "), "|", `\|`)
-		fmt.Fprintf(&p.b, "| %s ", cell)
-	}
-	p.b.WriteString("|\n")
+	p.b.WriteString(render.Table{Header: header, Rows: rows}.Markdown() + "\n")
 }
 
 // text escapes what Markdown would take as markup in text that is not ours, and puts it on one line.

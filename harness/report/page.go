@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -90,12 +91,12 @@ func opening(p *page, r *result.Result) {
 // plan says how many rounds there were, and how long their windows.
 func plan(rounds []result.Round) string {
 	timed, profiled := split(rounds)
-	text := plural(len(timed), "timed round")
+	text := render.Plural(len(timed), "timed round")
 	if window := windows(timed); window != "" {
 		text += " with a window of " + window
 	}
 	if len(profiled) > 0 {
-		text += ", " + plural(len(profiled), "profiled round")
+		text += ", " + render.Plural(len(profiled), "profiled round")
 		if window := windows(profiled); window != "" {
 			text += " with a window of " + window
 		}
@@ -108,7 +109,7 @@ func atPoints(r *result.Result) string {
 	if len(r.Points) == 0 {
 		return ""
 	}
-	return ", over " + plural(len(r.Points), "point") + " of the sweep in turn"
+	return ", over " + render.Plural(len(r.Points), "point") + " of the sweep in turn"
 }
 
 // windows says how long the windows of rounds were: one length, or from the shortest to the longest.
@@ -120,17 +121,10 @@ func windows(rounds []result.Round) string {
 	for _, round := range rounds {
 		low, high = min(low, round.WindowSeconds), max(high, round.WindowSeconds)
 	}
-	if number(low) == number(high) {
-		return short(low) + " s"
+	if render.Number(low) == render.Number(high) {
+		return render.Digits(low, 3) + " s"
 	}
-	return short(low) + " to " + short(high) + " s"
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return render.Digits(low, 3) + " to " + render.Digits(high, 3) + " s"
 }
 
 func summarySection(p *page, r *result.Result) {
@@ -153,9 +147,9 @@ func metricsTable(p *page, metrics map[string]result.Metric) {
 		if !found || spec.Unit == "samples" {
 			continue
 		}
-		format := number
+		format := render.Number
 		if spec.Unit == "tasks" || spec.Unit == "items" {
-			format = integral
+			format = render.Whole
 		}
 		rows = append(rows, []string{
 			code(spec.Name), format(m.Median), format(m.Low), format(m.High), fmt.Sprint(m.N), unit(m.Unit), meaning(spec, m, metrics),
@@ -174,7 +168,7 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 	case spec.OfLedger():
 		return "sum over all rounds, profiled ones too; lowest and highest round"
 	case spec.Family != "" && strings.HasSuffix(spec.Name, "_max"):
-		return fmt.Sprintf("largest of %s samples, all timed rounds; lowest and highest round", integral(all[spec.Family+"_n"].Median))
+		return fmt.Sprintf("largest of %s samples, all timed rounds; lowest and highest round", render.Whole(all[spec.Family+"_n"].Median))
 	case spec.Part == result.OfTurns && strings.HasSuffix(spec.Name, "_max"):
 		return "largest of all turns of the timed rounds; lowest and highest round"
 	case spec.Part == result.OfTurns:
@@ -253,11 +247,11 @@ func roundsSection(p *page, r *result.Result) {
 		}
 		row = append(row,
 			kind, text(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
-			short(round.WindowSeconds), count(round.Cycles))
+			render.Digits(round.WindowSeconds, 3), render.Count(round.Cycles))
 		for _, c := range columns {
 			cell := "–"
 			if v, found := round.Metrics[c.metric]; found {
-				cell = number(v)
+				cell = render.Number(v)
 			}
 			row = append(row, cell)
 		}
@@ -287,10 +281,10 @@ func ledgerSection(p *page, r *result.Result) {
 	for _, round := range r.Rounds {
 		l := round.Ledger
 		row := []string{
-			roundName(r, round), count(l.Enqueued), count(l.Unknown), count(l.Completed), count(l.Lost), count(l.Duplicated), count(l.Corrupted),
+			roundName(r, round), render.Count(l.Enqueued), render.Count(l.Unknown), render.Count(l.Completed), render.Count(l.Lost), render.Count(l.Duplicated), render.Count(l.Corrupted),
 		}
 		if apart {
-			row = append(row, count(l.Misrouted), count(l.Reordered))
+			row = append(row, render.Count(l.Misrouted), render.Count(l.Reordered))
 		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -48,14 +49,14 @@ func arrivalsSection(p *page, r *result.Result) {
 func arrivalsRow(round, workload string, a *result.Arrivals, metrics map[string]float64) []string {
 	peak := "–"
 	if a.PeakPerSecond > 0 {
-		peak = number(a.PeakPerSecond)
+		peak = render.Number(a.PeakPerSecond)
 	}
 	row := []string{round}
 	if workload != "" {
 		row = append(row, code(workload))
 	}
-	return append(row, number(a.PerSecond), peak, count(a.Scheduled), count(a.Finished), count(a.Unfinished),
-		count(a.Unsent), count(a.Shed), count(a.Refused), count(a.Held),
+	return append(row, render.Number(a.PerSecond), peak, render.Count(a.Scheduled), render.Count(a.Finished), render.Count(a.Unfinished),
+		render.Count(a.Unsent), render.Count(a.Shed), render.Count(a.Refused), render.Count(a.Held),
 		cellOf(metrics, result.SlipMs+"_p99"), cellOf(metrics, result.SlipMs+"_max"), cellOf(metrics, result.ServiceLatencyMs+"_p99"))
 }
 
@@ -69,15 +70,15 @@ func backlogSection(p *page, r *result.Result) {
 		}
 		first := "–"
 		if b.FirstClaimS > 0 {
-			first = number(b.FirstClaimS)
+			first = render.Number(b.FirstClaimS)
 		}
 		small := "–"
 		if b.ReferenceDrainS > 0 {
-			small = number(float64(b.ReferenceTasks) / b.ReferenceDrainS)
+			small = render.Number(float64(b.ReferenceTasks) / b.ReferenceDrainS)
 		}
 		rows = append(rows, []string{
-			roundName(r, round), count(b.Tasks), number(b.FillS), number(b.RSSMBFillMax), code(b.Restart), first,
-			count(b.Cycles), number(b.DrainS), number(b.RSSMBDrainMax),
+			roundName(r, round), render.Count(b.Tasks), render.Number(b.FillS), render.Number(b.RSSMBFillMax), code(b.Restart), first,
+			render.Count(b.Cycles), render.Number(b.DrainS), render.Number(b.RSSMBDrainMax),
 			cell(round, result.DrainCyclesPerS), cell(round, result.CyclesPerS), cell(round, result.DrainRatio),
 			small, cell(round, result.DrainSmallRatio),
 		})
@@ -106,5 +107,5 @@ func cellOf(metrics map[string]float64, metric string) string {
 	if !found {
 		return "–"
 	}
-	return number(v)
+	return render.Number(v)
 }

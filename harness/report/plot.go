@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/pronybench/prony/harness/render"
 )
 
 // Colours that remain apart for readers who do not see all colours, after Okabe and Ito.
@@ -129,17 +131,9 @@ func fromZero(limit float64) []plot.Tick {
 	}
 	var ticks []plot.Tick
 	for i := 0; float64(i)*step <= limit && i <= 10; i++ {
-		ticks = append(ticks, plot.Tick{Value: float64(i) * step, Label: plain(float64(i) * step)})
+		ticks = append(ticks, plot.Tick{Value: float64(i) * step, Label: render.Digits(float64(i)*step, 3)})
 	}
 	return ticks
-}
-
-// plain writes the value of a tick, which is round, without trailing zeros.
-func plain(v float64) string {
-	if v >= 1 && v == math.Trunc(v) && v < 1e15 {
-		return count(uint64(v))
-	}
-	return fmt.Sprintf("%.3g", v)
 }
 
 // logTicks marks a logarithmic axis from low to high, which span at least a decade: powers of ten are labelled,
@@ -155,7 +149,7 @@ func logTicks(low, high float64) []plot.Tick {
 			}
 			tick := plot.Tick{Value: v}
 			if digit == 1 || (last-first <= 3 && (digit == 2 || digit == 5)) {
-				tick.Label = plain(v)
+				tick.Label = render.Digits(v, 3)
 			}
 			ticks = append(ticks, tick)
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -108,7 +109,7 @@ func pointsSection(p *page, r *result.Result) {
 		}
 		m, found := point.Metrics[result.CyclesPerS]
 		if found {
-			row = append(row, fmt.Sprint(m.N), number(m.Median), number(m.Low), number(m.High), share(m.Median, first))
+			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), share(m.Median, first))
 		} else {
 			row = append(row, "–", "–", "–", "–", "–")
 		}
@@ -118,7 +119,7 @@ func pointsSection(p *page, r *result.Result) {
 		for _, c := range columns {
 			cell := "–"
 			if m, found := point.Metrics[c.metric]; found {
-				cell = number(m.Median)
+				cell = render.Number(m.Median)
 			}
 			row = append(row, cell)
 		}
@@ -132,14 +133,14 @@ func costCells(point result.Point) []string {
 	if !found {
 		return []string{"–", "–", "–"}
 	}
-	return []string{number(m.Median), number(m.Low), number(m.High)}
+	return []string{render.Number(m.Median), render.Number(m.Low), render.Number(m.High)}
 }
 
 func share(value, of float64) string {
 	if of <= 0 {
 		return "–"
 	}
-	return number(value / of)
+	return render.Number(value / of)
 }
 
 // pointColumns are the metrics that points are compared by, where any of them has them.

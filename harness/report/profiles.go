@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -38,7 +39,7 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 	case len(profiled) == 1:
 		cycles = profiled[0].Cycles
 		p.paragraph("Profiles are of the server in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
-			profiled[0].Number, at, short(profiled[0].WindowSeconds), count(cycles), overhead(metrics, profiled[0]))
+			profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics, profiled[0]))
 	case len(profiled) > 1:
 		var numbers []string
 		for _, round := range profiled {
@@ -46,7 +47,7 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 			numbers = append(numbers, strconv.Itoa(round.Number))
 		}
 		p.paragraph("Profiles are of the server in rounds %s%s, which are profiled and not timed, added up: their windows had %s cycles.%s",
-			strings.Join(numbers, ", "), at, count(cycles), paired(metrics))
+			strings.Join(numbers, ", "), at, render.Count(cycles), paired(metrics))
 	case point == 0:
 		p.paragraph("Profiles are of the server in profiled rounds, which are not timed.")
 	}
@@ -68,7 +69,7 @@ func paired(metrics map[string]result.Metric) string {
 		return ""
 	}
 	return fmt.Sprintf(" The timed rounds beside them ran %s times as fast (%s to %s): that is what profiling cost, and noise.",
-		number(rate.Median), number(rate.Low), number(rate.High))
+		render.Number(rate.Median), render.Number(rate.Low), render.Number(rate.High))
 }
 
 // overhead compares the profiled round with the median of the timed ones.
@@ -80,7 +81,7 @@ func overhead(metrics map[string]result.Metric, profiled result.Round) string {
 	}
 	change := 100 * (rate/median - 1)
 	return fmt.Sprintf(" It ran at %s cycles/s, %+.1f %% against the median of the timed rounds: that is what profiling cost, and noise.",
-		number(rate), change)
+		render.Number(rate), change)
 }
 
 func profileTable(p *page, r *result.Result, profile result.Profile, at string, cycles uint64) {
@@ -90,12 +91,12 @@ func profileTable(p *page, r *result.Result, profile result.Profile, at string, 
 	p.heading(3, "Profile %s%s", code(profile.Kind), at)
 	// A count of goroutines is a state at one moment: it does not add up over cycles.
 	perCycle := cycles > 0 && profile.Kind != "goroutine"
-	total := scaled(profile.Total, profile.Unit)
+	total := render.Amount(profile.Total, profile.Unit)
 	if profile.Unit == "count" {
-		total = integral(profile.Total)
+		total = render.Whole(profile.Total)
 	}
 	if perCycle {
-		total += fmt.Sprintf(", %s per cycle", scaled(profile.Total/float64(cycles), profile.Unit))
+		total += fmt.Sprintf(", %s per cycle", render.Amount(profile.Total/float64(cycles), profile.Unit))
 	}
 	p.paragraph("Total: %s, durability %s. File: %s.", total, code(r.Manifest.Durability()), code(profile.File))
 	for _, caveat := range caveats(r.Manifest, profile.Kind) {
@@ -112,10 +113,10 @@ func profileTable(p *page, r *result.Result, profile result.Profile, at string, 
 	var rows [][]string
 	for _, entry := range profile.Top {
 		row := []string{
-			code(entry.Function), percent(entry.Share), scaled(entry.Flat, profile.Unit), scaled(entry.Cum, profile.Unit),
+			code(entry.Function), render.Percent(entry.Share), render.Amount(entry.Flat, profile.Unit), render.Amount(entry.Cum, profile.Unit),
 		}
 		if perCycle {
-			row = append(row, scaled(entry.Flat/float64(cycles), profile.Unit))
+			row = append(row, render.Amount(entry.Flat/float64(cycles), profile.Unit))
 		}
 		rows = append(rows, row)
 	}
@@ -142,9 +143,9 @@ func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64)
 		for _, caller := range c.Callers {
 			callers = append(callers, code(shortFunction(caller)))
 		}
-		row := []string{code(c.Function), percent(c.Value / profile.Total), scaled(c.Value, profile.Unit), count(c.Samples), strings.Join(callers, ", ")}
+		row := []string{code(c.Function), render.Percent(c.Value / profile.Total), render.Amount(c.Value, profile.Unit), render.Count(c.Samples), strings.Join(callers, ", ")}
 		if perCycle {
-			row = append(row, scaled(c.Value/float64(cycles), profile.Unit))
+			row = append(row, render.Amount(c.Value/float64(cycles), profile.Unit))
 		}
 		rows = append(rows, row)
 	}
@@ -156,7 +157,7 @@ func tracesSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, t := range round.Traces {
-			rows = append(rows, []string{roundName(r, round), code(t.Node), number(t.AtS), number(t.LatencyMs), number(t.CeilingMs), code(t.File)})
+			rows = append(rows, []string{roundName(r, round), code(t.Node), render.Number(t.AtS), render.Number(t.LatencyMs), render.Number(t.CeilingMs), code(t.File)})
 		}
 	}
 	if len(rows) == 0 {
@@ -178,13 +179,13 @@ func caveats(m result.Manifest, kind string) []string {
 			if fraction == 1 {
 				return []string{"Every contended unlock is recorded. " + caveat}
 			}
-			return []string{fmt.Sprintf("One contended unlock in %s is recorded and scaled up. %s", short(float64(fraction)), caveat)}
+			return []string{fmt.Sprintf("One contended unlock in %s is recorded and scaled up. %s", render.Digits(float64(fraction), 3), caveat)}
 		}
 		return []string{caveat}
 	case "block":
 		caveat := "Delay is charged to the function that waited, and goroutines that wait for work count too: the total exceeds the window where many do."
 		if rate := capture(m, kind).BlockRate; rate > 0 {
-			return []string{fmt.Sprintf("Waits of at least %s are all recorded, shorter ones by a proportional sample. %s", scaled(float64(rate), "nanoseconds"), caveat)}
+			return []string{fmt.Sprintf("Waits of at least %s are all recorded, shorter ones by a proportional sample. %s", render.Amount(float64(rate), "nanoseconds"), caveat)}
 		}
 		return []string{caveat}
 	case "allocs":

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -58,7 +59,7 @@ func known(v float64, unit string) string {
 	if v == 0 {
 		return "unknown"
 	}
-	return strings.TrimSpace(short(v) + " " + unit)
+	return strings.TrimSpace(render.Digits(v, 3) + " " + unit)
 }
 
 func orUnknown(s string) string {

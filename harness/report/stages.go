@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -71,8 +72,8 @@ func stageTable(p *page, stages []result.Stage, cycles uint64) {
 			part = share(s.MeanMs(), total)
 		}
 		rows = append(rows, []string{
-			code(s.Name), text(stageMeanings[s.Name]), count(s.Count), number(s.MeanMs()), part,
-			number(s.P50Ms), number(s.P99Ms), perCycle(s.SumMs*1e3, cycles),
+			code(s.Name), text(stageMeanings[s.Name]), render.Count(s.Count), render.Number(s.MeanMs()), part,
+			render.Number(s.P50Ms), render.Number(s.P99Ms), perCycle(s.SumMs*1e3, cycles),
 		})
 	}
 	p.table([]string{"stage", "what", ">passed", ">mean, ms", ">part of the way", ">p50, ms", ">p99, ms", ">µs/cycle"}, rows)
@@ -111,7 +112,7 @@ func formula(stages []result.Stage, cycles uint64, seconds float64) string {
 	for _, s := range stages {
 		if serial(s.Name, stages) {
 			names = append(names, s.Name)
-			terms = append(terms, number(s.MeanMs()))
+			terms = append(terms, render.Number(s.MeanMs()))
 		}
 	}
 	batch := float64(cycles) / float64(stages[i].Count)
@@ -120,5 +121,5 @@ func formula(stages []result.Stage, cycles uint64, seconds float64) string {
 	return fmt.Sprintf("throughput = batch / (%s) × batches under way = %s cycles / (%s ms) × %s = %s cycles/s. Measured are the batch, the"+
 		" times and the rate, and the batches under way, over all shards, are what these leave (Little's law): one batch after the"+
 		" other would have made %s cycles/s.",
-		strings.Join(names, " + "), number(batch), strings.Join(terms, " + "), number(rate/one), number(rate), number(one))
+		strings.Join(names, " + "), render.Number(batch), strings.Join(terms, " + "), render.Number(rate/one), render.Number(rate), render.Number(one))
 }

@@ -11,6 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/stat"
 )
@@ -117,7 +118,7 @@ func addMedian(p *plot.Plot, m result.Metric, last float64) error {
 	if m.N >= stat.MinIntervalN {
 		spread = "its 95 % interval"
 	}
-	p.Legend.Add(fmt.Sprintf("median %s/s and %s, %s to %s, n = %d", number(m.Median), spread, number(m.Low), number(m.High), m.N), band, line)
+	p.Legend.Add(fmt.Sprintf("median %s/s and %s, %s to %s, n = %d", render.Number(m.Median), spread, render.Number(m.Low), render.Number(m.High), m.N), band, line)
 	return nil
 }
 

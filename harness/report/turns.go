@@ -1,13 +1,17 @@
 package report
 
-import "github.com/pronybench/prony/harness/result"
+import (
+	"github.com/pronybench/prony/harness/result"
+
+	"github.com/pronybench/prony/harness/render"
+)
 
 // turnsSection shows how long the turns of the shards' deciding goroutines were in each timed round, and what they handled.
 func turnsSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range timedRounds(r) {
 		if t := round.Turns; t != nil {
-			rows = append(rows, []string{roundName(r, round), count(t.Count), count(t.Above2Ms), number(t.MsMax), count(t.ItemsMax)})
+			rows = append(rows, []string{roundName(r, round), render.Count(t.Count), render.Count(t.Above2Ms), render.Number(t.MsMax), render.Count(t.ItemsMax)})
 		}
 	}
 	if len(rows) == 0 {

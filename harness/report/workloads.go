@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
@@ -59,7 +60,7 @@ func workloadsSection(p *page, r *result.Result) {
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, w := range round.Workloads {
-			row := []string{roundName(r, round), code(w.Name), count(w.Cycles)}
+			row := []string{roundName(r, round), code(w.Name), render.Count(w.Cycles)}
 			for _, c := range columns {
 				row = append(row, cellOf(w.Metrics, c.metric))
 			}
@@ -115,7 +116,7 @@ func workloadTable(p *page, workloads []result.Workload) {
 		for _, c := range columns {
 			cell := "–"
 			if m, found := w.Metrics[c.metric]; found {
-				cell = fmt.Sprintf("%s (%s to %s)", number(m.Median), number(m.Low), number(m.High))
+				cell = fmt.Sprintf("%s (%s to %s)", render.Number(m.Median), render.Number(m.Low), render.Number(m.High))
 			}
 			row = append(row, cell)
 		}
@@ -202,5 +203,5 @@ func rateText(r scenario.Rate) string {
 	if r.PerSecond == 0 {
 		return "0/s"
 	}
-	return short(r.PerSecond) + "/s"
+	return render.Digits(r.PerSecond, 3) + "/s"
 }

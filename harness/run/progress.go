@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -75,9 +76,9 @@ func (p *progress) erase() {
 
 func (p *progress) plan(folder string) {
 	s := p.scenario
-	rounds, profiled := plural(s.Rounds, "round"), ""
+	rounds, profiled := render.Plural(s.Rounds, "round"), ""
 	if len(s.Points) > 0 {
-		rounds = plural(len(s.Points), "point") + " of " + rounds
+		rounds = render.Plural(len(s.Points), "point") + " of " + rounds
 	}
 	switch n := s.Profiles(); n {
 	case 0:
@@ -105,7 +106,7 @@ func (p *progress) durability() string {
 	return strings.Join(all, ", ")
 }
 
-// beside says that several arms are interleaved from now on, each with all rounds.
+// beside has so many arms measured in turn from now on, each of them all rounds.
 func (p *progress) beside(arms int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +128,7 @@ func (p *progress) turn(arm string) (over func()) {
 	}
 }
 
-// hook returns the Progress hook of a round's load; nil off a terminal.
+// hook is what a load reports to while the round of that number goes on; nil where nobody watches.
 func (p *progress) hook(number int) func(load.Progress) {
 	if !p.terminal {
 		return nil
@@ -153,11 +154,11 @@ func (p *progress) load(number int, now load.Progress) {
 		name += ", " + p.arm
 	}
 	fmt.Fprintf(&b, "  %s, %s, %v left: %s cycles/s", name, p.phase(now),
-		p.pace.left(p.now()).Round(time.Second), result.FormatNumber(rate))
+		p.pace.left(p.now()).Round(time.Second), render.Number(rate))
 	if now.CycleP99 > 0 {
-		fmt.Fprintf(&b, ", p99 %s ms", result.FormatNumber(now.CycleP99.Seconds()*1e3))
+		fmt.Fprintf(&b, ", p99 %s ms", render.Number(now.CycleP99.Seconds()*1e3))
 	}
-	fmt.Fprintf(&b, ", %s outstanding, %s completed", result.FormatCount(now.Outstanding), result.FormatCount(now.Completed))
+	fmt.Fprintf(&b, ", %s outstanding, %s completed", render.Count(now.Outstanding), render.Count(now.Completed))
 	p.erase()
 	_, _ = fmt.Fprint(p.w, cut(b.String(), p.columns()-1))
 	p.live = true
@@ -232,7 +233,7 @@ func (p *progress) round(r *result.Round) {
 		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
 		return
 	}
-	sides := "" // known only of separate processes
+	sides := "" // told only by processes of their own
 	if server, apart := m[result.ServerCPUUsPerCycle]; apart {
 		sides = fmt.Sprintf(" (server %.1f, client %.1f)", server, m[result.ClientCPUUsPerCycle])
 	}
@@ -254,7 +255,7 @@ func parts(r *result.Round) string {
 	var b strings.Builder
 	m := r.Metrics
 	if a := r.Arrivals; a != nil {
-		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d dropped, slip p99 %.2f ms",
+		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d shed, slip p99 %.2f ms",
 			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Shed, m[result.SlipMs+"_p99"])
 	}
 	if l := r.Backlog; l != nil {

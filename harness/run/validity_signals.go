@@ -2,9 +2,8 @@ package run
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -94,20 +93,11 @@ func judgeSignals(s *result.Signals, v scenario.Validity) (j judgement) {
 func (j *judgement) add(name string, value float64, v scenario.Validity, happened, unit string) {
 	l := validityLimits[name]
 	limit := l.In(v)
-	said := fmt.Sprintf(happened, number(value)+unit)
+	said := fmt.Sprintf(happened, render.Digits(value, 3)+unit)
 	switch {
 	case limit != nil && value > *limit && !v.Warn:
-		j.reasons = append(j.reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, number(*limit)+unit, name))
+		j.reasons = append(j.reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, render.Digits(*limit, 3)+unit, name))
 	case limit != nil && value > *limit:
-		j.warnings = append(j.warnings, fmt.Sprintf("%s; up to %s is sound", said, number(*limit)+unit))
+		j.warnings = append(j.warnings, fmt.Sprintf("%s; up to %s is sound", said, render.Digits(*limit, 3)+unit))
 	}
-}
-
-// number writes three digits.
-func number(v float64) string {
-	text := strconv.FormatFloat(v, 'g', 3, 64)
-	if v >= 1000 || slices.Contains([]byte(text), 'e') {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return text
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -158,7 +157,6 @@ func nothingOfBuilds(t *testing.T, tmp string) {
 }
 
 func TestCompareBuildsBothSides(t *testing.T) {
-	longtest.Only(t)
 	repository(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/doctor"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -60,7 +59,7 @@ func writeDoctor(to io.Writer, d *doctor.Report) error {
 	if _, err := fmt.Fprintf(to, "%s, %d CPUs, GOMAXPROCS %d (%s), %s %s\n\n", h.CPUModel, h.CPUs, h.GOMAXPROCS, h.GOMAXPROCSSource, h.OS, h.Kernel); err != nil {
 		return err
 	}
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	t := render.Table{Header: make([]string, 5)}
 	unfit, unknown := 0, 0
 	for _, c := range d.Checks {
 		switch c.State {
@@ -71,27 +70,14 @@ func writeDoctor(to io.Writer, d *doctor.Report) error {
 		}
 		value := "unknown"
 		if c.Value != nil {
-			value = doctorNumber(*c.Value) + " " + c.Unit
+			value = render.Digits(*c.Value, 3) + " " + c.Unit
 		}
 		limit := ""
 		if c.Limit != nil {
-			limit = "limit " + doctorNumber(*c.Limit)
+			limit = "limit " + render.Digits(*c.Limit, 3)
 		}
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.State, c.Name, value, limit, c.About); err != nil {
-			return err
-		}
+		t.Rows = append(t.Rows, []string{string(c.State), c.Name, value, limit, c.About})
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(to, "\n%s: %d checks, %d unfit, %d unknown\n", d.Verdict, len(d.Checks), unfit, unknown)
+	_, err := fmt.Fprintf(to, "%s\n%s: %d checks, %d unfit, %d unknown\n", t.Text(""), d.Verdict, len(d.Checks), unfit, unknown)
 	return err
-}
-
-// doctorNumber writes three digits, and large numbers whole.
-func doctorNumber(v float64) string {
-	if v >= 1000 {
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 3, 64)
 }

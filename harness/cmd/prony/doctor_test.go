@@ -49,9 +49,9 @@ func TestDoctorInWords(t *testing.T) {
 	}))
 	assert.Equal(t, `CPU, 2 CPUs, GOMAXPROCS 2 (cpus), linux 6.1
 
-fit      generator  12345678 cycles/s  limit 2000000  alone
-unfit    slip       1.23 ms            limit 1        late
-unknown  steal      unknown                           taken
+fit      generator  12,345,678 cycles/s  limit 2,000,000  alone
+unfit    slip       1.23 ms              limit 1          late
+unknown  steal      unknown                               taken
 
 invalid: 3 checks, 1 unfit, 1 unknown
 `, text.String())

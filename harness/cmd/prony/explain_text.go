@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 	"github.com/pronybench/prony/harness/stat"
@@ -34,13 +35,13 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 	line("round", "a fresh start, %s of warm-up, a window of %s, a drain of %s at most", warmupText(s.Phases),
 		hclfile.FormatDuration(s.Phases.Window), hclfile.FormatDuration(s.Phases.Drain))
 	if l := s.Backlog; l != nil {
-		line("backlog", "%s tasks, restart %s, after each timed window", grouped(l.Tasks), l.Restart)
+		line("backlog", "%s tasks, restart %s, after each timed window", render.Count(l.Tasks), l.Restart)
 	}
 	for _, f := range s.Faults {
 		line("fault", "%s", faultInWords(f))
 	}
 	if a := s.Attack; a != nil {
-		clients := ", by " + countOf(a.Clients, "client") + " of each kind"
+		clients := ", by " + render.Plural(a.Clients, "client") + " of each kind"
 		if len(s.Points) > 0 { // the lines of the points have the number of clients
 			clients = ""
 		}
@@ -68,16 +69,16 @@ func writeExplanation(b *strings.Builder, s *scenario.Scenario, e explained) {
 
 // writeLimits writes what the rounds can show.
 func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
-	fmt.Fprintf(b, "  a percentile has a 95 %% interval with an end from so many cycles on, in the %s of a point together:\n", countOf(s.Rounds, "timed window"))
+	fmt.Fprintf(b, "  a percentile has a 95 %% interval with an end from so many cycles on, in the %s of a point together:\n", render.Plural(s.Rounds, "timed window"))
 	for _, p := range e.Percentiles {
 		enough := ""
 		if p.Offered {
 			enough = "; as many are offered"
 		}
-		fmt.Fprintf(b, "    p%-6s %7s cycles, %s cycles/s%s\n", strconv.FormatFloat(p.Percentile, 'f', -1, 64), grouped(p.CyclesMin), short(p.CyclesPerS), enough)
+		fmt.Fprintf(b, "    p%-6s %7s cycles, %s cycles/s%s\n", strconv.FormatFloat(p.Percentile, 'f', -1, 64), render.Count(p.CyclesMin), render.Digits(p.CyclesPerS, 3), enough)
 	}
 	if len(e.Effects) == 0 {
-		fmt.Fprintf(b, "  %s of each side tell no change from chance, however large it is: it takes %d\n", countOf(s.Rounds, "round"), stat.PairsFor(effectLevel))
+		fmt.Fprintf(b, "  %s of each side tell no change from chance, however large it is: it takes %d\n", render.Plural(s.Rounds, "round"), stat.PairsFor(effectLevel))
 		return
 	}
 	fmt.Fprintf(b, "  the smallest change that %d rounds of each side tell from chance, %.0f times in 100, at a level of %.0f %%:\n",
@@ -114,9 +115,9 @@ func topologyInWords(t scenario.Topology) string {
 func workloadInWords(w scenario.Workload) string {
 	words := []string{
 		fmt.Sprintf("%s: %s %s", w.Name, w.Arrivals, driverInWords(w)),
-		fmt.Sprintf("%s and %s", countOf(w.Producers, "producer"), countOf(w.Workers, "worker slot")),
-		fmt.Sprintf("%s with %s each", countOf(w.Tenants, "tenant"), countOf(w.Queues, "queue")),
-		"calls of " + countOf(w.Batch, "task"),
+		fmt.Sprintf("%s and %s", render.Plural(w.Producers, "producer"), render.Plural(w.Workers, "worker slot")),
+		fmt.Sprintf("%s with %s each", render.Plural(w.Tenants, "tenant"), render.Plural(w.Queues, "queue")),
+		"calls of " + render.Plural(w.Batch, "task"),
 		fmt.Sprintf("payload %s", w.Payload),
 	}
 	if w.Keys.Kind != scenario.KeysTurn {
@@ -126,7 +127,7 @@ func workloadInWords(w scenario.Workload) string {
 		words = append(words, fmt.Sprintf("seed %d", w.Seed))
 	}
 	if w.InFlight > 0 {
-		words = append(words, fmt.Sprintf("at most %s in flight", grouped(w.InFlight)))
+		words = append(words, fmt.Sprintf("at most %s in flight", render.Count(w.InFlight)))
 	}
 	if w.Procs > 0 {
 		words = append(words, fmt.Sprintf("GOMAXPROCS %d", w.Procs))
@@ -138,7 +139,7 @@ func driverInWords(w scenario.Workload) string {
 	if w.Driver == scenario.DriverK6 {
 		return fmt.Sprintf("from k6 with the script %s (SHA-256 %.12s)", w.Script.Path, w.Script.SHA256)
 	}
-	return fmt.Sprintf("over %s of driver %s", countOf(w.Connections, "connection"), w.Driver)
+	return fmt.Sprintf("over %s of driver %s", render.Plural(w.Connections, "connection"), w.Driver)
 }
 
 func faultInWords(f scenario.Fault) string {
@@ -170,32 +171,7 @@ func offered(p explainedPoint) string {
 	if p.TasksPerWindow == 0 {
 		return ""
 	}
-	return fmt.Sprintf(": %s tasks in a window", grouped(int(p.TasksPerWindow)))
-}
-
-// countOf writes a number of things.
-func countOf(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
-}
-
-// grouped writes a number with a comma between each three digits.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// short writes a rate in three digits.
-func short(x float64) string {
-	if x >= 100 {
-		return grouped(int(x + 0.5))
-	}
-	return strconv.FormatFloat(x, 'g', 3, 64)
+	return fmt.Sprintf(": %s tasks in a window", render.Count(int(p.TasksPerWindow)))
 }
 
 // warmupText says how long a warm-up takes.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -84,21 +83,11 @@ func listingOf(scenarios []*scenario.Scenario) listing {
 }
 
 func writeList(c *cobra.Command, scenarios []*scenario.Scenario) error {
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(w, "NAME\tTIME\tTOPOLOGY\tTAGS\tTITLE")
+	var rows [][]string
 	for _, s := range scenarios {
-		if err != nil {
-			break
-		}
-		_, err = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, roughly(s.Expected()), s.Topology, strings.Join(s.Tags, " "), s.Title)
+		rows = append(rows, []string{s.Name, roughly(s.Expected()), s.Topology.String(), strings.Join(s.Tags, " "), s.Title})
 	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
-		return fmt.Errorf("write the list: %w", err)
-	}
-	return nil
+	return table(c, []string{"NAME", "TIME", "TOPOLOGY", "TAGS", "TITLE"}, rows)
 }
 
 // roughly writes a duration to the precision of an estimate.

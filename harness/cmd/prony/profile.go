@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -107,19 +107,9 @@ func named(r *result.Result, point int, node string) string {
 	return " of " + strings.Join(of, ", ")
 }
 
-// table writes rows under a header in columns to stdout; the error is that of writing.
-func table(c *cobra.Command, header string, rows [][]string) error {
-	w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
-	_, err := fmt.Fprintln(w, header)
-	for _, row := range rows {
-		if err == nil {
-			_, err = fmt.Fprintln(w, strings.Join(row, "\t"))
-		}
-	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if err != nil {
+// table writes rows under a header in columns to stdout.
+func table(c *cobra.Command, header []string, rows [][]string) error {
+	if _, err := fmt.Fprint(c.OutOrStdout(), render.Table{Header: header, Rows: rows}.Text("")); err != nil {
 		return fmt.Errorf("write the table: %w", err)
 	}
 	return nil
@@ -127,5 +117,3 @@ func table(c *cobra.Command, header string, rows [][]string) error {
 
 // module is what the names of the project's own functions begin with.
 const module = "github.com/pronybench/prony/"
-
-func percentText(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }

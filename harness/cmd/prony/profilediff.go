@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -112,14 +113,14 @@ func writeDiff(c *cobra.Command, d *profileDiff) error {
 	for _, p := range d.Profiles {
 		rows = append(rows, []string{
 			p.Kind, signed(p.Change-p.Base, p.Unit), signed(p.Low, p.Unit) + " to " + signed(p.High, p.Unit),
-			profile.Amount(p.Base, p.Unit), profile.Amount(p.Change, p.Unit), strings.ReplaceAll(p.Function, module, ""),
+			render.Amount(p.Base, p.Unit), render.Amount(p.Change, p.Unit), strings.ReplaceAll(p.Function, module, ""),
 		})
 	}
-	return table(c, "PROFILE\tPER CYCLE\t95 % INTERVAL\tBASE\tCHANGE\tFUNCTION", rows)
+	return table(c, []string{"PROFILE", "PER CYCLE", "95 % INTERVAL", "BASE", "CHANGE", "FUNCTION"}, rows)
 }
 
 func signed(v float64, unit string) string {
-	text := profile.Amount(v, unit)
+	text := render.Amount(v, unit)
 	if v > 0 {
 		return "+" + text
 	}

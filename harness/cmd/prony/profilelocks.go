@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -94,7 +95,7 @@ func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
 			continue
 		}
 		say(c.OutOrStdout(), "%s%s: goroutines waited %s in all: %s for work, %s for answers, %s for locks",
-			r.Scenario, named(r, w.Point, w.Node), profile.Nanoseconds(all), percentText(w.WorkNs/all), percentText(w.AnswerNs/all), percentText(w.LockNs/all))
+			r.Scenario, named(r, w.Point, w.Node), render.Nanoseconds(all), render.Percent(w.WorkNs/all), render.Percent(w.AnswerNs/all), render.Percent(w.LockNs/all))
 	}
 	if len(found.Locks) == 0 {
 		say(c.OutOrStdout(), "%s: no goroutine was seen waiting for a lock", r.Scenario)
@@ -113,7 +114,7 @@ func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
 				rows = append(rows, siteRow(s, l, false))
 			}
 		}
-		if err := table(c, "SHARE\tPER CYCLE\tWAIT\tWAITS\tLOCK", rows); err != nil {
+		if err := table(c, []string{"SHARE", "PER CYCLE", "WAIT", "WAITS", "LOCK"}, rows); err != nil {
 			return err
 		}
 	}
@@ -125,7 +126,7 @@ func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
 
 func lockRow(r *result.Result, l result.Lock) []string {
 	return []string{
-		percentText(l.Share), profile.Nanoseconds(l.WaitNsPerCycle), profile.Nanoseconds(l.WaitNs), fmt.Sprint(l.Waits),
+		render.Percent(l.Share), render.Nanoseconds(l.WaitNsPerCycle), render.Nanoseconds(l.WaitNs), fmt.Sprint(l.Waits),
 		l.Name + " (" + l.Kind + ")" + named(r, l.Point, l.Node),
 	}
 }
@@ -138,5 +139,5 @@ func siteRow(s result.LockSite, l result.Lock, holder bool) []string {
 	case holder:
 		role = "held by"
 	}
-	return []string{"", "", "", "", fmt.Sprintf("  %s %s: %s", role, profile.Site(s), percentText(s.Share))}
+	return []string{"", "", "", "", fmt.Sprintf("  %s %s: %s", role, profile.Site(s), render.Percent(s.Share))}
 }

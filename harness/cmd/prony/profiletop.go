@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -82,14 +82,14 @@ func writeTop(c *cobra.Command, r *result.Result, p result.Profile, perCycle boo
 		each = " per cycle"
 	}
 	say(c.OutOrStdout(), "%s: %s%s: %s%s; %s", r.Scenario, p.Kind, named(r, p.Point, p.Node),
-		profile.Amount(p.Total, p.Unit), each, profiledText(p.Rounds, p.Cycles))
+		render.Amount(p.Total, p.Unit), each, profiledText(p.Rounds, p.Cycles))
 	var rows [][]string
 	for _, e := range p.Top {
 		rows = append(rows, []string{
-			profile.Amount(e.Flat, p.Unit), percentText(e.Share), profile.Amount(e.Cum, p.Unit), strings.ReplaceAll(e.Function, module, ""),
+			render.Amount(e.Flat, p.Unit), render.Percent(e.Share), render.Amount(e.Cum, p.Unit), strings.ReplaceAll(e.Function, module, ""),
 		})
 	}
-	if err := table(c, "FLAT\tSHARE\tCUM\tFUNCTION", rows); err != nil {
+	if err := table(c, []string{"FLAT", "SHARE", "CUM", "FUNCTION"}, rows); err != nil {
 		return err
 	}
 	if p.Kind == "block" {

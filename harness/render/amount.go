@@ -1,0 +1,33 @@
+package render
+
+import "math"
+
+// step is a multiple of a unit that has a symbol of its own.
+type step struct {
+	from   float64
+	symbol string
+}
+
+// steps are the multiples of the units of profiles, largest first.
+var steps = map[string][]step{
+	"nanoseconds": {{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}, {1, " ns"}},
+	"bytes":       {{1e9, " GB"}, {1e6, " MB"}, {1e3, " kB"}, {1, " B"}},
+	"count":       {{1, ""}},
+}
+
+// Nanoseconds writes a time in the unit that fits: 18.2 µs.
+func Nanoseconds(ns float64) string { return Amount(ns, "nanoseconds") }
+
+// Amount writes a value of a profile, or a part of one, in the multiple of its unit that fits, like Number: 18.2 µs, 4.10 kB, 12.0.
+func Amount(v float64, unit string) string {
+	multiples, known := steps[unit]
+	if !known {
+		return Number(v) + " " + unit
+	}
+	for _, s := range multiples {
+		if math.Abs(v) >= s.from*0.9995 { // 999.6 of a unit is written as 1.00 of the next
+			return Number(v/s.from) + s.symbol
+		}
+	}
+	return Number(v) + multiples[len(multiples)-1].symbol
+}

@@ -1,0 +1,112 @@
+package render
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// notANumber is what NaN and the infinities are written as.
+const notANumber = "not a number"
+
+// Values below smallest, or from large on, are written as powers of ten.
+const (
+	smallest = 1e-3
+	large    = 1e15
+)
+
+// Number writes a measured value: three significant digits, zeros at the end included, and thousands set off by commas: 182,000, 12.3, 1.00.
+func Number(v float64) string {
+	if text, done := special(v, 'e', 2); done {
+		return text
+	}
+	// Rounding to three digits first keeps 999.6 from becoming 1000 with a digit too many.
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 2, 64), 64)
+	if err != nil {
+		rounded = v
+	}
+	return thousands(strconv.FormatFloat(rounded, 'f', decimals(rounded, 3), 64))
+}
+
+// Digits writes v with n significant digits, and more where the whole part has more; zeros at the end of the fraction are left out. With
+// n = 4 it writes 5,912, 181,234, 12.35 and 0.15.
+func Digits(v float64, n int) string {
+	if text, done := special(v, 'g', n); done {
+		return text
+	}
+	text := strconv.FormatFloat(v, 'f', decimals(v, n), 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return thousands(text)
+}
+
+// Distinct writes two numbers with as many digits as it takes to tell them apart, and at least n.
+func Distinct(a, b float64, n int) (string, string) {
+	for ; n < 17; n++ {
+		if x, y := Digits(a, n), Digits(b, n); x != y || a == b {
+			return x, y
+		}
+	}
+	return Digits(a, n), Digits(b, n)
+}
+
+// special writes the values that a fixed number of decimals is wrong for.
+func special(v float64, format byte, precision int) (text string, done bool) {
+	switch magnitude := math.Abs(v); {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return notANumber, true
+	case v == 0:
+		return "0", true
+	case magnitude < smallest || magnitude >= large:
+		return strconv.FormatFloat(v, format, precision, 64), true
+	}
+	return "", false
+}
+
+// decimals is how many decimals show n significant digits of v.
+func decimals(v float64, n int) int {
+	return max(0, n-1-int(math.Floor(math.Log10(math.Abs(v)))))
+}
+
+// Count writes a whole number exactly, thousands set off by commas.
+func Count[T ~int | ~int64 | ~uint64](n T) string { return thousands(fmt.Sprint(n)) }
+
+// Whole writes a value that counts something: exactly where it is a whole number, like Number where it is a mean.
+func Whole(v float64) string {
+	if v >= 0 && v < 1<<53 && v == math.Trunc(v) {
+		return Count(uint64(v))
+	}
+	return Number(v)
+}
+
+// Plural writes a number of things: 1 round, 1,024 rounds.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(n) + " " + noun + "s"
+}
+
+// Percent writes a part of 1 in percent with one decimal: 0.1234 is 12.3 %.
+func Percent(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }
+
+// Change writes a ratio as a difference from 1 in percent, with its sign: 1.031 is +3.1 %.
+func Change(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
+
+// thousands sets off the thousands of a number's whole part by commas.
+func thousands(number string) string {
+	whole, fraction, _ := strings.Cut(number, ".")
+	sign := ""
+	if rest, negative := strings.CutPrefix(whole, "-"); negative {
+		sign, whole = "-", rest
+	}
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		fraction = "." + fraction
+	}
+	return sign + whole + fraction
+}

@@ -1,0 +1,150 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// summaryMetrics are those that the table at the end of a run has, where the run has them. All others are in the result.
+var summaryMetrics = []string{
+	result.CyclesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerCPUCores,
+	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
+	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle,
+	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
+	result.OfferedPerS, result.Unfinished, result.Unsent, result.Shed, result.SlipMs + "_p99",
+	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
+	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax, result.FailedCalls,
+	result.Lost, result.Duplicated, result.Corrupted,
+}
+
+// pointMetrics are the columns of the table of a sweep.
+var pointMetrics = []struct{ header, metric string }{
+	{"cost", result.RateCost},
+	{"CPU us/cycle", result.CPUUsPerCycle},
+	{"p50 ms", result.CycleLatencyMs + "_p50"},
+	{"p99 ms", result.CycleLatencyMs + "_p99"},
+}
+
+// done writes what the run found: the table of its figures, why the verdict is not pass, and the verdict.
+func (p *progress) done(r *result.Result) {
+	if len(r.Points) > 0 && r.Verdict != result.Incorrect {
+		p.table(pointRows(r))
+	}
+	for _, w := range r.Workloads {
+		if r.Verdict != result.Incorrect {
+			p.line("  workload %s", w.Name)
+			p.table(metricRows(w.Metrics))
+		}
+	}
+	p.table(metricRows(result.Published(r)))
+	p.some(r.Scenario+": warning", "warnings", r.Warnings)
+	p.some(r.Scenario, "reasons", r.Reasons)
+	end := fmt.Sprintf("%s: %s", r.Scenario, r.Verdict)
+	if figure := headline(r); figure != "" {
+		end += ": " + figure
+	}
+	if r.Verdict != result.Misconfigured {
+		end += ", durability " + p.durability()
+	}
+	p.line("%s", end)
+}
+
+// someMax is how many warnings and how many reasons are shown at the end: all are in the result.
+const someMax = 6
+
+// some writes the first of several sentences, and how many more there are.
+func (p *progress) some(of, noun string, sentences []string) {
+	for _, s := range sentences[:min(len(sentences), someMax)] {
+		p.line("%s: %s", of, s)
+	}
+	if left := len(sentences) - someMax; left > 0 {
+		p.line("%s: and %d more %s in the result", of, left, noun)
+	}
+}
+
+// headline is the first figure of a run that may be shown, or "".
+func headline(r *result.Result) string {
+	metrics := result.Published(r)
+	if m, ok := metrics[result.CyclesPerS]; ok {
+		return fmt.Sprintf("%.0f cycles/s (%.0f to %.0f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
+	}
+	if m, ok := metrics[result.ServerCPUCores]; ok {
+		return fmt.Sprintf("server %.4f CPUs (%.4f to %.4f over %s)", m.Median, m.Low, m.High, render.Plural(m.N, "round"))
+	}
+	return ""
+}
+
+// metricRows is the table of metrics, its header first; nothing where all they say is that no task is at fault.
+func metricRows(metrics map[string]result.Metric) [][]string {
+	rows := [][]string{{"metric", ">value", ">low", ">high", "unit", "what they are"}}
+	telling := false
+	for _, name := range summaryMetrics {
+		m, found := metrics[name]
+		if !found {
+			continue
+		}
+		spec, _ := result.Lookup(name)
+		telling = telling || !spec.OfLedger() || m.Median > 0
+		low, high := render.Number(m.Low), render.Number(m.High)
+		rows = append(rows, []string{name, render.Number(m.Median), low, high, m.Unit, spread(spec, m)})
+	}
+	if !telling {
+		return nil
+	}
+	return rows
+}
+
+// spread says what the three numbers of a metric are.
+func spread(spec result.Spec, m result.Metric) string {
+	switch {
+	case spec.OfLedger():
+		return "sum; lowest and highest round"
+	case spec.Family != "":
+		return fmt.Sprintf("of %s together; lowest and highest", render.Plural(m.N, "round"))
+	case m.N >= stat.MinIntervalN:
+		return fmt.Sprintf("median of %s, 95 %% interval", render.Plural(m.N, "round"))
+	default:
+		return fmt.Sprintf("median of %s, range", render.Plural(m.N, "round"))
+	}
+}
+
+// pointRows is the table of a sweep's points, its header first.
+func pointRows(r *result.Result) [][]string {
+	header := []string{"point", ">cycles/s", ">low", ">high", ">rounds"}
+	columns := slices.Clone(pointMetrics)
+	columns = slices.DeleteFunc(columns, func(c struct{ header, metric string }) bool {
+		return !slices.ContainsFunc(r.Points, func(p result.Point) bool { _, found := p.Metrics[c.metric]; return found })
+	})
+	for _, c := range columns {
+		header = append(header, ">"+c.header)
+	}
+	rows := [][]string{header}
+	for _, point := range r.Points {
+		row := []string{point.Name, "-", "-", "-", "-"}
+		if m, found := point.Metrics[result.CyclesPerS]; found {
+			row = []string{point.Name, render.Number(m.Median), render.Number(m.Low), render.Number(m.High), fmt.Sprint(m.N)}
+		}
+		for _, c := range columns {
+			cell := "-"
+			if m, found := point.Metrics[c.metric]; found {
+				cell = render.Number(m.Median)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// table writes rows, the header first, with columns of even width.
+func (p *progress) table(rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	p.line("%s", strings.TrimSuffix(render.Table{Header: rows[0], Rows: rows[1:]}.Text("  "), "\n"))
+}
