@@ -290,8 +290,12 @@ func TestErrorsMatchTheirCodes(t *testing.T) {
 		queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:    ErrUnknownOutcome,
 	}
 	for code := range queuepb.ErrorCode_name {
-		err := itemError(&queuepb.ItemError{Code: queuepb.ErrorCode(code), Field: "f", Message: "m"})
+		err := itemError(&queuepb.ItemError{Code: queuepb.ErrorCode(code), Field: "f", Message: "m", Reason: "disk"})
 		assert.Contains(t, err.Error(), "m")
+		var refused *Error
+		if errors.As(err, &refused) {
+			assert.Equal(t, "disk", refused.Reason)
+		}
 		for c, sentinel := range sentinels {
 			if c == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE && queuepb.ErrorCode(code) == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER {
 				assert.ErrorIs(t, err, sentinel)

@@ -29,6 +29,8 @@ type Error struct {
 	Message string
 	// RetryAfter is, with ErrOverloaded, when it is worth trying again.
 	RetryAfter time.Duration
+	// Reason is, with ErrOverloaded, "disk" if the server's disk has too little space, "quota" if a quota of the tenant is used up.
+	Reason string
 	// Leader is where the node that leads is reached, if that is why the item was refused, and is known.
 	Leader string
 }
@@ -59,7 +61,7 @@ func itemError(e *queuepb.ItemError) error {
 	}
 	return &Error{
 		Code: e.GetCode(), Field: e.GetField(), Message: e.GetMessage(),
-		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond, Leader: e.GetLeader(),
+		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond, Reason: e.GetReason(), Leader: e.GetLeader(),
 	}
 }
 

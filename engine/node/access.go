@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/pronybench/prony/engine/access"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/storage"
 
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -24,13 +24,13 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 		return err
 	}
 	if !c.Auth {
-		n.auth = rpc.NoAuth()
+		n.auth = call.NoAuth()
 		n.log.Warn("authentication is off: everybody who can connect is an operator")
 		return nil
 	}
-	n.auth = rpc.NewAuth(n.registry)
+	n.auth = call.NewAuth(n.registry)
 	if n.cluster != nil {
-		n.auth = rpc.NewAuthBehind(n.registry, n.cluster.lacksTokens)
+		n.auth = call.NewAuthBehind(n.registry, n.cluster.lacksTokens)
 	}
 	n.auth.ObserveRefusals(n.metrics.calls.refusedByHeaders)
 	path, err := filepath.Abs(filepath.Join(c.DataDir, adminTokenFile))

@@ -21,7 +21,7 @@ import (
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -139,14 +139,14 @@ func TestTheRegistrySurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	ctx, by := context.Background(), access.Everybody()
 	n, stop := openAuth(t, dir, nil)
-	kept, secret, err := n.registry.CreateToken(ctx, by, access.NewToken{Tenant: rpc.DefaultTenant, Scopes: access.Produce})
+	kept, secret, err := n.registry.CreateToken(ctx, by, access.NewToken{Tenant: call.DefaultTenant, Scopes: access.Produce})
 	require.NoError(t, err)
-	gone, goneSecret, err := n.registry.CreateToken(ctx, by, access.NewToken{Tenant: rpc.DefaultTenant, Scopes: access.Produce})
+	gone, goneSecret, err := n.registry.CreateToken(ctx, by, access.NewToken{Tenant: call.DefaultTenant, Scopes: access.Produce})
 	require.NoError(t, err)
 	_, rotated, err := n.registry.RotateToken(ctx, by, kept.ID, 0)
 	require.NoError(t, err)
 	require.NoError(t, n.registry.RevokeToken(ctx, by, gone.ID))
-	_, err = n.registry.ConfigureTenant(ctx, by, rpc.DefaultTenant, access.Quotas{TasksMax: 2})
+	_, err = n.registry.ConfigureTenant(ctx, by, call.DefaultTenant, access.Quotas{TasksMax: 2})
 	require.NoError(t, err)
 	stop()
 	n, _ = openAuth(t, dir, nil)
@@ -156,11 +156,11 @@ func TestTheRegistrySurvivesARestart(t *testing.T) {
 	assert.True(t, works(t, n, rotated))
 	tenants, err := n.registry.Tenants(by)
 	require.NoError(t, err)
-	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2, Bytes: storedBytes}}, tenants, "tasks are counted through the registry's account")
+	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Quotas: access.Quotas{TasksMax: 2}, Tasks: 2, Bytes: storedBytes}}, tenants, "tasks are counted through the registry's account")
 }
 
 // storedBytes is what two tasks of works are charged, with their queue.
-var storedBytes = uint64(queue.QueueBytes(rpc.DefaultTenant, "q") + 2*queue.TaskBytes(0))
+var storedBytes = uint64(queue.QueueBytes(call.DefaultTenant, "q") + 2*queue.TaskBytes(0))
 
 func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
 	dir := t.TempDir()
@@ -171,7 +171,7 @@ func TestWhatAShardHoldsIsCountedAtTheStart(t *testing.T) {
 	n, _ = openAuth(t, dir, nil)
 	tenants, err := n.registry.Tenants(access.Everybody())
 	require.NoError(t, err)
-	assert.Equal(t, []access.Tenant{{Name: rpc.DefaultTenant, Tasks: 2, Bytes: storedBytes}}, tenants)
+	assert.Equal(t, []access.Tenant{{Name: call.DefaultTenant, Tasks: 2, Bytes: storedBytes}}, tenants)
 }
 
 // askAdmin sends a request with a token's secret to the admin listener.

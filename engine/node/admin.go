@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
 )
 
 // newAdmin makes the admin listener's server: probes, metrics, profiles, audit, and the admin service over gRPC and
@@ -51,7 +51,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	}
 	mux.Handle("/v1/", api)
 	mux.Handle("/openapi.json", api)
-	calls, server := rpc.NewAdminServer(service, limits, n.bounds, n.health, n.auth, n.metrics.interceptors()...)
+	calls, server := admin.NewServer(service, limits, n.bounds, n.health, n.auth, n.metrics.interceptors()...)
 	n.adminGRPC = server
 	n.admin = n.boundedServer(grpcOrHTTP(calls, mux), adminAnswerMax)
 	n.admin.Protocols = new(http.Protocols)

@@ -25,7 +25,7 @@ import (
 
 const adminPatience = 30 * time.Second
 
-type admin struct {
+type adminTest struct {
 	*testing.T
 	node *Node
 	conn *grpc.ClientConn
@@ -34,14 +34,14 @@ type admin struct {
 	http *http.Client
 }
 
-func newAdminTest(t *testing.T) *admin {
+func newAdminTest(t *testing.T) *adminTest {
 	t.Helper()
 	n, err := Open(Config{DataDir: t.TempDir(), Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Metrics: Metrics{Tenants: true}})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), adminPatience)
 	conn, err := grpc.NewClient("passthrough:///"+n.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
-	a := &admin{T: t, node: n, conn: conn, api: queuepb.NewQueueServiceClient(conn), ctx: ctx, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	a := &adminTest{T: t, node: n, conn: conn, api: queuepb.NewQueueServiceClient(conn), ctx: ctx, http: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	t.Cleanup(func() {
 		require.NoError(t, conn.Close())
 		if !n.storesClosed {
@@ -52,7 +52,7 @@ func newAdminTest(t *testing.T) *admin {
 	return a
 }
 
-func (a *admin) ask(method, path string) (status int, body string) {
+func (a *adminTest) ask(method, path string) (status int, body string) {
 	a.Helper()
 	in, err := http.NewRequestWithContext(a.ctx, method, "http://"+a.node.Admin()+path, nil)
 	require.NoError(a, err)
@@ -64,7 +64,7 @@ func (a *admin) ask(method, path string) (status int, body string) {
 }
 
 // someTasks leaves, in queue q of tenant t0: 2 ready, 1 leased, 1 delayed, 1 dead, and 1 completed.
-func (a *admin) someTasks() {
+func (a *adminTest) someTasks() {
 	a.Helper()
 	const tenant = "t0"
 	enqueue := func(tasks ...*queuepb.NewTask) {

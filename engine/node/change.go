@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // refusal says why a change can't be carried out with the members that there are; nil if it may be. The groups' own
 // answer would come as an error that names no remedy, or after the groups before it have changed.
-func (d *directory) refusal(c rpc.ClusterChange) error {
+func (d *directory) refusal(c route.ClusterChange) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m, member := d.members[c.Node]
-	if c.Kind == rpc.AddMember {
+	if c.Kind == route.AddMember {
 		for _, other := range d.members {
 			if other.Node != c.Node && other.PeerAddress == c.Address {
-				return &rpc.ChangeError{Field: "address", Problem: fmt.Sprintf("%q is that of node %s: each has its own", c.Address, other.Node)}
+				return &route.ChangeError{Field: "address", Problem: fmt.Sprintf("%q is that of node %s: each has its own", c.Address, other.Node)}
 			}
 		}
 		return nil
@@ -28,13 +28,13 @@ func (d *directory) refusal(c rpc.ClusterChange) error {
 	}
 	if !member {
 		ids := strings.Join(slices.Sorted(maps.Keys(d.members)), ", ")
-		return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster, which are: %s", c.Node, ids)}
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster, which are: %s", c.Node, ids)}
 	}
 	switch {
-	case c.Kind == rpc.TransferLeadership && !m.Voter:
-		return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("%q has no vote, and can't lead: promote it first", c.Node)}
-	case (c.Kind == rpc.RemoveMember || c.Kind == rpc.DemoteMember) && m.Voter && d.voters() == 1:
-		return &rpc.ChangeError{Problem: fmt.Sprintf("node %s is the only voter: add or promote another first", c.Node)}
+	case c.Kind == route.TransferLeadership && !m.Voter:
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q has no vote, and can't lead: promote it first", c.Node)}
+	case (c.Kind == route.RemoveMember || c.Kind == route.DemoteMember) && m.Voter && d.voters() == 1:
+		return &route.ChangeError{Problem: fmt.Sprintf("node %s is the only voter: add or promote another first", c.Node)}
 	}
 	return nil
 }

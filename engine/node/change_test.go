@@ -9,47 +9,47 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/peerpb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 func TestChangesThatTheMembersDoNotAllow(t *testing.T) {
-	of := func(members ...rpc.Member) *directory {
+	of := func(members ...route.Member) *directory {
 		d := newDirectory()
 		for _, m := range members {
 			d.members[m.Node] = m
 		}
 		return &d
 	}
-	n1, n2, copies := rpc.Member{Node: "n1", PeerAddress: "a:1", Voter: true}, rpc.Member{Node: "n2", PeerAddress: "b:1", Voter: true}, rpc.Member{Node: "n3", PeerAddress: "c:1"}
+	n1, n2, copies := route.Member{Node: "n1", PeerAddress: "a:1", Voter: true}, route.Member{Node: "n2", PeerAddress: "b:1", Voter: true}, route.Member{Node: "n3", PeerAddress: "c:1"}
 	for _, c := range []struct {
 		members     *directory
-		change      rpc.ClusterChange
+		change      route.ClusterChange
 		field, says string
 	}{
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n4", Address: "b:1"}, "address", `"b:1" is that of node n2: each has its own`},
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n4"}, "node", `"n4" is not a member of the cluster, which are: n1, n2`},
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n4"}, "node", `"n4" is not a member`},
-		{of(n1, n2, copies), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n3"}, "node", `"n3" has no vote, and can't lead: promote it first`},
-		{of(n1, copies), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n1"}, "", "node n1 is the only voter: add or promote another first"},
-		{of(n1, copies), rpc.ClusterChange{Kind: rpc.DemoteMember, Node: "n1"}, "", "node n1 is the only voter"},
+		{of(n1, n2), route.ClusterChange{Kind: route.AddMember, Node: "n4", Address: "b:1"}, "address", `"b:1" is that of node n2: each has its own`},
+		{of(n1, n2), route.ClusterChange{Kind: route.RemoveMember, Node: "n4"}, "node", `"n4" is not a member of the cluster, which are: n1, n2`},
+		{of(n1, n2), route.ClusterChange{Kind: route.TransferLeadership, Node: "n4"}, "node", `"n4" is not a member`},
+		{of(n1, n2, copies), route.ClusterChange{Kind: route.TransferLeadership, Node: "n3"}, "node", `"n3" has no vote, and can't lead: promote it first`},
+		{of(n1, copies), route.ClusterChange{Kind: route.RemoveMember, Node: "n1"}, "", "node n1 is the only voter: add or promote another first"},
+		{of(n1, copies), route.ClusterChange{Kind: route.DemoteMember, Node: "n1"}, "", "node n1 is the only voter"},
 
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n4", Address: "d:1"}, "", ""},
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n2", Address: "b:1"}, "", ""},
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.AddMember, Node: "n2", Address: "b:2"}, "", ""},
-		{of(n1, copies), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n3"}, "", ""},
-		{of(n1, copies), rpc.ClusterChange{Kind: rpc.DemoteMember, Node: "n3"}, "", ""},
-		{of(n1, copies), rpc.ClusterChange{Kind: rpc.PromoteMember, Node: "n3"}, "", ""},
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n1"}, "", ""},
-		{of(n1, n2), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n2"}, "", ""},
-		{of(n1), rpc.ClusterChange{Kind: rpc.TransferLeadership}, "", ""},
-		{of(n1), rpc.ClusterChange{Kind: rpc.TakeSnapshot}, "", ""},
+		{of(n1, n2), route.ClusterChange{Kind: route.AddMember, Node: "n4", Address: "d:1"}, "", ""},
+		{of(n1, n2), route.ClusterChange{Kind: route.AddMember, Node: "n2", Address: "b:1"}, "", ""},
+		{of(n1, n2), route.ClusterChange{Kind: route.AddMember, Node: "n2", Address: "b:2"}, "", ""},
+		{of(n1, copies), route.ClusterChange{Kind: route.RemoveMember, Node: "n3"}, "", ""},
+		{of(n1, copies), route.ClusterChange{Kind: route.DemoteMember, Node: "n3"}, "", ""},
+		{of(n1, copies), route.ClusterChange{Kind: route.PromoteMember, Node: "n3"}, "", ""},
+		{of(n1, n2), route.ClusterChange{Kind: route.RemoveMember, Node: "n1"}, "", ""},
+		{of(n1, n2), route.ClusterChange{Kind: route.TransferLeadership, Node: "n2"}, "", ""},
+		{of(n1), route.ClusterChange{Kind: route.TransferLeadership}, "", ""},
+		{of(n1), route.ClusterChange{Kind: route.TakeSnapshot}, "", ""},
 	} {
 		err := c.members.refusal(c.change)
 		if c.says == "" {
 			assert.NoError(t, err, "%+v", c.change)
 			continue
 		}
-		var refused *rpc.ChangeError
+		var refused *route.ChangeError
 		require.ErrorAs(t, err, &refused, "%+v", c.change)
 		assert.Equal(t, c.field, refused.Field)
 		assert.Contains(t, refused.Problem, c.says)
@@ -62,14 +62,14 @@ func TestAPromotionEndsWhenItsMemberIsRemoved(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitsMost)
 	defer cancel()
 	k := nodes[0].cluster
-	require.NoError(t, k.Change(ctx, rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n2"}))
+	require.NoError(t, k.Change(ctx, route.ClusterChange{Kind: route.RemoveMember, Node: "n2"}))
 	require.Eventually(t, func() bool {
 		k.knowMembers()
 		_, member := k.Member("n2")
 		return !member
 	}, waitsMost, 10*time.Millisecond)
-	var refused *rpc.ChangeError
-	require.ErrorAs(t, k.promote(ctx, rpc.ClusterChange{Kind: rpc.PromoteMember, Node: "n2"}), &refused)
+	var refused *route.ChangeError
+	require.ErrorAs(t, k.promote(ctx, route.ClusterChange{Kind: route.PromoteMember, Node: "n2"}), &refused)
 	assert.Equal(t, `"n2" is not a member of the cluster, which are: n0, n1`, refused.Problem)
 }
 
@@ -79,7 +79,7 @@ func TestAPromotionOfARemovedMemberAddsNobody(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitsMost)
 	defer cancel()
 	require.Eventually(t, func() bool { // n2 leads a shard: handing that over takes more than one try on a busy host
-		return nodes[0].cluster.Change(ctx, rpc.ClusterChange{Kind: rpc.RemoveMember, Node: "n2"}) == nil
+		return nodes[0].cluster.Change(ctx, route.ClusterChange{Kind: route.RemoveMember, Node: "n2"}) == nil
 	}, waitsMost, 10*time.Millisecond)
 	for _, n := range nodes[:2] { // one of them leads
 		n.cluster.knowMembers()

@@ -17,8 +17,9 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -257,7 +258,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	assert.Equal(t, healthpb.HealthCheckResponse_SERVING, c.health(leader))
 
 	// The node does not stand for election, even if requested, and the others do not hand over to it.
-	err := c.nodes[leader].cluster.Change(t.Context(), rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: "n3", Shard: rpc.AllShards})
+	err := c.nodes[leader].cluster.Change(t.Context(), route.ClusterChange{Kind: route.TransferLeadership, Node: "n3", Shard: route.AllShards})
 	require.ErrorContains(t, err, `the clock of "n3" differs by more than 500ms`)
 	_ = c.nodes[leader].cluster.replicas[0].Transfer("n3")
 	leader = c.leader("n1", "n2")
@@ -274,7 +275,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 			own = s.Members[1]
 		}
 		return wrong.ClockProblem != "" && wrong.Clock != nil && (wrong.Clock.Ahead-10*time.Second).Abs() < 200*time.Millisecond+wrong.Clock.Error &&
-			own.ClockProblem == "" && own.Clock != nil && *own.Clock == rpc.ClockSkew{}
+			own.ClockProblem == "" && own.Clock != nil && *own.Clock == route.ClockSkew{}
 	}, "the status does not say so")
 	metrics := scrape(t, c.nodes[leader])
 	assert.Contains(t, metrics, `prony_clock_skew_seconds{node="n3"}`)
@@ -325,6 +326,7 @@ func TestLeasesDoNotOverlapWithClocksWithinTheBound(t *testing.T) {
 
 // A restarted node takes its host's clock at once, even if that is wrong. While a lease holds, the test requests that this node lead.
 func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
+	longtest.Only(t)
 	c := newTimed(t, 0, 0, 0)
 	c.transfer("n1")
 	g := newGrants(c, 4*time.Second)
@@ -344,6 +346,7 @@ func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 
 // Of five voters one is off, and stands down; then a second one, on the same side, and the three that are right go on.
 func TestTheClocksOfThreeOfFiveDecide(t *testing.T) {
+	longtest.Only(t)
 	c := newTimed(t, 0, 0, 0, 0, 10*time.Second)
 	g := newGrants(c, 2*time.Second)
 	g.next(c.leader("n1", "n2", "n3", "n4"))

@@ -20,6 +20,7 @@ import (
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/replica/peer"
 	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -270,7 +271,7 @@ func (k *cluster) makeAdminToken(another bool) {
 }
 
 // serve serves the other nodes' calls.
-func (k *cluster) serve(admin *rpc.Admin) {
+func (k *cluster) serve(admin *admin.Service) {
 	n := k.node
 	k.calls = rpc.NewCallsServer(n.service, admin, &peerService{cluster: k}, n.auth)
 	k.background.Go(func() {

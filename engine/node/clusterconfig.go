@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/replica/peer"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // Cluster says how a node takes part in a cluster. The zero value means not at all.
@@ -81,7 +81,7 @@ func (c *Config) checkCluster() (errs []error) {
 		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return errs
 	}
-	if err := rpc.CheckNodeID(k.Node); err != nil {
+	if err := route.CheckNodeID(k.Node); err != nil {
 		problem("cluster node %w", err)
 	}
 	errs = append(errs, k.checkAddresses()...)
@@ -113,7 +113,7 @@ func (c *Cluster) checkAddresses() (errs []error) {
 		problem("cluster listen address %q is no address that others could connect to: advertise one", c.Listen)
 	}
 	if c.Advertise != "" {
-		if err := rpc.CheckPeerAddress(c.Advertise); err != nil {
+		if err := route.CheckPeerAddress(c.Advertise); err != nil {
 			problem("cluster advertised address %w", err)
 		}
 	}
@@ -126,10 +126,10 @@ func (c *Cluster) checkAddresses() (errs []error) {
 	at := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
 		address := c.Peers[id]
-		if err := rpc.CheckNodeID(id); err != nil {
+		if err := route.CheckNodeID(id); err != nil {
 			problem("cluster peer %w", err)
 		}
-		if err := rpc.CheckPeerAddress(address); err != nil {
+		if err := route.CheckPeerAddress(address); err != nil {
 			problem("cluster peer %s: address %w", id, err)
 		}
 		if other, taken := at[address]; taken {
@@ -138,7 +138,7 @@ func (c *Cluster) checkAddresses() (errs []error) {
 		at[address] = id
 	}
 	for _, address := range c.Join {
-		if err := rpc.CheckPeerAddress(address); err != nil {
+		if err := route.CheckPeerAddress(address); err != nil {
 			problem("cluster node to join: address %w", err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -46,7 +46,7 @@ func (k *cluster) watchSpaces() {
 }
 
 // spaceOf returns what the free space of a member's disk allows, by the member's last report, or this node's own state.
-func (k *cluster) spaceOf(m rpc.Member) disk.SpaceState {
+func (k *cluster) spaceOf(m route.Member) disk.SpaceState {
 	if m.Node == k.Self() {
 		return k.node.space.Own()
 	}
@@ -57,7 +57,7 @@ func (k *cluster) spaceOf(m rpc.Member) disk.SpaceState {
 }
 
 // voters returns the members that have a vote.
-func (k *cluster) voters() (voters []rpc.Member) {
+func (k *cluster) voters() (voters []route.Member) {
 	k.peers.mu.Lock()
 	defer k.peers.mu.Unlock()
 	for _, m := range k.peers.members {
@@ -72,8 +72,8 @@ func (k *cluster) voters() (voters []rpc.Member) {
 // that do not answer. If fewer than a majority answer, it returns no restriction.
 func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
 	voters := k.voters()
-	answer := slices.DeleteFunc(slices.Clone(voters), func(m rpc.Member) bool { return !m.Reachable && m.Node != k.Self() })
-	slices.SortFunc(answer, func(a, b rpc.Member) int {
+	answer := slices.DeleteFunc(slices.Clone(voters), func(m route.Member) bool { return !m.Reachable && m.Node != k.Self() })
+	slices.SortFunc(answer, func(a, b route.Member) int {
 		return cmp.Or(cmp.Compare(k.spaceOf(a), k.spaceOf(b)), cmp.Compare(a.Node, b.Node))
 	})
 	need := len(voters)/2 + 1
@@ -96,21 +96,21 @@ func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
 // leavesToOthers reports whether another voter should lead because its disk has more space.
 func (k *cluster) leavesToOthers() bool {
 	own := k.node.space.Own()
-	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m rpc.Member) bool { return k.better(m, own) })
+	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m route.Member) bool { return k.better(m, own) })
 }
 
 // better reports whether a member answers, may lead by its clock, and has more disk space than a state.
-func (k *cluster) better(m rpc.Member, than disk.SpaceState) bool {
+func (k *cluster) better(m route.Member, than disk.SpaceState) bool {
 	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
 }
 
 // roomyVoter returns a voter that should lead when this node stops; "" if any may.
 func (k *cluster) roomyVoter() string {
 	voters := k.voters()
-	if !slices.ContainsFunc(voters, func(m rpc.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {
+	if !slices.ContainsFunc(voters, func(m route.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {
 		return ""
 	}
-	i := slices.IndexFunc(voters, func(m rpc.Member) bool { return k.better(m, disk.SpaceLow) })
+	i := slices.IndexFunc(voters, func(m route.Member) bool { return k.better(m, disk.SpaceLow) })
 	if i < 0 {
 		return ""
 	}

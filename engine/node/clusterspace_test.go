@@ -17,6 +17,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -296,6 +297,7 @@ func TestAClusterWithoutSpaceRefusesAndResumes(t *testing.T) {
 
 // TestAClusterThatIsFilledRefuses fills the disks of all nodes through the API, and purges.
 func TestAClusterThatIsFilledRefuses(t *testing.T) {
+	longtest.Only(t)
 	b := newBounded(t, storage.None, 1)
 	payload := func(i int) []byte { return spacePayload(uint64(i)) }
 	stored := 0

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/memory"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // Bounds of clients' connections.
@@ -275,7 +275,7 @@ type link struct {
 	c *conn
 }
 
-var _ rpc.Link = link{}
+var _ call.Link = link{}
 
 // Called implements rpc.Link.
 func (l link) Called() { l.c.owner.gate.CallCame() }

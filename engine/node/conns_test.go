@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/memory"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // boundedPipes are conns without sockets.
@@ -46,7 +46,7 @@ type nopT struct{}
 
 func (nopT) Errorf(string, ...any) {}
 
-func linkTo(c *conn) rpc.Link { return c.RemoteAddr().(rpc.Link) }
+func linkTo(c *conn) call.Link { return c.RemoteAddr().(call.Link) }
 
 func TestTheOldestStrangerMakesRoom(t *testing.T) {
 	b := bound(t)

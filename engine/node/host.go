@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -25,10 +25,10 @@ func newHost(n *Node, c Config) *host {
 }
 
 // Status implements rpc.Host.
-func (h *host) Status() rpc.Status {
+func (h *host) Status() admin.Status {
 	version, _ := build()
 	_, now := h.clock.Now()
-	return rpc.Status{
+	return admin.Status{
 		Version: version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
 		Clock: time.Unix(0, now), WallClockAhead: h.clock.Offset(), Disk: h.diskStatus(),
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // post sends a body to the admin listener's REST API and decodes the answer.
-func (a *admin) post(path, body string) (status int, out map[string]any) {
+func (a *adminTest) post(path, body string) (status int, out map[string]any) {
 	a.Helper()
 	in, err := http.NewRequestWithContext(a.ctx, http.MethodPost, "http://"+a.node.Admin()+path, strings.NewReader(body))
 	require.NoError(a, err)

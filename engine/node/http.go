@@ -11,7 +11,7 @@ import (
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // Limits of the HTTP listeners.
@@ -30,7 +30,7 @@ const (
 // restOptions guards and watches the REST calls of both listeners.
 func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
-		ItemsMax: rpc.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: rpc.Holds,
+		ItemsMax: call.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: call.Holds,
 		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
 		Observe: n.metrics.restCall,
 	}
@@ -52,7 +52,7 @@ func (n *Node) newHTTP(l queue.Limits) error {
 // boundedServer returns a server that holds no connection for ever. How long a body may take is for the handler to say.
 func (n *Node) boundedServer(h http.Handler, answerMax time.Duration) *http.Server {
 	return &http.Server{
-		Handler: h, ConnContext: rpc.WithLink, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
+		Handler: h, ConnContext: call.WithLink, ReadHeaderTimeout: headerReadMax, MaxHeaderBytes: headerBytesMax, IdleTimeout: connectionIdle, WriteTimeout: answerMax,
 		ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelWarn),
 	}
 }

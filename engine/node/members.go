@@ -14,7 +14,7 @@ import (
 
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/replica"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
@@ -27,7 +27,7 @@ const (
 	behindMax = 1_000
 )
 
-var _ rpc.Cluster = (*cluster)(nil)
+var _ route.Cluster = (*cluster)(nil)
 
 // Self implements rpc.Cluster.
 func (k *cluster) Self() string { return k.config.Cluster.Node }
@@ -41,12 +41,12 @@ func (k *cluster) Leader(i int) string {
 }
 
 // Member implements rpc.Cluster.
-func (k *cluster) Member(node string) (rpc.Member, bool) { return k.peers.member(node) }
+func (k *cluster) Member(node string) (route.Member, bool) { return k.peers.member(node) }
 
 // Status implements rpc.Cluster.
-func (k *cluster) Status(ctx context.Context) (rpc.ClusterStatus, error) {
+func (k *cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
 	infos := k.askPeers(ctx)
-	out := rpc.ClusterStatus{Node: k.Self()}
+	out := route.ClusterStatus{Node: k.Self()}
 	k.peers.mu.Lock()
 	for _, m := range k.peers.members {
 		out.Members = append(out.Members, m)
@@ -56,20 +56,20 @@ func (k *cluster) Status(ctx context.Context) (rpc.ClusterStatus, error) {
 	for i := range out.Members {
 		m := &out.Members[i]
 		if s, known := skews[m.Node]; known {
-			m.Clock = &rpc.ClockSkew{Ahead: s.ahead, Error: s.wrong}
+			m.Clock = &route.ClockSkew{Ahead: s.ahead, Error: s.wrong}
 		} else if m.Node == k.Self() {
-			m.Clock = &rpc.ClockSkew{}
+			m.Clock = &route.ClockSkew{}
 		}
 	}
-	slices.SortFunc(out.Members, func(a, b rpc.Member) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(out.Members, func(a, b route.Member) int { return cmp.Compare(a.Node, b.Node) })
 	for i := range k.replicas {
 		out.Groups = append(out.Groups, k.groupStatus(i, out.Members, infos))
 	}
 	return out, nil
 }
 
-func (k *cluster) groupStatus(i int, members []rpc.Member, infos map[string]*peerpb.GetInfoResponse) rpc.GroupStatus {
-	out := rpc.GroupStatus{Shard: i, Leader: k.Leader(i)}
+func (k *cluster) groupStatus(i int, members []route.Member, infos map[string]*peerpb.GetInfoResponse) route.GroupStatus {
+	out := route.GroupStatus{Shard: i, Leader: k.Leader(i)}
 	for _, m := range members {
 		groups := infos[m.Node].GetGroups()
 		if i >= len(groups) {
@@ -79,7 +79,7 @@ func (k *cluster) groupStatus(i int, members []rpc.Member, infos map[string]*pee
 		if m.Node == out.Leader || out.Term == 0 && m.Node == k.Self() {
 			out.Term, out.LastIndex, out.CommitIndex = g.GetTerm(), g.GetLastIndex(), g.GetCommitIndex()
 		}
-		out.Replicas = append(out.Replicas, rpc.ReplicaStatus{
+		out.Replicas = append(out.Replicas, route.ReplicaStatus{
 			Node: m.Node, LastIndex: g.GetLastIndex(), AppliedIndex: g.GetAppliedIndex(), SnapshotIndex: g.GetSnapshotIndex(),
 		})
 	}
@@ -118,24 +118,24 @@ func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 }
 
 // Change implements rpc.Cluster.
-func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
+func (k *cluster) Change(ctx context.Context, c route.ClusterChange) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
 	k.askPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
 	if err := k.peers.refusal(c); err != nil {
 		return err
 	}
-	if c.Kind == rpc.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {
-		return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, and it can't lead: set the clock of its host, and restart it", c.Node, k.config.Cluster.ClockSkewMax)}
+	if c.Kind == route.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, and it can't lead: set the clock of its host, and restart it", c.Node, k.config.Cluster.ClockSkewMax)}
 	}
 	if c.Shard >= len(k.replicas) {
-		return &rpc.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}
+		return &route.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}
 	}
 	switch c.Kind {
-	case rpc.AddMember:
+	case route.AddMember:
 		return k.addMember(ctx, c)
-	case rpc.RemoveMember:
-		if err := k.inGroups(ctx, rpc.AllShards, func(i int) *peerpb.ChangeGroupRequest {
+	case route.RemoveMember:
+		if err := k.inGroups(ctx, route.AllShards, func(i int) *peerpb.ChangeGroupRequest {
 			if k.Leader(i) != c.Node {
 				return nil
 			}
@@ -144,20 +144,20 @@ func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
 			return err
 		}
 		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, c.Node, "")
-	case rpc.PromoteMember:
+	case route.PromoteMember:
 		return k.promote(ctx, c)
-	case rpc.DemoteMember:
+	case route.DemoteMember:
 		return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_DEMOTE, c.Node, "")
-	case rpc.TransferLeadership:
+	case route.TransferLeadership:
 		return k.inGroups(ctx, c.Shard, func(i int) *peerpb.ChangeGroupRequest {
-			if leader := k.Leader(i); leader == c.Node || c.Node == "" && c.Shard == rpc.AllShards && leader != k.Self() {
+			if leader := k.Leader(i); leader == c.Node || c.Node == "" && c.Shard == route.AllShards && leader != k.Self() {
 				return nil
 			}
 			return &peerpb.ChangeGroupRequest{Change: peerpb.GroupChange_GROUP_CHANGE_TRANSFER, Node: c.Node}
 		})
-	case rpc.TakeSnapshot:
+	case route.TakeSnapshot:
 		for i, r := range k.replicas {
-			if c.Shard == rpc.AllShards || c.Shard == i {
+			if c.Shard == route.AllShards || c.Shard == i {
 				if err := r.Snapshot(); err != nil {
 					return err
 				}
@@ -170,7 +170,7 @@ func (k *cluster) Change(ctx context.Context, c rpc.ClusterChange) error {
 }
 
 // addMember adds a node, and gives it its vote when it has caught up: a voter that has nothing would hold up the others.
-func (k *cluster) addMember(ctx context.Context, c rpc.ClusterChange) error {
+func (k *cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 	// Also one that seems to be a member: it may just have been removed. A voter stays one.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (k *cluster) addMember(ctx context.Context, c rpc.ClusterChange) error {
 
 // promote waits until a member has caught up, and gives it its vote. It refuses the change as soon as this node knows that the
 // member was removed: this node may apply a removal later than the leader, and a member may be removed while it catches up.
-func (k *cluster) promote(ctx context.Context, c rpc.ClusterChange) error {
+func (k *cluster) promote(ctx context.Context, c route.ClusterChange) error {
 	node := c.Node
 	for !k.caughtUp(ctx, node) {
 		k.knowMembers()
@@ -193,7 +193,7 @@ func (k *cluster) promote(ctx context.Context, c rpc.ClusterChange) error {
 		}
 		select {
 		case <-ctx.Done():
-			return &rpc.ChangeError{Problem: fmt.Sprintf("node %q is a member without a vote, and has not caught up in time: promote it later", node)}
+			return &route.ChangeError{Problem: fmt.Sprintf("node %q is a member without a vote, and has not caught up in time: promote it later", node)}
 		case <-time.After(changePause):
 		}
 	}
@@ -216,7 +216,7 @@ func (k *cluster) caughtUp(ctx context.Context, node string) bool {
 }
 
 func (k *cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, node, address string) error {
-	return k.inGroups(ctx, rpc.AllShards, func(int) *peerpb.ChangeGroupRequest {
+	return k.inGroups(ctx, route.AllShards, func(int) *peerpb.ChangeGroupRequest {
 		return &peerpb.ChangeGroupRequest{Change: change, Node: node, Address: address}
 	})
 }
@@ -224,7 +224,7 @@ func (k *cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, no
 // inGroups has the leader of each group carry a change out; nil means that there is nothing to change.
 func (k *cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
 	for i := range k.replicas {
-		if one != rpc.AllShards && one != i {
+		if one != route.AllShards && one != i {
 			continue
 		}
 		if err := k.atLeader(ctx, i, change); err != nil {
@@ -286,7 +286,7 @@ func (k *cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER:
 		err := r.Promote(ctx, in.GetNode()) // not AddVoter, which would add a member that was removed
 		if errors.Is(err, replica.ErrNoMember) {
-			return &rpc.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster: add it first", in.GetNode())}
+			return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q is not a member of the cluster: add it first", in.GetNode())}
 		}
 		return err
 	case peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // payloadOverhead bounds the size of a message beyond its payload.
@@ -36,7 +36,7 @@ func (n *Node) divideMemory(c *Config) error {
 	if total > 0 {
 		n.conns.gate = memory.NewGate(total, n.conns.cut, n.log)
 	}
-	n.bounds = rpc.NewBounds(n.shares, n.conns.gate)
+	n.bounds = call.NewBounds(n.shares, n.conns.gate)
 	ctx, cancel := context.WithCancel(context.Background())
 	n.stopWatching = cancel
 	n.watching.Go(func() { n.conns.sweep(ctx) })

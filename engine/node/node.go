@@ -23,6 +23,9 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -47,7 +50,7 @@ type Node struct {
 	stallMax  time.Duration
 	statsMax  time.Duration
 	registry  *access.Registry
-	auth      *rpc.Auth
+	auth      *call.Auth
 	tokenFile string
 	tls       *certificates // nil without TLS
 	flight    flight
@@ -55,7 +58,7 @@ type Node struct {
 	stopClock context.CancelFunc // ends watchClock
 	shares    memory.Shares
 	files     fileShares
-	bounds    *rpc.Bounds
+	bounds    *call.Bounds
 	conns     *conns
 
 	stopWatching func() // nil before the process is watched
@@ -131,7 +134,7 @@ func Open(c Config) (_ *Node, err error) {
 	n.service = rpc.NewService(n.shards, c.Limits, n.registry)
 	n.service.Within(n.bounds)
 	if n.cluster != nil {
-		n.service.InCluster(n.cluster)
+		n.service.InCluster(route.New(n.cluster, n.shards))
 	}
 	options := n.metrics.interceptors()
 	if c.BusyPoll {
@@ -141,9 +144,9 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.newHTTP(c.Limits); err != nil {
 		return nil, err
 	}
-	admin := rpc.NewAdmin(n.shards, c.Limits, n.registry, newHost(n, c))
+	admin := admin.New(n.shards, c.Limits, n.registry, newHost(n, c))
 	if n.cluster != nil {
-		admin.InCluster(n.cluster)
+		admin.InCluster(route.New(n.cluster, n.shards))
 	}
 	if err := n.newAdmin(admin, c.Limits, c.Metrics.Auth); err != nil {
 		return nil, err

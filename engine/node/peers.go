@@ -15,7 +15,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/peerpb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -30,16 +30,16 @@ const (
 // directory is what a node knows of the others.
 type directory struct {
 	mu      sync.Mutex
-	members map[string]rpc.Member // of the groups' members, and of this node
+	members map[string]route.Member // of the groups' members, and of this node
 	conns   map[string]*grpc.ClientConn
 	closed  bool
 }
 
 func newDirectory() directory {
-	return directory{members: map[string]rpc.Member{}, conns: map[string]*grpc.ClientConn{}}
+	return directory{members: map[string]route.Member{}, conns: map[string]*grpc.ClientConn{}}
 }
 
-func (d *directory) member(node string) (rpc.Member, bool) {
+func (d *directory) member(node string) (route.Member, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	m, ok := d.members[node]
@@ -138,7 +138,7 @@ func (k *cluster) knowMembers() map[string]string {
 	d := &k.peers
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	found := map[string]rpc.Member{}
+	found := map[string]route.Member{}
 	for id, address := range addresses {
 		m := d.members[id] // what was known before, until it answers
 		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)

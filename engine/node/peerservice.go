@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/peerpb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // peerService answers the other nodes. Their connections are authenticated.
@@ -32,14 +32,14 @@ func (s *peerService) ReadClock(context.Context, *peerpb.ReadClockRequest) (*pee
 
 // Join implements the call.
 func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb.JoinResponse, error) {
-	err := rpc.CheckNodeID(in.GetNode())
+	err := route.CheckNodeID(in.GetNode())
 	if err == nil {
-		err = rpc.CheckPeerAddress(in.GetAddress())
+		err = route.CheckPeerAddress(in.GetAddress())
 	}
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	err = s.cluster.Change(ctx, rpc.ClusterChange{Kind: rpc.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: rpc.AllShards})
+	err = s.cluster.Change(ctx, route.ClusterChange{Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: true, Shard: route.AllShards})
 	return &peerpb.JoinResponse{}, peerError(err)
 }
 
@@ -55,14 +55,14 @@ func (s *peerService) Welcome(_ context.Context, in *peerpb.WelcomeRequest) (*pe
 
 // Readmit implements the call.
 func (s *peerService) Readmit(ctx context.Context, in *peerpb.ReadmitRequest) (*peerpb.ReadmitResponse, error) {
-	if err := rpc.CheckNodeID(in.GetNode()); err != nil {
+	if err := route.CheckNodeID(in.GetNode()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return &peerpb.ReadmitResponse{}, peerError(s.cluster.readmit(ctx, in.GetNode(), in.GetIncarnation()))
 }
 
 func peerError(err error) error {
-	var refused *rpc.ChangeError
+	var refused *route.ChangeError
 	switch {
 	case err == nil:
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
@@ -171,7 +171,7 @@ func reportMessage(r access.Report) *peerpb.ShareQuotasRequest {
 
 // reportOf checks a report.
 func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
-	if err := rpc.CheckNodeID(in.GetNode()); err != nil {
+	if err := route.CheckNodeID(in.GetNode()); err != nil {
 		return access.Report{}, fmt.Errorf("node: %w", err)
 	}
 	if n := len(in.GetTenants()); n > access.TenantsMax {

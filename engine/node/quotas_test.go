@@ -17,7 +17,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -71,7 +71,7 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 	require.Eventually(t, func() bool {
 		for i := range nodes {
 			if id := fmt.Sprint("n", i); nodes[0].cluster.Leader(i) != id {
-				_ = nodes[0].cluster.Change(ctx, rpc.ClusterChange{Kind: rpc.TransferLeadership, Node: id, Shard: i}) // it is tried again
+				_ = nodes[0].cluster.Change(ctx, route.ClusterChange{Kind: route.TransferLeadership, Node: id, Shard: i}) // it is tried again
 				return false
 			}
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -140,6 +141,9 @@ func fill(ctx context.Context, t *testing.T, c *client.Client, queue string) (id
 func TestAFullDiskIsRefusedBeforeItIsFull(t *testing.T) {
 	for _, d := range []storage.Durability{storage.Sync, storage.Interval, storage.None} {
 		t.Run(string(d), func(t *testing.T) {
+			if d != storage.Sync {
+				longtest.Only(t)
+			}
 			s := newSpaceNode(t, d)
 			ids := s.fillUp()
 			t.Logf("%d tasks of 256 KiB, %d MiB used", len(ids), s.disk.Used()/spaceMiB)

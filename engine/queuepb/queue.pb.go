@@ -592,7 +592,10 @@ type ItemError struct {
 	// With RESOURCE_EXHAUSTED: when it is worth trying again.
 	RetryAfterMs uint64 `protobuf:"varint,5,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
 	// With NOT_LEADER: where the leader's clients connect; empty when it is not known.
-	Leader        string `protobuf:"bytes,6,opt,name=leader,proto3" json:"leader,omitempty"`
+	Leader string `protobuf:"bytes,6,opt,name=leader,proto3" json:"leader,omitempty"`
+	// With RESOURCE_EXHAUSTED: "disk" if the server's disk has too little space, "quota" if a quota of the tenant is used up. A call
+	// that is refused as a whole has the same text as the reason of its google.rpc.ErrorInfo.
+	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -665,6 +668,13 @@ func (x *ItemError) GetRetryAfterMs() uint64 {
 func (x *ItemError) GetLeader() string {
 	if x != nil {
 		return x.Leader
+	}
+	return ""
+}
+
+func (x *ItemError) GetReason() string {
+	if x != nil {
+		return x.Reason
 	}
 	return ""
 }
@@ -2716,14 +2726,15 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\tdue_at_ms\x18\f \x01(\x03R\adueAtMs\x12\x1d\n" +
 	"\n" +
 	"last_error\x18\r \x01(\tR\tlastError\x12\"\n" +
-	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xbe\x01\n" +
+	"\rexpires_at_ms\x18\x0e \x01(\x03R\vexpiresAtMs\"\xd6\x01\n" +
 	"\tItemError\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\rR\x05index\x12-\n" +
 	"\x04code\x18\x02 \x01(\x0e2\x19.prony.queue.v1.ErrorCodeR\x04code\x12\x14\n" +
 	"\x05field\x18\x03 \x01(\tR\x05field\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12$\n" +
 	"\x0eretry_after_ms\x18\x05 \x01(\x04R\fretryAfterMs\x12\x16\n" +
-	"\x06leader\x18\x06 \x01(\tR\x06leader\"v\n" +
+	"\x06leader\x18\x06 \x01(\tR\x06leader\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"v\n" +
 	"\tNotLeader\x12\x14\n" +
 	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +

@@ -311,6 +311,13 @@ func (m *ItemError) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if len(m.Reason) > 0 {
+		i -= len(m.Reason)
+		copy(dAtA[i:], m.Reason)
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(len(m.Reason)))
+		i--
+		dAtA[i] = 0x3a
+	}
 	if len(m.Leader) > 0 {
 		i -= len(m.Leader)
 		copy(dAtA[i:], m.Leader)
@@ -2371,6 +2378,10 @@ func (m *ItemError) SizeVT() (n int) {
 		n += 1 + protohelpers.SizeOfVarint(uint64(m.RetryAfterMs))
 	}
 	l = len(m.Leader)
+	if l > 0 {
+		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	l = len(m.Reason)
 	if l > 0 {
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
 	}

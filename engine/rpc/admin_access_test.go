@@ -13,7 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 const (
@@ -84,13 +84,13 @@ func TestTokensAreMadeForTheCallersTenant(t *testing.T) {
 		api          adminpb.AdminServiceClient
 		tenant, want string
 	}{
-		{operator, "", rpc.DefaultTenant}, {operator, "t3", "t3"}, {operator, "*", "*"}, {admin, "", "t0"}, {admin, "t0", "t0"},
+		{operator, "", call.DefaultTenant}, {operator, "t3", "t3"}, {operator, "*", "*"}, {admin, "", "t0"}, {admin, "t0", "t0"},
 	} {
 		tenant, err := create(c.api, c.tenant, scopeWork)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, tenant)
 	}
-	for _, tenant := range []string{"*", "t1", rpc.DefaultTenant} {
+	for _, tenant := range []string{"*", "t1", call.DefaultTenant} {
 		_, err := create(admin, tenant, scopeWork)
 		requireCode(t, codes.PermissionDenied, err)
 	}

@@ -16,26 +16,27 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // noted is a cluster that says what it was given, and keeps the changes that it is asked for.
 type noted struct {
-	status  rpc.ClusterStatus
+	status  route.ClusterStatus
 	refuse  error
-	changes []rpc.ClusterChange
+	changes []route.ClusterChange
 }
 
-func (*noted) Self() string                         { return "n1" }
-func (*noted) Leader(int) string                    { return "n1" }
-func (*noted) Member(string) (m rpc.Member, _ bool) { return m, false }
+func (*noted) Self() string                           { return "n1" }
+func (*noted) Leader(int) string                      { return "n1" }
+func (*noted) Member(string) (m route.Member, _ bool) { return m, false }
 func (*noted) Conn(node string) (grpc.ClientConnInterface, error) {
 	return nil, fmt.Errorf("%s is no member", node)
 }
 
-func (c *noted) Status(context.Context) (rpc.ClusterStatus, error) { return c.status, c.refuse }
+func (c *noted) Status(context.Context) (route.ClusterStatus, error) { return c.status, c.refuse }
 
-func (c *noted) Change(_ context.Context, change rpc.ClusterChange) error {
+func (c *noted) Change(_ context.Context, change route.ClusterChange) error {
 	c.changes = append(c.changes, change)
 	return c.refuse
 }
@@ -44,7 +45,7 @@ func (c *noted) Change(_ context.Context, change rpc.ClusterChange) error {
 func inCluster(t *testing.T) (*guarded, *noted, adminpb.AdminServiceClient) {
 	t.Helper()
 	g, c := guard(t), &noted{}
-	g.admin.(*rpc.Admin).InCluster(c)
+	g.admin.(*admin.Service).InCluster(route.New(c, g.group))
 	return g, c, g.operator()
 }
 
@@ -56,15 +57,15 @@ func (g *guarded) operator() adminpb.AdminServiceClient {
 
 func TestTheClustersStatus(t *testing.T) {
 	g, c, api := inCluster(t)
-	c.status = rpc.ClusterStatus{
+	c.status = route.ClusterStatus{
 		Node: "n1",
-		Members: []rpc.Member{
+		Members: []route.Member{
 			{Node: "n1", PeerAddress: "a:1", Address: "a:2", HTTP: "a:3", Admin: "a:4", Voter: true, Reachable: true, Version: "v1"},
 			{Node: "n2", PeerAddress: "b:1"},
 		},
-		Groups: []rpc.GroupStatus{{
+		Groups: []route.GroupStatus{{
 			Shard: 3, Leader: "n1", Term: 4, LastIndex: 5, CommitIndex: 6,
-			Replicas: []rpc.ReplicaStatus{{Node: "n1", LastIndex: 7, AppliedIndex: 8, SnapshotIndex: 9}},
+			Replicas: []route.ReplicaStatus{{Node: "n1", LastIndex: 7, AppliedIndex: 8, SnapshotIndex: 9}},
 		}, {Shard: 4}},
 	}
 	out, err := api.GetCluster(g.ctx, &adminpb.GetClusterRequest{})
@@ -88,50 +89,50 @@ func TestTheClustersStatus(t *testing.T) {
 func TestEachChangeOfTheCluster(t *testing.T) {
 	g, c, api := inCluster(t)
 	shard0 := proto.Uint32(0)
-	for want, call := range map[rpc.ClusterChange]func() error{
-		{Kind: rpc.AddMember, Node: "n4", Address: "d:1", Voter: true, Shard: rpc.AllShards}: func() error {
+	for want, call := range map[route.ClusterChange]func() error{
+		{Kind: route.AddMember, Node: "n4", Address: "d:1", Voter: true, Shard: route.AllShards}: func() error {
 			_, err := api.AddMember(g.ctx, &adminpb.AddMemberRequest{Node: "n4", Address: "d:1"})
 			return err
 		},
-		{Kind: rpc.AddMember, Node: "n5", Address: "[::1]:65535", Shard: rpc.AllShards}: func() error {
+		{Kind: route.AddMember, Node: "n5", Address: "[::1]:65535", Shard: route.AllShards}: func() error {
 			_, err := api.AddMember(g.ctx, &adminpb.AddMemberRequest{Node: "n5", Address: "[::1]:65535", Nonvoter: true})
 			return err
 		},
-		{Kind: rpc.RemoveMember, Node: "n4", Shard: rpc.AllShards}: func() error {
+		{Kind: route.RemoveMember, Node: "n4", Shard: route.AllShards}: func() error {
 			_, err := api.RemoveMember(g.ctx, &adminpb.RemoveMemberRequest{Node: "n4"})
 			return err
 		},
-		{Kind: rpc.PromoteMember, Node: "n5", Shard: rpc.AllShards}: func() error {
+		{Kind: route.PromoteMember, Node: "n5", Shard: route.AllShards}: func() error {
 			_, err := api.PromoteMember(g.ctx, &adminpb.PromoteMemberRequest{Node: "n5"})
 			return err
 		},
-		{Kind: rpc.DemoteMember, Node: "n5", Shard: rpc.AllShards}: func() error {
+		{Kind: route.DemoteMember, Node: "n5", Shard: route.AllShards}: func() error {
 			_, err := api.DemoteMember(g.ctx, &adminpb.DemoteMemberRequest{Node: "n5"})
 			return err
 		},
-		{Kind: rpc.TransferLeadership, Node: "n2", Shard: 0}: func() error {
+		{Kind: route.TransferLeadership, Node: "n2", Shard: 0}: func() error {
 			_, err := api.TransferLeadership(g.ctx, &adminpb.TransferLeadershipRequest{Shard: shard0, Node: "n2"})
 			return err
 		},
-		{Kind: rpc.TransferLeadership, Shard: rpc.AllShards}: func() error {
+		{Kind: route.TransferLeadership, Shard: route.AllShards}: func() error {
 			_, err := api.TransferLeadership(g.ctx, &adminpb.TransferLeadershipRequest{})
 			return err
 		},
-		{Kind: rpc.TakeSnapshot, Shard: 0}: func() error {
+		{Kind: route.TakeSnapshot, Shard: 0}: func() error {
 			_, err := api.TakeSnapshot(g.ctx, &adminpb.TakeSnapshotRequest{Shard: shard0})
 			return err
 		},
-		{Kind: rpc.TakeSnapshot, Shard: rpc.AllShards}: func() error {
+		{Kind: route.TakeSnapshot, Shard: route.AllShards}: func() error {
 			_, err := api.TakeSnapshot(g.ctx, &adminpb.TakeSnapshotRequest{})
 			return err
 		},
 	} {
 		c.changes, c.refuse = nil, nil
 		require.NoError(t, call(), "%+v", want)
-		assert.Equal(t, []rpc.ClusterChange{want}, c.changes)
-		c.refuse = &rpc.ChangeError{Field: "node", Problem: "is there already"}
+		assert.Equal(t, []route.ClusterChange{want}, c.changes)
+		c.refuse = &route.ChangeError{Field: "node", Problem: "is there already"}
 		requireField(t, "node", call())
-		c.refuse = fmt.Errorf("group 0: %w", &rpc.ChangeError{Problem: "it is the last voter: add another first"})
+		c.refuse = fmt.Errorf("group 0: %w", &route.ChangeError{Problem: "it is the last voter: add another first"})
 		err := call()
 		requireCode(t, codes.FailedPrecondition, err)
 		assert.Equal(t, "it is the last voter: add another first", status.Convert(err).Message())
@@ -220,13 +221,13 @@ func TestAServerThatStandsAloneHasNoCluster(t *testing.T) {
 // The kinds of changes have words, and nothing else has.
 func TestChangeKindsHaveWords(t *testing.T) {
 	seen := map[string]bool{}
-	for k := rpc.AddMember; k <= rpc.TakeSnapshot; k++ {
+	for k := route.AddMember; k <= route.TakeSnapshot; k++ {
 		seen[k.String()] = true
 	}
 	assert.Len(t, seen, 6)
-	assert.Equal(t, "transfer leadership", rpc.TransferLeadership.String())
-	assert.Equal(t, "unknown change", rpc.ChangeKind(0).String())
-	assert.Equal(t, "unknown change", (rpc.TakeSnapshot + 1).String())
-	assert.Equal(t, "node: is there", (&rpc.ChangeError{Field: "node", Problem: "is there"}).Error())
-	assert.Equal(t, "no quorum", (&rpc.ChangeError{Problem: "no quorum"}).Error())
+	assert.Equal(t, "transfer leadership", route.TransferLeadership.String())
+	assert.Equal(t, "unknown change", route.ChangeKind(0).String())
+	assert.Equal(t, "unknown change", (route.TakeSnapshot + 1).String())
+	assert.Equal(t, "node: is there", (&route.ChangeError{Field: "node", Problem: "is there"}).Error())
+	assert.Equal(t, "no quorum", (&route.ChangeError{Problem: "no quorum"}).Error())
 }

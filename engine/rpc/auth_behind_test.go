@@ -13,7 +13,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // noRecords is a store of access records that has none.
@@ -28,7 +28,7 @@ func TestATokenIsNotBadWhileTheNodeIsBehind(t *testing.T) {
 	registry := access.New(access.Options{})
 	require.NoError(t, registry.Load(t.Context(), noRecords{}))
 	behind := true
-	auth := rpc.NewAuthBehind(registry, func() bool { return behind })
+	auth := call.NewAuthBehind(registry, func() bool { return behind })
 	refusal := func(authorization string) (refused error) {
 		guard := auth.Guard(http.NotFoundHandler(), func(_ http.ResponseWriter, err error) { refused = err })
 		request := httptest.NewRequest(http.MethodGet, "/", http.NoBody)

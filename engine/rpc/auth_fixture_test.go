@@ -19,6 +19,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -53,7 +55,7 @@ func (r *records) Save(_ context.Context, puts []access.Record, deletes []string
 // someHost is a server without a data folder.
 type someHost struct{}
 
-func (someHost) Status() rpc.Status { return rpc.Status{NotReady: "it is a test's"} }
+func (someHost) Status() admin.Status { return admin.Status{NotReady: "it is a test's"} }
 
 func (someHost) Backup(context.Context, string) (path string, bytes int64, err error) {
 	return "/nowhere", 1, nil
@@ -65,7 +67,7 @@ type guarded struct {
 
 	group    *shard.Group
 	registry *access.Registry
-	auth     *rpc.Auth
+	auth     *call.Auth
 	service  *rpc.Service
 	admin    adminpb.AdminServiceServer
 	listener *bufconn.Listener
@@ -78,7 +80,7 @@ func guard(t *testing.T) *guarded {
 }
 
 // guardWithin is guard with bounds; nil means the default bounds.
-func guardWithin(t *testing.T, bounds *rpc.Bounds) *guarded {
+func guardWithin(t *testing.T, bounds *call.Bounds) *guarded {
 	t.Helper()
 	registry := access.New(access.Options{})
 	require.NoError(t, registry.Load(context.Background(), &records{m: map[string][]byte{}}))
@@ -89,13 +91,13 @@ func guardWithin(t *testing.T, bounds *rpc.Bounds) *guarded {
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	g := &guarded{T: t, group: s, registry: registry, auth: rpc.NewAuth(registry), listener: bufconn.Listen(1 << 16), ctx: ctx}
+	g := &guarded{T: t, group: s, registry: registry, auth: call.NewAuth(registry), listener: bufconn.Listen(1 << 16), ctx: ctx}
 	g.service = rpc.NewService(s, queue.DefaultLimits(), registry)
 	if bounds != nil {
 		g.service.Within(bounds)
 	}
 	server := rpc.NewServer(g.service, health.NewServer(), g.auth)
-	g.admin = rpc.NewAdmin(s, queue.DefaultLimits(), registry, someHost{})
+	g.admin = admin.New(s, queue.DefaultLimits(), registry, someHost{})
 	adminpb.RegisterAdminServiceServer(server, g.admin)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(g.listener) }()

@@ -27,7 +27,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // methodScopes says which scopes allow a method. A method that is not here fails the tests: decide who may call it.
@@ -206,7 +206,7 @@ func TestEachMethodRefusesAnotherTenant(t *testing.T) {
 		if operatorMethods[m.name] || byTokenID[m.name] || ofNoTenant[m.name] {
 			continue
 		}
-		for _, tenant := range []string{"t1", rpc.DefaultTenant, "t00", "T0", "t0/"} {
+		for _, tenant := range []string{"t1", call.DefaultTenant, "t00", "T0", "t0/"} {
 			in := m.request.New()
 			at, field := tenantField(in)
 			require.NotNil(t, field, "%s names no tenant: how is it bound to the token's?", m.name)
@@ -261,7 +261,7 @@ func TestATenantIsResolvedFromTheToken(t *testing.T) {
 		api          queuepb.QueueServiceClient
 		tenant, want string
 	}{
-		{tenant0, "", "t0"}, {tenant0, "t0", "t0"}, {operator, "", rpc.DefaultTenant}, {operator, "t0", "t0"}, {operator, "t7", "t7"},
+		{tenant0, "", "t0"}, {tenant0, "t0", "t0"}, {operator, "", call.DefaultTenant}, {operator, "t0", "t0"}, {operator, "t7", "t7"},
 	} {
 		id := enqueue(c.api, c.tenant)
 		out, err := operator.GetTask(g.ctx, &queuepb.GetTaskRequest{Tenant: c.want, Id: id})
@@ -618,6 +618,6 @@ func TestHTTPCallsAreGuarded(t *testing.T) {
 			assert.Equal(t, want == 200, body == "profile")
 		}
 	}
-	code, _ = ask(rpc.NoAuth().GuardOperator(inProcess, refuse))
+	code, _ = ask(call.NoAuth().GuardOperator(inProcess, refuse))
 	assert.Equal(t, 200, code, "without authentication everybody is an operator")
 }

@@ -24,6 +24,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/admin"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -138,15 +141,16 @@ type clusterNode struct {
 	nodes *nodes
 	id    string
 
-	group    *shard.Group
-	registry *access.Registry
-	auth     *rpc.Auth
-	service  *rpc.Service
-	admin    *rpc.Admin
-	server   *grpc.Server
-	address  string
-	conn     *grpc.ClientConn // of the other nodes and of the test, which sends its tokens itself
-	served   chan error
+	group               *shard.Group
+	registry            *access.Registry
+	auth                *call.Auth
+	service             *rpc.Service
+	admin               *admin.Service
+	server              *grpc.Server
+	routes, adminRoutes *route.Router
+	address             string
+	conn                *grpc.ClientConn // of the other nodes and of the test, which sends its tokens itself
+	served              chan error
 
 	forwarded atomic.Int64 // calls that another node handed on
 	left      atomic.Int64 // of these, whose caller left
@@ -209,12 +213,14 @@ func (c *nodes) start(id string, stored *records) *clusterNode {
 	var err error
 	n.group, err = shard.NewClusterGroup(len(c.stores), clock.New().NowMs, nil)
 	require.NoError(c, err)
-	n.auth = rpc.NewAuth(n.registry)
+	n.auth = call.NewAuth(n.registry)
 	n.service = rpc.NewService(n.group, queue.DefaultLimits(), n.registry)
-	n.service.InCluster(n)
-	n.admin = rpc.NewAdmin(n.group, queue.DefaultLimits(), n.registry, someHost{})
-	n.admin.InCluster(n)
-	n.server = rpc.NewServer(n.service, health.NewServer(), n.auth, grpc.ChainUnaryInterceptor(n.watch, n.service.WithCoverage()))
+	n.routes = route.New(n, n.group)
+	n.service.InCluster(n.routes)
+	n.admin = admin.New(n.group, queue.DefaultLimits(), n.registry, someHost{})
+	n.adminRoutes = route.New(n, n.group)
+	n.admin.InCluster(n.adminRoutes)
+	n.server = rpc.NewServer(n.service, health.NewServer(), n.auth, grpc.ChainUnaryInterceptor(n.watch, route.SendCoverage(n.group)))
 	adminpb.RegisterAdminServiceServer(n.server, n.admin)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(c, err)
@@ -301,8 +307,8 @@ func (c *nodes) leads(ids ...string) {
 // hunts bounds how long calls look for who leads.
 func (c *nodes) hunts(most time.Duration) {
 	for _, n := range c.all {
-		n.service.HuntFor(most)
-		n.admin.HuntFor(most)
+		n.routes.RetryMax = most
+		n.adminRoutes.RetryMax = most
 	}
 }
 
@@ -336,12 +342,12 @@ func (n *clusterNode) Leader(i int) string {
 }
 
 // Member implements rpc.Cluster.
-func (n *clusterNode) Member(id string) (rpc.Member, bool) {
+func (n *clusterNode) Member(id string) (route.Member, bool) {
 	m := n.nodes.node(id)
 	if m == nil {
-		return rpc.Member{}, false
+		return route.Member{}, false
 	}
-	return rpc.Member{Node: id, Address: m.address, Voter: true}, true
+	return route.Member{Node: id, Address: m.address, Voter: true}, true
 }
 
 // Conn implements rpc.Cluster.
@@ -354,12 +360,12 @@ func (n *clusterNode) Conn(id string) (grpc.ClientConnInterface, error) {
 }
 
 // Status implements rpc.Cluster.
-func (n *clusterNode) Status(context.Context) (rpc.ClusterStatus, error) {
-	return rpc.ClusterStatus{Node: n.id}, nil
+func (n *clusterNode) Status(context.Context) (route.ClusterStatus, error) {
+	return route.ClusterStatus{Node: n.id}, nil
 }
 
 // Change implements rpc.Cluster.
-func (n *clusterNode) Change(context.Context, rpc.ClusterChange) error { return nil }
+func (n *clusterNode) Change(context.Context, route.ClusterChange) error { return nil }
 
 // everybody is an operator.
 var everybody = *access.Everybody()

@@ -23,6 +23,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -52,7 +53,7 @@ func serveStore(t *testing.T, store *storage.Store, closed func(error)) queuepb.
 	t.Helper()
 	g, err := shard.NewGroup([]*storage.Store{store}, func(int) shard.Options { return shard.Options{} })
 	require.NoError(t, err)
-	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits(), access.New(access.Options{})), health.NewServer(), rpc.NoAuth())
+	server := rpc.NewServer(rpc.NewService(g, queue.DefaultLimits(), access.New(access.Options{})), health.NewServer(), call.NoAuth())
 	listener := bufconn.Listen(1 << 16)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

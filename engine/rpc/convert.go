@@ -3,7 +3,7 @@ package rpc
 import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each;
@@ -18,17 +18,17 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks []queue.
 			TTLMs: t.GetTtlMs(), RetentionMs: t.GetResultRetentionMs(), Key: t.GetIdempotencyKey(),
 		}
 		if b := t.GetBackoff(); b != nil {
-			n.Backoff = backoffOf(b)
+			n.Backoff = call.BackoffOf(b)
 		}
-		err := fieldErr(s.limits.CheckTask(now, &n, t.GetPriority()))
+		err := call.FieldErr(s.limits.CheckTask(now, &n, t.GetPriority()))
 		if err == nil && len(n.Payload) > payloadMax {
 			err = s.quotas.CheckPayload(tenant, len(n.Payload))
 		}
 		if err != nil {
 			if errs == nil {
-				places = firstPlaces(i)
+				places = call.FirstPlaces(i)
 			}
-			errs = append(errs, itemError(i, err))
+			errs = append(errs, call.ItemError(i, err))
 			continue
 		}
 		tasks = append(tasks, n)
@@ -37,28 +37,6 @@ func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks []queue.
 		}
 	}
 	return tasks, places, errs
-}
-
-func backoffOf(b *queuepb.Backoff) queue.Backoff {
-	return queue.Backoff{
-		InitialMs: b.GetInitialMs(), MaxMs: b.GetMaxMs(),
-		MultiplierPercent: b.GetMultiplierPercent(), JitterPercent: b.GetJitterPercent(),
-	}
-}
-
-func firstPlaces(n int) []int {
-	places := make([]int, n, n+8)
-	for i := range places {
-		places[i] = i
-	}
-	return places
-}
-
-func place(places []int, i int) int {
-	if places == nil {
-		return i
-	}
-	return places[i]
 }
 
 // writeIDs writes the ids of accepted tasks into out, all in one piece of memory.
@@ -70,7 +48,7 @@ func writeIDs(results []queue.Enqueued, places []int, out []string) {
 	all := string(text)
 	for i := range results {
 		if results[i].Err == nil {
-			out[place(places, i)] = all[i*queue.IDLen : (i+1)*queue.IDLen]
+			out[call.Place(places, i)] = all[i*queue.IDLen : (i+1)*queue.IDLen]
 		}
 	}
 }
@@ -106,34 +84,6 @@ func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 	return out
 }
 
-func foundTask(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
-	t := &queuepb.Task{
-		Id:           id.String(),
-		Tenant:       tenant,
-		Queue:        f.Queue,
-		Priority:     uint32(f.Ref.Priority),
-		Payload:      f.Task.Payload,
-		MaxAttempts:  f.Task.MaxAttempts,
-		EnqueuedAtMs: f.Task.EnqueuedAtMs,
-		LastError:    f.LastError,
-	}
-	if x := f.Task.Extras; x != nil {
-		t.ExpiresAtMs = x.ExpiresAtMs
-	}
-	if f.HasProgress {
-		t.Attempt, t.MaxAttempts, t.ExpiresAtMs = f.Progress.Attempts, f.Progress.MaxAttempts, f.Progress.ExpiresAtMs
-	}
-	t.State = taskStates[f.State]
-	switch f.State {
-	case shard.Leased:
-		t.Attempt, t.LeaseExpiresAtMs = f.Lease.Attempt, f.Lease.ExpiresAtMs
-	case shard.Delayed:
-		t.DueAtMs = f.Progress.DueAtMs
-	case shard.Ready, shard.Dead, shard.Done:
-	}
-	return t
-}
-
 // item is what the settling messages have in common.
 type item interface {
 	GetId() string
@@ -144,10 +94,10 @@ type item interface {
 func (s *Service) settlement(in item, t *queue.Settlement) error {
 	id, err := queue.ParseID(in.GetId())
 	if err != nil {
-		return idError(err)
+		return call.IDError(err)
 	}
 	t.Shard, t.Ref, t.Token = id.Shard, id.Ref, in.GetToken()
-	return fieldErr(s.limits.CheckSettlement(t))
+	return call.FieldErr(s.limits.CheckSettlement(t))
 }
 
 // settlements converts and checks the items of one call, as newTasks does.
@@ -163,9 +113,9 @@ func settlements[T item](s *Service, in []T, fill func(T, *queue.Settlement) err
 		}
 		if err != nil {
 			if errs == nil {
-				places = firstPlaces(i)
+				places = call.FirstPlaces(i)
 			}
-			errs = append(errs, itemError(i, err))
+			errs = append(errs, call.ItemError(i, err))
 			continue
 		}
 		out = append(out, t)
@@ -190,16 +140,4 @@ func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
 		return &queue.FieldError{Field: "action", Problem: "is not set to a known action: use COMPLETE, FAIL, RELEASE or EXTEND"}
 	}
 	return nil
-}
-
-// settleResults puts errors in the places of their items.
-func settleResults(n int, errs []*queuepb.ItemError) []*queuepb.SettleResult {
-	results := make([]*queuepb.SettleResult, n)
-	for i := range results {
-		results[i] = &queuepb.SettleResult{}
-	}
-	for _, e := range errs {
-		results[e.GetIndex()].Error = e
-	}
-	return results
 }

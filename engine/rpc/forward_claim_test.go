@@ -143,7 +143,7 @@ func TestAClaimEndsWithItsCaller(t *testing.T) {
 			_, err := c.all[0].queues().Claim(c.as("t0"), &queuepb.ClaimRequest{Queues: []string{"q"}, WaitMs: 20_000})
 			ended <- err
 		}()
-		require.Eventually(t, func() bool { return c.all[0].service.Forwards() > 0 }, patience, time.Millisecond)
+		require.Eventually(t, func() bool { return c.all[0].routes.Forwards() > 0 }, patience, time.Millisecond)
 		c.all[0].service.Stop()
 		if err := <-ended; err != nil {
 			requireNotLeader(t, err)
@@ -168,7 +168,7 @@ func TestAnAwaitFollowsTheLead(t *testing.T) {
 			got <- out
 		}()
 	}
-	require.Eventually(t, func() bool { return c.all[0].service.Forwards() > 0 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return c.all[0].routes.Forwards() > 0 }, patience, time.Millisecond)
 	c.lead(0, "n1")
 	c.lead(0, "n3")
 	out, err := c.all[0].queues().Complete(c.as("t0"), &queuepb.CompleteRequest{Completions: []*queuepb.Completion{{Id: id, Token: task.GetToken(), Result: []byte("x")}}})

@@ -24,7 +24,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/rpc"
+	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // encodedCodec sends messages of type []byte as they are, since they are already encoded.
@@ -145,8 +145,8 @@ func TestRefusedItemsTakeNoMemory(t *testing.T) {
 }
 
 // fewCalls are bounds of four calls, whose requests have so many bytes together.
-func fewCalls(requestBytes int64, gate *memory.Gate) *rpc.Bounds {
-	return rpc.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: requestBytes, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4}, gate)
+func fewCalls(requestBytes int64, gate *memory.Gate) *call.Bounds {
+	return call.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: requestBytes, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4}, gate)
 }
 
 func TestHeadersAreBounded(t *testing.T) {
@@ -165,7 +165,7 @@ func TestTheGateCountsWhatClaimsBring(t *testing.T) {
 		looked.Store(true)
 		return false
 	}, slog.New(slog.DiscardHandler))
-	g := guardWithin(t, rpc.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: 64 << 20, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4, ClaimBytes: 1 << 20}, gate))
+	g := guardWithin(t, call.NewBounds(memory.Shares{MessageBytes: 16 << 20, RequestBytes: 64 << 20, StreamWindow: 1 << 20, ConnWindow: 1 << 20, Calls: 4, ClaimBytes: 1 << 20}, gate))
 	api := g.as("t0", access.AllScopes)
 	tasks := newTasks("q", 1)
 	tasks[0].Payload = make([]byte, 100_000)

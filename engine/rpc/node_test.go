@@ -78,6 +78,12 @@ func (s *server) waitForClaim() {
 	require.Eventually(s, func() bool { return !strings.Contains(s.admin("/metrics"), "\nprony_subscribers 0\n") }, patience, time.Millisecond)
 }
 
+// waitForNoClaim waits until no claim waits.
+func (s *server) waitForNoClaim() {
+	s.Helper()
+	require.Eventually(s, func() bool { return strings.Contains(s.admin("/metrics"), "\nprony_subscribers 0\n") }, patience, time.Millisecond, "a claim waits on")
+}
+
 // admin asks the admin listener.
 func (s *server) admin(path string) string {
 	s.Helper()

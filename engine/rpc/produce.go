@@ -11,6 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -21,15 +22,15 @@ const framesMax = 256
 
 // Produce implements the stream. The handler's goroutine sends; a second one receives.
 func (s *Service) Produce(stream grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]) error {
-	if _, err := allowed(stream.Context(), access.Produce); err != nil {
-		return statusOf(err)
+	if _, err := call.Allowed(stream.Context(), access.Produce); err != nil {
+		return call.Status(err)
 	}
 	if err := s.leadsNothing(); err != nil {
 		return s.refuse(err)
 	}
 	p := &produceStream{
 		service: s, stream: stream, out: newOutbox[*queuepb.EnqueueAnswer](),
-		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
+		inFlight: newInFlight(framesMax), received: make(chan error, 1), failed: make(chan error, 1), lost: make(chan error, 1),
 	}
 	go func() { p.received <- p.receive() }()
 	return p.send()
@@ -39,7 +40,7 @@ type produceStream struct {
 	service  *Service
 	stream   grpc.BidiStreamingServer[queuepb.ProduceRequest, queuepb.ProduceResponse]
 	out      *outbox[*queuepb.EnqueueAnswer]
-	door     *door      // frames that were read and not answered
+	inFlight *inFlight  // frames that were read and not answered
 	received chan error // why receive ended
 	failed   chan error // why a commit failed
 	lost     chan error // says that this node leads nothing any more
@@ -62,15 +63,15 @@ func (p *produceStream) receive() error {
 			return err
 		}
 		if tenant == "" {
-			if tenant, err = tenantOf(p.stream.Context(), access.Produce, in.GetTenant()); err != nil {
-				return statusOf(err)
+			if tenant, err = call.Tenant(p.stream.Context(), access.Produce, in.GetTenant()); err != nil {
+				return call.Status(err)
 			}
 		}
 		if err := p.service.limits.CheckBatch("tasks", len(in.GetTasks())); err != nil {
-			return statusOf(err)
+			return call.Status(err)
 		}
-		// Behind a shut door what is read would be refused: its answers could not be awaited.
-		if !p.door.enter(p.stream.Context()) {
+		// Once the limit is closed the stream does not wait for further answers.
+		if !p.inFlight.acquire(p.stream.Context()) {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
 		}
@@ -82,13 +83,13 @@ func (p *produceStream) receive() error {
 	}
 }
 
-// enqueue carries a frame out, and answers it in time. It reports false once this node leads nothing.
+// enqueue passes a frame to the shards, whose reply answers it. It returns false once this node leads no shard.
 func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool {
 	err := p.service.takeEnqueues(p.stream.Context(), tenant, in.GetTasks())
 	if err != nil { // a frame is refused as a call is; the stream goes on
 		a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks()))}
 		for i := range in.GetTasks() {
-			a.Errors = append(a.Errors, itemError(i, err))
+			a.Errors = append(a.Errors, call.ItemError(i, err))
 		}
 		p.out.put(a)
 		return true
@@ -101,13 +102,13 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 	}
 	refuse := func(err error) {
 		for i := range tasks {
-			a.Errors = append(a.Errors, p.service.refuseItem(place(places, i), err))
+			a.Errors = append(a.Errors, p.service.refuseItem(call.Place(places, i), err))
 		}
 		p.out.put(a)
 	}
 	err = p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
 		p.service.returnEnqueues(tenant, len(tasks), results, err)
-		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
+		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
 		}
@@ -121,7 +122,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		writeIDs(results, places, a.Ids)
 		for i := range results {
 			if results[i].Duplicate {
-				a.Duplicates = append(a.Duplicates, uint32(place(places, i)))
+				a.Duplicates = append(a.Duplicates, uint32(call.Place(places, i)))
 			}
 		}
 		a.Errors = p.service.appendEnqueueErrors(a.Errors, results, places)
@@ -131,7 +132,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		p.service.returnEnqueues(tenant, len(tasks), nil, err)
 		refuse(err)
 	}
-	if !isLeadership(err) {
+	if !call.IsMisrouted(err) {
 		return true
 	}
 	p.lost <- err // it is the one frame that finds it out
@@ -144,7 +145,7 @@ func (p *produceStream) send() error {
 	received, stopping := p.received, p.service.stopping
 	var ended error
 	for {
-		if (received == nil || stopping == nil) && p.door.shut() {
+		if (received == nil || stopping == nil) && p.inFlight.close() {
 			return ended
 		}
 		select {
@@ -179,7 +180,7 @@ func (p *produceStream) send() error {
 func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
 	first, bytes := 0, 0
 	for i, a := range answers {
-		bytes += itemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
+		bytes += call.ItemBytes + len(a.GetIds())*(queue.IDLen+2) + len(a.GetDuplicates())*2 + errorBytes(a.GetErrors())
 		if bytes < messageBytesMax && i < len(answers)-1 {
 			continue
 		}
@@ -187,7 +188,7 @@ func (p *produceStream) sendAnswers(answers []*queuepb.EnqueueAnswer) error {
 			return err
 		}
 		for range answers[first : i+1] {
-			p.door.leave()
+			p.inFlight.release()
 		}
 		first, bytes = i+1, 0
 	}

@@ -6,15 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
 const (
+	// claimBytesMax limits the answer to a claim that several nodes answer.
+	claimBytesMax = 3 << 20
 	// claimMoreBytesMax is how many bytes a claim may have leased at some nodes when it asks a further one: the answer
 	// stays below what a gRPC client takes, whatever comes.
 	claimMoreBytesMax = 256 << 10
@@ -33,14 +34,14 @@ func untilOf(waitMs uint64) func() uint64 {
 // Claim implements the call. Over several nodes that lead it first asks them in turn for what is ready, and then waits
 // at all of them at once.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	if !s.router.routes(ctx) {
+	if !s.router.Routes(ctx) {
 		return s.claimHere(ctx, in, nil)
 	}
 	if _, err := s.checkClaim(ctx, in); err != nil {
 		return nil, s.refuse(err)
 	}
 	c := &routedClaim{service: s, in: in, left: untilOf(in.GetWaitMs())}
-	h := s.router.hunt()
+	h := s.router.Retry()
 	for {
 		began := time.Now()
 		out, err := c.round(ctx)
@@ -48,20 +49,17 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 		case err == nil:
 			return out, nil
 		case ctx.Err() != nil:
-			return nil, statusOf(ctx.Err())
-		case !errors.Is(err, errAgain):
+			return nil, call.Status(ctx.Err())
+		case !errors.Is(err, route.ErrRetry):
 			return nil, err
-		case time.Since(began) > 2*connectMax: // nodes were at work on it
-			h = s.router.hunt()
+		case time.Since(began) > 2*route.ConnectMax: // nodes were at work on it
+			h = s.router.Retry()
 		}
-		if !h.again(ctx) {
-			return nil, s.refuse(s.nobodyLeads())
+		if !h.Again(ctx) {
+			return nil, s.refuse(s.noLeader())
 		}
 	}
 }
-
-// errAgain says that a call is to be tried again at whoever leads then.
-var errAgain = status.Error(codes.Unavailable, "other nodes lead now")
 
 // routedClaim is a claim over the nodes of a cluster.
 type routedClaim struct {
@@ -82,21 +80,21 @@ func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 }
 
 // at claims at one node.
-func (c *routedClaim) at(ctx context.Context, t *site, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	if t.here() {
+func (c *routedClaim) at(ctx context.Context, t *route.Target, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+	here := func(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 		return c.service.claimHere(ctx, in, nil)
 	}
-	return t.queues().Claim(ctx, in)
+	return route.QueueCall(here, queuepb.QueueServiceClient.Claim).At(ctx, t, in)
 }
 
-// round claims at the nodes that lead at the moment. It returns errAgain where nothing was leased and other nodes lead.
+// round claims at the nodes that lead at the moment. It returns route.ErrRetry if nothing was leased and other nodes lead.
 func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error) {
-	nodes, _ := c.service.router.leaders()
+	nodes, _ := c.service.router.Leaders()
 	switch {
 	case len(nodes) == 0:
-		return nil, errAgain
+		return nil, route.ErrRetry
 	case len(nodes) == 1:
-		t := c.service.router.site(nodes[0], 0)
+		t := c.service.router.Target(nodes[0], 0)
 		out, err := c.at(ctx, t, c.ask(c.in.GetMaxTasks(), true))
 		return out, c.again(err, t)
 	}
@@ -107,10 +105,11 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	return c.everywhere(ctx, nodes)
 }
 
-// again makes errAgain of an error that says so. A claim whose answer was lost is one: its leases expire in their time.
-func (c *routedClaim) again(err error, t *site) error {
-	if err != nil && outcomeOf(err, t.forward, true) != refused {
-		return errAgain
+// again returns route.ErrRetry for an error after which the claim can be tried again. A claim whose answer was lost is tried
+// again: its leases expire.
+func (c *routedClaim) again(err error, t *route.Target) error {
+	if err != nil && t.Outcome(err, true) != route.Refused {
+		return route.ErrRetry
 	}
 	return err
 }
@@ -120,17 +119,17 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 	out, want, bytes := &queuepb.ClaimResponse{}, max(1, c.in.GetMaxTasks()), 0
 	var failed error
 	for _, node := range nodes {
-		t := c.service.router.site(node, forwardMax)
+		t := c.service.router.Target(node, route.ForwardMax)
 		part, err := c.at(ctx, t, c.ask(want-uint32(len(out.GetTasks())), false))
 		if err != nil {
-			if err = c.again(err, t); failed == nil || errors.Is(failed, errAgain) {
+			if err = c.again(err, t); failed == nil || errors.Is(failed, route.ErrRetry) {
 				failed = err
 			}
 			continue
 		}
 		out.Tasks = append(out.Tasks, part.GetTasks()...)
 		for _, t := range part.GetTasks() {
-			bytes += taskBytes(t)
+			bytes += call.TaskBytes(t)
 		}
 		if len(out.GetTasks()) >= int(want) || bytes > claimMoreBytesMax {
 			break
@@ -142,17 +141,15 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 	return out, failed
 }
 
-func taskBytes(t *queuepb.Task) int { return itemBytes + len(t.GetPayload()) + len(t.GetLastError()) }
-
-// everywhere waits at all nodes. Once one has leased something the others are told to end, and what they leased at the
-// same moment is handed out too, if there is room, or else given back.
+// everywhere waits at all nodes. Once one node has leased a task, the waits at the other nodes end. Tasks that these nodes leased
+// at the same moment are handed out too if the answer has room, and released otherwise.
 func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	w := &waitingClaim{routedClaim: c, settled: make(chan struct{})}
 	var all sync.WaitGroup
 	for _, node := range nodes {
-		all.Go(func() { w.end(w.wait(ctx, c.service.router.site(node, 0))) })
+		all.Go(func() { w.end(w.wait(ctx, c.service.router.Target(node, 0))) })
 	}
 	over := make(chan struct{})
 	go func() {
@@ -166,7 +163,7 @@ func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.
 	case <-w.settled:
 	case <-wait.C:
 	case <-c.service.stopping:
-	case <-tokenEnded(ctx):
+	case <-call.TokenEnded(ctx):
 		ended = access.ErrEnded
 	case <-ctx.Done():
 	}
@@ -205,7 +202,7 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tasks = append(w.tasks, tasks...)
-	if err != nil && (w.failed == nil || errors.Is(w.failed, errAgain)) {
+	if err != nil && (w.failed == nil || errors.Is(w.failed, route.ErrRetry)) {
 		w.failed = err
 	}
 	if len(tasks) > 0 || err != nil {
@@ -215,14 +212,14 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 
 // wait waits at one node. A wait elsewhere is a Work stream: unlike a call it can be ended without losing what is leased
 // at that moment.
-func (w *waitingClaim) wait(ctx context.Context, t *site) ([]*queuepb.Task, error) {
-	if t.here() {
+func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Task, error) {
+	if t.Local() {
 		out, err := w.service.claimHere(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
 		return out.GetTasks(), w.again(err, t)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := t.queues().Work(ctx)
+	stream, err := t.Queues().Work(ctx)
 	if err != nil {
 		return nil, w.again(err, t)
 	}
@@ -256,7 +253,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *site) ([]*queuepb.Task, erro
 func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimResponse, error) {
 	n, bytes, most := 0, 0, int(max(1, w.in.GetMaxTasks()))
 	for ended == nil && n < len(w.tasks) && n < most {
-		if bytes += taskBytes(w.tasks[n]); n > 0 && bytes > claimBytesMax {
+		if bytes += call.TaskBytes(w.tasks[n]); n > 0 && bytes > claimBytesMax {
 			break
 		}
 		n++
@@ -264,10 +261,10 @@ func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimR
 	w.returnTasks(ctx, w.tasks[n:])
 	switch {
 	case ended != nil:
-		return nil, statusOf(ended)
+		return nil, call.Status(ended)
 	case n > 0:
 		return &queuepb.ClaimResponse{Tasks: w.tasks[:n]}, nil
-	case w.left() == 0 && errors.Is(w.failed, errAgain):
+	case w.left() == 0 && errors.Is(w.failed, route.ErrRetry):
 		return &queuepb.ClaimResponse{}, nil
 	}
 	return &queuepb.ClaimResponse{}, w.failed
@@ -289,8 +286,8 @@ func (w *waitingClaim) returnTasks(ctx context.Context, tasks []*queuepb.Task) {
 	}
 }
 
-// nobodyLeads refuses a call that is for whichever node leads.
-func (s *Service) nobodyLeads() error {
-	_, orphan := s.router.leaders()
-	return elsewhere(s.router.cluster, max(0, orphan), &shard.NotLeaderError{Shard: max(0, orphan)})
+// noLeader refuses a call that is for whichever node leads.
+func (s *Service) noLeader() error {
+	_, orphan := s.router.Leaders()
+	return route.Misrouted(s.router.Cluster(), max(0, orphan), &shard.NotLeaderError{Shard: max(0, orphan)})
 }

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 )
 
 // GetRoutes implements the call. Any access token that is good may ask.
 func (s *Service) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest) (*queuepb.GetRoutesResponse, error) {
-	if _, err := identityOf(ctx); err != nil {
-		return nil, statusOf(err)
+	if _, err := call.Identity(ctx); err != nil {
+		return nil, call.Status(err)
 	}
 	out := &queuepb.GetRoutesResponse{Routes: make([]*queuepb.Route, s.shards.Len())}
-	c := s.cluster()
+	c := s.router.Cluster()
 	for i := range out.GetRoutes() {
 		r := &queuepb.Route{Shard: uint32(i), Here: c == nil}
 		if c != nil {
@@ -32,8 +33,8 @@ func (s *Service) leadsNothing() error {
 	if s.router == nil {
 		return nil
 	}
-	c, known := s.router.cluster, 0
-	for i := range s.router.shards {
+	c, known := s.router.Cluster(), 0
+	for i := range s.router.Shards() {
 		switch c.Leader(i) {
 		case c.Self():
 			return nil

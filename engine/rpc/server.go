@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
@@ -12,9 +11,8 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
-	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/wire"
 )
 
@@ -35,14 +33,14 @@ const (
 // NewServer returns a gRPC server with the queue service, health and reflection on it. Except for health, it
 // authenticates each call by its headers, before it reads anything else of the call. Interceptors in the options run outside all
 // others; they do not see calls that are refused by their headers.
-func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerOption) *grpc.Server {
-	in := intake{auth: auth, bounds: s.bounds, itemsMax: ItemsMax(s.limits)}
-	share := s.bounds.shares
+func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
+	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: call.ItemsMax(s.limits)}
+	share := s.bounds.Shares()
 	g := grpc.NewServer(append(options,
 		grpc.ForceServerCodecV2(wire.Codec()),
-		grpc.InTapHandle(auth.arrives),
-		grpc.ChainUnaryInterceptor(auth.unary),
-		grpc.ChainStreamInterceptor(in.stream, s.endWatches),
+		grpc.InTapHandle(auth.Arrives),
+		grpc.ChainUnaryInterceptor(auth.Unary),
+		grpc.ChainStreamInterceptor(in.Stream, s.endWatches),
 		grpc.NumStreamWorkers(streamWorkers),
 		grpc.ConnectionTimeout(handshakeMax),
 		grpc.MaxHeaderListSize(headerBytesMax),
@@ -55,7 +53,7 @@ func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerO
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveAfter, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin, PermitWithoutStream: true}),
 	)...)
-	queuepb.RegisterQueueServiceServer(registrar{g, in}, s)
+	queuepb.RegisterQueueServiceServer(in.Registrar(g), s)
 	healthpb.RegisterHealthServer(g, h)
 	reflection.Register(g)
 	return g
@@ -63,23 +61,6 @@ func NewServer(s *Service, h *health.Server, auth *Auth, options ...grpc.ServerO
 
 // BusyPoll lets the connections of a server poll before their thread sleeps, as wire.BusyPoll says.
 func BusyPoll() grpc.ServerOption { return grpc.Creds(wire.BusyPoll(insecure.NewCredentials())) }
-
-// NewAdminServer returns a handler of gRPC calls over HTTP/2, with the admin service, health and reflection, and the gRPC server
-// behind it, which the caller stops. The HTTP server must bound connections, streams and timeouts. Except for health, the handler
-// authenticates each call by its headers, before it reads anything else of the call.
-func NewAdminServer(s adminpb.AdminServiceServer, limits queue.Limits, bounds *Bounds, h *health.Server, auth *Auth, options ...grpc.ServerOption) (http.Handler, *grpc.Server) {
-	in := intake{auth: auth, bounds: bounds, itemsMax: ItemsMax(limits)}
-	g := grpc.NewServer(append(options,
-		grpc.ForceServerCodecV2(wire.Codec()),
-		grpc.ChainUnaryInterceptor(auth.unary),
-		grpc.ChainStreamInterceptor(in.stream),
-		grpc.MaxRecvMsgSize(bounds.shares.MessageBytes),
-	)...)
-	adminpb.RegisterAdminServiceServer(registrar{g, in}, s)
-	healthpb.RegisterHealthServer(g, h)
-	reflection.Register(g)
-	return auth.guardGRPC(g, bounds), g
-}
 
 // endWatches ends health watches when the service stops: they have no end of their own, and would
 // hold up a graceful stop.
@@ -98,3 +79,12 @@ func (s *Service) endWatches(srv any, stream grpc.ServerStream, info *grpc.Strea
 	}()
 	return next(srv, contextStream{stream, ctx})
 }
+
+// contextStream is a stream with another context.
+type contextStream struct {
+	grpc.ServerStream
+
+	ctx context.Context
+}
+
+func (s contextStream) Context() context.Context { return s.ctx }

@@ -1,5 +1,3 @@
-// Package rpc is the wire: the gRPC service on top of the shards. It checks what comes in, converts,
-// and answers; it decides nothing.
 package rpc
 
 import (
@@ -12,6 +10,8 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
@@ -22,8 +22,8 @@ type Service struct {
 	shards *shard.Group
 	limits queue.Limits
 	quotas *access.Registry
-	router *router // nil without a cluster
-	bounds *Bounds
+	router *route.Router // nil without a cluster
+	bounds *call.Bounds
 
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -31,38 +31,27 @@ type Service struct {
 
 // NewService serves the shards of a group. The quotas of calls are the registry's; who may call, NewServer's Auth says.
 func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
-	return &Service{shards: g, limits: limits, quotas: quotas, bounds: unbounded(), stopping: make(chan struct{})}
+	return &Service{shards: g, limits: limits, quotas: quotas, bounds: call.Unbounded(), stopping: make(chan struct{})}
 }
 
 // InCluster has the service be one node's of a cluster: unary calls go where their shards are led, and refusals say
 // who leads. It is called before the service is served.
-func (s *Service) InCluster(c Cluster) { s.router = newRouter(c, s.shards.Len(), s.stopping) }
+func (s *Service) InCluster(r *route.Router) {
+	r.Stopping = s.stopping
+	s.router = r
+}
 
 // Within sets the bounds of the service and its servers. The caller calls it before it makes the servers.
-func (s *Service) Within(b *Bounds) { s.bounds = b }
+func (s *Service) Within(b *call.Bounds) { s.bounds = b }
 
-// cluster returns the cluster, or nil.
-func (s *Service) cluster() Cluster {
-	if s.router == nil {
-		return nil
-	}
-	return s.router.cluster
-}
-
-// refuse is statusOf, and says who leads where that is the matter.
+// refuse returns the status for an error, with the leader if another node leads.
 func (s *Service) refuse(err error) error {
-	if s.router != nil {
-		err = explain(s.router.cluster, err)
-	}
-	return statusOf(err)
+	return call.Status(route.Explain(s.router.Cluster(), err))
 }
 
-// refuseItem is itemError, and says who leads where that is the matter.
+// refuseItem returns the item error for an error, with the leader if another node leads.
 func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
-	if s.router != nil {
-		err = explain(s.router.cluster, err)
-	}
-	return itemError(index, err)
+	return call.ItemError(index, route.Explain(s.router.Cluster(), err))
 }
 
 // Stop ends all streams, after the answers they owe, and all waiting claims.
@@ -80,32 +69,11 @@ func (s *Service) holdWhenStopping(stream context.Context) error {
 	}
 }
 
-// answer is what a shard's reply carries to a waiting call.
-type answer[T any] struct {
-	value T
-	err   error
-}
-
-// await returns what ask's reply was called with. The reply never blocks: its channel has room.
-func await[T any](ctx context.Context, ask func(reply func(T, error)) error) (T, error) {
-	done := make(chan answer[T], 1)
-	var none T
-	if err := ask(func(v T, err error) { done <- answer[T]{v, err} }); err != nil {
-		return none, err
-	}
-	select {
-	case a := <-done:
-		return a.value, a.err
-	case <-ctx.Done():
-		return none, ctx.Err()
-	}
-}
-
 // enqueueHere is the call on the shards that this node leads.
 func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
-	tenant, err := tenantOf(ctx, access.Produce, in.GetTenant())
+	tenant, err := call.Tenant(ctx, access.Produce, in.GetTenant())
 	if err == nil {
-		err = fieldErr(s.limits.CheckBatch("tasks", len(in.GetTasks())))
+		err = call.FieldErr(s.limits.CheckBatch("tasks", len(in.GetTasks())))
 	}
 	if err == nil {
 		err = s.takeEnqueues(ctx, tenant, in.GetTasks())
@@ -117,7 +85,7 @@ func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (
 	ids := make([]string, len(in.GetTasks()))
 	var results []queue.Enqueued
 	if len(tasks) > 0 {
-		results, err = await(ctx, func(reply func([]queue.Enqueued, error)) error {
+		results, err = call.Await(ctx, func(reply func([]queue.Enqueued, error)) error {
 			return s.shards.Enqueue(tenant, tasks, reply)
 		})
 		s.returnEnqueues(tenant, len(tasks), results, err)
@@ -132,7 +100,7 @@ func (s *Service) enqueueHere(ctx context.Context, in *queuepb.EnqueueRequest) (
 		out.Results[i] = &queuepb.EnqueueResult{Id: id}
 	}
 	for i := range results {
-		out.Results[place(places, i)].Duplicate = results[i].Duplicate
+		out.Results[call.Place(places, i)].Duplicate = results[i].Duplicate
 	}
 	for _, e := range errs {
 		out.Results[e.GetIndex()].Error = e
@@ -158,11 +126,11 @@ func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enque
 		return
 	}
 	elsewhere := 0
-	if isLeadership(err) {
+	if call.IsMisrouted(err) {
 		elsewhere = tasks
 	}
 	for i := range results {
-		if isLeadership(results[i].Err) {
+		if call.IsMisrouted(results[i].Err) {
 			elsewhere++
 		}
 	}
@@ -174,7 +142,7 @@ func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enque
 func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, places []int) []*queuepb.ItemError {
 	for i := range results {
 		if results[i].Err != nil {
-			errs = append(errs, s.refuseItem(place(places, i), results[i].Err))
+			errs = append(errs, s.refuseItem(call.Place(places, i), results[i].Err))
 		}
 	}
 	return errs
@@ -205,7 +173,7 @@ func (s *Service) claimHere(ctx context.Context, in *queuepb.ClaimRequest, settl
 // checkClaim checks and converts a claim.
 func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (queue.Claim, error) {
 	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
-	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, s.bounds.claimBytes()
+	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, s.claimBytes()
 	switch {
 	case err != nil:
 	case claim.Credit > s.limits.BatchMax:
@@ -218,7 +186,7 @@ func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (que
 
 // claimNow answers with what is ready.
 func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.ClaimResponse, error) {
-	h := newHandingOut[[]shard.Granted](func(all []shard.Granted) {
+	h := newHandOver[[]shard.Granted](func(all []shard.Granted) {
 		for _, g := range all {
 			s.giveBack(claim.Tenant, g.Shard, g.Tasks)
 		}
@@ -228,11 +196,11 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 	select {
 	case a := <-h.out: // a shard answers every command it accepted, also when it stops
-		if a.err != nil {
-			return nil, s.refuse(a.err)
+		if a.Err != nil {
+			return nil, s.refuse(a.Err)
 		}
-		return s.claimed(ctx, claim.Tenant, a.value...)
-	case <-tokenEnded(ctx):
+		return s.claimed(ctx, claim.Tenant, a.Value...)
+	case <-call.TokenEnded(ctx):
 		h.leave()
 		return nil, s.refuse(access.ErrEnded)
 	case <-ctx.Done():
@@ -241,45 +209,45 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 }
 
-// handingOut passes what was leased to a call. If the call ends before that, handingOut gives the leases back.
-type handingOut[T any] struct {
-	out      chan answer[T] // has room for one
+// handOver passes what was leased to a call. If the call ends before that, handingOut gives the leases back.
+type handOver[T any] struct {
+	out      chan call.Answer[T] // has room for one
 	left     atomic.Bool
 	giveBack func(T)
 }
 
-func newHandingOut[T any](giveBack func(T)) *handingOut[T] {
-	return &handingOut[T]{out: make(chan answer[T], 1), giveBack: giveBack}
+func newHandOver[T any](giveBack func(T)) *handOver[T] {
+	return &handOver[T]{out: make(chan call.Answer[T], 1), giveBack: giveBack}
 }
 
 // put passes the value to the call; it does not block.
-func (h *handingOut[T]) put(v T, err error) {
-	h.out <- answer[T]{v, err}
+func (h *handOver[T]) put(v T, err error) {
+	h.out <- call.Answer[T]{Value: v, Err: err}
 	if h.left.Load() {
 		h.drop()
 	}
 }
 
 // leave records that the call has ended.
-func (h *handingOut[T]) leave() {
+func (h *handOver[T]) leave() {
 	h.left.Store(true)
 	h.drop()
 }
 
 // drop gives back a value that the call does not receive any more. put sees that the call has left, or leave finds the value; if
 // both do, only one of them receives it.
-func (h *handingOut[T]) drop() {
+func (h *handOver[T]) drop() {
 	select {
 	case a := <-h.out:
-		if a.err == nil {
-			h.giveBack(a.value)
+		if a.Err == nil {
+			h.giveBack(a.Value)
 		}
 	default:
 	}
 }
 
 func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
-	h := newHandingOut[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) }) // a claim is granted once
+	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) }) // a claim is granted once
 	failed := make(chan error, 1)
 	sub, err := s.shards.Subscribe(claim,
 		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err })
@@ -292,12 +260,12 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	select {
 	case a := <-h.out:
 		sub.Close(func() {})
-		return s.claimed(ctx, claim.Tenant, a.value)
+		return s.claimed(ctx, claim.Tenant, a.Value)
 	case refused = <-failed:
 	case <-wait.C:
 	case <-settled:
 	case <-s.stopping:
-	case <-tokenEnded(ctx):
+	case <-call.TokenEnded(ctx):
 	case <-ctx.Done():
 	}
 	// Tasks that were granted before the subscription ended must still be returned, unless the caller is gone.
@@ -305,7 +273,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	sub.Close(func() { close(closed) })
 	select {
 	case <-closed:
-	case <-tokenEnded(ctx):
+	case <-call.TokenEnded(ctx):
 	case <-ctx.Done():
 	}
 	if err := callerGone(ctx); err != nil {
@@ -314,7 +282,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 	}
 	select {
 	case a := <-h.out:
-		return s.claimed(ctx, claim.Tenant, a.value)
+		return s.claimed(ctx, claim.Tenant, a.Value)
 	default:
 	}
 	if refused == nil {
@@ -332,7 +300,7 @@ func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time
 // callerGone returns why the caller cannot receive a task any more, because its token or call has ended, or nil.
 func callerGone(ctx context.Context) error {
 	select {
-	case <-tokenEnded(ctx):
+	case <-call.TokenEnded(ctx):
 		return access.ErrEnded
 	default:
 		return ctx.Err()
@@ -340,7 +308,7 @@ func callerGone(ctx context.Context) error {
 }
 
 // deliveryBytes returns about how large the message of a granted task is.
-func deliveryBytes(d *queue.Delivery) int { return itemBytes + len(d.Payload) + len(d.LastError) }
+func deliveryBytes(d *queue.Delivery) int { return call.ItemBytes + len(d.Payload) + len(d.LastError) }
 
 // claimed answers a claim with as many tasks as fit into an answer, and gives the others back at once.
 func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
@@ -350,12 +318,12 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 			held += deliveryBytes(&l.Tasks[i])
 		}
 	}
-	s.bounds.gate.Came(held)  // a claim of a few bytes brings as much into memory as an enqueue
-	if linkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
+	s.bounds.Brought(held)         // a claim of a few bytes brings as much into memory as an enqueue
+	if call.LinkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
 		for _, l := range all {
 			s.giveBack(tenant, l.Shard, l.Tasks)
 		}
-		return nil, s.refuse(errUnread)
+		return nil, s.refuse(call.ErrUnread)
 	}
 	out := &queuepb.ClaimResponse{}
 	bytes, full := int64(0), false
@@ -363,7 +331,7 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 		n := 0
 		for n < len(l.Tasks) && !full {
 			bytes += int64(deliveryBytes(&l.Tasks[n]))
-			if full = bytes > s.bounds.claimBytes() && len(out.GetTasks())+n > 0; !full {
+			if full = bytes > s.claimBytes() && len(out.GetTasks())+n > 0; !full {
 				n++
 			}
 		}
@@ -389,9 +357,9 @@ func (s *Service) claim(ctx context.Context, tenant string, queues []string, wei
 	if len(weights) == 0 {
 		weights = nil // over REST an empty list may come
 	}
-	tenant, err := tenantOf(ctx, access.Work, tenant)
+	tenant, err := call.Tenant(ctx, access.Work, tenant)
 	if err == nil {
-		err = fieldErr(s.limits.CheckClaim(queues, weights, leaseMs))
+		err = call.FieldErr(s.limits.CheckClaim(queues, weights, leaseMs))
 	}
 	return queue.Claim{Tenant: tenant, Queues: queues, Weights: weights, LeaseMs: leaseMs}, err
 }
@@ -440,46 +408,40 @@ func (s *Service) releaseHere(ctx context.Context, in *queuepb.ReleaseRequest) (
 func settle[T item](ctx context.Context, s *Service, tenant, field string, in []T,
 	fill func(T, *queue.Settlement) error,
 ) ([]*queuepb.SettleResult, error) {
-	tenant, err := tenantOf(ctx, access.Work, tenant)
+	tenant, err := call.Tenant(ctx, access.Work, tenant)
 	if err == nil {
-		err = fieldErr(s.limits.CheckBatch(field, len(in)))
+		err = call.FieldErr(s.limits.CheckBatch(field, len(in)))
 	}
 	if err != nil {
 		return nil, s.refuse(err)
 	}
 	ts, places, errs := settlements(s, in, fill)
 	if len(ts) > 0 {
-		outcomes, err := await(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts, reply) })
+		outcomes, err := call.Await(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts, reply) })
 		if err != nil {
 			return nil, s.refuse(err)
 		}
-		errs = appendSettleErrors(s.cluster(), errs, outcomes, places)
+		errs = route.AppendSettleErrors(s.router.Cluster(), errs, outcomes, places)
 	}
-	return settleResults(len(in), errs), nil
-}
-
-func appendSettleErrors(c Cluster, errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
-	for i, err := range outcomes {
-		if err != nil {
-			errs = append(errs, itemError(place(places, i), explain(c, err)))
-		}
-	}
-	return errs
+	return call.SettleResults(len(in), errs), nil
 }
 
 // getTaskHere is the call on the shards that this node leads.
 func (s *Service) getTaskHere(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
-	tenant, err := tenantOf(ctx, access.Produce|access.Work, in.GetTenant())
+	tenant, err := call.Tenant(ctx, access.Produce|access.Work, in.GetTenant())
 	if err != nil {
 		return nil, s.refuse(err)
 	}
 	id, err := queue.ParseID(in.GetId())
 	if err != nil {
-		return nil, statusOf(idError(err))
+		return nil, call.Status(call.IDError(err))
 	}
-	found, err := await(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
+	found, err := call.Await(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
 	if err != nil {
 		return nil, s.refuse(err)
 	}
-	return &queuepb.GetTaskResponse{Task: foundTask(tenant, id, found)}, nil
+	return &queuepb.GetTaskResponse{Task: call.TaskMessage(tenant, id, found)}, nil
 }
+
+// claimBytes is the approximate limit of the answer to a claim. One task always fits.
+func (s *Service) claimBytes() int64 { return s.bounds.Shares().ClaimBytes }

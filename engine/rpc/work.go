@@ -13,6 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -25,25 +27,18 @@ const creditsMax = 1 << 16
 // well under the 4 MiB that a gRPC client takes unless told otherwise.
 const messageBytesMax = 1 << 20
 
-// sentBytesMin is how many bytes of payloads are sent before the shards are told: often enough that a stream with
-// room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
-const sentBytesMin = 1 << 20
-
-// itemBytes is about how large the message of a task is, beside its payload and texts.
-const itemBytes = 128
-
 // Work implements the stream. The handler's goroutine sends; a second one receives.
 func (s *Service) Work(stream grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]) error {
-	if _, err := allowed(stream.Context(), access.Work); err != nil {
-		return statusOf(err)
+	if _, err := call.Allowed(stream.Context(), access.Work); err != nil {
+		return call.Status(err)
 	}
 	if err := s.leadsNothing(); err != nil {
 		return s.refuse(err)
 	}
 	w := &workStream{
 		service: s, stream: stream, out: newOutbox[workItem](),
-		door: newDoor(framesMax), received: make(chan error, 1), failed: make(chan error, 1),
-		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}), link: linkOf(stream.Context()),
+		inFlight: newInFlight(framesMax), received: make(chan error, 1), failed: make(chan error, 1),
+		sentBytes: make([]int64, s.shards.Len()), ending: make(chan struct{}), link: call.LinkOf(stream.Context()),
 	}
 	go func() { w.received <- w.receive() }()
 	err := w.send()
@@ -56,13 +51,13 @@ type workStream struct {
 	service   *Service
 	stream    grpc.BidiStreamingServer[queuepb.WorkRequest, queuepb.WorkResponse]
 	out       *outbox[workItem]
-	door      *door        // frames of settlements that were read and not answered
+	inFlight  *inFlight    // frames of settlements that were read and not answered
 	received  chan error   // why receive ended
 	failed    chan error   // why the subscription ended
 	credits   atomic.Int64 // granted, and not used by a task that was sent
 	sub       atomic.Pointer[shard.GroupSubscription]
 	sentBytes []int64 // by shard: payload bytes that were sent and not reported to it yet; owned by the sending goroutine
-	link      Link
+	link      call.Link
 	held      atomic.Int64 // bytes of items in out
 	ended     atomic.Bool
 	ending    chan struct{} // closed once no further frame is to be read
@@ -78,14 +73,14 @@ type workItem struct {
 // bytes is about how large the item is as a message.
 func (it *workItem) bytes() int {
 	if it.answer != nil {
-		return itemBytes + errorBytes(it.answer.GetErrors())
+		return call.ItemBytes + errorBytes(it.answer.GetErrors())
 	}
-	return itemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
+	return call.ItemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
 }
 
 func errorBytes(errs []*queuepb.ItemError) (n int) {
 	for _, e := range errs {
-		n += itemBytes + len(e.GetMessage())
+		n += call.ItemBytes + len(e.GetMessage())
 	}
 	return n
 }
@@ -97,13 +92,13 @@ func (w *workStream) receive() error {
 	}
 	open := in.GetOpen()
 	if open == nil {
-		return statusOf(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
+		return call.Status(&queue.FieldError{Field: "open", Problem: "is missing from the stream's first frame: say what to work on"})
 	}
 	claim, err := w.service.claim(w.stream.Context(), open.GetTenant(), open.GetQueues(), open.GetWeights(), open.GetLeaseMs())
 	if err != nil {
-		return statusOf(err)
+		return call.Status(err)
 	}
-	claim.BytesMax = w.service.bounds.streamBytes()
+	claim.BytesMax = w.service.streamBytes()
 	sub, err := w.service.shards.Subscribe(claim, w.deliver, w.fail)
 	if err != nil {
 		return w.service.refuse(err)
@@ -153,9 +148,9 @@ func endOfStream(err error) error {
 func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queuepb.WorkRequest) error {
 	if n := int64(in.GetCredits()); n > 0 {
 		if w.credits.Add(n) > creditsMax {
-			return statusOf(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
+			return call.Status(&queue.FieldError{Field: "credits", Problem: fmt.Sprintf("add up to more than %d", creditsMax)})
 		}
-		if err := sub.Credit(int(n)); isLeadership(err) {
+		if err := sub.Credit(int(n)); call.IsMisrouted(err) {
 			w.fail(err) // the settlements of the frame are answered all the same
 		} else if err != nil {
 			return w.service.refuse(err)
@@ -165,9 +160,9 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 		return nil
 	}
 	if err := w.service.limits.CheckBatch("settlements", len(in.GetSettlements())); err != nil {
-		return statusOf(err)
+		return call.Status(err)
 	}
-	if !w.door.enter(w.stream.Context()) {
+	if !w.inFlight.acquire(w.stream.Context()) {
 		<-w.stream.Context().Done()
 		return w.stream.Context().Err()
 	}
@@ -184,12 +179,12 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 	refuse := func(err error) {
 		for i := range ts {
-			a.Errors = append(a.Errors, w.service.refuseItem(place(places, i), err))
+			a.Errors = append(a.Errors, w.service.refuseItem(call.Place(places, i), err))
 		}
 		w.out.put(workItem{answer: a})
 	}
 	err := w.service.shards.Settle(tenant, ts, func(outcomes []error, err error) {
-		if isLeadership(err) || errors.Is(err, shard.ErrUnknownOutcome) {
+		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
 		}
@@ -197,7 +192,7 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 			w.fail(err)
 			return
 		}
-		a.Errors = appendSettleErrors(w.service.cluster(), a.Errors, outcomes, places)
+		a.Errors = route.AppendSettleErrors(w.service.router.Cluster(), a.Errors, outcomes, places)
 		w.out.put(workItem{answer: a})
 	})
 	if err != nil {
@@ -252,7 +247,7 @@ func (w *workStream) send() error {
 	var closing chan struct{} // not nil from the loss of leadership until the subscription is closed
 	for {
 		over := received == nil || ended != nil && stopping != nil
-		if closing == nil && (stopping == nil || over && w.out.empty()) && w.door.shut() {
+		if closing == nil && (stopping == nil || over && w.out.empty()) && w.inFlight.close() {
 			return ended
 		}
 		select {
@@ -272,7 +267,7 @@ func (w *workStream) send() error {
 			if errors.Is(err, shard.ErrUnknownOutcome) { // of leases that were under way: they may stand until they expire
 				err = shard.ErrNotLeader
 			}
-			if !isLeadership(err) {
+			if !call.IsMisrouted(err) {
 				return w.service.refuse(err)
 			}
 			if ended == nil {
@@ -331,9 +326,9 @@ func (w *workStream) sendItems(items []workItem) error {
 			}
 			w.holds(-tasksBytes)
 			for range out.GetAnswers() {
-				w.door.leave()
+				w.inFlight.release()
 			}
-			if err := w.tellSent(); err != nil {
+			if err := w.reportSent(); err != nil {
 				return err
 			}
 			out, bytes, tasksBytes = &queuepb.WorkResponse{}, 0, 0
@@ -342,8 +337,8 @@ func (w *workStream) sendItems(items []workItem) error {
 	return nil
 }
 
-// tellSent tells the shards what was sent, so that they give the stream more.
-func (w *workStream) tellSent() error {
+// reportSent reports to the shards what was sent, so that they deliver more.
+func (w *workStream) reportSent() error {
 	sub := w.sub.Load()
 	if sub == nil {
 		return nil
@@ -353,11 +348,27 @@ func (w *workStream) tellSent() error {
 			continue
 		}
 		w.sentBytes[i] = 0
-		if err := sub.Sent(uint16(i), sent); isLeadership(err) {
+		if err := sub.Sent(uint16(i), sent); call.IsMisrouted(err) {
 			w.fail(err)
 		} else if err != nil {
 			return w.service.refuse(err)
 		}
 	}
 	return nil
+}
+
+const (
+	streamBytesMax = 8 << 20
+	// streamBytesMin is more than a stream sends before it reports that to the shards, so that a stream that is read never stops.
+	streamBytesMin = sentBytesMin + sentBytesMin/2
+)
+
+// sentBytesMin is how many bytes of payloads are sent before the stream reports them to the shards: often enough that a stream with
+// room is never held up, seldom enough to cost nothing. Each shard has its even part of it.
+const sentBytesMin = 1 << 20
+
+// streamBytes is approximately how many bytes of payloads the shards deliver to a work stream before it reports that it sent
+// some.
+func (s *Service) streamBytes() int64 {
+	return max(streamBytesMin, min(streamBytesMax, s.bounds.Shares().OutboxBytes/8))
 }

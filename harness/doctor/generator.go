@@ -16,7 +16,7 @@ import (
 )
 
 // nullRate is the cycles of a closed load on the null driver on one CPU: a second of the window, and a second of CPU time,
-// which is what it would reach if nobody else took the CPU.
+// which is its rate on an otherwise idle CPU.
 func nullRate(ctx context.Context, batch int, window time.Duration) (wall, cpu float64, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var before, after observe.Usage

@@ -1,4 +1,9 @@
-// Package driver is how load reaches a target. Each folder below it is one way there.
+// Package driver defines how load reaches a target; each package below it is one way: streams, unary calls or REST to a server,
+// an embedded server, and null, which answers in memory.
+//
+// A Conn opens a Producer for a tenant, and a Worker for queues of a tenant. A load calls Enqueue, Claim and Complete with batches,
+// from any number of goroutines, and closes the Conn last. Outcomes are per task: nil is acknowledged, ErrUnknown means that the
+// call may have taken effect, and any other error is a refusal of the target.
 package driver
 
 import (
@@ -10,7 +15,7 @@ import (
 // Target is where a topology listens.
 type Target struct {
 	Address string // of gRPC: "127.0.0.1:port" or "unix:/path"; of a cluster those of all nodes, with commas between them
-	HTTP    string // of REST: "127.0.0.1:port", of a cluster those of all nodes with commas between them; "" where there is none
+	HTTP    string // of REST: "127.0.0.1:port", for a cluster those of all nodes with commas between them; "" without REST
 	Token   string // the access token's secret; "" where none is wanted
 	// Dialer connects to a server in this process; nil of any other, which Address leads to.
 	Dialer func(context.Context) (net.Conn, error)
@@ -51,10 +56,9 @@ type Conn interface {
 
 // Producer enqueues tasks.
 type Producer interface {
-	// Enqueue returns when each task was acknowledged or refused. outcomes has one element for each
-	// task, nil where acknowledged, and one that is ErrUnknown where nobody knows. A non-nil error means
-	// that the outcome of all of them is unknown.
-	// The payloads may be reused as soon as it has returned, whatever it returned.
+	// Enqueue returns when each task was acknowledged or refused. outcomes has one element for each task: nil if the task was
+	// acknowledged, and an ErrUnknown if its outcome is unknown. A non-nil error means that the outcome of all tasks is unknown.
+	// The caller may reuse the payloads as soon as Enqueue has returned, with or without an error.
 	Enqueue(ctx context.Context, tasks []Task, outcomes []error) error
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sample counts cycles every SampleEvery from began on, for as long as the window is, or until ctx is done.
+// Sample counts cycles every SampleEvery from began until the window ends or ctx is done.
 func Sample(ctx context.Context, began time.Time, window time.Duration, cycles func() uint64) Series {
 	ticker := time.NewTicker(SampleEvery)
 	defer ticker.Stop()

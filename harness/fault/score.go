@@ -7,56 +7,55 @@ import (
 	"time"
 )
 
-// Point says how many cycles were acknowledged until a time, which counts from the window's start.
+// Point is how many cycles were acknowledged until a time since the window's start.
 type Point struct {
 	At    time.Duration
 	Total uint64
 }
 
-// Series is points in the order of their times.
+// Series is a sequence of points in the order of time.
 type Series []Point
 
 const (
 	// SampleEvery is the time between the points of a series.
 	SampleEvery = 10 * time.Millisecond
-	// slot is the time over which a rate is looked at for how deep it falls.
+	// slot is the time over which a rate is averaged to find its deepest fall.
 	slot = 100 * time.Millisecond
-	// stretch is for how long a rate must have recovered to count.
+	// stretch is how long the rate must stay recovered.
 	stretch = 500 * time.Millisecond
-	// recovered is the part of the baseline that counts as that.
+	// recovered is the share of the baseline that counts as recovered.
 	recovered = 0.95
-	// gapLeast is the shortest time without a cycle that is an outage: below it is what a host with other things to do
-	// makes of a steady load.
+	// gapLeast is the shortest time without a cycle that is an outage. A busy host causes shorter gaps in a steady load.
 	gapLeast = slot
-	// gapLatest is how long after a fault an outage that it causes begins at the latest.
+	// gapLatest is the longest time between a fault and the outage that it causes.
 	gapLatest = time.Second
 )
 
-// Score is what the load made of one fault. Times count from when the fault began.
+// Score is the effect of one fault on the load. Times count from the begin of the fault.
 type Score struct {
-	// FirstAck is when the first cycle was acknowledged after the outage; 0 where there was none.
+	// FirstAck is when the first cycle was acknowledged after the outage; 0 without an outage.
 	FirstAck time.Duration
-	// Recovery is when the rate first was at 95 % of the baseline again, for half a second.
+	// Recovery is when the rate first reached 95 % of the baseline again and stayed there for half a second.
 	Recovery time.Duration
-	// Recovered says that it was so before the next fault and the window's end. If not, Recovery is the time until then.
+	// Recovered says that the rate recovered before the next fault and the window's end. If not, Recovery is the time until then.
 	Recovered bool
-	// DipPercent is how far the rate fell below the baseline, in the worst tenth of a second until it had recovered and
-	// the fault was over.
+	// DipPercent is how far the rate fell below the baseline in the worst tenth of a second, until the rate had recovered and the
+	// fault was over.
 	DipPercent float64
 	// FaultPerS and AfterPerS are the rates in cycles a second while the fault lasted, and from then to the next one.
 	FaultPerS float64
 	AfterPerS float64
 }
 
-// Scores are those of all faults of a window.
+// Scores are the scores of all faults of a window.
 type Scores struct {
 	BaselinePerS       float64 // before the first fault
-	BaselineDipPercent float64 // of its own worst tenth of a second: what a dip of the same depth says nothing beyond
+	BaselineDipPercent float64 // in the worst tenth of a second before the first fault: a dip of this depth needs no fault
 	Events             []Score
 }
 
-// Judge scores the events of a window, which are in the order of their times, by the cycles that were acknowledged in
-// it. It is an error if there is no load before the first of them to compare with.
+// Judge scores the events of a window, which must be in the order of time, by the acknowledged cycles. Judge fails without a
+// load before the first event, because there is no baseline then.
 func Judge(s Series, events []Event) (Scores, error) {
 	var all Scores
 	if len(events) == 0 {

@@ -18,7 +18,7 @@ const (
 	sendTimeout = 10 * time.Second
 )
 
-// workplace is a folder of a k6 process's own, for as long as it runs.
+// workplace is the folder of one k6 process, for as long as the process runs.
 type workplace struct {
 	dir      string
 	listener *net.UnixListener
@@ -75,7 +75,7 @@ func (w *workplace) close() error {
 // errEnded says that k6 has ended the connection. One that broke says no more.
 var errEnded = errors.New("k6 has ended the connection")
 
-// heard is a message, or why there is none: errEnded where k6 has ended the connection.
+// heard is a message or an error; the error is errEnded if k6 has ended the connection.
 type heard struct {
 	message Message
 	err     error
@@ -85,7 +85,7 @@ type heard struct {
 type channel struct {
 	conn     *net.UnixConn
 	messages chan heard
-	quit     chan struct{} // closed when nobody hears any more
+	quit     chan struct{} // closed when no one reads messages any more
 	done     chan struct{}
 }
 

@@ -21,10 +21,9 @@ type Filled struct {
 	Tasks    uint64 // acknowledged: as many as were asked for
 }
 
-// Fill enqueues a number of tasks that nobody claims, a producer's next call when the last was answered, and returns
-// when all are acknowledged. It needs cfg's Workload, Conns and Ledger, which may have been used before; of its hooks it calls
-// Progress. A task that is refused, a call whose outcome is unknown, ctx, or the time that it may take being over
-// before, is an error. As Run, it leaves nothing behind.
+// Fill enqueues a number of tasks that no worker claims, in a closed loop, and returns when all are acknowledged. It needs the
+// Workload, Conns and Ledger of cfg; the ledger may have been used before. Progress is the only hook that it calls. Fill fails
+// if a task is refused, the outcome of a call is unknown, ctx is done, or the time is up. As Run, it leaves nothing behind.
 func Fill(ctx context.Context, cfg Config, tasks uint64, within time.Duration) (*Filled, error) {
 	r, err := newStage(ctx, cfg, "filling", within)
 	if err != nil {

@@ -73,7 +73,7 @@ func (c *Config) validateWorkload() *problems {
 	} else {
 		check(w.Producers >= 1, "workload.producers is %d; it must be at least 1", w.Producers)
 		check(w.Workers >= max(1, w.Tenants),
-			"workload.workers is %d; with %d tenants it must be at least %d, or nobody works for some", w.Workers, w.Tenants, max(1, w.Tenants))
+			"workload.workers is %d; with %d tenants it must be at least %d, or some tenants have no worker", w.Workers, w.Tenants, max(1, w.Tenants))
 	}
 	check(w.Batch >= 1, "workload.batch is %d; it must be at least 1", w.Batch)
 	switch w.Payload.Kind {

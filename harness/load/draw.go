@@ -42,8 +42,8 @@ func (s *sizes) draw(from *rand.Rand) int {
 	return s.Min + from.IntN(s.Max-s.Min+1)
 }
 
-// keys chooses the queue of each call among those of a tenant. The zero value chooses none: calls go to a producer's
-// destinations in turn.
+// keys chooses the queue of each call among those of a tenant. With the zero value calls cycle through the producer's
+// destinations.
 type keys struct {
 	upTo []float64 // the shares of the queues up to and with each one; the last is 1
 }
@@ -71,7 +71,7 @@ func newKeys(w scenario.Workload) keys {
 	return k
 }
 
-// chosen reports whether queues are chosen, and not taken in turn.
+// chosen reports whether queues are chosen at random instead of in a cycle.
 func (k *keys) chosen() bool { return len(k.upTo) > 0 }
 
 // draw returns the number of a queue.

@@ -16,13 +16,13 @@ type Hooks struct {
 	WindowEnd   func(ctx context.Context) error
 	// Progress is called at most four times a second, by a goroutine of its own, and must not block.
 	Progress func(Progress)
-	// Steady is asked every so often, by a goroutine of its own, whether the load is steady, once its warm-up has taken
-	// Phases.Warmup. The window begins when it is, or when the warm-up has taken Phases.WarmupMax. Of a load with tasks that are
-	// due at times of their own it is not asked.
+	// Steady reports whether the load has reached its steady state. A goroutine calls it repeatedly once the warm-up has taken
+	// Phases.Warmup; the window begins when Steady returns true, or when the warm-up has taken Phases.WarmupMax. An open load does
+	// not call it.
 	Steady func() bool
 }
 
-// HookTimes says when a hook was at work. Both are zero where there is none.
+// HookTimes says when a hook began and ended. Both are zero without a hook.
 type HookTimes struct {
 	Called   time.Time
 	Returned time.Time

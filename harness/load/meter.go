@@ -52,7 +52,7 @@ type Meter struct {
 
 	ctx    context.Context // of what waits
 	cancel context.CancelFunc
-	kernel *kernelPause // nil where there is none
+	kernel *kernelPause // nil for a closed load
 	early  atomic.Int64 // calls of Next before the load began
 
 	beginning sync.Once
@@ -254,9 +254,9 @@ func (m *Meter) Failed(err error) {
 	m.failed.note(1, err)
 }
 
-// Done reports whether the load is over: the window is, and nothing is outstanding, or the drain's time is up. Tasks of
-// which nothing may be heard any more are waited for while others are still completed. The load ends when it is first true.
-// Of an endless window it is not before Finish was called.
+// Done reports whether the load is over: the window is over and no task is outstanding, or the time of the drain is up. Done
+// waits for tasks of unknown outcome as long as others are completed. The load ends when Done first returns true. A load with an
+// endless window is not over before Finish was called.
 func (m *Meter) Done() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

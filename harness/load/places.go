@@ -2,14 +2,14 @@ package load
 
 import "sync"
 
-// places are those that a Meter handed out for tasks that are due, and that nobody has used yet.
+// places are the due tasks that a Meter handed out and that were not sent yet.
 type places struct {
 	mu    sync.Mutex
 	left  int
 	byDue map[int64]int // how many by when they are due; nil where they are only counted
 }
 
-// newPlaces returns none. Those told apart are bounded by the tasks that may be in flight: each takes up room.
+// newPlaces returns an empty set. The in-flight limit bounds a set that keeps the tasks apart.
 func newPlaces(apart bool) *places {
 	if apart {
 		return &places{byDue: map[int64]int{}}
@@ -29,7 +29,7 @@ func (p *places) add(due []int64) {
 	}
 }
 
-// use has a task take a place that was handed out. It returns false where there is none, or it was used before.
+// use marks a place as sent. It returns false if the place was not handed out, or was used before.
 func (p *places) use(due int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,14 +50,14 @@ func (p *places) use(due int64) bool {
 	return true
 }
 
-// count returns how many nobody has used.
+// count returns how many places are unused.
 func (p *places) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left
 }
 
-// each visits those that nobody has used, by when they are due.
+// each visits the unused places by intended start.
 func (p *places) each(visit func(due int64, n int)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

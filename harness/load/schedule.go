@@ -33,7 +33,7 @@ type schedule struct {
 	mu       sync.Mutex
 	censored latencies // of tasks that were dropped, refused or not sent: their latency is at least until the window's end
 	refused  uint64
-	// Of a Meter: the tasks of the window that were withdrawn, and the places that nobody has used; nil where there are none.
+	// For a Meter: the tasks of the window that were withdrawn, and the unused places; nil for Run.
 	withdrawn uint64
 	unused    *places
 }
@@ -203,12 +203,12 @@ func (s *schedule) abandoned(censored *latencies) (n uint64) {
 	return n
 }
 
-// censorsMax is how many tasks that nobody took are entered one by one.
+// censorsMax is how many tasks that no producer took are recorded one by one.
 const censorsMax = 1 << 20
 
-// unsent enters the tasks of the window that nobody took in an outcome. No producer may be at work. Those that were due while
-// a producer was free slipped until the window's end: what was late to the last is late. Of very many those that were due at
-// nearly the same time, within a millionth of the window, are entered together.
+// unsent records the tasks of the window that no producer took, as censored at the window's end. All producers must have ended. Tasks
+// that were due while a producer was free slipped until the window's end. Beyond censorsMax, tasks that were due within a
+// millionth of the window are recorded together.
 func (s *schedule) unsent(censored, slip *latencies) (n uint64) {
 	first := max(s.next, 0)
 	last := first + max(0, int64(s.scheduled())-first)

@@ -27,11 +27,10 @@ func tenantsOf(w scenario.Workload) []string { return names(TenantName, w.FirstT
 // route is a queue of a tenant, by number.
 type route struct{ tenant, queue int }
 
-// producerPlace returns the connection that a producer uses and the routes that it sends to, a call to
-// each in turn. Routes are numbered with the tenant changing fastest. Where there are at least as many
-// producers as routes, each keeps to one and they go round; else each takes every producers-th route.
-// So all routes are covered, no route has two producers more than another, and a queue's tasks of one
-// producer take one way.
+// producerPlace returns the connection of a producer and its routes, through which its calls cycle. Routes are numbered with the
+// tenant changing fastest. With at least as many producers as routes each producer has one route; otherwise it has every
+// producers-th route. So all routes are covered, the numbers of producers of two routes differ by one at most, and the tasks of
+// one producer and queue use one connection.
 func producerPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
 	all := tenants * queues
 	for r := producer % all; r < all; r += producers {
@@ -43,8 +42,8 @@ func producerPlace(producer, producers, tenants, queues, conns int) (conn int, r
 	return connOf(producer, all, conns), routes
 }
 
-// keyedPlace is producerPlace where the queue of each call is chosen: a producer has all queues of its tenants, one tenant
-// after the other, and takes the tenants in turn.
+// keyedPlace is producerPlace for calls whose queue is chosen at random: a producer has all queues of its tenants, one tenant
+// after the other, and cycles through the tenants.
 func keyedPlace(producer, producers, tenants, queues, conns int) (conn int, routes []route) {
 	_, own := producerPlace(producer, producers, tenants, 1, conns)
 	for _, r := range own {

@@ -50,7 +50,7 @@ func cgroupsOf(proc procfs.FS) cgroups {
 }
 
 // cpuMax returns the tightest CPU limit between the process's group and the topmost group that can
-// be seen, in cgroup v2's form "QUOTA PERIOD" (both in microseconds), "max" where there is none.
+// be seen, in cgroup v2's form "QUOTA PERIOD" (both in microseconds), "max" without a limit.
 func (c cgroups) cpuMax() string {
 	return c.tightest("cpu", func(version int, dir string) (limit float64, text string, err error) {
 		var quota, period string
@@ -106,7 +106,7 @@ func (c cgroups) memoryMax() string {
 }
 
 // tightest walks from the process's group to the top of what is mounted and returns the text of the
-// smallest limit. It is "unknown" when no level told.
+// smallest limit. It is "unknown" if no level could be read.
 func (c cgroups) tightest(controller string, read func(version int, dir string) (float64, string, error)) string {
 	version, mount, dir, ok := c.locate(controller)
 	if !ok {

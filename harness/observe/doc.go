@@ -1,5 +1,7 @@
-// Package observe reads what a host, a process and a server say about themselves: the description
-// of the machine and of the build, the CPU time and memory of a process, and a server's counters.
-// It reads /proc, /sys and the server's admin listener; it changes nothing except where a function
-// says so. All functions may be called from any goroutine. Linux only.
+// Package observe reads signals of the host, of processes and of servers: the machine and the build, CPU time and memory of a
+// process, pressure, steal and throttling of the host, and the counters of a server. It judges nothing.
+//
+// It reads /proc, /sys and the server's admin listener, and changes nothing except where a function says so. A signal that cannot
+// be read is unknown, never zero. A Watch samples the host between its start and Stop in one goroutine. All functions may be
+// called from any goroutine. Linux only.
 package observe

@@ -16,7 +16,7 @@ import (
 // hostFiles is where the kernel's files are: below root there is proc, sys, and whatever the control groups are mounted on.
 type hostFiles struct {
 	root string
-	proc *procfs.FS // nil: there is none
+	proc *procfs.FS // nil if /proc cannot be read
 	// groups is this process's place in the control groups, which it keeps while it is observed.
 	groups cgroups
 }
@@ -142,11 +142,11 @@ func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 	}
 	groups = map[string]throttled{}
 	for {
-		t, told, err := readThrottled(version, dir)
+		t, known, err := readThrottled(version, dir)
 		switch {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, false
-		case told:
+		case known:
 			groups[dir] = t
 		case version == 2 && isRootGroup(dir):
 			groups[dir] = throttled{} // it cannot be limited
@@ -160,7 +160,7 @@ func (h hostFiles) throttling() (groups map[string]throttled, known bool) {
 
 // readThrottled reads cpu.stat, whose time is in microseconds in version 2 and in nanoseconds in version 1. A group without
 // the CPU controller has the file without these counters.
-func readThrottled(version int, dir string) (t throttled, told bool, err error) {
+func readThrottled(version int, dir string) (t throttled, known bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
 	if err != nil {
 		return throttled{}, false, err
@@ -179,12 +179,12 @@ func readThrottled(version int, dir string) (t throttled, told bool, err error) 
 			return throttled{}, false, err
 		}
 		if name == key {
-			t.stopped, told = time.Duration(n)*unit, true
+			t.stopped, known = time.Duration(n)*unit, true
 		} else {
 			t.periods = n
 		}
 	}
-	return t, told, nil
+	return t, known, nil
 }
 
 // frequencies are the lowest and the highest clock rate among the CPUs at one moment, in MHz; known is false where the host

@@ -10,8 +10,8 @@ import (
 // Usage is what a process had used at one moment.
 type Usage struct {
 	CPU time.Duration // as ProcessCPU counts it
-	// Written is how many bytes it had the kernel send to storage, as /proc/PID/io counts them: pages of files that it
-	// made dirty, each time anew once they were written back. WritesKnown says whether the kernel told.
+	// Written is how many bytes the process made the kernel send to storage, as /proc/PID/io counts them: pages of files that the
+	// process made dirty, again after each write-back. WritesKnown says whether the kernel counts them.
 	Written     uint64
 	WritesKnown bool
 	At          time.Time // when it was read; carries the monotonic clock
@@ -78,8 +78,8 @@ func (s Spent) CPUMicrosecondsPer(cycles uint64) (float64, error) {
 	return float64(s.CPU) / float64(time.Microsecond) / float64(cycles), nil
 }
 
-// WrittenBytesPer returns the bytes written to storage per cycle, with known false where that was not told or there was
-// no cycle.
+// WrittenBytesPer returns the bytes written to storage per cycle, with known false without such a
+// count or without a cycle.
 func (s Spent) WrittenBytesPer(cycles uint64) (bytes float64, known bool) {
 	if cycles == 0 || !s.WritesKnown {
 		return 0, false

@@ -55,7 +55,7 @@ type hostEdge struct {
 	pressure [pressures]pressure
 	group    [pressures]pressure
 	stopped  map[string]throttled
-	told     bool // stopped is known
+	known    bool // stopped is known
 }
 
 // StartWatch begins to watch. The caller must call Stop.
@@ -79,7 +79,7 @@ func StartWatch(config WatchConfig) *Watch {
 // edge reads the counters. The host's CPU time and the run's are read one right after the other.
 func (w *Watch) edge() (e hostEdge) {
 	e.pressure, e.group = w.host.hostPressure(), w.host.groupPressure()
-	e.stopped, e.told = w.host.throttling()
+	e.stopped, e.known = w.host.throttling()
 	e.cpu, e.cpuKnown = w.host.cpuTimes()
 	e.own, e.ownErr = w.config.OwnCPU()
 	e.at = time.Now()
@@ -144,7 +144,7 @@ func (w *Watch) Stop() result.Signals {
 		*into.host = ended.pressure[i].since(w.began.pressure[i], passed)
 		*into.group = ended.group[i].since(w.began.group[i], passed)
 	}
-	if w.began.told && ended.told {
+	if w.began.known && ended.known {
 		w.throttled(&s, &ended, passed)
 	}
 	return s

@@ -3,7 +3,7 @@ package observe
 import "os"
 
 // WorkingDir returns the working directory: relative to the repository's root where it is inside one
-// ("." at the root itself), since that is what someone else can go to; absolute otherwise, and "unknown" where neither can be told.
+// ("." at the root itself), because other hosts have that folder too; absolute otherwise, and "unknown" if it cannot be read.
 func WorkingDir() string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// ErrorLines is how many of a log's last lines an error carries.
+	// ErrorLines is how many of a log's last lines an error shows.
 	ErrorLines = 20
 	// tailBytesMax is how much of a log's end is looked at for its last lines.
 	tailBytesMax = 64 << 10

@@ -18,7 +18,7 @@ import (
 // than an instant.
 const killTimeout = 10 * time.Second
 
-// Process is a child process. It is reaped as soon as it ends, and what is left of the processes that it started is killed.
+// Process is a child process. It is reaped as soon as it ends, and the processes that it started and left are killed.
 // Its methods may be called from any goroutine.
 type Process struct {
 	cmd  *exec.Cmd
@@ -26,7 +26,8 @@ type Process struct {
 	err  error
 }
 
-// Start starts a command, whose outputs are files and which must not be used any more; of its SysProcAttr nothing is kept.
+// Start starts a command, whose outputs must be files. The caller must not use the command afterwards. Start replaces its
+// SysProcAttr.
 //
 // The process is killed when this one dies, however it dies. Linux ties that to the operating system's thread that started
 // it: were the thread to end, the process would be killed. So the goroutine that starts it keeps its thread until it has
@@ -64,7 +65,7 @@ func (p *Process) wait() error {
 		errs = append(errs, fmt.Errorf("kill process group %d: %w", pid, err))
 	}
 	if err := p.cmd.Wait(); err != nil {
-		if _, told := errors.AsType[*exec.ExitError](err); !told {
+		if _, exited := errors.AsType[*exec.ExitError](err); !exited {
 			errs = append(errs, fmt.Errorf("wait for process %d: %w", pid, err))
 		}
 	}

@@ -20,9 +20,9 @@ import (
 const (
 	// diffRoundsMin is how many profiled rounds each side of a diff needs: one says nothing of how rounds vary.
 	diffRoundsMin = 2
-	// diffShareMin is the part of a profile's total that a function must differ by to be told.
+	// diffShareMin is the part of a profile's total that a function must differ by to be reported.
 	diffShareMin = 0.005
-	// diffMax is how many functions are told of each kind of profile.
+	// diffMax is how many functions are reported for each kind of profile.
 	diffMax = 15
 )
 
@@ -37,11 +37,11 @@ type PerRound struct {
 var ErrTooFewRounds = errors.New("too few profiled rounds to compare profiles")
 
 // Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both
-// have: cpu, mutex, block and allocs. It tells those whose 95 % interval excludes zero and that differ by at least half a
+// have: cpu, mutex, block and allocs. It returns those whose 95 % interval excludes zero and that differ by at least half a
 // percent of the profile's total, the largest difference of each kind first. Every twentieth function that does not differ
 // has an interval that excludes zero by chance.
 //
-// With fewer than two rounds on a side, or one without cycles, there is ErrTooFewRounds and nothing told.
+// With fewer than two rounds on a side, or a round without cycles, the error is ErrTooFewRounds.
 func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 	for _, side := range [][]PerRound{base, change} {
 		counted := 0
@@ -191,8 +191,8 @@ func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
 	return 1
 }
 
-// Rounds reads the profiles of each profiled round of a run at a point (0 without a sweep), of all nodes added up. Of a run
-// with a single profiled round that was stored without a folder for each, as earlier versions did, it reads that one.
+// Rounds reads the profiles of each profiled round of a run at a point (0 without a sweep), summed over all nodes. It also reads
+// runs of earlier versions, which stored a single profiled round without a folder for each.
 func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 	var rounds []PerRound
 	for i := range r.Rounds {

@@ -178,8 +178,8 @@ func Site(s result.LockSite) string {
 	return text
 }
 
-// Sentence says of a lock what a person can act on: "62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).take in
-// shard.(*Shard).decide; 18 µs per cycle". Of a lock whose holders are not known it names who waits.
+// Sentence describes a lock so that a person can act on it: "62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).take in
+// shard.(*Shard).decide; 18 µs per cycle". It names the waiters if the holders are unknown.
 func Sentence(l result.Lock) string {
 	role, by := "held by", l.Holders
 	switch {

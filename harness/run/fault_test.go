@@ -360,7 +360,7 @@ func TestBreakOff(t *testing.T) {
 	m := &measured{round: result.Round{Verdict: result.Pass}}
 	started := time.Now()
 	l := &loads{cluster: cluster, accounts: []*ledger.Ledger{account}}
-	l.generator = own{l}
+	l.generator = inProcess{l}
 	m.breakOff(done, errors.New("a hook failed"), l)
 	assert.Less(t, time.Since(started), exitWait)
 	assert.True(t, m.broken)

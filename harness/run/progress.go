@@ -106,7 +106,7 @@ func (p *progress) durability() string {
 	return strings.Join(all, ", ")
 }
 
-// beside has so many arms measured in turn from now on, each of them all rounds.
+// beside says that several arms are interleaved from now on, each with all rounds.
 func (p *progress) beside(arms int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,7 +128,7 @@ func (p *progress) turn(arm string) (over func()) {
 	}
 }
 
-// hook is what a load reports to while the round of that number goes on; nil where nobody watches.
+// hook returns the Progress hook of a round's load; nil off a terminal.
 func (p *progress) hook(number int) func(load.Progress) {
 	if !p.terminal {
 		return nil
@@ -233,7 +233,7 @@ func (p *progress) round(r *result.Round) {
 		p.line("  %s: no load, server %.4f CPUs, %.1f MB", name, m[result.ServerCPUCores], m[result.ServerRSSMBMax])
 		return
 	}
-	sides := "" // told only by processes of their own
+	sides := "" // known only of separate processes
 	if server, apart := m[result.ServerCPUUsPerCycle]; apart {
 		sides = fmt.Sprintf(" (server %.1f, client %.1f)", server, m[result.ClientCPUUsPerCycle])
 	}
@@ -255,7 +255,7 @@ func parts(r *result.Round) string {
 	var b strings.Builder
 	m := r.Metrics
 	if a := r.Arrivals; a != nil {
-		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d shed, slip p99 %.2f ms",
+		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d dropped, slip p99 %.2f ms",
 			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Shed, m[result.SlipMs+"_p99"])
 	}
 	if l := r.Backlog; l != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// measured is what one round yields.
+// measured is the outcome of one round.
 type measured struct {
 	round      result.Round
 	histograms result.Histograms // over all workloads
@@ -34,7 +34,7 @@ func (m *measured) fault(verdict result.Verdict, reason string) {
 	m.round.Reasons = append(m.round.Reasons, reason)
 }
 
-// round carries one round out on a topology of its own.
+// round executes one round on a fresh topology.
 func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 	m.round = result.Round{
 		Number: p.number, Profiled: p.kind == profiled, Calibration: p.kind == calibration,
@@ -149,7 +149,7 @@ func untilFailure(ctx context.Context, cluster *topology.Cluster) (context.Conte
 const exitWait = 2 * time.Second
 
 // breakOff says why a round's load ended early: the server's end explains a broken connection. Tasks that
-// were under way are not lost, since nobody waited for them; tasks at fault are at fault all the same.
+// were in flight are not lost, since the round did not wait for them; other faults of tasks still count.
 func (m *measured) breakOff(ctx context.Context, err error, loads *loads) {
 	m.broken = true
 	cluster := loads.cluster

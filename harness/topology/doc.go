@@ -1,4 +1,7 @@
-// Package topology brings the processes under test up, one server or the nodes of a cluster, and takes them down. While
-// they run it can end, pause, wipe and start each of them again. It leaves nothing of them behind: no process, no port, no
-// data folder, no socket. Linux only.
+// Package topology starts and stops the processes under test: one server, the nodes of a cluster, or an embedded server.
+//
+// Start returns a Cluster that is ready to serve: every server answers, and every shard has a leader. A Server is one of them
+// for the whole round, a Node is one process of a server. The caller can kill, stop, pause, wipe and restart a Server, from any
+// goroutine, and must call Stop. Nothing is left afterwards: no process, port, data folder or socket. A server that ends by
+// itself is a *ServerError with the last lines of its log. Linux only.
 package topology

@@ -92,8 +92,8 @@ func (n *Node) ExitError() error {
 	return nil
 }
 
-// CPU is the CPU time, user and system, that the process had used when it ended; 0 while it runs, and of a server that is
-// a part of this process, whose own nobody can tell.
+// CPU returns the CPU time, user and system, that the process had used when it ended. It is 0 while the process runs, and for an
+// embedded server, whose CPU time cannot be separated from this process's.
 func (n *Node) CPU() time.Duration {
 	if n.Running() {
 		return 0

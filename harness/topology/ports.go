@@ -19,7 +19,7 @@ type reservation struct {
 	address    string // "127.0.0.1:port"
 }
 
-// reserve takes a port that nobody has. The descriptor is not inherited by child processes.
+// reserve takes a free port. The descriptor is not inherited by child processes.
 func reserve() (reservation, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

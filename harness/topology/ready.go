@@ -27,13 +27,13 @@ const (
 type addresses struct {
 	PID       int      `json:"pid"`
 	Listen    []string `json:"listen"`
-	HTTP      string   `json:"http"` // absent where there is none
+	HTTP      string   `json:"http"` // absent without a REST listener
 	Admin     string   `json:"admin"`
-	TokenFile string   `json:"token_file"` // absent where none is wanted
+	TokenFile string   `json:"token_file"` // absent if the server needs no token
 }
 
-// waitUntilReady waits until all servers serve: each has told its addresses and says that it is ready, the token is
-// known, and of a cluster every shard has a leader. A server that ends, the timeout and ctx end the wait.
+// waitUntilReady waits until all servers serve: each has written its addresses and answers that it is ready, the token is
+// known, and every shard of a cluster has a leader. A server that ends, the timeout and ctx end the wait.
 func (c *Cluster) waitUntilReady(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, c.config.StartTimeout)
 	defer cancel()
@@ -97,7 +97,7 @@ type notYetError struct {
 
 func (e *notYetError) Error() string { return e.why.Error() }
 
-// waitForAddresses waits until the server has told its addresses. Of a part of this process they are known.
+// waitForAddresses waits until the server has written its addresses. Those of an embedded server are known.
 func (n *Node) waitForAddresses(ctx context.Context) error {
 	if n.Dial != nil {
 		return nil
@@ -117,7 +117,7 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 		if n.server.ID == "" {
 			n.Address, n.HTTP, n.Admin = at.Listen[0], at.HTTP, at.Admin
 		} else if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {
-			return true, n.fail("the server is not where it was told to be", fmt.Errorf("it listens at %s, %s and %s, not at %s, %s and %s",
+			return true, n.fail("the server does not listen where it should", fmt.Errorf("it listens at %s, %s and %s, not at %s, %s and %s",
 				at.Listen[0], at.HTTP, at.Admin, n.Address, n.HTTP, n.Admin))
 		}
 		return true, nil

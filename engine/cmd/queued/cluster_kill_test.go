@@ -52,7 +52,7 @@ func TestAllNodesKilledAtOnceLoseNothing(t *testing.T) {
 		t.Run(durability, func(t *testing.T) {
 			c := newCluster(t, "--durability", durability)
 			l := c.load()
-			for range 3 {
+			for range longtest.Count(t, 1, 3) {
 				l.goOn(50)
 				aMoment()
 				c.kill(clusterNodes...)
@@ -70,7 +70,7 @@ func TestANodeKilledAgainAndAgainCatchesUp(t *testing.T) {
 	c := newCluster(t, "--durability", "none")
 	l := c.load()
 	victim := c.follower()
-	for range 5 {
+	for range longtest.Count(t, 2, 5) {
 		c.kill(victim)
 		l.goOn(200)
 		c.snapshot()

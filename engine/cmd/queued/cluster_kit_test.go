@@ -51,7 +51,7 @@ type server struct {
 	env  []string // further variables
 
 	api   queuepb.QueueServiceClient // over the clients' link to this server alone
-	admin *grpc.ClientConn           // to this process; nil before its first use
+	admin *grpc.ClientConn           // to this process
 }
 
 var clusterNodes = []string{"n1", "n2", "n3"}
@@ -162,6 +162,8 @@ func (c *cluster) start(ids ...string) {
 		require.NotEmpty(c, at.Cluster, "%s", text)
 		c.net.At(id, at.Cluster)
 		c.net.At("api."+id, m.Listen[0])
+		m.admin, err = grpc.NewClient("passthrough:///"+m.Admin, grpc.WithTransportCredentials(insecure.NewCredentials()))
+		require.NoError(c, err)
 	}
 }
 
@@ -259,13 +261,7 @@ func (c *cluster) follower() string {
 // adminOf calls one server's admin service.
 func (c *cluster) adminOf(id string) adminpb.AdminServiceClient {
 	c.Helper()
-	m := c.nodes[id]
-	if m.admin == nil {
-		conn, err := grpc.NewClient("passthrough:///"+m.Admin, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		require.NoError(c, err)
-		m.admin = conn
-	}
-	return adminpb.NewAdminServiceClient(m.admin)
+	return adminpb.NewAdminServiceClient(c.nodes[id].admin)
 }
 
 // stored asks a server how many tasks the cluster holds; -1 when it does not answer.

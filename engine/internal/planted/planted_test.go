@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/longtest"
 )
 
 // symbols builds the server and returns those of its symbols that are of this package, and how often the names of the faults' variables
@@ -35,6 +37,7 @@ func symbols(t *testing.T, flags ...string) (out []string, variables int) {
 
 // A release has nothing of the faults: neither code nor data.
 func TestAReleaseHasNoFault(t *testing.T) {
+	longtest.Only(t)
 	found, variables := symbols(t)
 	assert.Empty(t, found)
 	assert.Zero(t, variables)

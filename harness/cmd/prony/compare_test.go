@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -157,6 +158,7 @@ func nothingOfBuilds(t *testing.T, tmp string) {
 }
 
 func TestCompareBuildsBothSides(t *testing.T) {
+	longtest.Only(t)
 	repository(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -1,6 +1,6 @@
 // Package embedded drives a server that is a part of the generator's own process, through the client's streaming sessions
 // over a pipe in its memory: no socket, no system call, no second process. It shows what is left of a cycle's cost without
-// them. Client and server share the process's CPUs, heap and collector, so that what each of them uses can't be told apart.
+// them. Client and server share the process's CPUs, heap and collector, so their usage cannot be separated.
 package embedded
 
 import (

@@ -1,8 +1,8 @@
-// Package null is a target inside this process that answers at once. It hands the tasks that are enqueued to those who
-// claim them, through a bounded memory, and does nothing else: what a load reaches against it is what the generator, its
-// recorders and its ledger reach by themselves. It shows that they are not what a figure of a real target measures.
+// Package null is a target inside this process that answers at once. It passes enqueued tasks to workers through a bounded memory
+// and does nothing else. So the rate of a load on it is the rate of the generator, its recorders and its ledger alone, which
+// must be far above the rate of a real target.
 //
-// Tasks of a queue are handed out in the order in which they came. There is no lease: a task is claimed once.
+// Workers get the tasks of a queue in the order of their enqueueing. There are no leases: a task is claimed once.
 package null
 
 import (

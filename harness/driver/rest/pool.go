@@ -28,7 +28,7 @@ type client struct {
 // base is where a client's node is.
 func (p *pool) base(c *client) string { return p.nodes[c.node%len(p.nodes)] }
 
-// take returns a client that nobody else uses until it is given back.
+// take returns a client for the sole use of the caller until the client is given back.
 func (p *pool) take() *client {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,5 +1,5 @@
 // Package rest drives the engine through REST with JSON: each batch is one request, and each goroutine has one request
-// under way, on a connection that is kept. Of a cluster any node takes any request: the connections are spread over them.
+// in flight, on a connection that is kept alive. Any node of a cluster takes any request: the connections are spread over them.
 package rest
 
 import (

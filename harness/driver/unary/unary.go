@@ -1,5 +1,5 @@
 // Package unary drives the engine through plain gRPC calls: each batch is one call, and each goroutine has one call
-// under way.
+// in flight.
 package unary
 
 import (

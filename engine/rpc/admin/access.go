@@ -1,0 +1,189 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc/call"
+)
+
+// accessAdmin implements the admin service's calls on tenants and tokens. Who may do what, the registry decides.
+type accessAdmin struct {
+	registry *access.Registry
+	// queues counts each tenant's queues.
+	queues func(context.Context) (map[string]uint64, error)
+	refuse func(error) error
+}
+
+// listTenantsHere is the call, of this node's registry.
+func (a *accessAdmin) listTenantsHere(ctx context.Context, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
+	by, err := call.Operator(ctx)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	queues, err := a.queues(ctx)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	tenants, err := a.registry.Tenants(by)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	out := &adminpb.ListTenantsResponse{Tenants: make([]*adminpb.Tenant, len(tenants))}
+	for i, t := range tenants {
+		out.Tenants[i] = tenantMessage(t, queues[t.Name])
+	}
+	return out, nil
+}
+
+// configureTenantHere is the call, of this node's registry.
+func (a *accessAdmin) configureTenantHere(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
+	by, err := call.Operator(ctx)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	queues, err := a.queues(ctx)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	q := in.GetQuotas()
+	t, err := a.registry.ConfigureTenant(ctx, by, in.GetTenant(), access.Quotas{
+		TasksMax: q.GetTasksMax(), BytesMax: q.GetBytesMax(), EnqueuesPerSMax: q.GetEnqueuesPerSMax(),
+		LeasesMax: q.GetLeasesMax(), PayloadBytesMax: q.GetPayloadBytesMax(),
+	})
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	return &adminpb.ConfigureTenantResponse{Tenant: tenantMessage(t, queues[t.Name])}, nil
+}
+
+func tenantMessage(t access.Tenant, queues uint64) *adminpb.Tenant {
+	return &adminpb.Tenant{
+		Tenant: t.Name, Queues: queues, Tasks: t.Tasks, Bytes: t.Bytes, Leases: t.Leases,
+		Quotas: &adminpb.Quotas{
+			TasksMax: t.Quotas.TasksMax, BytesMax: t.Quotas.BytesMax, EnqueuesPerSMax: t.Quotas.EnqueuesPerSMax,
+			LeasesMax: t.Quotas.LeasesMax, PayloadBytesMax: t.Quotas.PayloadBytesMax,
+		},
+	}
+}
+
+// createTokenHere is the call, of this node's registry.
+func (a *accessAdmin) createTokenHere(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
+	by, err := call.Allowed(ctx, access.Admin)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	tenant := in.GetTenant()
+	if tenant != access.AllTenants {
+		if tenant, err = call.Tenant(ctx, access.Admin, tenant); err != nil {
+			return nil, a.refuse(err)
+		}
+	}
+	scopes, err := scopesOf(in.GetScopes())
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	token, secret, err := a.registry.CreateToken(ctx, by, access.NewToken{
+		Tenant: tenant, Scopes: scopes, ExpiresInMs: in.GetExpiresInMs(), Note: in.GetNote(),
+	})
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	return &adminpb.CreateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
+}
+
+// listTokensHere is the call, of this node's registry.
+func (a *accessAdmin) listTokensHere(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
+	by, err := call.Allowed(ctx, access.Admin)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	tenant := in.GetTenant()
+	if tenant != access.AllTenants {
+		if tenant, err = call.TenantOrAll(ctx, access.Admin, tenant); err != nil {
+			return nil, a.refuse(err)
+		}
+	}
+	tokens, err := a.registry.Tokens(by, tenant)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	out := &adminpb.ListTokensResponse{Tokens: make([]*adminpb.Token, len(tokens))}
+	for i, t := range tokens {
+		out.Tokens[i] = tokenMessage(t)
+	}
+	return out, nil
+}
+
+// rotateTokenHere is the call, of this node's registry.
+func (a *accessAdmin) rotateTokenHere(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
+	by, err := call.Allowed(ctx, access.Admin)
+	if err == nil {
+		err = checkTokenID(in.GetId())
+	}
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	token, secret, err := a.registry.RotateToken(ctx, by, in.GetId(), in.GetGraceMs())
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	return &adminpb.RotateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
+}
+
+// revokeTokenHere is the call, of this node's registry.
+func (a *accessAdmin) revokeTokenHere(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
+	by, err := call.Allowed(ctx, access.Admin)
+	if err == nil {
+		err = checkTokenID(in.GetId())
+	}
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	if err := a.registry.RevokeToken(ctx, by, in.GetId()); err != nil {
+		return nil, a.refuse(err)
+	}
+	return &adminpb.RevokeTokenResponse{}, nil
+}
+
+func checkTokenID(id string) error {
+	if !access.IsTokenID(id) {
+		return &queue.FieldError{Field: "id", Problem: "is not a token's id: pass one that ListTokens shows"} // and is not repeated: it may be a secret
+	}
+	return nil
+}
+
+// scopeBits are the scopes by their number in the schema.
+var scopeBits = map[adminpb.Scope]access.Scopes{
+	adminpb.Scope_SCOPE_PRODUCE: access.Produce,
+	adminpb.Scope_SCOPE_WORK:    access.Work,
+	adminpb.Scope_SCOPE_ADMIN:   access.Admin,
+}
+
+func scopesOf(in []adminpb.Scope) (scopes access.Scopes, err error) {
+	for i, s := range in {
+		field := fmt.Sprintf("scopes[%d]", i)
+		bit, known := scopeBits[s]
+		switch {
+		case !known:
+			return 0, &queue.FieldError{Field: field, Problem: fmt.Sprintf("%d is not a scope: use PRODUCE, WORK or ADMIN", s)}
+		case scopes.Any(bit):
+			return 0, &queue.FieldError{Field: field, Problem: fmt.Sprintf("%v is named twice", s)}
+		}
+		scopes |= bit
+	}
+	return scopes, nil
+}
+
+func tokenMessage(t access.Token) *adminpb.Token {
+	m := &adminpb.Token{Id: t.ID, Tenant: t.Tenant, Note: t.Note, CreatedAtMs: t.CreatedAtMs, ExpiresAtMs: t.ExpiresAtMs}
+	for s := adminpb.Scope_SCOPE_PRODUCE; s <= adminpb.Scope_SCOPE_ADMIN; s++ {
+		if t.Scopes.Any(scopeBits[s]) {
+			m.Scopes = append(m.Scopes, s)
+		}
+	}
+	return m
+}

@@ -1,0 +1,155 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// The calls of the admin service. Without a cluster, and for a call that another node forwarded, this node executes the call.
+// Otherwise the call goes to the leaders of its shards. The leader of shard 0 has the tenants and tokens.
+
+// ofRegistry executes a call on tenants or tokens at the leader of shard 0.
+func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, here func(context.Context, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error)) (R, error) {
+	var none R
+	if a.router == nil {
+		return here(ctx, in)
+	}
+	if _, err := call.Allowed(ctx, access.Admin); err != nil {
+		return none, call.Status(err)
+	}
+	local := here
+	here = func(ctx context.Context, in Q) (R, error) { // the registries of other nodes follow; only the leader's is changed
+		if !slices.Contains(a.shards.Led(), 0) {
+			return none, a.refuse(&shard.NotLeaderError{})
+		}
+		return local(ctx, in)
+	}
+	if !a.router.Routes(ctx) {
+		return here(ctx, in)
+	}
+	return route.Follow(ctx, a.router, 0, reading, route.ForwardMax, route.AdminCall(here, there).Of(in))
+}
+
+// CreateToken implements the call.
+func (a *Service) CreateToken(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
+	return ofRegistry(ctx, a, in, false, a.createTokenHere, adminpb.AdminServiceClient.CreateToken)
+}
+
+// ListTokens implements the call.
+func (a *Service) ListTokens(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
+	return ofRegistry(ctx, a, in, true, a.listTokensHere, adminpb.AdminServiceClient.ListTokens)
+}
+
+// RotateToken implements the call.
+func (a *Service) RotateToken(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
+	return ofRegistry(ctx, a, in, false, a.rotateTokenHere, adminpb.AdminServiceClient.RotateToken)
+}
+
+// RevokeToken implements the call.
+func (a *Service) RevokeToken(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
+	return ofRegistry(ctx, a, in, false, a.revokeTokenHere, adminpb.AdminServiceClient.RevokeToken)
+}
+
+// ConfigureTenant implements the call.
+func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
+	out, err := ofRegistry(ctx, a, in, true, a.configureTenantHere, adminpb.AdminServiceClient.ConfigureTenant)
+	if err != nil || !a.router.Routes(ctx) {
+		return out, err
+	}
+	all, err := a.tenants(ctx)
+	for _, t := range all {
+		if t.GetTenant() == out.GetTenant().GetTenant() {
+			t.Quotas = out.GetTenant().GetQuotas()
+			out.Tenant = t
+		}
+	}
+	return out, err
+}
+
+// ListTenants implements the call.
+func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
+	if !a.router.Routes(ctx) {
+		return a.listTenantsHere(ctx, in)
+	}
+	if _, err := call.Operator(ctx); err != nil {
+		return nil, call.Status(err)
+	}
+	all, err := a.tenants(ctx)
+	return &adminpb.ListTenantsResponse{Tenants: all}, err
+}
+
+// tenants returns the tenants of the cluster, by name. What a tenant holds is the sum of what it holds at each leader.
+func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
+	parts, err := route.Gather(ctx, a.router, route.AdminCall(a.listTenantsHere, adminpb.AdminServiceClient.ListTenants).Of(&adminpb.ListTenantsRequest{}))
+	if err != nil {
+		return nil, err
+	}
+	queues, err := a.allQueues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]*adminpb.Tenant{}
+	var out []*adminpb.Tenant
+	for _, part := range parts {
+		for _, t := range part.GetTenants() {
+			sum := named[t.GetTenant()]
+			if sum == nil {
+				t.Queues = 0
+				named[t.GetTenant()] = t
+				out = append(out, t)
+				continue
+			}
+			sum.Tasks += t.GetTasks()
+			sum.Bytes += t.GetBytes()
+			sum.Leases += t.GetLeases()
+		}
+	}
+	for _, q := range queues {
+		if t := named[q.GetTenant()]; t != nil {
+			t.Queues++
+		}
+	}
+	slices.SortFunc(out, func(s, t *adminpb.Tenant) int { return cmp.Compare(s.GetTenant(), t.GetTenant()) })
+	return out, nil
+}
+
+// notReadyMax is how long a node that is not ready looks for the cluster's figures.
+const notReadyMax = 500 * time.Millisecond
+
+// GetStatus implements the call. The tasks are the cluster's, all else is this node's.
+func (a *Service) GetStatus(ctx context.Context, in *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
+	if !a.router.Routes(ctx) {
+		return a.getStatusHere(ctx, in)
+	}
+	if _, err := call.Operator(ctx); err != nil {
+		return nil, call.Status(err)
+	}
+	out := a.statusHere()
+	if !out.GetReady() { // it is to say so at once
+		var done context.CancelFunc
+		ctx, done = context.WithTimeout(ctx, notReadyMax)
+		defer done()
+	}
+	queues, err := a.allQueues(ctx)
+	if err != nil { // a server that is not ready can still say so
+		if out.GetReady() {
+			return nil, err
+		}
+		return out, nil
+	}
+	out.Queues = uint64(len(queues))
+	for _, q := range queues {
+		out.Tasks += q.GetReady() + q.GetDelayed() + q.GetLeased() + q.GetDead()
+	}
+	return out, nil
+}

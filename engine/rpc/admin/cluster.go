@@ -1,0 +1,179 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
+)
+
+// clusterAdmin implements the admin service's calls on the cluster. All of them are operators'.
+type clusterAdmin struct {
+	cluster route.Cluster // nil without a cluster
+	shards  func() int    // how many there are
+}
+
+// errStandsAlone refuses a change of the cluster if the server is in no cluster.
+var errStandsAlone = status.Error(codes.FailedPrecondition, "this server stands alone: start it with --cluster-node")
+
+// clusterStatus turns an error of a cluster into a gRPC status.
+func clusterStatus(err error) error {
+	var refused *route.ChangeError
+	var elsewhere interface{ GRPCStatus() *status.Status }
+	switch {
+	case errors.As(err, &elsewhere): // another node's words
+		return elsewhere.GRPCStatus().Err()
+	case !errors.As(err, &refused):
+		return call.Status(err)
+	case refused.Field != "":
+		return call.Status(&queue.FieldError{Field: refused.Field, Problem: refused.Problem})
+	}
+	return status.Error(codes.FailedPrecondition, refused.Problem)
+}
+
+// GetCluster implements the call.
+func (a *clusterAdmin) GetCluster(ctx context.Context, _ *adminpb.GetClusterRequest) (*adminpb.GetClusterResponse, error) {
+	if _, err := call.Operator(ctx); err != nil {
+		return nil, call.Status(err)
+	}
+	if a.cluster == nil {
+		return &adminpb.GetClusterResponse{}, nil
+	}
+	s, err := a.cluster.Status(ctx)
+	if err != nil {
+		return nil, clusterStatus(err)
+	}
+	out := &adminpb.GetClusterResponse{
+		Node: s.Node, Members: make([]*adminpb.ClusterMember, len(s.Members)), Groups: make([]*adminpb.ClusterGroup, len(s.Groups)),
+	}
+	for i, m := range s.Members {
+		out.Members[i] = &adminpb.ClusterMember{
+			Node: m.Node, PeerAddress: m.PeerAddress, Address: m.Address, Http: m.HTTP, Admin: m.Admin,
+			Voter: m.Voter, Reachable: m.Reachable, Version: m.Version, ClockProblem: m.ClockProblem, DiskState: m.Disk, DiskFreeBytes: m.DiskFree,
+		}
+		if m.Clock != nil {
+			out.Members[i].ClockAheadUs, out.Members[i].ClockErrorUs = new(m.Clock.Ahead.Microseconds()), uint64(m.Clock.Error.Microseconds())
+		}
+	}
+	for i, g := range s.Groups {
+		out.Groups[i] = groupMessage(g)
+	}
+	return out, nil
+}
+
+func groupMessage(g route.GroupStatus) *adminpb.ClusterGroup {
+	out := &adminpb.ClusterGroup{
+		Shard: uint32(g.Shard), Leader: g.Leader, Term: g.Term, LastIndex: g.LastIndex, CommitIndex: g.CommitIndex,
+		Replicas: make([]*adminpb.ClusterReplica, len(g.Replicas)),
+	}
+	for i, r := range g.Replicas {
+		out.Replicas[i] = &adminpb.ClusterReplica{Node: r.Node, LastIndex: r.LastIndex, AppliedIndex: r.AppliedIndex, SnapshotIndex: r.SnapshotIndex}
+	}
+	return out
+}
+
+// execute checks a change and passes it to the cluster. The checks are those of the fields that the change has.
+func (a *clusterAdmin) execute(ctx context.Context, c route.ClusterChange, checks ...error) error {
+	if _, err := call.Operator(ctx); err != nil {
+		return call.Status(err)
+	}
+	for _, err := range checks {
+		if err != nil {
+			return call.Status(err)
+		}
+	}
+	if a.cluster == nil {
+		return errStandsAlone
+	}
+	return clusterStatus(a.cluster.Change(ctx, c))
+}
+
+// asField names the field that a check is about.
+func asField(field string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &queue.FieldError{Field: field, Problem: err.Error()}
+}
+
+func checkNode(id string) error { return asField("node", route.CheckNodeID(id)) }
+
+// checkShard turns an optional shard into that of a change.
+func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
+	if shard == nil {
+		return route.AllShards, nil
+	}
+	if n := a.shards(); uint64(*shard) >= uint64(n) {
+		return 0, &queue.FieldError{Field: "shard", Problem: fmt.Sprintf("%d is not from 0 to %d: leave it out for all", *shard, n-1)}
+	}
+	return int(*shard), nil
+}
+
+// AddMember implements the call.
+func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberRequest) (*adminpb.AddMemberResponse, error) {
+	c := route.ClusterChange{Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: !in.GetNonvoter(), Shard: route.AllShards}
+	err := a.execute(ctx, c, checkNode(c.Node), asField("address", route.CheckPeerAddress(c.Address)))
+	if err != nil {
+		return nil, err
+	}
+	return &adminpb.AddMemberResponse{}, nil
+}
+
+// changeMember changes what a member is.
+func (a *clusterAdmin) changeMember(ctx context.Context, kind route.ChangeKind, node string) error {
+	return a.execute(ctx, route.ClusterChange{Kind: kind, Node: node, Shard: route.AllShards}, checkNode(node))
+}
+
+// RemoveMember implements the call.
+func (a *clusterAdmin) RemoveMember(ctx context.Context, in *adminpb.RemoveMemberRequest) (*adminpb.RemoveMemberResponse, error) {
+	if err := a.changeMember(ctx, route.RemoveMember, in.GetNode()); err != nil {
+		return nil, err
+	}
+	return &adminpb.RemoveMemberResponse{}, nil
+}
+
+// PromoteMember implements the call.
+func (a *clusterAdmin) PromoteMember(ctx context.Context, in *adminpb.PromoteMemberRequest) (*adminpb.PromoteMemberResponse, error) {
+	if err := a.changeMember(ctx, route.PromoteMember, in.GetNode()); err != nil {
+		return nil, err
+	}
+	return &adminpb.PromoteMemberResponse{}, nil
+}
+
+// DemoteMember implements the call.
+func (a *clusterAdmin) DemoteMember(ctx context.Context, in *adminpb.DemoteMemberRequest) (*adminpb.DemoteMemberResponse, error) {
+	if err := a.changeMember(ctx, route.DemoteMember, in.GetNode()); err != nil {
+		return nil, err
+	}
+	return &adminpb.DemoteMemberResponse{}, nil
+}
+
+// TransferLeadership implements the call.
+func (a *clusterAdmin) TransferLeadership(ctx context.Context, in *adminpb.TransferLeadershipRequest) (*adminpb.TransferLeadershipResponse, error) {
+	shard, badShard := a.checkShard(in.Shard)
+	var badNode error
+	if in.GetNode() != "" {
+		badNode = checkNode(in.GetNode())
+	}
+	err := a.execute(ctx, route.ClusterChange{Kind: route.TransferLeadership, Node: in.GetNode(), Shard: shard}, badNode, badShard)
+	if err != nil {
+		return nil, err
+	}
+	return &adminpb.TransferLeadershipResponse{}, nil
+}
+
+// TakeSnapshot implements the call.
+func (a *clusterAdmin) TakeSnapshot(ctx context.Context, in *adminpb.TakeSnapshotRequest) (*adminpb.TakeSnapshotResponse, error) {
+	shard, bad := a.checkShard(in.Shard)
+	if err := a.execute(ctx, route.ClusterChange{Kind: route.TakeSnapshot, Shard: shard}, bad); err != nil {
+		return nil, err
+	}
+	return &adminpb.TakeSnapshotResponse{}, nil
+}

@@ -1,0 +1,11 @@
+// Package admin is the service prony.admin.v1.AdminService: queues, tasks, dead letters, tenants, tokens, and the cluster.
+//
+// New returns a Service for the shards of this node. Without a cluster each call concerns all shards. With Service.InCluster the
+// node that receives a call forwards its parts to the leaders of the shards, as package route says, and sums up what they answer;
+// the methods whose names end in Here execute a call on the shards that this node leads. Tenants and tokens are those of the
+// leader of shard 0. NewServer puts the service on a gRPC server that is an HTTP handler.
+//
+// Lists are paged. A page token names its list and where the list goes on, so that a token of another list is refused.
+//
+// A Service is safe for concurrent use. Its errors have a gRPC status, from call.Status.
+package admin

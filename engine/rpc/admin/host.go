@@ -1,0 +1,57 @@
+package admin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// Backup implements the call.
+func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*adminpb.BackupResponse, error) {
+	if _, err := call.Operator(ctx); err != nil {
+		return nil, a.refuse(err)
+	}
+	path, bytes, err := a.host.Backup(ctx, in.GetName())
+	var bad *storage.BackupNameError
+	if errors.As(err, &bad) {
+		err = &queue.FieldError{Field: "name", Problem: bad.Error()}
+	}
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	return &adminpb.BackupResponse{Path: path, Bytes: uint64(bytes)}, nil
+}
+
+// getStatusHere is the call on the shards that this node leads.
+func (a *Service) getStatusHere(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
+	if _, err := call.Operator(ctx); err != nil {
+		return nil, a.refuse(err)
+	}
+	out := a.statusHere()
+	stats, err := call.Await(ctx, a.shards.Stats)
+	if err != nil { // a server that failed, or stops, can still say so
+		if out.GetReady() {
+			return nil, a.refuse(err)
+		}
+		return out, nil
+	}
+	out.Queues = uint64(len(stats))
+	for i := range stats {
+		q := &stats[i]
+		out.Tasks += q.Ready + q.Delayed + q.Leased + q.Dead
+	}
+	return out, nil
+}
+
+// statusHere returns what is this server's own.
+func (a *Service) statusHere() *adminpb.GetStatusResponse {
+	s := a.host.Status()
+	return &adminpb.GetStatusResponse{
+		Version: s.Version, StartedAtMs: s.StartedAtMs, Shards: uint32(a.shards.Len()), Durability: s.Durability,
+		Ready: s.NotReady == "", NotReadyReason: s.NotReady, ClockUnixUs: s.Clock.UnixMicro(), WallClockAheadUs: s.WallClockAhead.Microseconds(), Disk: s.Disk,
+	}
+}

@@ -1,0 +1,91 @@
+package admin
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"hash/fnv"
+	"strings"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// A page token is the text of
+//
+//	format:1 | what list it is of:8 | where the list goes on | CRC-32C of all before:4
+//
+// so that a damaged token, or another list's, is found out. It is no secret and no proof: what it says is checked again.
+const (
+	pageFormat    = 1
+	pageTokenHead = 1 + 8
+	pageTokenTail = 4
+	// pageTokenMax is more than any token of ours has.
+	pageTokenMax = 1 << 10
+)
+
+var pageText = base64.RawURLEncoding.Strict()
+
+// listName names a list by what was asked for.
+func listName(parts ...string) uint64 {
+	h := fnv.New64a()
+	for _, p := range parts {
+		_, _ = h.Write(append([]byte(p), 0xff)) // it never fails
+	}
+	return h.Sum64()
+}
+
+func pageToken(list uint64, at []byte) string {
+	raw := append(binary.BigEndian.AppendUint64([]byte{pageFormat}, list), at...)
+	return pageText.EncodeToString(binary.BigEndian.AppendUint32(raw, pageSum(raw)))
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func pageSum(raw []byte) uint32 { return crc32.Checksum(raw, castagnoli) }
+
+// parsePageToken returns where a list goes on; nothing for its first page.
+func parsePageToken(list uint64, token string) (at []byte, err error) {
+	if token == "" {
+		return nil, nil
+	}
+	if len(token) > pageTokenMax {
+		return nil, errPageToken
+	}
+	raw, err := pageText.DecodeString(token)
+	if err != nil || len(raw) <= pageTokenHead+pageTokenTail {
+		return nil, errPageToken
+	}
+	raw, sum := raw[:len(raw)-pageTokenTail], raw[len(raw)-pageTokenTail:]
+	if raw[0] != pageFormat || binary.BigEndian.Uint64(raw[1:]) != list || binary.BigEndian.Uint32(sum) != pageSum(raw) {
+		return nil, errPageToken
+	}
+	return raw[pageTokenHead:], nil
+}
+
+var errPageToken = &queue.FieldError{Field: "page_token", Problem: "is not of this list: pass next_page_token of its page before, with all else unchanged, or none for the first page"}
+
+// taskPlace is where a list of tasks goes on: shard:1 | the shard's own.
+func taskPlace(p *shard.ListPlace) []byte { return append([]byte{byte(p.Shard)}, p.After...) }
+
+func parseTaskPlace(at []byte) shard.ListPlace {
+	if len(at) == 0 {
+		return shard.ListPlace{}
+	}
+	return shard.ListPlace{Shard: int(at[0]), After: storage.Place(at[1:])}
+}
+
+// queuePlace is after which queue a list of queues goes on. No name has the separator.
+func queuePlace(tenant, name string) []byte { return []byte(tenant + "\x00" + name) }
+
+func parseQueuePlace(at []byte) (tenant, name string, err error) {
+	if len(at) == 0 {
+		return "", "", nil
+	}
+	tenant, name, ok := strings.Cut(string(at), "\x00")
+	if !ok {
+		return "", "", errPageToken
+	}
+	return tenant, name, nil
+}

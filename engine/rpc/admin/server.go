@@ -1,0 +1,32 @@
+package admin
+
+import (
+	"net/http"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/wire"
+)
+
+// NewServer returns a handler of gRPC calls over HTTP/2, with the admin service, health and reflection, and the gRPC server
+// behind it, which the caller stops. The HTTP server must bound connections, streams and timeouts. Except for health, the handler
+// authenticates each call by its headers, before it reads anything else of the call.
+func NewServer(s adminpb.AdminServiceServer, limits queue.Limits, bounds *call.Bounds, h *health.Server, auth *call.Auth, options ...grpc.ServerOption) (http.Handler, *grpc.Server) {
+	in := call.Intake{Auth: auth, Bounds: bounds, ItemsMax: call.ItemsMax(limits)}
+	g := grpc.NewServer(append(options,
+		grpc.ForceServerCodecV2(wire.Codec()),
+		grpc.ChainUnaryInterceptor(auth.Unary),
+		grpc.ChainStreamInterceptor(in.Stream),
+		grpc.MaxRecvMsgSize(bounds.Shares().MessageBytes),
+	)...)
+	adminpb.RegisterAdminServiceServer(in.Registrar(g), s)
+	healthpb.RegisterHealthServer(g, h)
+	reflection.Register(g)
+	return auth.GuardGRPC(g, bounds), g
+}

@@ -1,0 +1,142 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// Service implements prony.admin.v1.AdminService. It is safe for concurrent use.
+type Service struct {
+	laterCalls
+	*accessAdmin
+	*clusterAdmin
+
+	shards *shard.Group
+	limits queue.Limits
+	host   Host
+	router *route.Router // nil without a cluster
+}
+
+// laterCalls answers calls that a later schema may have. It is a type of its own so that clusterAdmin goes before it.
+type laterCalls struct {
+	adminpb.UnimplementedAdminServiceServer
+}
+
+// Host is the server that the admin service is part of.
+type Host interface {
+	// Status says how the server is.
+	Status() Status
+	// Backup makes a backup as storage.Backup does, one at a time, and returns its path and size.
+	Backup(ctx context.Context, name string) (path string, bytes int64, err error)
+}
+
+// Status is how a server is.
+type Status struct {
+	Version     string
+	StartedAtMs int64
+	Durability  string
+	NotReady    string // why it is not ready; "" if it is
+	Clock       time.Time
+	// WallClockAhead is how far the host's wall clock is ahead of Clock.
+	WallClockAhead time.Duration
+	// Disk is the state of the data folder's file system; nil if it is unknown.
+	Disk *adminpb.DiskStatus
+}
+
+// New administers the shards of a group, and who may use them.
+func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Host) *Service {
+	a := &Service{shards: g, limits: limits, host: host}
+	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants, refuse: a.refuse}
+	a.clusterAdmin = &clusterAdmin{shards: g.Len}
+	return a
+}
+
+// InCluster makes the server one of a cluster: calls go where their shards are led. It is to be called before calls are
+// served.
+func (a *Service) InCluster(r *route.Router) { a.cluster, a.router = r.Cluster(), r }
+
+// refuse returns the status for an error, with the leader if another node leads.
+func (a *Service) refuse(err error) error { return call.Status(route.Explain(a.cluster, err)) }
+
+// queuesOfTenants counts each tenant's queues.
+func (a *Service) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
+	stats, err := call.Await(ctx, a.shards.Stats)
+	if err != nil {
+		return nil, err
+	}
+	n := map[string]uint64{}
+	for i := range stats {
+		n[stats[i].Tenant]++
+	}
+	return n, nil
+}
+
+const (
+	pageDefault = 100
+	pageMax     = 1_000
+)
+
+// pageSize checks the size of a page; 0 means the default.
+func pageSize(n uint32) (int, error) {
+	if n > pageMax {
+		return 0, &queue.FieldError{Field: "page_size", Problem: fmt.Sprintf("%d is above %d", n, pageMax)}
+	}
+	if n == 0 {
+		return pageDefault, nil
+	}
+	return int(n), nil
+}
+
+// target checks which queue a call is for.
+func target(ctx context.Context, tenant, name string) (string, error) {
+	tenant, err := adminTenant(ctx, tenant)
+	if err == nil {
+		err = call.FieldErr(queue.CheckName("queue", name))
+	}
+	return tenant, err
+}
+
+// ids checks the ids of a call. Those at fault are left out, with an error each, as newTasks does.
+func (a *Service) ids(in []string) (ids []queue.ID, places []int, errs []*queuepb.ItemError, err error) {
+	if err := a.limits.CheckBatch("ids", len(in)); err != nil {
+		return nil, nil, nil, err
+	}
+	for i, text := range in {
+		id, err := queue.ParseID(text)
+		if err != nil {
+			if errs == nil {
+				places = call.FirstPlaces(i)
+			}
+			errs = append(errs, call.ItemError(i, &queue.FieldError{Field: "ids", Problem: err.Error()}))
+			continue
+		}
+		ids = append(ids, id)
+		if errs != nil {
+			places = append(places, i)
+		}
+	}
+	return ids, places, errs, nil
+}
+
+// change changes single tasks. It returns a result for each, and how many tasks were changed.
+func (a *Service) change(ctx context.Context, what shard.Change, tenant string, in []string) (results []*queuepb.SettleResult, changed uint64, err error) {
+	ids, places, errs, err := a.ids(in)
+	if err != nil {
+		return nil, 0, err
+	}
+	outcomes, err := a.shards.Change(ctx, what, tenant, ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	errs = route.AppendSettleErrors(a.cluster, errs, outcomes, places)
+	return call.SettleResults(len(in), errs), uint64(len(in) - len(errs)), nil
+}

@@ -1,0 +1,198 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+// retryDelay is what an overloaded server asks a client to wait.
+const retryDelay = 100 * time.Millisecond
+
+// The reasons of refusals, in ItemError and in google.rpc.ErrorInfo, and the domain of the latter.
+const (
+	reasonDisk   = "disk"  // the disk has too little space
+	reasonQuota  = "quota" // a quota of the tenant is used up
+	reasonDomain = "prony"
+)
+
+// memoryRetryDelay is the retry delay in refusals of a server that has no memory left for the call.
+const memoryRetryDelay = time.Second
+
+// refusal is what an error says to a client, whether it refuses a whole call or one item of a batch.
+type refusal struct {
+	call  codes.Code
+	item  queuepb.ErrorCode
+	field *queue.FieldError // that is at fault, or nil
+	retry time.Duration     // when it is worth trying again, or 0
+	// reason is one of the reasons above, or "".
+	reason string
+	// leader says who leads instead, or nil.
+	leader *queuepb.NotLeader
+	// unknown says that what was asked for may or may not take effect.
+	unknown bool
+}
+
+// refusals say what the errors that mean one thing each mean.
+var refusals = []struct {
+	err error
+	refusal
+}{
+	{shard.ErrUnknownOutcome, refusal{call: codes.Aborted, item: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, unknown: true}},
+	{shard.ErrNotLeader, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{}}},
+	{shard.ErrRoutesChanged, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{RoutesChanged: true}}},
+	{access.ErrNotYet, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: &queuepb.NotLeader{}}},
+	{queue.ErrStaleToken, refusal{call: codes.FailedPrecondition, item: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN}},
+	{shard.ErrNotFound, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrNotDead, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{shard.ErrNoQueue, refusal{call: codes.NotFound, item: queuepb.ErrorCode_ERROR_CODE_NOT_FOUND}},
+	{access.ErrNotFound, refusal{call: codes.NotFound}},
+	{access.ErrPrecondition, refusal{call: codes.FailedPrecondition}},
+	{memory.ErrExhausted, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: memoryRetryDelay}},
+	{access.ErrTooMany, refusal{call: codes.ResourceExhausted, retry: retryDelay}},
+	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
+	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}}, // waiting does not help: no retry delay
+	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
+	{storage.ErrBackupExists, refusal{call: codes.AlreadyExists}},
+	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},
+	{context.Canceled, refusal{call: codes.Canceled}},
+	{context.DeadlineExceeded, refusal{call: codes.DeadlineExceeded}},
+}
+
+func refusalOf(err error) refusal {
+	var field *queue.FieldError
+	var quota *queue.QuotaError
+	var full *disk.FullError
+	var elsewhere *MisroutedError
+	unauthenticated, denied := isAccessError(err)
+	switch {
+	case unauthenticated:
+		return refusal{call: codes.Unauthenticated}
+	case denied:
+		return refusal{call: codes.PermissionDenied, item: queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED}
+	case errors.As(err, &elsewhere):
+		return refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, leader: elsewhere.Leader}
+	case errors.As(err, &field):
+		return refusal{call: codes.InvalidArgument, item: queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT, field: field}
+	case errors.As(err, &full):
+		return refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: full.RetryAfter(), reason: reasonDisk}
+	case errors.As(err, &quota):
+		return refusal{
+			call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
+			retry:  max(time.Millisecond, time.Duration(quota.RetryAfterMs)*time.Millisecond), // 0 would mean that there is no delay
+			reason: reasonQuota,
+		}
+	}
+	for i := range refusals {
+		if errors.Is(err, refusals[i].err) {
+			return refusals[i].refusal
+		}
+	}
+	return refusal{call: codes.Internal}
+}
+
+// Status turns an error that refuses a whole call into a gRPC status.
+func Status(err error) error {
+	if err == nil {
+		return nil
+	}
+	r := refusalOf(err)
+	s := status.New(r.call, err.Error())
+	switch {
+	case r.field != nil:
+		return withDetail(s, &errdetails.BadRequest{
+			FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: r.field.Field, Description: r.field.Problem}},
+		})
+	case r.retry > 0:
+		details := []protoadapt.MessageV1{&errdetails.RetryInfo{RetryDelay: durationpb.New(r.retry)}}
+		if r.reason != "" {
+			details = append(details, &errdetails.ErrorInfo{Reason: r.reason, Domain: reasonDomain})
+		}
+		return withDetail(s, details...)
+	case r.leader != nil:
+		return withDetail(s, r.leader)
+	case r.unknown:
+		return withDetail(s, &queuepb.UnknownOutcome{})
+	}
+	return s.Err()
+}
+
+func withDetail(s *status.Status, details ...protoadapt.MessageV1) error {
+	if detailed, err := s.WithDetails(details...); err == nil {
+		return detailed.Err()
+	}
+	return s.Err()
+}
+
+// ItemError turns an error that refuses one item of a batch into its message.
+func ItemError(index int, err error) *queuepb.ItemError {
+	r := refusalOf(err)
+	e := &queuepb.ItemError{
+		Index: uint32(index), Code: r.item, Message: err.Error(), RetryAfterMs: uint64(r.retry.Milliseconds()), Leader: r.leader.GetAddress(),
+		Reason: r.reason,
+	}
+	if r.field != nil {
+		e.Field = r.field.Field
+	}
+	return e
+}
+
+// FieldErr keeps a nil *queue.FieldError from becoming a non-nil error.
+func FieldErr(e *queue.FieldError) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+func IDError(err error) error { return &queue.FieldError{Field: "id", Problem: err.Error()} }
+
+// itemCodes maps the codes of refused calls to the codes of their items. After any other code the outcome is unknown.
+var itemCodes = map[codes.Code]queuepb.ErrorCode{
+	codes.InvalidArgument:    queuepb.ErrorCode_ERROR_CODE_INVALID_ARGUMENT,
+	codes.NotFound:           queuepb.ErrorCode_ERROR_CODE_NOT_FOUND,
+	codes.FailedPrecondition: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN,
+	codes.ResourceExhausted:  queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED,
+	codes.Unavailable:        queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE,
+	codes.PermissionDenied:   queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
+	codes.Unauthenticated:    queuepb.ErrorCode_ERROR_CODE_PERMISSION_DENIED,
+}
+
+// ItemOfStatus refuses one item as a node refused the call that the item was in.
+func ItemOfStatus(index int, err error) *queuepb.ItemError {
+	s := status.Convert(err)
+	code, refuses := itemCodes[s.Code()]
+	if !refuses {
+		code = queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME
+	}
+	e := &queuepb.ItemError{Index: uint32(index), Code: code, Message: s.Message()}
+	for _, d := range s.Details() {
+		switch d := d.(type) {
+		case *errdetails.RetryInfo:
+			e.RetryAfterMs = uint64(max(1, d.GetRetryDelay().AsDuration().Milliseconds()))
+		case *errdetails.ErrorInfo:
+			if d.GetDomain() == reasonDomain {
+				e.Reason = d.GetReason()
+			}
+		case *errdetails.BadRequest:
+			if v := d.GetFieldViolations(); len(v) > 0 {
+				e.Field = v[0].GetField()
+			}
+		}
+	}
+	return e
+}

@@ -1,0 +1,143 @@
+package call
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/wire"
+)
+
+// Intake bounds what a gRPC server decodes. A call or stream without an identity is refused before its first message is
+// decoded, and a message whose lists are too long is refused before memory is taken for their elements.
+type Intake struct {
+	Auth     *Auth
+	Bounds   *Bounds
+	ItemsMax int // of each list of a message
+}
+
+// ItemsMax returns how many elements the longest list of any call may have. The handler of a call checks the bounds of its
+// lists.
+func ItemsMax(l queue.Limits) int { return max(l.BatchMax, l.QueuesMax) }
+
+// registrar registers services so that their unary calls go through an intake. An interceptor does the same for streams.
+type registrar struct {
+	*grpc.Server
+
+	intake Intake
+}
+
+// Registrar returns a registrar of services whose unary calls go through the intake.
+func (n Intake) Registrar(g *grpc.Server) grpc.ServiceRegistrar { return registrar{g, n} }
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (r registrar) RegisterService(d *grpc.ServiceDesc, service any) {
+	guarded := *d
+	guarded.Methods = make([]grpc.MethodDesc, len(d.Methods))
+	for i, m := range d.Methods {
+		guarded.Methods[i] = grpc.MethodDesc{MethodName: m.MethodName, Handler: r.intake.unary(d.ServiceName, m.Handler)}
+	}
+	r.Server.RegisterService(&guarded, service)
+}
+
+// unary returns a handler of a unary call whose message is decoded within bounds.
+func (n Intake) unary(service string, next grpc.MethodHandler) grpc.MethodHandler {
+	open := isOpen("/" + service + "/")
+	return func(srv any, ctx context.Context, decode func(any) error, interceptor grpc.UnaryServerInterceptor) (any, error) {
+		ctx, l, leave, err := n.enter(ctx, open)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+		taken := reservation{bounds: n.Bounds, link: l}
+		defer taken.give()
+		in := wire.Incoming{ItemsMax: n.ItemsMax, Reserve: taken.take}
+		out, err := next(srv, ctx, func(m any) error {
+			in.Message = m
+			return receiveError(&in, decode(&in))
+		}, interceptor)
+		if err != nil {
+			return nil, err
+		}
+		return &wire.Outgoing{Message: out, Sent: l.Answers}, nil
+	}
+}
+
+// enter admits a call or stream after its headers were read, and before anything else. It fails, with a status, if the caller
+// is not authenticated or the bounds have no room for the call.
+func (n Intake) enter(ctx context.Context, open bool) (_ context.Context, l Link, leave func(), err error) {
+	l = LinkOf(ctx)
+	var i *access.Identity
+	if open {
+		l.Probed()
+	} else {
+		if ctx, i, err = n.Auth.incoming(ctx); err != nil {
+			return nil, nil, nil, err
+		}
+		tenant := i.Tenant
+		if i.Operator() {
+			tenant = ""
+		}
+		if err := l.Known(tenant); err != nil {
+			return nil, nil, nil, Status(err)
+		}
+	}
+	if leave, err = n.Bounds.enter(i, l); err != nil {
+		return nil, nil, nil, Status(err)
+	}
+	return ctx, l, leave, nil
+}
+
+// boundedStream is a stream whose messages are decoded within bounds. Its context has the caller's identity.
+type boundedStream struct {
+	grpc.ServerStream
+
+	ctx   context.Context
+	in    wire.Incoming
+	taken reservation // for the last received message
+}
+
+// until returns a handler that calls handle, and afterwards gives back what the stream holds.
+func (s *boundedStream) until(leave func(), handle grpc.StreamHandler) grpc.StreamHandler {
+	return func(srv any, stream grpc.ServerStream) error {
+		defer leave()
+		defer s.taken.end()
+		return handle(srv, stream)
+	}
+}
+
+// Context returns the stream's context.
+func (s *boundedStream) Context() context.Context { return s.ctx }
+
+// RecvMsg receives a message.
+func (s *boundedStream) RecvMsg(m any) error {
+	s.taken.give() // what the handler keeps of the previous message is counted elsewhere
+	s.in.Message = m
+	return receiveError(&s.in, s.ServerStream.RecvMsg(&s.in))
+}
+
+// receiveError returns why a message could not be received, or was refused.
+func receiveError(in *wire.Incoming, err error) error {
+	if err != nil || in.Err == nil {
+		return err
+	}
+	var over *wire.TooManyError
+	if errors.As(in.Err, &over) {
+		return Status(&queue.FieldError{Field: over.Field, Problem: over.Problem()})
+	}
+	return Status(in.Err)
+}
+
+// isOpen reports whether a method requires no token. Health methods require none, since a probe has no token. Methods between
+// nodes require none, since the connection proves the caller; a server for clients does not have these methods.
+func isOpen(method string) bool {
+	return strings.HasPrefix(method, healthPrefix) || strings.HasPrefix(method, peerPrefix)
+}
+
+// peerPrefix begins the methods that nodes call for themselves.
+var peerPrefix = "/" + peerpb.PeerService_ServiceDesc.ServiceName + "/"

@@ -1,0 +1,56 @@
+package call
+
+import (
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
+	t := &queuepb.Task{
+		Id:           id.String(),
+		Tenant:       tenant,
+		Queue:        f.Queue,
+		Priority:     uint32(f.Ref.Priority),
+		Payload:      f.Task.Payload,
+		MaxAttempts:  f.Task.MaxAttempts,
+		EnqueuedAtMs: f.Task.EnqueuedAtMs,
+		LastError:    f.LastError,
+	}
+	if x := f.Task.Extras; x != nil {
+		t.ExpiresAtMs = x.ExpiresAtMs
+	}
+	if f.HasProgress {
+		t.Attempt, t.MaxAttempts, t.ExpiresAtMs = f.Progress.Attempts, f.Progress.MaxAttempts, f.Progress.ExpiresAtMs
+	}
+	t.State = TaskStates[f.State]
+	switch f.State {
+	case shard.Leased:
+		t.Attempt, t.LeaseExpiresAtMs = f.Lease.Attempt, f.Lease.ExpiresAtMs
+	case shard.Delayed:
+		t.DueAtMs = f.Progress.DueAtMs
+	case shard.Ready, shard.Dead, shard.Done:
+	}
+	return t
+}
+
+// TaskStates are the states as the wire has them.
+var TaskStates = map[shard.TaskState]queuepb.TaskState{
+	shard.Ready:   queuepb.TaskState_TASK_STATE_READY,
+	shard.Delayed: queuepb.TaskState_TASK_STATE_DELAYED,
+	shard.Leased:  queuepb.TaskState_TASK_STATE_LEASED,
+	shard.Done:    queuepb.TaskState_TASK_STATE_DONE,
+	shard.Dead:    queuepb.TaskState_TASK_STATE_DEAD,
+}
+
+// ItemBytes is about how large the message of a task is, beside its payload and texts.
+const ItemBytes = 128
+
+func TaskBytes(t *queuepb.Task) int { return ItemBytes + len(t.GetPayload()) + len(t.GetLastError()) }
+
+func BackoffOf(b *queuepb.Backoff) queue.Backoff {
+	return queue.Backoff{
+		InitialMs: b.GetInitialMs(), MaxMs: b.GetMaxMs(),
+		MultiplierPercent: b.GetMultiplierPercent(), JitterPercent: b.GetJitterPercent(),
+	}
+}

@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+)
+
+// inFlight counts the frames of a stream that were read and not answered, and bounds them. After close succeeds, acquire admits no
+// frame. So a stream that closes its limit before it ends has answered every frame that it executed.
+type inFlight struct {
+	slots  chan struct{} // has an element for each frame in flight
+	frames atomic.Int64  // the number of frames in flight, or inFlightClosed
+}
+
+const inFlightClosed = math.MinInt64
+
+func newInFlight(framesMax int) *inFlight { return &inFlight{slots: make(chan struct{}, framesMax)} }
+
+// acquire waits for room and counts a frame. It returns false if the limit is closed or ctx ends.
+func (f *inFlight) acquire(ctx context.Context) bool {
+	select {
+	case f.slots <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	for {
+		n := f.frames.Load()
+		if n == inFlightClosed {
+			<-f.slots
+			return false
+		}
+		if f.frames.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// release ends the flight of a frame that was answered.
+func (f *inFlight) release() {
+	f.frames.Add(-1)
+	<-f.slots
+}
+
+// close closes the limit if no frame is in flight, and reports whether the limit is closed.
+func (f *inFlight) close() bool {
+	return f.frames.CompareAndSwap(0, inFlightClosed) || f.frames.Load() == inFlightClosed
+}

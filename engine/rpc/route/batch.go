@@ -1,0 +1,265 @@
+package route
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// AnyShard is the shard of an item that any node may take, or whose shard is not known before one is asked.
+const AnyShard = -1
+
+// Batch is a call on items each of which belongs to a shard.
+type Batch[I, R any] struct {
+	// shard is an item's, or anyShard.
+	Shard func(I) int
+	// Call executes some of the items at a node. It returns a result for each, or an error that refuses them all.
+	Call func(context.Context, *Target, []I) ([]R, error)
+	// errorOf returns why an item was refused, or nil.
+	ErrorOf func(R) *queuepb.ItemError
+	// refused makes the result of an item that was.
+	Refused func(*queuepb.ItemError) R
+}
+
+// spread is a batch under way.
+type spread[I, R any] struct {
+	*Batch[I, R]
+
+	router  *Router
+	items   []I
+	results []R
+	nodes   []string // of each item: where a node that refused it said that it belongs
+	done    int      // how many items have their result
+}
+
+// Spread executes a batch, each item at the node that leads its shard. After a refusal because another node leads, spread tries
+// the item at that node, within the bounds of a LeaderRetry. Spread sends the items of one node in the call's order.
+func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I) ([]R, error) {
+	s := &spread[I, R]{Batch: b, router: r, items: items}
+	var left []int // the places of items without result
+	var h *LeaderRetry
+	for first := true; ; first = false {
+		var parts []*part[I, R]
+		var orphans []int
+		if first && r.allHere() {
+			parts = []*part[I, R]{{node: r.cluster.Self(), items: items}}
+		} else {
+			if first {
+				left = call.FirstPlaces(len(items))
+			}
+			slices.Sort(left)
+			parts, orphans = s.split(left)
+		}
+		s.ask(ctx, parts)
+		if err := ctx.Err(); err != nil {
+			return nil, call.Status(err)
+		}
+		if first && len(parts) == 1 && len(orphans) == 0 && parts[0].err != nil {
+			switch p := parts[0]; p.is { // the outcome of the whole call
+			case Refused:
+				return nil, p.err
+			case Unknown:
+				return nil, unknownOutcome(p.err)
+			case Retry:
+			}
+		}
+		left = orphans
+		if s.results == nil {
+			s.results = make([]R, len(items))
+		}
+		for _, p := range parts {
+			left = append(left, s.take(p)...)
+		}
+		if len(left) == 0 {
+			return s.results, nil
+		}
+		if h == nil {
+			h = r.Retry()
+			if s.elsewhere(left) {
+				continue
+			}
+		}
+		if !h.Again(ctx) {
+			break
+		}
+	}
+	if s.done == 0 {
+		return nil, r.noLeader(s.Shard(items[left[0]]))
+	}
+	for _, i := range left {
+		n := s.Shard(items[i])
+		s.results[i] = s.Refused(call.ItemError(i, Misrouted(r.cluster, n, &shard.NotLeaderError{Shard: n})))
+	}
+	return s.results, nil
+}
+
+// elsewhere reports whether the next node is known for each item. Then Spread retries without a pause.
+func (s *spread[I, R]) elsewhere(left []int) bool {
+	for _, i := range left {
+		if s.next(i) == "" || s.Shard(s.items[i]) != AnyShard {
+			return false
+		}
+	}
+	return true
+}
+
+// part has the items of a batch that one node gets in one call, and the node's answer. add stores each item with its place in the
+// batch. The call sends exactly items, so that an answer can't be matched with another item.
+type part[I, R any] struct {
+	node   string
+	items  []I
+	places []int // the place of each of items in the batch; nil if the part is the whole batch in order
+
+	results []R // one for each of items, unless err is set
+	err     error
+	is      Outcome // what err says about the items
+}
+
+func (p *part[I, R]) add(item I, place int) {
+	p.items = append(p.items, item)
+	p.places = append(p.places, place)
+}
+
+// ask sends the part to its node. If the answer has a wrong number of results, the outcome of all items is unknown.
+func (p *part[I, R]) ask(ctx context.Context, r *Router, call func(context.Context, *Target, []I) ([]R, error)) {
+	at := r.Target(p.node, ForwardMax)
+	if p.results, p.err = call(ctx, at, p.items); p.err != nil {
+		p.is = at.Outcome(p.err, false)
+	} else if len(p.results) != len(p.items) {
+		p.err, p.is = status.Errorf(codes.Internal, "node %s answered %d of %d items", p.node, len(p.results), len(p.items)), Unknown
+	}
+}
+
+// split sorts items by the node to ask, and returns the places of those that no node is known for.
+func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
+	at := map[string]*part[I, R]{}
+	for _, i := range left {
+		node := s.next(i)
+		if n := s.Shard(s.items[i]); n != AnyShard {
+			node = s.router.leader(n)
+		} else if node == "" {
+			if nodes, _ := s.router.Leaders(); len(nodes) > 0 {
+				node = nodes[0]
+			}
+		}
+		if node == "" {
+			orphans = append(orphans, i)
+			continue
+		}
+		p, has := at[node]
+		if !has {
+			p = &part[I, R]{node: node}
+			at[node] = p
+			parts = append(parts, p)
+		}
+		p.add(s.items[i], i)
+	}
+	return parts, orphans
+}
+
+// ask asks all nodes at once.
+func (s *spread[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
+	if len(parts) == 0 {
+		return
+	}
+	var all sync.WaitGroup
+	for _, p := range parts[1:] {
+		all.Go(func() { p.ask(ctx, s.router, s.Call) })
+	}
+	parts[0].ask(ctx, s.router, s.Call)
+	all.Wait()
+}
+
+// take notes a node's answer, and returns the places of the items that another node is to be asked for.
+func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
+	for j := range p.items {
+		i := call.Place(p.places, j)
+		var e *queuepb.ItemError
+		var result R
+		switch {
+		case p.err == nil:
+			result = p.results[j]
+			if e = s.ErrorOf(result); e != nil {
+				e.Index = uint32(i)
+			}
+		case p.is == Retry:
+			e = &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER}
+		default:
+			err := p.err
+			if p.is == Unknown {
+				err = unknownOutcome(err)
+			}
+			result = s.Refused(call.ItemOfStatus(i, err))
+		}
+		if code := e.GetCode(); code == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER || code == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE {
+			if s.nodes == nil {
+				s.nodes = make([]string, len(s.items))
+			}
+			s.nodes[i] = s.router.other(p.node, e.GetLeader())
+			left = append(left, i)
+			continue
+		}
+		s.results[i] = result
+		s.done++
+	}
+	return left
+}
+
+// next returns the node that an item is tried at next, as far as one that refused it said.
+func (s *spread[I, R]) next(i int) string {
+	if s.nodes == nil {
+		return ""
+	}
+	return s.nodes[i]
+}
+
+// other returns the node to try after one that refused: that at the address that it named, or else the next one that
+// leads something.
+func (r *Router) other(node, address string) string {
+	if at := r.nodeAt(address); at != "" {
+		return at
+	}
+	nodes, _ := r.Leaders()
+	for k, n := range nodes {
+		if n == node {
+			return nodes[(k+1)%len(nodes)]
+		}
+	}
+	return "" // it leads nothing: any other
+}
+
+// ShardOfID returns the shard of a task; anyShard for what is no id, which any node refuses.
+func ShardOfID(text string) int {
+	id, err := queue.ParseID(text)
+	if err != nil {
+		return AnyShard
+	}
+	return int(id.Shard)
+}
+
+// SettleBatch is a call on tasks that are named by their ids.
+func SettleBatch[I any](id func(I) string, call func(context.Context, *Target, []I) ([]*queuepb.SettleResult, error)) *Batch[I, *queuepb.SettleResult] {
+	return &Batch[I, *queuepb.SettleResult]{
+		Shard:   func(m I) int { return ShardOfID(id(m)) },
+		Call:    call,
+		ErrorOf: (*queuepb.SettleResult).GetError,
+		Refused: func(e *queuepb.ItemError) *queuepb.SettleResult { return &queuepb.SettleResult{Error: e} },
+	}
+}
+
+func AppendSettleErrors(c Cluster, errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
+	for i, err := range outcomes {
+		if err != nil {
+			errs = append(errs, call.ItemError(call.Place(places, i), Explain(c, err)))
+		}
+	}
+	return errs
+}

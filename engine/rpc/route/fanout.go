@@ -1,0 +1,138 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/rpc/call"
+)
+
+// plan returns the node that leads each shard.
+func (r *Router) plan() []string {
+	out := make([]string, r.shards)
+	for i := range out {
+		out[i] = r.cluster.Leader(i)
+	}
+	return out
+}
+
+// nodesOf returns the nodes of a plan, that of the first shard first.
+func nodesOf(plan []string) (nodes []string) {
+	for _, node := range plan {
+		if !slices.Contains(nodes, node) {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
+// Gather asks all nodes that lead something, at once, for something that changes nothing, and returns their answers,
+// that of the first shard's leader first. Each shard is in one of the answers: Gather asks again if the leaders
+// change meanwhile, or if a node does not have a shard that it leads.
+func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Target) (R, error)) ([]R, error) {
+	h := r.Retry()
+	missing := 0
+	for {
+		plan := r.plan()
+		if missing = slices.Index(plan, ""); missing < 0 {
+			missing = 0
+			answers, err := askAll(ctx, r, plan, ask)
+			switch {
+			case ctx.Err() != nil:
+				return nil, call.Status(ctx.Err())
+			case err == nil && slices.Equal(plan, r.plan()):
+				return answers, nil
+			case err != nil && !errors.Is(err, ErrRetry):
+				return nil, err
+			}
+		}
+		if !h.Again(ctx) {
+			return nil, r.noLeader(missing)
+		}
+	}
+}
+
+// askAll asks the nodes of a plan. It returns ErrRetry if a node did not answer for all shards that it leads by the plan.
+func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(context.Context, *Target) (R, error)) ([]R, error) {
+	nodes := nodesOf(plan)
+	answers, errs := make([]R, len(nodes)), make([]error, len(nodes))
+	one := func(k int) {
+		t := r.Target(nodes[k], ForwardMax)
+		covered, err := r.covering(t, func() (err error) {
+			answers[k], err = ask(ctx, t)
+			return err
+		})
+		for i, node := range plan {
+			if err == nil && node == nodes[k] && !covered.has(i) {
+				err = ErrRetry
+			}
+		}
+		if errs[k] = err; err != nil && t.Outcome(err, true) != Refused {
+			errs[k] = ErrRetry
+		}
+	}
+	var all sync.WaitGroup
+	for k := 1; k < len(nodes); k++ {
+		all.Go(func() { one(k) })
+	}
+	one(0)
+	all.Wait()
+	var failed error
+	for _, err := range errs {
+		if err != nil && (failed == nil || errors.Is(failed, ErrRetry)) {
+			failed = err
+		}
+	}
+	return answers, failed
+}
+
+// Cover has each shard's leader do something, one node after the other, that of the first shard first. A node does it
+// for all shards that it leads, and does it again if others come to it before they had their turn. repeatable is what
+// may be done twice without harm.
+func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Context, *Target) error) error {
+	h := r.Retry()
+	left := make([]int, r.shards)
+	for i := range left {
+		left[i] = i
+	}
+	for {
+		for _, node := range nodesOf(r.plan()) {
+			mine := func(i int) bool { return r.cluster.Leader(i) == node }
+			if node == "" || !slices.ContainsFunc(left, mine) {
+				continue
+			}
+			meant := slices.DeleteFunc(slices.Clone(left), func(i int) bool { return !mine(i) })
+			t := r.Target(node, ForwardMax)
+			covered, err := r.covering(t, func() error { return do(ctx, t) })
+			if ended := ctx.Err(); ended != nil {
+				return call.Status(ended)
+			}
+			if err != nil {
+				switch t.Outcome(err, repeatable) {
+				case Refused:
+					return err
+				case Unknown:
+					return unknownOutcome(err)
+				case Retry:
+					continue
+				}
+			}
+			// The call may not have reached a shard that the node lost meanwhile, or has not recovered yet.
+			left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) && covered.has(i) })
+		}
+		if len(left) == 0 {
+			return nil
+		}
+		if !h.Again(ctx) {
+			return r.noLeader(left[0])
+		}
+	}
+}
+
+// IsAbsent reports whether a node refused a call because its shards do not have what the call names. Other nodes may have it.
+func IsAbsent(err error) bool { return status.Code(err) == codes.NotFound }

@@ -1,0 +1,60 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// members is a cluster in which this node is n1, n2 leads shard 0, n3 shard 1, and nobody shard 2.
+type members struct{ Cluster }
+
+func (members) Self() string { return "n1" }
+
+func (members) Leader(i int) string { return []string{"n2", "n3", "", "n1"}[i] }
+
+func (members) Member(node string) (Member, bool) {
+	if node == "n2" {
+		return Member{Node: node, Address: "n2:7070"}, true
+	}
+	return Member{}, false
+}
+
+func TestRefusalsSayWhoLeads(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want *queuepb.NotLeader
+	}{
+		{&shard.NotLeaderError{Shard: 0}, &queuepb.NotLeader{Node: "n2", Address: "n2:7070"}},
+		{&shard.NotLeaderError{Shard: 1}, &queuepb.NotLeader{Shard: 1, Node: "n3"}},
+		{&shard.NotLeaderError{Shard: 2}, &queuepb.NotLeader{Shard: 2}},
+		{&shard.NotLeaderError{Shard: 3}, &queuepb.NotLeader{Shard: 3}}, // this node believes that it leads, and does not yet
+		{shard.ErrRoutesChanged, &queuepb.NotLeader{RoutesChanged: true}},
+		{shard.ErrClosed, &queuepb.NotLeader{}},
+	} {
+		err := Explain(members{}, fmt.Errorf("wrapped: %w", c.err))
+		assert.Equal(t, Explain(members{}, err), err)
+		s := status.Convert(call.Status(err))
+		assert.Equal(t, codes.Unavailable, s.Code())
+		require.Len(t, s.Details(), 1)
+		assert.Equal(t, c.want.String(), s.Details()[0].(*queuepb.NotLeader).String())
+		e := call.ItemError(4, err)
+		assert.Equal(t, queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, e.GetCode())
+		assert.Equal(t, c.want.GetAddress(), e.GetLeader())
+		assert.ErrorIs(t, err, c.err)
+	}
+	for _, err := range []error{nil, shard.ErrUnknownOutcome, shard.ErrOverloaded, errors.Join(shard.ErrClosed, shard.ErrUnknownOutcome)} {
+		assert.Equal(t, err, Explain(members{}, err))
+		assert.Equal(t, err, Explain(nil, err))
+	}
+	assert.Equal(t, shard.ErrClosed, Explain(nil, shard.ErrClosed))
+}

@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// notRestartedError says that the servers could not be restarted, so none of them runs.
+type notRestartedError struct{ error }
+
+func (e notRestartedError) Unwrap() error { return e.error }
+
+// backlog fills the servers with tasks that no worker claims, restarts the servers if the scenario says so, and drains them.
+func (r *runner) backlog(ctx context.Context, loads *loads, m *measured) error {
+	plan, cluster := r.scenario.Backlog, loads.cluster
+	b := &backlogRound{runner: r, ctx: ctx, loads: loads, m: m, result: result.Backlog{Restart: plan.Restart}}
+	if err := b.reference(); err != nil {
+		return err
+	}
+	for _, s := range cluster.Servers() {
+		if err := observe.ResetPeak(s.Node().PID); err != nil {
+			m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s covers the window too: %v", m.round.Number, result.BacklogRSSMBMax, err))
+		}
+	}
+	filled, err := b.fill(plan.Tasks)
+	if err != nil {
+		return err
+	}
+	b.result.Tasks, b.result.FillS = filled.Tasks, filled.Finished.Sub(filled.Started).Seconds()
+	if b.result.RSSMBFillMax, err = peakMB(cluster); err != nil {
+		return err
+	}
+	if plan.Restart != "none" {
+		how := topology.Kill
+		if plan.Restart == "term" {
+			how = topology.Term
+		}
+		if err := cluster.Restart(ctx, how); err != nil {
+			return notRestartedError{err}
+		}
+	}
+	drained, err := b.drain()
+	if err != nil {
+		return err
+	}
+	if b.result.RSSMBDrainMax, err = peakMB(cluster); err != nil {
+		return err
+	}
+	b.result.Cycles, b.result.DrainS = drained.Cycles, took(drained)
+	if plan.Restart != "none" {
+		b.result.FirstClaimS = drained.FirstClaim.Sub(cluster.Began()).Seconds()
+	}
+	m.round.Backlog = &b.result
+	return nil
+}
+
+// backlogRound is the backlog of a round in progress.
+type backlogRound struct {
+	*runner
+	ctx    context.Context // the round's
+	loads  *loads          // of one workload
+	m      *measured
+	result result.Backlog
+}
+
+// reference fills and drains the small backlog, if the scenario has one.
+func (b *backlogRound) reference() error {
+	tasks := b.scenario.Backlog.Reference
+	if tasks == 0 {
+		return nil
+	}
+	if _, err := b.fill(tasks); err != nil {
+		return err
+	}
+	drained, err := b.drain()
+	if err != nil {
+		return err
+	}
+	b.result.ReferenceTasks, b.result.ReferenceDrainS = drained.Cycles, took(drained)
+	return nil
+}
+
+func (b *backlogRound) fill(tasks int) (*load.Filled, error) {
+	return stage(b.loads, func(cfgs []load.Config) (*load.Filled, error) {
+		return load.Fill(b.ctx, cfgs[0], uint64(tasks), b.scenario.Backlog.Fill)
+	})
+}
+
+// drain completes a backlog, and adds its faults to the round.
+func (b *backlogRound) drain() (*load.Drained, error) {
+	limit := b.scenario.Backlog.Drain
+	drained, err := stage(b.loads, func(cfgs []load.Config) (*load.Drained, error) {
+		return load.Drain(b.ctx, cfgs[0], limit)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !drained.Complete {
+		b.m.fault(result.Incorrect, fmt.Sprintf("not all tasks of the backlog were completed in %v", limit))
+	}
+	if refused := drained.RefusedCompletions; refused.Count > 0 {
+		b.m.fault(result.Incorrect, fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First))
+	}
+	return drained, nil
+}
+
+// took is the time of a drain in seconds: from the first claim's answer to the last completion's.
+func took(d *load.Drained) float64 { return d.LastComplete.Sub(d.FirstClaim).Seconds() }
+
+// peakMB is the peak of all servers' memory, each at its own moment.
+func peakMB(cluster *topology.Cluster) (float64, error) {
+	var sum uint64
+	for _, s := range cluster.Servers() {
+		peak, err := observe.PeakRSS(s.Node().PID)
+		if err != nil {
+			return 0, err
+		}
+		sum += peak
+	}
+	return float64(sum) / 1e6, nil
+}

@@ -1,0 +1,148 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/fault"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// harm is what a round's scenario has done to its cluster, and the cycles meanwhile. That of a scenario without faults
+// does nothing.
+type harm struct {
+	faults []scenario.Fault
+	window time.Duration
+	mesh   *fault.Mesh // nil where no fault is one of links
+
+	// Written by the goroutines that the window's start launches, which have ended when load returns.
+	series fault.Series
+	events []fault.Event
+	err    error
+}
+
+// newHarm prepares a scenario's faults, and has the nodes of the topology reach each other through links that can fail
+// where one of the faults is of links.
+func newHarm(s *scenario.Scenario, config *topology.Config) (*harm, error) {
+	h := &harm{faults: s.Faults, window: s.Phases.Window}
+	for _, f := range s.Faults {
+		if !f.OfLinks() || h.mesh != nil {
+			continue
+		}
+		var nodes []string
+		for i := range config.Topology.Nodes {
+			nodes = append(nodes, scenario.NodeName(i))
+		}
+		mesh, err := fault.NewMesh(nodes)
+		if err != nil {
+			return nil, err
+		}
+		h.mesh, config.PeerAddress = mesh, mesh.PeerAddress
+	}
+	return h, nil
+}
+
+func (h *harm) close() error {
+	if h.mesh == nil {
+		return nil
+	}
+	return h.mesh.Close()
+}
+
+// load puts the load on the cluster, and from its window's start on does the harm. A load with faults goes on through
+// failures.
+func (h *harm) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.Outcome, error) {
+	if len(h.faults) == 0 {
+		return load.RunAll(ctx, cfgs...)
+	}
+	for i := range cfgs {
+		cfgs[i].Persist = true
+	}
+	harming, cancel := context.WithCancel(ctx)
+	started := make(chan struct{})
+	done := make(chan struct{})
+	before := cfgs[0].Hooks.WindowStart
+	cfgs[0].Hooks.WindowStart = func(hooks context.Context) error {
+		began := time.Now()
+		close(started)
+		go func() {
+			defer close(done)
+			h.do(harming, began, l)
+		}()
+		return before(hooks)
+	}
+	outcomes, err := load.RunAll(ctx, cfgs...)
+	if err != nil {
+		cancel()
+	}
+	defer cancel()
+	select {
+	case <-started:
+		<-done
+	default: // the load failed before its window
+	}
+	return outcomes, err
+}
+
+// do does the harm and counts cycles, until the window is over.
+func (h *harm) do(ctx context.Context, began time.Time, l *loads) {
+	sampled := make(chan struct{})
+	go func() {
+		defer close(sampled)
+		h.series = fault.Sample(ctx, began, h.window, func() uint64 { return l.count().completed })
+	}()
+	var links fault.Links
+	if h.mesh != nil {
+		links = h.mesh
+	}
+	plan := fault.Plan{Faults: h.faults, Window: h.window, Began: began}
+	h.events, h.err = fault.Inject(ctx, plan, faultTargets{l.cluster}, links)
+	<-sampled
+}
+
+// score fills in what the faults did to the load.
+func (h *harm) score(o *outcomes, m *measured) {
+	if len(h.faults) == 0 {
+		return
+	}
+	if h.err != nil {
+		m.fault(result.Incorrect, "the faults could not be carried through: "+h.err.Error())
+	}
+	slot, cycles := h.series.Slots()
+	failed := o.sum(failedCalls)
+	f := &result.Faults{
+		SlotS: slot.Seconds(), Cycles: cycles, FailedCalls: failed.Count, FirstFailure: failed.First,
+		RefusedCompletions: o.sum(refusedCompletions).Count,
+	}
+	m.round.Faults = f
+	if f.FailedCalls > 0 {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %d calls of the load failed, and their outcome is unknown; the first: %s",
+			m.round.Number, f.FailedCalls, f.FirstFailure))
+	}
+	if len(h.events) == 0 && h.err != nil {
+		return
+	}
+	scores, err := fault.Judge(h.series, h.events)
+	if err != nil {
+		m.fault(result.Invalid, err.Error())
+		return
+	}
+	f.BaselinePerS, f.BaselineDipPercent = scores.BaselinePerS, scores.BaselineDipPercent
+	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
+	for i, s := range scores.Events {
+		e := h.events[i]
+		f.Events = append(f.Events, result.Fault{
+			Kind: e.Kind, Target: e.Target, Nodes: e.Nodes, Leader: e.Leader,
+			BeganS: e.Began.Seconds(), DoneS: e.Done.Seconds(), HealedS: e.Healed.Seconds(),
+			FirstAckMs: ms(s.FirstAck), RecoveryMs: ms(s.Recovery), Recovered: s.Recovered,
+			DipPercent: s.DipPercent, FaultPerS: s.FaultPerS, AfterPerS: s.AfterPerS,
+		})
+	}
+	if last := f.Events[len(f.Events)-1]; last.AfterPerS == 0 {
+		m.fault(result.Incorrect, fmt.Sprintf("no cycle was acknowledged after the last fault, %s of %s, was over", last.Kind, last.Target))
+	}
+}

@@ -1,0 +1,129 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/harness/fault"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// harmed is small on a cluster of three nodes to which harm is done.
+func harmed(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
+	s := small()
+	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
+	s.Workloads[0].Batch, s.Workloads[0].InFlight, s.Workloads[0].Idempotent = 8, 1024, true
+	s.Workloads[0].Lease = 2 * time.Second // what was on its way to a worker when its leader went is handed out again after it
+	s.Phases.Window = window
+	for i := range faults {
+		faults[i].Times = 1
+	}
+	s.Faults = faults
+	return s
+}
+
+// A leader is killed, another one is cut off, and a follower is taken out: whatever was acknowledged is completed once.
+func TestHarmDoneToARealCluster(t *testing.T) {
+	longtest.Only(t)
+	e := execute(t, harmed(12*time.Second,
+		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: time.Second, For: 200 * time.Millisecond},
+		scenario.Fault{
+			Kind: scenario.FaultPartition, Target: scenario.Target{Kind: scenario.TargetLeader}, At: 4 * time.Second, For: time.Second,
+			Direction: scenario.DirectionBoth, How: scenario.Drop,
+		},
+		scenario.Fault{Kind: scenario.FaultMember, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 7 * time.Second, For: 500 * time.Millisecond},
+	), real(t))
+	require.Equal(t, result.Pass, e.result.Verdict, e.result.Reasons)
+	round := e.result.Rounds[0]
+	l := round.Ledger
+	assert.NotZero(t, l.Completed)
+	assert.Zero(t, l.Lost+l.Duplicated+l.Corrupted)
+	f := round.Faults
+	require.NotNil(t, f)
+	require.Len(t, f.Events, 3)
+	assert.Len(t, e.server.started(t), 4, "one was started again")
+	for i, kind := range []string{scenario.FaultKill, scenario.FaultPartition, scenario.FaultMember} {
+		event := f.Events[i]
+		assert.Equal(t, kind, event.Kind)
+		assert.Len(t, event.Nodes, 1)
+		assert.Equal(t, kind != scenario.FaultMember, event.Nodes[0] == event.Leader)
+		assert.Greater(t, event.HealedS, event.BeganS)
+	}
+	for _, i := range []int{0, 1} {
+		assert.Positive(t, f.Events[i].FirstAckMs, "without a leader nothing is acknowledged")
+		assert.InDelta(t, 100, f.Events[i].DipPercent, 1e-9)
+	}
+	assert.Positive(t, f.BaselinePerS)
+	assert.Len(t, f.Cycles, 120)
+	assert.Positive(t, e.result.Metrics[result.FaultFirstAckMsMax].Median)
+	assert.Contains(t, e.result.Metrics, result.FailedCalls)
+	assert.Contains(t, e.shown.String(), "faults: 3, first cycle after ")
+}
+
+func TestHarmThatCannotBeDoneIsIncorrect(t *testing.T) {
+	e := execute(t, harmed(3*time.Second,
+		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetNode, Node: "n9"}, At: 100 * time.Millisecond}), real(t))
+	require.Equal(t, result.Incorrect, e.result.Verdict)
+	assert.Contains(t, e.reasons(), `the faults could not be carried through: fault 1, kill of node("n9"): n9: there is no node "n9"`)
+	assert.NotContains(t, e.result.Metrics, result.FaultFirstAckMsMax, "what did not happen has no figures")
+}
+
+func TestScoresBecomeAResult(t *testing.T) {
+	series := fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 1000}, {At: 2 * time.Second, Total: 1000}, {At: 4 * time.Second, Total: 3000}}
+	event := fault.Event{Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", Began: time.Second, Done: time.Second, Healed: 1500 * time.Millisecond}
+	outcome := &outcomes{all: []*load.Outcome{{FailedCalls: load.Refusals{Count: 5, First: "connection reset"}, RefusedCompletions: load.Refusals{Count: 2}}}}
+	harm := func() *harm { return &harm{faults: []scenario.Fault{{}}, series: series, events: []fault.Event{event}} }
+
+	m := &measured{round: result.Round{Number: 3, Verdict: result.Pass}}
+	harm().score(outcome, m)
+	assert.Equal(t, result.Pass, m.round.Verdict)
+	f := m.round.Faults
+	require.Len(t, f.Events, 1)
+	assert.Equal(t, result.Fault{
+		Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", BeganS: 1, DoneS: 1, HealedS: 1.5,
+		FirstAckMs: 3000, RecoveryMs: 3000, DipPercent: 100, AfterPerS: 800,
+	}, f.Events[0])
+	assert.InDelta(t, 1000, f.BaselinePerS, 1e-9)
+	assert.Equal(t, uint64(5), f.FailedCalls)
+	assert.Equal(t, uint64(2), f.RefusedCompletions)
+	assert.Equal(t, []string{"round 3: 5 calls of the load failed, and their outcome is unknown; the first: connection reset"}, m.warnings)
+
+	dead := harm()
+	dead.series = series[:3]
+	m = &measured{round: result.Round{Verdict: result.Pass}}
+	dead.score(&outcomes{}, m)
+	assert.Equal(t, result.Incorrect, m.round.Verdict)
+	assert.Contains(t, m.round.Reasons[0], "no cycle was acknowledged after the last fault, kill of all(), was over")
+
+	idle := harm()
+	idle.series = fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 0}, {At: 4 * time.Second, Total: 10}}
+	m = &measured{round: result.Round{Verdict: result.Pass}}
+	idle.score(&outcomes{}, m)
+	assert.Equal(t, result.Invalid, m.round.Verdict)
+
+	broken := harm()
+	broken.err = errors.New("n1: address already in use")
+	m = &measured{round: result.Round{Verdict: result.Pass}}
+	broken.score(&outcomes{}, m)
+	assert.Equal(t, result.Incorrect, m.round.Verdict)
+	assert.Len(t, m.round.Faults.Events, 1, "what did happen is in the result")
+}
+
+func TestNoHarmIsDoneWithoutFaults(t *testing.T) {
+	h, err := newHarm(small(), nil)
+	require.NoError(t, err)
+	m := &measured{}
+	h.score(nil, m)
+	assert.Nil(t, m.round.Faults)
+	require.NoError(t, h.close())
+	_, err = h.load(context.Background(), []load.Config{{}}, nil)
+	require.Error(t, err, "what is wrong with the load is its own matter")
+}

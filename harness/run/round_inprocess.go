@@ -1,0 +1,84 @@
+package run
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// generator puts the workloads of a round on the servers: this process, or a k6 process that runs a script.
+type generator interface {
+	// load makes the load and injects the faults of the scenario, and calls the hooks. It is called once.
+	load(ctx context.Context, h *harm, hooks load.Hooks) ([]*load.Outcome, error)
+	// count returns how many tasks of all workloads are known to be completed. It may be called at any time.
+	count() count
+	// balance returns the current account of all workloads together.
+	balance() result.Ledger
+	// pid returns the process that makes the calls. It is known from before the window until the load ends.
+	pid() int
+	// judge adds the faults of a load that has ended, beyond those of the account and the servers.
+	judge(o *outcomes, m *measured)
+}
+
+// count is a number of completed tasks at a time.
+type count struct {
+	completed uint64
+	at        time.Time
+}
+
+// perSecondSince returns the rate since an earlier count, and 0 if no time has passed.
+func (c count) perSecondSince(earlier count) float64 {
+	passed := c.at.Sub(earlier.at).Seconds()
+	if passed <= 0 {
+		return 0
+	}
+	return float64(c.completed-earlier.completed) / passed
+}
+
+// inProcess is the generator that is a part of this process: it puts the workloads on the servers through drivers.
+type inProcess struct{ of *loads }
+
+func (g inProcess) load(ctx context.Context, h *harm, hooks load.Hooks) ([]*load.Outcome, error) {
+	return stage(g.of, func(cfgs []load.Config) ([]*load.Outcome, error) {
+		cfgs[0].Hooks = hooks
+		for i := range cfgs {
+			cfgs[i].Slow = g.of.slow
+		}
+		return h.load(ctx, cfgs, g.of)
+	})
+}
+
+func (g inProcess) count() count {
+	c := count{at: time.Now()}
+	for _, a := range g.of.accounts {
+		c.completed += a.Totals().Completed
+	}
+	return c
+}
+
+func (g inProcess) balance() result.Ledger {
+	sum := g.of.accounts[0].Balance()
+	for i, a := range g.of.accounts[1:] {
+		b := a.Balance()
+		sum.Enqueued += b.Enqueued
+		sum.Unknown += b.Unknown
+		sum.Completed += b.Completed
+		sum.InDoubt += b.InDoubt
+		sum.Lost += b.Lost
+		sum.Duplicated += b.Duplicated
+		sum.Corrupted += b.Corrupted
+		sum.Misrouted += b.Misrouted
+		sum.Reordered += b.Reordered
+		for _, sample := range b.Samples {
+			sum.Samples = append(sum.Samples, g.of.workloads[i+1].Name+": "+sample)
+		}
+	}
+	return sum
+}
+
+func (inProcess) pid() int { return os.Getpid() }
+
+func (inProcess) judge(*outcomes, *measured) {}

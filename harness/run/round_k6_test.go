@@ -1,0 +1,181 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// scriptedScenario is small with a script.
+func scriptedScenario(t *testing.T) *scenario.Scenario {
+	t.Helper()
+	s := small()
+	path := filepath.Join(t.TempDir(), "plan.js")
+	content := []byte("export default function () {}\n")
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	w := &s.Workloads[0]
+	w.Driver, w.Connections = scenario.DriverK6, 0
+	w.Script = scenario.Script{Path: path, SHA256: fmt.Sprintf("%x", sha256.Sum256(content))}
+	return s
+}
+
+// standInK6 is the test binary as a k6, whose process ids are noted.
+func standInK6(t *testing.T, does string) server {
+	t.Helper()
+	executable, err := os.Executable()
+	require.NoError(t, err)
+	return script(t, fmt.Sprintf(`exec env '%s=%s' '%s' "$@"`, standInEnv, does, executable))
+}
+
+// beginScript runs a scenario with a stand-in in the background, of which nothing must be left when it ends.
+func beginScript(t *testing.T, s *scenario.Scenario, does string) (e *execution, end func()) {
+	t.Helper()
+	stand := standInK6(t, does)
+	t.Setenv("PRONY_K6", stand.path)
+	e = begin(t, s, real(t))
+	return e, func() {
+		e.end(t)
+		for _, pid := range stand.started(t) {
+			assert.NoDirExists(t, "/proc/"+strconv.Itoa(pid), "k6 process %d is left", pid)
+		}
+	}
+}
+
+// executeScript runs a scenario with a stand-in to its result.
+func executeScript(t *testing.T, s *scenario.Scenario, does string) *execution {
+	t.Helper()
+	e, end := beginScript(t, s, does)
+	end()
+	require.NoError(t, e.err)
+	return e
+}
+
+func TestScriptYieldsAnOrdinaryResult(t *testing.T) {
+	s := scriptedScenario(t)
+	s.Phases.Window = 3 * time.Second
+	s.SeriesEvery = 300 * time.Millisecond
+	e := executeScript(t, s, scriptPlain)
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	round := e.result.Rounds[0]
+	for _, name := range []string{
+		result.CyclesPerS, result.CPUUsPerCycle, result.ServerCPUUsPerCycle, result.ClientCPUUsPerCycle, result.ServerRSSMBMax,
+		result.CycleLatencyMs + "_p99", result.EnqueueLatencyMs + "_p50", result.SettleLatencyMs + "_p50",
+	} {
+		assert.Positive(t, e.result.Metrics[name].Median, name)
+	}
+	assert.Positive(t, round.Cycles)
+	assert.Equal(t, round.Ledger.Enqueued, round.Ledger.Completed)
+	assert.GreaterOrEqual(t, round.Ledger.Completed, round.Cycles)
+	require.NotEmpty(t, round.Processes)
+	generator := round.Processes[0]
+	assert.Equal(t, "generator", generator.Name)
+	assert.Positive(t, generator.RSSMBMax)
+	assert.Greater(t, generator.FDsMax, standInFiles, "it is the process that makes the calls")
+	assert.Positive(t, generator.CPUCores)
+	assert.Subset(t, generator.Unknown, []string{"goroutines_max", "gc_cycles", "allocated_bytes"}, "nobody tells of another process's runtime")
+	assert.NotContains(t, generator.Unknown, "rss_mb_max")
+	require.Len(t, round.Series, 10)
+	assert.Positive(t, round.Series[1].CyclesPerS)
+	assert.Contains(t, e.shown.String(), ", window ", "its progress is shown")
+	assert.FileExists(t, filepath.Join(e.folder, "logs", "k6-01.log"))
+	assert.Equal(t, observe.Binary(os.Getenv("PRONY_K6")), e.result.Manifest.Build.K6)
+	assert.Len(t, e.result.Manifest.Build.K6, 64)
+}
+
+// What a script does wrong is a verdict with its reason, and no process is left.
+func TestScriptsThatGoWrong(t *testing.T) {
+	for _, c := range []struct {
+		does    string
+		verdict result.Verdict
+		says    []string
+		cycles  bool // whether there are figures
+	}{
+		{scriptCrosses, result.Regressed, []string{"k6: thresholds on metrics 'prony_cycle_duration' have been crossed"}, true},
+		{scriptThrows, result.Misconfigured, []string{"k6 ended before its script was ready", "exit status 107", "quue is not defined"}, false},
+		{scriptDies, result.Misconfigured, []string{"k6 ended without an outcome", "signal: killed"}, false},
+		{scriptEarly, result.Misconfigured, []string{"plan.js", "the script ended its load", "and the window's end was at 1.02s"}, false},
+		{scriptGarbles, result.Misconfigured, []string{"k6 sent what the harness does not understand", "ready when you are"}, false},
+		{scriptFails, result.Invalid, []string{"the load could not go on: 3 calls of the script failed; the first: produce: the queue is gone"}, true},
+		{scriptLoses, result.Incorrect, []string{"the ledger does not balance: 1 lost", "lost: task 1 of producer 0"}, true},
+	} {
+		t.Run(strings.ReplaceAll(c.does, " ", "-"), func(t *testing.T) {
+			e := executeScript(t, scriptedScenario(t), c.does)
+			require.Equal(t, c.verdict, e.result.Verdict, "%v", e.result.Reasons)
+			for _, says := range c.says {
+				assert.Contains(t, strings.Join(e.result.Reasons, "\n"), says)
+			}
+			assert.Equal(t, c.cycles, e.result.Rounds[0].Cycles > 0)
+		})
+	}
+}
+
+// A server that ends is what is wrong, whatever its end does to the script.
+func TestServerThatEndsUnderAScript(t *testing.T) {
+	s := scriptedScenario(t)
+	s.Phases.Window = patience
+	e, end := beginScript(t, s, scriptPlain)
+	e.awaitWindow(t)
+	pids := e.server.started(t)
+	require.Len(t, pids, 1)
+	require.NoError(t, syscall.Kill(pids[0], syscall.SIGKILL))
+	end()
+	require.NoError(t, e.err)
+	assert.Equal(t, result.Incorrect, e.result.Verdict)
+	assert.Contains(t, strings.Join(e.result.Reasons, "\n"), "the server ended by itself")
+}
+
+func TestScriptIsInterrupted(t *testing.T) {
+	s := scriptedScenario(t)
+	s.Phases.Window = patience
+	before := runtime.GOMAXPROCS(0)
+	s.Workloads[0].Procs = before + 1
+	e, end := beginScript(t, s, scriptPlain)
+	e.awaitWindow(t)
+	assert.Equal(t, before, runtime.GOMAXPROCS(0), "it is of the generator, which is another process")
+	e.cancel()
+	end()
+	require.ErrorIs(t, e.err, context.Canceled)
+}
+
+// A script has the addresses of all nodes, and profiled rounds profile the servers.
+func TestScriptOnAClusterAndProfiled(t *testing.T) {
+	longtest.Only(t)
+	s := scriptedScenario(t)
+	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
+	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
+	s.Workloads[0].Procs = 2
+	e := executeScript(t, s, scriptPlain)
+	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
+	require.Len(t, e.result.Rounds, 2)
+	assert.True(t, e.result.Rounds[1].Profiled)
+	assert.DirExists(t, filepath.Join(e.folder, "profiles"))
+	assert.Equal(t, 2, e.result.Manifest.Host.GOMAXPROCS, "the generator's")
+}
+
+func TestScriptWithoutK6(t *testing.T) {
+	t.Setenv("PRONY_K6", filepath.Join(t.TempDir(), "none"))
+	out := t.TempDir()
+	_, _, err := Execute(t.Context(), scriptedScenario(t), Options{Out: out, Server: queued})
+	require.ErrorContains(t, err, "find k6: PRONY_K6: ")
+	_, err = Interleave(t.Context(), scriptedScenario(t), []Arm{{Name: Base, Server: queued}, {Name: Change, Server: queued}}, ArmsOptions{Options: Options{Out: out}})
+	require.ErrorContains(t, err, "find k6: PRONY_K6: ")
+	made, err := os.ReadDir(out)
+	require.NoError(t, err)
+	assert.Empty(t, made, "no folder is left of a run that can't begin")
+}

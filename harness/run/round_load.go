@@ -1,0 +1,160 @@
+package run
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// loads are the workloads of a round, each with its ledger.
+type loads struct {
+	runner    *runner
+	cluster   *topology.Cluster
+	number    int // of the round
+	workloads []scenario.Workload
+	generator
+	accounts []*ledger.Ledger // of the workloads of the in-process generator
+	steady   func() bool      // whether the rate is steady; nil if not measured
+	slow     *load.Slow       // reports the first slow cycle; nil without a limit
+}
+
+func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
+	l := &loads{runner: r, cluster: cluster, number: p.number, workloads: r.workloads(p)}
+	// Each account has an id of its own, by which it tells its tasks from those of other workloads and rounds.
+	id := uint64(r.result.Started.UnixNano()) + uint64(p.number)*scenario.WorkloadsMax
+	if l.workloads[0].Driver == scenario.DriverK6 {
+		l.generator = newScripted(l, id)
+		return l
+	}
+	l.generator = inProcess{l}
+	for i, w := range l.workloads {
+		account := load.NewLedger(id+uint64(i), w)
+		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Ordered, On: w.Name}) {
+			account.WatchOrder()
+		}
+		l.accounts = append(l.accounts, account)
+	}
+	for i, account := range l.accounts {
+		account.Beside(slices.Delete(slices.Clone(l.accounts), i, i+1)...)
+	}
+	return l
+}
+
+// any reports whether any workload sends tasks.
+func (l *loads) any() bool { return len(partsOfLoad(l.workloads...)) > 0 }
+
+// stage opens the connections of all workloads, executes a part of the round's load over them, and closes them.
+func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err error) {
+	var opened [][]driver.Conn
+	defer func() {
+		for _, conns := range opened {
+			// Connections that broke don't close in order, which says no more than why they broke.
+			if closeErr := closeAll(conns); err == nil {
+				err = closeErr
+			}
+		}
+	}()
+	var cfgs []load.Config
+	for i, w := range l.workloads {
+		conns, err := dial(l.cluster, w)
+		if err != nil {
+			return done, err
+		}
+		opened = append(opened, conns)
+		cfgs = append(cfgs, load.Config{Workload: w, Phases: l.runner.scenario.Phases, Conns: conns, Ledger: l.accounts[i]})
+	}
+	cfgs[0].Hooks.Progress = l.runner.progress.hook(l.number)
+	return do(cfgs)
+}
+
+// run has the generator put all workloads on the servers at once, and calls the hooks at the window's edges.
+func (l *loads) run(ctx context.Context, h *harm, start, end func(context.Context) error) (*outcomes, error) {
+	all, err := l.load(ctx, h, load.Hooks{
+		WindowStart: start, WindowEnd: end, Steady: l.steady, Progress: l.runner.progress.hook(l.number),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &outcomes{all: all, workloads: l.workloads}, nil
+}
+
+// outcomes are what the workloads of a round measured.
+type outcomes struct {
+	all       []*load.Outcome
+	workloads []scenario.Workload
+}
+
+// warmup is how long it took.
+func (o *outcomes) warmup() time.Duration { return o.all[0].WindowStart.Sub(o.all[0].Launched) }
+
+// drained reports whether nothing of any workload was outstanding at the end.
+func (o *outcomes) drained() bool {
+	return !slices.ContainsFunc(o.all, func(of *load.Outcome) bool { return !of.Drained })
+}
+
+// sum adds up what was refused or failed, over all workloads.
+func (o *outcomes) sum(of func(*load.Outcome) load.Refusals) (sum load.Refusals) {
+	for _, outcome := range o.all {
+		sum.Add(of(outcome))
+	}
+	return sum
+}
+
+func refusedCompletions(o *load.Outcome) load.Refusals { return o.RefusedCompletions }
+func refusedEnqueues(o *load.Outcome) load.Refusals    { return o.RefusedEnqueues }
+func failedCalls(o *load.Outcome) load.Refusals        { return o.FailedCalls }
+
+// take fills in what the workloads measured in the window.
+func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
+	m.round.WindowSeconds = o.all[0].Window.Seconds()
+	several := len(o.all) > 1
+	var sets []result.Histograms
+	for i, outcome := range o.all {
+		m.round.Cycles += outcome.Cycles
+		h := result.Histograms{Enqueue: outcome.EnqueueLatency, Settle: outcome.SettleLatency, Cycle: outcome.CycleLatency}
+		w := result.RoundWorkload{Name: o.workloads[i].Name, Cycles: outcome.Cycles}
+		if outcome.Open != nil {
+			h.Slip, h.Service = outcome.Open.Slip, outcome.Open.Service
+			w.Arrivals = arrivals(outcome.Open, r.peaks[p.point])
+			m.round.Arrivals = plus(m.round.Arrivals, w.Arrivals)
+			r.checkSlip(outcome.Open, w.Name, several, m)
+		}
+		sets = append(sets, h)
+		if several {
+			w.Derive(m.round.WindowSeconds, h)
+			m.round.Workloads = append(m.round.Workloads, w)
+			m.ofWorkloads = append(m.ofWorkloads, result.WorkloadHistograms{Name: w.Name, Histograms: h})
+		}
+	}
+	var err error
+	m.histograms, err = result.Union(sets...)
+	return err
+}
+
+func arrivals(a *load.Open, peak float64) *result.Arrivals {
+	return &result.Arrivals{
+		PerSecond: a.PerSecond, PeakPerSecond: peak,
+		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
+		Shed: a.Dropped, Refused: a.Refused, Held: a.Held,
+	}
+}
+
+// plus returns the account of two open loads together.
+func plus(a, b *result.Arrivals) *result.Arrivals {
+	if a == nil {
+		sum := *b
+		return &sum
+	}
+	return &result.Arrivals{
+		PerSecond: a.PerSecond + b.PerSecond, PeakPerSecond: a.PeakPerSecond,
+		Scheduled: a.Scheduled + b.Scheduled, Finished: a.Finished + b.Finished, Unfinished: a.Unfinished + b.Unfinished,
+		Unsent: a.Unsent + b.Unsent, Shed: a.Shed + b.Shed, Refused: a.Refused + b.Refused, Held: a.Held + b.Held,
+	}
+}

@@ -1,0 +1,146 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// summarise fills in the metrics of the run, or of each of its points.
+func (r *runner) summarise() (err error) {
+	res := &r.result
+	if len(r.scenario.Points) == 0 {
+		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, stat.Estimate, r.parts(r.points[0])...)
+		err = errors.Join(err, overheads(res.Metrics, r.points[0], res.Rounds))
+		if err == nil {
+			res.Workloads, err = r.summariseWorkloads(r.points[0], res.Rounds)
+		}
+		return err
+	}
+	var errs []error
+	res.Metrics = result.SummariseLedger(res.Rounds)
+	costs, err := r.rateCosts()
+	if err != nil {
+		errs = append(errs, err)
+	}
+	for i, p := range r.points {
+		rounds := slices.DeleteFunc(slices.Clone(res.Rounds), func(round result.Round) bool { return round.Point != i+1 })
+		metrics, err := result.Summarise(rounds, r.histograms, stat.Estimate, r.parts(p)...)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		if err := overheads(metrics, p, rounds); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		if cost, found := costs[i+1]; found && metrics != nil {
+			metrics[result.RateCost] = cost
+		}
+		workloads, err := r.summariseWorkloads(p, rounds)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
+		}
+		point := result.Point{Number: i + 1, Name: p.Name, Metrics: metrics, Workloads: workloads}
+		for _, v := range p.Values {
+			point.Values = append(point.Values, result.Value{Path: v.Path, Key: scenario.ShortPath(v.Path, r.scenario.Sweeps), Text: v.Text})
+		}
+		res.Points = append(res.Points, point)
+	}
+	return errors.Join(errs...)
+}
+
+// rateCosts compares each point of a sweep with the one that has the first sweep's first value and is otherwise the same,
+// where all of them have a load that goes as fast as it can: a rate that was offered says nothing of what it costs.
+func (r *runner) rateCosts() (map[int]result.Metric, error) {
+	for _, p := range r.points {
+		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed }) {
+			return nil, nil
+		}
+	}
+	same := len(r.points) / len(r.scenario.Sweeps[0].Values) // points of each value of the first sweep, which changes slowest
+	against := make([]int, len(r.points))
+	for i := range against {
+		against[i] = i%same + 1
+	}
+	return result.RateCosts(r.result.Rounds, against, stat.Estimate)
+}
+
+// parts are those that the rounds of a point have, and whose metrics must not be missing.
+func (r *runner) parts(p scenario.Point) []result.Part {
+	parts := partsOfLoad(p.Workloads...)
+	loaded := len(parts) > 0
+	switch p.Topology.Kind {
+	case scenario.NoTopology:
+		parts = append(parts, result.NoServer)
+	case scenario.Embedded:
+		parts = append(parts, result.InOneProcess)
+	}
+	if b := r.scenario.Backlog; b != nil {
+		parts = append(parts, result.OfBacklog)
+		if b.Restart != "none" {
+			parts = append(parts, result.OfRestart)
+		}
+		if b.Reference > 0 {
+			parts = append(parts, result.OfReference)
+		}
+	}
+	if p.Topology.Kind == scenario.Raft && loaded {
+		parts = append(parts, result.OfRaft)
+	}
+	if len(r.scenario.Faults) > 0 {
+		parts = append(parts, result.OfFaults)
+	}
+	if r.scenario.SeriesEvery > 0 && loaded {
+		parts = append(parts, result.OfSeries)
+	}
+	return parts
+}
+
+// partsOfLoad are those that some workloads have together: an open one among others makes an open load of all.
+func partsOfLoad(workloads ...scenario.Workload) []result.Part {
+	var parts []result.Part
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.None }) {
+		parts = append(parts, result.OfLoad)
+	}
+	if scenario.Any(workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
+		parts = append(parts, result.OfOpen)
+	}
+	return parts
+}
+
+// summariseWorkloads returns the metrics of each workload of a point that has several.
+func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]result.Workload, error) {
+	if len(p.Workloads) < 2 {
+		return nil, nil
+	}
+	var parts []result.PartsOfWorkload
+	for _, w := range p.Workloads {
+		parts = append(parts, result.PartsOfWorkload{Name: w.Name, Parts: partsOfLoad(w)})
+	}
+	return result.SummariseWorkloads(rounds, r.histograms, stat.Estimate, parts)
+}
+
+// profiles adds up what the profiled rounds captured.
+func (r *runner) profiles() (err error) {
+	if len(r.captured) == 0 {
+		return nil
+	}
+	r.result.Profiles, r.result.Locks, err = profile.Merge(r.folder.Path(), r.captured)
+	return err
+}
+
+// overheads adds to the metrics of a point what profiling cost its rounds.
+func overheads(metrics map[string]result.Metric, p scenario.Point, rounds []result.Round) error {
+	closed := !scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed })
+	found, err := result.ProfilingOverheads(rounds, closed, stat.Estimate)
+	if err != nil || metrics == nil {
+		return err
+	}
+	maps.Copy(metrics, found)
+	return nil
+}

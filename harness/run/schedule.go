@@ -1,0 +1,84 @@
+package run
+
+import (
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// kind is the purpose of a round.
+type kind int
+
+const (
+	timed kind = iota
+	profiled
+	calibration // a closed load that finds the peak of its point
+)
+
+// plannedRound is a round to come.
+type plannedRound struct {
+	number int // from 1
+	point  int // in the scenario's points, from 0
+	kind   kind
+}
+
+// planned returns all rounds of a scenario in order. The timed rounds cycle through the points, so that a host that becomes
+// slower or faster affects all points alike.
+func planned(s *scenario.Scenario) []plannedRound {
+	var plan []plannedRound
+	add := func(point int, k kind) { plan = append(plan, plannedRound{len(plan) + 1, point, k}) }
+	points := s.Plan()
+	for i, p := range points {
+		if scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.OfPeak() }) {
+			add(i, calibration)
+		}
+	}
+	turn := func(k kind) {
+		for i := range points {
+			add(i, k)
+		}
+	}
+	profiles, done := s.Profiles(), 0
+	for n := range s.Rounds {
+		turn(timed)
+		// Profiled rounds are spread over the timed ones: the overhead of a profiled round is its difference from its neighbours.
+		for ; done < profiles*(n+1)/s.Rounds; done++ {
+			turn(profiled)
+		}
+	}
+	for ; done < profiles; done++ { // there was no timed round
+		turn(profiled)
+	}
+	return plan
+}
+
+// workloads returns the load of a round. A part of the peak becomes a rate. A calibration finds that peak, which is the rate of
+// all workloads together.
+func (r *runner) workloads(p plannedRound) []scenario.Workload {
+	workloads := slices.Clone(r.points[p.point].Workloads)
+	for i := range workloads {
+		w := &workloads[i]
+		if p.kind == calibration {
+			w.Arrivals = scenario.Arrivals{Kind: scenario.Closed} // no more in flight than the open load may have
+			if w.InFlight < w.Batch {
+				w.InFlight = 0
+			}
+			continue
+		}
+		w.Arrivals = w.Arrivals.At(r.peaks[p.point])
+	}
+	return workloads
+}
+
+// calibrate stores the peak that a calibration found.
+func (r *runner) calibrate(p plannedRound, m *measured) {
+	if p.kind != calibration || m.broken {
+		return
+	}
+	r.peaks[p.point] = m.round.Metrics[result.CyclesPerS]
+	if r.peaks[p.point] <= 0 || m.round.Verdict != result.Pass {
+		m.broken = true
+		m.fault(result.Invalid, "without a peak there is no rate that is a part of it")
+	}
+}

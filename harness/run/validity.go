@@ -1,0 +1,67 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// judgeHost compares the signals of the host and the trend of the rate with the limits of the scenario. Profiled rounds yield no
+// figures, so an unfit host is a warning there.
+func (r *runner) judgeHost(w *windowProbe, m *measured) {
+	if w.host == nil || w.host.signals == nil {
+		return
+	}
+	m.round.Signals = w.host.signals
+	j := judgeSignals(m.round.Signals, r.scenario.Validity)
+	if w.kind == timed && len(r.scenario.Faults) == 0 && steadyLoad(w.loads.workloads) {
+		m.round.Warmup = w.rates.judge()
+		judgeTrend(&j, m.round.Warmup, r.scenario.Validity)
+	}
+	for _, name := range j.unknown {
+		if !slices.Contains(r.unknown, name) {
+			r.unknown = append(r.unknown, name)
+		}
+	}
+	m.judged(j, w.kind == profiled)
+}
+
+// judged makes a round invalid for each value beyond a limit, or only warns.
+func (m *measured) judged(j judgement, warnOnly bool) {
+	warnings := j.warnings
+	if warnOnly {
+		warnings = append(slices.Clone(j.reasons), warnings...)
+		j.reasons = nil
+	}
+	for _, reason := range j.reasons {
+		m.fault(result.Invalid, reason)
+	}
+	for _, warning := range warnings {
+		m.warnings = append(m.warnings, fmt.Sprintf("round %d: %s", m.round.Number, warning))
+	}
+}
+
+// warnOfUnknown adds one warning for all signals that could not be read.
+func (r *runner) warnOfUnknown() {
+	if len(r.unknown) > 0 {
+		r.result.Warnings = append(r.result.Warnings,
+			"this host does not say, so it could not be judged: "+strings.Join(r.unknown, ", "))
+	}
+}
+
+// checkSlip judges whether the generator kept up with its schedule.
+func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *measured) {
+	of := ""
+	if several {
+		of = "workload " + strings.ReplaceAll(workload, "%", "%%") + ": "
+	}
+	slip := time.Duration(open.Slip.ValueAtPercentile(99))
+	var j judgement
+	j.add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
+		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, through its own fault", " ms")
+	m.judged(j, false)
+}

@@ -1,0 +1,177 @@
+package run
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Counters of a server.
+const (
+	// completedCounter counts, over all queues, the tasks that the server completed. The server exports it also if its
+	// metrics do not name queues.
+	completedCounter = "prony_completed_total"
+
+	entriesCounter       = "prony_raft_entries_total"
+	entryBytesCounter    = "prony_raft_entry_bytes_total"
+	appendSecondsCounter = "prony_raft_append_seconds"
+	commitSecondsCounter = "prony_raft_commit_seconds"
+	electionsCounter     = "prony_raft_elections_total"
+)
+
+// fsyncCounters are those of the stores and of a cluster's log.
+var fsyncCounters = []string{"prony_storage_fsyncs_total", "prony_raft_log_fsyncs_total"}
+
+// storageCounters are those of operations on the store, by the metric that is their share of a cycle.
+var storageCounters = map[string]string{
+	result.StorageSetsPerCycle:     "prony_storage_sets_total",
+	result.StorageGetsPerCycle:     "prony_storage_gets_total",
+	result.StorageDeletesPerCycle:  "prony_storage_deletes_total",
+	result.StorageSetBytesPerCycle: "prony_storage_set_bytes_total",
+	result.StorageFsyncUsPerCycle:  "prony_storage_fsync_microseconds_total",
+	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
+}
+
+// total is by how much a counter grew over all servers, and whether any has it.
+func (w *windowProbe) total(counter string) (sum float64, counted bool) {
+	for _, s := range w.servers {
+		if grown, there := s.delta(counter); there {
+			sum, counted = sum+grown, true
+		}
+	}
+	return sum, counted
+}
+
+// completed is how many tasks the servers completed between the two times that they were asked for their counters. It
+// takes the servers' own count of these, since it was read together with the others; the window's edges are a little
+// apart from that. Where leaders have changed that count does not go on, and the window's cycles must do.
+func (w *windowProbe) completed(m *measured) float64 {
+	if own, counted := w.total(completedCounter); counted && slices.Equal(w.ledBefore, w.ledAfter) {
+		return own
+	}
+	return float64(m.round.Cycles)
+}
+
+// storage divides what the servers did with their stores by the tasks completed meanwhile. Only leaders decide what is
+// done, and count it; what a node has the kernel write it does for itself. A server that does not count what it does with
+// its store has no such figures.
+func (w *windowProbe) storage(m *measured) {
+	cycles := w.completed(m)
+	if cycles <= 0 {
+		return
+	}
+	for metric, counter := range storageCounters {
+		if operations, there := w.total(counter); there {
+			m.round.Metrics[metric] = operations / cycles
+		}
+	}
+	if stores, there := w.total(fsyncCounters[0]); there {
+		log, _ := w.total(fsyncCounters[1])
+		m.round.Metrics[result.StorageFsyncsPerCycle] = (stores + log) / cycles
+	}
+	if bytes, known := w.server.WrittenBytesPer(m.round.Cycles); known {
+		m.round.Metrics[result.WrittenBytesPerCycle] = bytes / float64(len(w.servers))
+	}
+}
+
+// raft fills in what the nodes of a cluster did with their logs.
+func (w *windowProbe) raft(m *measured) {
+	cycles := w.completed(m)
+	if m.round.Nodes == nil || cycles <= 0 {
+		return
+	}
+	var entries, logged float64 // of the node that appended most: one that was down has fewer
+	for _, s := range w.servers {
+		grown, _ := s.delta(entriesCounter)
+		bytes, _ := s.delta(entryBytesCounter)
+		entries, logged = max(entries, grown), max(logged, bytes)
+	}
+	if entries > 0 {
+		m.round.Metrics[result.RaftEntriesPerCycle] = entries / cycles
+		m.round.Metrics[result.RaftLogBytesPerCycle] = logged / cycles
+	}
+	all, _ := w.total(entriesCounter)
+	if bytes, there := w.total(entryBytesCounter); there && all > 0 {
+		m.round.Metrics[result.RaftEntryBytesMean] = bytes / all
+	}
+	for metric, histogram := range map[string]string{
+		result.RaftAppendMsMean: appendSecondsCounter, result.RaftCommitMsMean: commitSecondsCounter,
+	} {
+		seconds, _ := w.total(histogram + "_sum")
+		if n, _ := w.total(histogram + "_count"); n > 0 {
+			m.round.Metrics[metric] = 1e3 * seconds / n
+		}
+	}
+	if elections, there := w.total(electionsCounter); there {
+		m.round.Metrics[result.RaftElections] = max(0, elections)
+	}
+}
+
+// nodes fills in what each node of a cluster did. The leaders that it names are those at the window's end; others at its
+// start are a warning.
+func (w *windowProbe) nodes(m *measured, loaded bool) {
+	if len(w.servers) == 0 || w.servers[0].server.ID == "" {
+		return
+	}
+	for shard, leader := range w.ledAfter {
+		if before := w.ledBefore[shard]; before != leader {
+			m.warnings = append(m.warnings, "round "+strconv.Itoa(m.round.Number)+": shard "+strconv.Itoa(shard)+
+				" was led by "+orNoNode(before)+" at the window's start and by "+orNoNode(leader)+" at its end")
+		}
+	}
+	for _, s := range w.servers {
+		n := result.Node{ID: s.server.ID, Metrics: map[string]float64{}}
+		for shard, leader := range w.ledAfter {
+			if leader == n.ID {
+				n.Leads = append(n.Leads, shard)
+			}
+		}
+		if s.peak > 0 {
+			n.Metrics[result.ServerRSSMBMax] = float64(s.peak) / 1e6
+		}
+		if cores, err := s.spent.Cores(); err == nil {
+			n.Metrics[result.ServerCPUCores] = cores
+		}
+		if loaded && m.round.Cycles > 0 {
+			s.perCycle(n.Metrics, m.round.Cycles)
+		}
+		m.round.Nodes = append(m.round.Nodes, n)
+	}
+}
+
+func orNoNode(node string) string {
+	if node == "" {
+		return "no node"
+	}
+	return node
+}
+
+// perCycle fills in what one node spent for each cycle of the cluster, and what it did with its log.
+func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
+	if us, err := s.spent.CPUMicrosecondsPer(cycles); err == nil {
+		metrics[result.ServerCPUUsPerCycle] = us
+	}
+	if bytes, known := s.spent.WrittenBytesPer(cycles); known {
+		metrics[result.WrittenBytesPerCycle] = bytes
+	}
+	entries, _ := s.delta(entriesCounter)
+	if entries > 0 {
+		metrics[result.RaftEntriesPerCycle] = entries / float64(cycles)
+		if bytes, there := s.delta(entryBytesCounter); there {
+			metrics[result.RaftEntryBytesMean] = bytes / entries
+			metrics[result.RaftLogBytesPerCycle] = bytes / float64(cycles)
+		}
+	}
+	for metric, histogram := range map[string]string{
+		result.RaftAppendMsMean: appendSecondsCounter, result.RaftCommitMsMean: commitSecondsCounter,
+	} {
+		seconds, _ := s.delta(histogram + "_sum")
+		if n, _ := s.delta(histogram + "_count"); n > 0 {
+			metrics[metric] = 1e3 * seconds / n
+		}
+	}
+	if elections, there := s.delta(electionsCounter); there {
+		metrics[result.RaftElections] = max(0, elections)
+	}
+}

@@ -1,0 +1,107 @@
+package run
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// threeNodes is a probe of a cluster of two shards in which n1 led both and n3 appended less than the others.
+func threeNodes() *windowProbe {
+	w := &windowProbe{ledBefore: []string{"n1", "n1"}, ledAfter: []string{"n1", "n1"}}
+	for i, id := range []string{"n1", "n2", "n3"} {
+		s := &serverProbe{
+			server: &topology.Server{ID: id}, peak: uint64(i+1) * 1e6,
+			spent: observe.Spent{CPU: time.Duration(i+1) * time.Millisecond, Wall: 10 * time.Millisecond, Written: uint64(i+1) * 3000, WritesKnown: true},
+			countersBefore: map[string]float64{
+				entriesCounter: 10, entryBytesCounter: 1000, appendSecondsCounter + "_sum": 1, appendSecondsCounter + "_count": 5,
+				electionsCounter: 1,
+			},
+			countersAfter: map[string]float64{
+				entriesCounter: 60, entryBytesCounter: 11000, appendSecondsCounter + "_sum": 1.5, appendSecondsCounter + "_count": 30,
+				electionsCounter: 1, "prony_storage_sets_total": 0,
+			},
+		}
+		w.servers = append(w.servers, s)
+		if i == 0 {
+			w.server = s.spent
+			s.countersAfter["prony_storage_sets_total"] = 420
+			s.countersAfter[completedCounter] = 200
+			s.countersAfter[commitSecondsCounter+"_sum"], s.countersAfter[commitSecondsCounter+"_count"] = 0.1, 50
+		} else {
+			w.server = w.server.Plus(s.spent)
+		}
+	}
+	w.servers[2].countersAfter[entriesCounter] = 50
+	w.servers[2].countersAfter[entryBytesCounter] = 9000
+	return w
+}
+
+func TestFiguresOfACluster(t *testing.T) {
+	t.Parallel()
+	w := threeNodes()
+	m := &measured{round: result.Round{Number: 4, Cycles: 100, Metrics: map[string]float64{}}}
+	assert.NoError(t, w.spent(m, true))
+	assert.InDeltaMapValues(t, map[string]float64{
+		result.ServerCPUCores: 0.6, result.ServerCPUUsPerCycle: 60, result.ClientCPUUsPerCycle: 0,
+		result.StorageSetsPerCycle:  2.1, // by the servers' own count of 200 cycles
+		result.WrittenBytesPerCycle: 60,  // 18,000 bytes for 100 cycles, on three nodes
+		result.RaftEntriesPerCycle:  0.25,
+		result.RaftEntryBytesMean:   200,
+		result.RaftLogBytesPerCycle: 50,
+		result.RaftAppendMsMean:     20,
+		result.RaftCommitMsMean:     2,
+		result.RaftElections:        0,
+	}, m.round.Metrics, 1e-9)
+	assert.Empty(t, m.warnings)
+	nodes := m.round.Nodes
+	assert.Equal(t, []int{0, 1}, nodes[0].Leads)
+	assert.Empty(t, nodes[1].Leads)
+	assert.InDeltaMapValues(t, map[string]float64{
+		result.ServerRSSMBMax: 3, result.ServerCPUCores: 0.3, result.ServerCPUUsPerCycle: 30, result.WrittenBytesPerCycle: 90,
+		result.RaftEntriesPerCycle: 0.4, result.RaftEntryBytesMean: 200, result.RaftLogBytesPerCycle: 80, result.RaftAppendMsMean: 20, result.RaftElections: 0,
+	}, nodes[2].Metrics, 1e-9)
+	assert.InDelta(t, 2, nodes[0].Metrics[result.RaftCommitMsMean], 1e-9, "only a leader proposes")
+}
+
+// A new leader counts from its own start, so that the servers' count of cycles means nothing.
+func TestLeaderThatChanged(t *testing.T) {
+	t.Parallel()
+	w := threeNodes()
+	w.ledAfter = []string{"n1", ""}
+	m := &measured{round: result.Round{Number: 4, Cycles: 100, Metrics: map[string]float64{}}}
+	assert.NoError(t, w.spent(m, true))
+	assert.InDelta(t, 4.2, m.round.Metrics[result.StorageSetsPerCycle], 1e-9)
+	assert.Equal(t, []string{"round 4: shard 1 was led by n1 at the window's start and by no node at its end"}, m.warnings)
+	assert.Equal(t, []int{0}, m.round.Nodes[0].Leads)
+}
+
+// What is not known is missing, never zero.
+func TestNodeThatWasDown(t *testing.T) {
+	t.Parallel()
+	w := threeNodes()
+	down := w.servers[1]
+	down.countersAfter, down.peak, down.spent.WritesKnown = nil, 0, false
+	w.server.WritesKnown = false
+	m := &measured{round: result.Round{Cycles: 100, Metrics: map[string]float64{}}}
+	assert.NoError(t, w.spent(m, true))
+	assert.NotContains(t, m.round.Metrics, result.WrittenBytesPerCycle)
+	assert.InDelta(t, 0.25, m.round.Metrics[result.RaftEntriesPerCycle], 1e-9, "of the node that appended most")
+	assert.Equal(t, map[string]float64{result.ServerCPUCores: 0.2, result.ServerCPUUsPerCycle: 20}, m.round.Nodes[1].Metrics)
+}
+
+// An idle cluster has nodes and no figures per cycle.
+func TestIdleCluster(t *testing.T) {
+	t.Parallel()
+	w := threeNodes()
+	m := &measured{round: result.Round{Metrics: map[string]float64{}}}
+	assert.NoError(t, w.spent(m, false))
+	assert.Equal(t, map[string]float64{result.ServerCPUCores: 0.6}, m.round.Metrics)
+	assert.Len(t, m.round.Nodes, 3)
+	assert.Equal(t, map[string]float64{result.ServerRSSMBMax: 1, result.ServerCPUCores: 0.1}, m.round.Nodes[0].Metrics)
+}

@@ -1,0 +1,116 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// serverProbe reads one server at the window's edges. A server that a fault ended or started again in between has other
+// processes there; one that is down at the window's end has fewer figures, which is a warning.
+type serverProbe struct {
+	server *topology.Server
+	admin  adminhttp.Client // of the process at the window's start
+
+	first          *topology.Node // that process
+	before         observe.Usage
+	spent          observe.Spent
+	countersBefore map[string]float64
+	countersAfter  map[string]float64 // nil where it was down
+	metricsBefore  observe.Metrics    // with histograms, as those after
+	metricsAfter   observe.Metrics
+	peak           uint64
+	session        *profile.Session
+	warnings       []string
+}
+
+func (s *serverProbe) warn(format string, args ...any) {
+	of := ""
+	if s.server.ID != "" {
+		of = s.server.ID + ": "
+	}
+	s.warnings = append(s.warnings, of+fmt.Sprintf(format, args...))
+}
+
+func (s *serverProbe) resetPeak() {
+	if err := observe.ResetPeak(s.server.Node().PID); err != nil {
+		s.warn("%s covers the warm-up too: %v", result.ServerRSSMBMax, err)
+	}
+}
+
+func (s *serverProbe) profile(ctx context.Context, of *scenario.Scenario) (err error) {
+	s.session, err = profile.Start(ctx, s.admin, of.Captures, of.Phases.Window)
+	return err
+}
+
+func (s *serverProbe) scrapeBefore(ctx context.Context) (err error) {
+	s.metricsBefore, err = observe.ScrapeAll(ctx, s.admin)
+	s.countersBefore = s.metricsBefore.Values
+	return err
+}
+
+func (s *serverProbe) sampleBefore() (err error) {
+	s.first = s.server.Node()
+	s.before, err = usage(s.server)
+	return err
+}
+
+func (s *serverProbe) sampleAfter() error {
+	after, err := usage(s.server)
+	if err != nil {
+		return err
+	}
+	s.spent = after.Since(s.before)
+	if s.server.Node() != s.first {
+		s.spent.WritesKnown = false // what the first process had written was lost with it
+	}
+	return nil
+}
+
+// usage is what all processes of a server have used so far.
+func usage(s *topology.Server) (observe.Usage, error) {
+	node, ended := s.Node(), s.CPUOfEnded()
+	u, err := observe.Sample(node.PID)
+	if !node.Running() { // perhaps only since a moment ago: then its time is among that of the ended ones now
+		u, err, ended = observe.Ended(), nil, s.CPUOfEnded()
+	}
+	u.CPU += ended
+	return u, err
+}
+
+func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster) error {
+	node := s.server.Node()
+	if node != s.first {
+		s.countersBefore, s.metricsBefore = nil, observe.Metrics{} // the new process counts from zero
+	}
+	metrics, err := observe.ScrapeAll(ctx, admin(cluster, s.server))
+	if err != nil && !node.Running() {
+		s.warn("it was down at the window's end: its counters are missing")
+		return nil
+	}
+	s.metricsAfter, s.countersAfter = metrics, metrics.Values
+	return err
+}
+
+func (s *serverProbe) readPeak() error {
+	node := s.server.Node()
+	peak, err := observe.PeakRSS(node.PID)
+	if err != nil && !node.Running() {
+		s.warn("it was down at the window's end: its memory is missing from %s", result.ServerRSSMBMax)
+		return nil
+	}
+	s.peak = peak
+	return err
+}
+
+// delta is by how much a counter grew in the window, and whether there is such a counter.
+func (s *serverProbe) delta(counter string) (float64, bool) {
+	after, there := s.countersAfter[counter]
+	return after - s.countersBefore[counter], there
+}
