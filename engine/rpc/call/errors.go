@@ -159,6 +159,7 @@ func FieldErr(e *queue.FieldError) error {
 	return e
 }
 
+// IDError returns the error of a malformed task id.
 func IDError(err error) error { return &queue.FieldError{Field: "id", Problem: err.Error()} }
 
 // itemCodes maps the codes of refused calls to the codes of their items. After any other code the outcome is unknown.

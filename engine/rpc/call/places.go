@@ -4,6 +4,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
+// FirstPlaces returns the places of the first n items of a call.
 func FirstPlaces(n int) []int {
 	places := make([]int, n, n+8)
 	for i := range places {
@@ -12,6 +13,7 @@ func FirstPlaces(n int) []int {
 	return places
 }
 
+// Place returns the place in a call of the i-th item that is left; nil places mean that all items are.
 func Place(places []int, i int) int {
 	if places == nil {
 		return i

@@ -6,6 +6,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
+// TaskMessage returns the message of a task that a shard found.
 func TaskMessage(tenant string, id queue.ID, f shard.Found) *queuepb.Task {
 	t := &queuepb.Task{
 		Id:           id.String(),
@@ -46,8 +47,10 @@ var TaskStates = map[shard.TaskState]queuepb.TaskState{
 // ItemBytes is about how large the message of a task is, beside its payload and texts.
 const ItemBytes = 128
 
+// TaskBytes is about how large the message of a task is.
 func TaskBytes(t *queuepb.Task) int { return ItemBytes + len(t.GetPayload()) + len(t.GetLastError()) }
 
+// BackoffOf converts a backoff.
 func BackoffOf(b *queuepb.Backoff) queue.Backoff {
 	return queue.Backoff{
 		InitialMs: b.GetInitialMs(), MaxMs: b.GetMaxMs(),

@@ -255,6 +255,7 @@ func SettleBatch[I any](id func(I) string, call func(context.Context, *Target, [
 	}
 }
 
+// AppendSettleErrors appends the errors of the settlements that were refused. places are as for call.Place.
 func AppendSettleErrors(c Cluster, errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
 	for i, err := range outcomes {
 		if err != nil {

@@ -161,6 +161,7 @@ type LeaderRetry struct {
 	pause  time.Duration
 }
 
+// Retry begins the time in which a call looks for a leader.
 func (r *Router) Retry() *LeaderRetry {
 	return &LeaderRetry{router: r, until: time.Now().Add(r.RetryMax), pause: retryPauseMin}
 }
@@ -282,6 +283,7 @@ func (f *forward) open(ctx context.Context, d *grpc.StreamDesc, method string, o
 // Outcome is what is known of a call that a node refused as a whole.
 type Outcome int
 
+// What is known of a call that failed.
 const (
 	Refused Outcome = iota // for a reason that other nodes would have too
 	Retry                  // nothing was done, and it is worth asking whoever leads now
@@ -351,6 +353,7 @@ type Target struct {
 	forward *forward // nil: this node
 }
 
+// Target returns a node as a target that may take so long for a call; 0 means as long as the caller waits.
 func (r *Router) Target(node string, most time.Duration) *Target {
 	if r.here(node) {
 		return &Target{}
@@ -358,6 +361,7 @@ func (r *Router) Target(node string, most time.Duration) *Target {
 	return &Target{&forward{router: r, node: node, max: most}}
 }
 
+// Local reports whether the target is this node.
 func (t *Target) Local() bool { return t.forward == nil }
 
 // Queues returns a client of the queue service of another node, for its streams.
