@@ -39,7 +39,10 @@ type Config struct {
 
 // TurnMax is approximately how many items one turn of a shard handles of each kind of work: tasks and settlements of commands,
 // expired leases, and granted leases. Later turns handle the rest.
-const TurnMax = 1_024
+const TurnMax = 512
+
+// refillMax is how many records one Refill of a window asks for: one turn applies them to the state.
+const refillMax = 2 * TurnMax
 
 // DefaultConfig returns the defaults.
 func DefaultConfig() Config {
@@ -60,7 +63,7 @@ func DefaultConfig() Config {
 		historyPart:    AttemptsKept / 2,
 		turnMax:        TurnMax,
 		LookMax:        4_096,
-		SweepMax:       1_000,
+		SweepMax:       TurnMax / 2,
 		trimAfterMs:    10_000,
 	}
 }

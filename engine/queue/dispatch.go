@@ -140,13 +140,12 @@ func (s *State) Unsubscribe(w *Waiter) {
 	w.subs = nil
 }
 
-// Unfinished says that the last Dispatch left work that another one goes on with, once what
-// Refills returns is answered.
+// Unfinished says that the last Dispatch left work for another one. Queues that wait for the answer to a Refill do not count.
 func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
 // Dispatch leases ready tasks to waiters: queues take turns, and within a queue its waiters do. It
-// appends one Grant for each waiter that got tasks. The grant of a waiter that may have only one is held back while Refills are
-// open and while the turn's limit is reached, because it may still become larger.
+// appends one Grant for each waiter that got tasks. The grant of a waiter that may have only one is held back while the waiter
+// Awaits more and while the turn's limit is reached, because it may still become larger.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
 	s.tellAccounts()
@@ -171,23 +170,30 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.granted = s.granted[:0]
 	if s.exhausted {
 		s.given = 0
-	} else if len(s.refills) == 0 {
+	} else {
 		out = s.releaseHeld(out)
 	}
 	s.returnDrawn()
 	return out
 }
 
-// Exhausted reports whether the last Dispatch granted as many leases as one turn may. The next Dispatch continues.
+// Exhausted reports whether the last Dispatch granted as many leases, or left out as many closed waiters, as one turn may. The
+// next Dispatch continues.
 func (s *State) Exhausted() bool { return s.exhausted }
 
-// releaseHeld gives the grants that were held back. What the waiters did not use of their credit is void.
+// releaseHeld gives the grants that were held back and cannot become larger. What the waiters did not use of their credit is void.
 func (s *State) releaseHeld(out []Grant) []Grant {
-	for i, w := range s.held {
+	kept := s.held[:0]
+	for _, w := range s.held {
+		if s.Awaits(w) {
+			kept = append(kept, w)
+			continue
+		}
 		out = append(out, Grant{Waiter: w, Deliveries: w.grant})
-		w.grant, w.held, w.credits, s.held[i] = nil, false, 0, nil
+		w.grant, w.held, w.credits = nil, false, 0
 	}
-	s.held = s.held[:0]
+	clear(s.held[len(kept):])
+	s.held = kept
 	return out
 }
 
@@ -197,7 +203,11 @@ func (s *State) turns() (blocked []*Queue) {
 	var deferred []*Queue // all of whose waiters prefer another queue's task
 	progressed := false   // since those were deferred
 	for {
-		for s.hot.len() > 0 && !s.exhausted {
+		for s.hot.len() > 0 {
+			if s.given >= s.cfg.turnMax { // a queue keeps its place for the next Dispatch
+				s.exhausted = true
+				break
+			}
 			q := s.hot.pop()
 			switch s.dispatchTurn(q) {
 			case turnTaken:
@@ -205,6 +215,8 @@ func (s *State) turns() (blocked []*Queue) {
 				progressed, s.unchoosy = true, false
 			case turnBlocked:
 				blocked = append(blocked, q)
+			case turnAwaits:
+				q.hot, q.awaits = false, true
 			case turnDeferred:
 				deferred = append(deferred, q)
 			case turnEmpty:
@@ -231,7 +243,8 @@ type turn uint8
 const (
 	turnEmpty    turn = iota // no task or no waiter is left
 	turnTaken                // a waiter was given tasks
-	turnBlocked              // the store must be read first, or a batch is full
+	turnBlocked              // a batch is full, or the turn of the shard is over
+	turnAwaits               // the store must be read first
 	turnDeferred             // all waiters prefer another queue's task
 )
 
@@ -245,17 +258,14 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		sub := q.waiting.front()
 		w := sub.waiter
 		s.worked++
-		if !w.open() {
-			q.waiting.remove(sub)
-			if s.given++; s.given < s.cfg.turnMax {
-				continue
-			}
-			s.exhausted = true
-			return turnBlocked
-		}
 		if s.given >= s.cfg.turnMax {
 			s.exhausted = true
 			return turnBlocked
+		}
+		if !w.open() {
+			s.given++
+			q.waiting.remove(sub)
+			continue
 		}
 		if len(w.grant) == maxBatch { // the next Dispatch goes on
 			return turnBlocked
@@ -286,7 +296,7 @@ func (s *State) dispatchTurn(q *Queue) turn {
 		}
 		switch {
 		case blocked:
-			return turnBlocked
+			return turnAwaits
 		case took > 0:
 			return turnTaken
 		}

@@ -199,8 +199,8 @@ func TestClaimAfterRecoveryReadsTheStore(t *testing.T) {
 	assert.Equal(t, f.now+int64(DefaultConfig().LeaseMs), f.NextDeadlineMs())
 }
 
-// A refill that is answered after another one took its place would bring back tasks that are leased.
-func TestLateAnswerToARefillIsIgnored(t *testing.T) {
+// A second answer to a refill would bring back tasks that are leased.
+func TestSecondAnswerToARefillIsIgnored(t *testing.T) {
 	for name, delayMs := range map[string]uint64{"fresh": 0, "returned": 5} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, Config{WindowTasks: 2})
@@ -219,12 +219,13 @@ func TestLateAnswerToARefillIsIgnored(t *testing.T) {
 				return r.Stream == StreamDue
 			})
 			require.Len(t, late, 1)
+			f.journal.answer(f.State, late[0])
 			require.Len(t, f.dispatch()[w], 2)
 			due := []SeqDue{{Seq: 0, Due: Due{MaxAttempts: 9}}}
 			if late[0].Stream == StreamReturned {
 				f.RefillReturned(late[0], due, true)
 			} else {
-				tasks, next := f.journal.fresh(Refill{Queue: late[0].Queue, Limit: 2})
+				tasks, next := f.journal.fresh(Refill{Queue: late[0].Queue, UntilSeq: late[0].UntilSeq, Limit: 2})
 				f.RefillFresh(late[0], tasks, next)
 			}
 			f.Credit(w, 1)

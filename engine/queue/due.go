@@ -117,10 +117,9 @@ func (s *State) askCounts() {
 // askCount requests the count of a lane that is behind. A recovered count may be ahead of this clock, if a node with another
 // clock made it. Then the request counts backwards.
 func (s *State) askCount(l *lane, limit int) {
-	if !l.behind || l.asked {
+	if !l.behind || l.reads(StreamDue) {
 		return
 	}
-	l.asked = true
 	s.counting++
 	r := Refill{
 		Stream: StreamDue, Queue: l.queue.record.ID, Priority: l.priority,
@@ -129,31 +128,38 @@ func (s *State) askCount(l *lane, limit int) {
 	if (returnedKey{s.nowMs + 1, 0}).less(l.counted) {
 		r.Stream = StreamNotDue
 	}
-	s.askRefill(r)
+	s.ask(l, r)
 }
 
-// RefillDue answers a Refill of StreamDue or StreamNotDue with the number of records, and the place of the first record after
-// them (StreamDue) or of the last one counted backwards (StreamNotDue). more says that the reading stopped at r.Limit records.
-func (s *State) RefillDue(r Refill, tasks uint64, nextMs int64, nextSeq uint64, more bool) {
-	q := s.queues[r.Queue]
-	if q == nil {
-		return // it was deleted
+// RefillDue answers a Refill of StreamDue or StreamNotDue: the places of the records, and the place of the first one after
+// them, or of the last one that was counted back. more says that it stopped at r.Limit of them.
+func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
+	s.worked += len(tasks)
+	l, while := s.answered(r)
+	if l == nil {
+		return
 	}
-	l := q.lane(r.Priority)
-	l.asked = false
 	s.counting--
 	s.show(l.queue)
-	if l.behind && l.counted == (returnedKey{r.FromMs, r.FromSeq}) {
+	from := returnedKey{r.FromMs, r.FromSeq}
+	if l.behind && l.counted == from {
 		back := r.Stream == StreamNotDue
-		if back {
-			l.due -= tasks
-		} else {
-			l.due += tasks
+		to := returnedKey{next.AtMs, next.Seq}
+		for k, t := range while.moved { // a place before which all are counted, or after which none is
+			if !t.dropped && k.dueAtMs > r.UntilMs && k.less(to) && (!back && !k.less(from) || back && !more) {
+				to = k
+			}
 		}
-		l.counted = returnedKey{nextMs, nextSeq}
+		n := while.count(tasks, from, to)
+		if back {
+			l.due -= n
+		} else {
+			l.due += n
+		}
+		l.counted = to
 		l.unsure = back && more
 		l.behind = more || l.counted.dueAtMs <= s.nowMs
-		s.noteCounted(l, tasks)
+		s.noteCounted(l, n)
 	}
 	if l.behind {
 		s.fallBehind(l)

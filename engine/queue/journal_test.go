@@ -198,21 +198,25 @@ func (j *mapJournal) PutMeta(m Meta)          { j.meta = m }
 func (j *mapJournal) PutReserved(r Reserved)  { j.reserved = r }
 
 // answer reads what a refill asks for and hands it to the state.
-func (j *mapJournal) answer(s *State, r Refill) {
+func (j *mapJournal) answer(s *State, r Refill) { j.read(s, r)() }
+
+// read reads what a refill asks for, and returns what hands it to the state.
+func (j *mapJournal) read(s *State, r Refill) (answer func()) {
 	switch r.Stream {
 	case StreamReturned:
 		due, more := j.returned(r)
-		s.RefillReturned(r, due, more)
+		return func() { s.RefillReturned(r, due, more) }
 	case StreamFresh:
 		tasks, next := j.fresh(r)
-		s.RefillFresh(r, tasks, next)
+		return func() { s.RefillFresh(r, tasks, next) }
 	case StreamDue, StreamNotDue:
-		n, at, more := j.countDue(r)
-		s.RefillDue(r, n, at.dueAtMs, at.seq, more)
+		keys, at, more := j.countDue(r)
+		return func() { s.RefillDue(r, keys, DueKey{at.dueAtMs, at.seq}, more) }
 	case StreamExpired:
 		tasks, next := j.expired(r.FromMs, r.Limit, r.BytesMax)
-		s.RefillExpired(r, tasks, next)
+		return func() { s.RefillExpired(r, tasks, next) }
 	}
+	panic("unreachable")
 }
 
 // look is what a store has of a task.
@@ -251,7 +255,7 @@ func (j *mapJournal) expired(nowMs int64, limit int, bytesMax int64) (out []Expi
 func (j *mapJournal) fresh(r Refill) (out []SeqTask, nextSeq uint64) {
 	var all []Ref
 	for ref := range j.tasks {
-		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq {
+		if ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && ref.Seq < r.UntilSeq {
 			all = append(all, ref)
 		}
 	}
@@ -306,7 +310,7 @@ func (j *mapJournal) dueKeys(queue uint32, priority uint8) (keys []returnedKey) 
 	return keys
 }
 
-func (j *mapJournal) countDue(r Refill) (n uint64, at returnedKey, more bool) {
+func (j *mapJournal) countDue(r Refill) (out []DueKey, at returnedKey, more bool) {
 	keys, from := j.dueKeys(r.Queue, r.Priority), returnedKey{r.FromMs, r.FromSeq}
 	if r.Stream == StreamDue {
 		at = dueNone
@@ -314,25 +318,25 @@ func (j *mapJournal) countDue(r Refill) (n uint64, at returnedKey, more bool) {
 			switch {
 			case k.less(from):
 			case k.dueAtMs > r.UntilMs:
-				return n, k, false
-			case n >= uint64(r.Limit):
-				return n, k, true
+				return out, k, false
+			case len(out) >= r.Limit:
+				return out, k, true
 			default:
-				n++
+				out = append(out, DueKey{k.dueAtMs, k.seq})
 			}
 		}
-		return n, at, false
+		return out, at, false
 	}
 	at = from
 	for _, k := range slices.Backward(keys) {
 		if k.less(from) && k.dueAtMs > r.UntilMs {
-			if n >= uint64(r.Limit) {
-				return n, at, true
+			if len(out) >= r.Limit {
+				return out, at, true
 			}
-			n, at = n+1, k
+			out, at = append(out, DueKey{k.dueAtMs, k.seq}), k
 		}
 	}
-	return n, at, false
+	return out, at, false
 }
 
 // recovered is what a store gives when it is opened again: settled refs of leases are void.

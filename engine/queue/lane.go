@@ -33,7 +33,7 @@ type lane struct {
 	behind  bool        // the store must be read to continue the count
 	unsure  bool        // the count was recovered: by this clock, counted tasks may not be due yet
 	listed  bool        // is in State.behind
-	asked   bool        // a Refill for the count is not answered yet
+	reading *reading    // of its records, while a Refill is not answered; or nil
 
 	dueMs int64 // deadline in State.due
 	index int   // place in State.due
@@ -80,6 +80,7 @@ func (l *lane) ref(seq uint64) Ref {
 // the stream and there is room.
 func (s *State) pushFresh(l *lane, seq uint64, t Task) {
 	if !l.freshAll {
+		s.noteLate(l, seq, t)
 		return
 	}
 	if l.fresh.len() >= s.cfg.WindowTasks || s.windowsTasks >= s.cfg.WindowsTasks {
@@ -119,6 +120,7 @@ func (s *State) popFresh(l *lane) freshTask {
 
 // passOver takes a fresh task out of the window, if it is in: its place stays until it is its turn.
 func (s *State) passOver(l *lane, seq uint64) {
+	l.noteGone(seq)
 	n := l.fresh.len()
 	i := sort.Search(n, func(i int) bool { return l.fresh.at(i).seq >= seq })
 	if i == n || l.fresh.at(i).seq != seq {
@@ -135,6 +137,7 @@ func (s *State) passOver(l *lane, seq uint64) {
 // beyond the window's end is stored only. A full window gives up its last task for an earlier one.
 func (s *State) pushReturned(l *lane, seq uint64, due Due) {
 	t := returnedTask{returnedKey{due.DueAtMs, seq}, due}
+	l.noteMoved(&t)
 	s.addDue(l, t.returnedKey)
 	if l.returnedAll || t.less(l.returnedEnd) {
 		s.insertReturned(l, t)
@@ -215,10 +218,11 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()
 		if !found {
-			s.askRefill(l.returnedRefill(s.cfg.WindowTasks))
+			s.askReturned(l, s.cfg.WindowTasks)
 			return ref, d, false, true
 		}
 		s.returnedTasks--
+		l.noteDropped(t.returnedKey)
 		l.dropDue(t.returnedKey)
 		s.schedule(l)
 		ref = LeaseRef{
@@ -246,21 +250,6 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 	if l.freshAll {
 		return ref, d, false, false
 	}
-	s.askRefill(s.freshRefill(l, s.cfg.WindowTasks))
+	s.askFresh(l, s.cfg.WindowTasks, s.cfg.RefillBytesMax)
 	return ref, d, false, true
-}
-
-// freshRefill and returnedRefill read on from the end of a window.
-func (s *State) freshRefill(l *lane, limit int) Refill {
-	return Refill{
-		Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority, FromSeq: l.freshEnd, Limit: limit, LookMax: s.cfg.LookMax,
-		BytesMax: s.cfg.RefillBytesMax, PayloadBytesMax: max(0, s.cfg.CacheBytesMax-s.cacheBytes),
-	}
-}
-
-func (l *lane) returnedRefill(limit int) Refill {
-	return Refill{
-		Stream: StreamReturned, Queue: l.queue.record.ID, Priority: l.priority,
-		FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: limit,
-	}
 }

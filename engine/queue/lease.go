@@ -156,7 +156,7 @@ func (s *State) expireRef(b *lease, i int, now int64) bool {
 // NextDeadlineMs is when Tick has something to do next; math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
 	next := min(s.keys.next(), s.results.next())
-	if !s.ttlAsked {
+	if s.expiring == nil {
 		next = min(next, s.ttlMs)
 	}
 	if len(s.starved) > 0 {

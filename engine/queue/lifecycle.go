@@ -113,7 +113,7 @@ func (s *State) Delete(q *Queue) error {
 			s.returnedTasks -= l.returned.Len()
 			s.freshRoom -= l.fresh.room()
 			s.due.remove(l)
-			if l.asked {
+			if l.reads(StreamDue) {
 				s.counting--
 			}
 			l.behind = false
@@ -128,7 +128,7 @@ func (s *State) Delete(q *Queue) error {
 		delete(s.perTenant, q.record.Tenant)
 	}
 	s.idle.remove(q)
-	s.last = nil
+	s.last, q.awaits = nil, false
 	s.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
 	s.tellAccounts() // while the queue still has its account
 	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
@@ -237,7 +237,7 @@ func (s *State) trim(q *Queue) {
 // empty reports whether a lane has no task, in memory or stored, and the store is not being read for it.
 func (l *lane) empty() bool {
 	return l.freshAll && l.fresh.len() == 0 && l.returnedAll && l.returned.Len() == 0 &&
-		l.due == 0 && !l.behind && !l.asked && !l.listed && l.index < 0
+		l.due == 0 && !l.behind && l.reading == nil && !l.listed && l.index < 0
 }
 
 // shrink gives back the memory of an empty window if all windows together have more capacity than they may have tasks.

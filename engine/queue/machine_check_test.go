@@ -31,12 +31,12 @@ func (m *machine) check(t *rapid.T) {
 		if task.phase == leased && next > task.expiresMs {
 			t.Fatalf("%+v: the next deadline is %d", *task, next)
 		}
-		if task.waits() && task.dieByMs() != 0 && next > task.dieByMs() && !m.state.ttlAsked {
+		if task.waits() && task.dieByMs() != 0 && next > task.dieByMs() && m.state.expiring == nil {
 			t.Fatalf("%+v: the next deadline is %d", *task, next)
 		}
 	}
-	if m.state.ttlAsked != (m.askedExpired() || slices.ContainsFunc(m.state.refills, func(r Refill) bool { return r.Stream == StreamExpired })) {
-		t.Fatalf("a sweep of expired tasks is awaited: %v", m.state.ttlAsked)
+	if (m.state.expiring != nil) != (m.askedExpired() || slices.ContainsFunc(m.state.refills, func(r Refill) bool { return r.Stream == StreamExpired })) {
+		t.Fatalf("a sweep of expired tasks is awaited: %v", m.state.expiring != nil)
 	}
 	j := m.journal
 	got := map[string]int{
@@ -243,18 +243,8 @@ func (m *machine) checkQueues(t *rapid.T) {
 
 // exact returns a queue's exact figures, for which it answers the necessary refills.
 func (m *machine) exact(q *Queue) Stats {
-	m.pending = append(m.pending, m.state.Refills()...)
-	m.pending = slices.DeleteFunc(m.pending, func(r Refill) bool { // answer a requested count
-		is := r.Stream == StreamDue || r.Stream == StreamNotDue
-		if is {
-			m.journal.answer(m.state, r)
-		}
-		return is
-	})
 	for !m.state.Refresh(q, m.now) {
-		for _, r := range m.state.Refills() {
-			m.journal.answer(m.state, r)
-		}
+		m.answerPending(func(r *pendingRefill) bool { return r.Stream != StreamExpired })
 	}
 	return m.state.Stats(q, m.now)
 }
@@ -299,8 +289,8 @@ func (m *machine) checkDue(t *rapid.T, q *modelQueue, rec *Record) {
 		if want := before(p, returnedKey{m.now + 1, 0}); !l.behind && l.due != want {
 			t.Fatalf("a lane that is not behind counts %d due tasks, and has %d", l.due, want)
 		}
-		if l.behind && !l.listed && !l.asked {
-			t.Fatalf("a lane is behind, and neither listed nor asked for: %+v", l)
+		if l.behind && !l.listed && !l.reads(StreamDue) {
+			t.Fatalf("a lane is behind, and nothing is to be done about it: %+v", l)
 		}
 		if c := rec.Due[p]; rec.Counts.Returned > 0 && before(p, returnedKey{c.BeforeMs, c.BeforeSeq}) != c.Tasks {
 			t.Fatalf("a lane is stored with %+v", c)

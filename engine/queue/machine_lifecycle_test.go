@@ -40,10 +40,7 @@ func (m *machine) deleteQueue(t *rapid.T) {
 			if !m.purgeSome(t, q, 9) {
 				break
 			}
-			for _, r := range m.state.Refills() {
-				m.journal.answer(m.state, r)
-			}
-			m.reconcile()
+			m.lateRefill(t)
 		}
 	}
 	err := m.state.Delete(m.state.queues[q.id])

@@ -176,10 +176,7 @@ func (m *machine) purge(t *rapid.T) {
 		if !m.purgeSome(t, q, n) || !all {
 			return
 		}
-		for _, r := range m.state.Refills() {
-			m.journal.answer(m.state, r)
-		}
-		m.reconcile()
+		m.lateRefill(t)
 	}
 	t.Fatalf("the purge does not come to an end")
 }

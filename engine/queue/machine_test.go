@@ -38,9 +38,9 @@ type machine struct {
 	keys     map[keyOf]modelKey
 	results  map[Ref]Result
 	watched  map[Ref]int
-	ended    []Ended          // ends of watched tasks since the last check
-	pending  []Refill         // requested and not answered yet
-	figures  map[uint32]Stats // the last figures of each queue
+	ended    []Ended          // of watched tasks, since they were asked for
+	pending  []*pendingRefill // asked for, not answered
+	figures  map[uint32]Stats // of the queues, as they were seen last
 }
 
 // TestStateBehavesAsTheModel runs random commands against the state and a model of maps and
@@ -60,12 +60,15 @@ func TestStateBehavesAsTheModel(t *testing.T) {
 			"dispatch":    m.dispatchAll,
 			"dispatch one": func(t *rapid.T) {
 				m.dispatchOne(t)
-				m.pending = append(m.pending, m.state.Refills()...)
+				m.takeRefills()
 			},
 			"late refill": m.lateRefill,
+			"one answer":  m.oneAnswer,
+			"read":        m.readPending,
 			"one task":    oneOf(m.cancel, m.redrive, m.redrive, m.purgeDead, m.watch, m.watch),
 			"queue":       oneOf(m.configure, m.pause, m.pause, m.purge, m.deleteQueue, m.otherShard, m.recover),
 		})
+		m.drain(t)
 	})
 }
 
@@ -165,12 +168,77 @@ func (m *machine) sweep() {
 	}
 }
 
-func (m *machine) lateRefill(*rapid.T) {
-	for _, r := range m.pending {
-		m.journal.answer(m.state, r)
+// drain has a waiter of each tenant take all that is ready.
+func (m *machine) drain(t *rapid.T) {
+	for _, tenant := range []string{"t0", "t1"} {
+		c := Claim{Tenant: tenant, Credit: 10_000}
+		w := &modelWaiter{credits: c.Credit}
+		for _, q := range m.order {
+			if q.tenant == tenant {
+				c.Queues, w.queues = append(c.Queues, q.name), append(w.queues, queueName{tenant, q.name})
+			}
+		}
+		waiter, err := m.state.Subscribe(c, w)
+		if err != nil {
+			t.Fatalf("subscribe: %v", err)
+		}
+		w.waiter = waiter
+		m.waiters = append(m.waiters, w)
 	}
-	m.pending = nil
+	m.dispatchAll(t)
+	m.check(t)
+}
+
+// pendingRefill is a Refill that is not answered. Its answer may have been read a while ago.
+type pendingRefill struct {
+	Refill
+	answer func() // nil: not read yet
+}
+
+func (m *machine) takeRefills() {
+	for _, r := range m.state.Refills() {
+		m.pending = append(m.pending, &pendingRefill{Refill: r})
+	}
+}
+
+// readPending reads what some Refills ask for: what is decided before they are answered is not in it.
+func (m *machine) readPending(t *rapid.T) {
+	for _, r := range m.pending {
+		if r.answer == nil && rapid.Bool().Draw(t, "read") {
+			r.answer = m.journal.read(m.state, r.Refill)
+		}
+	}
+}
+
+// lateRefill answers what was asked for, whenever it was read.
+func (m *machine) lateRefill(*rapid.T) {
+	m.answerPending(func(*pendingRefill) bool { return true })
 	m.reconcile()
+}
+
+// oneAnswer answers one of the Refills: answers come in any order.
+func (m *machine) oneAnswer(t *rapid.T) {
+	m.takeRefills()
+	if len(m.pending) == 0 {
+		return
+	}
+	one := rapid.SampledFrom(m.pending).Draw(t, "refill")
+	m.answerPending(func(r *pendingRefill) bool { return r == one })
+	m.reconcile()
+}
+
+func (m *machine) answerPending(which func(*pendingRefill) bool) {
+	m.takeRefills()
+	m.pending = slices.DeleteFunc(m.pending, func(r *pendingRefill) bool {
+		if !which(r) {
+			return false
+		}
+		if r.answer == nil {
+			r.answer = m.journal.read(m.state, r.Refill)
+		}
+		r.answer()
+		return true
+	})
 }
 
 // reconcile has those tasks die in the model whose time to live is over and that the state found: it may do so as
@@ -280,5 +348,5 @@ func (m *machine) drawTask(t *rapid.T, of phase) *modelTask {
 
 // askedExpired says that a sweep of expired tasks is under way.
 func (m *machine) askedExpired() bool {
-	return slices.ContainsFunc(m.pending, func(r Refill) bool { return r.Stream == StreamExpired })
+	return slices.ContainsFunc(m.pending, func(r *pendingRefill) bool { return r.Stream == StreamExpired })
 }

@@ -14,13 +14,14 @@ const (
 	StreamNotDue                     // how many Due records a lane has before (FromMs, FromSeq), back to those after UntilMs
 )
 
-// Refill asks for what is stored and not in memory. Everything decided so far must be visible in the store
-// when it is read, and nothing may be decided between the reading and the answer.
+// Refill asks for what is stored and not in memory. The reading must see everything that was decided before Refills returned
+// the Refill. What was decided later the reading may see up to any decision, and the answer may come at any time.
 type Refill struct {
 	Stream   Stream
 	Queue    uint32
 	Priority uint8
 	FromSeq  uint64
+	UntilSeq uint64 // StreamFresh reads no seq from here on; 0: all
 	FromMs   int64
 	UntilMs  int64
 	Limit    int
@@ -46,85 +47,191 @@ type SeqDue struct {
 	Due Due
 }
 
-func (s *State) askRefill(r Refill) {
-	for _, asked := range s.refills {
-		if asked.Queue == r.Queue && asked.Priority == r.Priority && asked.Stream == r.Stream {
-			return
-		}
-	}
-	s.refills = append(s.refills, r)
+// DueKey is the place of a stored Due record.
+type DueKey struct {
+	AtMs int64
+	Seq  uint64
 }
 
-// Refills returns what the last calls could not go on without, and forgets it.
+// Refills returns what the last calls could not go on without, and forgets it. Each is to be answered once.
 func (s *State) Refills() []Refill {
 	r := s.refills
 	s.refills = nil
 	return r
 }
 
-// RefillFresh answers a Refill of StreamFresh. nextSeq is the first seq that was not read, and math.MaxUint64 at the end of the
-// stream. It is above r.FromSeq even if the answer has no task.
-func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
+// Awaits reports whether the waiter may be given more tasks of a queue once a Refill is answered.
+func (s *State) Awaits(w *Waiter) bool {
+	if !w.open() {
+		return false
+	}
+	for _, sub := range w.subs {
+		if sub.queue.awaits {
+			return true
+		}
+	}
+	return false
+}
+
+// ask asks for records of a lane, unless the lane waits for the answer to such a Refill.
+func (s *State) ask(l *lane, r Refill) {
+	if l.reads(r.Stream) {
+		return
+	}
+	if l.reading == nil {
+		l.reading = &reading{}
+	}
+	*l.reading.of(r.Stream) = true
+	s.refills = append(s.refills, r)
+}
+
+// askFresh and askReturned read on from the end of a window.
+func (s *State) askFresh(l *lane, limit int, bytesMax int64) {
+	s.ask(l, Refill{
+		Stream: StreamFresh, Queue: l.queue.record.ID, Priority: l.priority,
+		FromSeq: l.freshEnd, UntilSeq: l.queue.record.NextSeq, Limit: min(limit, refillMax), LookMax: s.cfg.LookMax,
+		BytesMax: bytesMax, PayloadBytesMax: max(0, s.cfg.CacheBytesMax-s.cacheBytes),
+	})
+}
+
+func (s *State) askReturned(l *lane, limit int) {
+	s.ask(l, Refill{
+		Stream: StreamReturned, Queue: l.queue.record.ID, Priority: l.priority,
+		FromMs: l.returnedEnd.dueAtMs, FromSeq: l.returnedEnd.seq, Limit: min(limit, refillMax),
+	})
+}
+
+// answered returns the lane of a Refill, and what happened to the lane's records since the Refill was asked for. It returns
+// nil if the queue was deleted, or the lane does not wait for the answer.
+func (s *State) answered(r Refill) (*lane, reading) {
 	q := s.queues[r.Queue]
 	if q == nil {
-		return // it was deleted
+		return nil, reading{}
 	}
-	l := q.lane(r.Priority)
+	l := q.lanes[r.Priority]
+	if l == nil || !l.reads(r.Stream) {
+		return nil, reading{}
+	}
+	while := *l.reading
+	if l.reading.end(r.Stream); !l.reading.fresh && !l.reading.returned && !l.reading.due {
+		l.reading = nil
+	}
+	return l, while
+}
+
+// goOn has the queue's turns go on after a Refill was answered.
+func (s *State) goOn(q *Queue) {
+	q.awaits = false
+	s.heat(q)
+}
+
+// RefillFresh answers a Refill of StreamFresh. nextSeq is from where nothing was read; math.MaxUint64 says that there are no
+// more below r.UntilSeq. It is above r.FromSeq also when the answer has no task.
+func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
+	s.worked += len(tasks)
+	l, while := s.answered(r)
+	if l == nil {
+		return
+	}
+	s.goOn(l.queue)
 	if l.freshAll || l.fresh.len() > 0 || l.freshEnd != r.FromSeq {
 		return
 	}
 	s.show(l.queue)
-	for i, t := range tasks {
-		if i >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks {
+	for _, t := range tasks {
+		if while.gone[t.Seq] {
+			continue
+		}
+		if s.windowIsFull(l) {
 			l.freshEnd = t.Seq
 			return // the rest stays stored only
 		}
 		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
 	}
-	l.freshEnd, l.freshAll = nextSeq, nextSeq == math.MaxUint64
-	if len(tasks) == 0 { // store the progress, so that a recovery does not pass over these tasks again
-		l.cursor = max(l.cursor, min(nextSeq, l.queue.record.NextSeq))
+	if l.fresh.len() == 0 { // a recovery need not pass over them again
+		l.cursor = max(l.cursor, min(nextSeq, r.UntilSeq))
 	}
+	l.freshEnd = min(nextSeq, r.UntilSeq)
+	if nextSeq == math.MaxUint64 {
+		s.appendLate(l, &while)
+	}
+}
+
+// windowIsFull says that fresh tasks stay stored only.
+func (s *State) windowIsFull(l *lane) bool {
+	n := l.fresh.len()
+	return n >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks
+}
+
+// appendLate appends the tasks that were enqueued while the ones before them were read.
+func (s *State) appendLate(l *lane, while *reading) {
+	for _, t := range while.late {
+		if while.gone[t.Seq] {
+			continue
+		}
+		if s.windowIsFull(l) {
+			l.freshEnd = t.Seq
+			return
+		}
+		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
+	}
+	if while.lateLeft {
+		l.freshEnd = while.lateEnd
+		return
+	}
+	l.freshAll = true
 }
 
 // RefillReturned answers a Refill of StreamReturned. more says that the stream has further records.
 func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
-	q := s.queues[r.Queue]
-	if q == nil {
-		return // it was deleted
+	s.worked += len(due)
+	l, while := s.answered(r)
+	if l == nil {
+		return
 	}
-	l := q.lane(r.Priority)
-	if l.returnedAll || l.returned.Len() > 0 || l.returnedEnd != (returnedKey{r.FromMs, r.FromSeq}) {
+	s.goOn(l.queue)
+	from, end := returnedKey{r.FromMs, r.FromSeq}, dueNone
+	if l.returnedAll || l.returnedEnd != from {
 		return
 	}
 	s.show(l.queue)
-	l.returnedAll = !more
-	for i, d := range due {
-		if i >= s.cfg.windowFloor() && s.returnedTasks >= s.cfg.WindowsTasks {
-			l.returnedAll = false // the rest stays stored only
+	if n := len(due); more && n > 0 {
+		end = returnedKey{due[n-1].Due.DueAtMs, due[n-1].Seq + 1}
+	}
+	l.returnedAll, l.returnedEnd = !more, end
+	n := 0
+	for _, t := range while.current(due, from, end) {
+		if l.returned.Len() >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.returnedTasks >= s.cfg.WindowsTasks {
+			l.returnedAll, l.returnedEnd = false, t.returnedKey // the rest stays stored only
 			break
 		}
-		s.insertReturned(l, returnedTask{returnedKey{d.Due.DueAtMs, d.Seq}, d.Due})
-		l.returnedEnd = returnedKey{d.Due.DueAtMs, d.Seq + 1}
+		s.insertReturned(l, t)
+		n++
 	}
 	s.schedule(l)
 }
 
 // askExpired asks for the tasks whose time to live is over, if there may be any.
 func (s *State) askExpired() {
-	if s.ttlMs <= s.nowMs && !s.ttlAsked {
-		s.ttlAsked = true
-		s.askRefill(Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
+	if s.ttlMs <= s.nowMs && s.expiring == nil {
+		s.refills = append(s.refills, Refill{Stream: StreamExpired, FromMs: s.nowMs, Limit: s.cfg.SweepMax, BytesMax: s.cfg.RefillBytesMax})
+		s.ttlMs, s.expiring = math.MaxInt64, map[Ref]bool{}
 	}
 }
 
 // RefillExpired answers a Refill of StreamExpired. nextMs is the end of the first time to live that was not
 // read; math.MaxInt64 if there is none.
-func (s *State) RefillExpired(_ Refill, tasks []Expired, nextMs int64) {
+func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
 	s.worked += len(tasks)
+	changed := s.expiring
+	s.expiring = nil
 	for i := range tasks {
+		if changed[tasks[i].Ref] { // what was read of it may not hold
+			nextMs = min(nextMs, r.FromMs)
+			continue
+		}
 		s.expireTask(&tasks[i])
 	}
 	// If more are over, the next Tick asks for them, which is due at once: in between others have their turn.
-	s.ttlMs, s.ttlAsked = nextMs, false
+	s.ttlMs = min(s.ttlMs, nextMs)
 }

@@ -40,7 +40,7 @@ type State struct {
 	hot       ring[*Queue] // queues that may have both ready tasks and waiters with credit
 	unchoosy  bool         // waiters take what any of their queues has
 	given     int          // leases granted in this turn, and closed waiters left out of it
-	exhausted bool         // the last Dispatch granted as many leases as a turn may
+	exhausted bool         // given reached its limit in the last Dispatch
 	worked    int          // items handled since Worked was called
 	granted   []*Waiter    // waiters with a batch that the running Dispatch is filling
 	drawn     []*Waiter    // waiters that may have credit from their pools
@@ -58,8 +58,8 @@ type State struct {
 	keys    buckets
 	results buckets
 
-	ttlMs    int64 // no task that may still expire does so earlier
-	ttlAsked bool  // the store is being read for those that did
+	ttlMs    int64        // no task that may still expire does so earlier
+	expiring map[Ref]bool // not nil while the store is read for expired tasks: the tasks that changed since the question
 
 	tracked map[Ref]*tracking
 	watched map[Ref]int // how often; the ends of these are reported
@@ -85,6 +85,7 @@ type Queue struct {
 	rates   rates
 	hot     bool
 	starved bool
+	awaits  bool // its next turn is after the answer to a Refill
 	dirty   bool
 	unseen  bool // is in State.unseen
 	stored  bool // has a record

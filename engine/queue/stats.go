@@ -98,14 +98,12 @@ const (
 func (s *State) knowsOldest(l *lane) bool {
 	known := true
 	if l.due > 0 && l.returned.Len() == 0 {
-		s.askRefill(l.returnedRefill(min(oldestTasks, s.cfg.windowFloor())))
+		s.askReturned(l, min(oldestTasks, s.cfg.windowFloor()))
 		known = false
 	}
 	l.dropGone(s)
 	if l.queue.record.Counts.Fresh > 0 && l.fresh.len() == 0 && !l.freshAll {
-		r := s.freshRefill(l, min(oldestTasks, s.cfg.windowFloor()))
-		r.BytesMax = min(r.BytesMax, oldestBytes)
-		s.askRefill(r)
+		s.askFresh(l, min(oldestTasks, s.cfg.windowFloor()), min(s.cfg.RefillBytesMax, oldestBytes))
 		known = false
 	}
 	return known

@@ -70,6 +70,7 @@ func (s *State) withdraw(t *Stored) {
 	case partReturned:
 		k := returnedKey{t.Progress.DueAtMs, t.Ref.Seq}
 		s.journal.DropDue(t.Ref, k.dueAtMs)
+		l.noteDropped(k)
 		l.dropDue(k)
 		if _, found := l.returned.Delete(returnedTask{returnedKey: k}); found {
 			s.returnedTasks--

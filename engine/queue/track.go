@@ -31,6 +31,9 @@ type tracking struct {
 
 // changed counts a change of a task's records.
 func (s *State) changed(ref Ref) {
+	if s.expiring != nil {
+		s.expiring[ref] = true
+	}
 	if len(s.tracked) == 0 {
 		return
 	}

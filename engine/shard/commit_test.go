@@ -172,9 +172,13 @@ func TestUnreadableStoreStopsTheShard(t *testing.T) {
 	failed := make(chan error, 10)
 	f = start(t, fs, Options{Failed: func(err error) { failed <- err }})
 	defer f.stop()
-	w := f.work(queue.Claim{Queues: []string{"q"}, Credit: 5})
-	require.ErrorContains(t, receive(t, w.failed), "record has format 99")
+	claimed := ask(t, func(r func([]Granted, error)) error {
+		p := &poll{here: newView([]*Shard{f.Shard}), claim: queue.Claim{Tenant: tenant, Queues: []string{"q"}, Credit: 5, Once: true}, left: 1, reply: r}
+		return p.ask()
+	})
+	got := receive(t, claimed)
+	require.ErrorContains(t, got.err, "record has format 99")
+	require.Empty(t, got.value)
 	require.ErrorContains(t, receive(t, failed), "record has format 99")
 	require.Eventually(t, func() bool { return errors.Is(f.Stats(func([]queue.Stats, error) {}), ErrClosed) }, waitMost, waitStep)
-	assert.Empty(t, w.tasks)
 }

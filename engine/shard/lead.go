@@ -78,6 +78,8 @@ func (s *Shard) entry(commands []command) int {
 			items += min(sliceMax, len(c.refs))
 		case *poll:
 			items += c.claim.Credit
+		case *refilled:
+			items += c.items
 		default:
 			items++
 		}
@@ -89,7 +91,7 @@ func (s *Shard) entry(commands []command) int {
 func answers(commands []command) bool {
 	for _, c := range commands {
 		switch c := c.(type) {
-		case *change, *subscribe, *unsubscribe:
+		case *change, *subscribe, *unsubscribe, *visible, *refilled:
 		case *begin:
 			if !c.looks {
 				return true // it found no task to look at

@@ -94,6 +94,11 @@ func replicated(t *testing.T) (*fixture, *fakeLog) {
 
 func replicatedIn(t *testing.T, term uint64) (*fixture, *fakeLog) {
 	t.Helper()
+	return replicatedWith(t, term, queue.Config{})
+}
+
+func replicatedWith(t *testing.T, term uint64, cfg queue.Config) (*fixture, *fakeLog) {
+	t.Helper()
 	f := &fixture{t: t}
 	f.nowMs.Store(1_000)
 	var err error
@@ -102,7 +107,7 @@ func replicatedIn(t *testing.T, term uint64) (*fixture, *fakeLog) {
 	log := &fakeLog{store: f.store, term: term}
 	lead := storage.Lead{Term: term, ID: 1}
 	require.NoError(t, log.Propose(lead.Begin()).Wait())
-	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead})
+	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead, Queue: cfg})
 	require.NoError(t, err)
 	return f, log
 }

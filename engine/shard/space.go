@@ -50,7 +50,7 @@ func (s *Shard) idle() bool {
 	switch {
 	case s.failure != nil:
 		return true
-	case len(s.asking) > 0:
+	case len(s.asking) > 0 && s.refilling == 0:
 		return false
 	}
 	return s.opts.Space.Changes() != nil || !s.state.Unfinished() && !s.due()
@@ -65,16 +65,6 @@ func (s *Shard) pass() (nowMs int64, full error) {
 		s.state.Tick(s.tickedMs)
 	}
 	return s.tickedMs, full
-}
-
-// readAhead answers the state's refills without a dispatch.
-func (s *Shard) readAhead() error {
-	for refills := s.state.Refills(); len(refills) > 0; refills = s.state.Refills() {
-		if err := s.refill(refills); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (c *enqueue) refuse(err error) bool {

@@ -17,17 +17,23 @@ func (s *Shard) unsubscribe(w *queue.Waiter) {
 	s.subscribers.Add(-1)
 }
 
-// leave ends the closed subscriptions. It runs after dispatch, so that a claim that does not wait gets the ready tasks.
-func (s *Shard) leave() {
-	for i, sub := range s.leaving {
+// leave ends the closed subscriptions, except those that stay. It runs after dispatch, so that a claim that does not wait gets
+// the ready tasks.
+func (s *Shard) leave(stays func(*Subscription) bool) {
+	left := s.leaving[:0]
+	for _, sub := range s.leaving {
+		if stays(sub) {
+			left = append(left, sub)
+			continue
+		}
 		if sub.waiter != nil { // the subscription may have been closed twice
 			s.unsubscribe(sub.waiter)
 		}
 		sub.waiter = nil
 		delete(s.subs, sub)
-		s.leaving[i] = nil
 	}
-	s.leaving = s.leaving[:0]
+	clear(s.leaving[len(left):])
+	s.leaving = left
 }
 
 // Subscribers returns how many worker streams and claims wait for tasks at the shards of this process. Each counts once per shard.

@@ -328,9 +328,10 @@ func (c *contents) compareFresh(t *rapid.T, s *Store, r queue.Refill) {
 	r.BytesMax = rapid.SampledFrom([]int64{0, 1, 30}).Draw(t, "bytes max")
 	r.LookMax = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "look at most")
 	r.PayloadBytesMax = rapid.SampledFrom([]int64{0, 3, 1_000}).Draw(t, "payload bytes max")
+	r.UntilSeq = rapid.SampledFrom([]uint64{0, 1, 2, 5}).Draw(t, "until seq")
 	var want, got []queue.SeqTask
 	for _, ref := range sorted(c.tasks, compareRefs) {
-		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && !touched && !c.tasks[ref].Delayed {
+		if _, touched := c.progress[ref]; ref.Queue == r.Queue && ref.Priority == r.Priority && ref.Seq >= r.FromSeq && (r.UntilSeq == 0 || ref.Seq < r.UntilSeq) && !touched && !c.tasks[ref].Delayed {
 			want = append(want, queue.SeqTask{Seq: ref.Seq, Task: c.tasks[ref], Bytes: uint32(len(c.tasks[ref].Payload))})
 		}
 	}
@@ -374,33 +375,40 @@ func (c *contents) compareCounts(t *rapid.T, s *Store, r queue.Refill) {
 	for due < len(after) && after[due].ms <= r.UntilMs {
 		due++
 	}
-	want := counted{tasks: uint64(min(due, r.Limit)), nextMs: math.MaxInt64, nextSeq: math.MaxUint64, more: due > r.Limit}
-	if n := int(want.tasks); n < len(after) {
-		want.nextMs, want.nextSeq = after[n].ms, after[n].ref.Seq
+	n := min(due, r.Limit)
+	want := counted{tasks: dueKeys(after[:n]), next: queue.DueKey{AtMs: math.MaxInt64, Seq: math.MaxUint64}, more: due > r.Limit}
+	if n < len(after) {
+		want.next = dueKeys(after)[n]
 	}
 	r.Stream = queue.StreamDue
 	require.Equal(t, want, countDue(t, s, r))
 
-	n := min(len(before), r.Limit)
-	want = counted{tasks: uint64(n), nextMs: r.FromMs, nextSeq: r.FromSeq, more: n < len(before)}
+	slices.Reverse(before)
+	n = min(len(before), r.Limit)
+	want = counted{tasks: dueKeys(before[:n]), next: queue.DueKey{AtMs: r.FromMs, Seq: r.FromSeq}, more: n < len(before)}
 	if n > 0 {
-		first := before[len(before)-n]
-		want.nextMs, want.nextSeq = first.ms, first.ref.Seq
+		want.next = want.tasks[n-1]
 	}
 	r.Stream = queue.StreamNotDue
 	require.Equal(t, want, countDue(t, s, r))
 }
 
 type counted struct {
-	tasks   uint64
-	nextMs  int64
-	nextSeq uint64
-	more    bool
+	tasks []queue.DueKey
+	next  queue.DueKey
+	more  bool
+}
+
+func dueKeys(all []timedRef) (out []queue.DueKey) {
+	for _, at := range all {
+		out = append(out, queue.DueKey{AtMs: at.ms, Seq: at.ref.Seq})
+	}
+	return out
 }
 
 func countDue(t *rapid.T, s *Store, r queue.Refill) (c counted) {
 	var err error
-	c.tasks, c.nextMs, c.nextSeq, c.more, err = s.CountDue(r)
+	c.tasks, c.next, c.more, err = s.CountDue(r)
 	require.NoError(t, err)
 	return c
 }

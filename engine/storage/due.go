@@ -9,9 +9,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue: how many Due records there are, up to
-// r.Limit, and the place that the answer needs. It reads keys only.
-func (s *Store) CountDue(r queue.Refill) (tasks uint64, nextMs int64, nextSeq uint64, more bool, err error) {
+// CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue: the places of the Due records, up to
+// r.Limit of them, and the place that the answer needs. It reads keys only.
+func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
 	lane := queue.Ref{Queue: r.Queue, Priority: r.Priority}
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
 	o := &pebble.IterOptions{LowerBound: dueKey(from, r.FromMs), UpperBound: prefixEnd(dueKey(lane, 0)[:1+4+1])}
@@ -21,31 +21,31 @@ func (s *Store) CountDue(r queue.Refill) (tasks uint64, nextMs int64, nextSeq ui
 	}
 	it, err := s.db.NewIter(o)
 	if err != nil {
-		return 0, 0, 0, false, fmt.Errorf("count due tasks: %w", err)
+		return nil, next, false, fmt.Errorf("count due tasks: %w", err)
 	}
 	defer closeAfter(it, &err)
 	defer func() { s.count.scanned.Add(steps(it)) }()
-	next, ok := it.Next, it.First()
-	nextMs, nextSeq = math.MaxInt64, math.MaxUint64
+	step, ok := it.Next, it.First()
+	next = queue.DueKey{AtMs: math.MaxInt64, Seq: math.MaxUint64}
 	if back {
-		next, ok = it.Prev, it.Last()
-		nextMs, nextSeq = r.FromMs, r.FromSeq
+		step, ok = it.Prev, it.Last()
+		next = queue.DueKey{AtMs: r.FromMs, Seq: r.FromSeq}
 	}
-	for ; ok; ok = next() {
+	for ; ok; ok = step() {
 		ref, dueAtMs, err := parseDueKey(it.Key())
 		if err != nil {
-			return 0, 0, 0, false, err
+			return nil, next, false, err
 		}
-		full := tasks >= uint64(r.Limit)
+		at, full := queue.DueKey{AtMs: dueAtMs, Seq: ref.Seq}, len(tasks) >= r.Limit
 		if back && full {
-			return tasks, nextMs, nextSeq, true, nil
+			return tasks, next, true, nil
 		}
 		if back {
-			nextMs, nextSeq = dueAtMs, ref.Seq
+			next = at
 		} else if due := dueAtMs <= r.UntilMs; !due || full {
-			return tasks, dueAtMs, ref.Seq, due, nil
+			return tasks, at, due, nil
 		}
-		tasks++
+		tasks = append(tasks, at)
 	}
-	return tasks, nextMs, nextSeq, false, it.Error()
+	return tasks, next, false, it.Error()
 }

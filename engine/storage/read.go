@@ -66,6 +66,9 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		if err != nil {
 			return false, err
 		}
+		if r.UntilSeq > 0 && ref.Seq >= r.UntilSeq {
+			return false, nil
+		}
 		looked++
 		read += int64(len(v))
 		// A task with progress was delayed, or is dead or was redriven before it was ever claimed.

@@ -1,0 +1,148 @@
+package queue
+
+import (
+	"cmp"
+	"slices"
+)
+
+// reading notes what happens to the records of a lane while they are read for a Refill. The reading may have seen a change or
+// not, so a record's last change replaces what was read of the record.
+type reading struct {
+	fresh, returned, due bool // the streams with a Refill that is not answered yet
+
+	gone  map[uint64]bool // fresh tasks that were cancelled, or died
+	moved map[returnedKey]moved
+
+	late     []SeqTask // fresh tasks that were enqueued, without their payloads; at most as many as a window may have
+	lateLeft bool      // others were enqueued after them
+	lateEnd  uint64    // the seq of the first of the others
+}
+
+// moved is a returned task that came to its place, or left it.
+type moved struct {
+	due     Due
+	dropped bool
+}
+
+// of returns the mark of a stream.
+func (r *reading) of(stream Stream) *bool {
+	switch stream {
+	case StreamReturned:
+		return &r.returned
+	case StreamDue, StreamNotDue:
+		return &r.due
+	case StreamFresh, StreamExpired: // the latter is no lane's
+	}
+	return &r.fresh
+}
+
+// reads says whether the lane waits for the answer to a Refill of a stream.
+func (l *lane) reads(stream Stream) bool { return l.reading != nil && *l.reading.of(stream) }
+
+// end forgets what only the answer for a stream needed.
+func (r *reading) end(stream Stream) {
+	*r.of(stream) = false
+	if !r.fresh {
+		r.gone, r.late, r.lateLeft = nil, nil, false
+	}
+	if !r.returned && !r.due {
+		r.moved = nil
+	}
+}
+
+// noteGone notes that a task is no fresh one any more.
+func (l *lane) noteGone(seq uint64) {
+	if !l.reads(StreamFresh) {
+		return
+	}
+	if l.reading.gone == nil {
+		l.reading.gone = map[uint64]bool{}
+	}
+	l.reading.gone[seq] = true
+}
+
+// noteLate notes a fresh task that was enqueued and is stored only.
+func (s *State) noteLate(l *lane, seq uint64, t Task) {
+	if !l.reads(StreamFresh) || l.reading.lateLeft {
+		return
+	}
+	r := l.reading
+	if len(r.late) == s.cfg.WindowTasks {
+		r.lateLeft, r.lateEnd = true, seq
+		return
+	}
+	bytes := uint32(len(t.Payload))
+	t.Payload = nil
+	r.late = append(r.late, SeqTask{Seq: seq, Task: t, Bytes: bytes})
+}
+
+// noteMoved notes a task that got a Due record.
+func (l *lane) noteMoved(t *returnedTask) {
+	if l.reading != nil {
+		l.reading.note(t.returnedKey, moved{due: t.due})
+	}
+}
+
+// noteDropped notes that a Due record was dropped.
+func (l *lane) noteDropped(k returnedKey) {
+	if l.reading != nil {
+		l.reading.note(k, moved{dropped: true})
+	}
+}
+
+func (r *reading) note(k returnedKey, m moved) {
+	if !r.returned && !r.due {
+		return
+	}
+	if r.moved == nil {
+		r.moved = map[returnedKey]moved{}
+	}
+	r.moved[k] = m
+}
+
+// current returns the returned tasks from one place up to another, of which those that were stored at some moment of the
+// reading are given.
+func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask {
+	out := make([]returnedTask, 0, len(stored))
+	for _, d := range stored {
+		k := returnedKey{d.Due.DueAtMs, d.Seq}
+		if _, changed := r.moved[k]; !changed {
+			out = append(out, returnedTask{k, d.Due})
+		}
+	}
+	n := len(out)
+	for k, m := range r.moved {
+		if !m.dropped && !k.less(from) && k.less(to) {
+			out = append(out, returnedTask{k, m.due})
+		}
+	}
+	if len(out) > n {
+		slices.SortFunc(out, func(a, b returnedTask) int { return a.compare(b.returnedKey) })
+	}
+	return out
+}
+
+// count returns how many returned tasks are between two places, of which those that were stored at some moment of the reading
+// are given.
+func (r *reading) count(stored []DueKey, from, to returnedKey) (n uint64) {
+	if to.less(from) {
+		from, to = to, from
+	}
+	within := func(k returnedKey) bool { return !k.less(from) && k.less(to) }
+	for _, d := range stored {
+		k := returnedKey{d.AtMs, d.Seq}
+		if _, changed := r.moved[k]; !changed && within(k) {
+			n++
+		}
+	}
+	for k, m := range r.moved {
+		if !m.dropped && within(k) {
+			n++
+		}
+	}
+	return n
+}
+
+func (k returnedKey) compare(o returnedKey) int {
+	return cmp.Or(cmp.Compare(k.dueAtMs, o.dueAtMs), cmp.Compare(k.seq, o.seq))
+}
