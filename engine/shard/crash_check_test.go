@@ -205,7 +205,7 @@ func (c *crashCheck) drain() {
 		require.NoError(c, got.err)
 	}
 	seen := map[queue.Ref]bool{}
-	token := c.l.tokenAt(c.asked)
+	token := c.l.tokenAt(c.acked) // tokens of a later time may be handed out again: the disk was copied before
 	for range 20 {
 		c.now.Add(3_600_000) // past all leases, delays and times to live
 		for _, q := range c.queues() {

@@ -220,7 +220,7 @@ func (l *crashLedger) settled(acked, asked int, durable bool, there func(queue.R
 	n := newCrashLedger()
 	n.asked = l.asked
 	n.issued = l.issuedBy(acked)
-	n.tokens = []crashToken{{0, l.tokenAt(asked)}}
+	n.tokens = []crashToken{{0, l.tokenAt(acked)}}
 	for _, t := range l.tasks {
 		if there(t.ref) {
 			left := &crashTask{crashQueue: t.crashQueue, name: t.name, ref: t.ref, acked: 1, retentionMs: t.retentionMs}
