@@ -16,8 +16,8 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/pronybench/prony/engine/internal/clock"
-	"github.com/pronybench/prony/engine/internal/links"
 	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/storage"
@@ -44,7 +44,7 @@ func (w *wallClock) read() clock.Reading {
 type timed struct {
 	*testing.T
 
-	net   *links.Net
+	net   *netproxy.Mesh
 	ids   []string
 	walls map[string]*wallClock
 	dirs  map[string]string
@@ -65,7 +65,7 @@ func newConfigured(t *testing.T, configure func(id string, c *Config), ahead ...
 	t.Helper()
 	c := &timed{
 		configure: configure,
-		T:         t, net: links.New(), walls: map[string]*wallClock{}, dirs: map[string]string{}, nodes: map[string]*Node{}, conns: map[string]*grpc.ClientConn{},
+		T:         t, net: netproxy.New(), walls: map[string]*wallClock{}, dirs: map[string]string{}, nodes: map[string]*Node{}, conns: map[string]*grpc.ClientConn{},
 	}
 	for i, d := range ahead {
 		id := fmt.Sprintf("n%d", i+1)
@@ -77,7 +77,7 @@ func newConfigured(t *testing.T, configure func(id string, c *Config), ahead ...
 		for _, id := range c.ids {
 			c.stop(id)
 		}
-		c.net.Close()
+		assert.NoError(t, c.net.Close())
 	})
 	for _, id := range c.ids {
 		c.start(id)
@@ -107,7 +107,7 @@ func (c *timed) start(id string) {
 	n, err := Open(config)
 	require.NoError(c, err)
 	c.nodes[id] = n
-	c.net.At(id, n.ClusterAddr())
+	c.net.Listens(id, n.ClusterAddr())
 	c.conns[id], err = grpc.NewClient("passthrough:///"+n.Addresses()[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(c, err)
 }
@@ -122,7 +122,7 @@ func (c *timed) stop(id string) {
 	defer cancel()
 	require.NoError(c, c.conns[id].Close())
 	require.NoError(c, n.Shutdown(ctx))
-	c.net.At(id, "")
+	c.net.Listens(id, "")
 	delete(c.nodes, id)
 }
 

@@ -76,7 +76,7 @@ func TestDamagedStoreIsNotSent(t *testing.T) {
 	require.NoError(t, away.Damage())
 
 	_ = leader.Close() // what it says depends on whether Pebble read what is damaged
-	g.net.At(leader.id, "")
+	g.net.Listens(leader.id, "")
 	require.NoError(t, leader.logs.Close())
 	leader.Replica = nil
 }

@@ -30,8 +30,8 @@ func TestAnIdleLeaderHasAMajorityAgree(t *testing.T) {
 	require.NoError(t, l.Verify().Wait())
 	assert.Equal(t, before+1, leader.raft.LastIndex(), "an entry that a majority has")
 	for _, id := range g.others(leader) {
-		g.net.Hold(leader.id, id)
-		g.net.Hold(id, leader.id)
+		g.net.Drop(leader.id, id)
+		g.net.Drop(id, leader.id)
 	}
 	var err error
 	for range len(g.others(leader)) + 1 { // a heartbeat that was answered before the links were held counts still, once of each follower

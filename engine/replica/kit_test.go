@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/shard"
@@ -34,7 +34,7 @@ const step = 2 * time.Millisecond
 type group struct {
 	*testing.T
 
-	net     *links.Net
+	net     *netproxy.Mesh
 	members map[string]*member
 	change  func(*Options)
 }
@@ -57,7 +57,7 @@ type member struct {
 // newGroup starts a group of three.
 func newGroup(t *testing.T, change func(*Options)) *group {
 	t.Helper()
-	g := &group{T: t, net: links.New(), members: map[string]*member{}, change: change}
+	g := &group{T: t, net: netproxy.New(), members: map[string]*member{}, change: change}
 	for _, id := range []string{"n1", "n2", "n3"} {
 		g.members[id] = &member{T: t, id: id, dir: t.TempDir()}
 	}
@@ -65,7 +65,7 @@ func newGroup(t *testing.T, change func(*Options)) *group {
 		for _, m := range g.members {
 			g.stop(m)
 		}
-		g.net.Close()
+		assert.NoError(t, g.net.Close())
 	})
 	for _, m := range g.members {
 		g.start(m)
@@ -115,7 +115,7 @@ func (g *group) start(m *member) {
 	if g.change != nil {
 		g.change(&o)
 	}
-	g.net.At(m.id, l.Addr().String())
+	g.net.Listens(m.id, l.Addr().String())
 	m.Replica, err = Open(o)
 	require.NoError(g, err)
 }
@@ -135,7 +135,7 @@ func (g *group) stop(m *member) {
 		assert.Fail(g, "a member does not close")
 		return
 	}
-	g.net.At(m.id, "")
+	g.net.Listens(m.id, "")
 	assert.NoError(g, m.logs.Close())
 	m.Replica = nil
 }

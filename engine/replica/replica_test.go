@@ -61,8 +61,8 @@ func TestALeaderThatWasCutOffTakesAStoreOver(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		clients := old.loaded(ctx, 8)
 		for _, id := range g.others(old) {
-			g.net.Hold(old.id, id)
-			g.net.Hold(id, old.id)
+			g.net.Drop(old.id, id)
+			g.net.Drop(id, old.id)
 		}
 		g.fill(300, g.others(old)...)
 		before := old.Counters().Installed
@@ -82,8 +82,8 @@ func TestAStoreIsTakenOverWhileTheOldOneIsFlushed(t *testing.T) {
 		leader := g.leader()
 		away := g.members[g.others(leader)[0]]
 		for _, id := range g.others(away) {
-			g.net.Hold(away.id, id)
-			g.net.Hold(id, away.id)
+			g.net.Drop(away.id, id)
+			g.net.Drop(id, away.id)
 		}
 		g.fill(200, g.others(away)...)
 		before := away.Counters().Installed
@@ -127,8 +127,8 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 		old.losing = nil
 	}
 	for _, id := range g.others(old) {
-		g.net.Hold(old.id, id)
-		g.net.Hold(id, old.id)
+		g.net.Drop(old.id, id)
+		g.net.Drop(id, old.id)
 	}
 	g.fill(300, g.others(old)...)
 	go func() {
@@ -180,8 +180,8 @@ func TestALeaderThatIsCutOffAnswersNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, queues, 1)
 		for _, id := range g.others(old) {
-			g.net.Hold(old.id, id)
-			g.net.Hold(id, old.id)
+			g.net.Drop(old.id, id)
+			g.net.Drop(id, old.id)
 		}
 		<-time.After(30 * time.Millisecond) // what the others answered before is here: Raft takes that as said now
 		_, err = old.ask(s.Stats)

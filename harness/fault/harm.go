@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -34,7 +35,7 @@ func harms(f scenario.Fault, c Cluster, links Links) harm {
 	case scenario.FaultMember:
 		return harm{do: c.Remove, undo: c.Add}
 	case scenario.FaultPartition, scenario.FaultDelay, scenario.FaultBandwidth:
-		heal := func(node string) error { return setLinks(c, links, f.Direction, node, Conditions{}) }
+		heal := func(node string) error { return setLinks(c, links, f.Direction, node, netproxy.Conditions{}) }
 		return harm{
 			do:      plain(func(node string) error { return setLinks(c, links, f.Direction, node, conditions(f)) }),
 			undo:    plain(heal),
@@ -58,35 +59,34 @@ func rejoin(ctx context.Context, c Cluster, node string) error {
 }
 
 // conditions are those of the links that a fault is of.
-func conditions(f scenario.Fault) Conditions {
-	c := Conditions{Delay: f.Delay, Jitter: f.Jitter, BytesPerS: f.BytesPerS}
+func conditions(f scenario.Fault) netproxy.Conditions {
+	c := netproxy.Conditions{Delay: f.Delay, Jitter: f.Jitter, BytesPerS: f.BytesPerS}
 	if f.Kind == scenario.FaultPartition {
-		c.Cut = Drop
+		c.Cut = netproxy.Drop
 		if f.How == scenario.Reset {
-			c.Cut = Reset
+			c.Cut = netproxy.Reset
 		}
 	}
 	return c
 }
 
 // setLinks sets what flows between a node and all others, in the directions given, as the node sees them.
-func setLinks(c Cluster, links Links, direction, node string, conditions Conditions) error {
+func setLinks(c Cluster, links Links, direction, node string, conditions netproxy.Conditions) error {
 	if links == nil {
 		return errors.New("the links of this cluster can't be changed")
 	}
-	var errs []error
 	for _, other := range c.Nodes() {
 		if other == node {
 			continue
 		}
 		if direction != scenario.DirectionIn {
-			errs = append(errs, links.Set(node, other, conditions))
+			links.Set(node, other, conditions)
 		}
 		if direction != scenario.DirectionOut {
-			errs = append(errs, links.Set(other, node, conditions))
+			links.Set(other, node, conditions)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // each does something with all nodes at once, and returns all errors in their order.

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -34,9 +35,9 @@ type Cluster interface {
 	Add(ctx context.Context, node string) error
 }
 
-// Links are the links between a cluster's nodes. A Mesh is one.
+// Links are the links between a cluster's nodes: a netproxy.Mesh.
 type Links interface {
-	Set(from, to string, c Conditions) error
+	Set(from, to string, c netproxy.Conditions)
 }
 
 // Event is one time that a fault happened. Its times count from the window's start.
@@ -184,5 +185,17 @@ func awaitLeader(ctx context.Context, c Cluster) (string, error) {
 			}
 			return "", errors.Join(fmt.Errorf("nobody led within %v", leaderTimeout), err)
 		}
+	}
+}
+
+// sleepUntil waits until a time; it returns false if done is closed before.
+func sleepUntil(at time.Time, done <-chan struct{}) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-done:
+		return false
 	}
 }

@@ -12,9 +12,16 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/harness/scenario"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// pair is one node and another.
+type pair struct{ from, to string }
 
 // fake is a cluster that notes what is done to it.
 type fake struct {
@@ -22,15 +29,15 @@ type fake struct {
 	nodes  []string
 	leader func() (string, error)
 	done   []string
-	fail   map[string]error    // what is done → how it fails
-	on     func(what string)   // called with what is done
-	links  map[pair]Conditions // that are not sound
+	fail   map[string]error             // what is done → how it fails
+	on     func(what string)            // called with what is done
+	links  map[pair]netproxy.Conditions // that are not sound
 }
 
 func newFake() *fake {
 	return &fake{
 		nodes: []string{"n1", "n2", "n3"}, leader: func() (string, error) { return "n2", nil },
-		links: map[pair]Conditions{}, fail: map[string]error{},
+		links: map[pair]netproxy.Conditions{}, fail: map[string]error{},
 	}
 }
 
@@ -56,10 +63,10 @@ func (f *fake) Pause(n string) error                     { return f.note("pause"
 func (f *fake) Resume(n string) error                    { return f.note("resume", n) }
 func (f *fake) Remove(_ context.Context, n string) error { return f.note("remove", n) }
 func (f *fake) Add(_ context.Context, n string) error    { return f.note("add", n) }
-func (f *fake) Set(from, to string, now Conditions) error {
+func (f *fake) Set(from, to string, now netproxy.Conditions) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if now == (Conditions{}) {
+	if now == (netproxy.Conditions{}) {
 		delete(f.links, pair{from, to})
 	} else {
 		f.links[pair{from, to}] = now
@@ -67,7 +74,6 @@ func (f *fake) Set(from, to string, now Conditions) error {
 	if f.on != nil {
 		f.on("links")
 	}
-	return nil
 }
 
 func plan(faults ...scenario.Fault) Plan {
@@ -150,31 +156,31 @@ func TestTheLeaderIsWaitedFor(t *testing.T) {
 }
 
 func TestFaultsOfLinks(t *testing.T) {
-	drop, reset := Conditions{Cut: Drop}, Conditions{Cut: Reset}
-	slow := Conditions{Delay: 5 * ms, Jitter: ms}
+	drop, reset := netproxy.Conditions{Cut: netproxy.Drop}, netproxy.Conditions{Cut: netproxy.Reset}
+	slow := netproxy.Conditions{Delay: 5 * ms, Jitter: ms}
 	for _, c := range []struct {
 		fault scenario.Fault
-		want  map[pair]Conditions
+		want  map[pair]netproxy.Conditions
 	}{
 		{
 			scenario.Fault{Kind: scenario.FaultPartition, How: scenario.Drop, Direction: scenario.DirectionBoth, Target: target(scenario.TargetLeader)},
-			map[pair]Conditions{{"n2", "n1"}: drop, {"n2", "n3"}: drop, {"n1", "n2"}: drop, {"n3", "n2"}: drop},
+			map[pair]netproxy.Conditions{{"n2", "n1"}: drop, {"n2", "n3"}: drop, {"n1", "n2"}: drop, {"n3", "n2"}: drop},
 		},
 		{
 			scenario.Fault{Kind: scenario.FaultPartition, How: scenario.Reset, Direction: scenario.DirectionIn, Target: target(scenario.TargetLeader)},
-			map[pair]Conditions{{"n1", "n2"}: reset, {"n3", "n2"}: reset},
+			map[pair]netproxy.Conditions{{"n1", "n2"}: reset, {"n3", "n2"}: reset},
 		},
 		{
 			scenario.Fault{Kind: scenario.FaultDelay, Delay: 5 * ms, Jitter: ms, Direction: scenario.DirectionOut, Target: target(scenario.TargetLeader)},
-			map[pair]Conditions{{"n2", "n1"}: slow, {"n2", "n3"}: slow},
+			map[pair]netproxy.Conditions{{"n2", "n1"}: slow, {"n2", "n3"}: slow},
 		},
 		{
 			scenario.Fault{Kind: scenario.FaultBandwidth, BytesPerS: 100, Direction: scenario.DirectionOut, Target: target(scenario.TargetFollower)},
-			map[pair]Conditions{{"n1", "n2"}: {BytesPerS: 100}, {"n1", "n3"}: {BytesPerS: 100}},
+			map[pair]netproxy.Conditions{{"n1", "n2"}: {BytesPerS: 100}, {"n1", "n3"}: {BytesPerS: 100}},
 		},
 	} {
 		f := newFake()
-		seen := map[pair]Conditions{}
+		seen := map[pair]netproxy.Conditions{}
 		f.on = func(string) {
 			for p, now := range f.links {
 				seen[p] = now

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/harness/fault"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
@@ -17,7 +18,7 @@ import (
 type harm struct {
 	faults []scenario.Fault
 	window time.Duration
-	mesh   *fault.Mesh // nil where no fault is one of links
+	mesh   *netproxy.Mesh // nil where no fault is one of links
 
 	// Written by the goroutines that the window's start launches, which have ended when load returns.
 	series fault.Series
@@ -33,15 +34,11 @@ func newHarm(s *scenario.Scenario, config *topology.Config) (*harm, error) {
 		if !f.OfLinks() || h.mesh != nil {
 			continue
 		}
-		var nodes []string
-		for i := range config.Topology.Nodes {
-			nodes = append(nodes, scenario.NodeName(i))
+		h.mesh = netproxy.New()
+		config.PeerAddress = func(from, to, address string) (string, error) {
+			h.mesh.Listens(to, address)
+			return h.mesh.Address(from, to)
 		}
-		mesh, err := fault.NewMesh(nodes)
-		if err != nil {
-			return nil, err
-		}
-		h.mesh, config.PeerAddress = mesh, mesh.PeerAddress
 	}
 	return h, nil
 }

@@ -76,22 +76,25 @@ func newCluster(config Config) (_ *Cluster, err error) {
 			}
 		}
 	}
-	c.connectPeers()
-	return c, nil
+	return c, c.connectPeers()
 }
 
-// connectPeers tells each node where it reaches the others.
-func (c *Cluster) connectPeers() {
+// connectPeers sets where each node reaches the others.
+func (c *Cluster) connectPeers() error {
 	for _, from := range c.servers {
 		from.peers = map[string]string{}
 		for _, to := range c.servers {
 			address := to.PeerAddress
 			if to != from && c.config.PeerAddress != nil {
-				address = c.config.PeerAddress(from.ID, to.ID, address)
+				var err error
+				if address, err = c.config.PeerAddress(from.ID, to.ID, address); err != nil {
+					return fmt.Errorf("address of %s for %s: %w", to.ID, from.ID, err)
+				}
 			}
 			from.peers[to.ID] = address
 		}
 	}
+	return nil
 }
 
 // Servers returns all servers, in the order of their ids. The slice is the caller's.

@@ -119,12 +119,12 @@ func TestClusterOfOneNodeThatProposesAlone(t *testing.T) {
 func TestPeerAddressesAreTheCallers(t *testing.T) {
 	s := newClusterSite(t, "good")
 	real := map[string]string{}
-	s.config.PeerAddress = func(from, to, address string) string {
+	s.config.PeerAddress = func(from, to, address string) (string, error) {
 		if before, asked := real[to]; asked {
 			assert.Equal(t, before, address, "it is the same for all")
 		}
 		real[to] = address
-		return "10.0.0." + from[1:] + ":700" + to[1:]
+		return "10.0.0." + from[1:] + ":700" + to[1:], nil
 	}
 	c := s.start(t)
 	assert.Equal(t, "n1="+real["n1"]+",n2=10.0.0.1:7002,n3=10.0.0.1:7003", said(t, c.Servers()[0], "peers"))
@@ -265,12 +265,12 @@ func TestClusterThatFails(t *testing.T) {
 	})
 	t.Run("a port is taken", func(t *testing.T) {
 		s := newClusterSite(t, "good")
-		s.config.PeerAddress = func(_, _, address string) string {
+		s.config.PeerAddress = func(_, _, address string) (string, error) {
 			// The reservation is a socket that does not listen: whoever insists can still listen there.
 			if l, err := net.Listen("tcp", address); err == nil {
 				t.Cleanup(func() { _ = l.Close() })
 			}
-			return address
+			return address, nil
 		}
 		_, err := Start(t.Context(), s.config)
 		require.ErrorContains(t, err, "ended before it was ready")

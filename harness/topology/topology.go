@@ -22,7 +22,7 @@ type Config struct {
 	// PeerAddress returns where one node of a cluster is to reach another; nil means at its own address. It is asked
 	// once for each ordered pair before any server starts, with the ids of both and the other's own address, which is
 	// "127.0.0.1:port" and stays the same for the whole life of the cluster.
-	PeerAddress func(from, to, address string) string
+	PeerAddress func(from, to, address string) (string, error)
 }
 
 const (

@@ -24,7 +24,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/internal/history"
-	"github.com/pronybench/prony/engine/internal/links"
+	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -33,7 +33,7 @@ import (
 type cluster struct {
 	*testing.T
 
-	net    *links.Net
+	net    *netproxy.Mesh
 	dir    string // of all that the servers keep
 	secret string
 	args   []string
@@ -71,7 +71,7 @@ func newCluster(t *testing.T, args ...string) *cluster {
 // prepareCluster is newCluster without the start.
 func prepareCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
-	c := &cluster{T: t, dir: t.TempDir(), net: links.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
+	c := &cluster{T: t, dir: t.TempDir(), net: netproxy.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
 	c.secret = filepath.Join(c.dir, "secret")
 	require.NoError(t, os.WriteFile(c.secret, []byte(strings.Repeat("a secret of these tests ", 3)), 0o600))
 	t.Cleanup(func() {
@@ -86,7 +86,7 @@ func prepareCluster(t *testing.T, args ...string) *cluster {
 		for _, conn := range c.conns {
 			assert.NoError(t, conn.Close())
 		}
-		c.net.Close()
+		assert.NoError(t, c.net.Close())
 	})
 	for _, id := range clusterNodes {
 		c.add(id)
@@ -160,8 +160,8 @@ func (c *cluster) start(ids ...string) {
 		require.NoError(c, err)
 		require.NoError(c, json.Unmarshal(text, &at))
 		require.NotEmpty(c, at.Cluster, "%s", text)
-		c.net.At(id, at.Cluster)
-		c.net.At("api."+id, m.Listen[0])
+		c.net.Listens(id, at.Cluster)
+		c.net.Listens("api."+id, m.Listen[0])
 		m.admin, err = grpc.NewClient("passthrough:///"+m.Admin, grpc.WithTransportCredentials(insecure.NewCredentials()))
 		require.NoError(c, err)
 	}
@@ -175,8 +175,8 @@ func (c *cluster) gone(id string) {
 		assert.NoError(c, m.admin.Close())
 		m.admin = nil
 	}
-	c.net.At(id, "")
-	c.net.At("api."+id, "")
+	c.net.Listens(id, "")
+	c.net.Listens("api."+id, "")
 }
 
 // kill ends servers as a crash would, all at once.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/longtest"
+	"github.com/pronybench/prony/engine/netproxy"
 )
 
 // mixtureSeed returns the seed that the faults are drawn from: PRONY_MIXTURE_SEED, or a new one.
@@ -47,14 +48,14 @@ var mixedFaults = []mixedFault{
 	{"mute", func(c *cluster, node string) { // the node's packets to the others are lost
 		for _, other := range clusterNodes {
 			if other != node {
-				c.net.Hold(node, other)
+				c.net.Drop(node, other)
 			}
 		}
 	}, openLinks},
 	{"deafen", func(c *cluster, node string) { // the others' packets to the node are lost
 		for _, other := range clusterNodes {
 			if other != node {
-				c.net.Hold(other, node)
+				c.net.Drop(other, node)
 			}
 		}
 	}, openLinks},
@@ -64,8 +65,8 @@ var mixedFaults = []mixedFault{
 func openLinks(c *cluster, node string) {
 	for _, other := range clusterNodes {
 		if other != node {
-			c.net.Open(node, other)
-			c.net.Open(other, node)
+			c.net.Set(node, other, netproxy.Conditions{})
+			c.net.Set(other, node, netproxy.Conditions{})
 		}
 	}
 }

@@ -24,12 +24,12 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 		"both ways": func(c *cluster, leader string) { c.net.Isolate(leader, c.up()...) },
 		"what it sends": func(c *cluster, leader string) {
 			for _, other := range c.others(leader) {
-				c.net.Hold(leader, other)
+				c.net.Drop(leader, other)
 			}
 		},
 		"what it is sent": func(c *cluster, leader string) {
 			for _, other := range c.others(leader) {
-				c.net.Hold(other, leader)
+				c.net.Drop(other, leader)
 			}
 		},
 	} {
@@ -93,8 +93,8 @@ func TestAFollowerThatIsCutOffDisturbsNobody(t *testing.T) {
 	follower := c.others(leader)[0]
 	for _, cut := range []func(){
 		func() { c.net.Isolate(follower, c.up()...) },
-		func() { c.net.Hold(follower, leader) },
-		func() { c.net.Hold(leader, follower) },
+		func() { c.net.Drop(follower, leader) },
+		func() { c.net.Drop(leader, follower) },
 	} {
 		cut()
 		l.goOn(100)

@@ -1,4 +1,4 @@
-package fault
+package netproxy
 
 import (
 	"bytes"
@@ -28,27 +28,34 @@ const (
 	quiet = 100 * time.Millisecond
 )
 
-// site is two nodes, and the mesh between them.
-type site struct {
+// twoNodes is two nodes, and the mesh between them.
+type twoNodes struct {
 	mesh     *Mesh
 	listener *net.TCPListener // of b
 	address  string           // where a reaches b
 }
 
-func newSite(t require.TestingT, cleanup func(func())) *site {
-	mesh, err := NewMesh([]string{"a", "b"})
-	require.NoError(t, err)
+func newTwoNodes(t require.TestingT, cleanup func(func())) *twoNodes {
+	mesh := New()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	cleanup(func() {
 		_ = listener.Close()
 		require.NoError(t, mesh.Close())
 	})
-	return &site{mesh: mesh, listener: listener, address: mesh.PeerAddress("a", "b", listener.Addr().String())}
+	return &twoNodes{mesh: mesh, listener: listener, address: addressOf(t, mesh, "a", "b", listener)}
+}
+
+// addressOf returns where one node reaches another that listens.
+func addressOf(t require.TestingT, m *Mesh, from, to string, listener net.Listener) string {
+	address, err := m.Address(from, to)
+	require.NoError(t, err)
+	m.Listens(to, listener.Addr().String())
+	return address
 }
 
 // dial opens a connection from a and returns both of its ends.
-func (s *site) dial(t require.TestingT, cleanup func(func())) (near, far *net.TCPConn) {
+func (s *twoNodes) dial(t require.TestingT, cleanup func(func())) (near, far *net.TCPConn) {
 	c, err := net.Dial("tcp", s.address)
 	require.NoError(t, err)
 	near = c.(*net.TCPConn)
@@ -63,10 +70,6 @@ func (s *site) dial(t require.TestingT, cleanup func(func())) (near, far *net.TC
 		_ = far.Close()
 	})
 	return near, far
-}
-
-func (s *site) set(t require.TestingT, from, to string, c Conditions) {
-	require.NoError(t, s.mesh.Set(from, to, c))
 }
 
 func say(t *testing.T, to net.Conn, text string) {
@@ -93,7 +96,7 @@ func silent(t *testing.T, from *net.TCPConn) {
 	require.NoError(t, from.SetReadDeadline(time.Now().Add(wait)))
 }
 
-func TestWhatIsSentArrivesInItsOrder(t *testing.T) {
+func TestBytesArriveInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var undo []func()
 		defer func() {
@@ -102,10 +105,10 @@ func TestWhatIsSentArrivesInItsOrder(t *testing.T) {
 			}
 		}()
 		cleanup := func(f func()) { undo = append(undo, f) }
-		s := newSite(t, cleanup)
+		s := newTwoNodes(t, cleanup)
 		for _, from := range []string{"a", "b"} {
 			to := map[string]string{"a": "b", "b": "a"}[from]
-			s.set(t, from, to, Conditions{
+			s.mesh.Set(from, to, Conditions{
 				Delay:     time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * time.Millisecond,
 				Jitter:    time.Duration(rapid.IntRange(0, 3).Draw(t, "jitter")) * time.Millisecond,
 				BytesPerS: float64(rapid.SampledFrom([]int{0, 64 << 20}).Draw(t, "rate")),
@@ -137,21 +140,19 @@ func TestWhatIsSentArrivesInItsOrder(t *testing.T) {
 			})
 		}
 		work.Wait()
-		require.Equal(t, uint64(size), s.mesh.Bytes("a", "b"))
-		require.Equal(t, uint64(size), s.mesh.Bytes("b", "a"))
 	})
 }
 
 func TestDelayedBytesArriveNoEarlier(t *testing.T) {
 	const delay = 50 * time.Millisecond
-	s := newSite(t, t.Cleanup)
+	s := newTwoNodes(t, t.Cleanup)
 	near, far := s.dial(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{Delay: delay})
+	s.mesh.Set("a", "b", Conditions{Delay: delay})
 	began := time.Now()
 	say(t, near, "x")
 	hear(t, far, "x")
 	assert.GreaterOrEqual(t, time.Since(began), delay)
-	s.set(t, "b", "a", Conditions{Delay: delay})
+	s.mesh.Set("b", "a", Conditions{Delay: delay})
 	began = time.Now()
 	say(t, near, "x")
 	hear(t, far, "x")
@@ -162,8 +163,8 @@ func TestDelayedBytesArriveNoEarlier(t *testing.T) {
 
 func TestARateIsSharedByAllConnections(t *testing.T) {
 	const rate, size = 1 << 20, 100 << 10
-	s := newSite(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{BytesPerS: rate})
+	s := newTwoNodes(t, t.Cleanup)
+	s.mesh.Set("a", "b", Conditions{BytesPerS: rate})
 	began := time.Now()
 	var work sync.WaitGroup
 	for range 2 {
@@ -184,21 +185,21 @@ func TestARateIsSharedByAllConnections(t *testing.T) {
 }
 
 func TestARateEndsWithItsFault(t *testing.T) {
-	s := newSite(t, t.Cleanup)
+	s := newTwoNodes(t, t.Cleanup)
 	near, far := s.dial(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{BytesPerS: 1})
+	s.mesh.Set("a", "b", Conditions{BytesPerS: 1})
 	say(t, near, "the first passes at once, ")
 	hear(t, far, "the first passes at once, ")
 	say(t, near, "the next not for long")
 	silent(t, far)
-	s.set(t, "a", "b", Conditions{})
+	s.mesh.Set("a", "b", Conditions{})
 	hear(t, far, "the next not for long")
 }
 
 func TestACutHoldsOneDirection(t *testing.T) {
-	s := newSite(t, t.Cleanup)
+	s := newTwoNodes(t, t.Cleanup)
 	near, far := s.dial(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{Cut: Drop})
+	s.mesh.Set("a", "b", Conditions{Cut: Drop})
 	say(t, near, "held")
 	silent(t, far)
 	say(t, far, "this way is open")
@@ -208,32 +209,32 @@ func TestACutHoldsOneDirection(t *testing.T) {
 	back, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = back.Close() })
-	other := &site{mesh: s.mesh, listener: back, address: s.mesh.PeerAddress("b", "a", back.Addr().String())}
-	s.set(t, "a", "b", Conditions{})
+	other := &twoNodes{mesh: s.mesh, listener: back, address: addressOf(t, s.mesh, "b", "a", back)}
+	s.mesh.Set("a", "b", Conditions{})
 	hear(t, far, "held")
 	fromB, atA := other.dial(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{Cut: Drop})
+	s.mesh.Set("a", "b", Conditions{Cut: Drop})
 	say(t, atA, "held too")
 	silent(t, fromB)
 	say(t, fromB, "open too")
 	hear(t, atA, "open too")
-	s.set(t, "a", "b", Conditions{})
+	s.mesh.Set("a", "b", Conditions{})
 	hear(t, fromB, "held too")
 }
 
-func TestNobodyHearsOfAnEndThroughACut(t *testing.T) {
+func TestACutHidesTheEndOfAConnection(t *testing.T) {
 	for name, end := range map[string]func(*net.TCPConn) error{
 		"close": func(c *net.TCPConn) error { return c.Close() },
 		"reset": func(c *net.TCPConn) error { return errors.Join(c.SetLinger(0), c.Close()) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, t.Cleanup)
+			s := newTwoNodes(t, t.Cleanup)
 			near, far := s.dial(t, t.Cleanup)
-			s.set(t, "a", "b", Conditions{Cut: Drop})
-			s.set(t, "b", "a", Conditions{Cut: Drop})
+			s.mesh.Set("a", "b", Conditions{Cut: Drop})
+			s.mesh.Set("b", "a", Conditions{Cut: Drop})
 			require.NoError(t, end(near))
 			silent(t, far)
-			s.set(t, "a", "b", Conditions{})
+			s.mesh.Set("a", "b", Conditions{})
 			_, err := far.Read(make([]byte, 1))
 			require.Error(t, err)
 			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -243,8 +244,8 @@ func TestNobodyHearsOfAnEndThroughACut(t *testing.T) {
 
 func TestNoConnectionIsOpenedThroughACut(t *testing.T) {
 	for _, cut := range []pair{{"a", "b"}, {"b", "a"}} {
-		s := newSite(t, t.Cleanup)
-		s.set(t, cut.from, cut.to, Conditions{Cut: Drop})
+		s := newTwoNodes(t, t.Cleanup)
+		s.mesh.Set(cut.from, cut.to, Conditions{Cut: Drop})
 		given, err := net.Dial("tcp", s.address)
 		require.NoError(t, err)
 		require.NoError(t, given.Close(), "given up before the link is well")
@@ -262,7 +263,7 @@ func TestNoConnectionIsOpenedThroughACut(t *testing.T) {
 			return len(l.conns) == 1
 		}, wait, tick, "what was given up is forgotten")
 
-		s.set(t, cut.from, cut.to, Conditions{})
+		s.mesh.Set(cut.from, cut.to, Conditions{})
 		require.NoError(t, s.listener.SetDeadline(time.Now().Add(wait)))
 		far, err := s.listener.AcceptTCP()
 		require.NoError(t, err)
@@ -272,11 +273,11 @@ func TestNoConnectionIsOpenedThroughACut(t *testing.T) {
 }
 
 func TestAResetEndsConnectionsAndRefusesNewOnes(t *testing.T) {
-	s := newSite(t, t.Cleanup)
+	s := newTwoNodes(t, t.Cleanup)
 	near, far := s.dial(t, t.Cleanup)
 	say(t, near, "x")
 	hear(t, far, "x")
-	s.set(t, "a", "b", Conditions{Cut: Reset})
+	s.mesh.Set("a", "b", Conditions{Cut: Reset})
 	for _, end := range []*net.TCPConn{near, far} {
 		_, err := end.Read(make([]byte, 1))
 		require.ErrorIs(t, err, syscall.ECONNRESET)
@@ -287,14 +288,14 @@ func TestAResetEndsConnectionsAndRefusesNewOnes(t *testing.T) {
 		require.NoError(t, again.Close())
 	}
 	require.ErrorIs(t, err, syscall.ECONNRESET)
-	s.set(t, "a", "b", Conditions{})
+	s.mesh.Set("a", "b", Conditions{})
 	near, far = s.dial(t, t.Cleanup)
 	say(t, near, "y")
 	hear(t, far, "y")
 }
 
 func TestANodeThatDoesNotListenRefuses(t *testing.T) {
-	s := newSite(t, t.Cleanup)
+	s := newTwoNodes(t, t.Cleanup)
 	require.NoError(t, s.listener.Close())
 	c, err := net.Dial("tcp", s.address)
 	if err == nil { // the reset may come before the caller has its connection
@@ -305,8 +306,8 @@ func TestANodeThatDoesNotListenRefuses(t *testing.T) {
 }
 
 func TestALinkHoldsABoundedNumberOfConnections(t *testing.T) {
-	s := newSite(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{Cut: Drop})
+	s := newTwoNodes(t, t.Cleanup)
+	s.mesh.Set("a", "b", Conditions{Cut: Drop})
 	l := s.mesh.links[pair{"a", "b"}]
 	count := func() int {
 		l.mu.Lock()
@@ -327,24 +328,58 @@ func TestALinkHoldsABoundedNumberOfConnections(t *testing.T) {
 	assert.Equal(t, connsMax, count())
 }
 
-func TestTheMeshKnowsItsNodes(t *testing.T) {
-	s := newSite(t, t.Cleanup)
-	assert.Equal(t, "10.0.0.1:7", s.mesh.PeerAddress("a", "c", "10.0.0.1:7"))
-	require.ErrorContains(t, s.mesh.Set("a", "a", Conditions{}), `no link from "a" to "a"`)
-	assert.Zero(t, s.mesh.Bytes("c", "a"))
+func TestANodeThatStopsResetsItsConnections(t *testing.T) {
+	s := newTwoNodes(t, t.Cleanup)
+	near, far := s.dial(t, t.Cleanup)
+	s.mesh.Isolate("a", "a", "b") // a cut must not hide it
+	s.mesh.Listens("b", "")
+	for _, end := range []*net.TCPConn{near, far} {
+		_, err := end.Read(make([]byte, 1))
+		require.ErrorIs(t, err, syscall.ECONNRESET)
+	}
+	refused, err := net.Dial("tcp", s.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = refused.Close() })
+	_, err = refused.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+
+	s.mesh.Listens("b", s.listener.Addr().String())
+	s.mesh.Heal()
+	near, far = s.dial(t, t.Cleanup)
+	say(t, near, "x")
+	hear(t, far, "x")
 }
 
-func TestClosingTheMeshEndsWhatIsUnderWay(t *testing.T) {
-	mesh, err := NewMesh([]string{"a", "b", "c"})
+func TestIsolationCutsBothDirectionsUntilHealed(t *testing.T) {
+	s := newTwoNodes(t, t.Cleanup)
+	near, far := s.dial(t, t.Cleanup)
+	s.mesh.Isolate("b", "a", "b", "c")
+	say(t, near, "there")
+	say(t, far, "back")
+	silent(t, far)
+	silent(t, near)
+	s.mesh.Heal()
+	hear(t, far, "there")
+	hear(t, near, "back")
+}
+
+func TestTheAddressOfALinkStays(t *testing.T) {
+	s := newTwoNodes(t, t.Cleanup)
+	again, err := s.mesh.Address("a", "b")
 	require.NoError(t, err)
+	assert.Equal(t, s.address, again)
+}
+
+func TestClosingTheMeshEndsItsConnections(t *testing.T) {
+	mesh := New()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	s := &site{mesh: mesh, listener: listener, address: mesh.PeerAddress("a", "b", listener.Addr().String())}
+	s := &twoNodes{mesh: mesh, listener: listener, address: addressOf(t, mesh, "a", "b", listener)}
 	near, far := s.dial(t, t.Cleanup)
-	s.set(t, "a", "b", Conditions{Delay: time.Hour})
+	s.mesh.Set("a", "b", Conditions{Delay: time.Hour})
 	say(t, near, "x")
-	s.set(t, "b", "a", Conditions{Cut: Drop})
+	s.mesh.Set("b", "a", Conditions{Cut: Drop})
 	say(t, far, "y")
 	held, err := net.Dial("tcp", s.address)
 	require.NoError(t, err)

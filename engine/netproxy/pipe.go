@@ -1,4 +1,4 @@
-package fault
+package netproxy
 
 import (
 	"errors"
@@ -9,42 +9,42 @@ import (
 )
 
 const (
-	// pipeBytes is what a connection holds in each direction of what was sent and may not arrive yet. Beyond it the sender
-	// has to wait, as with TCP's own window.
+	// pipeBytes bounds what a connection buffers in each direction. Beyond it the sender has to wait, as with TCP's
+	// window.
 	pipeBytes = 1 << 20
-	// pieceBytesMax is what is read, and passed on, at once.
+	// pieceBytesMax bounds one read and one write.
 	pieceBytesMax = 32 << 10
 )
 
-// piece is a stretch of a pipe's ring that was read at once, and when it may arrive.
+// piece is what one read put into a pipe's ring, and when it may arrive.
 type piece struct {
 	n   int
 	due time.Time
 }
 
-// pipe carries one direction of a connection. One goroutine reads into its ring, another one writes from it.
+// pipe is one direction of one connection. One goroutine reads into its ring, another writes from it.
 type pipe struct {
-	flow *flow
-	done <-chan struct{} // closed when the connection is given up
+	direction *direction
+	done      <-chan struct{} // closed when the connection is given up
 
 	mu     sync.Mutex
 	change sync.Cond
 	ring   []byte
-	start  int // of what is held
-	held   int
+	start  int // of the buffered bytes in the ring
+	held   int // how many bytes are buffered
 	pieces []piece
 	last   time.Time // when the last piece is due: none may overtake it
 	ended  bool      // the sender has closed its side, or the connection is given up
 	broken bool      // the sender did not close its side in order
 }
 
-func newPipe(f *flow, done <-chan struct{}) *pipe {
-	p := &pipe{flow: f, done: done, ring: make([]byte, pipeBytes)}
+func newPipe(d *direction, done <-chan struct{}) *pipe {
+	p := &pipe{direction: d, done: done, ring: make([]byte, pipeBytes)}
 	p.change.L = &p.mu
 	return p
 }
 
-// end says that nothing more is read.
+// end notes that nothing more will be read.
 func (p *pipe) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *pipe) end() {
 	p.change.Broadcast()
 }
 
-// fail says that the sender broke its side off.
+// fail notes that the sender broke the connection off.
 func (p *pipe) fail() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,8 +65,8 @@ func (p *pipe) failed() bool {
 	return p.broken
 }
 
-// room waits for free space in the ring and returns a stretch of it, or nil once the pipe has ended.
-func (p *pipe) room() []byte {
+// free waits for free space in the ring and returns a part of the space, or nil once the pipe has ended.
+func (p *pipe) free() []byte {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.held == len(p.ring) && !p.ended {
@@ -80,9 +80,9 @@ func (p *pipe) room() []byte {
 	return p.ring[from:to]
 }
 
-// put says that n bytes were read into the stretch that room returned.
+// put notes that n bytes were read into what free returned.
 func (p *pipe) put(n int) {
-	due := p.flow.due()
+	due := p.direction.due()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if due.Before(p.last) {
@@ -94,7 +94,7 @@ func (p *pipe) put(n int) {
 	p.change.Broadcast()
 }
 
-// next waits for bytes to pass on and returns a stretch of them, or nil when there will be none.
+// next waits for buffered bytes and returns the first piece and its due time, or nil when the pipe has ended and is empty.
 func (p *pipe) next() ([]byte, time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +107,7 @@ func (p *pipe) next() ([]byte, time.Time) {
 	return p.ring[p.start : p.start+p.pieces[0].n], p.pieces[0].due
 }
 
-// take says that the first piece was passed on.
+// take notes that the first piece was written.
 func (p *pipe) take() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,11 +118,11 @@ func (p *pipe) take() {
 	p.change.Broadcast()
 }
 
-// read fills the pipe until the sender closes its side or the connection fails, of which the receiver hears in its turn.
+// read fills the pipe until the sender closes its side or the connection fails.
 func (p *pipe) read(from net.Conn) {
 	defer p.end()
 	for {
-		into := p.room()
+		into := p.free()
 		if into == nil {
 			return
 		}
@@ -142,23 +142,24 @@ func (p *pipe) read(from net.Conn) {
 var (
 	// errGivenUp ends a pipe whose connection is given up.
 	errGivenUp = errors.New("the connection is given up")
-	// errBroken ends one whose sender broke its side off.
+	// errBroken ends a pipe whose sender broke the connection off.
 	errBroken = errors.New("the sender broke the connection off")
 )
 
-// write empties the pipe, each piece when it may arrive, and tells the receiver when the sender has closed its side. An
-// error says that the connection must be given up, and comes when both ends may hear of that.
-func (p *pipe) write(to *net.TCPConn, back *flow) error {
+// write writes each piece when the piece is due, and closes the receiver's side after the sender has closed its own. An
+// error means that the connection must be given up; write returns the error only when back passes, so that a cut
+// hides the end too.
+func (p *pipe) write(to *net.TCPConn, back *direction) error {
 	for {
 		bytes, due := p.next()
-		if !sleepUntil(due, p.done) || !p.flow.pass(len(bytes), p.done) {
+		if !sleepUntil(due, p.done) || !p.direction.pass(len(bytes), p.done) {
 			return errGivenUp
 		}
 		if bytes == nil {
 			if p.failed() {
 				return errBroken
 			}
-			_ = to.CloseWrite() // what reads from it finds out what is wrong with it
+			_ = to.CloseWrite() // if it fails, the reader of the other direction reports why
 			return nil
 		}
 		if _, err := to.Write(bytes); err != nil {
@@ -167,7 +168,6 @@ func (p *pipe) write(to *net.TCPConn, back *flow) error {
 			}
 			return err
 		}
-		p.flow.add(len(bytes))
 		p.take()
 	}
 }

@@ -1,0 +1,132 @@
+package netproxy
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// Cut says what a direction does with what is sent.
+type Cut int
+
+const (
+	// Pass lets everything through.
+	Pass Cut = iota
+	// Drop lets nothing through and reports nothing, like a pulled cable. What was sent meanwhile arrives once the
+	// direction passes again, as TCP would retransmit it, unless the connection has ended by then at both ends.
+	Drop
+	// Reset resets the connections that use the direction, and every new one.
+	Reset
+)
+
+// Conditions are what happens to bytes on their way in one direction. The zero value is a sound network.
+type Conditions struct {
+	Cut       Cut
+	Delay     time.Duration // each byte arrives later by this
+	Jitter    time.Duration // and by up to this more; the order stays
+	BytesPerS float64       // of all connections together; 0 means no limit
+}
+
+// direction is what one node sends to another, over all connections, whichever node opened them.
+type direction struct {
+	mu      sync.Mutex
+	now     Conditions
+	changed chan struct{} // closed when the conditions change, and replaced
+	next    time.Time     // when the next byte may pass, if there is a rate
+}
+
+func newDirection() *direction { return &direction{changed: make(chan struct{})} }
+
+func (d *direction) set(c Conditions) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.now, d.next = c, time.Time{}
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// conditions returns the current conditions, and a channel that is closed when they change.
+func (d *direction) conditions() (Conditions, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now, d.changed
+}
+
+// due returns when bytes that are sent now arrive; zero means at once.
+func (d *direction) due() time.Time {
+	c, _ := d.conditions()
+	late := c.Delay
+	if c.Jitter > 0 {
+		late += rand.N(c.Jitter)
+	}
+	if late == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(late)
+}
+
+// pass waits until n bytes may pass. It returns false if done is closed before.
+func (d *direction) pass(n int, done <-chan struct{}) bool {
+	for {
+		c, changed := d.conditions()
+		var wait <-chan time.Time
+		if c.Cut == Pass {
+			left := d.reserve(n)
+			if left <= 0 {
+				select {
+				case <-done:
+					return false
+				default:
+					return true
+				}
+			}
+			timer := time.NewTimer(left)
+			defer timer.Stop()
+			wait = timer.C
+		}
+		select {
+		case <-wait:
+			return true
+		case <-changed: // the reservation belongs to the old conditions
+		case <-done:
+			return false
+		}
+	}
+}
+
+// reserve takes n bytes of the direction's rate and returns how long to wait until they may pass.
+func (d *direction) reserve(n int) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.now.BytesPerS <= 0 {
+		return 0
+	}
+	now := time.Now()
+	if d.next.Before(now) {
+		d.next = now
+	}
+	left := d.next.Sub(now)
+	d.next = d.next.Add(time.Duration(float64(n) / d.now.BytesPerS * float64(time.Second)))
+	return left
+}
+
+// sleepUntil waits until a time; it returns false if done is closed before.
+func sleepUntil(at time.Time, done <-chan struct{}) bool {
+	left := time.Until(at)
+	if at.IsZero() || left <= 0 {
+		select {
+		case <-done:
+			return false
+		default:
+			return true
+		}
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-done:
+		return false
+	}
+}
