@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/pronybench/prony/engine/wire"
+	"github.com/pronybench/prony/engine/internal/busypoll"
 )
 
 // WithToken sends an access token's secret with each call. Dial refuses to send it unencrypted to another host, unless
@@ -37,7 +37,7 @@ type busyPollOption struct{ grpc.EmptyDialOption }
 func plainCredentials(options []grpc.DialOption) credentials.TransportCredentials {
 	for _, o := range options {
 		if _, ok := o.(busyPollOption); ok {
-			return wire.BusyPoll(insecure.NewCredentials())
+			return busypoll.Credentials(insecure.NewCredentials())
 		}
 	}
 	return insecure.NewCredentials()

@@ -30,7 +30,7 @@ type Config struct {
 	HTTP string
 	// Admin is the admin listener, "host:port"; empty means none.
 	Admin string
-	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps; wire.BusyPoll says when that pays.
+	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps; package busypoll says when that pays.
 	BusyPoll bool
 	// Shards is how many shards the node has, 1 to shard.ShardsMax; 0 means 1. It is settled when the data folder
 	// is first used.

@@ -240,7 +240,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Socket returns the connection below, for wire.BusyPoll.
+// Socket returns the connection below, for package busypoll.
 func (c *conn) Socket() net.Conn { return c.Conn }
 
 // RemoteAddr implements net.Conn.

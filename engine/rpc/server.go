@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/pronybench/prony/engine/internal/busypoll"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/wire"
@@ -59,8 +60,8 @@ func NewServer(s *Service, h *health.Server, auth *call.Auth, options ...grpc.Se
 	return g
 }
 
-// BusyPoll lets the connections of a server poll before their thread sleeps, as wire.BusyPoll says.
-func BusyPoll() grpc.ServerOption { return grpc.Creds(wire.BusyPoll(insecure.NewCredentials())) }
+// BusyPoll lets the connections of a server poll before their thread sleeps, as package busypoll explains.
+func BusyPoll() grpc.ServerOption { return grpc.Creds(busypoll.Credentials(insecure.NewCredentials())) }
 
 // endWatches ends health watches when the service stops: they have no end of their own, and would
 // hold up a graceful stop.

@@ -1,4 +1,4 @@
-package wire
+package busypoll
 
 import (
 	"runtime"
@@ -153,11 +153,11 @@ func TestBusyPollIsForOneProcessorOfSeveral(t *testing.T) {
 	defer runtime.GOMAXPROCS(procs)
 	c := insecure.NewCredentials()
 	if runtime.NumCPU() == 1 {
-		assert.Equal(t, c, BusyPoll(c), "the other side needs the only processor")
+		assert.Equal(t, c, Credentials(c), "the other side needs the only processor")
 		return
 	}
-	assert.Equal(t, pollingCredentials{c}, BusyPoll(c))
-	assert.Equal(t, pollingCredentials{c}, BusyPoll(c).Clone())
+	assert.Equal(t, pollingCredentials{c}, Credentials(c))
+	assert.Equal(t, pollingCredentials{c}, Credentials(c).Clone())
 	runtime.GOMAXPROCS(2)
-	assert.Equal(t, c, BusyPoll(c))
+	assert.Equal(t, c, Credentials(c))
 }

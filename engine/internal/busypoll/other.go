@@ -1,11 +1,11 @@
 //go:build !unix
 
-package wire
+package busypoll
 
 import (
 	"net"
 	"time"
 )
 
-// polling returns the connection as it is: how to read without waiting is known for Unix only.
+// polling returns c itself: reading without blocking is implemented for Unix only.
 func polling(c net.Conn, _ time.Duration, _ *pollers) net.Conn { return c }

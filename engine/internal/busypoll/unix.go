@@ -1,6 +1,6 @@
 //go:build unix
 
-package wire
+package busypoll
 
 import (
 	"errors"
@@ -13,12 +13,12 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// polling returns a connection that polls, or the connection as it is where that is not possible.
+// polling returns a connection that polls, or c itself where polling is not possible.
 func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	var raw syscall.RawConn
 	var err error
 	socket := c
-	if wrapped, ok := c.(interface{ Socket() net.Conn }); ok { // one that counts, and changes nothing of what is read
+	if wrapped, ok := c.(interface{ Socket() net.Conn }); ok { // a wrapper that counts bytes and changes none
 		socket = wrapped.Socket()
 	}
 	switch c := socket.(type) {
@@ -35,8 +35,8 @@ func polling(c net.Conn, max time.Duration, shared *pollers) net.Conn {
 	return p
 }
 
-// pollingConn reads without blocking as long as that pays. The poll asks the socket itself: a goroutine that yields
-// in a loop keeps the scheduler of a single processor from looking at the network at all.
+// pollingConn reads without blocking as long as that pays. It polls the socket itself: a goroutine that yields in a
+// loop keeps the scheduler of a single processor from polling the network at all.
 type pollingConn struct {
 	net.Conn
 
@@ -44,7 +44,7 @@ type pollingConn struct {
 	attempt func(fd uintptr) bool
 	habit   habit
 
-	// Of the read under way.
+	// The current read.
 	size   int
 	pool   mem.BufferPool
 	buffer *[]byte // from pool; nil while the connection waits, so that idle connections hold none
@@ -54,14 +54,14 @@ type pollingConn struct {
 	err    error
 }
 
-// readOnce reads what there is. It returns false if there is nothing and the read should wait for it.
+// readOnce reads without blocking. It returns false if there is no data and the read should wait.
 func (p *pollingConn) readOnce(fd uintptr) bool {
 	if p.buffer == nil {
 		p.buffer = p.pool.Get(p.size)
 	}
 	for {
 		p.n, p.err = syscall.Read(int(fd), *p.buffer)
-		if p.err != syscall.EINTR { //nolint:errorlint // syscall.Read returns it bare, and this is asked thousands of times a second
+		if p.err != syscall.EINTR { //nolint:errorlint // syscall.Read returns it bare, and this runs thousands of times a second
 			break
 		}
 	}
@@ -82,7 +82,7 @@ func (p *pollingConn) empty() bool {
 	return p.err == syscall.EAGAIN //nolint:errorlint // as above
 }
 
-// try reads without waiting, and returns false if there was nothing. Closing the connection, and a deadline, end it.
+// try reads without waiting and returns false if there was no data. A closed connection and a passed deadline are errors.
 func (p *pollingConn) try() bool {
 	if err := p.raw.Read(p.attempt); err != nil {
 		p.err = err
@@ -90,7 +90,7 @@ func (p *pollingConn) try() bool {
 	return !p.empty()
 }
 
-// read fills the buffer with something.
+// read waits until it has read data or an error.
 func (p *pollingConn) read() {
 	p.from, p.wait = 0, !p.habit.active
 	if !p.try() {
@@ -109,8 +109,8 @@ func (p *pollingConn) read() {
 	}
 }
 
-// ReadOnReady reads once there is something to read, into a buffer that it takes from the pool then. gRPC calls it
-// instead of Read, where nothing stands between.
+// ReadOnReady takes a buffer from the pool once there is data, and reads into the buffer. gRPC calls it instead of Read
+// if no other wrapper hides it.
 func (p *pollingConn) ReadOnReady(size int, pool mem.BufferPool) (*[]byte, int, error) {
 	p.size, p.pool, p.n, p.err = size, pool, 0, nil
 	p.read()
@@ -141,7 +141,7 @@ func (p *pollingConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// given is a pool of one buffer, that somebody else gave.
+// given is a pool of one buffer: the caller's.
 type given struct{ b []byte }
 
 func (g *given) Get(int) *[]byte { return &g.b }

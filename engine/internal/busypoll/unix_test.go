@@ -1,6 +1,6 @@
 //go:build unix
 
-package wire
+package busypoll
 
 import (
 	"bytes"
@@ -72,12 +72,12 @@ type countingPool struct{ taken, out atomic.Int64 }
 func (c *countingPool) Get(n int) *[]byte {
 	c.taken.Add(1)
 	c.out.Add(1)
-	return Buffers().Get(n)
+	b := make([]byte, n)
+	return &b
 }
 
-func (c *countingPool) Put(b *[]byte) {
+func (c *countingPool) Put(*[]byte) {
 	c.out.Add(-1)
-	Buffers().Put(b)
 }
 
 func TestEverythingThatWasSentIsRead(t *testing.T) {
