@@ -16,7 +16,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
@@ -28,7 +28,7 @@ type bounded struct {
 	*timed
 
 	ctx   context.Context
-	disks map[string]*quotafs.FS
+	disks map[string]*quotafstest.FS
 	acked []string // ids of tasks that were acknowledged
 }
 
@@ -36,10 +36,10 @@ func newBounded(t *testing.T, d storage.Durability, shards int) *bounded {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 	t.Cleanup(cancel)
-	b := &bounded{ctx: ctx, disks: map[string]*quotafs.FS{}}
+	b := &bounded{ctx: ctx, disks: map[string]*quotafstest.FS{}}
 	configure := func(id string, c *Config) {
 		if b.disks[id] == nil {
-			b.disks[id] = quotafs.New(vfs.NewMem(), 400*spaceMiB)
+			b.disks[id] = quotafstest.New(vfs.NewMem(), 400*spaceMiB)
 			require.NoError(t, b.disks[id].MkdirAll(c.DataDir, 0o700))
 		}
 		marks := spaceConfig(c.DataDir, b.disks[id], d)

@@ -20,7 +20,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
@@ -39,7 +39,7 @@ type spaceNode struct {
 	*testing.T
 
 	ctx    context.Context
-	disk   *quotafs.FS
+	disk   *quotafstest.FS
 	config Config
 	node   *Node
 	client *client.Client
@@ -56,7 +56,7 @@ func spaceConfig(dir string, fs vfs.FS, d storage.Durability) Config {
 func newSpaceNode(t *testing.T, d storage.Durability) *spaceNode {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
-	s := &spaceNode{T: t, ctx: ctx, disk: quotafs.New(vfs.NewMem(), 400*spaceMiB)}
+	s := &spaceNode{T: t, ctx: ctx, disk: quotafstest.New(vfs.NewMem(), 400*spaceMiB)}
 	s.config = spaceConfig(t.TempDir(), s.disk, d)
 	require.NoError(t, s.disk.MkdirAll(s.config.DataDir, 0o700))
 	s.open()

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/replica/logs"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -53,7 +53,7 @@ func TestReluctantMembersStandWhenNobodyElseDoes(t *testing.T) {
 
 // TestAnExhaustedLogTakesNoChanges also checks that a log whose end was just removed accepts the replacing entries, as Raft requires.
 func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
-	fs := quotafs.New(vfs.NewMem(), 1<<30)
+	fs := quotafstest.New(vfs.NewMem(), 1<<30)
 	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 400 << 20}, Critical: disk.Mark{Set: true, Bytes: 200 << 20}})
 	defer space.Close()
 	store, err := logs.Open("raft", logs.Options{FS: fs, Durability: storage.None})

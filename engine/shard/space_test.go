@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
@@ -20,13 +20,13 @@ import (
 // full is a shard on a disk whose free space the test sets.
 type full struct {
 	*fixture
-	disk  *quotafs.FS
+	disk  *quotafstest.FS
 	space *disk.Space
 }
 
 func startFull(t *testing.T) *full {
 	t.Helper()
-	f := &full{disk: quotafs.New(vfs.NewMem(), 1000*mib)}
+	f := &full{disk: quotafstest.New(vfs.NewMem(), 1000*mib)}
 	f.space = disk.WatchSpace(disk.SpaceOptions{
 		FS: f.disk, Dir: ".", Low: disk.Mark{Set: true, Bytes: 200 * mib}, Critical: disk.Mark{Set: true, Bytes: 100 * mib},
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -17,9 +17,9 @@ import (
 const mib = 1 << 20
 
 // quotaStore is a store on a file system of 200 MiB, with a memtable of 4 MiB.
-func quotaStore(t *testing.T, replicated bool) (*quotafs.FS, *disk.Space, *Store) {
+func quotaStore(t *testing.T, replicated bool) (*quotafstest.FS, *disk.Space, *Store) {
 	t.Helper()
-	fs := quotafs.New(vfs.NewMem(), 200*mib)
+	fs := quotafstest.New(vfs.NewMem(), 200*mib)
 	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 40 * mib}, Critical: disk.Mark{Set: true, Bytes: 10 * mib}})
 	s, err := Open("store", Options{FS: fs, Durability: Sync, MemTableBytes: 4 * mib, Space: space, Replicated: replicated})
 	require.NoError(t, err)
@@ -119,15 +119,15 @@ func TestUnflushedIsWhatIsInMemoryOnly(t *testing.T) {
 // A store that finds the disk full waits for room, with nothing acknowledged meanwhile, and goes on.
 func TestACommitToAFullDiskWaits(t *testing.T) {
 	for _, d := range []Durability{Sync, Interval, None} {
-		t.Run(string(d), func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafs.FS) { fs.LeaveFree(0) }) })
-		t.Run(string(d)+", a disk quota", func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafs.FS) { fs.Limit(fs.Used()) }) })
+		t.Run(string(d), func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafstest.FS) { fs.LeaveFree(0) }) })
+		t.Run(string(d)+", a disk quota", func(t *testing.T) { commitToAFullDisk(t, d, func(fs *quotafstest.FS) { fs.Limit(fs.Used()) }) })
 	}
 }
 
 // commitToAFullDisk commits after fill has left no room.
-func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafs.FS)) {
+func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 	t.Helper()
-	fs := quotafs.New(vfs.NewMem(), 100*mib)
+	fs := quotafstest.New(vfs.NewMem(), 100*mib)
 	space := disk.WatchSpace(disk.SpaceOptions{FS: fs, Dir: ".", Low: disk.Mark{Set: true, Bytes: 0}})
 	s, err := Open("store", Options{FS: fs, Durability: d, SyncInterval: time.Millisecond, Space: space, MemTableBytes: mib, Fatal: func(problem string) { t.Error(problem) }})
 	require.NoError(t, err)

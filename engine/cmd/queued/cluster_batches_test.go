@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/longtest"
 )
 
@@ -40,7 +40,7 @@ func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
 	const roundsMax = 12 // of one cluster: what its clients saw is kept in memory
 	for rounds := longtest.Count(t, 4, 40); rounds > 0; rounds -= roundsMax {
 		c := newCluster(t, "--durability", "none", "--shards", "3")
-		r := history.NewRecorder()
+		r := historytest.NewRecorder()
 		ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 		stop := make(chan struct{})
 		var calling sync.WaitGroup
@@ -51,7 +51,7 @@ func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
 		})
 		t.Cleanup(end)
 		for i := range 6 {
-			b := &history.BatchCaller{
+			b := &historytest.BatchCaller{
 				Recorder: r, Client: i, Queues: []string{"a", "b"}, Lease: clusterLease, Timeout: 10 * time.Second, SizeMax: 3 + 3*(i%3),
 			}
 			for _, id := range clusterNodes {
@@ -61,8 +61,8 @@ func TestBatchesOverShardsAnswerEachItem(t *testing.T) {
 		}
 		for n := range min(rounds, roundsMax) {
 			c.allLed()
-			before := r.Count(history.Complete, history.OK)
-			require.Eventually(t, func() bool { return r.Count(history.Complete, history.OK) >= before+50 }, patience, 5*time.Millisecond, "no progress")
+			before := r.Count(historytest.Complete, historytest.OK)
+			require.Eventually(t, func() bool { return r.Count(historytest.Complete, historytest.OK) >= before+50 }, patience, 5*time.Millisecond, "no progress")
 			c.leadAll(clusterNodes...)
 			aMoment()
 			if n%4 == 3 {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 )
 
 // ask calls an admin call of one server, whichever that is, until it is carried out.
@@ -95,7 +95,7 @@ func (c *cluster) caughtUp(id string) {
 // TestARollingRestartFailsNoCall stops and starts one node after the other, the leader as well.
 func TestARollingRestartFailsNoCall(t *testing.T) {
 	c := newCluster(t, "--durability", "none")
-	l := c.load(func(l *history.Load) { l.Punctual = true }) // a late settlement is refused, and rightly so
+	l := c.load(func(l *historytest.Load) { l.Punctual = true }) // a late settlement is refused, and rightly so
 	for _, id := range clusterNodes {
 		l.goOn(100)
 		c.stop(id)
@@ -105,7 +105,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 	}
 	l.goOn(100)
 	for _, o := range l.end() {
-		assert.Equal(t, history.OK, o.Outcome, "%s", o)
+		assert.Equal(t, historytest.OK, o.Outcome, "%s", o)
 	}
 	assert.EqualValues(t, 6, l.Sessions(), "no session of a client broke")
 }

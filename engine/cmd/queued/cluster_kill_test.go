@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -108,28 +108,28 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
 	c := newCluster(t, "--durability", "none")
-	r := history.NewRecorder()
+	r := historytest.NewRecorder()
 	leader := c.leader()
 	old := c.caller(r, 1, leader, "q")
 	old.Lease = 20 * time.Second
 	const tasks = 200
 	for i := range tasks {
 		_, outcome := old.Enqueue(ctx, fmt.Sprint(i))
-		require.Equal(t, history.OK, outcome)
+		require.Equal(t, historytest.OK, outcome)
 	}
-	claim := func(from *history.Caller, after string) *queuepb.Task {
+	claim := func(from *historytest.Caller, after string) *queuepb.Task {
 		t.Helper()
 		task, outcome := from.Claim(ctx)
-		require.Equal(t, history.OK, outcome, after)
+		require.Equal(t, historytest.OK, outcome, after)
 		require.NotNil(t, task, after)
 		return task
 	}
 	held, completed, failed, released, short := claim(old, ""), claim(old, ""), claim(old, ""), claim(old, ""), (*queuepb.Task)(nil)
 	old.Lease = time.Second
 	short = claim(old, "")
-	require.Equal(t, history.OK, old.Settle(ctx, completed, history.Complete))
-	require.Equal(t, history.OK, old.Settle(ctx, failed, history.Fail))
-	require.Equal(t, history.OK, old.Settle(ctx, released, history.Release))
+	require.Equal(t, historytest.OK, old.Settle(ctx, completed, historytest.Complete))
+	require.Equal(t, historytest.OK, old.Settle(ctx, failed, historytest.Fail))
+	require.Equal(t, historytest.OK, old.Settle(ctx, released, historytest.Release))
 	c.kill(leader)
 
 	now := c.caller(r, 2, c.leader(), "q")
@@ -137,7 +137,7 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 	// All but the leased and the completed ones are there, and nothing else, until the short lease has ended.
 	for got := 0; got < tasks-2; {
 		task, outcome := now.Claim(ctx)
-		require.Equal(t, history.OK, outcome)
+		require.Equal(t, historytest.OK, outcome)
 		if task == nil {
 			continue
 		}
@@ -145,18 +145,18 @@ func TestWhatWasPendingComesAfterAFailover(t *testing.T) {
 		assert.NotEqual(t, held.GetId(), task.GetId(), "a lease that the old leader granted holds at the new one")
 		if task.GetId() == short.GetId() {
 			assert.Greater(t, task.GetToken(), short.GetToken())
-			assert.Equal(t, history.Stale, now.Settle(ctx, short, history.Complete), "the old lease is over")
+			assert.Equal(t, historytest.Stale, now.Settle(ctx, short, historytest.Complete), "the old lease is over")
 		}
-		require.Equal(t, history.OK, now.Settle(ctx, task, history.Complete))
+		require.Equal(t, historytest.OK, now.Settle(ctx, task, historytest.Complete))
 	}
 	state, outcome := now.Read(ctx, held.GetId(), string(held.GetPayload()))
-	require.Equal(t, history.OK, outcome)
+	require.Equal(t, historytest.OK, outcome)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_LEASED, state)
 	task, outcome := now.Claim(ctx)
-	require.Equal(t, history.OK, outcome)
+	require.Equal(t, historytest.OK, outcome)
 	assert.Nil(t, task)
-	assert.Equal(t, history.OK, now.Settle(ctx, held, history.Complete), "it is settled at the new leader")
-	assert.Empty(t, history.Check(r.Ops(), history.Rules{SkewMs: slackMs}))
+	assert.Equal(t, historytest.OK, now.Settle(ctx, held, historytest.Complete), "it is settled at the new leader")
+	assert.Empty(t, historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}))
 }
 
 // TestAPausedLeaderIsFenced stops a leader for longer than its leases, and lets it go on with what it believes.
@@ -167,13 +167,13 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 	l := c.load()
 	l.goOn(50)
 	paused := c.leader()
-	r := history.NewRecorder()
+	r := historytest.NewRecorder()
 	late := c.caller(r, 1, paused, "fenced")
 	late.Lease, late.Timeout = time.Second, patience
 	_, outcome := late.Enqueue(ctx, "task")
-	require.Equal(t, history.OK, outcome)
+	require.Equal(t, historytest.OK, outcome)
 	leased, outcome := late.Claim(ctx)
-	require.Equal(t, history.OK, outcome)
+	require.Equal(t, historytest.OK, outcome)
 	require.NotNil(t, leased)
 
 	c.signal(paused, syscall.SIGSTOP)
@@ -184,30 +184,30 @@ func TestAPausedLeaderIsFenced(t *testing.T) {
 		return again != nil
 	}, patience, 20*time.Millisecond, "the lease does not end")
 	l.goOn(50)
-	require.Equal(t, history.OK, next.Settle(ctx, again, history.Complete))
+	require.Equal(t, historytest.OK, next.Settle(ctx, again, historytest.Complete))
 	// What is sent to it while it is stopped is the first that it sees when it goes on.
-	settled := make(chan history.Outcome, 1)
-	go func() { settled <- late.Settle(ctx, leased, history.Complete) }()
+	settled := make(chan historytest.Outcome, 1)
+	go func() { settled <- late.Settle(ctx, leased, historytest.Complete) }()
 	var reading sync.WaitGroup
 	for i := range 8 {
 		reader := c.caller(r, 3+i, paused, "fenced")
 		reader.Timeout = patience
 		reading.Go(func() {
-			if state, outcome := reader.Read(ctx, leased.GetId(), "task"); outcome == history.OK {
+			if state, outcome := reader.Read(ctx, leased.GetId(), "task"); outcome == historytest.OK {
 				assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "the task was completed before it was read")
 			}
 		})
 	}
 	aMoment()
 	c.signal(paused, syscall.SIGCONT)
-	assert.NotEqual(t, history.OK, <-settled, "a lease that is over settles nothing")
+	assert.NotEqual(t, historytest.OK, <-settled, "a lease that is over settles nothing")
 	reading.Wait()
-	assert.Equal(t, history.Stale, late.Settle(ctx, leased, history.Complete), "later neither")
+	assert.Equal(t, historytest.Stale, late.Settle(ctx, leased, historytest.Complete), "later neither")
 	state, outcome := late.Read(ctx, leased.GetId(), "task")
-	require.Equal(t, history.OK, outcome)
+	require.Equal(t, historytest.OK, outcome)
 	assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "what is completed is gone, whomever one asks")
-	assert.Empty(t, history.Check(r.Ops(), history.Rules{SkewMs: slackMs}))
-	assert.NotEqual(t, history.NotLinearizable, history.CheckQueue(r.Ops(), slackMs, patience))
+	assert.Empty(t, historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}))
+	assert.NotEqual(t, historytest.NotLinearizable, historytest.CheckQueue(r.Ops(), slackMs, patience))
 	l.goOn(50)
 	l.end()
 }

@@ -23,7 +23,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -294,8 +294,8 @@ func (c *cluster) dial() *client.Client {
 }
 
 // caller is a client of one server alone.
-func (c *cluster) caller(r *history.Recorder, number int, node, queue string) *history.Caller {
-	return &history.Caller{Recorder: r, API: c.nodes[node].api, Client: number, Queue: queue, Lease: clusterLease, Timeout: 5 * time.Second}
+func (c *cluster) caller(r *historytest.Recorder, number int, node, queue string) *historytest.Caller {
+	return &historytest.Caller{Recorder: r, API: c.nodes[node].api, Client: number, Queue: queue, Lease: clusterLease, Timeout: 5 * time.Second}
 }
 
 // clusterLease is short: what was leased by whoever is gone must come back within the test.
@@ -303,7 +303,7 @@ const clusterLease = 2 * time.Second
 
 // load is clients at work.
 type load struct {
-	*history.Load
+	*historytest.Load
 	c       *cluster
 	stop    chan struct{}
 	running sync.WaitGroup
@@ -311,11 +311,11 @@ type load struct {
 }
 
 // load starts producers, half of which give each task a key, and workers.
-func (c *cluster) load(change ...func(*history.Load)) *load {
+func (c *cluster) load(change ...func(*historytest.Load)) *load {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
-	l := &load{c: c, stop: make(chan struct{}), cancel: cancel, Load: &history.Load{
-		Recorder: history.NewRecorder(), Client: c.dial(), Queues: []string{"a", "b"}, Lease: clusterLease, Every: 5 * time.Millisecond, Untidy: true,
+	l := &load{c: c, stop: make(chan struct{}), cancel: cancel, Load: &historytest.Load{
+		Recorder: historytest.NewRecorder(), Client: c.dial(), Queues: []string{"a", "b"}, Lease: clusterLease, Every: 5 * time.Millisecond, Untidy: true,
 	}}
 	for _, f := range change {
 		f(l.Load)
@@ -336,8 +336,8 @@ func (c *cluster) load(change ...func(*history.Load)) *load {
 // goOn waits until so many more tasks are completed.
 func (l *load) goOn(more int) {
 	l.c.Helper()
-	before := l.Recorder.Count(history.Complete, history.OK)
-	if assert.Eventually(l.c, func() bool { return l.Recorder.Count(history.Complete, history.OK) >= before+more }, patience, 5*time.Millisecond) {
+	before := l.Recorder.Count(historytest.Complete, historytest.OK)
+	if assert.Eventually(l.c, func() bool { return l.Recorder.Count(historytest.Complete, historytest.OK) >= before+more }, patience, 5*time.Millisecond) {
 		return
 	}
 	ops := l.Recorder.Ops()
@@ -346,7 +346,7 @@ func (l *load) goOn(more int) {
 }
 
 // end stops the clients, completes what is left, and holds what they saw against what is promised.
-func (l *load) end() []history.Op {
+func (l *load) end() []historytest.Op {
 	l.c.Helper()
 	close(l.stop)
 	l.running.Wait()
@@ -354,12 +354,12 @@ func (l *load) end() []history.Op {
 }
 
 // drain completes all that is left, and holds what clients saw against what is promised.
-func (c *cluster) drain(r *history.Recorder, queues ...string) []history.Op {
+func (c *cluster) drain(r *historytest.Recorder, queues ...string) []historytest.Op {
 	c.Helper()
 	leader := c.leader()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	defer cancel()
-	rest := &history.Load{Recorder: r, Client: c.dial(), Queues: queues, Lease: clusterLease}
+	rest := &historytest.Load{Recorder: r, Client: c.dial(), Queues: queues, Lease: clusterLease}
 	done := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() { rest.Work(ctx, done, 16) })
@@ -374,7 +374,7 @@ func (c *cluster) drain(r *history.Recorder, queues ...string) []history.Op {
 		c.Logf("%d tasks are left", left)
 	}
 	ops := r.Ops()
-	for _, problem := range history.Check(ops, history.Rules{SkewMs: slackMs}) {
+	for _, problem := range historytest.Check(ops, historytest.Rules{SkewMs: slackMs}) {
 		c.Error(problem)
 	}
 	c.Log("in all:", counts(ops))
@@ -382,7 +382,7 @@ func (c *cluster) drain(r *history.Recorder, queues ...string) []history.Op {
 }
 
 // counts says how many operations had which outcome.
-func counts(ops []history.Op) string {
+func counts(ops []historytest.Op) string {
 	n := map[string]int{}
 	for _, o := range ops {
 		n[fmt.Sprintf("%s %s", o.Kind, o.Outcome)]++

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/longtest"
 )
 
@@ -72,11 +72,11 @@ func TestAPartitionedLeaderAcknowledgesNothingThatIsLost(t *testing.T) {
 			for _, o := range l.end() {
 				if o.Client == 100+slices.Index(clusterNodes, leader) && o.Call > began && o.Return < ended {
 					calls++
-					if o.Kind == history.Claim && o.Payload == "" && o.Outcome == history.OK && o.Return < led && told < toldMax {
+					if o.Kind == historytest.Claim && o.Payload == "" && o.Outcome == historytest.OK && o.Return < led && told < toldMax {
 						told++
 						continue
 					}
-					assert.NotEqual(t, history.OK, o.Outcome, "the old leader answered alone: %s", o)
+					assert.NotEqual(t, historytest.OK, o.Outcome, "the old leader answered alone: %s", o)
 				}
 			}
 			assert.Positive(t, calls)
@@ -131,7 +131,7 @@ func TestShortHistoriesAreLinearizable(t *testing.T) {
 	decided := 0
 	for i, fault := range faults[:longtest.Count(t, 1, len(faults))] {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
-		r := history.NewRecorder()
+		r := historytest.NewRecorder()
 		stop := map[string]chan struct{}{}
 		for _, id := range clusterNodes {
 			stop[id] = make(chan struct{})
@@ -154,7 +154,7 @@ func TestShortHistoriesAreLinearizable(t *testing.T) {
 		end()
 		calling.Wait()
 		cancel()
-		byQueue := map[string][]history.Op{}
+		byQueue := map[string][]historytest.Op{}
 		ops := r.Ops()
 		for _, o := range ops {
 			byQueue[o.Queue] = append(byQueue[o.Queue], o)
@@ -162,12 +162,12 @@ func TestShortHistoriesAreLinearizable(t *testing.T) {
 		require.Len(t, byQueue, queues)
 		c.drain(r, slices.Sorted(maps.Keys(byQueue))...)
 		for queue, ops := range byQueue {
-			verdict := history.CheckQueue(ops, slackMs, 10*time.Second)
+			verdict := historytest.CheckQueue(ops, slackMs, 10*time.Second)
 			t.Logf("the leader is %s, queue %s: %s: %s", fault.name, queue, verdict, counts(ops))
-			if verdict != history.Undecided {
+			if verdict != historytest.Undecided {
 				decided++
 			}
-			if verdict == history.NotLinearizable {
+			if verdict == historytest.NotLinearizable {
 				for _, o := range ops {
 					t.Log(o)
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -19,23 +19,23 @@ func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
 	defer cancel()
 	c := newCluster(t, "--durability", "none")
-	r := history.NewRecorder()
+	r := historytest.NewRecorder()
 	for round := range 4 {
 		stopped := c.leader()
 		payload := fmt.Sprint(round)
 		id, outcome := c.caller(r, 1, stopped, "q").Enqueue(ctx, payload)
-		require.Equal(t, history.OK, outcome)
+		require.Equal(t, historytest.OK, outcome)
 		c.signal(stopped, syscall.SIGSTOP)
 		next := c.caller(r, 2, c.leader(c.others(stopped)...), "q")
 		task, _ := next.Claim(ctx)
 		require.NotNil(t, task)
-		require.Equal(t, history.OK, next.Settle(ctx, task, history.Complete))
+		require.Equal(t, historytest.OK, next.Settle(ctx, task, historytest.Complete))
 		var reading sync.WaitGroup
 		for i := range 16 {
 			reader := c.caller(r, 10+i, stopped, "q")
 			reader.Timeout = patience
 			reading.Go(func() {
-				if state, outcome := reader.Read(ctx, id, payload); outcome == history.OK {
+				if state, outcome := reader.Read(ctx, id, payload); outcome == historytest.OK {
 					assert.Equal(t, queuepb.TaskState_TASK_STATE_UNSPECIFIED, state, "the task was completed before it was read")
 				}
 			})
@@ -44,8 +44,8 @@ func TestALeaderThatWasStoppedReadsNothingOld(t *testing.T) {
 		c.signal(stopped, syscall.SIGCONT)
 		reading.Wait()
 	}
-	for _, problem := range history.Check(r.Ops(), history.Rules{SkewMs: slackMs}) {
+	for _, problem := range historytest.Check(r.Ops(), historytest.Rules{SkewMs: slackMs}) {
 		t.Error(problem)
 	}
-	assert.NotEqual(t, history.NotLinearizable, history.CheckQueue(r.Ops(), slackMs, patience))
+	assert.NotEqual(t, historytest.NotLinearizable, historytest.CheckQueue(r.Ops(), slackMs, patience))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/adminpb"
-	"github.com/pronybench/prony/engine/internal/history"
+	"github.com/pronybench/prony/engine/internal/historytest"
 )
 
 // electionTimeouts is as long as several elections take.
@@ -77,12 +77,12 @@ func TestAWipedNodeHelpsNobodyToLead(t *testing.T) {
 	leader := c.leader()
 	lagging, wiped := c.others(leader)[0], c.others(leader)[1]
 	c.kill(lagging)
-	r := history.NewRecorder()
+	r := historytest.NewRecorder()
 	producer := c.caller(r, 1, leader, "a")
 	const tasks = 50
 	for i := range tasks {
 		_, outcome := producer.Enqueue(ctx, fmt.Sprint(i))
-		require.Equal(t, history.OK, outcome)
+		require.Equal(t, historytest.OK, outcome)
 	}
 	c.kill(leader, wiped)
 	c.wipe(wiped)
@@ -133,8 +133,8 @@ func TestTwoWipedNodesOfThreeAreNoCluster(t *testing.T) {
 		c.remembered(id)
 	}
 	leader := c.leader()
-	_, outcome := c.caller(history.NewRecorder(), 1, leader, "a").Enqueue(ctx, "task")
-	require.Equal(t, history.OK, outcome)
+	_, outcome := c.caller(historytest.NewRecorder(), 1, leader, "a").Enqueue(ctx, "task")
+	require.Equal(t, historytest.OK, outcome)
 	wiped := c.others(leader)
 	c.kill(wiped...)
 	for _, id := range wiped {
@@ -161,8 +161,8 @@ func TestAWipedNodeThatBeganAloneStops(t *testing.T) {
 		c.remembered(id)
 	}
 	leader := c.leader()
-	_, outcome := c.caller(history.NewRecorder(), 1, leader, "a").Enqueue(ctx, "task")
-	require.Equal(t, history.OK, outcome)
+	_, outcome := c.caller(historytest.NewRecorder(), 1, leader, "a").Enqueue(ctx, "task")
+	require.Equal(t, historytest.OK, outcome)
 	wiped, other := c.others(leader)[0], c.others(leader)[1]
 	c.kill(clusterNodes...)
 	c.wipe(wiped)

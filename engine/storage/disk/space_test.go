@@ -13,15 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 )
 
 const mib = 1 << 20
 
 // watched is a space of 1,000 MiB with marks at 200 and 100 MiB.
-func watched(t *testing.T) (*quotafs.FS, *Space) {
+func watched(t *testing.T) (*quotafstest.FS, *Space) {
 	t.Helper()
-	fs := quotafs.New(vfs.NewMem(), 1000*mib)
+	fs := quotafstest.New(vfs.NewMem(), 1000*mib)
 	s := WatchSpace(SpaceOptions{FS: fs, Dir: ".", Low: Mark{Set: true, Bytes: 200 * mib}, Critical: Mark{Set: true, Percent: 10}})
 	t.Cleanup(s.Close)
 	return fs, s

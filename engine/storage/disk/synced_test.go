@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/internal/quotafs"
+	"github.com/pronybench/prony/engine/internal/quotafstest"
 )
 
 // newestLog returns the path of a store's newest log.
@@ -127,7 +127,7 @@ func TestNoteOfTheLogStaysTrue(t *testing.T) {
 
 // A file of another folder is not the store's, whatever it is called: its fsyncs change no note, and its failures are not the store's.
 func TestFilesOfOtherFoldersAreNotTheStores(t *testing.T) {
-	full := quotafs.New(vfs.NewMem(), 1<<20)
+	full := quotafstest.New(vfs.NewMem(), 1<<20)
 	files, err := Guard(full, "store/", Sync, 0, NewLog(nil, func(problem string) { t.Error(problem) }))
 	require.NoError(t, err)
 	fill := func(name string, bytes int) error {

@@ -1,9 +1,9 @@
-// Package history is what the clients of a queue server saw, and what it may look like.
+// Package historytest records what the clients of a queue server saw, and checks whether a correct server may show that.
 //
 // A Recorder takes down each call with its times and its outcome. Check holds the whole against what a queue
 // promises, one promise at a time. CheckQueue asks of a short history of one queue whether its calls can have
 // taken effect one after the other.
-package history
+package historytest
 
 import (
 	"fmt"

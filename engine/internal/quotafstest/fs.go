@@ -1,6 +1,6 @@
-// Package quotafs is a file system of a bounded size, for tests: writes beyond it fail with ENOSPC, as on a disk that is full,
+// Package quotafstest is a file system of a bounded size, for tests: writes beyond it fail with ENOSPC, as on a disk that is full,
 // and writes beyond a limit with EDQUOT, as beyond a disk quota.
-package quotafs
+package quotafstest
 
 import (
 	"os"
