@@ -216,7 +216,7 @@ func (t *crashTask) isGone(acked int) bool {
 }
 
 // settled makes a ledger of what is left to know after a loss of power: the clients look at what is there.
-func (l *crashLedger) settled(acked, asked int, durable bool, there func(queue.Ref) bool) *crashLedger {
+func (l *crashLedger) settled(acked int, durable bool, there func(queue.Ref) bool) *crashLedger {
 	n := newCrashLedger()
 	n.asked = l.asked
 	n.issued = l.issuedBy(acked)

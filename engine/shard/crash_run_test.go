@@ -147,7 +147,7 @@ func (r *crashRun) goOn(disk *vfs.MemFS, l *crashLedger, from crashPoint, d stor
 	store, err := storage.Open("shard", storage.Options{FS: looked, Durability: d, SyncInterval: crashSyncInterval})
 	require.NoError(r, err)
 	defer func() { require.NoError(r, store.Close()) }()
-	return l.settled(from.acked, from.asked, d == storage.Sync, func(ref queue.Ref) bool {
+	return l.settled(from.acked, d == storage.Sync, func(ref queue.Ref) bool {
 		_, found, err := store.Look(ref)
 		require.NoError(r, err)
 		return found

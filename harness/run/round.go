@@ -50,14 +50,9 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
-	harm, err := newHarm(r.scenario, &config)
-	if err == nil {
-		defer func() { m.stopErr = errors.Join(m.stopErr, harm.close()) }()
-	}
-	var cluster *topology.Cluster
-	if err == nil {
-		cluster, err = topology.Start(ctx, config)
-	}
+	harm := newHarm(r.scenario, &config)
+	defer func() { m.stopErr = errors.Join(m.stopErr, harm.close()) }()
+	cluster, err := topology.Start(ctx, config)
 	if err != nil {
 		m.broken = true
 		m.fault(serverFailed(err, false))

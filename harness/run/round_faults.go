@@ -26,9 +26,9 @@ type harm struct {
 	err    error
 }
 
-// newHarm prepares a scenario's faults, and has the nodes of the topology reach each other through links that can fail
-// where one of the faults is of links.
-func newHarm(s *scenario.Scenario, config *topology.Config) (*harm, error) {
+// newHarm prepares a scenario's faults. If one of the faults is about links, the nodes of the topology reach each other through
+// links that can fail.
+func newHarm(s *scenario.Scenario, config *topology.Config) *harm {
 	h := &harm{faults: s.Faults, window: s.Phases.Window}
 	for _, f := range s.Faults {
 		if !f.OfLinks() || h.mesh != nil {
@@ -40,7 +40,7 @@ func newHarm(s *scenario.Scenario, config *topology.Config) (*harm, error) {
 			return h.mesh.Address(from, to)
 		}
 	}
-	return h, nil
+	return h
 }
 
 func (h *harm) close() error {

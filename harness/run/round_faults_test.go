@@ -118,12 +118,11 @@ func TestScoresBecomeAResult(t *testing.T) {
 }
 
 func TestNoHarmIsDoneWithoutFaults(t *testing.T) {
-	h, err := newHarm(small(), nil)
-	require.NoError(t, err)
+	h := newHarm(small(), nil)
 	m := &measured{}
 	h.score(nil, m)
 	assert.Nil(t, m.round.Faults)
 	require.NoError(t, h.close())
-	_, err = h.load(context.Background(), []load.Config{{}}, nil)
+	_, err := h.load(context.Background(), []load.Config{{}}, nil)
 	require.Error(t, err, "what is wrong with the load is its own matter")
 }
