@@ -27,11 +27,11 @@ type Workload struct {
 	BusyPoll    bool    `json:"busy_poll,omitzero"`   // its gRPC connections poll before their thread sleeps
 	Connections int     `json:"connections,omitzero"` // client connections that producers and workers are spread over; 0 of DriverK6, whose script opens its own
 	Tenants     int     `json:"tenants"`
-	FirstTenant int     `json:"-"`         // the number of its first tenant: no two workloads share one
-	Queues      int     `json:"queues"`    // per tenant
-	Producers   int     `json:"producers"` // 0 only where nothing arrives
-	Workers     int     `json:"workers"`   // worker slots: each holds one batch at a time
-	Batch       int     `json:"batch"`     // tasks per call
+	FirstTenant int     `json:"first_tenant,omitempty"` // the number of its first tenant: no two workloads share one
+	Queues      int     `json:"queues"`                 // per tenant
+	Producers   int     `json:"producers"`              // 0 only where nothing arrives
+	Workers     int     `json:"workers"`                // worker slots: each holds one batch at a time
+	Batch       int     `json:"batch"`                  // tasks per call
 	Payload     Payload `json:"payload"`
 	Keys        Keys    `json:"keys,omitzero"`
 	// Seed is what the sizes of payloads and the choice of queues are drawn from: with the same one they are the same. 0 of
