@@ -21,7 +21,7 @@ func TestALeaderClosesUnderLoad(t *testing.T) {
 		leader := g.leader()
 		ctx, cancel := context.WithCancel(context.Background())
 		clients := leader.loaded(ctx, 32)
-		g.fill(20, leader.id)
+		g.fill(20) // on a busy host another member may lead by then
 		g.stop(leader)
 		cancel()
 		clients.Wait()
