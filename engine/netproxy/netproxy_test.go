@@ -331,7 +331,9 @@ func TestALinkHoldsABoundedNumberOfConnections(t *testing.T) {
 func TestANodeThatStopsResetsItsConnections(t *testing.T) {
 	s := newTwoNodes(t, t.Cleanup)
 	near, far := s.dial(t, t.Cleanup)
-	s.mesh.Isolate("a", "a", "b") // a cut must not hide it
+	say(t, near, "x") // until then the proxy may not know its connection to the far node yet
+	hear(t, far, "x")
+	s.mesh.Isolate("a", "a", "b") // a cut must not hide the reset
 	s.mesh.Listens("b", "")
 	for _, end := range []*net.TCPConn{near, far} {
 		_, err := end.Read(make([]byte, 1))
