@@ -6,16 +6,21 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-// tables returns the tables of a member's store.
+// tables returns the tables of a member's store, except those that a compaction has just created or removed.
 func (m *member) tables() []string {
 	paths, err := filepath.Glob(filepath.Join(m.dir, "store", "*.sst"))
 	require.NoError(m, err)
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		info, err := os.Stat(path)
+		return err != nil || info.Size() == 0
+	})
 	require.NotEmpty(m, paths)
 	return paths
 }

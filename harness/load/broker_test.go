@@ -30,7 +30,7 @@ type broker struct {
 	claim    func(ctx context.Context) (stop bool, n int, err error)
 	complete func(ctx context.Context) error
 	open     func(ctx context.Context) error
-	// crossTenants hands every worker the tasks of all tenants.
+	// crossTenants hands every worker the tasks of other tenants only.
 	crossTenants bool
 
 	mu       sync.Mutex
@@ -202,7 +202,10 @@ func (w *fakeWorker) take(into []driver.Delivery) (n int, changed chan struct{})
 	defer w.b.mu.Unlock()
 	kept := w.b.ready[:0]
 	for _, d := range w.b.ready {
-		mine := d.Tenant == w.tenant && slices.Contains(w.queues, d.Queue) || w.b.crossTenants
+		mine := d.Tenant == w.tenant && slices.Contains(w.queues, d.Queue)
+		if w.b.crossTenants {
+			mine = d.Tenant != w.tenant
+		}
 		if n == len(into) || !mine {
 			kept = append(kept, d)
 			continue
