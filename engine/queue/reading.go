@@ -100,8 +100,8 @@ func (r *reading) note(k returnedKey, m moved) {
 	r.moved[k] = m
 }
 
-// current returns the returned tasks from one place up to another, of which those that were stored at some moment of the
-// reading are given.
+// current returns the tasks that are returned now, from one place up to another. stored lists the tasks there that the store held
+// at some moment of the reading.
 func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask {
 	out := make([]returnedTask, 0, len(stored))
 	for _, d := range stored {
@@ -122,8 +122,8 @@ func (r *reading) current(stored []SeqDue, from, to returnedKey) []returnedTask 
 	return out
 }
 
-// count returns how many returned tasks are between two places, of which those that were stored at some moment of the reading
-// are given.
+// count returns how many tasks are returned now, between two places. stored lists the tasks there that the store held at some
+// moment of the reading.
 func (r *reading) count(stored []DueKey, from, to returnedKey) (n uint64) {
 	if to.less(from) {
 		from, to = to, from

@@ -305,7 +305,7 @@ func TestMeterOmitsNothing(t *testing.T) {
 		})
 		a := o.Open
 		require.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Dropped+a.Refused, "%+v", a)
-		never := a.Scheduled - s.handed - a.Dropped // taken by nobody
+		never := a.Scheduled - s.handed - a.Dropped // no producer took them
 		require.Equal(t, s.dropped+s.withdrawn+never, a.Unsent)
 		require.Equal(t, s.refused, a.Refused)
 		require.Equal(t, s.finished, a.Finished)

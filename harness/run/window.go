@@ -234,8 +234,8 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	return w.perCycle(m)
 }
 
-// perCycle adds the CPU time per cycle of both sides, or that of the generator's process if the servers are a part of it or there
-// are none.
+// perCycle adds the CPU time per cycle of generator and servers. If no server has a process of its own, it adds that of the
+// generator's process only.
 func (w *windowProbe) perCycle(m *measured) error {
 	if !w.separate() {
 		us, err := w.client.CPUMicrosecondsPer(m.round.Cycles)

@@ -8,12 +8,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// Backlog is what a round does after its window: tasks are enqueued that nobody claims, the server is started
+// Backlog is what a round does after its window: tasks are enqueued without workers, the server is started
 // again, and the backlog is drained.
 type Backlog struct {
 	Tasks int `json:"tasks"`
-	// Reference is how many tasks a small backlog has that is filled and drained first, so that the drain of the large
-	// one can be compared with the same work; 0: there is none.
+	// Reference is the number of tasks of a small backlog, which is filled and drained first to compare the large one with. With 0
+	// no small backlog is drained.
 	Reference int           `json:"reference,omitzero"`
 	Restart   string        `json:"restart"` // "none", "term" or "kill": how the server is ended before it drains
 	Fill      time.Duration `json:"fill"`    // at most

@@ -18,7 +18,7 @@ type Payload struct {
 	Kind string `json:"kind"`      // "fixed", "uniform" or "lognormal"
 	Min  int    `json:"bytes_min"` // no payload is smaller; of a lognormal one what the ledger needs
 	Max  int    `json:"bytes_max"` // none is larger; equals Min when fixed
-	// Of a lognormal one: half of the payloads are smaller than Median, and one in a hundred is larger than P99.
+	// In a lognormal distribution half of the payloads are smaller than Median, and one in a hundred is larger than P99.
 	Median int `json:"bytes_median,omitzero"`
 	P99    int `json:"bytes_p99,omitzero"`
 }

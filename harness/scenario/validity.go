@@ -115,7 +115,7 @@ func (v Validity) MarshalJSON() ([]byte, error) {
 	return json.Marshal(stored)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. A limit that is absent is none.
+// UnmarshalJSON reads what MarshalJSON writes. An absent limit means that the value is not limited.
 func (v *Validity) UnmarshalJSON(data []byte) error {
 	var stored map[string]any
 	if err := json.Unmarshal(data, &stored); err != nil {

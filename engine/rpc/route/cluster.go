@@ -19,7 +19,7 @@ import (
 type Cluster interface {
 	// Self is this node's id.
 	Self() string
-	// Leader returns the node that leads a shard as far as this node knows; "" if nobody is known to, and for a shard
+	// Leader returns the node that leads a shard as far as this node knows; "" if no leader is known, and for a shard
 	// that there is not. The answer may be late: a node that is asked and does not lead answers NOT_LEADER.
 	Leader(shard int) string
 	// Member returns what is known of a node, also of this one; false if it is not a member.

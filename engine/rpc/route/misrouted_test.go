@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// members is a cluster in which this node is n1, n2 leads shard 0, n3 shard 1, and nobody shard 2.
+// members is a cluster in which this node is n1, n2 leads shard 0, n3 leads shard 1, and shard 2 has no leader.
 type members struct{ Cluster }
 
 func (members) Self() string { return "n1" }

@@ -81,8 +81,8 @@ func (r *Router) Routes(ctx context.Context) bool {
 	return r != nil && len(metadata.ValueFromIncomingContext(ctx, forwardedKey)) == 0
 }
 
-// leader returns the node that leads a shard, "" if nobody is known to. What is for a shard that there is not, this
-// node refuses.
+// leader returns the node that leads a shard, or "" if no leader is known. For a shard that does not exist it returns this node,
+// which then refuses the call.
 func (r *Router) leader(n int) string {
 	if n < 0 || n >= r.shards {
 		return r.cluster.Self()
@@ -93,8 +93,7 @@ func (r *Router) leader(n int) string {
 // here reports whether a node is this one.
 func (r *Router) here(node string) bool { return node == r.cluster.Self() }
 
-// Leaders returns the nodes that lead, this one first and the others by id, and a shard that nobody is known to lead,
-// or -1.
+// Leaders returns the nodes that lead, this one first and the others by id, and a shard without a known leader, or -1.
 func (r *Router) Leaders() (nodes []string, orphan int) {
 	orphan = -1
 	for i := range r.shards {
@@ -138,7 +137,7 @@ func (r *Router) leads(node string) bool {
 	return false
 }
 
-// nodeAt returns the node that leads something and whose clients connect at an address; "" if there is none.
+// nodeAt returns the node that leads a shard and that clients reach at an address, or "" if no such node is known.
 func (r *Router) nodeAt(address string) string {
 	for i := range r.shards {
 		node := r.cluster.Leader(i)
