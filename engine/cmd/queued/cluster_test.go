@@ -95,10 +95,10 @@ func TestAClusterIsAdministered(t *testing.T) {
 
 	assert.Equal(t, "n3  removed\n", s.ok("cluster", "remove", "n3", "--yes"))
 	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 }, at2...)
+	require.Eventually(t, func() bool { return strings.Contains(n3.log.String(), "this node was removed from the cluster") }, patience, time.Millisecond)
+	s.eventually(func(c *clusterSeen) bool { return len(c.Members) == 2 }) // it does not join again by itself
 	n3.kill()
-	s.until(func(r ran) bool { // the node may not have applied the removal
-		return r.code == exitFailed && strings.Contains(r.err, `node: "n3" is not a member of the cluster`)
-	}, "cluster", "promote", "n3")
+	s.run("cluster", "promote", "n3").fails(exitFailed, `node: "n3" is not a member of the cluster`)
 	s.run("cluster", "transfer", "--shard", "2").fails(exitFailed, "shard: 2 is not from 0 to 1")
 
 	n2.kill()
