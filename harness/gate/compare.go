@@ -8,7 +8,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // Names of the arms that Judge looks for.
@@ -275,7 +274,9 @@ func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err erro
 		}
 		return d, false, nil
 	}
-	d.Base, d.Change = summary(values[0], spec), summary(values[1], spec)
+	// A side without values has no median, which Outcome says; a value that is not finite fails the test below.
+	d.Base, _ = result.MedianOf(values[0], spec)
+	d.Change, _ = result.MedianOf(values[1], spec)
 	if len(without) > 0 {
 		d.Outcome, d.Because = result.Unclear, fmt.Sprintf("%v has no such figure, so there is nothing to compare", without)
 		return d, true, nil
@@ -284,15 +285,6 @@ func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err erro
 		return d, true, j.counter(&d, values)
 	}
 	return d, true, j.timing(&d, values)
-}
-
-// summary is the median of a side's rounds; of none it is nothing.
-func summary(values []float64, spec result.Spec) result.Metric {
-	m := result.Metric{N: len(values), Unit: spec.Unit}
-	if s, err := stat.Summarise(values); err == nil {
-		m.Median, m.Low, m.High = s.Median, s.Low, s.High
-	}
-	return m
 }
 
 // verdict judges the whole by its metrics.

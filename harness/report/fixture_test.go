@@ -14,7 +14,6 @@ import (
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 var update = flag.Bool("update", false, "rewrite the fixture run and the golden pages under testdata")
@@ -93,7 +92,7 @@ func fixture(t testing.TB, timed, profiled int) (*result.Result, []result.RoundH
 		hists = append(hists, result.RoundHistograms{Round: number, Histograms: h})
 	}
 	if timed > 0 {
-		metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad)
+		metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad)
 		require.NoError(t, err)
 		r.Metrics = metrics
 	}

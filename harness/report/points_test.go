@@ -12,7 +12,6 @@ import (
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // sweptFixture is the fixture as a run of four points with two timed rounds and a profiled one each.
@@ -40,7 +39,7 @@ func sweptFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 	for number := 1; number <= 4; number++ {
 		shards, workers := s.Sweeps[0].Values[(number-1)/2], s.Sweeps[1].Values[(number-1)%2]
 		rounds := slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return round.Point != number })
-		metrics, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+		metrics, err := result.Summarise(rounds, hists, result.OfLoad)
 		require.NoError(t, err)
 		r.Points = append(r.Points, result.Point{
 			Number: number, Name: "shards=" + shards + ", workers=" + workers, Metrics: metrics,
@@ -161,7 +160,7 @@ func TestPageOfTheOtherParts(t *testing.T) {
 		hists[i].Histograms = h
 		round.Derive(h)
 	}
-	metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad, result.OfOpen, result.OfBacklog, result.OfRestart, result.OfSeries)
+	metrics, err := result.Summarise(r.Rounds, hists, result.OfLoad, result.OfOpen, result.OfBacklog, result.OfRestart, result.OfSeries)
 	require.NoError(t, err)
 	r.Metrics = metrics
 	files := rendered(t, r, hists)
@@ -203,7 +202,7 @@ func TestPageOfAnIdleServer(t *testing.T) {
 	r.Manifest.Scenario.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.None}
 	r.Rounds[0].Cycles, r.Rounds[0].Metrics = 0, map[string]float64{result.ServerCPUCores: 0.0021, result.ServerRSSMBMax: 41}
 	hists[0].Histograms = result.NewHistograms()
-	metrics, err := result.Summarise(r.Rounds, hists, stat.Estimate)
+	metrics, err := result.Summarise(r.Rounds, hists)
 	require.NoError(t, err)
 	r.Metrics = metrics
 	files := rendered(t, r, hists)

@@ -14,7 +14,6 @@ import (
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // mixedFixture is the fixture as a run of two workloads at once, with all that a result can say beside its figures.
@@ -72,7 +71,7 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		}
 	}
 	var err error
-	r.Workloads, err = result.SummariseWorkloads(r.Rounds, hists, stat.Estimate, []result.PartsOfWorkload{
+	r.Workloads, err = result.SummariseWorkloads(r.Rounds, hists, []result.PartsOfWorkload{
 		{Name: "noisy", Parts: []result.Part{result.OfLoad}}, {Name: "quiet", Parts: []result.Part{result.OfLoad}},
 	})
 	require.NoError(t, err)
@@ -266,7 +265,7 @@ func TestTurnsAreOnThePage(t *testing.T) {
 		r.Rounds[i].Derive(hists[i].Histograms)
 	}
 	var err error
-	r.Metrics, err = result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad)
+	r.Metrics, err = result.Summarise(r.Rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	of := sections(rendered(t, r, hists)["fixture.md"])
 	assert.Contains(t, of["Turns of the shards"], "| 2 | 40,000 | 1 | 4.00 | 1,234 |")

@@ -11,7 +11,7 @@ import (
 // that what slows the host for a while is in both. Of points that have different numbers of timed rounds, as after a run
 // that broke off, the turns that both have count; a point without one, or with a round without a rate, is an error and
 // left out. A point compared with itself has the cost 1.
-func RateCosts(rounds []Round, against []int, estimate Estimator) (map[int]Metric, error) {
+func RateCosts(rounds []Round, against []int) (map[int]Metric, error) {
 	rates := make(map[int][]float64)
 	for _, r := range rounds {
 		if r.Timed() {
@@ -21,7 +21,7 @@ func RateCosts(rounds []Round, against []int, estimate Estimator) (map[int]Metri
 	costs := make(map[int]Metric)
 	var problems []error
 	for i, other := range against {
-		m, err := rateCost(rates[other], rates[i+1], estimate)
+		m, err := rateCost(rates[other], rates[i+1])
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s of point %d: %w", RateCost, i+1, err))
 			continue
@@ -31,7 +31,7 @@ func RateCosts(rounds []Round, against []int, estimate Estimator) (map[int]Metri
 	return costs, errors.Join(problems...)
 }
 
-func rateCost(other, own []float64, estimate Estimator) (Metric, error) {
+func rateCost(other, own []float64) (Metric, error) {
 	var ratios []float64
 	for turn := range min(len(other), len(own)) {
 		if other[turn] <= 0 || own[turn] <= 0 {
@@ -43,8 +43,5 @@ func rateCost(other, own []float64, estimate Estimator) (Metric, error) {
 		return Metric{}, errors.New("it has no timed round")
 	}
 	spec, _ := Lookup(RateCost)
-	m := Metric{N: len(ratios), Unit: spec.Unit}
-	var err error
-	m.Median, m.Low, m.High, err = estimate(ratios)
-	return m, err
+	return MedianOf(ratios, spec)
 }

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // turns are rounds of two points in turn, with a profiled one at the end, at these rates.
@@ -30,22 +29,22 @@ func turns(first, second []float64) []result.Round {
 
 // What slows the host down for a turn is in both of its rounds, and not in their ratio.
 func TestRateCostsAreOfEachTurn(t *testing.T) {
-	costs, err := result.RateCosts(turns([]float64{300, 30, 300}, []float64{100, 10, 50}), []int{1, 1}, stat.Estimate)
+	costs, err := result.RateCosts(turns([]float64{300, 30, 300}, []float64{100, 10, 50}), []int{1, 1})
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 1, Low: 1, High: 1, N: 3, Unit: "ratio"}, costs[1])
 	assert.Equal(t, result.Metric{Median: 3, Low: 3, High: 6, N: 3, Unit: "ratio"}, costs[2], "not the ratio of the medians, which is 6")
 
-	costs, err = result.RateCosts(turns([]float64{300, 30, 300}, []float64{100, 10, 50}), []int{2, 2}, stat.Estimate)
+	costs, err = result.RateCosts(turns([]float64{300, 30, 300}, []float64{100, 10, 50}), []int{2, 2})
 	require.NoError(t, err)
 	assert.InDelta(t, 1./3, costs[1].Median, 1e-9)
 
-	costs, err = result.RateCosts(turns([]float64{300, 30, 300}, []float64{100}), []int{1, 1}, stat.Estimate)
+	costs, err = result.RateCosts(turns([]float64{300, 30, 300}, []float64{100}), []int{1, 1})
 	require.NoError(t, err)
 	assert.Equal(t, 1, costs[2].N, "a run that broke off has the turns that it has")
 }
 
 func TestRateCostsThatThereAreNot(t *testing.T) {
-	costs, err := result.RateCosts(turns([]float64{300, 300}, []float64{100, 0}), []int{1, 1, 1}, stat.Estimate)
+	costs, err := result.RateCosts(turns([]float64{300, 300}, []float64{100, 0}), []int{1, 1, 1})
 	require.ErrorContains(t, err, "rate_cost of point 2: in turn 2 one of the two completed nothing")
 	require.ErrorContains(t, err, "rate_cost of point 3: it has no timed round")
 	assert.Len(t, costs, 1)
@@ -60,7 +59,7 @@ func TestRateCostsProperty(t *testing.T) {
 		for i := range first {
 			second[i] = first[i] * part
 		}
-		costs, err := result.RateCosts(turns(first, second), []int{1, 1}, stat.Estimate)
+		costs, err := result.RateCosts(turns(first, second), []int{1, 1})
 		require.NoError(t, err)
 		for _, v := range []float64{costs[2].Median, costs[2].Low, costs[2].High} {
 			require.InEpsilon(t, 1/part, v, 1e-9)

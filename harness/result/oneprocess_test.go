@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // What only processes apart tell is not missed where there is one process, or no server; anywhere else it is.
@@ -26,10 +25,10 @@ func TestFiguresThatTakeTwoProcesses(t *testing.T) {
 				delete(r.Metrics, name)
 			}
 		}
-		m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad, c.part)
+		m, err := result.Summarise(rounds, hists, result.OfLoad, c.part)
 		require.NoError(t, err, c.part)
 		assert.Contains(t, m, result.CPUUsPerCycle)
-		_, err = result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+		_, err = result.Summarise(rounds, hists, result.OfLoad)
 		for _, name := range c.lacking {
 			assert.NotContains(t, m, name)
 			assert.ErrorContains(t, err, name)
@@ -39,6 +38,6 @@ func TestFiguresThatTakeTwoProcesses(t *testing.T) {
 	for _, r := range rounds {
 		delete(r.Metrics, result.ServerRSSMBMax)
 	}
-	_, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad, result.InOneProcess)
+	_, err := result.Summarise(rounds, hists, result.OfLoad, result.InOneProcess)
 	require.ErrorContains(t, err, result.ServerRSSMBMax, "the process has a size")
 }

@@ -6,7 +6,7 @@ import "math"
 // and ProfilingCPURatio. Each profiled round is compared with the timed ones beside it, the last before and the first
 // after it (the geometric mean of both, so that what drifts cancels out), and of the ratios it gives the median and its
 // interval or range. Rounds of which the verdict is not pass don't count, and what has no pair is left out.
-func ProfilingOverheads(rounds []Round, closed bool, estimate Estimator) (map[string]Metric, error) {
+func ProfilingOverheads(rounds []Round, closed bool) (map[string]Metric, error) {
 	found := map[string]Metric{}
 	for _, of := range []struct {
 		name, metric string
@@ -32,9 +32,8 @@ func ProfilingOverheads(rounds []Round, closed bool, estimate Estimator) (map[st
 			continue
 		}
 		spec, _ := Lookup(of.name)
-		m := Metric{N: len(ratios), Unit: spec.Unit}
-		var err error
-		if m.Median, m.Low, m.High, err = estimate(ratios); err != nil {
+		m, err := MedianOf(ratios, spec)
+		if err != nil {
 			return nil, err
 		}
 		found[of.name] = m

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 func overheadRounds() []result.Round {
@@ -23,7 +22,7 @@ func overheadRounds() []result.Round {
 
 func TestProfilingOverheads(t *testing.T) {
 	rounds := overheadRounds()
-	found, err := result.ProfilingOverheads(rounds, true, stat.Estimate)
+	found, err := result.ProfilingOverheads(rounds, true)
 	require.NoError(t, err)
 	rate := found[result.ProfilingOverheadRatio]
 	assert.InDelta(t, 1/0.9, rate.Median, 1e-9)
@@ -33,7 +32,7 @@ func TestProfilingOverheads(t *testing.T) {
 	assert.Equal(t, "ratio", rate.Unit)
 	assert.InDelta(t, 1.1, found[result.ProfilingCPURatio].Median, 1e-9)
 
-	found, err = result.ProfilingOverheads(rounds, false, stat.Estimate)
+	found, err = result.ProfilingOverheads(rounds, false)
 	require.NoError(t, err)
 	assert.NotContains(t, found, result.ProfilingOverheadRatio, "the rate was offered, and says nothing of what profiling costs")
 	assert.Contains(t, found, result.ProfilingCPURatio)
@@ -41,15 +40,15 @@ func TestProfilingOverheads(t *testing.T) {
 
 func TestProfilingOverheadsThatThereAreNot(t *testing.T) {
 	rounds := overheadRounds()
-	found, err := result.ProfilingOverheads(rounds[2:4], true, stat.Estimate)
+	found, err := result.ProfilingOverheads(rounds[2:4], true)
 	require.NoError(t, err)
 	assert.Empty(t, found, "nothing was profiled")
-	found, err = result.ProfilingOverheads(rounds[1:2], true, stat.Estimate)
+	found, err = result.ProfilingOverheads(rounds[1:2], true)
 	require.NoError(t, err)
 	assert.Empty(t, found, "there is no timed round to compare with")
 	rounds[0].Verdict, rounds[4].Metrics[result.CyclesPerS] = result.Invalid, 0
 	rounds[2].Metrics[result.CyclesPerS] = math.NaN()
-	found, err = result.ProfilingOverheads(rounds, true, stat.Estimate)
+	found, err = result.ProfilingOverheads(rounds, true)
 	require.NoError(t, err)
 	rate := found[result.ProfilingOverheadRatio]
 	assert.Equal(t, 1, rate.N, "a round without cycles has no ratio")

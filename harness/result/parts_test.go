@@ -15,7 +15,6 @@ import (
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 func TestDeriveOpenLoad(t *testing.T) {
@@ -128,7 +127,7 @@ func swept(t *testing.T) (*result.Result, []result.RoundHistograms) {
 				rounds = append(rounds, round)
 			}
 		}
-		metrics, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+		metrics, err := result.Summarise(rounds, hists, result.OfLoad)
 		require.NoError(t, err)
 		r.Points = append(r.Points, result.Point{
 			Number: number + 1, Name: "shards=" + shards,
@@ -249,7 +248,7 @@ func TestVersion1IsRead(t *testing.T) {
 			assert.EqualValues(t, r.Rounds[i].Metrics[kind.Family+"_n"], kind.Histogram.TotalCount(), kind.Name)
 		}
 	}
-	m, err := result.Summarise(r.Rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(r.Rounds, hists, result.OfLoad)
 	require.ErrorContains(t, err, "server_cpu_cores: round 1 has no value", "which that version did not measure")
 	for name, want := range r.Metrics {
 		assert.Equal(t, want, m[name], name)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 var sampleStart = time.Date(2026, 11, 21, 17, 15, 0, 123_000_000, time.UTC)
@@ -52,7 +51,7 @@ func sampleRounds(t require.TestingT, timed int) ([]result.Round, []result.Round
 // sampleResult is a run of seven timed rounds and a profiled one.
 func sampleResult(t require.TestingT) (*result.Result, []result.RoundHistograms) {
 	rounds, hists := sampleRounds(t, 7)
-	metrics, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	metrics, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	return &result.Result{
 		Version: result.Version, Run: result.NewID(sampleStart, "full-cycle"), Scenario: "full-cycle",

@@ -6,11 +6,9 @@ import (
 	"maps"
 	"math"
 	"slices"
-)
 
-// Estimator returns the median of the values of some rounds, and its interval or range. Package stat has it;
-// this package takes it as a value because it imports nothing of ours.
-type Estimator func(values []float64) (median, low, high float64, err error)
+	"github.com/pronybench/prony/harness/stat"
+)
 
 // Derive fills in the metrics of r that follow from its other fields and from its histograms: throughput, the
 // latencies, the ledger's counts, and the CPU of both sides together where that of each is there. A metric that
@@ -40,12 +38,19 @@ func ledgerMetrics(l Ledger) map[string]float64 {
 	}
 }
 
+// MedianOf returns the median of a metric's values, one of each round, with its interval or range. Beside an error it returns
+// the number of values and the unit alone.
+func MedianOf(values []float64, spec Spec) (Metric, error) {
+	s, err := stat.Summarise(values)
+	return Metric{Median: s.Median, Low: s.Low, High: s.High, N: len(values), Unit: spec.Unit}, err
+}
+
 // Summarise returns the metrics of a run or of a point, as the comment on Metric says: those of the ledger over all
 // rounds, all others over the timed ones, whose metrics Derive has filled in and whose histograms are in hists. Wanted
 // are the metrics of every round and those of the parts given; of other parts, those that any timed round has. A wanted
 // metric that a timed round lacks, or that is not a finite number there, is left out; the error names each such metric,
 // and the metrics that could be summarised are returned beside it.
-func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator, parts ...Part) (map[string]Metric, error) {
+func Summarise(rounds []Round, hists []RoundHistograms, parts ...Part) (map[string]Metric, error) {
 	if len(rounds) == 0 {
 		return nil, errors.New("no rounds to summarise")
 	}
@@ -54,13 +59,13 @@ func Summarise(rounds []Round, hists []RoundHistograms, estimate Estimator, part
 	if len(timed) == 0 {
 		return metrics, errors.New("no timed rounds to summarise: profiled rounds yield no figures")
 	}
-	found, err := summariseTimed(timed, hists, estimate, func(spec Spec) bool { return !spec.OfLedger() && wanted(spec, parts, timed) })
+	found, err := summariseTimed(timed, hists, func(spec Spec) bool { return !spec.OfLedger() && wanted(spec, parts, timed) })
 	maps.Copy(metrics, found)
 	return metrics, err
 }
 
 // summariseTimed returns those metrics of timed rounds that are wanted.
-func summariseTimed(timed []Round, hists []RoundHistograms, estimate Estimator, wanted func(Spec) bool) (map[string]Metric, error) {
+func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bool) (map[string]Metric, error) {
 	metrics := make(map[string]Metric)
 	problems := unknownMetrics(timed)
 	merged, err := mergeTimed(timed, hists)
@@ -78,16 +83,18 @@ func summariseTimed(timed []Round, hists []RoundHistograms, estimate Estimator, 
 			problems = append(problems, err)
 			continue
 		}
-		metric := Metric{N: len(values), Unit: spec.Unit, Low: slices.Min(values), High: slices.Max(values)}
+		metric, err := MedianOf(values, spec)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", spec.Name, err))
+			continue
+		}
 		if spec.Merged() {
-			found := false
-			if metric.Median, found = ofMerged[spec.Name]; !found {
+			median, found := ofMerged[spec.Name]
+			if !found {
 				problems = append(problems, fmt.Errorf("%s: the timed rounds have no samples", spec.Name))
 				continue
 			}
-		} else if metric.Median, metric.Low, metric.High, err = estimate(values); err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", spec.Name, err))
-			continue
+			metric.Median, metric.Low, metric.High = median, slices.Min(values), slices.Max(values)
 		}
 		metrics[spec.Name] = metric
 	}

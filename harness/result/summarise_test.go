@@ -1,7 +1,6 @@
 package result_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 func TestTableOfMetrics(t *testing.T) {
@@ -90,7 +88,7 @@ func TestDerive(t *testing.T) {
 func TestSummariseMedianOverTimedRoundsOnly(t *testing.T) {
 	rounds, hists := sampleRounds(t, 7)
 	rounds[7].Metrics["cycles_per_s"] = 1 // the profiled one
-	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 104_000, Low: 101_000, High: 107_000, N: 7, Unit: "1/s"}, m["cycles_per_s"])
 	assert.InDelta(t, 14.4, m["cpu_us_per_cycle"].Median, 1e-9)
@@ -115,7 +113,7 @@ func TestTimedRounds(t *testing.T) {
 // in another round.
 func TestSummariseWantsTheMetricsOfTheParts(t *testing.T) {
 	rounds, hists := sampleRounds(t, 3)
-	_, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad, result.OfBacklog, result.OfSeries)
+	_, err := result.Summarise(rounds, hists, result.OfLoad, result.OfBacklog, result.OfSeries)
 	for _, name := range []string{"drain_ratio", "fill_tasks_per_s", "backlog_rss_mb_max", "steady_rate_ratio", "disk_mb_end"} {
 		require.ErrorContains(t, err, name+": round 1 has no value")
 	}
@@ -125,11 +123,11 @@ func TestSummariseWantsTheMetricsOfTheParts(t *testing.T) {
 	for i := range 3 {
 		rounds[i].Metrics[result.StorageGetsPerCycle] = 0
 	}
-	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{N: 3, Unit: "keys"}, m[result.StorageGetsPerCycle], "0 is a measurement of it")
 	delete(rounds[1].Metrics, result.StorageGetsPerCycle)
-	_, err = result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	_, err = result.Summarise(rounds, hists, result.OfLoad)
 	require.ErrorContains(t, err, "storage_gets_per_cycle: round 2 has no value")
 }
 
@@ -139,13 +137,13 @@ func TestSummariseAnIdleServer(t *testing.T) {
 	h := result.RoundHistograms{Round: 1, Histograms: result.NewHistograms()}
 	r.Derive(h.Histograms)
 	assert.NotContains(t, r.Metrics, result.CyclesPerS)
-	m, err := result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, stat.Estimate)
+	m, err := result.Summarise([]result.Round{r}, []result.RoundHistograms{h})
 	require.NoError(t, err)
 	assert.InDelta(t, 0.002, m[result.ServerCPUCores].Median, 0)
 	for _, name := range []string{result.CyclesPerS, result.CPUUsPerCycle, "cycle_latency_ms_p99"} {
 		assert.NotContains(t, m, name)
 	}
-	_, err = result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, stat.Estimate, result.OfLoad)
+	_, err = result.Summarise([]result.Round{r}, []result.RoundHistograms{h}, result.OfLoad)
 	require.ErrorContains(t, err, "cycles_per_s: round 1 has no value", "with a load it is a fault")
 }
 
@@ -158,7 +156,7 @@ func TestSummariseMergesHistograms(t *testing.T) {
 	for i := range 3 {
 		rounds[i].Derive(hists[i].Histograms)
 	}
-	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	p50 := m["cycle_latency_ms_p50"]
 	assert.InEpsilon(t, 1.5, p50.Median, 0.01)
@@ -174,7 +172,7 @@ func TestSummariseSumsTheLedgerOverAllRounds(t *testing.T) {
 	rounds[2].Ledger.Lost = 1
 	rounds[7].Ledger.Lost = 4 // the profiled one
 	rounds[5].Ledger.Corrupted = 2
-	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 5, Low: 0, High: 4, N: 8, Unit: "tasks"}, m["lost"])
 	assert.Equal(t, result.Metric{Median: 2, Low: 0, High: 2, N: 8, Unit: "tasks"}, m["corrupted"])
@@ -190,7 +188,7 @@ func TestSummariseLedgerProperty(t *testing.T) {
 			rounds[i] = result.Round{Number: i + 1, Profiled: rapid.Bool().Draw(t, "profiled"), Ledger: result.Ledger{Lost: n}}
 			sum += n
 		}
-		m, err := result.Summarise(rounds, nil, stat.Estimate, result.OfLoad)
+		m, err := result.Summarise(rounds, nil, result.OfLoad)
 		require.Error(t, err, "the rounds measured nothing")
 		require.Equal(t, float64(sum), m["lost"].Median)
 		require.LessOrEqual(t, m["lost"].Low, m["lost"].High)
@@ -228,24 +226,19 @@ func TestSummariseNamesWhatItCannotSummarise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rounds, hists := sampleRounds(t, 3)
 			test.spoil(rounds, hists)
-			m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+			m, err := result.Summarise(rounds, hists, result.OfLoad)
 			require.ErrorContains(t, err, test.says)
 			assert.NotContains(t, m, test.missing)
 			assert.Contains(t, m, "cpu_us_per_cycle", "the others are there")
 			assert.Contains(t, m, "lost")
 		})
 	}
-	_, err := result.Summarise(nil, nil, stat.Estimate, result.OfLoad)
+	_, err := result.Summarise(nil, nil, result.OfLoad)
 	require.Error(t, err)
 	rounds, hists := sampleRounds(t, 0)
-	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.ErrorContains(t, err, "no timed rounds")
 	assert.NotContains(t, m, "cycles_per_s")
-	rounds, hists = sampleRounds(t, 2)
-	_, err = result.Summarise(rounds, hists, func([]float64) (float64, float64, float64, error) {
-		return 0, 0, 0, fmt.Errorf("no estimate")
-	})
-	assert.ErrorContains(t, err, "cycles_per_s: no estimate")
 }
 
 func TestMergeNeverDropsSamples(t *testing.T) {

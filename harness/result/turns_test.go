@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // The figures of several rounds are those of all their turns together: a median of rounds would leave out the round that had a
@@ -23,7 +22,7 @@ func TestTurnsOfAllTimedRoundsCount(t *testing.T) {
 		rounds[i].Derive(hists[i].Histograms)
 	}
 	assert.InDelta(t, 5.0/4_000, rounds[4].Metrics["shard_turns_above_2ms_ratio"], 1e-12)
-	m, err := result.Summarise(rounds, hists, stat.Estimate, result.OfLoad)
+	m, err := result.Summarise(rounds, hists, result.OfLoad)
 	require.NoError(t, err)
 	assert.Equal(t, result.Metric{Median: 5.0 / 10_000, Low: 0, High: 5.0 / 4_000, N: 7, Unit: "ratio"}, m["shard_turns_above_2ms_ratio"])
 	assert.Equal(t, result.Metric{Median: 16, Low: 1, High: 16, N: 7, Unit: "ms"}, m["shard_turn_ms_max"])

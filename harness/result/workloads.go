@@ -53,7 +53,7 @@ type PartsOfWorkload struct {
 
 // SummariseWorkloads returns the metrics of each workload over the timed rounds, as Summarise does those of a run: of the
 // table the throughput, the latencies and what belongs to the workload's parts.
-func SummariseWorkloads(rounds []Round, hists []RoundHistograms, estimate Estimator, workloads []PartsOfWorkload) ([]Workload, error) {
+func SummariseWorkloads(rounds []Round, hists []RoundHistograms, workloads []PartsOfWorkload) ([]Workload, error) {
 	var all []Workload
 	var problems []error
 	for _, w := range workloads {
@@ -78,7 +78,7 @@ func SummariseWorkloads(rounds []Round, hists []RoundHistograms, estimate Estima
 		of := func(spec Spec) bool {
 			return slices.Contains(w.Parts, spec.Part) && (spec.Family != "" || spec.Name == CyclesPerS || spec.Part == OfOpen)
 		}
-		metrics, err := summariseTimed(own, ownHists, estimate, of)
+		metrics, err := summariseTimed(own, ownHists, of)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("workload %s: %w", w.Name, err))
 		}

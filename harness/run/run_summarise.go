@@ -9,14 +9,13 @@ import (
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // summarise fills in the metrics of the run, or of each of its points.
 func (r *runner) summarise() (err error) {
 	res := &r.result
 	if len(r.scenario.Points) == 0 {
-		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, stat.Estimate, r.parts(r.points[0])...)
+		res.Metrics, err = result.Summarise(res.Rounds, r.histograms, r.parts(r.points[0])...)
 		err = errors.Join(err, overheads(res.Metrics, r.points[0], res.Rounds))
 		if err == nil {
 			res.Workloads, err = r.summariseWorkloads(r.points[0], res.Rounds)
@@ -31,7 +30,7 @@ func (r *runner) summarise() (err error) {
 	}
 	for i, p := range r.points {
 		rounds := slices.DeleteFunc(slices.Clone(res.Rounds), func(round result.Round) bool { return round.Point != i+1 })
-		metrics, err := result.Summarise(rounds, r.histograms, stat.Estimate, r.parts(p)...)
+		metrics, err := result.Summarise(rounds, r.histograms, r.parts(p)...)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", p.Name, err))
 		}
@@ -67,7 +66,7 @@ func (r *runner) rateCosts() (map[int]result.Metric, error) {
 	for i := range against {
 		against[i] = i%same + 1
 	}
-	return result.RateCosts(r.result.Rounds, against, stat.Estimate)
+	return result.RateCosts(r.result.Rounds, against)
 }
 
 // parts are those that the rounds of a point have, and whose metrics must not be missing.
@@ -122,7 +121,7 @@ func (r *runner) summariseWorkloads(p scenario.Point, rounds []result.Round) ([]
 	for _, w := range p.Workloads {
 		parts = append(parts, result.PartsOfWorkload{Name: w.Name, Parts: partsOfLoad(w)})
 	}
-	return result.SummariseWorkloads(rounds, r.histograms, stat.Estimate, parts)
+	return result.SummariseWorkloads(rounds, r.histograms, parts)
 }
 
 // profiles adds up what the profiled rounds captured.
@@ -137,7 +136,7 @@ func (r *runner) profiles() (err error) {
 // overheads adds to the metrics of a point what profiling cost its rounds.
 func overheads(metrics map[string]result.Metric, p scenario.Point, rounds []result.Round) error {
 	closed := !scenario.Any(p.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Kind != scenario.Closed })
-	found, err := result.ProfilingOverheads(rounds, closed, stat.Estimate)
+	found, err := result.ProfilingOverheads(rounds, closed)
 	if err != nil || metrics == nil {
 		return err
 	}

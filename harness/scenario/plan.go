@@ -114,7 +114,7 @@ func (a Arrivals) due(window time.Duration) float64 {
 
 // IntervalCycles returns how many independent cycles it takes for the 95 % interval of a percentile, 0 to 100, to have an
 // end: the least n of which not all lie below the percentile with a probability of 97.5 %, so p^n at most 0.025 (the order
-// statistics' interval, of which stat.Estimate takes that of the median).
+// statistics' interval, of which stat.Summarise takes that of the median).
 func IntervalCycles(percentile float64) int {
 	p := percentile / 100
 	if !(p > 0 && p < 1) {

@@ -66,9 +66,3 @@ func Summarise(values []float64) (Summary, error) {
 	}
 	return s, nil
 }
-
-// Estimate is Summarise for a caller that stores the three numbers alone.
-func Estimate(values []float64) (median, low, high float64, err error) {
-	s, err := Summarise(values)
-	return s.Median, s.Low, s.High, err
-}

@@ -100,9 +100,6 @@ func TestSummariseProperties(t *testing.T) {
 		shuffled, err := stat.Summarise(rapid.Permutation(values).Draw(t, "shuffled"))
 		require.NoError(t, err)
 		require.Equal(t, s, shuffled, "order does not matter")
-		median, low, high, err := stat.Estimate(values)
-		require.NoError(t, err)
-		require.Equal(t, []float64{s.Median, s.Low, s.High}, []float64{median, low, high})
 	})
 }
 
