@@ -183,7 +183,7 @@ func (k *cluster) firstMembers() []raft.Server {
 }
 
 // Lead implements replica.Host.
-func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storage.Lead) error {
+func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, tenure storage.Tenure) error {
 	<-k.opened
 	n := k.node
 	config := shareOf(k.config.Queue, k.config.Shards)
@@ -192,10 +192,10 @@ func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storag
 		Queue: config, Log: k.config.Log.With("shard", i), Space: n.space, NowMs: n.shards.NowMs,
 		Observe: n.metrics.commits(i), Turned: n.metrics.turns.observer(i), Stages: n.metrics.stageTimes(i),
 		InboxBytesMax: inboxBytes(n.shares, k.config.Shards),
-		Number:        i, Replicate: log, Lead: lead, LeaseGraceMs: clock.LeaseGrace(k.config.Cluster.ClockSkewMax).Milliseconds(), Alone: k.config.Cluster.Alone,
+		Number:        i, Replicate: log, Tenure: tenure, LeaseGraceMs: clock.LeaseGrace(k.config.Cluster.ClockSkewMax).Milliseconds(), Alone: k.config.Cluster.Alone,
 		Failed: func(err error) {
 			if errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) {
-				k.replicas[i].Again()
+				k.replicas[i].Restart()
 				return
 			}
 			k.Failed(i, err)
@@ -210,7 +210,7 @@ func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, lead storag
 	}
 	k.running[i] = s
 	if i == 0 {
-		k.quotas.coordinate(access.NewCoordinator(lead.Term, k.config.Shards, k.quotas.nowMs()))
+		k.quotas.coordinate(access.NewCoordinator(tenure.Term, k.config.Shards, k.quotas.nowMs()))
 		signal(k.ledZero)
 	}
 	return nil
@@ -325,7 +325,7 @@ func (k *cluster) lacksTokens() bool {
 // spreadEvery is how often a node looks whether it leads more groups than others.
 const spreadEvery = 5 * time.Second
 
-// spreadLeads hands the lead of groups over while another voter leads two fewer than this node.
+// spreadLeads hands leadership of groups over while another voter leads two fewer than this node.
 func (k *cluster) spreadLeads() {
 	tick := time.NewTicker(spreadEvery)
 	defer tick.Stop()
@@ -371,7 +371,7 @@ func (k *cluster) spare() (i int, to string) {
 	return mine, to
 }
 
-// handOver gives up the lead of all groups, for a node that stops: another one goes on at once, instead of after an
+// handOver gives up leadership of all groups, for a node that stops: another one goes on at once, instead of after an
 // election's timeout.
 func (k *cluster) handOver() {
 	k.closing.Store(true)

@@ -39,7 +39,7 @@ func (m *metrics) watchCluster(k *cluster) {
 		}
 		counter("prony_raft_entries_total", "Entries of the log applied to the store.", func(c replica.Counters) uint64 { return c.Entries })
 		counter("prony_raft_entry_bytes_total", "Bytes of these entries.", func(c replica.Counters) uint64 { return c.EntryBytes })
-		counter("prony_raft_elections_total", "How often this node came to lead.", func(c replica.Counters) uint64 { return c.Leads })
+		counter("prony_raft_elections_total", "How often this node came to lead.", func(c replica.Counters) uint64 { return c.Tenures })
 		counter("prony_raft_snapshots_total", "Snapshots taken, after which the log was cut.", func(c replica.Counters) uint64 { return c.Snapshots })
 		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "prony_raft_store_damaged", Help: "1 if this node found its store damaged when it was to send the store, 0 otherwise.", ConstLabels: labels,

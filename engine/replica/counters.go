@@ -7,7 +7,7 @@ import (
 
 // counters count what a replica does.
 type counters struct {
-	entries, bytes, proposed, leads, snapshots, installed atomic.Uint64
+	entries, bytes, proposed, tenures, snapshots, installed atomic.Uint64
 
 	onCommit atomic.Pointer[func(whole, applying time.Duration)]
 }
@@ -24,7 +24,7 @@ type Counters struct {
 	Entries    uint64 // applied
 	EntryBytes uint64 // of these
 	Proposed   uint64
-	Leads      uint64 // how often it came to lead
+	Tenures    uint64 // how often this node became the leader
 	Snapshots  uint64 // taken
 	Installed  uint64 // received from a leader
 }
@@ -33,7 +33,7 @@ type Counters struct {
 func (r *Replica) Counters() Counters {
 	c := &r.count
 	return Counters{
-		Entries: c.entries.Load(), EntryBytes: c.bytes.Load(), Proposed: c.proposed.Load(), Leads: c.leads.Load(),
+		Entries: c.entries.Load(), EntryBytes: c.bytes.Load(), Proposed: c.proposed.Load(), Tenures: c.tenures.Load(),
 		Snapshots: c.snapshots.Load(), Installed: c.installed.Load(),
 	}
 }

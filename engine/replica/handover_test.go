@@ -23,7 +23,7 @@ func TestAnIdleLeaderHasAMajorityAgree(t *testing.T) {
 	g := newGroup(t, nil)
 	leader := g.leader()
 	g.fill(1, leader.id)
-	l := leader.leads.Load()
+	l := leader.tenure.Load()
 	require.NotNil(t, l)
 	require.Eventually(t, func() bool { return time.Since(*l.sure.Load()) > l.replica.o.ElectionTimeout/2 }, patience, step)
 	before := leader.raft.LastIndex()

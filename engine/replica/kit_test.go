@@ -48,7 +48,7 @@ type member struct {
 	logs    *logs.Store
 
 	shard  atomic.Pointer[shard.Shard]
-	log    atomic.Pointer[storage.Log] // of its last lead
+	log    atomic.Pointer[storage.Log] // of its last tenure
 	failed atomic.Pointer[error]
 
 	losing func() // called before it loses the shard; nil: nothing
@@ -141,9 +141,9 @@ func (g *group) stop(m *member) {
 }
 
 // Lead implements Host.
-func (m *member) Lead(_ int, store *storage.Store, log storage.Log, lead storage.Lead) error {
+func (m *member) Lead(_ int, store *storage.Store, log storage.Log, tenure storage.Tenure) error {
 	m.log.Store(&log)
-	s, err := shard.New(store, shard.Options{Replicate: log, Lead: lead, Failed: func(error) { m.Again() }})
+	s, err := shard.New(store, shard.Options{Replicate: log, Tenure: tenure, Failed: func(error) { m.Restart() }})
 	if err != nil {
 		return err
 	}

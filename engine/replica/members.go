@@ -122,8 +122,8 @@ func (r *Replica) Demote(ctx context.Context, node string) error {
 // errNoSuccessor says that leadership cannot be handed over.
 var errNoSuccessor = errors.New("no other voter may lead: their clocks differ too much")
 
-// Transfer has another voter lead: node, or any when it is "". It returns when this one has lost the lead, and
-// does nothing where it does not lead.
+// Transfer has another voter lead: node, or any when it is "". It returns when this node has lost leadership, and
+// does nothing if this node does not lead.
 func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
 		return nil
@@ -146,7 +146,7 @@ func (r *Replica) Transfer(node string) error {
 			return r.changed("hand over to", node, r.handOver(func() raft.Future { return r.raft.LeadershipTransferToServer(m.ID, m.Address) }))
 		}
 	}
-	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // it would only disturb the lead
+	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // a transfer would end the tenure in vain
 }
 
 func (r *Replica) changed(what, node string, err error) error {

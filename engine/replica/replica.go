@@ -19,10 +19,10 @@ import (
 
 // Host is the node as a replica sees it.
 type Host interface {
-	// Lead begins to run the shard: the store holds all that was decided before, and what is decided from now on goes to the
-	// log. An error other than that the lead was lost again ends the node.
-	Lead(shard int, store *storage.Store, log storage.Log, lead storage.Lead) error
-	// Lose stops the shard, and returns when nothing of it reads the store any more. It is called after each Lead.
+	// Lead begins to run the shard. The store holds all that earlier tenures decided; the shard proposes its decisions to log. An
+	// error other than the loss of leadership ends the node.
+	Lead(shard int, store *storage.Store, log storage.Log, tenure storage.Tenure) error
+	// Lose stops the shard, and returns when the shard does not read the store any more. It is called after each Lead.
 	Lose(shard int)
 	// SystemChanged says that the node's own records in the shard's store may have changed.
 	SystemChanged(shard int)
@@ -101,11 +101,11 @@ type Replica struct {
 	sinceSnap  atomic.Uint64              // bytes of entries since the log was cut
 	cut        chan struct{}              // has an element when it is to be cut again
 
-	again   chan struct{}                     // has an element when the tenure is to begin again
+	restart chan struct{}                     // has an element when the tenure is to end and another one to begin
 	silent  atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the leadership goroutine
 	review  chan struct{}                     // has an element when the replica is to check whether this node may lead
 	handing chan handing                      // requests to hand leadership over
-	leads   atomic.Pointer[leadLog]           // set while the host runs the shard; set by the leadership goroutine
+	tenure  atomic.Pointer[tenureLog]         // not nil while the host runs the shard; set by the leadership goroutine
 	damage  atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
 	damaged chan struct{}                     // has an element once damage was found
 	stop    chan struct{}
@@ -119,7 +119,7 @@ type Replica struct {
 // live until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
-	r := &Replica{o: o, cut: make(chan struct{}, 1), again: make(chan struct{}, 1), review: make(chan struct{}, 1), handing: make(chan handing), damaged: make(chan struct{}, 1), stop: make(chan struct{})}
+	r := &Replica{o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handing: make(chan handing), damaged: make(chan struct{}, 1), stop: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -257,7 +257,7 @@ func (r *Replica) startRaft() error {
 	c.NoSnapshotRestoreOnStart = true
 	c.ShutdownOnRemove = false
 	c.NoLegacyTelemetry = true
-	stored := &spaceLog{Logs: r.o.Logs, space: r.o.Store.Space, leading: func() bool { return r.leads.Load() != nil }}
+	stored := &spaceLog{Logs: r.o.Logs, space: r.o.Store.Space, leading: func() bool { return r.tenure.Load() != nil }}
 	cached, err := raft.NewLogCache(logCacheEntries, stored)
 	if err != nil {
 		return fmt.Errorf("make the log's cache: %w", err)

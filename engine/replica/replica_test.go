@@ -138,7 +138,7 @@ func TestAShardThatStillProposesDoesNotKeepAStoreFromBeingTakenOver(t *testing.T
 			case <-stop:
 				return
 			default:
-				err := log.Propose(storage.Lead{}.Begin()).Wait() // it is of no term, and never applied
+				err := log.Propose(storage.Tenure{}.Begin()).Wait() // it is of no term, and never applied
 				if errors.Is(err, shard.ErrUnknownOutcome) {
 					return
 				}

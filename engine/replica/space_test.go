@@ -63,7 +63,7 @@ func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 	l := &spaceLog{Logs: store.Group(0), space: space, leading: leading.Load}
 	require.True(t, l.IsMonotonic())
 	change := func(index uint64) *raft.Log {
-		return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: append(storage.Lead{}.Begin(), "change"...)}
+		return &raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: append(storage.Tenure{}.Begin(), "change"...)}
 	}
 	last := func() uint64 {
 		n, err := l.LastIndex()
@@ -79,7 +79,7 @@ func TestAnExhaustedLogTakesNoChanges(t *testing.T) {
 	require.ErrorContains(t, l.StoreLog(change(5)), "entry 5 is not stored: disk: ")
 	require.EqualValues(t, 4, last())
 	require.NoError(t, l.StoreLogs([]*raft.Log{
-		{Index: 5, Term: 1, Type: raft.LogNoop}, {Index: 6, Term: 1, Type: raft.LogCommand, Data: storage.Lead{}.Begin()}, {Index: 7, Term: 1, Type: raft.LogBarrier},
+		{Index: 5, Term: 1, Type: raft.LogNoop}, {Index: 6, Term: 1, Type: raft.LogCommand, Data: storage.Tenure{}.Begin()}, {Index: 7, Term: 1, Type: raft.LogBarrier},
 	}), "leaders are elected and confirmed")
 	require.Error(t, l.StoreLog(change(8)))
 	require.NoError(t, l.DeleteRange(1, 2), "the beginning is cut")

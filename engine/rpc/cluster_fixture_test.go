@@ -285,11 +285,11 @@ func (c *nodes) lead(i int, id string) {
 	log := c.logs[i]
 	log.mu.Lock()
 	log.term++
-	lead := storage.Lead{Term: log.term, ID: log.term}
+	tenure := storage.Tenure{Term: log.term, ID: log.term}
 	log.mu.Unlock()
-	require.NoError(c, log.Propose(lead.Begin()).Wait())
+	require.NoError(c, log.Propose(tenure.Begin()).Wait())
 	s, err := shard.New(c.stores[i], shard.Options{
-		Number: i, NowMs: n.group.NowMs, Queue: queue.Config{Account: n.registry.Account}, Replicate: log, Lead: lead,
+		Number: i, NowMs: n.group.NowMs, Queue: queue.Config{Account: n.registry.Account}, Replicate: log, Tenure: tenure,
 	})
 	require.NoError(c, err)
 	c.open[i] = s

@@ -19,8 +19,8 @@ func (e *NotLeaderError) Error() string {
 // Is makes it an ErrNotLeader.
 func (e *NotLeaderError) Is(target error) bool { return target == ErrNotLeader }
 
-// ErrUnknownOutcome says that the lead was lost while a command was under way: it may or may not take effect.
-var ErrUnknownOutcome = errors.New("the lead was lost meanwhile: the outcome is unknown")
+// ErrUnknownOutcome says that leadership was lost while a command was under way: it may or may not take effect.
+var ErrUnknownOutcome = errors.New("leadership was lost meanwhile: the outcome is unknown")
 
 // ErrRoutesChanged ends a subscription when the node comes to lead a shard that the subscription does not draw from.
 var ErrRoutesChanged = errors.New("this node leads other shards than before")

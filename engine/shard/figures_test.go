@@ -93,11 +93,11 @@ func TestDepthByStateIsExactAfterAFailover(t *testing.T) {
 		next.nowMs.Store(nowMs)
 		log.mu.Lock()
 		log.term++
-		lead := storage.Lead{Term: log.term, ID: uint64(2 + i)}
+		tenure := storage.Tenure{Term: log.term, ID: uint64(2 + i)}
 		log.mu.Unlock()
-		require.NoError(t, log.Propose(lead.Begin()).Wait())
+		require.NoError(t, log.Propose(tenure.Begin()).Wait())
 		var err error
-		next.Shard, err = New(f.store, Options{NowMs: next.nowMs.Load, Replicate: log, Lead: lead, Queue: queue.Config{WindowTasks: 10, LookMax: 64}})
+		next.Shard, err = New(f.store, Options{NowMs: next.nowMs.Load, Replicate: log, Tenure: tenure, Queue: queue.Config{WindowTasks: 10, LookMax: 64}})
 		require.NoError(t, err)
 		f = next
 		states := f.checkDepths()["q"]

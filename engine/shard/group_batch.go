@@ -119,7 +119,7 @@ func (p *parts[T]) of(shard int) (items []T, places []int32) {
 }
 
 // scatter sends each shard its part, refuses that of a shard that is nil, and replies once all parts are answered, in the call's order. outcome makes
-// an item's answer of its shard's, or of why the shard took none or lost its lead over it. When no shard took any, the reason is returned.
+// an item's answer of its shard's, or of why the shard took none or lost leadership. When no shard took any, the reason is returned.
 func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
 ) error {

@@ -105,9 +105,9 @@ func replicatedWith(t *testing.T, term uint64, cfg queue.Config) (*fixture, *fak
 	f.store, err = storage.Open("shard", storage.Options{FS: vfs.NewMem(), Durability: storage.Sync, Replicated: true})
 	require.NoError(t, err)
 	log := &fakeLog{store: f.store, term: term}
-	lead := storage.Lead{Term: term, ID: 1}
-	require.NoError(t, log.Propose(lead.Begin()).Wait())
-	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Lead: lead, Queue: cfg})
+	tenure := storage.Tenure{Term: term, ID: 1}
+	require.NoError(t, log.Propose(tenure.Begin()).Wait())
+	f.Shard, err = New(f.store, Options{NowMs: f.nowMs.Load, Replicate: log, Tenure: tenure, Queue: cfg})
 	require.NoError(t, err)
 	return f, log
 }
@@ -173,7 +173,7 @@ func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
 	for _, whole := range []bool{true, false} { // Raft refuses all, or the second entry only
 		f, log := replicated(t)
 		propose := func(seq uint64) storage.Commit {
-			b := f.store.NewReplicatedBatch(log, storage.Lead{Term: log.term, ID: 1})
+			b := f.store.NewReplicatedBatch(log, storage.Tenure{Term: log.term, ID: 1})
 			b.PutTask(queue.Ref{Seq: seq}, queue.Task{})
 			c, err := b.Submit()
 			require.NoError(t, err)

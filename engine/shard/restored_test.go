@@ -33,8 +33,8 @@ func (i *issued) life(data string, d storage.Durability, term uint64, do func(*s
 	if term > 0 {
 		log := &fakeLog{store: f.store, term: term}
 		log.index = f.store.Position().Index
-		o.Replicate, o.Lead = log, storage.Lead{Term: term, ID: term}
-		require.NoError(i, log.Propose(o.Lead.Begin()).Wait())
+		o.Replicate, o.Tenure = log, storage.Tenure{Term: term, ID: term}
+		require.NoError(i, log.Propose(o.Tenure.Begin()).Wait())
 	}
 	f.Shard, err = New(f.store, o)
 	require.NoError(i, err)

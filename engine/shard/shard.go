@@ -51,10 +51,10 @@ type Options struct {
 
 	// Number is the shard's in its group.
 	Number int
-	// Replicate, if not nil, is what the decisions of a replicated store go to, as those of Lead. The shard lives as long as
-	// that lead; the lead has begun: its first entry is applied.
+	// Replicate, if not nil, is the log to which the shard proposes its decisions, as those of Tenure. The shard lives as long as
+	// the tenure, whose first entry is applied.
 	Replicate storage.Log
-	Lead      storage.Lead
+	Tenure    storage.Tenure
 	// LeaseGraceMs is added to the leases that the shard recovers: so far the clock of the node that granted them may have
 	// been behind this one's.
 	LeaseGraceMs int64
@@ -159,8 +159,8 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 	}
 	batch := store.NewBatch()
 	if o.Replicate != nil {
-		batch = store.NewReplicatedBatch(o.Replicate, o.Lead)
-		skipNumbers(&from, o.Lead.Term)
+		batch = store.NewReplicatedBatch(o.Replicate, o.Tenure)
+		skipNumbers(&from, o.Tenure.Term)
 	} else {
 		o.Queue.Reserve = store.Durability() != storage.Sync
 	}
@@ -241,7 +241,7 @@ func (s *Shard) fail(err error) {
 	s.inbox.close(ErrClosed)
 	s.failed.Do(func() {
 		if lost {
-			s.opts.Log.Info("the lead is lost", "error", err)
+			s.opts.Log.Info("leadership is lost", "error", err)
 		} else {
 			s.opts.Log.Error("the shard failed and stops", "error", err)
 		}

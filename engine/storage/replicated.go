@@ -31,27 +31,27 @@ type Proposal interface {
 	Done() bool
 }
 
-// Lead is one time that a node leads a shard.
-type Lead struct {
+// Tenure is one node's leadership of a shard, from begin to end.
+type Tenure struct {
 	Term uint64
-	// ID is another one each time, also if the node leads twice in one term.
+	// ID differs between tenures, also between two of one node in one term.
 	ID uint64
 }
 
 // Position is how far a store has applied the log.
 type Position struct {
 	Index, Term uint64 // of the last entry
-	Lead        uint64 // the ID of the lead whose entries are applied
+	Tenure      uint64 // the ID of the tenure whose entries are applied
 	Seq         uint64 // of the last of these
 }
 
-// ErrSkipped says that an entry was not applied, and never is: the lead that it was decided in was over, or an earlier entry
-// of that lead is missing, so that what it was decided upon does not hold.
-var ErrSkipped = errors.New("the entry was decided in a lead that is over")
+// ErrSkipped says that an entry was not applied, and never is: its tenure was over, or an earlier entry of its
+// tenure is missing, so that the state it was decided upon does not exist.
+var ErrSkipped = errors.New("the entry was decided in a tenure that is over")
 
-// An entry is its head and a batch as Pebble has it. The first one of a lead has no batch:
+// An entry is its head and a batch as Pebble has it. The first one of a tenure has no batch:
 //
-//	format 1 byte │ flags 1 │ term 8 │ lead 8 │ seq 8 │ batch
+//	format 1 byte │ flags 1 │ term 8 │ tenure 8 │ seq 8 │ batch
 //
 // with integers in big-endian order.
 const (
@@ -62,8 +62,8 @@ const (
 )
 
 type entryHead struct {
-	system          bool
-	term, lead, seq uint64
+	system            bool
+	term, tenure, seq uint64
 }
 
 func parseEntry(b []byte) (h entryHead, batch []byte, err error) {
@@ -74,11 +74,11 @@ func parseEntry(b []byte) (h entryHead, batch []byte, err error) {
 		return h, nil, fmt.Errorf("it has format %d, this program reads format %d: use a newer one", b[0], entryFormat)
 	}
 	h.system = b[1]&entrySystem != 0
-	h.term, h.lead, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
+	h.term, h.tenure, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
 	return h, b[entryHeadLen:], nil
 }
 
-// ChangesStore reports whether an entry of the log changes the store. The first entry of a lead does not.
+// ChangesStore reports whether an entry of the log changes the store. The first entry of a tenure does not.
 func ChangesStore(entry []byte) bool { return len(entry) > entryHeadLen }
 
 func (h entryHead) append(batch []byte) []byte {
@@ -89,19 +89,19 @@ func (h entryHead) append(batch []byte) []byte {
 	}
 	b = append(b, entryFormat, flags)
 	b = binary.BigEndian.AppendUint64(b, h.term)
-	b = binary.BigEndian.AppendUint64(b, h.lead)
+	b = binary.BigEndian.AppendUint64(b, h.tenure)
 	b = binary.BigEndian.AppendUint64(b, h.seq)
 	return append(b, batch...)
 }
 
-// Begin returns the first entry of a lead. Once it is applied, no entry of an earlier lead is, and the store is what the
-// lead begins with.
-func (l Lead) Begin() []byte { return entryHead{term: l.Term, lead: l.ID}.append(nil) }
+// Begin returns the first entry of a tenure. Once this entry is applied, no entry of an earlier tenure is, and the store holds the
+// state that the tenure begins with.
+func (t Tenure) Begin() []byte { return entryHead{term: t.Term, tenure: t.ID}.append(nil) }
 
-// NewReplicatedBatch returns an empty batch whose commits are proposed to a log, as decided in a lead.
-func (s *Store) NewReplicatedBatch(log Log, lead Lead) *Batch {
+// NewReplicatedBatch returns an empty batch whose commits are proposed to a log, as decided in a tenure.
+func (s *Store) NewReplicatedBatch(log Log, tenure Tenure) *Batch {
 	b := s.NewBatch()
-	b.log, b.head = log, entryHead{term: lead.Term, lead: lead.ID}
+	b.log, b.head = log, entryHead{term: tenure.Term, tenure: tenure.ID}
 	return b
 }
 
@@ -141,8 +141,8 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 		case h.term != e.Term:
 			out.Skipped[i] = true
 		case h.seq == 0:
-			at.Lead, at.Seq = h.lead, 0
-		case h.lead != at.Lead || h.seq != at.Seq+1:
+			at.Tenure, at.Seq = h.tenure, 0
+		case h.tenure != at.Tenure || h.seq != at.Seq+1:
 			out.Skipped[i] = true
 		default:
 			at.Seq = h.seq
@@ -185,7 +185,7 @@ func (s *Store) readPosition() error {
 
 func (p Position) encode() []byte {
 	b := append(make([]byte, 0, positionBytes), format)
-	for _, n := range []uint64{p.Index, p.Term, p.Lead, p.Seq} {
+	for _, n := range []uint64{p.Index, p.Term, p.Tenure, p.Seq} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
 	return b
@@ -195,7 +195,7 @@ func decodePosition(v []byte) (p Position, err error) {
 	if len(v) != positionBytes || v[0] != format {
 		return p, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
 	}
-	for i, n := range []*uint64{&p.Index, &p.Term, &p.Lead, &p.Seq} {
+	for i, n := range []*uint64{&p.Index, &p.Term, &p.Tenure, &p.Seq} {
 		*n = binary.BigEndian.Uint64(v[1+8*i:])
 	}
 	return p, nil

@@ -33,13 +33,13 @@ func openReplicated(t *testing.T, fs vfs.FS) *Store {
 	return s
 }
 
-// entriesOf returns the entries that put a task each, as a lead decides them, with its first entry.
-func entriesOf(t *testing.T, s *Store, lead Lead, seqs ...uint64) [][]byte {
+// entriesOf returns the entries that put a task each, as a tenure decides them, with its first entry.
+func entriesOf(t *testing.T, s *Store, tenure Tenure, seqs ...uint64) [][]byte {
 	t.Helper()
-	p := &paper{entries: [][]byte{lead.Begin()}}
-	b := s.NewReplicatedBatch(p, lead)
+	p := &paper{entries: [][]byte{tenure.Begin()}}
+	b := s.NewReplicatedBatch(p, tenure)
 	for _, seq := range seqs {
-		b.PutTask(queue.Ref{Queue: 1, Seq: seq}, queue.Task{Payload: []byte{byte(lead.ID), byte(seq)}})
+		b.PutTask(queue.Ref{Queue: 1, Seq: seq}, queue.Task{Payload: []byte{byte(tenure.ID), byte(seq)}})
 		_, err := b.Submit()
 		require.NoError(t, err)
 	}
@@ -56,7 +56,7 @@ func has(t *testing.T, s *Store, seq uint64) bool {
 func TestEntriesAreAppliedInTheirLead(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
-	first, second := entriesOf(t, s, Lead{Term: 2, ID: 7}, 1, 2, 3), entriesOf(t, s, Lead{Term: 2, ID: 8}, 4, 5)
+	first, second := entriesOf(t, s, Tenure{Term: 2, ID: 7}, 1, 2, 3), entriesOf(t, s, Tenure{Term: 2, ID: 8}, 4, 5)
 	require.False(t, has(t, s, 1), "what is proposed is not applied by itself")
 	tests := []struct {
 		what  string
@@ -65,17 +65,17 @@ func TestEntriesAreAppliedInTheirLead(t *testing.T) {
 		seq   uint64 // of the task
 		skip  bool
 	}{
-		{"before its lead began", first[1], 2, 1, true},
-		{"the lead begins", first[0], 2, 0, false},
+		{"before its tenure began", first[1], 2, 1, true},
+		{"the tenure begins", first[0], 2, 0, false},
 		{"the next one", first[1], 2, 1, false},
 		{"a gap", first[3], 2, 3, true},
 		{"in another term", first[2], 3, 2, true},
 		{"after the gap was filled", first[2], 2, 2, false},
 		{"again", first[2], 2, 2, true},
-		{"of a lead that has not begun", second[1], 2, 4, true},
-		{"another lead begins, in another term", second[0], 4, 0, true},
-		{"another lead begins", second[0], 2, 0, false},
-		{"of a lead that is over", first[3], 2, 3, true},
+		{"of a tenure that has not begun", second[1], 2, 4, true},
+		{"another tenure begins, in another term", second[0], 4, 0, true},
+		{"another tenure begins", second[0], 2, 0, false},
+		{"of a tenure that is over", first[3], 2, 3, true},
 		{"of the new one", second[1], 2, 4, false},
 	}
 	for i, test := range tests {
@@ -94,7 +94,7 @@ func TestEntriesAreAppliedInTheirLead(t *testing.T) {
 func TestEntriesAreAppliedOnce(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
-	entries := entriesOf(t, s, Lead{Term: 1, ID: 7}, 1, 2)
+	entries := entriesOf(t, s, Tenure{Term: 1, ID: 7}, 1, 2)
 	all := make([]LogEntry, len(entries))
 	for i := range entries {
 		all[i] = LogEntry{Index: uint64(i + 1), Term: 1, Data: entries[i]}
@@ -110,14 +110,14 @@ func TestEntriesAreAppliedOnce(t *testing.T) {
 	_, err = s.Apply(all)
 	require.NoError(t, err)
 	assert.True(t, has(t, s, 2))
-	assert.Equal(t, Position{Index: 3, Term: 1, Lead: 7, Seq: 2}, s.Position())
+	assert.Equal(t, Position{Index: 3, Term: 1, Tenure: 7, Seq: 2}, s.Position())
 }
 
 // What a crash takes of a store without a log is the end of what was applied, with the position that goes with it.
 func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	s := openReplicated(t, fs)
-	entries := entriesOf(t, s, Lead{Term: 1, ID: 7}, 1, 2, 3)
+	entries := entriesOf(t, s, Tenure{Term: 1, ID: 7}, 1, 2, 3)
 	apply := func(s *Store, from, to int) {
 		for i := from; i < to; i++ {
 			_, err := s.Apply([]LogEntry{{Index: uint64(i + 1), Term: 1, Data: entries[i]}})
@@ -131,7 +131,7 @@ func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
 	require.NoError(t, s.Close())
 
 	s = openReplicated(t, crashed)
-	assert.Equal(t, Position{Index: 3, Term: 1, Lead: 7, Seq: 2}, s.Position())
+	assert.Equal(t, Position{Index: 3, Term: 1, Tenure: 7, Seq: 2}, s.Position())
 	assert.False(t, has(t, s, 3))
 	apply(s, 0, 4)
 	assert.True(t, has(t, s, 3))
@@ -145,9 +145,9 @@ func TestReplicatedStoreGoesOnFromItsPosition(t *testing.T) {
 func TestEntryOfSystemRecordsSaysSo(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
-	lead := Lead{Term: 1, ID: 7}
-	p := &paper{entries: [][]byte{lead.Begin()}}
-	b := s.NewReplicatedBatch(p, lead)
+	tenure := Tenure{Term: 1, ID: 7}
+	p := &paper{entries: [][]byte{tenure.Begin()}}
+	b := s.NewReplicatedBatch(p, tenure)
 	for _, system := range []bool{false, true, false} {
 		b.PutTask(queue.Ref{Queue: 1, Seq: uint64(len(p.entries))}, queue.Task{})
 		if system {
@@ -169,9 +169,9 @@ func TestEntryOfSystemRecordsSaysSo(t *testing.T) {
 func TestKeysOnTheirWayAreFound(t *testing.T) {
 	s := openReplicated(t, vfs.NewMem())
 	defer func() { require.NoError(t, s.Close()) }()
-	lead := Lead{Term: 1, ID: 7}
-	p := &paper{entries: [][]byte{lead.Begin()}}
-	b := s.NewReplicatedBatch(p, lead)
+	tenure := Tenure{Term: 1, ID: 7}
+	p := &paper{entries: [][]byte{tenure.Begin()}}
+	b := s.NewReplicatedBatch(p, tenure)
 	for n := range 3 {
 		b.PutKey(1, string(rune('a'+n)), 5, queue.KeyRef{ExpiresAtMs: int64(100 + n)})
 		_, err := b.Submit()
@@ -194,7 +194,7 @@ func TestBadEntryIsRefused(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: []byte{1, 2}}})
 	require.EqualError(t, err, "log entry 1: it has 2 bytes, and its head alone 26")
-	newer := Lead{Term: 1, ID: 7}.Begin()
+	newer := Tenure{Term: 1, ID: 7}.Begin()
 	newer[0] = 9
 	_, err = s.Apply([]LogEntry{{Index: 1, Term: 1, Data: newer}})
 	require.EqualError(t, err, "log entry 1: it has format 9, this program reads format 1: use a newer one")
@@ -205,14 +205,14 @@ func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := entryHead{
 			system: rapid.Bool().Draw(t, "system"), term: rapid.Uint64().Draw(t, "term"),
-			lead: rapid.Uint64().Draw(t, "lead"), seq: rapid.Uint64().Draw(t, "seq"),
+			tenure: rapid.Uint64().Draw(t, "tenure"), seq: rapid.Uint64().Draw(t, "seq"),
 		}
 		batch := rapid.SliceOf(rapid.Byte()).Draw(t, "batch")
 		got, rest, err := parseEntry(h.append(batch))
 		require.NoError(t, err)
 		assert.Equal(t, h, got)
 		assert.Equal(t, len(batch), len(rest))
-		p := Position{Index: h.seq, Term: h.term, Lead: h.lead, Seq: h.term}
+		p := Position{Index: h.seq, Term: h.term, Tenure: h.tenure, Seq: h.term}
 		back, err := decodePosition(p.encode())
 		require.NoError(t, err)
 		assert.Equal(t, p, back)
@@ -220,7 +220,7 @@ func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
 }
 
 func FuzzEntry(f *testing.F) {
-	f.Add(Lead{Term: 1, ID: 2}.Begin())
+	f.Add(Tenure{Term: 1, ID: 2}.Begin())
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := openReplicated(t, vfs.NewMem())

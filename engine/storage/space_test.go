@@ -163,12 +163,12 @@ func commitToAFullDisk(t *testing.T, d Durability, fill func(*quotafstest.FS)) {
 // The stores of a replicated shard have no log: what they hold is written when a memtable is.
 func TestReplicatedStoresCountWhatTheyHold(t *testing.T) {
 	_, _, s := quotaStore(t, true)
-	lead := Lead{Term: 1, ID: 1}
-	_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: lead.Begin()}})
+	tenure := Tenure{Term: 1, ID: 1}
+	_, err := s.Apply([]LogEntry{{Index: 1, Term: 1, Data: tenure.Begin()}})
 	require.NoError(t, err)
 	b := s.NewBatch()
 	b.PutTask(seqRef(1), queue.Task{Payload: make([]byte, mib)})
-	entry := entryHead{term: 1, lead: 1, seq: 1}.append(b.b.Repr())
+	entry := entryHead{term: 1, tenure: 1, seq: 1}.append(b.b.Repr())
 	_, err = s.Apply([]LogEntry{{Index: 2, Term: 1, Data: entry}})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, s.Unflushed(), uint64(mib))

@@ -20,7 +20,7 @@ func skipNumbers(from *queue.Recovered, term uint64) {
 	from.Reserved.Batch = max(from.Reserved.Batch, from.Meta.NextBatch+batchesSkipped)
 }
 
-// Lose stops a replicated shard whose node has lost the lead, and returns when all that waits or is under way is
+// Lose stops a replicated shard whose node has lost leadership, and returns when all that waits or is under way is
 // answered: with a *NotLeaderError where nothing was done.
 func (s *Shard) Lose() {
 	s.inbox.close(&NotLeaderError{s.opts.Number})

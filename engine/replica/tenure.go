@@ -1,0 +1,209 @@
+package replica
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// tenureRetry is how long a leader whose tenure could not begin waits before the next attempt.
+const tenureRetry = 20 * time.Millisecond
+
+// lead is the leadership goroutine: the host runs the shard while this node leads. Each tenure begins and ends here.
+func (r *Replica) lead() {
+	changed := r.raft.LeaderCh() // has only the latest state: a loss and a gain of leadership may show as no change
+	var current storage.Tenure
+	var retry <-chan time.Time // set while this node leads the group and could not begin its tenure
+	for {
+		select {
+		case <-r.stop:
+			r.lose()
+			return
+		case leads := <-changed:
+			if leads && r.tenure.Load() != nil && current.Term == r.raft.CurrentTerm() {
+				continue
+			}
+		case <-r.restart:
+		case <-r.review:
+			if r.tenure.Load() == nil || r.refused() == nil {
+				continue
+			}
+		case <-retry:
+		case h := <-r.handing: // Lose waits for the commits under way; a transfer without it would leave their outcomes unknown
+			r.lose()
+			h.done <- h.transfer().Error()
+		}
+		r.lose()
+		retry = nil
+		if r.raft.State() != raft.Leader {
+			r.silent.Store(false)
+			continue
+		}
+		if why := r.renew(); why != nil {
+			r.stepAside(why)
+			retry = time.After(refusedPause)
+			continue
+		}
+		r.silent.Store(false)
+		var begun bool
+		if current, begun = r.begin(); !begun {
+			retry = time.After(tenureRetry)
+		}
+	}
+}
+
+// handing is a request to hand leadership over.
+type handing struct {
+	transfer func() raft.Future
+	done     chan error // takes one
+}
+
+// handOver ends the tenure and then transfers leadership. If the transfer fails, this node begins another tenure.
+func (r *Replica) handOver(transfer func() raft.Future) error {
+	h := handing{transfer, make(chan error, 1)}
+	select {
+	case r.handing <- h:
+		return <-h.done
+	case <-r.stop:
+		return raft.ErrRaftShutdown
+	}
+}
+
+// begin begins a tenure. It returns false if the tenure could not begin.
+func (r *Replica) begin() (storage.Tenure, bool) {
+	l := newTenureLog(r, storage.Tenure{Term: r.raft.CurrentTerm(), ID: rand.Uint64()})
+	if err := l.Propose(l.tenure.Begin()).Wait(); err != nil {
+		r.o.Log.Debug("the tenure could not begin", "term", l.tenure.Term, "error", err)
+		close(l.over)
+		return l.tenure, false
+	}
+	r.count.tenures.Add(1)
+	r.inUse.RLock()
+	r.tenure.Store(l)
+	err := r.o.Host.Lead(r.o.Shard, r.store.Load(), l, l.tenure)
+	switch {
+	case err == nil:
+		r.o.Log.Info("leading", "term", l.tenure.Term)
+		return l.tenure, true
+	case errors.Is(err, shard.ErrNotLeader) || errors.Is(err, shard.ErrUnknownOutcome) || errors.Is(err, shard.ErrClosed):
+		r.lose()
+	default:
+		r.o.Host.Failed(r.o.Shard, err)
+	}
+	return l.tenure, false
+}
+
+// lose ends the tenure, after all commands under way are answered.
+func (r *Replica) lose() {
+	l := r.tenure.Load()
+	if l == nil {
+		return
+	}
+	r.o.Host.Lose(r.o.Shard)
+	r.tenure.Store(nil)
+	r.inUse.RUnlock()
+	close(l.over)
+	r.o.Log.Info("not leading any more")
+}
+
+// freeStore returns with inUse locked, which it can be only after the tenure has ended. The tenure ends once all of its proposals are
+// answered, and Raft, which called freeStore, answers none meanwhile. So freeStore has the proposals fail with an unknown outcome.
+func (r *Replica) freeStore() {
+	for !r.inUse.TryLock() {
+		if l := r.tenure.Load(); l != nil {
+			l.giveUp()
+		}
+		<-time.After(tenureRetry)
+	}
+}
+
+// Restart ends the tenure and begins another one if this node still leads. The host calls it when the shard failed because a proposal
+// was refused or has an unknown outcome.
+func (r *Replica) Restart() { signal(r.restart) }
+
+// tenureLog is the group's log during one tenure.
+type tenureLog struct {
+	replica *Replica
+	tenure  storage.Tenure
+	asked   chan *proposal // proposals without an answer of Raft, in the order in which Raft answers
+	over    chan struct{}  // closed when the tenure is over: nothing further is proposed
+	given   chan struct{}  // closed when waiting for answers ends, although Raft has not answered
+	once    sync.Once
+
+	// sure is when the last proposal was made to which a majority agreed. settle sets it, and Verify reads it.
+	sure atomic.Pointer[time.Time]
+}
+
+// giveUp ends the waiting for answers: their outcomes are unknown.
+func (l *tenureLog) giveUp() { l.once.Do(func() { close(l.given) }) }
+
+const (
+	// proposeMax is how long a proposal waits for room in Raft's queue.
+	proposeMax = 10 * time.Second
+	// proposalsMax is how many proposals are under way at once before another one waits.
+	proposalsMax = 256
+)
+
+func newTenureLog(r *Replica, tenure storage.Tenure) *tenureLog {
+	l := &tenureLog{replica: r, tenure: tenure, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), given: make(chan struct{})}
+	l.sure.Store(&time.Time{})
+	go l.settle()
+	return l
+}
+
+// settle waits for Raft's answers. It has its own goroutine, because a select cannot wait for Raft's futures.
+func (l *tenureLog) settle() {
+	for {
+		select {
+		case p := <-l.asked:
+			p.settle()
+		case <-l.over:
+			for len(l.asked) > 0 {
+				(<-l.asked).settle()
+			}
+			return
+		}
+	}
+}
+
+func (l *tenureLog) ask(p *proposal) storage.Proposal {
+	p.shard, p.answered, p.given = l.replica.o.Shard, make(chan struct{}), l.given
+	select {
+	case l.asked <- p:
+	case <-l.given:
+	}
+	return p
+}
+
+// Propose implements storage.Log.
+func (l *tenureLog) Propose(entry []byte) storage.Proposal {
+	r := l.replica
+	r.count.proposed.Add(1)
+	at := time.Now()
+	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), agreed: l.agreed, observe: r.count.commit, at: at})
+}
+
+func (l *tenureLog) agreed(at time.Time) { l.sure.Store(&at) }
+
+// Verify implements storage.Log. Raft's VerifyLeader also counts answers that were sent before it was called. After a pause of the
+// process, these may be older than the election of another leader. Therefore Verify uses it only if no election can have taken
+// place since a majority last agreed. Otherwise it commits a barrier, to which a majority must agree now.
+func (l *tenureLog) Verify() storage.Proposal {
+	r, at := l.replica, time.Now()
+	if at.Sub(*l.sure.Load()) > r.o.ElectionTimeout/2 {
+		return l.ask(&proposal{future: r.raft.Barrier(proposeMax), agreed: l.agreed, at: at})
+	}
+	return l.ask(&proposal{future: r.raft.VerifyLeader(), at: at, check: func() error {
+		if l.replica.raft.CurrentTerm() != l.tenure.Term { // a later tenure, which recovered another state
+			return raft.ErrNotLeader
+		}
+		return nil
+	}})
+}
