@@ -32,7 +32,7 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 	if n.cluster != nil {
 		n.auth = call.NewAuthBehind(n.registry, n.cluster.lacksTokens)
 	}
-	n.auth.ObserveRefusals(n.metrics.calls.refusedByHeaders)
+	n.auth.ObserveRefusals(n.metrics.RefusedByHeaders)
 	path, err := filepath.Abs(filepath.Join(c.DataDir, adminTokenFile))
 	if err != nil {
 		return fmt.Errorf("find the admin token's file: %w", err)

@@ -29,7 +29,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	operators := func(pattern string, handle http.HandlerFunc) {
 		mux.Handle(pattern, n.auth.GuardOperator(handle, rest.WriteError))
 	}
-	if page := n.metrics.page(); metricsAuth {
+	if page := n.metrics.Page(); metricsAuth {
 		operators("GET /metrics", page.ServeHTTP)
 	} else {
 		mux.Handle("GET /metrics", page)
@@ -51,7 +51,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	}
 	mux.Handle("/v1/", api)
 	mux.Handle("/openapi.json", api)
-	calls, server := admin.NewServer(service, limits, n.bounds, n.health, n.auth, n.metrics.interceptors()...)
+	calls, server := admin.NewServer(service, limits, n.bounds, n.health, n.auth, n.metrics.Interceptors()...)
 	n.adminGRPC = server
 	n.admin = n.boundedServer(grpcOrHTTP(calls, mux), adminAnswerMax)
 	n.admin.Protocols = new(http.Protocols)

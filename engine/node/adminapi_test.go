@@ -21,6 +21,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
 )
@@ -44,7 +45,7 @@ func (fakeAdmin) PauseQueue(context.Context, *adminpb.PauseQueueRequest) (*admin
 // serveAdmin serves an admin listener with nothing behind it but a service.
 func serveAdmin(t *testing.T, service adminpb.AdminServiceServer) *Node {
 	t.Helper()
-	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: newMetrics(1), auth: call.NoAuth(), bounds: call.NewBounds(memory.SharesOf(0, 1, false), nil)}
+	n := &Node{log: slog.New(slog.DiscardHandler), health: health.NewServer(), metrics: metrics.New(1), auth: call.NoAuth(), bounds: call.NewBounds(memory.SharesOf(0, 1, false), nil)}
 	var err error
 	n.adminAt, err = net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -47,7 +47,6 @@ type cluster struct {
 	clocks   *clocks
 	identity *identity
 	admitted chan struct{} // closed when this node may take part
-	metrics  *raftMetrics
 	quotas   *quotaShares
 
 	systemChanged chan struct{} // has an element when the registry is to be read again
@@ -66,7 +65,7 @@ var _ replica.Host = (*cluster)(nil)
 func (n *Node) openCluster(c Config, used bool) (err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	k := &cluster{
-		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), admitted: make(chan struct{}), peers: newDirectory(), metrics: newRaftMetrics(),
+		node: n, config: c, running: make([]*shard.Shard, c.Shards), opened: make(chan struct{}), admitted: make(chan struct{}), peers: newDirectory(),
 		quotas:        newQuotaShares(),
 		systemChanged: make(chan struct{}, 1), ledZero: make(chan struct{}, 1), ctx: ctx, cancel: cancel,
 	}
@@ -84,7 +83,7 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 	}
 	k.logs, err = logs.Open(filepath.Join(c.DataDir, raftFolder), logs.Options{
 		Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, MemTableBytes: uint64(n.shares.LogMemTableBytes),
-		Appended: func(d time.Duration) { k.metrics.appendSeconds.Observe(d.Seconds()) },
+		Appended: n.metrics.RaftAppended,
 	})
 	if err != nil {
 		return err
@@ -190,7 +189,7 @@ func (k *cluster) Lead(i int, store *storage.Store, log storage.Log, tenure stor
 	config.Counting = func(counts bool) { k.quotas.counting(i, counts) }
 	s, err := shard.New(store, shard.Options{
 		Queue: config, Log: k.config.Log.With("shard", i), Space: n.space, NowMs: n.shards.NowMs,
-		Observe: n.metrics.commits(i), Turned: n.metrics.turns.observer(i), Stages: n.metrics.stageTimes(i),
+		Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i),
 		InboxBytesMax: inboxBytes(n.shares, k.config.Shards),
 		Number:        i, Replicate: log, Tenure: tenure, LeaseGraceMs: clock.LeaseGrace(k.config.Cluster.ClockSkewMax).Milliseconds(), Alone: k.config.Cluster.Alone,
 		Failed: func(err error) {

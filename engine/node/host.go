@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
@@ -26,7 +27,7 @@ func newHost(n *Node, c Config) *host {
 
 // Status implements rpc.Host.
 func (h *host) Status() admin.Status {
-	version, _ := build()
+	version, _ := metrics.Build()
 	_, now := h.clock.Now()
 	return admin.Status{
 		Version: version, StartedAtMs: h.startedAt.UnixMilli(), Durability: string(h.config.Durability), NotReady: h.notReadyWhy(),
@@ -46,7 +47,7 @@ func (h *host) Backup(ctx context.Context, name string) (path string, bytes int6
 	if err != nil {
 		return "", 0, fmt.Errorf("find the data folder: %w", err)
 	}
-	version, _ := build()
+	version, _ := metrics.Build()
 	m := storage.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version, Shards: h.shards.Len()}
 	path, m, err = storage.Backup(ctx, data, name, m, func(i int, dir string) error {
 		h.storesInUse.RLock()

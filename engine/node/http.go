@@ -32,7 +32,7 @@ func (n *Node) restOptions(l queue.Limits) rest.Options {
 	return rest.Options{
 		ItemsMax: call.ItemsMax(l), Requests: n.bounds.Requests(), RequestBytesMax: n.shares.MessageBytes, Holds: call.Holds,
 		Guard:   func(next http.Handler) http.Handler { return n.auth.Guard(next, rest.WriteError) },
-		Observe: n.metrics.restCall,
+		Observe: n.metrics.RESTCall,
 	}
 }
 

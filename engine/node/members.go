@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/rpc/route"
@@ -88,7 +89,7 @@ func (k *cluster) groupStatus(i int, members []route.Member, infos map[string]*p
 
 // ownInfo is what this node says of itself.
 func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
-	version, _ := build()
+	version, _ := metrics.Build()
 	n := k.node
 	reach := k.config.Cluster.Reach
 	out := &peerpb.GetInfoResponse{

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -44,23 +42,6 @@ func (n *Node) divideMemory(c *Config) error {
 		n.watching.Go(func() { n.conns.gate.Watch(ctx) })
 	}
 	return nil
-}
-
-// watchMemory registers the metrics of the memory's limit and of the gate, which are read at each scrape.
-func (m *metrics) watchMemory(n *Node) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "prony_memory_limit_bytes", Help: "Bound of the process's resident memory; 0 if the memory is not bounded.",
-	}, func() float64 { return float64(n.shares.Total) }))
-	counter := func(name, help string, value func(memory.GateCounters) uint64) {
-		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help},
-			func() float64 { return float64(value(n.conns.gate.Counters())) }))
-	}
-	counter("prony_memory_pauses_total", "Times that input waited near the memory's limit until garbage was collected.",
-		func(c memory.GateCounters) uint64 { return c.Pauses })
-	counter("prony_memory_cuts_total", "Connections that were cut near the memory's limit, because they sent or held the most.",
-		func(c memory.GateCounters) uint64 { return c.Cuts })
-	counter("prony_memory_refusals_total", "Calls that were refused because the process was near its memory's limit.",
-		func(c memory.GateCounters) uint64 { return c.Refusals })
 }
 
 // unwatch stops what divideMemory started.

@@ -21,6 +21,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/memory"
+	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc"
 	"github.com/pronybench/prony/engine/rpc/admin"
@@ -46,7 +47,7 @@ type Node struct {
 	listeners []net.Listener
 	httpAt    net.Listener
 	adminAt   net.Listener
-	metrics   *metrics
+	metrics   *metrics.Metrics
 	stallMax  time.Duration
 	statsMax  time.Duration
 	registry  *access.Registry
@@ -116,18 +117,13 @@ func Open(c Config) (_ *Node, err error) {
 	if err := n.listen(c); err != nil {
 		return nil, err
 	}
-	n.metrics = newMetrics(c.Shards)
+	n.metrics = metrics.New(c.Shards)
 	c.Queue.Account = n.registry.Account
 	var records systemRecords
 	if records, err = n.openState(c); err != nil {
 		return nil, err
 	}
-	n.metrics.watch(n, c.Metrics.Tenants)
-	n.metrics.watchStores(n)
-	n.metrics.watchSpace(n)
-	if n.cluster != nil {
-		n.metrics.watchCluster(n.cluster)
-	}
+	n.watch(c.Metrics.Tenants)
 	if err := n.openAccess(c, accessStore{records}); err != nil {
 		return nil, err
 	}
@@ -136,7 +132,7 @@ func Open(c Config) (_ *Node, err error) {
 	if n.cluster != nil {
 		n.service.InCluster(route.New(n.cluster, n.shards))
 	}
-	options := n.metrics.interceptors()
+	options := n.metrics.Interceptors()
 	if c.BusyPoll {
 		options = append(options, rpc.BusyPoll())
 	}

@@ -32,7 +32,7 @@ func (n *Node) openShards(c Config) error {
 	var err error
 	n.shards, err = shard.NewGroup(n.stores, func(i int) shard.Options {
 		return shard.Options{
-			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Space: n.space, NowMs: n.clock.NowMs, Observe: n.metrics.commits(i), Turned: n.metrics.turns.observer(i), Stages: n.metrics.stageTimes(i),
+			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Space: n.space, NowMs: n.clock.NowMs, Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i),
 			InboxBytesMax: inboxBytes(n.shares, c.Shards),
 			Failed:        func(err error) { n.fail(fmt.Errorf("shard %d: %w", i, err)) },
 		}

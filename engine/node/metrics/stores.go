@@ -1,4 +1,4 @@
-package node
+package metrics
 
 import (
 	"strconv"
@@ -8,9 +8,28 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// pebbleCollector asks the shards' stores at each scrape. A store that is being closed or replaced is left out.
+// watchStore registers the counters of a shard's store.
+func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
+	counter := func(name, help string, value func(storage.Counters) uint64) {
+		m.counter(name, help, shardLabel(i), func() uint64 { return value(counters(i)) })
+	}
+	counter("prony_storage_sets_total", "Keys set in the store.", func(c storage.Counters) uint64 { return c.Sets })
+	counter("prony_storage_set_bytes_total", "Bytes of keys and values set in the store.", func(c storage.Counters) uint64 { return c.SetBytes })
+	counter("prony_storage_deletes_total", "Keys deleted from the store.", func(c storage.Counters) uint64 { return c.Deletes })
+	counter("prony_storage_gets_total", "Keys looked up in the store.", func(c storage.Counters) uint64 { return c.Gets })
+	counter("prony_storage_scanned_keys_total", "Keys that scans of the store stepped over, deleted ones included.",
+		func(c storage.Counters) uint64 { return c.Scanned })
+	counter("prony_storage_task_bytes_total", "Bytes of tasks read from the store.", func(c storage.Counters) uint64 { return c.TaskBytes })
+	counter("prony_storage_payload_bytes_total", "Bytes of payloads copied from the store into memory.",
+		func(c storage.Counters) uint64 { return c.PayloadBytes })
+	counter("prony_storage_fsyncs_total", "Fsyncs of the store's files.", func(c storage.Counters) uint64 { return c.Fsyncs })
+	counter("prony_storage_fsync_microseconds_total", "Time that fsyncs of the store's files took.",
+		func(c storage.Counters) uint64 { return uint64(c.FsyncTime.Microseconds()) })
+}
+
+// pebbleCollector shows what Pebble says of the shards' stores.
 type pebbleCollector struct {
-	node    *Node
+	stores  func() []storage.PebbleMetrics // by shard
 	figures []pebbleFigure
 }
 
@@ -21,8 +40,8 @@ type pebbleFigure struct {
 	value func(*storage.PebbleMetrics) float64
 }
 
-func newPebbleCollector(n *Node) *pebbleCollector {
-	c := &pebbleCollector{node: n}
+func newPebbleCollector(stores func() []storage.PebbleMetrics) *pebbleCollector {
+	c := &pebbleCollector{stores: stores}
 	add := func(kind prometheus.ValueType, name, help string, value func(*storage.PebbleMetrics) float64) {
 		c.figures = append(c.figures, pebbleFigure{prometheus.NewDesc("prony_pebble_"+name, help, []string{"shard"}, nil), kind, value})
 	}
@@ -52,31 +71,11 @@ func (c *pebbleCollector) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It does not wait for a store that is being replaced: a scrape must not either.
+// Collect implements prometheus.Collector.
 func (c *pebbleCollector) Collect(out chan<- prometheus.Metric) {
-	n := c.node
-	if !n.storesInUse.TryRLock() {
-		return
-	}
-	defer n.storesInUse.RUnlock()
-	if n.storesClosed {
-		return
-	}
-	for i := range n.shards.Len() {
-		m := n.store(i).PebbleMetrics()
+	for i, m := range c.stores() {
 		for _, f := range c.figures {
 			out <- prometheus.MustNewConstMetric(f.desc, f.kind, f.value(&m), strconv.Itoa(i))
 		}
-	}
-}
-
-// watchStores adds what is asked of the stores at each scrape.
-func (m *metrics) watchStores(n *Node) {
-	m.registry.MustRegister(newPebbleCollector(n))
-	if n.cluster != nil {
-		logs := n.cluster.logs
-		m.registry.MustRegister(prometheus.NewCounterFunc(
-			prometheus.CounterOpts{Name: "prony_raft_log_fsyncs_total", Help: "Fsyncs of the log that all groups of this node share."},
-			func() float64 { return float64(logs.Counters().Syncs) }))
 	}
 }

@@ -1,4 +1,4 @@
-package node
+package metrics
 
 import (
 	"strconv"
@@ -33,14 +33,13 @@ func (m *turnMetrics) collectors() []prometheus.Collector {
 		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "prony_shard_turn_items_max",
 			Help:        "Most tasks, leases, waiters and queues that one turn of a shard's deciding goroutine handled since the process began.",
-			ConstLabels: prometheus.Labels{"shard": strconv.Itoa(i)},
+			ConstLabels: shardLabel(i),
 		}, func() float64 { return float64(m.itemsMax[i].Load()) }))
 	}
 	return out
 }
 
-// observer returns the shard.Options.Turned of a shard. A shard that this node leads again continues the same figures. The
-// function neither allocates nor locks: the deciding goroutine calls it at the end of each turn.
+// observer returns what observes the turns of a shard. A shard that this node leads again continues the same series.
 func (m *turnMetrics) observer(i int) func(shard.TurnStats) {
 	seconds, itemsMax := m.seconds.WithLabelValues(strconv.Itoa(i)), &m.itemsMax[i]
 	return func(t shard.TurnStats) {

@@ -1,4 +1,4 @@
-package node
+package metrics
 
 import (
 	"context"
@@ -22,20 +22,20 @@ const (
 	overREST = "rest"
 )
 
-// callMetrics count the calls of both APIs. On a stream nothing is done for a task, and little for a message.
+// callMetrics counts the calls of both APIs. A stream costs nothing for each task, and little for each message.
 type callMetrics struct {
 	seconds *prometheus.HistogramVec // api, method
 	total   *prometheus.CounterVec   // api, method, code
 	refused *prometheus.CounterVec   // of, reason
 	open    *prometheus.GaugeVec     // method
 
-	methods sync.Map // of a method, its *methodMetrics: looking labels up costs more than counting
+	methods sync.Map // from method to *methodMetrics: looking labels up costs more than counting
 }
 
-// method is an RPC over one of the APIs. There are as many as are registered: none is a client's invention.
+// method is an RPC over one of the APIs. Only registered methods have one: a client cannot add any.
 type method struct{ api, rpc string }
 
-// methodMetrics are what a call that succeeds is counted with.
+// methodMetrics counts the calls of a method that succeed.
 type methodMetrics struct {
 	seconds   prometheus.Observer
 	succeeded prometheus.Counter
@@ -75,7 +75,7 @@ func (m *callMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open}
 }
 
-// failed notes a call or stream that ended with an error.
+// failed counts a call or stream that ended with an error.
 func (m *callMetrics) failed(api, rpc string, err error) {
 	code := status.Code(err)
 	m.total.WithLabelValues(api, path.Base(rpc), code.String()).Inc()
@@ -84,15 +84,15 @@ func (m *callMetrics) failed(api, rpc string, err error) {
 	}
 }
 
-// refusedByHeaders notes a gRPC call or stream whose headers have no valid token. Its method is what the client sent, so it
-// is not a label.
-func (m *callMetrics) refusedByHeaders(err error) {
+// RefusedByHeaders counts a gRPC call or stream whose headers have no valid token. Its method is what the client sent, so
+// the method is not a label.
+func (m *Metrics) RefusedByHeaders(err error) {
 	if reason, is := refusals[status.Code(err)]; is {
-		m.refused.WithLabelValues("call", reason).Inc()
+		m.calls.refused.WithLabelValues("call", reason).Inc()
 	}
 }
 
-// answered notes a call that is not a stream.
+// answered counts a call that is not a stream.
 func (m *callMetrics) answered(api, rpc string, answer any, err error, took time.Duration) {
 	known := m.of(api, rpc)
 	known.seconds.Observe(took.Seconds())
@@ -104,7 +104,15 @@ func (m *callMetrics) answered(api, rpc string, answer any, err error, took time
 	m.items(answer)
 }
 
-func (m *callMetrics) rest(c rest.Call) { m.answered(overREST, c.Method, c.Response, c.Err, c.Took) }
+// RESTCall observes a call over REST.
+func (m *Metrics) RESTCall(c rest.Call) {
+	m.calls.answered(overREST, c.Method, c.Response, c.Err, c.Took)
+}
+
+// Interceptors observe the calls over gRPC.
+func (m *Metrics) Interceptors() []grpc.ServerOption {
+	return []grpc.ServerOption{grpc.ChainUnaryInterceptor(m.calls.unary), grpc.ChainStreamInterceptor(m.calls.stream)}
+}
 
 func (m *callMetrics) unary(ctx context.Context, in any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	start := time.Now()
@@ -138,7 +146,7 @@ func (s *countedStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(m)
 }
 
-// refusals are the codes that refuse a call. Others say that the client went away or that the server failed.
+// refusals are the codes that refuse a call. The other codes say that the client went away or that the server failed.
 var refusals = map[codes.Code]string{
 	codes.InvalidArgument:    "invalid_argument",
 	codes.NotFound:           "not_found",

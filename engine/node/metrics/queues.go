@@ -1,4 +1,4 @@
-package node
+package metrics
 
 import (
 	"cmp"
@@ -10,15 +10,15 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// queueSeriesMax is how many queues have series of their own: those that hold the most tasks. The others are
-// summed up, so that a scrape stays of a bounded size whatever the tenants do.
+// queueSeriesMax is how many queues have series of their own: those that hold the most tasks. The others are summed up,
+// which bounds the size of a scrape.
 const queueSeriesMax = 1_000
 
-// otherQueues is the label queue of that sum. Its label tenant is empty, which no queue's is.
+// otherQueues is the label queue of that sum. Its label tenant is empty, and no queue has an empty tenant.
 const otherQueues = "_other"
 
-// queueCollector asks for the queues' figures at each scrape. It shows the sums over all queues, and the figures of each
-// queue only when tenants is true: their labels name tenants and queues.
+// queueCollector reads the queues' figures at each scrape. It shows the sums over all queues, and the figures of each queue
+// only when tenants is true: their labels name tenants and queues.
 type queueCollector struct {
 	stats     func() ([]queue.Stats, error)
 	nowMs     func() int64
@@ -30,7 +30,7 @@ type queueCollector struct {
 	all, single     []figure         // over all queues; by tenant and queue
 }
 
-// figure is one of a queue's figures.
+// figure is one figure of a queue.
 type figure struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -81,7 +81,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 		return
 	}
 	nowMs := c.nowMs()
-	all := none("")
+	all := noQueues("")
 	for i := range stats {
 		add(&all, &stats[i])
 	}
@@ -119,17 +119,17 @@ func largest(stats []queue.Stats, n int) []queue.Stats {
 	slices.SortFunc(stats, func(a, b queue.Stats) int {
 		return cmp.Or(cmp.Compare(depth(&b), depth(&a)), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Name, b.Name))
 	})
-	other := none(otherQueues)
+	other := noQueues(otherQueues)
 	for i := range stats[n:] {
 		add(&other, &stats[n+i])
 	}
 	return append(stats[:n:n], other)
 }
 
-// none is the sum of no queues.
-func none(name string) queue.Stats { return queue.Stats{Name: name, ReadySinceMs: math.MaxInt64} }
+// noQueues is the sum of no queues.
+func noQueues(name string) queue.Stats { return queue.Stats{Name: name, ReadySinceMs: math.MaxInt64} }
 
-// add adds the figures of q to sum; of since when a task is ready it keeps the longest.
+// add adds the figures of q to sum, and keeps the earliest time since when a task has been ready.
 func add(sum, q *queue.Stats) {
 	sum.Enqueued += q.Enqueued
 	sum.Completed += q.Completed

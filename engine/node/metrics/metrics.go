@@ -1,0 +1,125 @@
+// Package metrics is what a node shows at /metrics: the Prometheus collectors and the series.
+//
+// New registers the series that the node's parts feed while they work: calls (Interceptors, RESTCall), commits (Commits),
+// turns (Turns) and stages (Stages) of shards. Watch, WatchCluster and WatchSpace register what is read at each scrape,
+// through functions that the node gives: the package does not know the node. Page answers the scrapes.
+//
+// Series of queues are sums over all shards; where each shard has series of its own, they have the label shard. All
+// functions that observe may be called by several goroutines at once; the Watch functions are called once, before the first
+// scrape. The dashboard engine/deploy/grafana/queued.json shows every series but the queues' own.
+package metrics
+
+import (
+	"net/http"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// Metrics are the series of one node.
+type Metrics struct {
+	registry       *prometheus.Registry
+	calls          *callMetrics
+	commitSeconds  *prometheus.HistogramVec // shard
+	commitCommands *prometheus.HistogramVec // shard
+	stages         *stageCollector
+	turns          *turnMetrics
+	raft           *raftMetrics
+}
+
+// New returns the metrics of a node with that number of shards.
+func New(shards int) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		calls:    newCallMetrics(),
+		commitSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "prony_commit_seconds", Help: "Time from the submission of a commit until it was durable.",
+			Buckets: prometheus.ExponentialBuckets(10e-6, 2, 18),
+		}, []string{"shard"}),
+		commitCommands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "prony_commit_commands", Help: "Commands decided in one commit.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
+		}, []string{"shard"}),
+		stages: newStageCollector(shards),
+		turns:  newTurnMetrics(shards),
+		raft:   newRaftMetrics(),
+	}
+	m.registry.MustRegister(m.stages, m.commitSeconds, m.commitCommands, buildInfo(),
+		collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(runtimeMetrics...)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.calls.collectors()...)
+	m.registry.MustRegister(m.turns.collectors()...)
+	return m
+}
+
+// runtimeMetrics are the series of the runtime beside its usual ones: how often it collected garbage, and for how long it
+// stopped all goroutines for that.
+var runtimeMetrics = []collectors.GoRuntimeMetricsRule{
+	{Matcher: regexp.MustCompile(`^/gc/cycles/total:`)}, {Matcher: regexp.MustCompile(`^/sched/pauses/total/gc:`)},
+}
+
+// scrapesMax is how many scrapes may be under way.
+const scrapesMax = 8
+
+// Page answers scrapes. A scrape leaves out the series that cannot be read, such as those of a failed shard.
+func (m *Metrics) Page() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: scrapesMax})
+}
+
+// Build returns the version and the revision of this program.
+func Build() (version, revision string) {
+	version, revision = "unknown", "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				revision = s.Value
+			}
+		}
+	}
+	return version, revision
+}
+
+func buildInfo() prometheus.Collector {
+	version, revision := Build()
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "prony_build_info", Help: "Always 1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "go_version": runtime.Version()},
+	}, func() float64 { return 1 })
+}
+
+// Commits returns the shard.Options.Observe of a shard.
+func (m *Metrics) Commits(i int) func(shard.CommitStats) {
+	label := strconv.Itoa(i)
+	seconds, commands := m.commitSeconds.WithLabelValues(label), m.commitCommands.WithLabelValues(label)
+	return func(s shard.CommitStats) {
+		seconds.Observe(s.Wait.Seconds())
+		commands.Observe(float64(s.Commands))
+	}
+}
+
+// Turns returns the shard.Options.Turned of a shard. The function neither allocates nor locks: the deciding goroutine calls
+// it at the end of each turn.
+func (m *Metrics) Turns(i int) func(shard.TurnStats) { return m.turns.observer(i) }
+
+// Stages returns the shard.Options.Stages of a shard. A shard that this node leads again continues the same times.
+func (m *Metrics) Stages(i int) *stages.Times { return &m.stages.of[i] }
+
+// RaftAppended observes how long a write to this node's Raft log took.
+func (m *Metrics) RaftAppended(took time.Duration) { m.raft.appendSeconds.Observe(took.Seconds()) }
+
+// yes is the value of a series that says yes or no.
+func yes(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
