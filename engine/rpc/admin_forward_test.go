@@ -75,7 +75,7 @@ func TestNoAnswerLeavesAShardOutThatItsLeaderIsRecovering(t *testing.T) {
 		return out.GetQueues()[0].GetReady(), nil
 	}
 	c.node("n1").group.Lose(1)
-	c.hunts(60 * time.Millisecond)
+	c.retriesFor(60 * time.Millisecond)
 	for _, n := range c.all {
 		_, err := total(n)
 		requireNotLeader(t, err)
@@ -85,7 +85,7 @@ func TestNoAnswerLeavesAShardOutThatItsLeaderIsRecovering(t *testing.T) {
 		requireNotLeader(t, err)
 	}
 	require.NoError(t, c.node("n1").group.Lead(1, c.open[1]))
-	c.hunts(patience)
+	c.retriesFor(patience)
 	for _, n := range c.all {
 		ready, err := total(n)
 		require.NoError(t, err)
@@ -241,7 +241,7 @@ func TestPoliciesAndPausesHoldAtAllLeaders(t *testing.T) {
 	requireCode(t, codes.NotFound, err)
 
 	// Without a leader of each shard nothing is said to hold.
-	c.hunts(60 * time.Millisecond)
+	c.retriesFor(60 * time.Millisecond)
 	c.lead(2, "")
 	_, err = c.all[3].admins().ConfigureQueue(c.as("t0"), &adminpb.ConfigureQueueRequest{Queue: "q", Policy: policy})
 	assert.EqualValues(t, 2, requireNotLeader(t, err).GetShard())

@@ -304,8 +304,8 @@ func (c *nodes) leads(ids ...string) {
 	}
 }
 
-// hunts bounds how long calls look for who leads.
-func (c *nodes) hunts(most time.Duration) {
+// retriesFor bounds how long calls look for a leader.
+func (c *nodes) retriesFor(most time.Duration) {
 	for _, n := range c.all {
 		n.routes.RetryMax = most
 		n.adminRoutes.RetryMax = most

@@ -90,7 +90,7 @@ func TestRESTCallsGoToTheLeader(t *testing.T) {
 	assert.Contains(t, text, "prony.queue.v1.UnknownOutcome")
 
 	// It is believed to lead, and does not.
-	c.hunts(60 * time.Millisecond)
+	c.retriesFor(60 * time.Millisecond)
 	n2 := "n2"
 	c.all[0].believes.Store(&n2)
 	c.lead(0, "")

@@ -268,7 +268,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	n1, n2, nobody := "n1", "n2", ""
 	c.all[0].believes.Store(&n2)
 	c.all[1].believes.Store(&n1)
-	c.hunts(60 * time.Millisecond)
+	c.retriesFor(60 * time.Millisecond)
 	for name, call := range everyCall(id) {
 		back := c.all[0].forwarded.Load()
 		detail := requireNotLeader(t, call(c.as("t0"), n))
@@ -283,7 +283,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 	}
 	assert.Equal(t, forwarded, c.all[1].forwarded.Load())
 	// A call that finds nobody waits until somebody leads.
-	c.hunts(patience)
+	c.retriesFor(patience)
 	c.all[0].believes.Store(&n2)
 	c.lead(0, "n2")
 	for name := range everyCall("") {
@@ -303,7 +303,7 @@ func TestEachCallFindsTheLeaderOrSaysThatThereIsNone(t *testing.T) {
 		assert.NoError(t, <-done, name)
 		c.all[1].hold.Store(nil)
 	}
-	c.hunts(60 * time.Millisecond)
+	c.retriesFor(60 * time.Millisecond)
 	c.all[1].stop()
 	for name, call := range everyCall(id) {
 		detail := requireNotLeader(t, call(c.as("t0"), n))
@@ -394,7 +394,7 @@ func TestABatchIsSplit(t *testing.T) {
 
 	// Items of a shard that nobody leads are refused, the others are done.
 	c.lead(1, "")
-	c.hunts(60 * time.Millisecond)
+	c.retriesFor(60 * time.Millisecond)
 	for i := range keyed[:20] {
 		keyed[i].IdempotencyKey += "'"
 	}
@@ -430,7 +430,7 @@ func TestAForwardedEnqueueCountsOnce(t *testing.T) {
 		return true
 	}
 	in := &queuepb.EnqueueRequest{Tasks: newTasks("q", 5)}
-	c.hunts(10 * time.Millisecond)
+	c.retriesFor(10 * time.Millisecond)
 	self := "n1"
 	n1.believes.Store(&self)
 	_, err = n1.queues().Enqueue(c.as("t0"), in)

@@ -10,7 +10,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
-	"github.com/pronybench/prony/engine/shard"
 )
 
 const (
@@ -41,24 +40,17 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 		return nil, s.refuse(err)
 	}
 	c := &routedClaim{service: s, in: in, left: untilOf(in.GetWaitMs())}
-	h := s.router.Retry()
-	for {
-		began := time.Now()
-		out, err := c.round(ctx)
-		switch {
-		case err == nil:
-			return out, nil
-		case ctx.Err() != nil:
-			return nil, call.Status(ctx.Err())
-		case !errors.Is(err, route.ErrRetry):
-			return nil, err
-		case time.Since(began) > 2*route.ConnectMax: // nodes were at work on it
-			h = s.router.Retry()
+	var out *queuepb.ClaimResponse
+	err := s.router.Retry(ctx, true, func() (orphan int, err error) {
+		if out, err = c.round(ctx); err != nil {
+			_, orphan = s.router.Leaders()
 		}
-		if !h.Again(ctx) {
-			return nil, s.refuse(s.noLeader())
-		}
+		return max(0, orphan), err
+	})
+	if err != nil {
+		return nil, err
 	}
+	return out, nil
 }
 
 // routedClaim is a claim over the nodes of a cluster.
@@ -96,22 +88,13 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	case len(nodes) == 1:
 		t := c.service.router.Target(nodes[0], 0)
 		out, err := c.at(ctx, t, c.ask(c.in.GetMaxTasks(), true))
-		return out, c.again(err, t)
+		return out, t.ReadFailure(err)
 	}
 	out, err := c.inTurn(ctx, nodes)
 	if err != nil || len(out.GetTasks()) > 0 || c.left() == 0 {
 		return out, err
 	}
 	return c.everywhere(ctx, nodes)
-}
-
-// again returns route.ErrRetry for an error after which the claim can be tried again. A claim whose answer was lost is tried
-// again: its leases expire.
-func (c *routedClaim) again(err error, t *route.Target) error {
-	if err != nil && t.Outcome(err, true) != route.Refused {
-		return route.ErrRetry
-	}
-	return err
 }
 
 // inTurn leases what is ready, at one node after the other until there is enough.
@@ -122,7 +105,7 @@ func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.Clai
 		t := c.service.router.Target(node, route.ForwardMax)
 		part, err := c.at(ctx, t, c.ask(want-uint32(len(out.GetTasks())), false))
 		if err != nil {
-			if err = c.again(err, t); failed == nil || errors.Is(failed, route.ErrRetry) {
+			if err = t.ReadFailure(err); failed == nil || errors.Is(failed, route.ErrRetry) {
 				failed = err
 			}
 			continue
@@ -215,13 +198,13 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Task, error) {
 	if t.Local() {
 		out, err := w.service.claimHere(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
-		return out.GetTasks(), w.again(err, t)
+		return out.GetTasks(), t.ReadFailure(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := t.Queues().Work(ctx)
 	if err != nil {
-		return nil, w.again(err, t)
+		return nil, t.ReadFailure(err)
 	}
 	// An error of sending is what receiving says too.
 	_ = stream.Send(&queuepb.WorkRequest{
@@ -241,7 +224,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	for {
 		out, err := stream.Recv()
 		if err != nil {
-			return tasks, w.again(endOfStream(err), t)
+			return tasks, t.ReadFailure(endOfStream(err))
 		}
 		if tasks = append(tasks, out.GetTasks()...); len(tasks) > 0 {
 			w.settle()
@@ -284,10 +267,4 @@ func (w *waitingClaim) returnTasks(ctx context.Context, tasks []*queuepb.Task) {
 		}
 		_, _ = w.service.Release(ctx, in)
 	}
-}
-
-// noLeader refuses a call that is for whichever node leads.
-func (s *Service) noLeader() error {
-	_, orphan := s.router.Leaders()
-	return route.Misrouted(s.router.Cluster(), max(0, orphan), &shard.NotLeaderError{Shard: max(0, orphan)})
 }

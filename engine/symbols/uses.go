@@ -224,7 +224,7 @@ var Uses = map[string]Use{
 	"engine/rpc.(*workStream).fail":                   {Sends: []string{"rpc.workStream.failed"}},
 	"engine/rpc.(*workStream).hold":                   {Receives: []string{"rpc.workStream.ending"}},
 	"engine/rpc.(*workStream).send":                   {Receives: []string{"rpc.outbox.wake", "rpc.workStream.failed"}},
-	"engine/rpc/route.(*LeaderRetry).Again":           {Receives: []string{"route.Router.Stopping"}},
+	"engine/rpc/route.(*Router).sleep":                {Receives: []string{"route.Router.Stopping"}},
 	"engine/rpc/route.(*forward).Invoke":              {Receives: []string{"route.Router.Stopping"}},
 	"engine/rpc/route.(*forward).open":                {Sends: []string{"route.Router.forwards"}, Receives: []string{"route.Router.forwards"}},
 	"engine/shard.(*Group).Lead":                      {Locks: []string{"shard.Group.mu"}},

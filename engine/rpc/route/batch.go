@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -35,75 +36,75 @@ type spread[I, R any] struct {
 
 	router  *Router
 	items   []I
-	results []R
+	results []R      // nil before the first round
+	left    []int    // the places of items without result
 	nodes   []string // of each item: where a node that refused it said that it belongs
 	done    int      // how many items have their result
 }
 
-// Spread executes a batch, each item at the node that leads its shard. After a refusal because another node leads, spread tries
-// the item at that node, within the bounds of a LeaderRetry. Spread sends the items of one node in the call's order.
+// Spread executes a batch, each item at the node that leads its shard. After a refusal because another node leads, Spread tries
+// the item at that node, within the bounds of Router.Retry. Spread sends the items of one node in the call's order.
 func Spread[I, R any](ctx context.Context, r *Router, b *Batch[I, R], items []I) ([]R, error) {
 	s := &spread[I, R]{Batch: b, router: r, items: items}
-	var left []int // the places of items without result
-	var h *LeaderRetry
-	for first := true; ; first = false {
-		var parts []*part[I, R]
-		var orphans []int
-		if first && r.allHere() {
-			parts = []*part[I, R]{{node: r.cluster.Self(), items: items}}
-		} else {
-			if first {
-				left = call.FirstPlaces(len(items))
-			}
-			slices.Sort(left)
-			parts, orphans = s.split(left)
+	err := r.Retry(ctx, false, func() (int, error) {
+		first := s.results == nil
+		err := s.round(ctx)
+		if first && errors.Is(err, ErrRetry) && s.elsewhere() { // without a pause
+			err = s.round(ctx)
 		}
-		s.ask(ctx, parts)
-		if err := ctx.Err(); err != nil {
-			return nil, call.Status(err)
+		if errors.Is(err, ErrRetry) {
+			return s.Shard(items[s.left[0]]), err
 		}
-		if first && len(parts) == 1 && len(orphans) == 0 && parts[0].err != nil {
-			switch p := parts[0]; p.is { // the outcome of the whole call
-			case Refused:
-				return nil, p.err
-			case Unknown:
-				return nil, unknownOutcome(p.err)
-			case Retry:
-			}
-		}
-		left = orphans
-		if s.results == nil {
-			s.results = make([]R, len(items))
-		}
-		for _, p := range parts {
-			left = append(left, s.take(p)...)
-		}
-		if len(left) == 0 {
-			return s.results, nil
-		}
-		if h == nil {
-			h = r.Retry()
-			if s.elsewhere(left) {
-				continue
-			}
-		}
-		if !h.Again(ctx) {
-			break
-		}
+		return 0, err
+	})
+	if err != nil && (s.done == 0 || ctx.Err() != nil) {
+		return nil, err
 	}
-	if s.done == 0 {
-		return nil, r.noLeader(s.Shard(items[left[0]]))
-	}
-	for _, i := range left {
+	for _, i := range s.left {
 		n := s.Shard(items[i])
 		s.results[i] = s.Refused(call.ItemError(i, Misrouted(r.cluster, n, &shard.NotLeaderError{Shard: n})))
 	}
 	return s.results, nil
 }
 
+// round tries the items that have no result, each at one node. It returns ErrRetry if some still have none, and another error if
+// the first round was one call that failed as a whole.
+func (s *spread[I, R]) round(ctx context.Context) error {
+	first := s.results == nil
+	var parts []*part[I, R]
+	var orphans []int
+	if first && s.router.allHere() {
+		parts = []*part[I, R]{{node: s.router.cluster.Self(), items: s.items}}
+	} else {
+		if first {
+			s.left = call.FirstPlaces(len(s.items))
+		}
+		slices.Sort(s.left)
+		parts, orphans = s.split(s.left)
+	}
+	s.ask(ctx, parts)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if first {
+		if len(parts) == 1 && len(orphans) == 0 && parts[0].err != nil && !errors.Is(parts[0].err, ErrRetry) {
+			return parts[0].err
+		}
+		s.results = make([]R, len(s.items))
+	}
+	s.left = orphans
+	for _, p := range parts {
+		s.left = append(s.left, s.take(p)...)
+	}
+	if len(s.left) > 0 {
+		return ErrRetry
+	}
+	return nil
+}
+
 // elsewhere reports whether the next node is known for each item. Then Spread retries without a pause.
-func (s *spread[I, R]) elsewhere(left []int) bool {
-	for _, i := range left {
+func (s *spread[I, R]) elsewhere() bool {
+	for _, i := range s.left {
 		if s.next(i) == "" || s.Shard(s.items[i]) != AnyShard {
 			return false
 		}
@@ -120,7 +121,6 @@ type part[I, R any] struct {
 
 	results []R // one for each of items, unless err is set
 	err     error
-	is      Outcome // what err says about the items
 }
 
 func (p *part[I, R]) add(item I, place int) {
@@ -131,10 +131,10 @@ func (p *part[I, R]) add(item I, place int) {
 // ask sends the part to its node. If the answer has a wrong number of results, the outcome of all items is unknown.
 func (p *part[I, R]) ask(ctx context.Context, r *Router, call func(context.Context, *Target, []I) ([]R, error)) {
 	at := r.Target(p.node, ForwardMax)
-	if p.results, p.err = call(ctx, at, p.items); p.err != nil {
-		p.is = at.Outcome(p.err, false)
-	} else if len(p.results) != len(p.items) {
-		p.err, p.is = status.Errorf(codes.Internal, "node %s answered %d of %d items", p.node, len(p.results), len(p.items)), Unknown
+	p.results, p.err = call(ctx, at, p.items)
+	p.err = at.failure(p.err, false)
+	if p.err == nil && len(p.results) != len(p.items) {
+		p.err = unknownOutcome(status.Errorf(codes.Internal, "node %s answered %d of %d items", p.node, len(p.results), len(p.items)))
 	}
 }
 
@@ -190,14 +190,10 @@ func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
 			if e = s.ErrorOf(result); e != nil {
 				e.Index = uint32(i)
 			}
-		case p.is == Retry:
+		case errors.Is(p.err, ErrRetry):
 			e = &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER}
 		default:
-			err := p.err
-			if p.is == Unknown {
-				err = unknownOutcome(err)
-			}
-			result = s.Refused(call.ItemOfStatus(i, err))
+			result = s.Refused(call.ItemOfStatus(i, p.err))
 		}
 		if code := e.GetCode(); code == queuepb.ErrorCode_ERROR_CODE_NOT_LEADER || code == queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE {
 			if s.nodes == nil {

@@ -9,9 +9,12 @@
 //   - Router.Cover: at the leader of each shard in turn, for changes,
 //   - Spread: a batch, each item at the leader of its shard.
 //
-// These look for the leader again, for a bounded time, as long as nothing was done: after a NOT_LEADER, or if the other node could
-// not be reached. If a change may or may not have taken effect, they refuse with shard.ErrUnknownOutcome instead. Their errors
-// have a gRPC status. A forwarded call carries the caller's own token; the number of calls under way at other nodes is bounded.
+// Each forwards a call once, to the node that leads as far as this node knows. If nothing was done there, after a NOT_LEADER or
+// without a connection, Router.Retry repeats the call for a bounded time. Retry is the only such loop in the server: callers that
+// reach a single node, such as REST clients and the commands of queued, see a failover as a delay. Package client follows the
+// leader itself, with the address that a refusal names. If a change may or may not have taken effect, the call is refused with
+// shard.ErrUnknownOutcome and not repeated. The errors have a gRPC status. A forwarded call carries the caller's own token; the
+// number of calls under way at other nodes is bounded.
 //
 // Cluster is what the services need to know about the cluster. Explain adds the leader to an error of leadership.
 //

@@ -8,8 +8,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/pronybench/prony/engine/rpc/call"
 )
 
 // plan returns the node that leads each shard.
@@ -34,27 +32,23 @@ func nodesOf(plan []string) (nodes []string) {
 // Gather asks all nodes that lead something, at once, for something that changes nothing, and returns their answers,
 // that of the first shard's leader first. Each shard is in one of the answers: Gather asks again if the leaders
 // change meanwhile, or if a node does not have a shard that it leads.
-func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Target) (R, error)) ([]R, error) {
-	h := r.Retry()
-	missing := 0
-	for {
+func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Target) (R, error)) (answers []R, err error) {
+	err = r.Retry(ctx, false, func() (int, error) {
 		plan := r.plan()
-		if missing = slices.Index(plan, ""); missing < 0 {
-			missing = 0
-			answers, err := askAll(ctx, r, plan, ask)
-			switch {
-			case ctx.Err() != nil:
-				return nil, call.Status(ctx.Err())
-			case err == nil && slices.Equal(plan, r.plan()):
-				return answers, nil
-			case err != nil && !errors.Is(err, ErrRetry):
-				return nil, err
-			}
+		if missing := slices.Index(plan, ""); missing >= 0 {
+			return missing, ErrRetry
 		}
-		if !h.Again(ctx) {
-			return nil, r.noLeader(missing)
+		var failed error
+		answers, failed = askAll(ctx, r, plan, ask)
+		if failed == nil && !slices.Equal(plan, r.plan()) {
+			failed = ErrRetry
 		}
+		return 0, failed
+	})
+	if err != nil {
+		return nil, err
 	}
+	return answers, nil
 }
 
 // askAll asks the nodes of a plan. It returns ErrRetry if a node did not answer for all shards that it leads by the plan.
@@ -72,9 +66,7 @@ func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(conte
 				err = ErrRetry
 			}
 		}
-		if errs[k] = err; err != nil && t.Outcome(err, true) != Refused {
-			errs[k] = ErrRetry
-		}
+		errs[k] = t.ReadFailure(err)
 	}
 	var all sync.WaitGroup
 	for k := 1; k < len(nodes); k++ {
@@ -95,12 +87,11 @@ func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(conte
 // for all shards that it leads, and does it again if others come to it before they had their turn. repeatable is what
 // may be done twice without harm.
 func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Context, *Target) error) error {
-	h := r.Retry()
 	left := make([]int, r.shards)
 	for i := range left {
 		left[i] = i
 	}
-	for {
+	return r.Retry(ctx, false, func() (int, error) {
 		for _, node := range nodesOf(r.plan()) {
 			mine := func(i int) bool { return r.cluster.Leader(i) == node }
 			if node == "" || !slices.ContainsFunc(left, mine) {
@@ -109,29 +100,21 @@ func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Con
 			meant := slices.DeleteFunc(slices.Clone(left), func(i int) bool { return !mine(i) })
 			t := r.Target(node, ForwardMax)
 			covered, err := r.covering(t, func() error { return do(ctx, t) })
-			if ended := ctx.Err(); ended != nil {
-				return call.Status(ended)
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
 			}
-			if err != nil {
-				switch t.Outcome(err, repeatable) {
-				case Refused:
-					return err
-				case Unknown:
-					return unknownOutcome(err)
-				case Retry:
-					continue
-				}
+			if err == nil {
+				// The call may not have reached a shard that the node lost meanwhile, or has not recovered yet.
+				left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) && covered.has(i) })
+			} else if err = t.failure(err, repeatable); !errors.Is(err, ErrRetry) {
+				return 0, err
 			}
-			// The call may not have reached a shard that the node lost meanwhile, or has not recovered yet.
-			left = slices.DeleteFunc(left, func(i int) bool { return slices.Contains(meant, i) && mine(i) && covered.has(i) })
 		}
 		if len(left) == 0 {
-			return nil
+			return 0, nil
 		}
-		if !h.Again(ctx) {
-			return r.noLeader(left[0])
-		}
-	}
+		return left[0], ErrRetry
+	})
 }
 
 // IsAbsent reports whether a node refused a call because its shards do not have what the call names. Other nodes may have it.

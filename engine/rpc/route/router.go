@@ -2,9 +2,7 @@ package route
 
 import (
 	"context"
-	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -23,11 +21,6 @@ import (
 const forwardedKey = "prony-forwarded"
 
 const (
-	// retryMax is how long a call looks for the node that leads, while nothing of it was done.
-	retryMax = 5 * time.Second
-	// Pauses before it looks again.
-	retryPauseMin = 20 * time.Millisecond
-	retryPauseMax = 100 * time.Millisecond
 	// ConnectMax is how long a call waits for a connection to another node, before it looks again who leads.
 	ConnectMax = time.Second
 	// leadWatch is how often a call that is under way at another node looks whether that node still leads anything.
@@ -153,40 +146,6 @@ func (r *Router) noLeader(n int) error {
 	return call.Status(Misrouted(r.cluster, n, &shard.NotLeaderError{Shard: n}))
 }
 
-// LeaderRetry bounds how long a call looks for who leads.
-type LeaderRetry struct {
-	router *Router
-	until  time.Time
-	pause  time.Duration
-}
-
-// Retry begins the time in which a call looks for a leader.
-func (r *Router) Retry() *LeaderRetry {
-	return &LeaderRetry{router: r, until: time.Now().Add(r.RetryMax), pause: retryPauseMin}
-}
-
-// Again waits for a short time, and reports whether there is time left to look for the leader again.
-func (h *LeaderRetry) Again(ctx context.Context) bool {
-	pause := h.pause/2 + rand.N(h.pause/2+1)
-	h.pause = min(2*h.pause, retryPauseMax)
-	end := h.until
-	if deadline, has := ctx.Deadline(); has && deadline.Before(end) {
-		end = deadline
-	}
-	if time.Until(end) <= pause {
-		return false
-	}
-	wait := time.NewTimer(pause)
-	defer wait.Stop()
-	select {
-	case <-wait.C:
-		return true
-	case <-ctx.Done():
-	case <-h.router.Stopping:
-	}
-	return false
-}
-
 // forward is a call's way to another node. It implements grpc.ClientConnInterface for one call.
 type forward struct {
 	router  *Router
@@ -279,74 +238,6 @@ func (f *forward) open(ctx context.Context, d *grpc.StreamDesc, method string, o
 	return stream, done, nil
 }
 
-// Outcome is what is known of a call that a node refused as a whole.
-type Outcome int
-
-// What is known of a call that failed.
-const (
-	Refused Outcome = iota // for a reason that other nodes would have too
-	Retry                  // nothing was done, and it is worth asking whoever leads now
-	Unknown                // it may or may not take effect
-)
-
-// Outcome returns what is known of a call that failed at the node. reading is a call that changes nothing.
-func (t *Target) Outcome(err error, reading bool) Outcome {
-	s := status.Convert(err)
-	for _, d := range s.Details() {
-		switch d.(type) {
-		case *queuepb.NotLeader:
-			return Retry
-		case *queuepb.UnknownOutcome:
-			return Unknown
-		}
-	}
-	if t.Local() {
-		return Refused
-	}
-	switch s.Code() {
-	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded: // the connection broke, unless the caller ended the call
-		if reading || !t.forward.sent {
-			return Retry
-		}
-		return Unknown
-	}
-	return Refused
-}
-
-// unknownOutcome refuses a call of which it is not known whether it took effect.
-func unknownOutcome(err error) error {
-	return call.Status(errors.Join(shard.ErrUnknownOutcome, errors.New(status.Convert(err).Message())))
-}
-
-// Follow executes a call at the leader of a shard, and again at the next leader if the leader changes.
-func Follow[R any](ctx context.Context, r *Router, n int, reading bool, most time.Duration, do func(context.Context, *Target) (R, error)) (out R, err error) {
-	h := r.Retry()
-	for {
-		if node := r.leader(n); node != "" {
-			began, t := time.Now(), r.Target(node, most)
-			if out, err = do(ctx, t); err == nil {
-				return out, nil
-			}
-			if ended := ctx.Err(); ended != nil {
-				return out, call.Status(ended)
-			}
-			switch t.Outcome(err, reading) {
-			case Refused:
-				return out, err
-			case Unknown:
-				return out, unknownOutcome(err)
-			case Retry:
-			}
-			if most == 0 && time.Since(began) > 2*ConnectMax { // it was at work: what comes next is another matter
-				h = r.Retry()
-			}
-		}
-		if !h.Again(ctx) {
-			return out, r.noLeader(n)
-		}
-	}
-}
-
 // Target is a node that executes a call.
 type Target struct {
 	forward *forward // nil: this node
@@ -365,6 +256,3 @@ func (t *Target) Local() bool { return t.forward == nil }
 
 // Queues returns a client of the queue service of another node, for its streams.
 func (t *Target) Queues() queuepb.QueueServiceClient { return queuepb.NewQueueServiceClient(t.forward) }
-
-// ErrRetry says that nothing was done: try the call again at the nodes that lead then.
-var ErrRetry = status.Error(codes.Unavailable, "other nodes lead now")

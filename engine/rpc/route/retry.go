@@ -1,0 +1,148 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+const (
+	// retryMax is how long a call is tried again.
+	retryMax = 5 * time.Second
+	// Pauses between two tries.
+	retryPauseMin = 20 * time.Millisecond
+	retryPauseMax = 100 * time.Millisecond
+)
+
+// Retry calls try, and again while try returns ErrRetry, for at most RetryMax after the first call. try forwards a call to the nodes
+// that lead at that moment. With ErrRetry it returns a shard without a leader, which Retry names in the refusal when it gives up.
+// waits says that the call waits at the nodes: after each try in which the nodes were at work, the time begins again.
+//
+// Retry is the only place in the server that looks for a leader again. It serves callers that reach one node and do not follow a
+// leader: REST clients, the commands of queued, and gRPC clients other than package client.
+func (r *Router) Retry(ctx context.Context, waits bool, try func() (missing int, err error)) error {
+	var until time.Time
+	pause := retryPauseMin
+	for {
+		began := time.Now()
+		missing, err := try()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return call.Status(ctx.Err())
+		case !errors.Is(err, ErrRetry):
+			return err
+		case until.IsZero() || waits && time.Since(began) > 2*ConnectMax:
+			until, pause = time.Now().Add(r.RetryMax), retryPauseMin
+		}
+		if !r.sleep(ctx, pause/2+rand.N(pause/2+1), until) {
+			return r.noLeader(missing)
+		}
+		pause = min(2*pause, retryPauseMax)
+	}
+}
+
+// sleep waits. It returns false if until, the end of ctx or the server's stop comes first.
+func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time) bool {
+	if deadline, has := ctx.Deadline(); has && deadline.Before(until) {
+		until = deadline
+	}
+	if time.Until(until) <= d {
+		return false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+	case <-r.Stopping:
+	}
+	return false
+}
+
+// outcome is what is known of a call that a node refused as a whole.
+type outcome int
+
+const (
+	refused outcome = iota // for a reason that other nodes would have too
+	undone                 // nothing was done, and another node may lead now
+	unknown                // it may or may not take effect
+)
+
+// outcome returns what is known of a call that failed at the node. repeatable says that the call may take effect twice without harm.
+func (t *Target) outcome(err error, repeatable bool) outcome {
+	s := status.Convert(err)
+	for _, d := range s.Details() {
+		switch d.(type) {
+		case *queuepb.NotLeader:
+			return undone
+		case *queuepb.UnknownOutcome:
+			return unknown
+		}
+	}
+	if t.Local() {
+		return refused
+	}
+	switch s.Code() {
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded: // the connection broke, unless the caller ended the call
+		if repeatable || !t.forward.sent {
+			return undone
+		}
+		return unknown
+	}
+	return refused
+}
+
+// failure returns what the error of a call at the node means: ErrRetry, that the outcome is unknown, or the error itself.
+func (t *Target) failure(err error, repeatable bool) error {
+	if err == nil {
+		return nil
+	}
+	switch t.outcome(err, repeatable) {
+	case undone:
+		return ErrRetry
+	case unknown:
+		return unknownOutcome(err)
+	case refused:
+	}
+	return err
+}
+
+// ReadFailure returns ErrRetry, or the error itself if other nodes would refuse the call too. The call is one that can be made again
+// whatever came of it: a read, or a claim, whose leases expire.
+func (t *Target) ReadFailure(err error) error {
+	if err != nil && t.outcome(err, true) != refused {
+		return ErrRetry
+	}
+	return err
+}
+
+// unknownOutcome refuses a call of which it is not known whether it took effect.
+func unknownOutcome(err error) error {
+	return call.Status(errors.Join(shard.ErrUnknownOutcome, errors.New(status.Convert(err).Message())))
+}
+
+// Follow executes a call at the leader of a shard. most is how long another node may take; 0 means as long as the caller waits.
+func Follow[R any](ctx context.Context, r *Router, n int, repeatable bool, most time.Duration, do func(context.Context, *Target) (R, error)) (out R, err error) {
+	err = r.Retry(ctx, most == 0, func() (int, error) {
+		node := r.leader(n)
+		if node == "" {
+			return n, ErrRetry
+		}
+		t := r.Target(node, most)
+		var failed error
+		out, failed = do(ctx, t)
+		return n, t.failure(failed, repeatable)
+	})
+	return out, err
+}
