@@ -333,6 +333,10 @@ func TestPartsOfAScenario(t *testing.T) {
 	assert.Empty(t, r.parts(s.Plan()[0]))
 	s.Workloads[0].Arrivals.Kind = scenario.Open
 	assert.Equal(t, []result.Part{result.OfLoad, result.OfOpen}, r.parts(s.Plan()[0]))
+	s.Workloads[0].Arrivals.Kind, s.Topology.Kind = scenario.Closed, scenario.Raft
+	assert.Equal(t, []result.Part{result.OfLoad, result.OfRaft}, r.parts(s.Plan()[0]))
+	s.Faults = []scenario.Fault{{Kind: scenario.FaultKill}}
+	assert.Equal(t, []result.Part{result.OfLoad, result.OfFaults}, r.parts(s.Plan()[0]), "a process that ends takes its counters along")
 }
 
 // Points are compared with those that have the first sweep's first value, the others' the same.

@@ -88,7 +88,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 			parts = append(parts, result.OfReference)
 		}
 	}
-	if p.Topology.Kind == scenario.Raft && loaded {
+	if p.Topology.Kind == scenario.Raft && loaded && !slices.ContainsFunc(r.scenario.Faults, endsProcess) {
 		parts = append(parts, result.OfRaft)
 	}
 	if len(r.scenario.Faults) > 0 {
@@ -98,6 +98,11 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 		parts = append(parts, result.OfSeries)
 	}
 	return parts
+}
+
+// endsProcess reports whether a fault ends processes of servers. Their counters are lost then.
+func endsProcess(f scenario.Fault) bool {
+	return f.Kind == scenario.FaultKill || f.Kind == scenario.FaultRestart || f.Kind == scenario.FaultWipe
 }
 
 // partsOfLoad are those that some workloads have together: an open one among others makes an open load of all.

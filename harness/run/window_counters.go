@@ -33,19 +33,34 @@ var storageCounters = map[string]string{
 	result.StorageScannedPerCycle:  "prony_storage_scanned_keys_total",
 }
 
-// total is by how much a counter grew over all servers, and whether any has it.
-func (w *windowProbe) total(counter string) (sum float64, counted bool) {
+// counted returns by how much a counter grew over all servers as far as their last processes counted it, and whether any
+// server has it. It suits means and distributions; what is divided by the window's cycles needs total.
+func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 	for _, s := range w.servers {
-		if grown, there := s.delta(counter); there {
-			sum, counted = sum+grown, true
+		if grown, has := s.delta(counter); has {
+			sum, there = sum+grown, true
 		}
 	}
-	return sum, counted
+	return sum, there
 }
 
-// completed is how many tasks the servers completed between the two times that they were asked for their counters. It
-// takes the servers' own count of these, since it was read together with the others; the window's edges are a little
-// apart from that. Where leaders have changed that count does not go on, and the window's cycles must do.
+// total returns by how much a counter grew in the window over all servers. The total is unknown if no server has the
+// counter, or if a server is partial.
+func (w *windowProbe) total(counter string) (sum float64, known bool) {
+	if w.partial() {
+		return 0, false
+	}
+	return w.counted(counter)
+}
+
+// partial reports whether the counters of some server do not cover the window.
+func (w *windowProbe) partial() bool {
+	return slices.ContainsFunc(w.servers, func(s *serverProbe) bool { return s.partial })
+}
+
+// completed returns how many tasks the servers completed between the two readings of their counters. It is the servers' own
+// count, which was read together with the other counters; the window's edges differ a little from those readings. A change
+// of leaders interrupts that count, and completed returns the window's cycles instead.
 func (w *windowProbe) completed(m *measured) float64 {
 	if own, counted := w.total(completedCounter); counted && slices.Equal(w.ledBefore, w.ledAfter) {
 		return own
@@ -53,9 +68,9 @@ func (w *windowProbe) completed(m *measured) float64 {
 	return float64(m.round.Cycles)
 }
 
-// storage divides what the servers did with their stores by the tasks completed meanwhile. Only leaders decide what is
-// done, and count it; what a node has the kernel write it does for itself. A server that does not count what it does with
-// its store has no such figures.
+// storage divides the operations of the servers on their stores by the tasks completed meanwhile. Only leaders decide on
+// operations and count them; each node counts its own fsyncs and the bytes that it wrote. Servers without such counters, or
+// with a partial one among them, have no such figures.
 func (w *windowProbe) storage(m *measured) {
 	cycles := w.completed(m)
 	if cycles <= 0 {
@@ -81,25 +96,25 @@ func (w *windowProbe) raft(m *measured) {
 	if m.round.Nodes == nil || cycles <= 0 {
 		return
 	}
-	var entries, logged float64 // of the node that appended most: one that was down has fewer
+	var entries, logged float64 // of the node that appended most: one that was cut off has fewer
 	for _, s := range w.servers {
 		grown, _ := s.delta(entriesCounter)
 		bytes, _ := s.delta(entryBytesCounter)
 		entries, logged = max(entries, grown), max(logged, bytes)
 	}
-	if entries > 0 {
+	if entries > 0 && !w.partial() {
 		m.round.Metrics[result.RaftEntriesPerCycle] = entries / cycles
 		m.round.Metrics[result.RaftLogBytesPerCycle] = logged / cycles
 	}
-	all, _ := w.total(entriesCounter)
-	if bytes, there := w.total(entryBytesCounter); there && all > 0 {
+	all, _ := w.counted(entriesCounter)
+	if bytes, there := w.counted(entryBytesCounter); there && all > 0 {
 		m.round.Metrics[result.RaftEntryBytesMean] = bytes / all
 	}
 	for metric, histogram := range map[string]string{
 		result.RaftAppendMsMean: appendSecondsCounter, result.RaftCommitMsMean: commitSecondsCounter,
 	} {
-		seconds, _ := w.total(histogram + "_sum")
-		if n, _ := w.total(histogram + "_count"); n > 0 {
+		seconds, _ := w.counted(histogram + "_sum")
+		if n, _ := w.counted(histogram + "_count"); n > 0 {
 			m.round.Metrics[metric] = 1e3 * seconds / n
 		}
 	}
@@ -156,12 +171,13 @@ func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
 		metrics[result.WrittenBytesPerCycle] = bytes
 	}
 	entries, _ := s.delta(entriesCounter)
-	if entries > 0 {
+	bytes, _ := s.delta(entryBytesCounter)
+	if entries > 0 && bytes > 0 {
+		metrics[result.RaftEntryBytesMean] = bytes / entries
+	}
+	if entries > 0 && !s.partial {
 		metrics[result.RaftEntriesPerCycle] = entries / float64(cycles)
-		if bytes, there := s.delta(entryBytesCounter); there {
-			metrics[result.RaftEntryBytesMean] = bytes / entries
-			metrics[result.RaftLogBytesPerCycle] = bytes / float64(cycles)
-		}
+		metrics[result.RaftLogBytesPerCycle] = bytes / float64(cycles)
 	}
 	for metric, histogram := range map[string]string{
 		result.RaftAppendMsMean: appendSecondsCounter, result.RaftCommitMsMean: commitSecondsCounter,
@@ -171,7 +187,7 @@ func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
 			metrics[metric] = 1e3 * seconds / n
 		}
 	}
-	if elections, there := s.delta(electionsCounter); there {
+	if elections, there := s.delta(electionsCounter); there && !s.partial {
 		metrics[result.RaftElections] = max(0, elections)
 	}
 }

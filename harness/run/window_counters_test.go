@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
@@ -69,7 +70,7 @@ func TestFiguresOfACluster(t *testing.T) {
 	assert.InDelta(t, 2, nodes[0].Metrics[result.RaftCommitMsMean], 1e-9, "only a leader proposes")
 }
 
-// A new leader counts from its own start, so that the servers' count of cycles means nothing.
+// The servers' count of completed tasks is interrupted where the leader changes: the window's cycles stand in for it.
 func TestLeaderThatChanged(t *testing.T) {
 	t.Parallel()
 	w := threeNodes()
@@ -81,18 +82,36 @@ func TestLeaderThatChanged(t *testing.T) {
 	assert.Equal(t, []int{0}, m.round.Nodes[0].Leads)
 }
 
-// What is not known is missing, never zero.
-func TestNodeThatWasDown(t *testing.T) {
+// A process that ends takes its counters along. What the others counted is not divided by the cycles of the whole window: a
+// figure that is not known is missing.
+func TestCountersOfAServerThatDidNotLiveThroughTheWindow(t *testing.T) {
 	t.Parallel()
-	w := threeNodes()
-	down := w.servers[1]
-	down.countersAfter, down.peak, down.spent.WritesKnown = nil, 0, false
-	w.server.WritesKnown = false
-	m := &measured{round: result.Round{Cycles: 100, Metrics: map[string]float64{}}}
-	assert.NoError(t, w.spent(m, true))
-	assert.NotContains(t, m.round.Metrics, result.WrittenBytesPerCycle)
-	assert.InDelta(t, 0.25, m.round.Metrics[result.RaftEntriesPerCycle], 1e-9, "of the node that appended most")
-	assert.Equal(t, map[string]float64{result.ServerCPUCores: 0.2, result.ServerCPUUsPerCycle: 20}, m.round.Nodes[1].Metrics)
+	for name, end := range map[string]func(*serverProbe){
+		"it is down": func(s *serverProbe) { s.countersAfter, s.peak = nil, 0 },
+		"it was started again": func(s *serverProbe) {
+			s.countersBefore = nil
+			s.countersAfter = map[string]float64{entriesCounter: 10, entryBytesCounter: 4000, electionsCounter: 1, "prony_storage_sets_total": 30}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := threeNodes()
+			ended := w.servers[1]
+			end(ended)
+			ended.partial, ended.spent.WritesKnown, w.server.WritesKnown = true, false, false
+			m := &measured{round: result.Round{Cycles: 100, Metrics: map[string]float64{}}}
+			require.NoError(t, w.spent(m, true))
+			for _, metric := range []string{
+				result.StorageSetsPerCycle, result.WrittenBytesPerCycle, result.RaftEntriesPerCycle, result.RaftLogBytesPerCycle, result.RaftElections,
+			} {
+				assert.NotContains(t, m.round.Metrics, metric)
+				assert.NotContains(t, m.round.Nodes[1].Metrics, metric)
+			}
+			assert.InDelta(t, 20, m.round.Metrics[result.RaftAppendMsMean], 1e-9, "a mean needs no cycles")
+			assert.InDelta(t, 60, m.round.Metrics[result.ServerCPUUsPerCycle], 1e-9, "the kernel knows what the ended process used")
+			assert.InDelta(t, 0.5, m.round.Nodes[0].Metrics[result.RaftEntriesPerCycle], 1e-9, "a node that lived through the window counted all of it")
+		})
+	}
 }
 
 // An idle cluster has nodes and no figures per cycle.

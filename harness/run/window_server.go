@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// serverProbe reads one server at the window's edges. A server that a fault ended or started again in between has other
-// processes there; one that is down at the window's end has fewer figures, which is a warning.
+// serverProbe reads one server at the window's edges. If a fault ended the server's process in between, the counters of that
+// process are lost: the figures that need them are missing, and a warning says so.
 type serverProbe struct {
 	server *topology.Server
 	admin  adminhttp.Client // of the process at the window's start
@@ -25,6 +25,7 @@ type serverProbe struct {
 	countersAfter  map[string]float64 // nil where it was down
 	metricsBefore  observe.Metrics    // with histograms, as those after
 	metricsAfter   observe.Metrics
+	partial        bool // the first process did not live through the window
 	peak           uint64
 	session        *profile.Session
 	warnings       []string
@@ -87,12 +88,17 @@ func usage(s *topology.Server) (observe.Usage, error) {
 func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster) error {
 	node := s.server.Node()
 	if node != s.first {
+		s.partial = true
 		s.countersBefore, s.metricsBefore = nil, observe.Metrics{} // the new process counts from zero
 	}
 	metrics, err := observe.ScrapeAll(ctx, admin(cluster, s.server))
 	if err != nil && !node.Running() {
+		s.partial = true
 		s.warn("it was down at the window's end: its counters are missing")
 		return nil
+	}
+	if s.partial {
+		s.warn("it was started again in the window: what its process counted before is missing")
 	}
 	s.metricsAfter, s.countersAfter = metrics, metrics.Values
 	return err
@@ -109,7 +115,8 @@ func (s *serverProbe) readPeak() error {
 	return err
 }
 
-// delta is by how much a counter grew in the window, and whether there is such a counter.
+// delta returns by how much a counter grew in the window, and whether the server has such a counter. If the server is
+// partial, this is the growth since its last start only.
 func (s *serverProbe) delta(counter string) (float64, bool) {
 	after, there := s.countersAfter[counter]
 	return after - s.countersBefore[counter], there

@@ -34,7 +34,7 @@ func (w *windowProbe) stages(m *measured) {
 		if all.Total() == 0 {
 			continue
 		}
-		seconds, _ := w.total(stagesHistogram + "_sum{stage=" + strconv.Quote(name) + "}")
+		seconds, _ := w.counted(stagesHistogram + "_sum{stage=" + strconv.Quote(name) + "}")
 		counts := make([]uint64, len(all))
 		for i, b := range all {
 			counts[i] = b.Count

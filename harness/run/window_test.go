@@ -54,6 +54,28 @@ func TestWindowProbeOfAServerThatIsGone(t *testing.T) {
 	assert.NotContains(t, m.round.Metrics, result.ServerCPUUsPerCycle, "no figure without a cycle")
 }
 
+// A server that was started again in the window has counted a part of it only.
+func TestWindowProbeOfAServerThatWasStartedAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cluster, err := topology.Start(t.Context(), topology.Config{
+		Binary: queued, Dir: dir, LogPath: filepath.Join(dir, "log"), Topology: small().Topology,
+	})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, cluster.Stop(context.Background())) }()
+	w := newWindowProbe(&runner{scenario: small(), points: small().Plan()}, cluster, nil, plannedRound{})
+	require.NoError(t, w.start(t.Context()))
+	require.NoError(t, cluster.Servers()[0].Kill())
+	require.NoError(t, cluster.Servers()[0].Start(t.Context()))
+	require.NoError(t, cluster.Servers()[0].WaitReady(t.Context()))
+	require.NoError(t, w.end(t.Context()))
+	assert.True(t, w.servers[0].partial)
+	m := &measured{round: result.Round{Metrics: map[string]float64{}}}
+	require.NoError(t, w.finish(m))
+	require.Len(t, m.warnings, 1)
+	assert.Contains(t, m.warnings[0], "it was started again in the window")
+}
+
 func TestCPUPerCycle(t *testing.T) {
 	t.Parallel()
 	w := &windowProbe{servers: []*serverProbe{{}}, server: observe.Spent{CPU: 6 * time.Millisecond}, client: observe.Spent{CPU: 2 * time.Millisecond}}
