@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/storage"
@@ -45,14 +46,14 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 	for i := range nodes {
 		peers[fmt.Sprint("n", i)] = ports[nodes+i]
 	}
-	dirs := make([]string, nodes)
+	dirs, certs := make([]string, nodes), make([]string, nodes)
 	running := make([]*node.Node, nodes)
 	start := func(i int) {
 		id := fmt.Sprint("n", i)
 		require.Eventually(t, func() bool {
 			n, err := node.Open(node.Config{
 				DataDir: dirs[i], Listen: []string{ports[i]}, Durability: storage.None, Shards: shards, Insecure: true,
-				Cluster: node.Cluster{Node: id, Listen: ports[nodes+i], Peers: peers, ElectionTimeout: node.ElectionTimeoutMin},
+				Cluster: node.Cluster{Node: id, Listen: ports[nodes+i], CertsDir: certs[i], Peers: peers, ElectionTimeout: node.ElectionTimeoutMin},
 			})
 			if err != nil && strings.Contains(err.Error(), "address already in use") {
 				return false // somebody else's outgoing connection has it for a moment
@@ -63,7 +64,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 		}, patience, 10*time.Millisecond)
 	}
 	for i := range nodes {
-		dirs[i] = t.TempDir()
+		dirs[i], certs[i] = t.TempDir(), certstest.Dir(t, fmt.Sprint("n", i))
 		start(i)
 	}
 	t.Cleanup(func() {

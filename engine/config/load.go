@@ -34,6 +34,8 @@ type Loader struct {
 	table  []*Setting
 	flags  map[*Setting][]string // what flags said, in order
 	file   string
+
+	removed []string // paths of removed settings that flags gave
 }
 
 // NewLoader returns a loader whose configuration is the default.
@@ -61,6 +63,7 @@ func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 			f.NoOptDefVal = "true"
 		}
 	}
+	l.addRemovedFlags(flags)
 }
 
 // flagValue keeps what a flag is given until Load.
@@ -140,6 +143,7 @@ func (l *Loader) together(problems *Problems) {
 // load is Load without the checks of settings against each other.
 func (l *Loader) load(environment, others []string) (*Loaded, error) {
 	var problems Problems
+	l.noteRemoved(environment, &problems)
 	env, warnings := l.environment(environment, others)
 	if l.file == "" {
 		l.file = env[FileEnv]

@@ -196,7 +196,7 @@ cluster {
   advertise        = "n1.example:7073"
   peers            = { n1 = "127.0.0.1:1", n-2 = "127.0.0.1:2", "3" = "[::1]:3" }
   join             = "127.0.0.1:4,127.0.0.1:5"
-  secret           = "/run/secret"
+  certs            = "/etc/queued/n1"
   election_timeout = "300ms"
   clock_skew_max   = "0s"
 }
@@ -205,12 +205,12 @@ cluster {
 	assert.Equal(t, node.Cluster{
 		Node: "n1", Listen: "127.0.0.1:0", Advertise: "n1.example:7073",
 		Peers: map[string]string{"n1": "127.0.0.1:1", "n-2": "127.0.0.1:2", "3": "[::1]:3"}, Join: []string{"127.0.0.1:4", "127.0.0.1:5"},
-		SecretFile: "/run/secret", ElectionTimeout: 300 * time.Millisecond,
+		CertsDir: "/etc/queued/n1", ElectionTimeout: 300 * time.Millisecond,
 	}, l.Config.Node.Cluster)
 	assert.Equal(t, "3=[::1]:3,n-2=127.0.0.1:2,n1=127.0.0.1:1", effective(t, l, "cluster.peers").Value())
 
 	// From a flag that is repeated; and nothing, said by a source, goes before something in a lower one.
-	file := "cluster {\n node = \"n1\"\n secret = \"s\"\n peers = \"n1=a:1\"\n join = [\"b:1\"]\n}\n"
+	file := "cluster {\n node = \"n1\"\n certs = \"c\"\n peers = \"n1=a:1\"\n join = [\"b:1\"]\n}\n"
 	l, err = load(t, file, []string{"QUEUED_CLUSTER_JOIN="}, "--cluster-peers", "n2=b:2, n1=a:1", "--cluster-peers", "n3=c:3")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"n1": "a:1", "n2": "b:2", "n3": "c:3"}, l.Config.Node.Cluster.Peers)

@@ -115,24 +115,37 @@ func pairs(at *map[string]string) value {
 			return strings.Join(items, ",")
 		},
 		set: func(texts []string) error {
-			all := map[string]string{}
-			for _, text := range texts {
-				for item := range strings.SplitSeq(text, ",") {
-					name, value, paired := strings.Cut(item, "=")
-					name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-					if !paired || name == "" || value == "" {
-						return fmt.Errorf("has the item %q: write NAME=VALUE, with a comma between two", item)
-					}
-					if _, again := all[name]; again {
-						return fmt.Errorf("names %s twice", name)
-					}
-					all[name] = value
-				}
+			all, err := ParsePairs(strings.Join(texts, ","))
+			if err != nil {
+				return err
 			}
-			*at = all
+			*at = map[string]string{}
+			for _, p := range all {
+				(*at)[p.Name] = p.Value
+			}
 			return nil
 		},
 	}, func() { *at = nil })
+}
+
+// Pair is one item of a map.
+type Pair struct{ Name, Value string }
+
+// ParsePairs reads pairs NAME=VALUE with commas between them. No name may be there twice.
+func ParsePairs(text string) ([]Pair, error) {
+	var all []Pair
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, paired := strings.Cut(item, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !paired || name == "" || value == "" {
+			return nil, fmt.Errorf("has the item %q: write NAME=VALUE, with a comma between two", item)
+		}
+		if slices.ContainsFunc(all, func(p Pair) bool { return p.Name == name }) {
+			return nil, fmt.Errorf("names %s twice", name)
+		}
+		all = append(all, Pair{name, value})
+	}
+	return all, nil
 }
 
 // choice is one of a few texts; each has the value at its place.

@@ -12,12 +12,10 @@ shards     = 4      # the same on all nodes; their leads spread over the nodes
 durability = "sync" # each node has an entry on disk before it counts as there
 auth       = "on"
 
-# One certificate for each node, for its host, and for both uses: as a server and as a client. Between nodes TLS is on
-# only where client certificates are asked for, of clients of the queues too.
+# For clients: a certificate for this host.
 tls {
-  cert      = "/etc/queued/cert.pem"
-  key       = "/run/credentials/queued.service/key.pem"
-  client_ca = "/etc/queued/authority.pem" # it signed the certificates of nodes and of clients
+  cert = "/etc/queued/cert.pem"
+  key  = "/run/credentials/queued.service/key.pem"
 }
 
 cluster {
@@ -25,9 +23,9 @@ cluster {
   listen = "10.0.0.1:7073" # for the other nodes alone: let nobody else through to it
   peers  = { n1 = "10.0.0.1:7073", n2 = "10.0.0.2:7073", n3 = "10.0.0.3:7073" }
 
-  # The same on all nodes: openssl rand -hex 32 > /etc/queued/cluster.secret, and chmod 600. With it a client's
-  # certificate does not make a node.
-  secret = "/run/credentials/queued.service/cluster.secret"
+  # Between nodes: this node's folder of 'queued cluster init', copied to /etc/queued/cluster; the unit passes its files. Restart the
+  # unit after a renewal: it passes the files at the start.
+  certs = "/run/credentials/queued.service"
 
   # Only for a node that comes later, or in place of one that was lost: it asks for membership where its data folder is empty.
   # join = ["10.0.0.1:7073", "10.0.0.2:7073", "10.0.0.3:7073"]

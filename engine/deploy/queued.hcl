@@ -20,13 +20,13 @@ auth       = "on"
 #   client_ca = "/etc/queued/clients.pem" # only with mTLS
 # }
 
-# To be one of three nodes that replicate, each with an id of its own and a secret that all share.
+# To be one of three nodes that replicate, each with an id of its own and its folder of 'queued cluster init'.
 #
 # cluster {
 #   node   = "n1"
 #   listen = "10.0.0.1:7073"
 #   peers  = { n1 = "10.0.0.1:7073", n2 = "10.0.0.2:7073", n3 = "10.0.0.3:7073" }
-#   secret = "/etc/queued/cluster.secret"
+#   certs  = "/etc/queued/cluster"
 # }
 
 # What holds for tasks where neither they nor their queue say otherwise.

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/netproxy"
@@ -99,7 +100,7 @@ func (c *timed) start(id string) {
 	}
 	config := Config{
 		DataDir: c.dirs[id], Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Insecure: true, clock: clock.From(c.walls[id].read),
-		Cluster: Cluster{Node: id, Listen: "127.0.0.1:0", Peers: peers, ClockSkewMax: skewMax},
+		Cluster: Cluster{Node: id, Listen: "127.0.0.1:0", CertsDir: certstest.Dir(c.T, id), Peers: peers, ClockSkewMax: skewMax},
 	}
 	if c.configure != nil {
 		c.configure(id, &config)

@@ -118,17 +118,13 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 
 // listenPeers listens for the other nodes.
 func (n *Node) listenPeers(c Config) (*peer.Mux, error) {
-	p := peer.Config{Node: c.Cluster.Node, Listen: c.Cluster.Listen, Advertise: c.Cluster.Advertise, Peers: c.Cluster.Peers, Log: c.Log}
-	if c.Cluster.SecretFile != "" {
-		var err error
-		if p.Secret, err = peer.ReadSecret(c.Cluster.SecretFile); err != nil {
-			return nil, err
-		}
+	credentials, err := loadClusterCertificates(c.Cluster.CertsDir, c.Cluster.Node, c.Log, time.Now)
+	if err != nil {
+		return nil, err
 	}
-	if n.tls != nil && c.TLS.ClientCAFile != "" {
-		p.Server, p.Client = n.tls.peers()
-	}
-	m, err := peer.Listen(p)
+	m, err := peer.Listen(peer.Config{
+		Node: c.Cluster.Node, Listen: c.Cluster.Listen, Advertise: c.Cluster.Advertise, Peers: c.Cluster.Peers, Credentials: credentials.Get, Log: c.Log,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}

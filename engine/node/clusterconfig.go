@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/engine/replica/peer"
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
@@ -26,9 +25,8 @@ type Cluster struct {
 	Peers map[string]string
 	// Join are addresses of members. At the first start, their cluster is asked for membership.
 	Join []string
-	// SecretFile has the secret that all nodes share, which peer.ReadSecret reads. It is needed unless TLS asks for client
-	// certificates or the node may be insecure.
-	SecretFile string
+	// CertsDir is the folder with the certificate that this node shows to the others, as package certs describes it.
+	CertsDir string
 	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
 	// DefaultElectionTimeout.
 	ElectionTimeout time.Duration
@@ -72,7 +70,7 @@ func (c *Config) checkCluster() (errs []error) {
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !k.On() {
 		for name, given := range map[string]bool{
-			"peers": len(k.Peers) > 0, "nodes to join": len(k.Join) > 0, "secret": k.SecretFile != "", "advertised address": k.Advertise != "",
+			"peers": len(k.Peers) > 0, "nodes to join": len(k.Join) > 0, "certificates": k.CertsDir != "", "advertised address": k.Advertise != "",
 		} {
 			if given {
 				problem("cluster %s given without a cluster node: name this node, or leave it out", name)
@@ -85,12 +83,8 @@ func (c *Config) checkCluster() (errs []error) {
 		problem("cluster node %w", err)
 	}
 	errs = append(errs, k.checkAddresses()...)
-	mutual := c.TLS.ClientCAFile != ""
-	if k.SecretFile == "" && !mutual && !c.Insecure {
-		problem("cluster secret is missing: name a file with at least %d bytes, ask for client certificates, or say explicitly that this may be insecure", peer.SecretMin)
-	}
-	if _, _, err := net.SplitHostPort(k.Listen); err == nil && !isLoopback(k.Listen) && !mutual && !c.Insecure {
-		problem("cluster listen address %q is not a loopback address, and nodes encrypt only with TLS that asks for client certificates: turn that on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure", k.Listen)
+	if k.CertsDir == "" {
+		problem("cluster certificates are missing: name the folder that 'queued cluster init' made for node %s", k.Node)
 	}
 	if t := k.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
 		problem("cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)

@@ -16,7 +16,7 @@ func clustered(change func(c *Config)) *Config {
 	c := &Config{
 		DataDir: "d", Listen: []string{"127.0.0.1:0"}, Durability: storage.None,
 		Cluster: Cluster{
-			Node: "n1", Listen: "127.0.0.1:0", SecretFile: "secret",
+			Node: "n1", Listen: "127.0.0.1:0", CertsDir: "certs/n1",
 			Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2", "n3": "127.0.0.1:3"},
 		},
 	}
@@ -34,20 +34,10 @@ func TestGoodClusterConfigurations(t *testing.T) {
 			c.Cluster.Join = []string{"127.0.0.1:1"}
 			delete(c.Cluster.Peers, "n1")
 		},
-		"mTLS for a secret": func(c *Config) {
-			c.TLS = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}
-			c.Cluster.SecretFile = ""
-		},
-		"insecure": func(c *Config) { c.Insecure, c.Cluster.SecretFile = true, "" },
-		"beyond loopback, TLS": func(c *Config) {
-			c.TLS, c.Cluster.Listen = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, "10.0.0.1:7073"
-		},
-		"all interfaces": func(c *Config) {
-			c.TLS, c.Cluster.Listen, c.Cluster.Advertise = TLS{CertFile: "c", KeyFile: "k", ClientCAFile: "ca"}, "0.0.0.0:7073", "n1.example:7073"
-		},
-		"beyond loopback, insecure": func(c *Config) { c.Insecure, c.Cluster.Listen = true, "10.0.0.1:7073" },
-		"the shortest timeout":      func(c *Config) { c.Cluster.ElectionTimeout = ElectionTimeoutMin },
-		"the longest times":         func(c *Config) { c.Cluster.ElectionTimeout, c.Cluster.ClockSkewMax = time.Minute, time.Minute },
+		"beyond loopback":      func(c *Config) { c.Cluster.Listen = "10.0.0.1:7073" },
+		"all interfaces":       func(c *Config) { c.Cluster.Listen, c.Cluster.Advertise = "0.0.0.0:7073", "n1.example:7073" },
+		"the shortest timeout": func(c *Config) { c.Cluster.ElectionTimeout = ElectionTimeoutMin },
+		"the longest times":    func(c *Config) { c.Cluster.ElectionTimeout, c.Cluster.ClockSkewMax = time.Minute, time.Minute },
 		"the longest id": func(c *Config) {
 			c.Cluster.Node = strings.Repeat("-", 32)
 			c.Cluster.Peers[c.Cluster.Node] = "localhost:65535"
@@ -58,14 +48,13 @@ func TestGoodClusterConfigurations(t *testing.T) {
 }
 
 func TestBadClusterConfigurations(t *testing.T) {
-	const insecure = "and nodes encrypt only with TLS that asks for client certificates: turn that on, use 127.0.0.1, [::1] or localhost, or say explicitly that this may be insecure"
 	for _, c := range []struct {
 		change func(c *Config)
 		want   []string
 	}{
 		{func(c *Config) { c.Cluster.Node = "" }, []string{
+			"cluster certificates given without a cluster node: name this node, or leave it out",
 			"cluster peers given without a cluster node: name this node, or leave it out",
-			"cluster secret given without a cluster node: name this node, or leave it out",
 		}},
 		{func(c *Config) { c.Cluster = Cluster{Join: []string{"a:1"}, Advertise: "a:1"} }, []string{
 			"cluster advertised address given without a cluster node: name this node, or leave it out",
@@ -74,10 +63,8 @@ func TestBadClusterConfigurations(t *testing.T) {
 		{func(c *Config) { c.Cluster.Node, c.Cluster.Peers = "N1", nil }, []string{`cluster node "N1" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
 		{func(c *Config) { c.Cluster.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join"}},
 		{func(c *Config) { c.Cluster.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
-		{func(c *Config) { c.Cluster.Listen = "10.0.0.1:1" }, []string{`cluster listen address "10.0.0.1:1" is not a loopback address, ` + insecure}},
-		{func(c *Config) { c.TLS, c.Cluster.Listen = TLS{CertFile: "c", KeyFile: "k"}, "10.0.0.1:1" }, []string{`cluster listen address "10.0.0.1:1" is not a loopback address, ` + insecure}},
-		{func(c *Config) { c.Insecure, c.Cluster.Listen = true, ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one`}},
-		{func(c *Config) { c.Insecure, c.Cluster.Listen = true, "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Cluster.Listen = ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Cluster.Listen = "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one`}},
 		{func(c *Config) { c.Cluster.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" names no host: name one that the other nodes reach`}},
 		{func(c *Config) { c.Cluster.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
 		{func(c *Config) { c.Cluster.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is no host:port`}},
@@ -89,8 +76,7 @@ func TestBadClusterConfigurations(t *testing.T) {
 				c.Cluster.Peers[fmt.Sprint("m", i)] = fmt.Sprint("b:", i+1)
 			}
 		}, []string{"cluster names 33 nodes: name at most 32"}},
-		{func(c *Config) { c.Cluster.SecretFile = "" }, []string{"cluster secret is missing: name a file with at least 32 bytes, ask for client certificates, or say explicitly that this may be insecure"}},
-		{func(c *Config) { c.TLS, c.Cluster.SecretFile = TLS{CertFile: "c", KeyFile: "k"}, "" }, []string{"cluster secret is missing: name a file with at least 32 bytes, ask for client certificates, or say explicitly that this may be insecure"}},
+		{func(c *Config) { c.Cluster.CertsDir = "" }, []string{"cluster certificates are missing: name the folder that 'queued cluster init' made for node n1"}},
 		{func(c *Config) { c.Cluster.ElectionTimeout = ElectionTimeoutMin - 1 }, []string{"cluster election timeout 99.999999ms is not from 100ms to 1m0s"}},
 		{func(c *Config) { c.Cluster.ElectionTimeout = time.Minute + 1 }, []string{"cluster election timeout 1m0.000000001s is not from 100ms to 1m0s"}},
 		{func(c *Config) { c.Cluster.ClockSkewMax = -1 }, []string{"cluster clock skew -1ns is not from 0 to 1m0s"}},

@@ -7,12 +7,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/storage"
 )
 
 // opened opens and stops a node of a data folder.
 func opened(t *testing.T, dir string, c Cluster) error {
 	t.Helper()
+	if c.On() {
+		c.CertsDir = certstest.Dir(t, c.Node)
+	}
 	n, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c})
 	if err != nil {
 		return err
@@ -48,7 +52,7 @@ func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, Cluster{}))
 	start := func(dir string, c Cluster) *Node {
-		c.Listen = "127.0.0.1:0"
+		c.Listen, c.CertsDir = "127.0.0.1:0", certstest.Dir(t, c.Node)
 		n, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c})
 		require.NoError(t, err)
 		t.Cleanup(func() {

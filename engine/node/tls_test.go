@@ -264,8 +264,7 @@ func (w *watch) after(d time.Duration) int64 {
 	w.mu.Lock()
 	w.now = w.now.Add(d)
 	w.mu.Unlock()
-	w.refresh()
-	return w.current.Load().Certificates[0].Leaf.SerialNumber.Int64()
+	return w.files.Get().Certificates[0].Leaf.SerialNumber.Int64()
 }
 
 func TestTheFilesAreLookedAtOnceInAWhile(t *testing.T) {
@@ -278,9 +277,9 @@ func TestTheFilesAreLookedAtOnceInAWhile(t *testing.T) {
 	a.write(files, 3)
 	assert.EqualValues(t, 2, w.after(999*time.Millisecond))
 	assert.EqualValues(t, 3, w.after(time.Millisecond))
-	before := w.current.Load()
+	before := w.files.Get()
 	assert.EqualValues(t, 3, w.after(time.Hour))
-	assert.Same(t, before, w.current.Load(), "files that did not change are not read")
+	assert.Same(t, before, w.files.Get(), "files that did not change are not read")
 }
 
 // TestARenewalOfTheSameTimeAndSizeIsSeen is about file systems and tools that keep times.

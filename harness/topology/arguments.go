@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -54,7 +55,7 @@ func (s *Server) clusterArguments() []string {
 		"--cluster-node", s.ID,
 		"--cluster-listen", s.PeerAddress,
 		"--cluster-peers", strings.Join(peers, ","),
-		"--cluster-secret", s.cluster.secret,
+		"--cluster-certs", filepath.Join(s.cluster.certs, s.ID),
 	}
 	if s.wiped && len(others) > 0 {
 		args = append(args, "--cluster-join", strings.Join(others, ","))

@@ -21,8 +21,8 @@ type Cluster struct {
 	Token string
 
 	config  Config
-	root    string // holds the servers' folders and the secret
-	secret  string // the path of the file
+	root    string // holds the servers' folders and the certificates
+	certs   string // holds a folder for each node of a cluster, with the node's certificate
 	servers []*Server
 
 	watchers sync.WaitGroup
@@ -36,7 +36,7 @@ type Cluster struct {
 }
 
 // newCluster makes the folders and takes the ports of all servers. When it fails nothing of them is left.
-func newCluster(config Config) (_ *Cluster, err error) {
+func newCluster(ctx context.Context, config Config) (_ *Cluster, err error) {
 	c := &Cluster{config: config, failed: make(chan struct{})}
 	defer func() {
 		if err != nil {
@@ -59,10 +59,6 @@ func newCluster(config Config) (_ *Cluster, err error) {
 		for i := range config.Topology.Nodes {
 			ids = append(ids, "n"+strconv.Itoa(i+1))
 		}
-		c.secret = filepath.Join(c.root, "secret")
-		if err := writeSecret(c.secret); err != nil {
-			return nil, err
-		}
 	}
 	for _, id := range ids {
 		s := &Server{ID: id, cluster: c, logPath: logOf(config.LogPath, id)}
@@ -74,6 +70,11 @@ func newCluster(config Config) (_ *Cluster, err error) {
 			if err := s.reservePorts(); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if config.Topology.Kind == scenario.Raft {
+		if err := c.makeCertificates(ctx); err != nil {
+			return nil, err
 		}
 	}
 	return c, c.connectPeers()

@@ -1,8 +1,6 @@
 package topology
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -60,17 +58,4 @@ func (f folders) remove() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// secretBytes is how many random bytes a cluster's secret has; it is written as twice as many hexadecimal digits.
-const secretBytes = 32
-
-// writeSecret makes the secret by which the nodes of a cluster know each other.
-func writeSecret(path string) error {
-	secret := make([]byte, secretBytes)
-	_, _ = rand.Read(secret) // it never fails
-	if err := os.WriteFile(path, []byte(hex.EncodeToString(secret)+"\n"), 0o600); err != nil {
-		return fmt.Errorf("make the cluster's secret: %w", err)
-	}
-	return nil
 }

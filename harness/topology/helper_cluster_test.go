@@ -7,15 +7,16 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
 
 // membership is what the helper knows of the cluster that it acts a node of.
 type membership struct {
-	flags                               *flag.FlagSet
-	node, listen, peers, join, secretAt string
-	coalesce                            bool
+	flags                            *flag.FlagSet
+	node, listen, peers, join, certs string
+	coalesce                         bool
 }
 
 func (m *membership) define() {
@@ -23,8 +24,25 @@ func (m *membership) define() {
 	m.flags.StringVar(&m.listen, "cluster-listen", "", "")
 	m.flags.StringVar(&m.peers, "cluster-peers", "", "")
 	m.flags.StringVar(&m.join, "cluster-join", "", "")
-	m.flags.StringVar(&m.secretAt, "cluster-secret", "", "")
+	m.flags.StringVar(&m.certs, "cluster-certs", "", "")
 	m.flags.BoolVar(&m.coalesce, "cluster-coalesce", true, "")
+}
+
+// makeCertificates does what 'queued cluster init --nodes NODE=ADDRESS,... --out DIR' does: a certificate names its node.
+func makeCertificates(args []string) {
+	if len(args) != 4 || args[0] != "--nodes" || args[2] != "--out" {
+		die(1, "bad arguments: %q", args)
+	}
+	for peer := range strings.SplitSeq(args[1], ",") {
+		node, _, _ := strings.Cut(peer, "=")
+		dir := filepath.Join(args[3], node)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			die(1, "%v", err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "tls.crt"), []byte(node), 0o600); err != nil {
+			die(1, "%v", err)
+		}
+	}
 }
 
 // check ends the process unless it was told all that a node must know, and says what it was told.
@@ -32,9 +50,8 @@ func (m *membership) check() {
 	if m.node == "" {
 		return
 	}
-	secret, err := os.ReadFile(m.secretAt)
-	if err != nil || len(secret) < 32 {
-		die(1, "the cluster's secret: %d bytes, %v", len(secret), err)
+	if certificate, err := os.ReadFile(filepath.Join(m.certs, "tls.crt")); err != nil || string(certificate) != m.node {
+		die(1, "the certificate of node %s: %q, %v", m.node, certificate, err)
 	}
 	fmt.Fprintf(os.Stderr, "node=%s listen=%s peers=%s join=%s coalesce=%t\n", m.node, m.listen, m.peers, m.join, m.coalesce)
 }

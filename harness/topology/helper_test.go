@@ -32,11 +32,15 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	if path := os.Getenv(helperPID); path != "" {
+	if path := os.Getenv(helperPID); path != "" && os.Args[1] == "serve" {
 		path += nodeOf(os.Args)
 		if err := os.WriteFile(path, []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
 			die(1, "%v", err)
 		}
+	}
+	if slices.Equal(os.Args[1:3], []string{"cluster", "init"}) {
+		makeCertificates(os.Args[3:])
+		return
 	}
 	actServer(mode)
 }

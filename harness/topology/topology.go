@@ -46,7 +46,7 @@ func Start(ctx context.Context, config Config) (*Cluster, error) {
 	if err := check(config.Topology); err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}
-	c, err := newCluster(config)
+	c, err := newCluster(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("start topology: %w", err)
 	}

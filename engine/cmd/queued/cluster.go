@@ -14,10 +14,11 @@ import (
 )
 
 func (a *app) clusterCommand() *cobra.Command {
-	return group("cluster", "Show a cluster, change its members, move leadership", `  queued cluster status
+	return group("cluster", "Set a cluster up, show it, change its members, move leadership", `  queued cluster init --nodes n1=10.0.0.1:7073,n2=10.0.0.2:7073,n3=10.0.0.3:7073 --out certs
+  queued cluster status
   queued cluster add n4 n4.example:7073
   queued cluster transfer --shard 0 --to n2`,
-		a.clusterStatus(), a.clusterAdd(), a.clusterRemove(), a.clusterPromote(), a.clusterDemote(), a.clusterTransfer(), a.clusterSnapshot())
+		a.clusterInit(), a.clusterStatus(), a.clusterAdd(), a.clusterRemove(), a.clusterPromote(), a.clusterDemote(), a.clusterTransfer(), a.clusterSnapshot())
 }
 
 func (a *app) clusterStatus() *cobra.Command {

@@ -189,5 +189,5 @@ func TestDoctorFindsAServerWhoseClockIsWrong(t *testing.T) {
 	s.until(func(r ran) bool {
 		return r.code == exitFailed && containsAll(r.out, "server's clock", "ahead of this host's wall clock", "cluster clocks", "n3 does not lead: its clock is")
 	}, "doctor", "--data", m.data, "--auth", "off", "--listen", m.Listen[0], "--http", "", "--admin", m.Admin, "--cluster-node", "n3", "--cluster-listen", "127.0.0.1:0",
-		"--cluster-secret", c.secret, "--cluster-peers", fmt.Sprintf("n3=%s", c.address("any", "n3")))
+		"--cluster-certs", m.certs, "--cluster-peers", fmt.Sprintf("n3=%s", c.address("any", "n3")))
 }

@@ -35,7 +35,7 @@ func TestDamagedNodeIsNamedAndReplaced(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, binary, "serve", "--data", c.nodes[damaged].data, "--auth", "off", "--listen", "127.0.0.1:0", "--http", "", "--admin", "127.0.0.1:0",
-		"--cluster-node", damaged, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", damaged+"=127.0.0.1:1", "--cluster-secret", c.secret).CombinedOutput()
+		"--cluster-node", damaged, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", damaged+"=127.0.0.1:1", "--cluster-certs", c.nodes[damaged].certs).CombinedOutput()
 	require.Error(t, err)
 	require.NoError(t, ctx.Err(), "it started: %s", out)
 	require.Contains(t, string(out), filepath.Base(newest)+" is damaged")

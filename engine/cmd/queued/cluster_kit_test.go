@@ -23,6 +23,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/internal/historytest"
 	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -35,7 +36,6 @@ type cluster struct {
 
 	net    *netproxy.Mesh
 	dir    string // of all that the servers keep
-	secret string
 	args   []string
 	binary string // the program; "" for the ordinary one
 	nodes  map[string]*server
@@ -45,7 +45,8 @@ type cluster struct {
 // server is one of the servers.
 type server struct {
 	id, data string
-	*process // nil while it is down
+	certs    string // folder of the node's certificate
+	*process        // nil while it is down
 
 	args []string // further ones
 	env  []string // further variables
@@ -72,8 +73,6 @@ func newCluster(t *testing.T, args ...string) *cluster {
 func prepareCluster(t *testing.T, args ...string) *cluster {
 	t.Helper()
 	c := &cluster{T: t, dir: t.TempDir(), net: netproxy.New(), nodes: map[string]*server{}, args: append([]string{"--auth", "off"}, args...)}
-	c.secret = filepath.Join(c.dir, "secret")
-	require.NoError(t, os.WriteFile(c.secret, []byte(strings.Repeat("a secret of these tests ", 3)), 0o600))
 	t.Cleanup(func() {
 		if t.Failed() {
 			for _, id := range c.known() {
@@ -97,7 +96,7 @@ func prepareCluster(t *testing.T, args ...string) *cluster {
 // add makes a server known that is not started.
 func (c *cluster) add(id string, args ...string) {
 	c.Helper()
-	m := &server{id: id, data: filepath.Join(c.dir, id), args: args}
+	m := &server{id: id, data: filepath.Join(c.dir, id), certs: certstest.Dir(c.T, id), args: args}
 	conn, err := grpc.NewClient("passthrough:///"+c.address("client", "api."+id), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: time.Second}))
 	require.NoError(c, err)
@@ -144,7 +143,7 @@ func (c *cluster) start(ids ...string) {
 			peers = append(peers, other+"="+c.address(from, other))
 		}
 		args := slices.Concat([]string{
-			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", strings.Join(peers, ","), "--cluster-secret", c.secret,
+			"--data", m.data, "--cluster-node", id, "--cluster-listen", "127.0.0.1:0", "--cluster-peers", strings.Join(peers, ","), "--cluster-certs", m.certs,
 		}, c.args, m.args)
 		m.process = launch(c.T, filepath.Join(c.dir, id+".addresses.json"), func(args []string) *exec.Cmd {
 			command := exec.Command(cmp.Or(c.binary, args[0]), args[1:]...)

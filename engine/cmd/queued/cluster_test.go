@@ -59,12 +59,13 @@ func (s *shell) eventually(want func(c *clusterSeen) bool, args ...string) (seen
 
 // Three real processes become a cluster: the first by itself, the others by joining it. Each command does what it says.
 func TestAClusterIsAdministered(t *testing.T) {
-	secret := filepath.Join(t.TempDir(), "secret")
-	require.NoError(t, os.WriteFile(secret, []byte(strings.Repeat("s", 32)+"\n"), 0o600))
+	certs := filepath.Join(t.TempDir(), "certs")
+	text := newShell(t).ok("cluster", "init", "--nodes", "n1=127.0.0.1:1,n2=127.0.0.1:2,n3=127.0.0.1:3", "--out", certs)
+	assert.Contains(t, text, "--cluster-node n2 --cluster-listen 127.0.0.1:2 --cluster-certs "+filepath.Join(certs, "n2"))
 	node := func(id string, more ...string) *process {
 		return start(t, append([]string{
 			"--data", t.TempDir(), "--shards", "2", "--durability", "none", "--cluster-node", id, "--cluster-listen", "127.0.0.1:0",
-			"--cluster-secret", secret, "--cluster-election-timeout", "1s",
+			"--cluster-certs", filepath.Join(certs, id), "--cluster-election-timeout", "1s",
 		}, more...)...)
 	}
 	n1 := node("n1")

@@ -93,13 +93,16 @@ func TestTheExampleOfANodeIsWell(t *testing.T) {
 		assert.Equal(t, host, at)
 	}
 	assert.Equal(t, c.Cluster.Listen, c.Cluster.Peers[c.Cluster.Node])
-	assert.NotEmpty(t, c.TLS.ClientCAFile, "nodes encrypt only with client certificates")
 	// The unit passes it the files that only root may read.
 	unit := deployed(t, "queued.service")
-	for _, path := range []string{c.Cluster.SecretFile, c.TLS.KeyFile} {
-		name := filepath.Base(path)
-		assert.Equal(t, "/run/credentials/queued.service/"+name, path)
-		assert.Contains(t, unit, "\n#LoadCredential="+name+":/etc/queued/"+name+"\n")
+	for name, path := range map[string]string{
+		c.TLS.KeyFile:                   "/etc/queued/key.pem",
+		c.Cluster.CertsDir + "/ca.crt":  "/etc/queued/cluster/ca.crt",
+		c.Cluster.CertsDir + "/tls.crt": "/etc/queued/cluster/tls.crt",
+		c.Cluster.CertsDir + "/tls.key": "/etc/queued/cluster/tls.key",
+	} {
+		assert.Equal(t, "/run/credentials/queued.service", filepath.Dir(name))
+		assert.Contains(t, unit, "\n#LoadCredential="+filepath.Base(name)+":"+path+"\n")
 	}
 	// A node that comes later.
 	text := regexp.MustCompile(`(?m)^  # (join += )`).ReplaceAllString(deployed(t, "queued-cluster.hcl"), "  $1")
@@ -135,7 +138,11 @@ func TestTheReadmeStartsThreeNodes(t *testing.T) {
 		assert.Equal(t, "n"+i, c.Node)
 		assert.Equal(t, c.Listen, c.Peers[c.Node])
 		assert.Len(t, c.Peers, 3)
+		assert.Equal(t, "certs/n"+i, c.CertsDir)
 	}
+	made := regexp.MustCompile(`(?m)^bin/queued (cluster init .*)$`).FindStringSubmatch(section)
+	require.Len(t, made, 2)
+	understood(t, strings.Fields(strings.ReplaceAll(made[1], "$PEERS", peers[1])))
 	status := regexp.MustCompile(`(?m)^bin/queued (cluster status .*)$`).FindStringSubmatch(section)
 	require.Len(t, status, 2)
 	understood(t, strings.Fields(status[1]))
@@ -209,10 +216,16 @@ func TestTheComposeFileIsOfThreeNodes(t *testing.T) {
 			Environment map[string]string
 			Ports       []string
 			Volumes     []string
+			Command     []string
 		}
 		Volumes map[string]any
 	}
 	require.NoError(t, yaml.Unmarshal([]byte(deployed(t, "compose.yaml")), &file))
+	init := file.Services["certs"]
+	understood(t, init.Command)
+	require.Equal(t, []string{"certs:/data"}, init.Volumes)
+	require.Equal(t, "/data", init.Command[len(init.Command)-1])
+	delete(file.Services, "certs")
 	require.Len(t, file.Services, 3)
 	var ports, volumes, nodes []string
 	for name, s := range file.Services {
@@ -230,7 +243,10 @@ func TestTheComposeFileIsOfThreeNodes(t *testing.T) {
 		assert.Equal(t, cluster.Advertise, cluster.Peers[cluster.Node])
 		assert.Equal(t, name+":7070", cluster.Reach(loaded.Config.Node.Listen[0]))
 		assert.FileExists(t, filepath.Join(deploy, s.Build.Context, s.Build.Dockerfile))
-		require.Len(t, s.Volumes, 1)
+		require.Len(t, s.Volumes, 2)
+		assert.Equal(t, "certs:/certs:ro", s.Volumes[1])
+		assert.Equal(t, "/certs/"+cluster.Node, cluster.CertsDir)
+		assert.Contains(t, init.Command[3], cluster.Node+"="+cluster.Advertise)
 		volume, at, _ := strings.Cut(s.Volumes[0], ":")
 		assert.Equal(t, loaded.Config.Node.DataDir, at)
 		assert.Contains(t, file.Volumes, volume)

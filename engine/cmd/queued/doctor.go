@@ -22,7 +22,7 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Checks, before 'queued serve' with the same flags, environment and file or beside it: the configuration, the
 clock, limits on processors, memory and open files, the data folder, its file system, free space and the
 time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, the addresses; of a
-cluster's node also the secret, and whether the other nodes are reached. Beside a server that runs it compares
+cluster's node also its certificate, and whether the other nodes are reached. Beside a server that runs it compares
 the server's clock with the host's wall clock, and shows the skew between the nodes of a cluster.
 
 The stores are read to the end and their counters checked, unless a server holds them; a server that is

@@ -45,7 +45,7 @@ before the file. 'queued config show' prints what would hold.`,
   queued serve --listen 127.0.0.1:7070,unix:/run/queued.sock
   queued serve --durability interval --shards 2            # fsync every 10 ms; two cores' worth
   queued serve --listen :7070 --tls-cert cert.pem --tls-key key.pem
-  queued serve --cluster-node n1 --cluster-secret secret --cluster-peers n1=127.0.0.1:7073,n2=127.0.0.1:8073,n3=127.0.0.1:9073`,
+  queued serve --cluster-node n1 --cluster-certs certs/n1 --cluster-peers n1=127.0.0.1:7073,n2=127.0.0.1:8073,n3=127.0.0.1:9073`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			loaded, err := loader.Load(a.env, clientVariables())
@@ -74,6 +74,11 @@ func settingFlags(c *cobra.Command, loader *config.Loader) {
 	for _, s := range loader.Settings() {
 		add(s.Flag(), s.Group)
 	}
+	all.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden { // of a removed setting
+			c.Flags().AddFlag(f)
+		}
+	})
 }
 
 // logger writes to standard error.

@@ -1,14 +1,8 @@
 package peer
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"io"
 	"net"
-	"slices"
 	"time"
 )
 
@@ -91,19 +85,12 @@ func (m *Mux) receive(c *conn) error {
 	if err := c.SetDeadline(deadline); err != nil {
 		return err
 	}
-	a := answerer{mux: m, conn: c.Conn, deadline: deadline}
-	if m.server != nil {
-		encrypted, err := m.encrypt(c)
-		if err != nil {
-			return err
-		}
-		a.conn = encrypted
-		if a.binding, err = bind(encrypted.ConnectionState()); err != nil {
-			return err
-		}
-		c.Conn = encrypted
+	encrypted, err := m.encrypt(m.ctx, c.raw)
+	if err != nil {
+		return err
 	}
-	from, l, err := a.run()
+	c.Conn = encrypted
+	from, l, err := m.answer(encrypted, deadline)
 	if err != nil {
 		return err
 	}
@@ -111,40 +98,4 @@ func (m *Mux) receive(c *conn) error {
 		return err
 	}
 	return c.SetDeadline(time.Time{})
-}
-
-// encrypt makes the TLS handshake of an incoming connection and looks at the certificate of who dialed.
-func (m *Mux) encrypt(c *conn) (*tls.Conn, error) {
-	encrypted := tls.Server(c.Conn, m.server)
-	ctx, cancel := context.WithTimeout(m.ctx, m.bounds.handshake)
-	defer cancel()
-	err := encrypted.HandshakeContext(ctx)
-	if plain := (tls.RecordHeaderError{}); errors.As(err, &plain) {
-		return nil, errors.New("it does not begin with a TLS handshake: TLS is on here, and must be there")
-	}
-	if errors.Is(err, io.EOF) {
-		return nil, errNothingSaid
-	}
-	if err != nil {
-		return nil, fmt.Errorf("TLS handshake: %w", err)
-	}
-	return encrypted, checkState(encrypted.ConnectionState())
-}
-
-// checkState refuses what a configuration of TLS must not let through, whichever it is. A node's certificate is one
-// for servers: so those that the same authority gave to clients of the queues do not make them nodes.
-func checkState(s tls.ConnectionState) error {
-	if s.Version != tls.VersionTLS13 {
-		return fmt.Errorf("it speaks %s: nodes speak TLS 1.3", tls.VersionName(s.Version))
-	}
-	if len(s.VerifiedChains) == 0 {
-		return errors.New("its certificate was not verified: nodes need certificates of the authority that is configured")
-	}
-	leaf := s.PeerCertificates[0]
-	restricted := len(leaf.ExtKeyUsage)+len(leaf.UnknownExtKeyUsage) > 0
-	server := slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
-	if restricted && !server {
-		return fmt.Errorf("the certificate of %q is a client's: a node's is for server and client authentication", leaf.Subject)
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package peer
 
 import (
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,16 +8,14 @@ import (
 	"net"
 	"slices"
 	"strconv"
+
+	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-const (
-	// NodeMax is the length of the longest node id, in bytes.
-	NodeMax = 32
-	// SecretMin is the length of the shortest secret of a cluster, in bytes.
-	SecretMin = 32
-)
+// NodeMax is the length of the longest node id, in bytes.
+const NodeMax = 32
 
-// Config is what Listen needs. Listen keeps copies, but of the certificates.
+// Config is what Listen needs. Listen keeps copies.
 type Config struct {
 	// Node is this node's id: 1 to NodeMax bytes of a-z, 0-9 and "-".
 	Node string
@@ -28,13 +25,8 @@ type Config struct {
 	Advertise string
 	// Peers says where this node reaches others, by their ids, whatever the cluster says. It may name this node too.
 	Peers map[string]string
-	// Secret is what all nodes of the cluster know: SecretMin bytes or more. Without one, whoever can connect is a node: of a
-	// certificate that TLS asks for, if it is on.
-	Secret []byte
-	// Server and Client turn TLS on, both or neither. Both sides of a connection must show certificates, whatever
-	// these say: Server needs its ClientCAs, Client a certificate. Without a ServerName in Client, a
-	// certificate must be for the host that was dialed.
-	Server, Client *tls.Config
+	// Credentials returns the certificate that this node shows and the CA that it trusts. It is called for each handshake, at any time.
+	Credentials func() *certs.Credentials
 	// Log gets a line for each refused connection, within bounds. nil: none.
 	Log *slog.Logger
 }
@@ -43,14 +35,8 @@ func (c Config) check() error {
 	if err := CheckNode(c.Node); err != nil {
 		return err
 	}
-	if n := len(c.Secret); n > 0 && n < SecretMin {
-		return fmt.Errorf("the cluster's secret has %d bytes: make it %d or more", n, SecretMin)
-	}
-	if (c.Server == nil) != (c.Client == nil) {
-		return errors.New("TLS between nodes: both sides need it, the server's or the client's configuration is missing")
-	}
-	if c.Server != nil && c.Server.GetConfigForClient == nil && c.Server.ClientCAs == nil {
-		return errors.New("TLS between nodes: the server's configuration names no authority of client certificates")
+	if c.Credentials == nil {
+		return errors.New("the node has no certificate for its peers")
 	}
 	at := map[string]string{}
 	for _, node := range slices.Sorted(maps.Keys(c.Peers)) {
@@ -67,18 +53,6 @@ func (c Config) check() error {
 		at[address] = node
 	}
 	return nil
-}
-
-// tls returns the configurations in use: what the nodes need is set, whatever was given.
-func (c Config) tls() (server, client *tls.Config) {
-	if c.Server == nil {
-		return nil, nil
-	}
-	server, client = c.Server.Clone(), c.Client.Clone()
-	server.MinVersion, client.MinVersion = tls.VersionTLS13, tls.VersionTLS13
-	server.ClientAuth = tls.RequireAndVerifyClientCert // checkState refuses what GetConfigForClient leaves open
-	server.NextProtos, client.NextProtos = nil, nil
-	return server, client
 }
 
 // advertise returns the address that others are told, of a listener at l.

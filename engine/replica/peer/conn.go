@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Addr is what RemoteAddr of every connection of this package is: the address of the other side, and the node that it proved
-// to be one of the cluster's and said it is. gRPC's peer.FromContext returns it to a server of calls.
+// Addr is what RemoteAddr of every connection of this package is: the address of the other side, and the node that its
+// certificate is for. gRPC's peer.FromContext returns it to a server of calls.
 type Addr struct {
 	net.Addr
 	Node string
@@ -20,7 +20,7 @@ func (a addr) String() string { return string(a) }
 
 // conn is a connection that Close of the mux, or of its layer, closes.
 type conn struct {
-	net.Conn // what its user reads and writes: raw, or TLS upon it
+	net.Conn // what its user reads and writes: TLS upon raw; raw itself before the handshake
 
 	raw    net.Conn
 	mux    *Mux

@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -65,7 +64,7 @@ func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer)
 	}
 	c := &conn{Conn: raw, raw: raw, mux: m}
 	if err = m.keep(c); err == nil {
-		err = m.introduce(ctx, c, node, address, p)
+		err = m.introduce(ctx, c, node, p)
 	}
 	if err == nil {
 		err = c.belong(c.node, l)
@@ -77,7 +76,7 @@ func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer)
 }
 
 // introduce makes the handshake of an outgoing connection: until ctx ends, and in bounded time.
-func (m *Mux) introduce(ctx context.Context, c *conn, node, address string, p place) error {
+func (m *Mux) introduce(ctx context.Context, c *conn, node string, p place) error {
 	ctx, cancel := context.WithTimeout(ctx, m.bounds.handshake)
 	defer cancel()
 	interrupted := make(chan struct{})
@@ -85,7 +84,7 @@ func (m *Mux) introduce(ctx context.Context, c *conn, node, address string, p pl
 		defer close(interrupted)
 		_ = c.raw.SetDeadline(time.Unix(1, 0)) // a closed connection has no deadline, and needs none
 	})
-	err := m.speak(ctx, c, node, address, p)
+	err := m.speak(ctx, c, node, p)
 	if !stop() {
 		<-interrupted
 		if cause := context.Cause(ctx); err != nil && !isRefused(err) {
@@ -96,30 +95,13 @@ func (m *Mux) introduce(ctx context.Context, c *conn, node, address string, p pl
 	return err
 }
 
-func (m *Mux) speak(ctx context.Context, c *conn, node, address string, p place) error {
-	a := asker{mux: m, conn: c.raw, to: node, place: p}
-	if m.client != nil {
-		config := m.client
-		if config.ServerName == "" {
-			host, _, err := net.SplitHostPort(address)
-			if err != nil {
-				return err
-			}
-			config = config.Clone()
-			config.ServerName = host
-		}
-		encrypted := tls.Client(c.raw, config)
-		if err := encrypted.HandshakeContext(ctx); err != nil {
-			return fmt.Errorf("TLS handshake: %w: both nodes need TLS, and certificates that the other's authority signed", err)
-		}
-		var err error
-		if a.binding, err = bind(encrypted.ConnectionState()); err != nil {
-			return err
-		}
-		a.conn, c.Conn = encrypted, encrypted
+func (m *Mux) speak(ctx context.Context, c *conn, node string, p place) error {
+	encrypted, err := m.encryptTo(ctx, c.raw)
+	if err != nil {
+		return err
 	}
-	var err error
-	c.node, err = a.run()
+	c.Conn = encrypted
+	c.node, err = m.ask(encrypted, node, p)
 	return err
 }
 

@@ -3,6 +3,7 @@ package peer
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -13,14 +14,15 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/engine/internal/certstest"
+	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds what a test waits for: never reached unless something is broken.
 const patience = 30 * time.Second
-
-var secret = bytes.Repeat([]byte("s3cret! "), 4)
 
 // journal is a log that tests read.
 type journal struct {
@@ -48,11 +50,19 @@ type station struct {
 	log *journal
 }
 
+// credentials returns what a node shows, and trusts.
+func credentials(t *testing.T, node string) func() *certs.Credentials {
+	t.Helper()
+	c, err := certs.Load(certstest.Dir(t, node), node)
+	require.NoError(t, err)
+	return func() *certs.Credentials { return c }
+}
+
 // start listens on a free port.
 func start(t *testing.T, node string, change ...func(*Config, *bounds)) *station {
 	t.Helper()
 	j := &journal{}
-	c := Config{Node: node, Listen: "127.0.0.1:0", Secret: secret, Log: slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	c := Config{Node: node, Listen: "127.0.0.1:0", Credentials: credentials(t, node), Log: slog.New(slog.NewTextHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	b := defaults
 	for _, f := range change {
 		f(&c, &b)
@@ -136,6 +146,15 @@ func within(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// tls connects as a node, up to the end of the TLS handshake.
+func (s *station) tls(node string) *tls.Conn {
+	s.t.Helper()
+	own := credentials(s.t, node)()
+	c := tls.Client(s.raw(), &tls.Config{Certificates: []tls.Certificate{own.Certificate}, RootCAs: own.CA, ServerName: s.node})
+	require.NoError(s.t, c.HandshakeContext(within(s.t)))
+	return c
 }
 
 // raw connects without a handshake.

@@ -1,130 +1,59 @@
 package peer
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// What the two proofs are about, so that one is never the other.
-const (
-	labelDialer   = "prony peer: I dialed\x00"
-	labelListener = "prony peer: I listened\x00"
-)
-
-// bindingLabel is the name of the keying material of a TLS connection that the proofs cover: so a proof holds for the TLS
-// connection on which it is sent, and can't be passed on through another.
-const bindingLabel = "EXPORTER-prony-peer"
-
-func bind(s tls.ConnectionState) ([]byte, error) {
-	b, err := s.ExportKeyingMaterial(bindingLabel, nil, 32)
-	if err != nil {
-		return nil, fmt.Errorf("bind the handshake to TLS: %w", err)
-	}
-	return b, nil
-}
-
-// transcript is what both sides have said before the proofs, and the TLS connection on which they did. The frames have their
-// lengths in them, so no two transcripts have the same bytes.
-func transcript(hello, challenge frame, binding []byte) []byte {
-	h := sha256.New()
-	h.Write(hello.raw)
-	h.Write(challenge.raw)
-	h.Write(binding)
-	return h.Sum(nil)
-}
-
-// prove returns the proof that who knows the secret said what, after a transcript. An empty secret proves nothing.
-func prove(secret []byte, label string, transcript []byte, what string) (p proof) {
-	h := hmac.New(sha256.New, secret)
-	h.Write([]byte(label))
-	h.Write(transcript)
-	h.Write([]byte(what))
-	copy(p[:], h.Sum(nil))
-	return p
-}
-
-func (v verdict) prove(secret, transcript []byte) proof {
-	return prove(secret, labelListener, transcript, string(byte(v.code))+v.reason)
-}
-
-func (m *Mux) flags() byte {
-	if len(m.secret) > 0 {
-		return flagSecret
-	}
-	return 0
-}
-
-func newNonce() (n nonce) {
-	_, _ = rand.Read(n[:]) // it never fails: it ends the process instead
-	return n
-}
-
-// answerer is the listener's side of a handshake.
-type answerer struct {
-	mux      *Mux
-	conn     net.Conn
-	binding  []byte // of TLS; nil without it
-	deadline time.Time
-}
-
-// run makes the handshake. It returns who dialed, and for which layer.
-func (a answerer) run() (node string, l *layer, err error) {
-	first, err := readFrame(a.conn)
-	if errors.Is(err, errMalformed) {
-		return "", nil, a.refuse(refuse(CodeMalformed, "%s", err), nil)
-	}
+// answer makes the listener's side of the handshake, after that of TLS. It returns which node dialed, and for which layer.
+func (m *Mux) answer(c *tls.Conn, deadline time.Time) (node string, l *layer, err error) {
+	h, refused, err := m.readHello(c)
 	if err != nil {
 		return "", nil, err
 	}
-	if first.version != version {
-		return "", nil, a.refuse(refuse(CodeVersion, "this node speaks version %d of the handshake, the other one version %d: run releases that go together", version, first.version), nil)
+	if refused == nil {
+		l, refused = m.judge(h, names(c))
 	}
-	h, err := parseHello(first)
-	if err != nil {
-		return "", nil, a.refuse(refuse(CodeMalformed, "%s", err), nil)
-	}
-	if h.flags != a.mux.flags() {
-		return "", nil, a.refuse(refuse(CodeSecret, "one of node %s and node %s has a cluster secret, the other has none: give all the same", a.mux.node, h.from), nil)
-	}
-	second := challenge{flags: a.mux.flags(), nonce: newNonce(), instance: a.mux.instance, node: a.mux.node}.frame()
-	if _, err := a.conn.Write(second.raw); err != nil {
-		return "", nil, fmt.Errorf("send a challenge to node %s: %w", h.from, err)
-	}
-	third, err := readFrame(a.conn)
-	if err != nil {
-		return "", nil, fmt.Errorf("wait for the proof of node %s: %w", h.from, err)
-	}
-	said := transcript(first, second, a.binding)
-	l, refused := a.judge(h, third, said)
 	if refused != nil {
-		return "", nil, a.refuse(refused, said)
+		return "", nil, m.refuse(c, deadline, refused)
 	}
-	yes := verdict{code: accepted}
-	yes.proof = yes.prove(a.mux.secret, said)
-	if _, err := a.conn.Write(yes.frame().raw); err != nil {
+	if _, err := c.Write(verdict{code: accepted, node: m.node}.frame().raw); err != nil {
 		return "", nil, fmt.Errorf("accept node %s: %w", h.from, err)
 	}
 	return h.from, l, nil
 }
 
-// judge decides about who proved, or did not, to be of the cluster. Nothing is told to those who are not.
-func (a answerer) judge(h hello, third frame, said []byte) (*layer, *RefusedError) {
-	m := a.mux
-	given, err := parseProof(third)
-	if err != nil {
-		return nil, refuse(CodeMalformed, "%s", err)
+func (m *Mux) readHello(c *tls.Conn) (hello, *RefusedError, error) {
+	f, err := readFrame(c)
+	if err != nil && !errors.Is(err, errMalformed) {
+		return hello{}, nil, err
 	}
-	want := prove(m.secret, labelDialer, said, "")
-	if !hmac.Equal(given[:], want[:]) {
-		return nil, refuse(CodeSecret, "nodes %s and %s have different cluster secrets: give all the same", m.node, h.from)
+	if err == nil && f.version != version {
+		return hello{}, refuse(CodeVersion, "this node speaks version %d of the handshake, the other one version %d: run releases that go together", version, f.version), nil
+	}
+	var h hello
+	if err == nil {
+		h, err = parseHello(f)
+	}
+	if err != nil {
+		return hello{}, refuse(CodeMalformed, "%s", err), nil
+	}
+	return h, nil, nil
+}
+
+// names returns the nodes that the certificate of the other side is for.
+func names(c *tls.Conn) []string { return c.ConnectionState().PeerCertificates[0].DNSNames }
+
+// judge decides whether to take a connection of a dialer whose certificate is for some nodes.
+func (m *Mux) judge(h hello, certified []string) (*layer, *RefusedError) {
+	if !slices.Contains(certified, h.from) {
+		return nil, refuse(CodeCertificate, "the dialer says that it is node %s, and its certificate is for %s", h.from, strings.Join(certified, ", "))
 	}
 	if h.to != "" && h.to != m.node {
 		return nil, refuse(CodeNode, "this is node %s, and node %s means node %s: look at the addresses of the peers", m.node, h.from, h.to)
@@ -139,19 +68,14 @@ func (a answerer) judge(h hello, third frame, said []byte) (*layer, *RefusedErro
 	return l, nil
 }
 
-// refuse tells the dialer, so far as it listens. said is nil before the challenge.
-func (a answerer) refuse(r *RefusedError, said []byte) error {
-	no := verdict{code: r.Code, reason: r.Reason}
-	if said != nil {
-		no.proof = no.prove(a.mux.secret, said)
-	}
-	if _, err := a.conn.Write(no.frame().raw); err != nil {
+// refuse sends the dialer the reason, and waits a bounded time until the dialer has read it.
+func (m *Mux) refuse(c *tls.Conn, deadline time.Time, r *RefusedError) error {
+	if _, err := c.Write(verdict{code: r.Code, node: m.node, reason: r.Reason}.frame().raw); err != nil {
 		return r // the dialer is gone
 	}
-	// To close while there is something to be read would take the verdict back from a dialer that did not read it yet.
-	closer, ok := a.conn.(interface{ CloseWrite() error })
-	if ok && closer.CloseWrite() == nil && a.conn.SetReadDeadline(earlier(a.deadline, time.Now().Add(a.mux.bounds.linger))) == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(a.conn, lingerBytes)) // the refusal counts
+	// A close with unread input resets the connection, and the dialer would lose the verdict.
+	if c.CloseWrite() == nil && c.SetReadDeadline(earlier(deadline, time.Now().Add(m.bounds.linger))) == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(c, lingerBytes)) // the refusal counts
 	}
 	return r
 }
@@ -166,70 +90,33 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// asker is the dialer's side of a handshake.
-type asker struct {
-	mux     *Mux
-	conn    net.Conn
-	binding []byte // of TLS; nil without it
-	to      string // "" for whoever is there
-	place   place
-}
-
-// run makes the handshake. It returns who is there.
-func (a asker) run() (node string, err error) {
-	m := a.mux
-	first := hello{flags: m.flags(), place: a.place, nonce: newNonce(), instance: m.instance, from: m.node, to: a.to}.frame()
-	if _, err := a.conn.Write(first.raw); err != nil {
+// ask makes the dialer's side of the handshake, after that of TLS. It returns which node is there; to is "" for whichever it is.
+func (m *Mux) ask(c *tls.Conn, to string, p place) (node string, err error) {
+	if _, err := c.Write(hello{place: p, instance: m.instance, from: m.node, to: to}.frame().raw); err != nil {
 		return "", fmt.Errorf("begin the handshake: %w", err)
 	}
-	second, err := readFrame(a.conn)
+	f, err := readFrame(c)
 	if errors.Is(err, errNothingSaid) || errors.Is(err, syscall.ECONNRESET) {
 		return "", errNoAnswer
 	}
+	if isAlert(err) { // TLS 1.3: the listener judges the certificate after the dialer's side of its handshake has ended
+		return "", refuseAlert(err)
+	}
 	if err != nil {
 		return "", err
 	}
-	if second.kind == kindVerdict {
-		return "", a.refusal(second, nil)
-	}
-	c, err := parseChallenge(second)
-	if err != nil {
-		return "", err
-	}
-	if c.flags != m.flags() { // a listener of ours refuses that itself
-		return "", refuse(CodeSecret, "node %s says that it has no cluster secret, and this one has, or the other way round", c.node)
-	}
-	said := transcript(first, second, a.binding)
-	p := prove(m.secret, labelDialer, said, "")
-	if _, err := a.conn.Write(makeFrame(kindProof, p[:]).raw); err != nil {
-		return "", fmt.Errorf("send the proof to node %s: %w", c.node, err)
-	}
-	fourth, err := readFrame(a.conn)
-	if err != nil {
-		return "", fmt.Errorf("wait for the verdict of node %s: %w", c.node, err)
-	}
-	if err := a.refusal(fourth, said); err != nil {
-		return "", err
-	}
-	if a.to != "" && c.node != a.to {
-		return "", refuse(CodeNode, "node %s is there, and node %s is meant: look at the addresses of the peers", c.node, a.to)
-	}
-	return c.node, nil
-}
-
-// refusal returns what a verdict says against the connection, or nil. A refusal is believed without a proof: who could forge
-// one could as well cut the connection.
-func (a asker) refusal(f frame, said []byte) error {
 	v, err := parseVerdict(f)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if v.code != accepted {
-		return &RefusedError{Code: v.code, Reason: v.reason, Remote: true}
+		return "", &RefusedError{Code: v.code, Reason: v.reason, Remote: true}
 	}
-	want := v.prove(a.mux.secret, said)
-	if said == nil || !hmac.Equal(v.proof[:], want[:]) {
-		return refuse(CodeSecret, "who answers does not know the cluster's secret")
+	if certified := names(c); !slices.Contains(certified, v.node) {
+		return "", refuse(CodeCertificate, "the listener says that it is node %s, and its certificate is for %s", v.node, strings.Join(certified, ", "))
 	}
-	return nil
+	if to != "" && v.node != to {
+		return "", refuse(CodeNode, "node %s is there, and node %s is meant: look at the addresses of the peers", v.node, to)
+	}
+	return v.node, nil
 }

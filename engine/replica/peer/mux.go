@@ -1,12 +1,19 @@
 // Package peer connects the nodes of a cluster: one TCP listener per node carries the Raft traffic of all groups and the
-// calls that nodes make to each other. Each connection says first who dials, whom it means to reach and what for, and
-// proves that it belongs to the cluster; after that its bytes are its user's.
+// calls that nodes make to each other.
+//
+// Each connection begins with a TLS 1.3 handshake in which both sides show a certificate of the cluster's CA (package certs).
+// Then the dialer says which node it is, which node it means and what the connection is for, and the listener accepts or
+// refuses with a reason. Each side checks that the certificate of the other one is for the node that it says it is. After
+// that the connection belongs to its user: Raft's transport of a group (Mux.Group), or a gRPC server or client of calls
+// (Mux.Calls, Mux.DialCalls). Nothing is sent without encryption.
+//
+// A Mux is safe for concurrent use. A refusal by either side is a *RefusedError; both sides log it, at most so many lines
+// in a while, and count it.
 package peer
 
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +25,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
 const keepAlive = 15 * time.Second // of TCP
@@ -44,19 +53,17 @@ type Counters struct {
 
 // Mux is the listener of a node and dials other nodes. Its methods are safe for concurrent use.
 type Mux struct {
-	bounds    bounds
-	node      string
-	instance  instance
-	secret    []byte
-	server    *tls.Config // nil: without TLS
-	client    *tls.Config
-	peers     map[string]string // never changed
-	listener  net.Listener
-	advertise addr
-	log       *slog.Logger
-	problems  lines
-	connect   func(ctx context.Context, network, address string) (net.Conn, error) // a TCP connection
-	slots     chan struct{}                                                        // one for each handshake under way at the listener
+	bounds      bounds
+	node        string
+	instance    instance
+	credentials func() *certs.Credentials
+	peers       map[string]string // never changed
+	listener    net.Listener
+	advertise   addr
+	log         *slog.Logger
+	problems    lines
+	connect     func(ctx context.Context, network, address string) (net.Conn, error) // a TCP connection
+	slots       chan struct{}                                                        // one for each handshake under way at the listener
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -87,14 +94,13 @@ func listen(c Config, b bounds) (*Mux, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	m := &Mux{
-		bounds: b, node: c.Node, secret: slices.Clone(c.Secret), peers: maps.Clone(c.Peers), listener: l, advertise: addr(advertise), log: c.Log,
+		bounds: b, node: c.Node, credentials: c.Credentials, peers: maps.Clone(c.Peers), listener: l, advertise: addr(advertise), log: c.Log,
 		connect: (&net.Dialer{KeepAlive: keepAlive}).DialContext, slots: make(chan struct{}, b.handshakes), layers: map[place]*layer{}, conns: map[*conn]struct{}{},
 	}
 	if m.log == nil {
 		m.log = slog.New(slog.DiscardHandler)
 	}
 	m.problems.log = m.log
-	m.server, m.client = c.tls()
 	_, _ = rand.Read(m.instance[:]) // it never fails: it ends the process instead
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.running.Go(m.accept)

@@ -75,53 +75,49 @@ var snapshot = bytes.Repeat([]byte("snapshot"), 100_000)
 
 // TestRaftSpeaksOverGroups runs Raft's own transport over two groups of one listener per node.
 func TestRaftSpeaksOverGroups(t *testing.T) {
-	for name, secured := range map[string]func(*Config, *bounds){"with a secret": func(*Config, *bounds) {}, "with TLS": newAuthority(t).secure} {
-		t.Run(name, func(t *testing.T) {
-			b := start(t, "n2", secured)
-			a := start(t, "n1", secured, func(c *Config, _ *bounds) { c.Peers = map[string]string{"n2": b.Addr()} })
-			const n, each = 50, 10
-			for _, group := range []uint16{0, 1} {
-				leader := transport(t, a, group)
-				appended := follow(t, transport(t, b, group), group)
-				assert.Equal(t, raft.ServerAddress(a.Addr()), leader.LocalAddr())
-				assert.Equal(t, a.Addr(), string(leader.EncodePeer("n1", "x")))
+	b := start(t, "n2")
+	a := start(t, "n1", func(c *Config, _ *bounds) { c.Peers = map[string]string{"n2": b.Addr()} })
+	const n, each = 50, 10
+	for _, group := range []uint16{0, 1} {
+		leader := transport(t, a, group)
+		appended := follow(t, transport(t, b, group), group)
+		assert.Equal(t, raft.ServerAddress(a.Addr()), leader.LocalAddr())
+		assert.Equal(t, a.Addr(), string(leader.EncodePeer("n1", "x")))
 
-				// The address of Raft's configuration is of nobody: the configured peers go before it.
-				const nobody = "192.0.2.1:1"
-				pipeline, err := leader.AppendEntriesPipeline("n2", nobody)
-				require.NoError(t, err)
-				futures := make(chan raft.AppendFuture, n)
-				go func() {
-					for range n {
-						futures <- <-pipeline.Consumer()
-					}
-				}()
-				for i := range uint64(n) {
-					r := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ID: []byte("n1")}, Term: 3}
-					for j := range uint64(each) {
-						r.Entries = append(r.Entries, &raft.Log{Index: i*each + j + 1, Term: 3, Data: fmt.Appendf(nil, "group %d", group)})
-					}
-					_, err := pipeline.AppendEntries(&r, &raft.AppendEntriesResponse{})
-					require.NoError(t, err)
-				}
-				for i := range uint64(n) {
-					select {
-					case f := <-futures:
-						require.NoError(t, f.Error())
-						assert.Equal(t, (i+1)*each, f.Response().LastLog)
-					case <-time.After(patience):
-						require.FailNow(t, "no answer")
-					}
-				}
-				require.NoError(t, pipeline.Close())
-
-				var installed raft.InstallSnapshotResponse
-				require.NoError(t, leader.InstallSnapshot("n2", nobody, &raft.InstallSnapshotRequest{Size: int64(len(snapshot))}, &installed, bytes.NewReader(snapshot)))
-				assert.True(t, installed.Success)
-				assert.EqualValues(t, n*each, appended())
+		// The address of Raft's configuration is of nobody: the configured peers go before it.
+		const nobody = "192.0.2.1:1"
+		pipeline, err := leader.AppendEntriesPipeline("n2", nobody)
+		require.NoError(t, err)
+		futures := make(chan raft.AppendFuture, n)
+		go func() {
+			for range n {
+				futures <- <-pipeline.Consumer()
 			}
-			assert.Zero(t, a.Counters().Refused)
-			assert.Zero(t, b.Counters().Refused)
-		})
+		}()
+		for i := range uint64(n) {
+			r := raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ID: []byte("n1")}, Term: 3}
+			for j := range uint64(each) {
+				r.Entries = append(r.Entries, &raft.Log{Index: i*each + j + 1, Term: 3, Data: fmt.Appendf(nil, "group %d", group)})
+			}
+			_, err := pipeline.AppendEntries(&r, &raft.AppendEntriesResponse{})
+			require.NoError(t, err)
+		}
+		for i := range uint64(n) {
+			select {
+			case f := <-futures:
+				require.NoError(t, f.Error())
+				assert.Equal(t, (i+1)*each, f.Response().LastLog)
+			case <-time.After(patience):
+				require.FailNow(t, "no answer")
+			}
+		}
+		require.NoError(t, pipeline.Close())
+
+		var installed raft.InstallSnapshotResponse
+		require.NoError(t, leader.InstallSnapshot("n2", nobody, &raft.InstallSnapshotRequest{Size: int64(len(snapshot))}, &installed, bytes.NewReader(snapshot)))
+		assert.True(t, installed.Success)
+		assert.EqualValues(t, n*each, appended())
 	}
+	assert.Zero(t, a.Counters().Refused)
+	assert.Zero(t, b.Counters().Refused)
 }

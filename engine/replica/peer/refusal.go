@@ -10,16 +10,16 @@ type Code byte
 
 // The codes.
 const (
-	accepted      Code = 0
-	CodeMalformed Code = 1 // the handshake is none
-	CodeVersion   Code = 2 // of another version of the handshake
-	CodeSecret    Code = 3 // one side has a secret and the other none, or they differ
-	CodeNode      Code = 4 // another node is meant
-	CodeDuplicate Code = 5 // another process has the dialer's node id
-	CodePlace     Code = 6 // the node does not have this group, or takes no calls
+	accepted        Code = 0
+	CodeMalformed   Code = 1 // the other side sent something else than a handshake
+	CodeVersion     Code = 2 // of another version of the handshake
+	CodeCertificate Code = 3 // a side has no certificate of the CA, or one for another node
+	CodeNode        Code = 4 // another node is meant
+	CodeDuplicate   Code = 5 // another process has the dialer's node id
+	CodePlace       Code = 6 // the node does not have this group, or takes no calls
 )
 
-var codeNames = [...]string{"accepted", "malformed", "version", "secret", "node", "duplicate", "place"}
+var codeNames = [...]string{"accepted", "malformed", "version", "certificate", "node", "duplicate", "place"}
 
 func (c Code) String() string {
 	if int(c) < len(codeNames) {
@@ -37,10 +37,14 @@ type RefusedError struct {
 
 // Error implements error.
 func (e *RefusedError) Error() string {
+	text := fmt.Sprintf("refused (%s): %s", e.Code, e.Reason)
 	if e.Remote {
-		return fmt.Sprintf("the other side refused (%s): %s", e.Code, e.Reason)
+		text = "the other side " + text
 	}
-	return fmt.Sprintf("refused (%s): %s", e.Code, e.Reason)
+	if e.Code == CodeCertificate {
+		text += ": each node needs a certificate of its own from the cluster's CA, as 'queued cluster init' makes it"
+	}
+	return text
 }
 
 func isRefused(err error) bool {

@@ -2,6 +2,7 @@ package peer
 
 import (
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -23,11 +24,10 @@ func TestRefusalsAreToldToBothSides(t *testing.T) {
 		want   string
 	}{
 		"another node is meant": {dialer: "n1", to: "n3", code: CodeNode, want: "this is node n2, and node n1 means node n3"},
-		"another secret": {
-			dialer: "n1", change: func(c *Config, _ *bounds) { c.Secret = bytes.Repeat([]byte("other"), 8) },
-			to: "n2", code: CodeSecret, want: "nodes n2 and n1 have different cluster secrets",
+		"another node's certificate": {
+			dialer: "n1", change: func(c *Config, _ *bounds) { c.Credentials = credentials(t, "n3") },
+			to: "n2", code: CodeCertificate, want: `the dialer says that it is node n1, and its certificate is for n3`,
 		},
-		"no secret":           {dialer: "n1", change: func(c *Config, _ *bounds) { c.Secret = nil }, to: "n2", code: CodeSecret, want: "has a cluster secret, the other has none"},
 		"unknown group":       {dialer: "n1", to: "n2", group: 5, code: CodePlace, want: "node n2 does not take connections for group 5"},
 		"a node's id twice":   {dialer: "n2", to: "n2", code: CodeDuplicate, want: "two processes say that they are node n2"},
 		"the same, whoever":   {dialer: "n2", code: CodeDuplicate, want: "two processes say that they are node n2"},
@@ -80,10 +80,27 @@ func TestADialerWithoutTheNameOfANode(t *testing.T) {
 	}
 }
 
-// TestOthersThanPeers sends what is no handshake.
+// TestOthersThanPeers sends what is no handshake of TLS.
 func TestOthersThanPeers(t *testing.T) {
+	b := start(t, "n2")
+	for name, text := range map[string]string{
+		"HTTP":                         "GET / HTTP/1.1\r\n\r\n",
+		"a node of the version before": magic + "\x01h\x00\x00",
+	} {
+		before := b.Counters().Refused
+		c := b.raw()
+		_, err := c.Write([]byte(text))
+		require.NoError(t, err, name)
+		b.refusals(before + 1)
+		ended(t, c)
+	}
+	b.logs("level=WARN", "it does not speak TLS: it is no node, or one of a version before certificates")
+}
+
+// TestMalformedHandshakes sends what is no handshake of a peer, with a certificate.
+func TestMalformedHandshakes(t *testing.T) {
 	b := start(t, "n2", func(_ *Config, b *bounds) { b.linger = time.Millisecond })
-	good := hello{flags: flagSecret, place: place{purpose: forCalls}, from: "n1", to: "n2"}
+	good := hello{place: place{purpose: forCalls}, from: "n1", to: "n2"}
 	next := good.frame()
 	next.raw[4] = version + 1
 	long := good.frame()
@@ -92,25 +109,21 @@ func TestOthersThanPeers(t *testing.T) {
 	bad.from = "N1"
 	purposeless := good
 	purposeless.place.purpose = 9
-	proof := makeFrame(kindProof, make([]byte, proofLen))
 	for name, c := range map[string]struct {
 		text []byte
-		code Code   // accepted: no verdict is told
-		log  string // what is said here
+		code Code   // accepted: no verdict is sent
+		log  string // what is logged here
 	}{
 		"HTTP":             {[]byte("GET / HTTP/1.1\r\n\r\n"), accepted, "it begins with"},
-		"TLS":              {[]byte{0x16, 3, 1, 0, 200, 1}, accepted, "TLS is off here"},
-		"another version":  {next.raw, CodeVersion, "version 2"},
+		"another version":  {next.raw, CodeVersion, "version 3"},
 		"too long":         {long.raw, CodeMalformed, "malformed"},
-		"no hello":         {proof.raw, CodeMalformed, "malformed"},
+		"no hello":         {verdict{node: "n1"}.frame().raw, CodeMalformed, "malformed"},
 		"a bad node id":    {bad.frame().raw, CodeMalformed, "N1"},
 		"for what":         {purposeless.frame().raw, CodeMalformed, "what the connection is for"},
 		"more than enough": {makeFrame(kindHello, append(good.frame().body, 0)).raw, CodeMalformed, "malformed"},
-		"no proof":         {append(good.frame().raw, good.frame().raw...), CodeMalformed, "malformed"},
-		"a wrong proof":    {append(good.frame().raw, proof.raw...), CodeSecret, "different cluster secrets"},
 	} {
 		before := b.Counters().Refused
-		conn := b.raw()
+		conn := b.tls("n1")
 		_, err := conn.Write(c.text)
 		require.NoError(t, err, name)
 		b.refusals(before + 1)
@@ -124,25 +137,19 @@ func TestOthersThanPeers(t *testing.T) {
 			assert.Empty(t, answer, name)
 			continue
 		}
-		r := bytes.NewReader(answer)
-		f, err := readFrame(r)
+		f, err := readFrame(bytes.NewReader(answer))
 		require.NoError(t, err, name)
-		if f.kind == kindChallenge {
-			f, err = readFrame(r)
-			require.NoError(t, err, name)
-		}
 		v, err := parseVerdict(f)
 		require.NoError(t, err, name)
 		assert.Equal(t, c.code, v.code, name)
-		assert.Zero(t, r.Len(), name)
-		assert.NotContains(t, string(answer), string(secret))
+		assert.Equal(t, "n2", v.node, name)
+		assert.Len(t, answer, len(f.raw), name)
 	}
-	assert.NotContains(t, b.log.String(), string(secret))
 }
 
 func TestWhoSaysNothingIsClosed(t *testing.T) {
 	b := start(t, "n2", func(_ *Config, b *bounds) { b.handshake = 50 * time.Millisecond })
-	for _, text := range []string{"", "P", magic, string(hello{flags: flagSecret, place: place{purpose: forCalls}, from: "n1"}.frame().raw)} {
+	for _, text := range []string{"", "\x16", "\x16\x03\x01\x00\xff"} {
 		before := b.Counters().Refused
 		c := b.raw()
 		_, err := c.Write([]byte(text))
@@ -207,49 +214,26 @@ func TestConnectionsAreBounded(t *testing.T) {
 	exchange(t, out, accept(t, calls))
 }
 
-// TestAListenerMustProveItself answers a dialer with all that can be known without the secret.
-func TestAListenerMustProveItself(t *testing.T) {
+// TestWhatAListenerMustAnswer answers a dialer over TLS, with a certificate of the CA.
+func TestWhatAListenerMustAnswer(t *testing.T) {
 	a := start(t, "n1")
+	next := verdict{code: 77, node: "n2", reason: "too old"}.frame()
+	next.raw[4] = 9
 	for name, c := range map[string]struct {
-		answer func(t *testing.T, c net.Conn)
+		answer []byte
 		want   string
 	}{
-		"a verdict at once": {func(t *testing.T, c net.Conn) { send(t, c, verdict{code: accepted}.frame()) }, "does not know the cluster's secret"},
-		"a proof of zeros": {func(t *testing.T, c net.Conn) {
-			send(t, c, challenge{flags: flagSecret, nonce: newNonce(), node: "n2"}.frame())
-			_, err := readFrame(c)
-			require.NoError(t, err)
-			send(t, c, verdict{code: accepted}.frame())
-		}, "does not know the cluster's secret"},
-		"the dialer's proof": {func(t *testing.T, c net.Conn) {
-			send(t, c, challenge{flags: flagSecret, nonce: newNonce(), node: "n2"}.frame())
-			f, err := readFrame(c)
-			require.NoError(t, err)
-			p, err := parseProof(f)
-			require.NoError(t, err)
-			send(t, c, verdict{code: accepted, proof: p}.frame())
-		}, "does not know the cluster's secret"},
-		"it has no secret": {func(t *testing.T, c net.Conn) { send(t, c, challenge{nonce: newNonce(), node: "n2"}.frame()) }, "no cluster secret"},
-		"no challenge":     {func(t *testing.T, c net.Conn) { send(t, c, makeFrame(kindProof, make([]byte, proofLen))) }, "malformed"},
-		"HTTP": {func(t *testing.T, c net.Conn) {
-			_, err := c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
-			require.NoError(t, err)
-		}, "no handshake of a peer"},
-		"TLS": {func(t *testing.T, c net.Conn) {
-			_, err := c.Write([]byte{0x15, 3, 3, 0, 2, 2, 70})
-			require.NoError(t, err)
-		}, "TLS is off here"},
-		"a reason to fill the log with": {func(t *testing.T, c net.Conn) {
-			send(t, c, verdict{code: CodeNode, reason: "\x1b[2J\n"}.frame())
-		}, "malformed"},
-		"a release to come": {func(t *testing.T, c net.Conn) {
-			f := verdict{code: 77, reason: "too old"}.frame()
-			f.raw[4] = 9
-			send(t, c, f)
-		}, "refused (code 77): too old"},
-		"nothing": {func(*testing.T, net.Conn) {}, "closed the connection without an answer"},
+		"another node's name":           {verdict{code: accepted, node: "n2"}.frame().raw, `the listener says that it is node n2, and its certificate is for n3`},
+		"another node":                  {verdict{code: accepted, node: "n3"}.frame().raw, "node n3 is there, and node n2 is meant"},
+		"no verdict":                    {hello{from: "n3"}.frame().raw, "malformed"},
+		"no name":                       {verdict{code: accepted}.frame().raw, "malformed"},
+		"HTTP":                          {[]byte("HTTP/1.1 400 Bad Request\r\n\r\n"), "does not begin the handshake of a peer"},
+		"a reason to fill the log with": {verdict{code: CodeNode, node: "n3", reason: "\x1b[2J\n"}.frame().raw, "malformed"},
+		"a release to come":             {next.raw, "refused (code 77): too old"},
+		"nothing":                       {nil, "closed the connection without an answer"},
 	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		own := credentials(t, "n3")()
+		l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{own.Certificate}})
 		require.NoError(t, err)
 		done := make(chan struct{})
 		go func() {
@@ -260,10 +244,11 @@ func TestAListenerMustProveItself(t *testing.T) {
 			}
 			_, err = readFrame(conn)
 			assert.NoError(t, err)
-			c.answer(t, conn)
-			_ = conn.(*net.TCPConn).CloseWrite() // the dialer may have closed it
-			_, _ = io.Copy(io.Discard, conn)     // until the dialer closes it
-			assert.NoError(t, conn.Close())
+			_, err = conn.Write(c.answer)
+			assert.NoError(t, err)
+			_ = conn.(*tls.Conn).CloseWrite() // the dialer may have closed it
+			_, _ = io.Copy(io.Discard, conn)  // until the dialer closes it
+			_ = conn.Close()
 		}()
 		_, err = a.DialCalls(within(t), "n2", l.Addr().String())
 		require.ErrorContains(t, err, c.want, name)
@@ -271,13 +256,6 @@ func TestAListenerMustProveItself(t *testing.T) {
 		require.NoError(t, l.Close())
 	}
 	assert.Zero(t, a.Counters().Open)
-	assert.NotContains(t, a.log.String(), string(secret))
-}
-
-func send(t *testing.T, c net.Conn, f frame) {
-	t.Helper()
-	_, err := c.Write(f.raw)
-	require.NoError(t, err)
 }
 
 // TestARelayedHandshakeNamesWhoIsMeant passes a dialer on to another node of the same cluster.
@@ -312,52 +290,6 @@ func TestARelayedHandshakeNamesWhoIsMeant(t *testing.T) {
 	require.NoError(t, relay.Close())
 	<-done
 }
-
-// TestAnOldHandshakeCantBePlayedAgain records one that succeeded.
-func TestAnOldHandshakeCantBePlayedAgain(t *testing.T) {
-	a, b := start(t, "n1"), start(t, "n2", func(_ *Config, b *bounds) { b.linger = time.Millisecond })
-	calls := b.Calls()
-	tape := &recorder{}
-	relay, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		in, err := relay.Accept()
-		if !assert.NoError(t, err) {
-			return
-		}
-		out, err := net.Dial("tcp", b.Addr())
-		if !assert.NoError(t, err) {
-			return
-		}
-		back := make(chan struct{})
-		go func() {
-			defer close(back)
-			_, _ = io.Copy(in, out) // until one of them ends
-			_ = in.Close()
-		}()
-		_, _ = io.Copy(io.MultiWriter(out, tape), in) // until one of them ends
-		_ = out.Close()
-		<-back
-	}()
-	good, err := a.DialCalls(within(t), "n2", relay.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, accept(t, calls).Close())
-	require.NoError(t, good.Close())
-	require.NoError(t, relay.Close())
-	<-done
-	assert.NotContains(t, tape.String(), string(secret))
-
-	again := b.raw()
-	_, err = again.Write([]byte(tape.String()))
-	require.NoError(t, err)
-	b.logs("different cluster secrets")
-	ended(t, again)
-	assert.EqualValues(t, 1, b.Counters().Accepted)
-}
-
-type recorder struct{ journal }
 
 func TestLinesAreBounded(t *testing.T) {
 	var l lines

@@ -25,9 +25,7 @@ func (r *report) certificates(h Host, t node.TLS) {
 		return
 	}
 	r.expiry(check, h, pair.Leaf)
-	if info, err := os.Stat(t.KeyFile); err == nil && info.Mode().Perm()&0o077 != 0 {
-		r.add(check, Warning, fmt.Sprintf("the key %s can be read by others: its mode is %o", t.KeyFile, info.Mode().Perm()), "chmod 600 "+t.KeyFile)
-	}
+	r.keyMode(check, t.KeyFile)
 	if t.ClientCAFile == "" {
 		return
 	}
@@ -39,6 +37,13 @@ func (r *report) certificates(h Host, t node.TLS) {
 		r.add(check, Problem, t.ClientCAFile+" has no certificate in PEM", "--tls-client-ca names a PEM file with the authorities of clients")
 	default:
 		r.add(check, OK, "client certificates are asked for", "")
+	}
+}
+
+// keyMode warns of a key that others than its owner may read.
+func (r *report) keyMode(check, path string) {
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		r.add(check, Warning, fmt.Sprintf("the key %s can be read by others: its mode is %o", path, info.Mode().Perm()), "chmod 600 "+path)
 	}
 }
 

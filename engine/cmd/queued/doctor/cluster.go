@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
 
 	"github.com/pronybench/prony/engine/node"
-	"github.com/pronybench/prony/engine/replica/peer"
+	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
 // cluster checks what a node needs to be one of a cluster. What is answered tells that a server with this
@@ -21,7 +22,7 @@ func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	if !c.Cluster.On() {
 		return
 	}
-	r.secret(c)
+	r.clusterCertificates(in.Host, &c.Cluster)
 	r.clusterPort(c.Cluster.Listen, answered)
 	r.peers(ctx, &c.Cluster)
 	if answered && in.ClusterClocks != nil {
@@ -29,22 +30,16 @@ func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 	}
 }
 
-func (r *report) secret(c *node.Config) {
-	const check = "cluster secret"
-	path := c.Cluster.SecretFile
-	if path == "" {
-		if c.TLS.ClientCAFile != "" {
-			r.add(check, OK, "none: the nodes show certificates", "")
-			return
-		}
-		r.add(check, Warning, "none: whoever can connect is taken for a node", "use --cluster-secret, or --tls-client-ca")
+// clusterCertificates checks the certificate that the node shows to the others.
+func (r *report) clusterCertificates(h Host, c *node.Cluster) {
+	const check = "cluster certificate"
+	own, err := certs.Load(c.CertsDir, c.Node)
+	if err != nil {
+		r.add(check, Problem, err.Error(), "--cluster-certs names the folder that 'queued cluster init' made for this node")
 		return
 	}
-	if _, err := peer.ReadSecret(path); err != nil {
-		r.add(check, Problem, err.Error(), "--cluster-secret names a file that is the same on all nodes and only the server's user reads, as from (umask 77; openssl rand -hex 32 > FILE)")
-		return
-	}
-	r.add(check, OK, path+" is only this user's", "")
+	r.expiry(check, h, own.Certificate.Leaf)
+	r.keyMode(check, filepath.Join(c.CertsDir, certs.KeyFile))
 }
 
 // clusterPort sees that the address is free, unless a server runs: who answers there can't be asked.

@@ -4,7 +4,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
 // clusterNode is a node of a cluster of two that could be started at once, beside a peer that answers.
@@ -21,20 +21,28 @@ func clusterNode(t *testing.T) Input {
 	peer, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, peer.Close()) })
-	secret := filepath.Join(t.TempDir(), "secret")
-	require.NoError(t, os.WriteFile(secret, []byte(strings.Repeat("s", 32)), 0o600))
 	in.Config.Node.Cluster = node.Cluster{
-		Node: "n1", Listen: "127.0.0.1:0", SecretFile: secret, ClockSkewMax: 500 * time.Millisecond,
+		Node: "n1", Listen: "127.0.0.1:0", CertsDir: nodeCertificate(t, now), ClockSkewMax: 500 * time.Millisecond,
 		Peers: map[string]string{"n1": "127.0.0.1:1", "n2": peer.Addr().String()},
 	}
 	return in
+}
+
+// nodeCertificate returns the folder of node n1, with certificates made at a time.
+func nodeCertificate(t *testing.T, at time.Time) string {
+	t.Helper()
+	ca, err := certs.NewCA(at)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	require.NoError(t, ca.WriteNode(dir, "n1", at))
+	return dir
 }
 
 func TestAHealthyNodeOfACluster(t *testing.T) {
 	in := clusterNode(t)
 	all := Run(t.Context(), in)
 	for check, says := range map[string]string{
-		"admin token": "not here: the node that leads first makes it", "cluster secret": "is only this user's", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
+		"admin token": "not here: the node that leads first makes it", "cluster certificate": "good until 2035-01-31", "cluster listen": "127.0.0.1:0 is free", "cluster peers": "n2 can be reached at 127.0.0.1:",
 	} {
 		f := find(t, all, check)
 		assert.Equal(t, OK, f.Level, "%v", f)
@@ -57,13 +65,12 @@ func TestClusterFindings(t *testing.T) {
 		level Level
 		says  string
 	}{
-		"no secret":      {func(n *node.Config) { n.Cluster.SecretFile = "" }, "cluster secret", Warning, "whoever can connect is taken for a node"},
-		"mTLS":           {func(n *node.Config) { n.Cluster.SecretFile, n.TLS.ClientCAFile = "", "ca" }, "cluster secret", OK, "the nodes show certificates"},
-		"missing secret": {func(n *node.Config) { n.Cluster.SecretFile += "x" }, "cluster secret", Problem, "no such file"},
-		"short secret": {func(n *node.Config) {
-			require.NoError(t, os.WriteFile(n.Cluster.SecretFile, []byte("short"), 0o600))
-		}, "cluster secret", Problem, "5 bytes"},
-		"secret for all": {func(n *node.Config) { require.NoError(t, os.Chmod(n.Cluster.SecretFile, 0o644)) }, "cluster secret", Problem, "its mode 0644 lets others than its owner at it"},
+		"no certificate": {func(n *node.Config) { n.Cluster.CertsDir = t.TempDir() }, "cluster certificate", Problem, "'queued cluster init' makes the folder"},
+		"another node's": {func(n *node.Config) { n.Cluster.Node = "n2" }, "cluster certificate", Problem, `is for ["n1"], not for node n2`},
+		"expires soon":   {func(n *node.Config) { n.Cluster.CertsDir = nodeCertificate(t, now.AddDate(-5, 0, 7)) }, "cluster certificate", Warning, "it expires on 2030-02-07"},
+		"readable by all": {func(n *node.Config) {
+			require.NoError(t, os.Chmod(filepath.Join(n.Cluster.CertsDir, certs.KeyFile), 0o644))
+		}, "cluster certificate", Warning, "can be read by others"},
 		"port taken":     {func(n *node.Config) { n.Cluster.Listen = taken.Addr().String() }, "cluster listen", Problem, "address already in use"},
 		"peer down":      {func(n *node.Config) { n.Cluster.Peers["n3"] = "127.0.0.1:1" }, "cluster peers", Warning, "n3 can't be reached at 127.0.0.1:1: "},
 		"nobody to join": {func(n *node.Config) { n.Cluster.Join = []string{"127.0.0.1:1"} }, "cluster peers", Warning, "the node to join can't be reached at 127.0.0.1:1: "},

@@ -1,0 +1,24 @@
+package node
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/reload"
+	"github.com/pronybench/prony/engine/replica/peer/certs"
+)
+
+// loadClusterCertificates reads the folder of the certificate that a node shows to the other nodes. Get of the value reads the
+// folder again after a change.
+func loadClusterCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*reload.Value[*certs.Credentials], error) {
+	return reload.Open(reload.Options[*certs.Credentials]{
+		Names: certs.Files(dir), Load: func() (*certs.Credentials, error) { return certs.Load(dir, node) }, Now: now,
+		Changed: func(c *certs.Credentials, err error) {
+			if err != nil {
+				log.Error("the cluster's certificates changed and cannot be used: those that were read before stay in use", "error", err)
+				return
+			}
+			log.Info("read the cluster's certificates again", "folder", dir, "valid_until", c.Certificate.Leaf.NotAfter)
+		},
+	})
+}

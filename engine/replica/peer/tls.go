@@ -1,0 +1,77 @@
+package peer
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/pronybench/prony/engine/replica/peer/certs"
+)
+
+// encrypt makes the TLS handshake of an incoming connection.
+func (m *Mux) encrypt(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
+	own := m.credentials() // for each handshake: files that changed take effect
+	c := tls.Server(raw, &tls.Config{
+		MinVersion:   tls.VersionTLS13,
+		Certificates: []tls.Certificate{own.Certificate},
+		ClientAuth:   tls.RequireAndVerifyClientCert,
+		ClientCAs:    own.CA,
+		// A dialer that resumed a session would not show its certificate again.
+		SessionTicketsDisabled: true,
+		VerifyConnection:       verify(own),
+	})
+	return c, shake(ctx, c, errNothingSaid)
+}
+
+// encryptTo makes the TLS handshake of an outgoing connection.
+func (m *Mux) encryptTo(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
+	own := m.credentials()
+	c := tls.Client(raw, &tls.Config{
+		MinVersion:           tls.VersionTLS13,
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own.Certificate, nil },
+		// The certificates of nodes name nodes, not hosts: VerifyConnection verifies the chain, and Mux.ask the node.
+		InsecureSkipVerify: true, //nolint:gosec // see above
+		VerifyConnection:   verify(own),
+	})
+	return c, shake(ctx, c, errNoAnswer)
+}
+
+// verify checks the chain of the other side's certificate, on both sides of a connection.
+func verify(own *certs.Credentials) func(tls.ConnectionState) error {
+	return func(s tls.ConnectionState) error { return own.Verify(s.PeerCertificates) }
+}
+
+// shake makes a TLS handshake. closed is the error if the other side closed the connection. What is wrong with a certificate is a
+// *RefusedError.
+func shake(ctx context.Context, c *tls.Conn, closed error) error {
+	err := c.HandshakeContext(ctx)
+	broken := (*net.OpError)(nil)
+	switch notTLS := (tls.RecordHeaderError{}); {
+	case err == nil:
+		return nil
+	case errors.As(err, &notTLS):
+		return errNotTLS
+	case errors.Is(err, io.EOF):
+		return closed
+	case isAlert(err):
+		return refuseAlert(err)
+	case errors.As(err, &broken) || ctx.Err() != nil: // it broke off, or took too long
+		return fmt.Errorf("TLS handshake: %w", err)
+	}
+	return refuse(CodeCertificate, "TLS handshake: %s", err)
+}
+
+// isAlert reports whether the other side ended TLS with an error of its own.
+func isAlert(err error) bool {
+	op := (*net.OpError)(nil)
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
+func refuseAlert(err error) *RefusedError {
+	r := refuse(CodeCertificate, "the other node does not accept this node's certificate: %s", err)
+	r.Remote = true
+	return r
+}
