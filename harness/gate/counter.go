@@ -55,7 +55,7 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 		d.ControlRatioLow, d.ControlRatioHigh = slices.Min(values[2])/d.Base.Median, slices.Max(values[2])/d.Base.Median
 	}
 	d.Warnings = append(d.Warnings, "low and high are the lowest and the highest round")
-	if test, err := stat.MannWhitney(base, change); err == nil {
+	if test, err := stat.MannWhitney(base, change, j.policy.level(true)); err == nil {
 		d.P, d.PAdjusted = test.P, test.P
 	}
 	widest := 0.0
@@ -75,7 +75,7 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	case apart && shift >= d.Detectable && math.Abs(d.Change.Median-d.Base.Median) >= least:
 		d.Outcome = worse(d, d.Ratio)
 		d.Because = differs + fmt.Sprintf(": no round of one side is among those of the other, and each side varies by %.2f %% at most", 100*widest)
-	case j.paired && len(change) >= stat.PairsFor(j.policy.level(true)) && slices.Min(change) > 0 && slices.Min(base) > 0:
+	case j.paired && len(change) >= stat.MinPairs(j.policy.level(true)) && slices.Min(change) > 0 && slices.Min(base) > 0:
 		d.Warnings = nil
 		return j.timing(d, values) // its outcome comes after the correction
 	case shift < d.Effect && d.Detectable <= d.Effect:
@@ -111,5 +111,5 @@ func middle(values []float64) float64 {
 	if err != nil {
 		return math.NaN()
 	}
-	return s.Median
+	return s.Center
 }

@@ -36,11 +36,18 @@ type SelfTest struct {
 
 // Truth is how much slower than the identical arms an arm was, over all blocks.
 type Truth struct {
-	Arm      string     `json:"arm"`
-	Planted  string     `json:"planted"`
-	LossWant float64    `json:"loss_wanted"` // of the rate, as a part of 1
-	Rate     stat.Ratio `json:"rate"`
-	CPU      stat.Ratio `json:"cpu"`
+	Arm      string  `json:"arm"`
+	Planted  string  `json:"planted"`
+	LossWant float64 `json:"loss_wanted"` // of the rate, as a part of 1
+	Rate     Ratio   `json:"rate"`
+	CPU      Ratio   `json:"cpu"`
+}
+
+// Ratio is a ratio with its confidence interval, as selftest.json stores it.
+type Ratio struct {
+	Ratio, Low, High float64
+	N                int // blocks
+	Warnings         []string
 }
 
 // Spread is how much a metric varies between identical arms.
@@ -231,10 +238,10 @@ func (b *bank) blockSeconds() (float64, error) {
 		took = append(took, first(i+1)-first(i))
 	}
 	s, err := stat.Summarise(took)
-	if err != nil || s.Median <= 0 {
-		return 0, fmt.Errorf("the blocks of the bank have no length: %v s: %w", s.Median, err)
+	if err != nil || s.Center <= 0 {
+		return 0, fmt.Errorf("the blocks of the bank have no length: %v s: %w", s.Center, err)
 	}
-	return s.Median * 3 / float64(len(b.arms)), nil
+	return s.Center * 3 / float64(len(b.arms)), nil
 }
 
 func (b *bank) values(arm int, metric string) []float64 {
@@ -251,14 +258,16 @@ func (b *bank) truths() ([]Truth, error) {
 	var truths []Truth
 	for i, slow := range b.plan.Slow {
 		t := Truth{Arm: slow.Arm, Planted: slow.Planted, LossWant: slow.Loss}
-		for metric, into := range map[string]*stat.Ratio{result.CyclesPerS: &t.Rate, result.CPUUsPerCycle: &t.CPU} {
+		for metric, into := range map[string]*Ratio{result.CyclesPerS: &t.Rate, result.CPUUsPerCycle: &t.CPU} {
 			logs, err := stat.LogRatios(b.values(3+i, metric), b.values(0, metric), b.values(1, metric), b.values(2, metric))
-			if err == nil {
-				*into, err = stat.PairedRatio(logs, b.plan.Policy.Resamples)
-			}
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", metric, slow.Arm, err)
 			}
+			s, err := stat.PairedRatio(logs, b.plan.Policy.Resamples)
+			if err != nil {
+				return nil, fmt.Errorf("%s of %s: %w", metric, slow.Arm, err)
+			}
+			*into = Ratio{Ratio: s.Center, Low: s.Low, High: s.High, N: s.N, Warnings: s.Warnings}
 		}
 		truths = append(truths, t)
 	}
@@ -279,8 +288,8 @@ func (b *bank) spreads() []Spread {
 		}
 		s := Spread{Metric: m.Metric}
 		var errRounds, errPairs error
-		s.Rounds, errRounds = stat.Spread(logs)
-		s.Pairs, errPairs = stat.Spread(pairs)
+		s.Rounds, errRounds = stat.StdDev(logs)
+		s.Pairs, errPairs = stat.StdDev(pairs)
 		if errRounds == nil && errPairs == nil {
 			spreads = append(spreads, s)
 		}

@@ -24,77 +24,80 @@ func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	if len(values) > 2 && j.paired {
 		bases, histograms = append(bases, values[2]), append(histograms, j.sides[2].cycles)
 	}
-	test, spread, ratio, err := j.contrast(d.Metric, values[1], j.sides[1].cycles, bases, histograms)
+	level := j.policy.level(j.policy.isCounter(d.Metric))
+	test, sd, ratio, err := j.contrast(d.Metric, level, values[1], j.sides[1].cycles, bases, histograms)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Metric, err)
 	}
 	d.P = test.P
-	d.Ratio, d.RatioLow, d.RatioHigh = ratio.Ratio, ratio.Low, ratio.High
+	d.Ratio, d.RatioLow, d.RatioHigh = ratio.Center, ratio.Low, ratio.High
 	d.Warnings = append(d.Warnings, ratio.Warnings...)
-	if d.Detectable, err = stat.Detectable(ratio.N, spread, j.policy.level(j.policy.isCounter(d.Metric))); err != nil {
+	if d.Detectable, err = stat.Detectable(ratio.N, sd, test.Alpha); err != nil {
 		d.Detectable = 0
 		d.Warnings = append(d.Warnings, err.Error())
 	}
 	if len(values) > 2 {
-		_, _, noise, err := j.contrast(d.Metric, values[2], j.sides[2].cycles, bases[:1], histograms[:1])
+		_, _, noise, err := j.contrast(d.Metric, level, values[2], j.sides[2].cycles, bases[:1], histograms[:1])
 		if err != nil {
 			return fmt.Errorf("%s of the control: %w", d.Metric, err)
 		}
-		d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh = noise.Ratio, noise.Low, noise.High
+		d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh = noise.Center, noise.Low, noise.High
 	}
 	return nil
 }
 
-// contrast compares one side with those that are the base. Of a percentile the ratio is that of whole histograms, and the test that of
-// the rounds' own percentiles, of which only the ranks count.
-func (j *judgement) contrast(metric string, change []float64, changed []*hdrhistogram.Histogram, bases [][]float64, based [][]*hdrhistogram.Histogram) (
-	test stat.Test, spread float64, ratio stat.Ratio, err error,
-) {
+// contrast compares one side with those that are the base, at the level alpha: it returns the test, the standard deviation of the
+// differences of logarithms that the test is of, and the ratio. Of a percentile the ratio is that of merged histograms, and the
+// test is of the rounds' own percentiles, of which only the ranks count.
+func (j *judgement) contrast(
+	metric string, alpha float64, change []float64, changed []*hdrhistogram.Histogram, bases [][]float64, based [][]*hdrhistogram.Histogram,
+) (test stat.Comparison, sd float64, ratio stat.Summary, err error) {
 	if j.paired {
-		var differences []float64
-		if differences, err = stat.LogRatios(change, bases...); err != nil {
-			return test, 0, ratio, err
-		}
-		if test, err = stat.SignedRank(differences); err != nil {
-			return test, 0, ratio, err
-		}
-		if spread, err = stat.Spread(differences); err != nil {
-			return test, 0, ratio, err
-		}
-		ratio, err = stat.PairedRatio(differences, j.policy.Resamples)
+		test, sd, ratio, err = pairedContrast(change, bases, alpha, j.policy.Resamples)
 	} else {
-		if test, err = stat.MannWhitney(bases[0], change); err != nil {
-			return test, 0, ratio, err
-		}
-		if ratio, err = stat.UnpairedRatio(bases[0], change, j.policy.Resamples); err != nil {
-			return test, 0, ratio, err
-		}
-		spread, err = unpairedSpread(bases[0], change)
+		test, sd, ratio, err = unpairedContrast(change, bases[0], alpha, j.policy.Resamples)
 	}
-	if err != nil {
-		return test, 0, ratio, err
-	}
-	if p, ok := percentileOf[metric]; ok {
+	if p, ok := percentileOf[metric]; ok && err == nil {
 		ratio, err = stat.PercentileRatio(changed, p, j.paired, j.policy.Resamples, based...)
 	}
-	return test, spread, ratio, err
+	return test, sd, ratio, err
 }
 
-// unpairedSpread is that of the difference of the logarithms of a round of each side.
-func unpairedSpread(base, change []float64) (float64, error) {
-	squares := 0.0
+func pairedContrast(change []float64, bases [][]float64, alpha float64, resamples int) (test stat.Comparison, sd float64, ratio stat.Summary, err error) {
+	differences, err := stat.LogRatios(change, bases...)
+	if err != nil {
+		return test, sd, ratio, err
+	}
+	if test, err = stat.SignedRank(differences, alpha); err != nil {
+		return test, sd, ratio, err
+	}
+	if sd, err = stat.StdDev(differences); err != nil {
+		return test, sd, ratio, err
+	}
+	ratio, err = stat.PairedRatio(differences, resamples)
+	return test, sd, ratio, err
+}
+
+func unpairedContrast(change, base []float64, alpha float64, resamples int) (test stat.Comparison, sd float64, ratio stat.Summary, err error) {
+	if test, err = stat.MannWhitney(base, change, alpha); err != nil {
+		return test, sd, ratio, err
+	}
+	if ratio, err = stat.UnpairedRatio(base, change, resamples); err != nil {
+		return test, sd, ratio, err
+	}
+	variance := 0.0 // of the difference of the logarithms of a round of each side
 	for _, side := range [][]float64{base, change} {
 		logs := make([]float64, len(side))
 		for i, v := range side {
 			logs[i] = math.Log(v)
 		}
-		s, err := stat.Spread(logs)
+		s, err := stat.StdDev(logs)
 		if err != nil {
-			return 0, err
+			return test, sd, ratio, err
 		}
-		squares += s * s
+		variance += s * s
 	}
-	return math.Sqrt(squares), nil
+	return test, math.Sqrt(variance), ratio, nil
 }
 
 // correct corrects the tests for their number, the timings and the counters each among themselves, and gives each metric that has none yet its outcome.

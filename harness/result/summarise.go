@@ -42,7 +42,7 @@ func ledgerMetrics(l Ledger) map[string]float64 {
 // the number of values and the unit alone.
 func MedianOf(values []float64, spec Spec) (Metric, error) {
 	s, err := stat.Summarise(values)
-	return Metric{Median: s.Median, Low: s.Low, High: s.High, N: len(values), Unit: spec.Unit}, err
+	return Metric{Median: s.Center, Low: s.Low, High: s.High, N: len(values), Unit: spec.Unit}, err
 }
 
 // Summarise returns the metrics of a run or of a point, as the comment on Metric says: those of the ledger over all

@@ -51,7 +51,7 @@ func MeanDifference(base, change []Counted) (Difference, error) {
 		drawn[i] = drawMean(change, each, random) - drawMean(base, each, random)
 	}
 	slices.Sort(drawn)
-	cut := int(differenceResamples * (1 - Confidence) / 2)
+	cut := int(differenceResamples * (1 - Level) / 2)
 	low, high := drawn[cut], drawn[len(drawn)-1-cut]
 	center := d.Change - d.Base
 	wider := widening(len(base), len(change))

@@ -1,15 +1,11 @@
 package stat
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
-
-// ErrNoSamples says that a histogram holds nothing to take a percentile of.
-var ErrNoSamples = errors.New("the histogram has no samples")
 
 // Percentile returns the value that p percent (0 to 100) of h's samples do not exceed, in h's own unit and to
 // its precision. An empty histogram has no percentile: that is an error, not a zero.

@@ -15,41 +15,24 @@ const Resamples = 2000
 // bootstrapSeed is that constant.
 const bootstrapSeed = 0x70726f6e79
 
-// Ratio is by how much one side exceeds another, 1 where they are alike, with its 95 % interval.
-type Ratio struct {
-	Ratio     float64
-	Low, High float64
-	N         int // pairs, or values of the smaller side
-	Warnings  []string
-}
-
-// bootstrapMin is the number of rounds below which a bootstrap interval is warned of: of five values a resample holds one value
-// alone once in 625, and the tails of its distribution are those few values themselves.
+// bootstrapMin is the number of values below which a bootstrap interval has a warning: one resample of five values in 625 holds
+// one value alone, so that single values make up the tails.
 const bootstrapMin = 6
-
-func (r *Ratio) warn() {
-	if r.N < bootstrapMin {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("n = %d: the interval of a bootstrap needs at least %d values", r.N, bootstrapMin))
-	}
-}
 
 // PairedRatio returns the ratio that paired differences of logarithms lie around, and its interval. The ratio is that of their
 // pseudomedian, the median of the means of all pairs of differences (Hodges and Lehmann 1963): it belongs to SignedRank as the
 // mean does to the t-test, and like a median it bears differences that are far out. The interval is that of the percentile
 // bootstrap (Efron 1979) over the pairs, from so many resamples (0: Resamples). Without differences, and with one that is NaN
 // or infinite, there is no ratio but an error.
-func PairedRatio(differences []float64, resamples int) (Ratio, error) {
+func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
-		return Ratio{}, err
+		return Summary{}, err
 	}
 	w := newWalsh(differences)
-	r := Ratio{Ratio: math.Exp(w.median()), N: len(differences)}
-	r.Low, r.High = bootstrap(resamples, func(random *rand.Rand) float64 {
+	return bootstrap(math.Exp(w.median()), len(differences), resamples, func(random *rand.Rand) float64 {
 		w.draw(random)
 		return w.median()
 	})
-	r.warn()
-	return r, r.check()
 }
 
 // walsh are the means of all pairs of some values, each value with itself included, in order. How often a value was drawn says how
@@ -125,9 +108,9 @@ func median(values []float64) float64 {
 
 // UnpairedRatio returns the ratio of change's median to base's, with the interval of the percentile bootstrap over the values
 // of each side by itself. All values must be greater than 0 and finite: anything else is no measurement, and an error.
-func UnpairedRatio(base, change []float64, resamples int) (Ratio, error) {
+func UnpairedRatio(base, change []float64, resamples int) (Summary, error) {
 	if err := errors.Join(checkPositive("the base", base), checkPositive("the change", change)); err != nil {
-		return Ratio{}, err
+		return Summary{}, err
 	}
 	drawn := make([]float64, max(len(base), len(change)))
 	draw := func(random *rand.Rand, from []float64) float64 {
@@ -136,12 +119,10 @@ func UnpairedRatio(base, change []float64, resamples int) (Ratio, error) {
 		}
 		return median(drawn[:len(from)])
 	}
-	r := Ratio{Ratio: median(slices.Clone(change)) / median(slices.Clone(base)), N: min(len(base), len(change))}
-	r.Low, r.High = bootstrap(resamples, func(random *rand.Rand) float64 {
+	ratio := median(slices.Clone(change)) / median(slices.Clone(base))
+	return bootstrap(ratio, min(len(base), len(change)), resamples, func(random *rand.Rand) float64 {
 		return math.Log(draw(random, change) / draw(random, base))
 	})
-	r.warn()
-	return r, r.check()
 }
 
 // LogRatios returns the logarithm of each change to its base, which both must be greater than 0 and finite. Where there are
@@ -171,8 +152,9 @@ func LogRatios(change []float64, bases ...[]float64) ([]float64, error) {
 	return ratios, nil
 }
 
-// bootstrap returns the bounds between which 95 % of the logarithms that sample draws lie, as ratios.
-func bootstrap(resamples int, sample func(*rand.Rand) float64) (low, high float64) {
+// bootstrap summarises a ratio of n values: the bounds of the interval are the quantiles of the logarithms of the ratio that sample
+// draws (Efron 1979). It fails if the ratio or a bound is not a finite number above 0.
+func bootstrap(ratio float64, n, resamples int, sample func(*rand.Rand) float64) (Summary, error) {
 	if resamples <= 0 {
 		resamples = Resamples
 	}
@@ -182,17 +164,17 @@ func bootstrap(resamples int, sample func(*rand.Rand) float64) (low, high float6
 		drawn[i] = sample(random)
 	}
 	slices.Sort(drawn)
-	cut := int(float64(resamples) * (1 - Confidence) / 2)
-	return math.Exp(drawn[cut]), math.Exp(drawn[resamples-1-cut])
-}
-
-func (r Ratio) check() error {
-	for _, v := range []float64{r.Ratio, r.Low, r.High} {
+	cut := int(float64(resamples) * (1 - Level) / 2)
+	s := Summary{Center: ratio, Low: math.Exp(drawn[cut]), High: math.Exp(drawn[resamples-1-cut]), Confidence: Level, N: n}
+	if n < bootstrapMin {
+		s.Warnings = append(s.Warnings, fmt.Sprintf("n = %d: the interval of a bootstrap needs at least %d values", n, bootstrapMin))
+	}
+	for _, v := range []float64{s.Center, s.Low, s.High} {
 		if math.IsNaN(v) || math.IsInf(v, 0) || v <= 0 {
-			return fmt.Errorf("the ratio %v (%v to %v) is not a number that can be compared", r.Ratio, r.Low, r.High)
+			return s, fmt.Errorf("the ratio %v (%v to %v) is not a number that can be compared", s.Center, s.Low, s.High)
 		}
 	}
-	return nil
+	return s, nil
 }
 
 func checkPositive(of string, values []float64) error {

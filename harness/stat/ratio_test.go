@@ -19,7 +19,7 @@ func TestPairedRatioKnownValues(t *testing.T) {
 	require.NoError(t, err)
 	r, err := stat.PairedRatio(logs, 0)
 	require.NoError(t, err)
-	for _, v := range []float64{r.Ratio, r.Low, r.High} {
+	for _, v := range []float64{r.Center, r.Low, r.High} {
 		assert.InDelta(t, 0.9, v, 1e-12, "the host's speed is in both rounds of a pair")
 	}
 	assert.NotEmpty(t, r.Warnings, "three pairs have no sound interval")
@@ -29,7 +29,7 @@ func TestPairedRatioKnownValues(t *testing.T) {
 	far := []float64{0, 0.01, -0.01, 0.02, -0.02, 0.005, -0.005, 3}
 	r, err = stat.PairedRatio(far, 0)
 	require.NoError(t, err)
-	assert.InDelta(t, 1, r.Ratio, 0.02, "one pair far out does not move it")
+	assert.InDelta(t, 1, r.Center, 0.02, "one pair far out does not move it")
 }
 
 // The pseudomedian is the median of the means of all pairs, sorted or not.
@@ -44,7 +44,7 @@ func TestPairedRatioIsThePseudomedian(t *testing.T) {
 		}
 		r, err := stat.PairedRatio(logs, 50)
 		require.NoError(t, err)
-		require.InDelta(t, math.Exp(naiveMedian(means)), r.Ratio, 1e-9)
+		require.InDelta(t, math.Exp(naiveMedian(means)), r.Center, 1e-9)
 		require.LessOrEqual(t, r.Low, r.High)
 		require.GreaterOrEqual(t, r.Low, math.Exp(slices.Min(logs))-1e-9)
 		require.LessOrEqual(t, r.High, math.Exp(slices.Max(logs))+1e-9)
@@ -85,7 +85,7 @@ func TestPairedRatioCoverage(t *testing.T) {
 func TestUnpairedRatio(t *testing.T) {
 	r, err := stat.UnpairedRatio([]float64{10, 11, 9, 10, 10, 12}, []float64{20, 21, 19, 20, 20, 22}, 0)
 	require.NoError(t, err)
-	assert.InDelta(t, 2, r.Ratio, 1e-12)
+	assert.InDelta(t, 2, r.Center, 1e-12)
 	assert.Greater(t, r.Low, 1.5)
 	assert.Less(t, r.High, 2.5)
 	random := rand.New(rand.NewPCG(7, 8))
@@ -118,14 +118,14 @@ func TestPercentileRatioIsOfMergedHistograms(t *testing.T) {
 	change := []*hdrhistogram.Histogram{many(1000, 1998), many(100_000, 2)}
 	r, err := stat.PercentileRatio(change, 99, true, 200, base)
 	require.NoError(t, err)
-	assert.InDelta(t, 1, r.Ratio, 0.01)
+	assert.InDelta(t, 1, r.Center, 0.01)
 	assert.InDelta(t, 100, r.High, 1, "a resample of slow rounds only")
 	r, err = stat.PercentileRatio([]*hdrhistogram.Histogram{many(2000, 10), many(2000, 10)}, 50, true, 100, base, base)
 	require.NoError(t, err)
-	assert.InDelta(t, 2, r.Ratio, 0.01, "two sides that are the base are merged")
+	assert.InDelta(t, 2, r.Center, 0.01, "two sides that are the base are merged")
 	r, err = stat.PercentileRatio(change[:1], 50, false, 100, base)
 	require.NoError(t, err)
-	assert.InDelta(t, 1, r.Ratio, 0.01)
+	assert.InDelta(t, 1, r.Center, 0.01)
 }
 
 // Rounds of the same place are drawn together: what the host did to both is not in the interval.
@@ -183,7 +183,7 @@ func TestPercentileRatioFollowsPercentile(t *testing.T) {
 		require.NoError(t, err)
 		b, err := stat.Percentile(allBase, p)
 		require.NoError(t, err)
-		require.InEpsilon(t, a/b, r.Ratio, 0.03)
+		require.InEpsilon(t, a/b, r.Center, 0.03)
 	})
 }
 
@@ -194,8 +194,8 @@ func TestDetectable(t *testing.T) {
 	assert.InDelta(t, 0.037, d, 0.001)
 	_, err = stat.Detectable(5, 0.04, 0.05)
 	require.ErrorContains(t, err, "at least 6")
-	assert.Equal(t, 6, stat.PairsFor(0.05))
-	assert.Equal(t, 8, stat.PairsFor(0.01))
+	assert.Equal(t, 6, stat.MinPairs(0.05))
+	assert.Equal(t, 8, stat.MinPairs(0.01))
 	for _, bad := range []float64{math.NaN(), -1, math.Inf(1)} {
 		_, err = stat.Detectable(18, bad, 0.05)
 		require.Error(t, err)
@@ -238,7 +238,7 @@ func TestDetectableIsFound(t *testing.T) {
 			for i := range pairs {
 				pairs[i] = math.Log1p(effect) + 0.05*random.NormFloat64()
 			}
-			got, err := stat.SignedRank(pairs)
+			got, err := stat.SignedRank(pairs, 0.05)
 			require.NoError(t, err)
 			if got.P <= c.alpha {
 				found++
@@ -248,19 +248,19 @@ func TestDetectableIsFound(t *testing.T) {
 	}
 }
 
-func TestSpread(t *testing.T) {
+func TestStdDev(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	values := make([]float64, 5000)
 	for i := range values {
 		values[i] = 3 + 0.2*random.NormFloat64()
 	}
-	s, err := stat.Spread(values)
+	s, err := stat.StdDev(values)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.2, s, 0.01)
-	s, err = stat.Spread([]float64{1, 1, 1, 1, 5})
+	s, err = stat.StdDev([]float64{1, 1, 1, 1, 5})
 	require.NoError(t, err)
 	assert.Positive(t, s, "not nothing only because most values are the same")
-	_, err = stat.Spread([]float64{1})
+	_, err = stat.StdDev([]float64{1})
 	require.Error(t, err)
 }
 

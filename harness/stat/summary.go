@@ -3,7 +3,6 @@
 package stat
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,57 +11,70 @@ import (
 )
 
 const (
-	// Confidence is the level of every interval of this package.
-	Confidence = 0.95
-	// MinIntervalN is the number of values below which no order statistics bound the median at Confidence:
+	// Level is the confidence level of every interval of this package.
+	Level = 0.95
+	// MinIntervalN is the number of values below which no order statistics bound the median at Level:
 	// the widest interval of n values misses it with probability 2 / 2^n, which falls under 5 % at six.
 	MinIntervalN = 6
 )
 
-// ErrNoValues says that there was nothing to summarise.
-var ErrNoValues = errors.New("no values")
-
-// Summary is the median of some values and how far it can be trusted.
+// Summary is an estimate of one quantity, the median of values or a ratio, with its confidence interval. The fields are those of
+// golang.org/x/perf/benchmath.
 type Summary struct {
-	Median float64
-	// Low and High bound the median's 95 % interval where Interval is true: the shortest run of order statistics
-	// that holds the median with at least that probability, which need not be symmetric. Otherwise they are the
-	// lowest and the highest value.
+	Center float64
+	// Low and High bound the interval.
 	Low, High float64
-	N         int
-	Interval  bool
-	Warnings  []string
+	// Confidence is the probability with which the interval holds the true value: at least Level, except where a warning says that
+	// there were too few values.
+	Confidence float64
+	N          int // values, or pairs, or values of the smaller side
+	Warnings   []string
 }
 
-// Summarise returns the median of values with its order-statistic 95 % interval, or with its range where there
-// are fewer than MinIntervalN values. It assumes no distribution. It leaves values as they are. Of no values,
-// or of values of which one is NaN or infinite, there is no summary but an error.
+// Summarise returns the median of values with its interval of order statistics: the shortest run of sorted values that holds
+// the median of the distribution with a probability of at least Level. With fewer than MinIntervalN values the interval is their
+// range, which has a lower Confidence. Summarise assumes no distribution and leaves values as they are. It fails without values
+// and if one is NaN or infinite.
 func Summarise(values []float64) (Summary, error) {
-	if len(values) == 0 {
-		return Summary{}, ErrNoValues
-	}
-	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Summary{}, fmt.Errorf("value %d of %d is %v: only finite numbers can be summarised", i+1, len(values), v)
-		}
+	if err := checkFinite("summarise", values); err != nil {
+		return Summary{}, err
 	}
 	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-	found := benchmath.AssumeNothing.Summary(sample, Confidence)
-	s := Summary{Median: found.Center, Low: found.Lo, High: found.Hi, N: len(values), Interval: true}
+	found := benchmath.AssumeNothing.Summary(sample, Level)
+	s := Summary{Center: found.Center, Low: found.Lo, High: found.Hi, Confidence: found.Confidence, N: len(values)}
 	if s.N < MinIntervalN {
-		s.Interval = false
 		s.Low, s.High = sample.Values[0], sample.Values[s.N-1]
+		s.Confidence = 1 - math.Exp2(float64(1-s.N)) // all values are above the median, or all below
 		s.Warnings = append(s.Warnings, fmt.Sprintf(
 			"n = %d: a 95 %% interval needs at least %d values, low and high are the range", s.N, MinIntervalN))
 	} else {
-		for _, w := range found.Warnings {
-			s.Warnings = append(s.Warnings, w.Error())
-		}
+		s.Warnings = texts(found.Warnings)
 	}
-	for _, v := range []float64{s.Median, s.Low, s.High} {
+	for _, v := range []float64{s.Center, s.Low, s.High} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return Summary{}, fmt.Errorf("the values are too large to summarise: got %v", v)
 		}
 	}
 	return s, nil
+}
+
+// texts are warnings as data.
+func texts(warnings []error) (all []string) {
+	for _, w := range warnings {
+		all = append(all, w.Error())
+	}
+	return all
+}
+
+// checkFinite refuses no values, and values of which one is NaN or infinite.
+func checkFinite(of string, values []float64) error {
+	if len(values) == 0 {
+		return fmt.Errorf("%s: %w", of, ErrNoValues)
+	}
+	for i, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s: value %d of %d is %v: it must be a finite number", of, i+1, len(values), v)
+		}
+	}
+	return nil
 }

@@ -27,12 +27,12 @@ func naiveMedian(values []float64) float64 {
 func TestSummariseKnownValues(t *testing.T) {
 	s, err := stat.Summarise([]float64{7, 1, 3, 2, 6, 5, 4})
 	require.NoError(t, err)
-	assert.Equal(t, stat.Summary{Median: 4, Low: 1, High: 7, N: 7, Interval: true}, s)
+	assert.Equal(t, stat.Summary{Center: 4, Low: 1, High: 7, N: 7, Confidence: 1 - 2.0/128}, s)
 
 	s, err = stat.Summarise([]float64{3, 1, 2})
 	require.NoError(t, err)
-	assert.False(t, s.Interval)
-	assert.Equal(t, []float64{2, 1, 3}, []float64{s.Median, s.Low, s.High})
+	assert.InDelta(t, 0.75, s.Confidence, 1e-12, "all three are above the median, or all below, one time in four")
+	assert.Equal(t, []float64{2, 1, 3}, []float64{s.Center, s.Low, s.High})
 	require.Len(t, s.Warnings, 1)
 	assert.Contains(t, s.Warnings[0], "n = 3")
 }
@@ -42,7 +42,7 @@ func TestSummariseKnownValues(t *testing.T) {
 func TestSummariseIntervalIsOrderStatistics(t *testing.T) {
 	s, err := stat.Summarise([]float64{11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1})
 	require.NoError(t, err)
-	assert.Equal(t, []float64{6, 2, 9}, []float64{s.Median, s.Low, s.High})
+	assert.Equal(t, []float64{6, 2, 9}, []float64{s.Center, s.Low, s.High})
 }
 
 // The interval holds the true median at least as often as it says, whatever the distribution.
@@ -86,13 +86,13 @@ func TestSummariseProperties(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, before, values, "the input is not reordered")
 		require.Equal(t, len(values), s.N)
-		require.Equal(t, len(values) >= stat.MinIntervalN, s.Interval)
-		require.InDelta(t, naiveMedian(values), s.Median, 1e-3)
-		require.LessOrEqual(t, s.Low, s.Median)
-		require.LessOrEqual(t, s.Median, s.High)
+		require.Equal(t, len(values) >= stat.MinIntervalN, s.Confidence >= stat.Level)
+		require.InDelta(t, naiveMedian(values), s.Center, 1e-3)
+		require.LessOrEqual(t, s.Low, s.Center)
+		require.LessOrEqual(t, s.Center, s.High)
 		require.Contains(t, values, s.Low, "bounds are measured values")
 		require.Contains(t, values, s.High)
-		if !s.Interval {
+		if s.Confidence < stat.Level {
 			require.Equal(t, slices.Min(values), s.Low)
 			require.Equal(t, slices.Max(values), s.High)
 			require.NotEmpty(t, s.Warnings)

@@ -37,10 +37,8 @@ func FindTrend(values []float64) (Trend, error) {
 	if n < TrendMinN || n > TrendMaxN {
 		return Trend{}, fmt.Errorf("a trend needs from %d to %d values, not %d", TrendMinN, TrendMaxN, n)
 	}
-	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return Trend{}, fmt.Errorf("value %d of %d is %v: only finite numbers have a trend", i+1, n, v)
-		}
+	if err := checkFinite("find the trend", values); err != nil {
+		return Trend{}, err
 	}
 	middle := median(slices.Clone(values))
 	if middle <= 0 {

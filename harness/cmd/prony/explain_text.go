@@ -78,7 +78,7 @@ func writeLimits(b *strings.Builder, s *scenario.Scenario, e explained) {
 		fmt.Fprintf(b, "    p%-6s %7s cycles, %s cycles/s%s\n", strconv.FormatFloat(p.Percentile, 'f', -1, 64), render.Count(p.CyclesMin), render.Digits(p.CyclesPerS, 3), enough)
 	}
 	if len(e.Effects) == 0 {
-		fmt.Fprintf(b, "  %s of each side tell no change from chance, however large it is: it takes %d\n", render.Plural(s.Rounds, "round"), stat.PairsFor(effectLevel))
+		fmt.Fprintf(b, "  %s of each side tell no change from chance, however large it is: it takes %d\n", render.Plural(s.Rounds, "round"), stat.MinPairs(effectLevel))
 		return
 	}
 	fmt.Fprintf(b, "  the smallest change that %d rounds of each side tell from chance, %.0f times in 100, at a level of %.0f %%:\n",

@@ -244,10 +244,10 @@ func (m *selfTestMeasuring) begin(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	longer := 1/ratio.Ratio - 1 // of a cycle's time
+	longer := 1/ratio.Center - 1 // of a cycle's time
 	if ratio.High >= 1 || longer <= 0 {
 		return fmt.Errorf("the server is not slower (%.3f, %.3f to %.3f) where it computes %.0f ns more for each task: was it built with planted faults?",
-			ratio.Ratio, ratio.Low, ratio.High, spin*1e9)
+			ratio.Center, ratio.Low, ratio.High, spin*1e9)
 	}
 	for _, loss := range []float64{0.05, 0.10} {
 		m.document.Slow = append(m.document.Slow, gate.Slow{

@@ -12,51 +12,51 @@ import (
 // PairsMax bounds the pairs that SignedRank takes: its exact distribution takes time in proportion to their cube.
 const PairsMax = 1000
 
-// Test is the outcome of a test that two sides are alike.
-type Test struct {
-	// P is how likely two sides that are alike differ at least as much in either direction, more than 0 and at most 1.
-	P        float64
-	N        int // values of the smaller side, or pairs
+// Comparison is the outcome of a two-sided test of the hypothesis that two samples come from one distribution. The fields are those
+// of golang.org/x/perf/benchmath.
+type Comparison struct {
+	// P is the probability that samples of one distribution differ at least as much; greater than 0 and at most 1.
+	P      float64
+	N1, N2 int // sizes of the samples; both are the number of pairs where they are paired
+	// Alpha is the significance level that the test was made for.
+	Alpha    float64
 	Warnings []string
 }
 
-// MannWhitney tests whether values of one side tend to be larger than those of the other (Mann and Whitney 1947), two-sided
-// and exact up to 50 values a side without ties, 25 with; beyond it uses the normal approximation. The rounds of the two sides
-// need not be pairs. A side without values, or with one that is NaN or infinite, is an error. Sides that are all the same
-// value are alike: P is 1.
-func MannWhitney(a, b []float64) (Test, error) {
+// MannWhitney tests whether the values of one sample tend to be larger than those of the other, at the significance level alpha
+// (Mann and Whitney 1947). The test is exact up to 50 values a side without ties and 25 with ties; beyond, it uses the normal
+// approximation. The samples need not be pairs. It fails if a sample is empty or has a value that is NaN or infinite. If all
+// values are the same, P is 1.
+func MannWhitney(a, b []float64, alpha float64) (Comparison, error) {
 	if err := errors.Join(checkFinite("the first side", a), checkFinite("the second side", b)); err != nil {
-		return Test{}, err
+		return Comparison{}, err
 	}
-	one := benchmath.NewSample(slices.Clone(a), &benchmath.DefaultThresholds)
-	other := benchmath.NewSample(slices.Clone(b), &benchmath.DefaultThresholds)
+	thresholds := &benchmath.Thresholds{CompareAlpha: alpha}
+	one, other := benchmath.NewSample(slices.Clone(a), thresholds), benchmath.NewSample(slices.Clone(b), thresholds)
 	found := benchmath.AssumeNothing.Compare(one, other)
 	// With ties the library's P depends on which side comes first: {1} against {1, 0.5} yields 0.67, and the other way round 1,
 	// which is right. The larger one is never too small.
-	t := Test{P: min(1, max(found.P, benchmath.AssumeNothing.Compare(other, one).P)), N: min(len(a), len(b))}
-	for _, w := range found.Warnings {
-		t.Warnings = append(t.Warnings, w.Error())
+	p := min(1, max(found.P, benchmath.AssumeNothing.Compare(other, one).P))
+	if math.IsNaN(p) || p <= 0 {
+		return Comparison{}, fmt.Errorf("compare %d with %d values: the test yields p = %v", len(a), len(b), p)
 	}
-	if math.IsNaN(t.P) || t.P <= 0 {
-		return Test{}, fmt.Errorf("compare %d with %d values: the test yields p = %v", len(a), len(b), t.P)
-	}
-	return t, nil
+	return Comparison{P: p, N1: len(a), N2: len(b), Alpha: alpha, Warnings: texts(found.Warnings)}, nil
 }
 
-// SignedRank tests whether paired differences lie around 0: Wilcoxon's signed-rank test (1945), two-sided. Were both sides
-// alike, each difference would be as likely to have the other sign, so the test counts, of all 2^n ways to flip signs, those
-// that tip the ranks at least as far. It is exact for any number of pairs, ties included (which share their mean rank, and a
-// difference of 0 counts for neither direction). Ranks keep one round that the host disturbed from hiding, or making, a
-// difference. The smallest P that n pairs can reach is 2/2^n. None, more than PairsMax, and one that is NaN or infinite are
-// errors.
-func SignedRank(differences []float64) (Test, error) {
+// SignedRank tests whether paired differences lie around 0, at the significance level alpha: Wilcoxon's signed-rank test (1945).
+// If both sides are alike, each difference is as likely to have the other sign. The test therefore counts, of all 2^n ways to
+// flip signs, those in which the ranks are at least as unbalanced. It is exact for any number of pairs. Tied differences share
+// their mean rank, and a difference of 0 counts for neither direction. Because only ranks count, one round that the host
+// disturbed neither hides a difference nor makes one. The smallest P that n pairs can reach is 2/2^n. It fails without
+// differences, with more than PairsMax, and if one is NaN or infinite.
+func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
-		return Test{}, err
+		return Comparison{}, err
 	}
 	if len(differences) > PairsMax {
-		return Test{}, fmt.Errorf("%d pairs are more than %d", len(differences), PairsMax)
+		return Comparison{}, fmt.Errorf("%d pairs are more than %d", len(differences), PairsMax)
 	}
-	t := Test{P: 1, N: len(differences)}
+	t := Comparison{P: 1, N1: len(differences), N2: len(differences), Alpha: alpha}
 	ranks, positive, total := doubledRanks(differences)
 	if total == 0 {
 		return t, nil
@@ -80,7 +80,7 @@ func SignedRank(differences []float64) (Test, error) {
 		tail += w
 	}
 	t.P = min(1, 2*tail)
-	if t.P <= 0 { // 2^-1074 is the smallest number that there is
+	if t.P <= 0 { // 2/2^n is less than a float64 can hold
 		t.P = math.SmallestNonzeroFloat64
 	}
 	return t, nil
@@ -144,16 +144,4 @@ func Holm(ps []float64) []float64 {
 		corrected[i] = highest
 	}
 	return corrected
-}
-
-func checkFinite(of string, values []float64) error {
-	if len(values) == 0 {
-		return fmt.Errorf("%s: %w", of, ErrNoValues)
-	}
-	for i, v := range values {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s: value %d of %d is %v: only finite numbers can be compared", of, i+1, len(values), v)
-		}
-	}
-	return nil
 }

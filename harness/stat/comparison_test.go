@@ -15,14 +15,14 @@ import (
 
 func TestMannWhitneyKnownValues(t *testing.T) {
 	low, high := []float64{1, 2, 3}, []float64{4, 5, 6}
-	got, err := stat.MannWhitney(low, high)
+	got, err := stat.MannWhitney(low, high, 0.05)
 	require.NoError(t, err)
 	assert.InDelta(t, 0.1, got.P, 1e-12, "2 of the 20 ways to deal six ranks")
 	assert.NotEmpty(t, got.Warnings, "three values a side can't be significant")
-	got, err = stat.MannWhitney([]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10})
+	got, err = stat.MannWhitney([]float64{1, 2, 3, 4, 5}, []float64{6, 7, 8, 9, 10}, 0.05)
 	require.NoError(t, err)
 	assert.InDelta(t, 2.0/252, got.P, 1e-12)
-	got, err = stat.MannWhitney([]float64{5, 5, 5}, []float64{5, 5, 5})
+	got, err = stat.MannWhitney([]float64{5, 5, 5}, []float64{5, 5, 5}, 0.05)
 	require.NoError(t, err)
 	assert.InDelta(t, 1, got.P, 0)
 }
@@ -31,9 +31,9 @@ func TestMannWhitneyIsSymmetric(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.SliceOfN(finite(), 1, 12).Draw(t, "a")
 		b := rapid.SliceOfN(finite(), 1, 12).Draw(t, "b")
-		ab, err := stat.MannWhitney(a, b)
+		ab, err := stat.MannWhitney(a, b, 0.05)
 		require.NoError(t, err)
-		ba, err := stat.MannWhitney(b, a)
+		ba, err := stat.MannWhitney(b, a, 0.05)
 		require.NoError(t, err)
 		require.InDelta(t, ab.P, ba.P, 1e-9)
 		require.Greater(t, ab.P, 0.0)
@@ -43,11 +43,11 @@ func TestMannWhitneyIsSymmetric(t *testing.T) {
 
 func TestTestsRefuse(t *testing.T) {
 	for _, bad := range [][]float64{nil, {math.NaN()}, {1, math.Inf(1)}} {
-		_, err := stat.MannWhitney(bad, []float64{1})
+		_, err := stat.MannWhitney(bad, []float64{1}, 0.05)
 		require.Error(t, err)
-		_, err = stat.MannWhitney([]float64{1}, bad)
+		_, err = stat.MannWhitney([]float64{1}, bad, 0.05)
 		require.Error(t, err)
-		_, err = stat.SignedRank(bad)
+		_, err = stat.SignedRank(bad, 0.05)
 		require.Error(t, err)
 		_, err = stat.PairedRatio(bad, 10)
 		require.Error(t, err)
@@ -55,10 +55,10 @@ func TestTestsRefuse(t *testing.T) {
 		require.Error(t, err)
 		_, err = stat.LogRatios(bad, bad)
 		require.Error(t, err)
-		_, err = stat.Spread(bad)
+		_, err = stat.StdDev(bad)
 		require.Error(t, err)
 	}
-	_, err := stat.SignedRank(make([]float64, stat.PairsMax+1))
+	_, err := stat.SignedRank(make([]float64, stat.PairsMax+1), 0.05)
 	require.Error(t, err)
 	_, err = stat.LogRatios([]float64{1, 2}, []float64{1})
 	require.ErrorContains(t, err, "are not pairs")
@@ -85,10 +85,10 @@ func TestSignedRankKnownValues(t *testing.T) {
 		{"ties share their rank", []float64{1, 1, 1}, 2.0 / 8},
 		{"one pair tells nothing", []float64{7}, 1},
 	} {
-		got, err := stat.SignedRank(c.pairs)
+		got, err := stat.SignedRank(c.pairs, 0.05)
 		require.NoError(t, err)
 		assert.InDelta(t, c.p, got.P, 1e-12, c.name)
-		assert.Equal(t, len(c.pairs), got.N)
+		assert.Equal(t, len(c.pairs), got.N1)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestSignedRankIsThatOfAllFlips(t *testing.T) {
 			}
 		}
 		want := min(1, 2*float64(hits)/math.Exp2(float64(len(nonzero))))
-		got, err := stat.SignedRank(pairs)
+		got, err := stat.SignedRank(pairs, 0.05)
 		require.NoError(t, err)
 		require.InDelta(t, want, got.P, 1e-9)
 	})
@@ -137,7 +137,7 @@ func TestSignedRankIsThatOfAllFlips(t *testing.T) {
 func TestSignedRankProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pairs := rapid.SliceOfN(rapid.Float64Range(-1, 1), 1, 40).Draw(t, "pairs")
-		got, err := stat.SignedRank(pairs)
+		got, err := stat.SignedRank(pairs, 0.05)
 		require.NoError(t, err)
 		require.Greater(t, got.P, 0.0)
 		require.LessOrEqual(t, got.P, 1.0)
@@ -146,10 +146,10 @@ func TestSignedRankProperties(t *testing.T) {
 		for i, v := range pairs {
 			flipped[i], larger[i] = -v, math.Abs(v)
 		}
-		other, err := stat.SignedRank(flipped)
+		other, err := stat.SignedRank(flipped, 0.05)
 		require.NoError(t, err)
 		require.InDelta(t, got.P, other.P, 1e-12, "both directions are alike")
-		all, err := stat.SignedRank(larger)
+		all, err := stat.SignedRank(larger, 0.05)
 		require.NoError(t, err)
 		require.LessOrEqual(t, all.P, got.P, "nothing is further from balance than one way only")
 	})
@@ -166,7 +166,7 @@ func TestSignedRankKeepsItsLevel(t *testing.T) {
 			for i := range pairs {
 				pairs[i] = heavy(random)
 			}
-			got, err := stat.SignedRank(pairs)
+			got, err := stat.SignedRank(pairs, 0.05)
 			require.NoError(t, err)
 			if got.P <= alpha {
 				called++

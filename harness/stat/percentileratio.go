@@ -15,26 +15,25 @@ import (
 // bases may have several sides that are alike, whose rounds are merged. Within a bucket of a histogram the percentile is interpolated, so that
 // two sides do not differ by a whole bucket for a hair's breadth. Empty sides, rounds without samples and sides of different
 // length that are to be pairs are errors.
-func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, resamples int, bases ...[]*hdrhistogram.Histogram) (Ratio, error) {
+func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, resamples int, bases ...[]*hdrhistogram.Histogram) (Summary, error) {
 	if math.IsNaN(p) || p <= 0 || p > 100 {
-		return Ratio{}, fmt.Errorf("percentile %v is outside 0 to 100", p)
+		return Summary{}, fmt.Errorf("percentile %v is outside 0 to 100", p)
 	}
 	changed, err := newRounds([][]*hdrhistogram.Histogram{change})
 	if err != nil {
-		return Ratio{}, fmt.Errorf("the change: %w", err)
+		return Summary{}, fmt.Errorf("the change: %w", err)
 	}
 	based, err := newRounds(bases)
 	if err != nil {
-		return Ratio{}, fmt.Errorf("the base: %w", err)
+		return Summary{}, fmt.Errorf("the base: %w", err)
 	}
 	if paired && changed.n != based.n {
-		return Ratio{}, fmt.Errorf("%d rounds of the base and %d of the change are not pairs", based.n, changed.n)
+		return Summary{}, fmt.Errorf("%d rounds of the base and %d of the change are not pairs", based.n, changed.n)
 	}
 	value := func() float64 { return math.Log(changed.percentile(p) / based.percentile(p)) }
 	changed.all()
 	based.all()
-	r := Ratio{Ratio: math.Exp(value()), N: min(changed.n, based.n)}
-	r.Low, r.High = bootstrap(resamples, func(random *rand.Rand) float64 {
+	return bootstrap(math.Exp(value()), min(changed.n, based.n), resamples, func(random *rand.Rand) float64 {
 		changed.draw(random)
 		if paired {
 			copy(based.weights, changed.weights)
@@ -43,8 +42,6 @@ func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, r
 		}
 		return value()
 	})
-	r.warn()
-	return r, r.check()
 }
 
 // rounds are the histograms of one side's rounds over the buckets that any of them fills.

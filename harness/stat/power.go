@@ -1,0 +1,89 @@
+package stat
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Power is the probability with which the effect that Detectable returns is found.
+const Power = 0.8
+
+// rankEfficiency is the asymptotic relative efficiency of the signed-rank test beside the t-test for normal differences.
+const rankEfficiency = 3 / math.Pi
+
+// Detectable returns the smallest effect, as a change of a ratio from 1, that SignedRank over n pairs finds with probability Power
+// at the two-sided level alpha, if the logarithms of the pairs' ratios have the standard deviation sd (0 or more). The formula is
+// that of the t-test, widened by the efficiency of ranks:
+//
+//	exp((t(1-alpha/2) + t(Power)) · sd / √(3/π · n)) - 1
+//
+// where t is the quantile of Student's t with n-1 degrees of freedom. It fails if n is below MinPairs(alpha).
+func Detectable(n int, sd, alpha float64) (float64, error) {
+	switch {
+	case math.IsNaN(sd) || sd < 0 || math.IsInf(sd, 0):
+		return 0, fmt.Errorf("the standard deviation %v must be a finite number of at least 0", sd)
+	case math.IsNaN(alpha) || alpha <= 0 || alpha >= 1:
+		return 0, fmt.Errorf("the significance level %v must be between 0 and 1", alpha)
+	}
+	if least := MinPairs(alpha); n < least {
+		return 0, fmt.Errorf("%d pairs tell nothing at a level of %.4f: it takes at least %d", n, alpha, least)
+	}
+	t := studentQuantile(1-alpha/2, n-1) + studentQuantile(Power, n-1)
+	return math.Expm1(t * sd / math.Sqrt(rankEfficiency*float64(n))), nil
+}
+
+// MinPairs returns the number of pairs from which on SignedRank can reach the level alpha, which must be greater than 0.
+func MinPairs(alpha float64) int { return max(2, int(math.Ceil(math.Log2(2/alpha)-1e-12))) }
+
+// StdDev estimates the standard deviation of values robustly: by their median absolute deviation from the median times 1.4826,
+// which is the standard deviation if they are normal. If more than half of the values are equal, StdDev returns the sample
+// standard deviation. It fails with fewer than two values.
+func StdDev(values []float64) (float64, error) {
+	if err := checkFinite("the standard deviation", values); err != nil {
+		return 0, err
+	}
+	if len(values) < 2 {
+		return 0, fmt.Errorf("the standard deviation of %d value is unknown", len(values))
+	}
+	middle := median(slices.Clone(values))
+	away := make([]float64, len(values))
+	squares, mean := 0.0, 0.0
+	for _, v := range values {
+		mean += v / float64(len(values))
+	}
+	for i, v := range values {
+		away[i] = math.Abs(v - middle)
+		squares += (v - mean) * (v - mean)
+	}
+	if robust := 1.4826 * median(away); robust > 0 {
+		return robust, nil
+	}
+	return math.Sqrt(squares / float64(len(values)-1)), nil
+}
+
+// normalQuantile returns the value that a standard normal variable does not exceed with probability p.
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+// studentQuantile returns that of Student's t with so many degrees of freedom, by the expansion of Cornish and Fisher (1938)
+// to the third power of their reciprocal (Abramowitz and Stegun 26.7.5). It is good to 2 % from 5 degrees on, for p up to 0.999.
+func studentQuantile(p float64, degrees int) float64 {
+	z, v := normalQuantile(p), float64(max(1, degrees))
+	z2 := z * z
+	return z + z*(z2+1)/(4*v) +
+		z*((5*z2+16)*z2+3)/(96*v*v) +
+		z*(((3*z2+19)*z2+17)*z2-15)/(384*v*v*v)
+}
+
+// WilsonInterval returns the 95 % confidence interval of a probability, of which hits in n trials were seen (Wilson 1927). It holds its
+// level also with no hits, or with hits only. Without trials it is 0 to 1.
+func WilsonInterval(hits, n int) (low, high float64) {
+	if n <= 0 || hits < 0 || hits > n {
+		return 0, 1
+	}
+	z := normalQuantile((1 + Level) / 2)
+	p, m := float64(hits)/float64(n), float64(n)
+	middle := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return max(0, middle-half), min(1, middle+half)
+}
