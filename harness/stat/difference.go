@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Counted is a value that is a sum over a number of events, such as samples of a profile: were nothing else to vary it, that
@@ -91,20 +93,9 @@ func drawMean(values []Counted, each float64, random *rand.Rand) float64 {
 	return sum / float64(len(values))
 }
 
-// student975 are the quantiles of Student's t at 0.975 for 1 degree of freedom and more.
-var student975 = []float64{
-	12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-	2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-}
-
-const normal975 = 1.95996
-
-// widening is by how much a bootstrap interval of so few values is too narrow.
+// widening returns by how much a bootstrap interval of n and m values is too narrow.
 func widening(n, m int) float64 {
-	t := normal975
-	if degrees := n + m - 2; degrees <= len(student975) {
-		t = student975[degrees-1]
-	}
+	const tail = (1 + Level) / 2
 	few := float64(min(n, m))
-	return t / normal975 * math.Sqrt(few/(few-1))
+	return student(n+m-2).Quantile(tail) / distuv.UnitNormal.Quantile(tail) * math.Sqrt(few/(few-1))
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	gonum "gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Power is the probability with which the effect that Detectable returns is found.
@@ -29,7 +32,7 @@ func Detectable(n int, sd, alpha float64) (float64, error) {
 	if least := MinPairs(alpha); n < least {
 		return 0, fmt.Errorf("%d pairs tell nothing at a level of %.4f: it takes at least %d", n, alpha, least)
 	}
-	t := studentQuantile(1-alpha/2, n-1) + studentQuantile(Power, n-1)
+	t := student(n-1).Quantile(1-alpha/2) + student(n-1).Quantile(Power)
 	return math.Expm1(t * sd / math.Sqrt(rankEfficiency*float64(n))), nil
 }
 
@@ -48,31 +51,18 @@ func StdDev(values []float64) (float64, error) {
 	}
 	middle := median(slices.Clone(values))
 	away := make([]float64, len(values))
-	squares, mean := 0.0, 0.0
-	for _, v := range values {
-		mean += v / float64(len(values))
-	}
 	for i, v := range values {
 		away[i] = math.Abs(v - middle)
-		squares += (v - mean) * (v - mean)
 	}
 	if robust := 1.4826 * median(away); robust > 0 {
 		return robust, nil
 	}
-	return math.Sqrt(squares / float64(len(values)-1)), nil
+	return gonum.StdDev(values, nil), nil
 }
 
-// normalQuantile returns the value that a standard normal variable does not exceed with probability p.
-func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
-
-// studentQuantile returns that of Student's t with so many degrees of freedom, by the expansion of Cornish and Fisher (1938)
-// to the third power of their reciprocal (Abramowitz and Stegun 26.7.5). It is good to 2 % from 5 degrees on, for p up to 0.999.
-func studentQuantile(p float64, degrees int) float64 {
-	z, v := normalQuantile(p), float64(max(1, degrees))
-	z2 := z * z
-	return z + z*(z2+1)/(4*v) +
-		z*((5*z2+16)*z2+3)/(96*v*v) +
-		z*(((3*z2+19)*z2+17)*z2-15)/(384*v*v*v)
+// student returns Student's t distribution with so many degrees of freedom.
+func student(degrees int) distuv.StudentsT {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
 }
 
 // WilsonInterval returns the 95 % confidence interval of a probability, of which hits in n trials were seen (Wilson 1927). It holds its
@@ -81,7 +71,7 @@ func WilsonInterval(hits, n int) (low, high float64) {
 	if n <= 0 || hits < 0 || hits > n {
 		return 0, 1
 	}
-	z := normalQuantile((1 + Level) / 2)
+	z := distuv.UnitNormal.Quantile((1 + Level) / 2)
 	p, m := float64(hits)/float64(n), float64(n)
 	middle := (p + z*z/(2*m)) / (1 + z*z/m)
 	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
