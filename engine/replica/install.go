@@ -116,9 +116,9 @@ func sendFile(w *tar.Writer, path string, info os.FileInfo) (err error) {
 	return err
 }
 
-// install makes the store of what was received. It may be done again from the start at any point: the old store goes only
-// after what was received is whole, and that goes only after the new one is.
-func (r *Replica) install() error {
+// installLocked makes the store from the received file. The caller holds inUse. A crash at any point is followed by another attempt
+// from the start: the old store is removed only once the received file is whole, and the received file only once the new store is.
+func (r *Replica) installLocked() error {
 	received := r.snapshots.toInstall()
 	if received == "" {
 		return errors.New("nothing was received")

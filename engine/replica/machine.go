@@ -1,7 +1,6 @@
 package replica
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -87,7 +86,7 @@ func (m *machine) Restore(from io.ReadCloser) error {
 		return fmt.Errorf("install a snapshot: %w", err)
 	}
 	r.freeStore()
-	err := r.o.Host.Swap(r.install)
+	err := r.o.Host.Swap(r.installLocked)
 	r.inUse.Unlock()
 	if err != nil {
 		err = fmt.Errorf("install a snapshot: %w", err)
@@ -99,8 +98,6 @@ func (m *machine) Restore(from io.ReadCloser) error {
 	r.o.Host.SystemChanged(r.o.Shard)
 	return nil
 }
-
-var errReplaced = errors.New("a store of the leader's was put in place meanwhile")
 
 // flushed is the store as it was when the snapshot was asked for, or later.
 type flushed struct {

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -50,12 +49,6 @@ func (r *Replica) Leader() string {
 func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
-
-// ErrNoMember says that a node is not a member of the group.
-var ErrNoMember = errors.New("it is not a member")
-
-// ErrMembersChanged says that the members changed at the same time as a change was decided. Nothing was done.
-var ErrMembersChanged = errors.New("the members changed at the same time")
 
 // configured is the members as an entry of the log has them, and the index of the entry.
 type configured struct {
@@ -118,9 +111,6 @@ func (r *Replica) Remove(ctx context.Context, node string) error {
 func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
-
-// errNoSuccessor says that leadership cannot be handed over.
-var errNoSuccessor = errors.New("no other voter may lead: their clocks differ too much")
 
 // Transfer has another voter lead: node, or any when it is "". It returns when this node has lost leadership, and
 // does nothing if this node does not lead.

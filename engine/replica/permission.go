@@ -2,7 +2,6 @@ package replica
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -118,9 +117,6 @@ func (t *transport) RequestPreVote(id raft.ServerID, at raft.ServerAddress, args
 	}
 	return t.NetworkTransport.RequestPreVote(id, at, args, out)
 }
-
-// errSilent is the error of messages that a silent member does not send.
-var errSilent = errors.New("this node must not lead, and steps down")
 
 // AppendEntries implements raft.Transport.
 func (t *transport) AppendEntries(id raft.ServerID, at raft.ServerAddress, args *raft.AppendEntriesRequest, out *raft.AppendEntriesResponse) error {

@@ -170,7 +170,9 @@ func (o Options) withDefaults() Options {
 // openStore opens the store, with the snapshot in place that was being installed when the node died.
 func (r *Replica) openStore() error {
 	if r.snapshots.toInstall() != "" {
-		if err := r.install(); err != nil {
+		r.inUse.Lock()
+		defer r.inUse.Unlock()
+		if err := r.installLocked(); err != nil {
 			return fmt.Errorf("go on installing a snapshot: %w", err)
 		}
 		return nil

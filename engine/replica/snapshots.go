@@ -101,6 +101,13 @@ func (s *snapshots) toInstall() string {
 
 // note replaces the newest snapshot, durably.
 func (s *snapshots) note(r record) error {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	return s.noteLocked(r)
+}
+
+// noteLocked is note for a caller that holds noting.
+func (s *snapshots) noteLocked(r record) error {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = disk.WriteWhole(filepath.Join(s.dir, recordName), text)
@@ -120,7 +127,7 @@ func (s *snapshots) installed(storeIndex uint64) error {
 	defer s.noting.Unlock()
 	r := s.latest()
 	r.Received, r.StoreIndex = false, storeIndex
-	if err := s.note(*r); err != nil {
+	if err := s.noteLocked(*r); err != nil {
 		return err
 	}
 	if err := os.Remove(filepath.Join(s.dir, receivedName)); err != nil {
@@ -149,9 +156,6 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	}
 	return []*raft.SnapshotMeta{&r.Meta}, nil
 }
-
-// errNoSnapshot says that a snapshot is not the newest one, which is the only one that is kept.
-var errNoSnapshot = errors.New("there is a newer snapshot")
 
 // Open implements raft.SnapshotStore: of what was received it is what was received, otherwise a copy of the store as it is
 // now. That may hold later entries than the snapshot says: who is sent them again passes them over.
@@ -218,7 +222,7 @@ func (k *sink) Close() error {
 	if newest := k.to.latest(); k.file == nil && newest != nil && newest.Meta.Index > k.record.Meta.Index {
 		return errNoSnapshot // the leader's was received meanwhile, and the log is cut for that
 	}
-	return k.to.note(k.record)
+	return k.to.noteLocked(k.record)
 }
 
 // fits returns an error if the disk has too little space to make a store from the received snapshot.

@@ -121,15 +121,15 @@ func (q *FS) grow(f *file, to uint64, op, name string) error {
 	return &os.PathError{Op: op, Path: name, Err: why}
 }
 
-// put makes a name stand for a file. The caller holds mu.
-func (q *FS) put(name string, f *file) {
-	q.drop(name)
+// putLocked makes a name stand for a file. The caller holds mu.
+func (q *FS) putLocked(name string, f *file) {
+	q.dropLocked(name)
 	f.links++
 	q.files[name] = f
 }
 
-// drop takes a name away. The caller holds mu.
-func (q *FS) drop(name string) {
+// dropLocked removes a name. The caller holds mu.
+func (q *FS) dropLocked(name string) {
 	f := q.files[name]
 	if f == nil {
 		return
@@ -150,7 +150,7 @@ func (q *FS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	f := &file{}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.put(name, f)
+	q.putLocked(name, f)
 	return &handle{File: inner, fs: q, file: f, name: name}, nil
 }
 
@@ -167,9 +167,9 @@ func (q *FS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vf
 		f = &file{}
 	}
 	f.links++
-	q.drop(oldname)
+	q.dropLocked(oldname)
 	f.links--
-	q.put(newname, f)
+	q.putLocked(newname, f)
 	return &handle{File: inner, fs: q, file: f, name: newname}, nil
 }
 
@@ -181,7 +181,7 @@ func (q *FS) Link(oldname, newname string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if f := q.files[oldname]; f != nil {
-		q.put(newname, f)
+		q.putLocked(newname, f)
 	}
 	return nil
 }
@@ -195,9 +195,9 @@ func (q *FS) Rename(oldname, newname string) error {
 	defer q.mu.Unlock()
 	if f := q.files[oldname]; f != nil {
 		f.links++
-		q.drop(oldname)
+		q.dropLocked(oldname)
 		f.links--
-		q.put(newname, f)
+		q.putLocked(newname, f)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (q *FS) Remove(name string) error {
 	err := q.FS.Remove(name)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.drop(name)
+	q.dropLocked(name)
 	return err
 }
 
@@ -218,7 +218,7 @@ func (q *FS) RemoveAll(name string) error {
 	defer q.mu.Unlock()
 	for known := range q.files {
 		if known == name || strings.HasPrefix(known, name+"/") {
-			q.drop(known)
+			q.dropLocked(known)
 		}
 	}
 	return err

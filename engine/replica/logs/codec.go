@@ -2,7 +2,6 @@ package logs
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math/bits"
 	"time"
@@ -19,8 +18,6 @@ const format = 1
 //
 // The time is when the leader appended it. Its index is in the key.
 const entryHeaderLen = 1 + 1 + 8 + 8 + 4
-
-var errCutShort = errors.New("the record is cut short")
 
 // entryLen is the length of an entry's record.
 func entryLen(l *raft.Log) int {

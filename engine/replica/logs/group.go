@@ -106,7 +106,7 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 		defer g.writing.Unlock()
 		for rest := logs; len(rest) > 0; {
 			n, size := commitOf(rest)
-			if err := g.append(rest[:n], size); err != nil {
+			if err := g.appendLocked(rest[:n], size); err != nil {
 				return fmt.Errorf("append entries %d to %d to the log of group %d: %w", logs[0].Index, logs[len(logs)-1].Index, g.n, err)
 			}
 			rest = rest[n:]
@@ -138,7 +138,8 @@ func commitOf(logs []*raft.Log) (n, size int) {
 // entryOverhead bounds what Pebble's batch adds to a key and a value.
 const entryOverhead = 16
 
-func (g *Group) append(logs []*raft.Log, size int) error {
+// appendLocked stores entries of one commit. The caller holds writing.
+func (g *Group) appendLocked(logs []*raft.Log, size int) error {
 	was := g.bounds.Load()
 	now := bounds{first: was.first, last: logs[len(logs)-1].Index}
 	if first := logs[0].Index; was.empty() || first > was.last+1 {
@@ -180,14 +181,15 @@ func (g *Group) DeleteRange(first, last uint64) error {
 	return g.store.use(func() error {
 		g.writing.Lock()
 		defer g.writing.Unlock()
-		if err := g.deleteRange(first, last); err != nil {
+		if err := g.deleteRangeLocked(first, last); err != nil {
 			return fmt.Errorf("delete entries %d to %d from the log of group %d: %w", first, last, g.n, err)
 		}
 		return nil
 	})
 }
 
-func (g *Group) deleteRange(first, last uint64) error {
+// deleteRangeLocked is DeleteRange for a caller that holds writing.
+func (g *Group) deleteRangeLocked(first, last uint64) error {
 	was := *g.bounds.Load()
 	if was.empty() || last < was.first || first > was.last || first > last {
 		return nil

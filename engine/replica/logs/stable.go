@@ -1,12 +1,6 @@
 package logs
 
-import (
-	"errors"
-	"fmt"
-)
-
-// ErrNotFound says that a stable store has no value of a name. Raft knows it by its text.
-var ErrNotFound = errors.New("not found")
+import "fmt"
 
 // Set implements raft.StableStore. It returns when the value survives a loss of power, in whatever mode.
 func (g *Group) Set(name, value []byte) error { return g.setStable(kindText, name, text(value)) }

@@ -61,9 +61,6 @@ const (
 	batchBytesMax = 16 << 20
 )
 
-// ErrClosed says that the store was closed.
-var ErrClosed = errors.New("the Raft logs are closed")
-
 // Store is the logs of all groups. It is safe for concurrent use.
 type Store struct {
 	db       *pebble.DB
