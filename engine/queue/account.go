@@ -1,7 +1,5 @@
 package queue
 
-import "fmt"
-
 // Account counts what one tenant holds over all shards, against its quotas. Its methods are safe for
 // concurrent use and never block.
 type Account interface {
@@ -17,18 +15,6 @@ type Account interface {
 	EndLeases(n int)
 	// Restore counts what a shard holds when it starts; negative numbers when the shard is let go.
 	Restore(tasks, bytes, leases int64)
-}
-
-// QuotaError says which quota refused a task.
-type QuotaError struct {
-	Tenant       string
-	Quota        string // the field of the tenant's quotas
-	Max          uint64
-	RetryAfterMs uint64
-}
-
-func (e *QuotaError) Error() string {
-	return fmt.Sprintf("tenant %q is at its quota %s of %d: try again later, or have the quota raised", e.Tenant, e.Quota, e.Max)
 }
 
 // unlimited is the account of tenants where no quotas are kept.

@@ -430,7 +430,9 @@ func (s *State) addLease(q *Queue, w *Waiter, ref LeaseRef, d Delivery) {
 	ref.ExpiresAtMs = s.nowMs + int64(orDefault(w.leaseMs, ref.LeaseMs))
 	d.LeaseRef, d.Queue, d.Token = ref, q, Token(b.id, len(b.refs))
 	b.add(ref)
-	s.noteLeased(q, ref.Seq, d.Token)
+	if before := s.noteLeased(q, ref.Seq, d.Token); before != 0 {
+		broken("task %d of queue %q is leased twice, with the tokens %d and %d", ref.Seq, q.record.Name, before, d.Token)
+	}
 	w.grant = append(w.grant, d)
 	w.credits--
 	w.bytes += int64(ref.Bytes)

@@ -235,9 +235,13 @@ func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked
 		return ref, d, true, false
 	}
 	for l.fresh.len() > 0 {
+		cursor := l.cursor
 		f := s.popFresh(l)
 		if f.gone {
 			continue
+		}
+		if f.seq < cursor {
+			broken("task %d of queue %q is handed out again: the tasks before %d were claimed", f.seq, l.queue.record.Name, cursor)
 		}
 		ref = LeaseRef{
 			Ref: l.ref(f.seq), Attempt: 1, MaxAttempts: f.task.MaxAttempts, LeaseMs: f.task.LeaseMs, Bytes: f.bytes, Extras: f.task.Extras,

@@ -30,7 +30,10 @@ func (s *State) lastToken() uint64 { return Token(s.meta.NextBatch, 0) - 1 }
 func (s *State) newLease() *lease {
 	b := &lease{id: s.meta.NextBatch, index: -1, expiresMs: math.MaxInt64}
 	s.meta.NextBatch++
-	s.leases[b.id] = b
+	before := len(s.leases)
+	if s.leases[b.id] = b; len(s.leases) == before {
+		broken("lease batch %d is issued twice", b.id)
+	}
 	return b
 }
 

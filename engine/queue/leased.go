@@ -24,8 +24,8 @@ const leasedPagesSpare = 1_024
 // leasedPagesKept is the largest number of pages after which the map of a queue without leases is kept.
 const leasedPagesKept = 64
 
-// noteLeased stores the token under which a task is leased.
-func (s *State) noteLeased(q *Queue, seq, token uint64) {
+// noteLeased stores the token under which a task is leased, and returns the token under which it was leased before; 0 if it was not.
+func (s *State) noteLeased(q *Queue, seq, token uint64) (before uint64) {
 	x := &q.leased
 	at := seq / leasedPageTasks
 	p := x.last
@@ -43,10 +43,12 @@ func (s *State) noteLeased(q *Queue, seq, token uint64) {
 		}
 		x.last = p
 	}
-	if p.tokens[seq%leasedPageTasks] == 0 {
+	before = p.tokens[seq%leasedPageTasks]
+	if before == 0 {
 		p.live++
 	}
 	p.tokens[seq%leasedPageTasks] = token
+	return before
 }
 
 // noteEnded forgets the token of a task that was leased.
@@ -56,6 +58,9 @@ func (s *State) noteEnded(q *Queue, seq uint64) {
 	p := x.last
 	if p == nil || p.at != at {
 		p = x.pages[at]
+	}
+	if p == nil || p.tokens[seq%leasedPageTasks] == 0 {
+		broken("the lease of task %d of queue %q ends, and the task is not leased", seq, q.record.Name)
 	}
 	p.tokens[seq%leasedPageTasks] = 0
 	if p.live--; p.live > 0 {

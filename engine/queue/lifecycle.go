@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"errors"
 	"fmt"
 	"math"
 )
@@ -11,13 +10,6 @@ import (
 //
 // A queue that is not used for Config.trimAfterMs gives back its memory. An empty queue that was never configured is deleted
 // Config.IdleMs after its last use. A deleted queue's number is never issued again.
-
-var (
-	// ErrTooManyQueues says that the shard, or the tenant, has as many queues as Config allows. Waiting does not help.
-	ErrTooManyQueues = errors.New("too many queues: delete queues or raise the limit")
-	// ErrQueueNotEmpty says that a queue that has tasks can't be deleted.
-	ErrQueueNotEmpty = errors.New("the queue is not empty")
-)
 
 const (
 	// visitsMax is how many unused queues one Tick looks at.
@@ -81,6 +73,7 @@ func (s *State) newQueue(r Record) *Queue {
 	}
 	delete(s.absent, key)
 	q.record, q.stored = r, true
+	q.unsound = !r.Counts.addUp()
 	q.rates.enqueuedSeen, q.rates.completedSeen = r.Counts.Enqueued, r.Counts.Completed
 	q.setPolicy(r.Policy)
 	s.show(q)

@@ -1,7 +1,5 @@
 package queue
 
-import "errors"
-
 // Reserved bounds the numbers that a shard may have issued and whose commits a loss of power may have taken after clients got their
 // ids and tokens. A recovered state issues only numbers from these bounds on.
 type Reserved struct {
@@ -48,10 +46,6 @@ const (
 	restoredBatchMax = 1 << (63 - batchBits) // so that tokens fit into a signed integer
 	restoredQueueMax = 1 << 31
 )
-
-// ErrNumbersUsedUp says that no numbers are left to leave out: after 32,768 restores, each of what the one before made, or 69 years
-// between their backups and them together.
-var ErrNumbersUsedUp = errors.New("its numbers are used up by earlier restores: enqueue its tasks at a new server")
 
 // AfterRestore returns the reservation of a store that is restored from a backup, which was made in a term and a time ago. No number
 // that the store issues with it was issued since the backup. Numbers of queues are left out as far as there is room: ids differ by

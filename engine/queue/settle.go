@@ -1,11 +1,5 @@
 package queue
 
-import "errors"
-
-// ErrStaleToken says that a token is not that of the task's current lease: the lease expired or
-// was settled, or the token belongs to another task.
-var ErrStaleToken = errors.New("stale token: the lease expired or was settled")
-
 // Action is what a settlement does.
 type Action uint8
 

@@ -89,6 +89,7 @@ type Queue struct {
 	dirty   bool
 	unseen  bool // is in State.unseen
 	stored  bool // has a record
+	unsound bool // the recovered counts did not add up: an older server wrote them, and they are not checked
 
 	subscriptions int32 // of waiters, with or without credit
 	vanishMs      int64 // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
@@ -289,6 +290,9 @@ func (s *State) Flush() bool {
 				q.record.Due[p] = l.dueCount(s.nowMs)
 				l.unsaved = 0
 			}
+		}
+		if c := &q.record.Counts; !c.addUp() && !q.unsound {
+			broken("the counts of queue %q of tenant %q do not add up: %+v", q.record.Name, q.record.Tenant, *c)
 		}
 		q.rates.update(&q.record.Counts, s.nowMs)
 		s.seqMax = max(s.seqMax, q.record.NextSeq)

@@ -127,6 +127,11 @@ type Counts struct {
 
 func (c *Counts) held() uint64 { return c.Fresh + c.Returned + c.Leased + c.Dead }
 
+// addUp reports whether each enqueued task is counted once, and no count went below zero.
+func (c *Counts) addUp() bool {
+	return c.Enqueued == c.held()+c.Completed+c.Removed && int64(c.Fresh|c.Returned|c.Leased|c.Dead|c.Bytes) >= 0
+}
+
 // Record is a queue as it is stored: written once per commit that touches the queue.
 type Record struct {
 	ID            uint32

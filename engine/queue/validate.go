@@ -40,14 +40,6 @@ func DefaultLimits() Limits {
 // NameMax is the length, in bytes, of the longest queue or tenant name.
 const NameMax = 128
 
-// FieldError says which field has a value that is not accepted, and why.
-type FieldError struct {
-	Field   string
-	Problem string // names the value and the remedy
-}
-
-func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
-
 // CheckName checks the name of a queue or tenant: 1 to NameMax characters of letters, digits and "._-/:".
 func CheckName(field, name string) *FieldError {
 	switch {

@@ -9,9 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// ErrNoQueue says that the tenant has no such queue.
-var ErrNoQueue = errors.New("no such queue")
-
 // query is a command of the admin calls: decided at once, answered when it is durable.
 type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
@@ -23,7 +20,7 @@ type query[T any] struct {
 
 func (c *query[T]) decide(s *Shard, nowMs int64) { c.out, c.err = c.decided(s, nowMs) }
 
-func (c *query[T]) release(_ *Shard, err error) {
+func (c *query[T]) publish(_ *Shard, err error) {
 	c.reply(c.out, errors.Join(c.err, err))
 }
 
@@ -83,9 +80,6 @@ const (
 	Redrive                     // make a dead task ready again
 	PurgeDead                   // remove a dead task
 )
-
-// ErrNotDead says that a task is not dead.
-var ErrNotDead = errors.New("the task is not dead")
 
 // Change carries a change out on tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
 // ErrNotDead for each. Other commands are decided between its parts.

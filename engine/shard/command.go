@@ -7,11 +7,11 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// command is something to decide. The deciding goroutine calls decide; once the decision is
-// committed, the releasing goroutine calls release, with the error of the commit. release must not block.
+// command is a request to the shard. The deciding goroutine calls decide. Once the turn is durable or failed, the publishing goroutine
+// calls publish, with the error if it failed, also if decide was not called. publish must not block.
 type command interface {
 	decide(s *Shard, nowMs int64)
-	release(s *Shard, err error)
+	publish(s *Shard, err error)
 }
 
 type enqueue struct {
@@ -45,7 +45,7 @@ func (c *enqueue) decide(s *Shard, nowMs int64) {
 	s.state.Enqueue(nowMs, c.tenant, c.tasks, c.out)
 }
 
-func (c *enqueue) release(_ *Shard, err error) { c.reply(c.out, err) }
+func (c *enqueue) publish(_ *Shard, err error) { c.reply(c.out, err) }
 
 type settle struct {
 	tenant      string
@@ -69,7 +69,7 @@ func (c *settle) decide(s *Shard, nowMs int64) {
 	s.state.Settle(nowMs, c.tenant, c.settlements, c.out)
 }
 
-func (c *settle) release(_ *Shard, err error) { c.reply(c.out, err) }
+func (c *settle) publish(_ *Shard, err error) { c.reply(c.out, err) }
 
 // Subscription is a waiter at a shard. Its methods are safe for concurrent use.
 type Subscription struct {
@@ -83,7 +83,7 @@ type Subscription struct {
 
 func (sub *Subscription) fail(err error) { sub.once.Do(func() { sub.failed(err) }) }
 
-// Subscribe makes a waiter. deliver is called from the releasing goroutine with leased tasks, once
+// Subscribe makes a waiter. deliver is called from the publishing goroutine with leased tasks, once
 // their leases are durable; failed is called at most once, if the subscription can't be served. Neither may block.
 func (s *Shard) Subscribe(c queue.Claim, deliver func([]queue.Delivery), failed func(error)) (*Subscription, error) {
 	sub := &Subscription{shard: s, claim: c, deliver: deliver, failed: failed}
@@ -102,7 +102,7 @@ func (c *subscribe) decide(s *Shard, _ int64) {
 	}
 }
 
-func (c *subscribe) release(_ *Shard, err error) {
+func (c *subscribe) publish(_ *Shard, err error) {
 	if err = errors.Join(c.err, err); err != nil {
 		c.sub.fail(err)
 	}
@@ -145,7 +145,7 @@ func (c *change) decide(s *Shard, _ int64) {
 	}
 }
 
-func (*change) release(*Shard, error) {}
+func (*change) publish(*Shard, error) {}
 
 // Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
 // were delivered stay leased until they are settled or their leases expire.
@@ -166,4 +166,4 @@ func (c *unsubscribe) decide(s *Shard, _ int64) {
 	}
 }
 
-func (c *unsubscribe) release(*Shard, error) { c.closed() }
+func (c *unsubscribe) publish(*Shard, error) { c.closed() }

@@ -5,9 +5,27 @@ import (
 	"fmt"
 )
 
-// ErrNotLeader says that another node leads the shard, or none does at the moment. Nothing was done. The error is a
-// *NotLeaderError.
-var ErrNotLeader = errors.New("this node does not lead the shard")
+var (
+	// ErrOverloaded says that as many commands wait as may; the caller should try again later. Nothing was done.
+	ErrOverloaded = errors.New("the shard has too much waiting: try again later")
+	// ErrClosed says that the shard is stopping, or stopped. Nothing was done.
+	ErrClosed = errors.New("the shard is stopping")
+	// ErrNotLeader says that another node leads the shard, or that no node does at the moment. Nothing was done. The error is a
+	// *NotLeaderError.
+	ErrNotLeader = errors.New("this node does not lead the shard")
+	// ErrUnknownOutcome says that leadership was lost while a command was under way: the command may or may not take effect.
+	ErrUnknownOutcome = errors.New("leadership was lost meanwhile: the outcome is unknown")
+	// ErrRoutesChanged ends a subscription when the node begins to lead a shard that the subscription does not draw from.
+	ErrRoutesChanged = errors.New("this node leads other shards than before")
+	// ErrNotFound says that the tenant has no such task, or that the task is done.
+	ErrNotFound = errors.New("no such task, or it is done")
+	// ErrNotDead says that a task is not dead.
+	ErrNotDead = errors.New("the task is not dead")
+	// ErrNoQueue says that the tenant has no such queue.
+	ErrNoQueue = errors.New("no such queue")
+
+	errTooMuchCredit = fmt.Errorf("a subscriber's credit is above %d", poolCreditMax)
+)
 
 // NotLeaderError says which shard this node does not lead.
 type NotLeaderError struct{ Shard int }
@@ -19,13 +37,7 @@ func (e *NotLeaderError) Error() string {
 // Is makes it an ErrNotLeader.
 func (e *NotLeaderError) Is(target error) bool { return target == ErrNotLeader }
 
-// ErrUnknownOutcome says that leadership was lost while a command was under way: it may or may not take effect.
-var ErrUnknownOutcome = errors.New("leadership was lost meanwhile: the outcome is unknown")
-
-// ErrRoutesChanged ends a subscription when the node comes to lead a shard that the subscription does not draw from.
-var ErrRoutesChanged = errors.New("this node leads other shards than before")
-
-// notRefused returns the error of a command a part of which took effect. ErrNotLeader would say that nothing was done.
+// notRefused returns the error of a command of which a part took effect. ErrNotLeader would say that nothing was done.
 func notRefused(err error) error {
 	if errors.Is(err, ErrNotLeader) {
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, err.Error())

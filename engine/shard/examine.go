@@ -37,7 +37,7 @@ type examine struct {
 	looked []storage.Looked
 	err    error // why the reading failed
 	rounds int
-	partly bool // some changes are durable; the releasing goroutine's
+	partly bool // some changes are durable; the publishing goroutine's
 }
 
 const (
@@ -91,7 +91,7 @@ func (s *Shard) readSubmitted(err error) {
 	s.toRead = s.toRead[:0]
 }
 
-func (c *begin) release(s *Shard, err error) {
+func (c *begin) publish(s *Shard, err error) {
 	switch {
 	case !c.looks: // the command was refused or never decided
 		c.reply(s, err)
@@ -230,7 +230,7 @@ func (x *examine) one(s *Shard, i int, nowMs int64) {
 
 // readNow waits until all decisions so far are visible and reads a task. It returns false if the shard failed.
 func (x *examine) readNow(s *Shard, i int) bool {
-	if s.failure = s.submit(); s.failure != nil {
+	if s.failure = s.commitEarly(); s.failure != nil {
 		return false
 	}
 	looked, err := s.store.LookAll([]queue.Ref{x.refs[i]}, x.payloads)
@@ -242,7 +242,7 @@ func (x *examine) readNow(s *Shard, i int) bool {
 	return true
 }
 
-func (c *resolving) release(s *Shard, err error) {
+func (c *resolving) publish(s *Shard, err error) {
 	if err == nil {
 		c.partly = c.partly || c.changes && c.resolved
 	} else if c.partly {

@@ -106,8 +106,8 @@ func (c *figures) decide(s *Shard, nowMs int64) {
 	s.asking = append(s.asking, c)
 }
 
-// release does nothing for an accepted request, which figuresAnswer answers.
-func (c *figures) release(_ *Shard, err error) {
+// publish does nothing for an accepted request, which figuresAnswer answers.
+func (c *figures) publish(_ *Shard, err error) {
 	if !c.asked {
 		c.reply(nil, err)
 	}
@@ -118,12 +118,12 @@ type figuresAnswer struct{ to *figures }
 
 func (*figuresAnswer) decide(*Shard, int64) {}
 
-func (a *figuresAnswer) release(s *Shard, err error) {
+func (a *figuresAnswer) publish(s *Shard, err error) {
 	switch err = errors.Join(a.to.err, err); {
 	case err != nil:
 		a.to.reply(nil, err)
 	case a.to.named == nil:
-		s.reading.Go(func() { a.to.reply(s.seen.all(s.opts.NowMs()), nil) }) // the answers of other commands do not wait for the copy
+		s.reading.Go(func() { a.to.reply(s.lastFigures.all(s.opts.NowMs()), nil) }) // the answers of other commands do not wait for the copy
 	default:
 		a.to.reply(a.to.out, nil)
 	}
@@ -132,7 +132,7 @@ func (a *figuresAnswer) release(s *Shard, err error) {
 // answerFigures continues the requests for figures, and adds the answers of completed ones to commands.
 func (s *Shard) answerFigures(commands []command, nowMs int64) []command {
 	if gone := s.state.TakeDeleted(); len(gone) > 0 {
-		s.seen.drop(gone)
+		s.lastFigures.drop(gone)
 	}
 	queues, reads := figuresQueuesMax, figuresReadsMax
 	still := s.opts.Space.Changes() != nil // time stands still: no leases end
@@ -204,7 +204,7 @@ func (c *figures) take(s *Shard, q *queue.Queue, nowMs int64) bool {
 	if c.named != nil {
 		c.out = append(c.out, st)
 	} else {
-		s.seen.put(st, nowMs)
+		s.lastFigures.put(st, nowMs)
 	}
 	return true
 }

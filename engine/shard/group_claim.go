@@ -2,7 +2,6 @@ package shard
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -24,7 +23,7 @@ type GroupSubscription struct {
 const subscriberBytesMax = 8 << 20
 
 // Subscribe makes a waiter at every shard that is here. Queues share its credit by their weights over all shards, taking it that a
-// spread queue has as much in each of them. deliver is called from the shards' releasing goroutines, by several at
+// spread queue has as much in each of them. deliver is called from the shards' publishing goroutines, by several at
 // once, with leased tasks, once their leases are durable; with c.Once it is called at most once. failed is called
 // at most once, if the subscription can't be served. Neither may block.
 //
@@ -87,8 +86,6 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 	}
 	return sub, nil
 }
-
-var errTooMuchCredit = fmt.Errorf("a subscriber's credit is above %d", poolCreditMax)
 
 // Credit lets the subscription have n more tasks, from whichever shards.
 func (s *GroupSubscription) Credit(n int) error {
@@ -179,7 +176,7 @@ func (p *poll) ask() error {
 	s := p.here.shards[p.shard()]
 	p.sub = &Subscription{
 		shard: s, claim: p.claim, deliver: p.deliver,
-		failed: func(error) {}, // release has the error too
+		failed: func(error) {}, // publish gets the error too
 	}
 	return s.inbox.put(p, load{})
 }
@@ -201,7 +198,7 @@ func (p *poll) decide(s *Shard, _ int64) {
 	}
 }
 
-func (p *poll) release(_ *Shard, err error) {
+func (p *poll) publish(_ *Shard, err error) {
 	err = errors.Join(p.err, err)
 	p.left--
 	if err == nil && p.left > 0 && p.claim.Credit > 0 && p.claim.BytesMax > 0 {

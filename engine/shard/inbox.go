@@ -1,18 +1,11 @@
 package shard
 
 import (
-	"errors"
 	"sync"
 	"time"
 
 	"github.com/pronybench/prony/engine/internal/stages"
 )
-
-// ErrOverloaded says that a shard has as much waiting as it may; the caller should try again later.
-var ErrOverloaded = errors.New("the shard has too much waiting: try again later")
-
-// ErrClosed says that the shard is stopping, or stopped.
-var ErrClosed = errors.New("the shard is stopping")
 
 // inbox is what waits to be decided: any number of goroutines put commands in, the deciding one
 // takes all of them at once. Its lock is held for an append or a swap only.

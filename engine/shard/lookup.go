@@ -9,9 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// ErrNotFound says that the tenant has no such task, or that it is done.
-var ErrNotFound = errors.New("no such task, or it is done")
-
 // TaskState is where a task is in its life.
 type TaskState uint8
 
@@ -58,7 +55,7 @@ type Awaited struct {
 	LastError string       // of a dead task
 }
 
-// Await calls reply once, when a task is done or dead or was removed, from the releasing goroutine: with
+// Await calls reply once, when a task is done or dead or was removed, from the publishing goroutine: with
 // ErrNotFound if nothing is known of the task, or no longer. cancel ends the wait: reply is called with the state
 // that the task is in then, unless it was called before.
 func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) (cancel func(), err error) {
@@ -100,7 +97,7 @@ func (c *await) examine(last bool) *begin {
 		resolve: func(s *Shard, _ int, f *Found, err error) { a = c.resolve(s, f, err, last) },
 		reply: func(s *Shard, err error) {
 			if a != nil {
-				a.release(s, err)
+				a.publish(s, err)
 			} // otherwise it still waits, or was answered; a shard that stops answers all waits
 		},
 	}}
@@ -136,13 +133,13 @@ func (c *await) resolve(s *Shard, f *Found, err error, last bool) *answer {
 	return a
 }
 
-// release answers a wait that was never decided because an earlier decision failed. Other waits are answered when the shard stops.
-func (c *await) release(s *Shard, err error) {
+// publish answers a wait that was never decided because an earlier decision failed. Other waits are answered when the shard stops.
+func (c *await) publish(s *Shard, err error) {
 	if !c.waits {
 		c.reply(Awaited{}, err)
 		return
 	}
-	c.look.release(s, err)
+	c.look.publish(s, err)
 }
 
 // answer is the answer to a wait.
@@ -157,7 +154,7 @@ type answer struct {
 
 func (*answer) decide(*Shard, int64) {}
 
-func (a *answer) release(s *Shard, err error) {
+func (a *answer) publish(s *Shard, err error) {
 	switch {
 	case err != nil || a.err != nil:
 		err = errors.Join(a.err, err)
@@ -239,8 +236,8 @@ func (g *giveUp) decide(s *Shard, nowMs int64) {
 	g.last.decide(s, nowMs)
 }
 
-func (g *giveUp) release(s *Shard, err error) {
+func (g *giveUp) publish(s *Shard, err error) {
 	if g.last != nil {
-		g.last.release(s, err)
+		g.last.publish(s, err)
 	}
 }

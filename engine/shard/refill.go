@@ -1,6 +1,8 @@
 package shard
 
 import (
+	"fmt"
+
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -36,7 +38,7 @@ func (s *Shard) takeRefills(commands []command) []command {
 // refilling is Refills that wait until what was decided before them is visible.
 type refilling struct{ refills []queue.Refill }
 
-func (c *refilling) release(s *Shard, err error) {
+func (c *refilling) publish(s *Shard, err error) {
 	s.inbox.goOn(&visible{refills: c.refills, err: err})
 }
 
@@ -57,7 +59,7 @@ func (c *visible) decide(s *Shard, _ int64) {
 	s.readRefills()
 }
 
-func (*visible) release(*Shard, error) {}
+func (*visible) publish(*Shard, error) {}
 
 // readRefills reads what can be read, unless that is under way.
 func (s *Shard) readRefills() {
@@ -122,7 +124,7 @@ func (s *Shard) readRefill(r queue.Refill) (a refillAnswer, err error) {
 		}
 		return a, err
 	}
-	panic("unreachable")
+	return a, fmt.Errorf("the state machine asks for stream %d, which no store has: the server's packages do not fit together", r.Stream)
 }
 
 // refilled hands answers to the state.
@@ -152,7 +154,7 @@ func (c *refilled) decide(s *Shard, _ int64) {
 	s.readRefills()
 }
 
-func (*refilled) release(*Shard, error) {}
+func (*refilled) publish(*Shard, error) {}
 
 // refuse has decide change no task.
 func (c *refilled) refuse(error) bool {

@@ -41,7 +41,7 @@ func (s *Shard) end(why error) {
 	}
 	if len(left) > 0 {
 		n := len(left)
-		s.pipe <- decided{commands: left, err: why}
+		s.pipe <- turn{commands: left, err: why}
 		planted.Send(n)
 	}
 }
@@ -51,41 +51,7 @@ type cutOff struct{ sub *Subscription }
 
 func (*cutOff) decide(*Shard, int64) {}
 
-func (c *cutOff) release(_ *Shard, err error) { c.sub.fail(err) }
-
-// entryTasksMax is about how many tasks and settlements one entry of a replicated store's log has. Larger ones would go from
-// stage to stage as one, each idle while another works: deciding, writing on three nodes, applying, answering.
-const entryTasksMax = 512
-
-// entry returns how many of the commands, at least one, to decide together: approximately as many as fill one entry of the log, or one
-// turn.
-func (s *Shard) entry(commands []command) int {
-	most := queue.TurnMax
-	if s.opts.Replicate != nil {
-		most = entryTasksMax
-	}
-	items := 0
-	for i, c := range commands {
-		if s.opts.Alone && i == 1 || items >= most {
-			return i
-		}
-		switch c := c.(type) {
-		case *enqueue:
-			items += len(c.tasks)
-		case *settle:
-			items += len(c.settlements)
-		case *resolving:
-			items += min(sliceMax, len(c.refs))
-		case *poll:
-			items += c.claim.Credit
-		case *refilled:
-			items += c.items
-		default:
-			items++
-		}
-	}
-	return len(commands)
-}
+func (c *cutOff) publish(_ *Shard, err error) { c.sub.fail(err) }
 
 // answers says whether any of the commands is answered with what the state holds, so that it must be a leader's.
 func answers(commands []command) bool {

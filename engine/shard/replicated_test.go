@@ -179,7 +179,7 @@ func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
 			require.NoError(t, err)
 			return c
 		}
-		d := decided{committed: true}
+		d := turn{committed: true}
 		if !whole {
 			d.early = []storage.Commit{propose(1)}
 			require.NoError(t, d.early[0].Wait())

@@ -12,7 +12,7 @@ type batchTimes struct {
 	began     time.Duration // its decision did
 	decided   time.Duration // ended
 	submitted time.Duration // the store, or the log that nodes share, has it
-	taken     time.Duration // the releasing goroutine has it
+	taken     time.Duration // the publishing goroutine has it
 	durable   time.Duration
 	answering time.Duration // its answers go out, where they waited for something else than its commit
 }

@@ -28,7 +28,7 @@ func (g *stage) age() time.Duration {
 
 // UnderWay returns how long the shard has been at one batch: deciding and submitting it, or waiting until it is
 // durable. It is 0 when the shard is idle, and well under a second unless the file system stalls.
-func (s *Shard) UnderWay() time.Duration { return max(s.deciding.age(), s.releasing.age()) }
+func (s *Shard) UnderWay() time.Duration { return max(s.deciding.age(), s.publishing.age()) }
 
 // UnderWay returns which shard has been at one batch for longest, and for how long.
 func (g *Group) UnderWay() (shard int, longest time.Duration) {

@@ -71,7 +71,7 @@ func (c holdUp) decide(*Shard, int64) {
 	<-c.gate
 }
 
-func (holdUp) release(*Shard, error) {}
+func (holdUp) publish(*Shard, error) {}
 
 func TestUnderWayOfAGroupNamesTheShard(t *testing.T) {
 	f := start(t, vfs.NewMem(), Options{})

@@ -11,7 +11,7 @@ var Waits = []Wait{
 
 	// The engine.
 	{Function: Module + "engine/shard.(*Shard).wait", For: ForWork, Why: "nothing is to be decided"},
-	{Function: Module + "engine/shard.(*Shard).release", For: ForWork, Why: "nothing was decided"},
+	{Function: Module + "engine/shard.(*Shard).publish", For: ForWork, Why: "nothing was decided"},
 	{Function: Module + "engine/rpc.(*produceStream).send", For: ForWork, Why: "no answer is to be sent"},
 	{Function: Module + "engine/rpc.(*workStream).send", For: ForWork, Why: "no task is to be sent"},
 	{Function: Module + "engine/rpc.(*workStream).receive.func1", For: ForWork, Why: "a stream that ends waits for its tasks"},

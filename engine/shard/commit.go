@@ -1,0 +1,35 @@
+package shard
+
+import (
+	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/internal/stages"
+)
+
+// commit hands what the turn decided to the store, or to the log of a replicated one, and does not wait for it.
+func (s *Shard) commit(t *turn) {
+	t.committed = t.err == nil && (s.state.Flush() || !s.batch.Empty())
+	t.times.decided = stages.Now()
+	if t.committed {
+		planted.BeforeCommit()
+		t.commit, t.err = s.batch.Submit()
+		t.times.submitted = stages.Now()
+		s.last = t.commit
+	}
+	if t.err == nil && !t.committed && len(t.early) == 0 && s.opts.Replicate != nil && answers(t.commands) {
+		t.verified = s.opts.Replicate.Verify()
+	}
+}
+
+// commitEarly commits what was decided so far and waits until reads see it, for a decision that has to read the store. Nothing is
+// published before the whole turn is durable.
+func (s *Shard) commitEarly() error {
+	if s.state.Flush() || !s.batch.Empty() {
+		commit, err := s.batch.Submit()
+		if err != nil {
+			return err
+		}
+		s.last = commit
+		s.early = append(s.early, commit)
+	}
+	return s.last.Visible()
+}

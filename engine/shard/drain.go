@@ -1,0 +1,120 @@
+package shard
+
+import (
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// run is the deciding goroutine: it drains the inbox, and decides and commits the commands in one turn or several.
+func (s *Shard) run() {
+	defer close(s.pipe)
+	timer := time.NewTimer(math.MaxInt64)
+	defer timer.Stop()
+	for {
+		commands, since, over := s.drain(timer)
+		if over {
+			return
+		}
+		began := s.deciding.begin()
+		for first := s.entry(commands); first < len(commands); first = s.entry(commands) {
+			s.turn(append(s.spare(), commands[:first]...), since, began)
+			commands, began = commands[first:], stages.Now()
+		}
+		s.turn(commands, since, began)
+		s.deciding.end()
+	}
+}
+
+// drain waits until there is work, and takes all commands that wait, of which the oldest came at since. over says that the shard is
+// closed and everything is answered.
+func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duration, over bool) {
+	for {
+		commands, since, closed := s.inbox.take(s.spare())
+		if len(commands) > 0 || !s.idle() {
+			runtime.Gosched() // callers that are about to send a command join this turn
+			commands, later, _ := s.inbox.take(commands)
+			if since == 0 {
+				since = later
+			}
+			return commands, since, false
+		}
+		if closed != nil && s.examining.Load() == 0 && (s.refilling == 0 || s.failure != nil) {
+			s.end(closed)
+			return nil, 0, true
+		}
+		s.keep(commands)
+		s.wait(timer)
+	}
+}
+
+func (s *Shard) due() bool { return s.state.NextDeadlineMs() <= s.opts.NowMs() }
+
+// wait returns when there may be a command to take or a deadline has passed.
+func (s *Shard) wait(timer *time.Timer) {
+	if s.opts.Space.Changes() != nil {
+		timer.Reset(spaceWait)
+	} else if next := s.state.NextDeadlineMs(); s.failure == nil && next != math.MaxInt64 {
+		timer.Reset(time.Duration(next-s.opts.NowMs()) * time.Millisecond)
+	}
+	select {
+	case <-s.inbox.wake:
+	case <-timer.C:
+	}
+}
+
+// entryTasksMax is about how many tasks and settlements one entry of a replicated store's log has. The stages deciding, writing on
+// three nodes, applying and answering work at the same time, on different entries: with larger ones most stages would be idle.
+const entryTasksMax = 512
+
+// entry returns how many of the commands, at least one, to decide together: approximately as many as fill one entry of the log, or one
+// turn.
+func (s *Shard) entry(commands []command) int {
+	most := queue.TurnMax
+	if s.opts.Replicate != nil {
+		most = entryTasksMax
+	}
+	items := 0
+	for i, c := range commands {
+		if s.opts.Alone && i == 1 || items >= most {
+			return i
+		}
+		switch c := c.(type) {
+		case *enqueue:
+			items += len(c.tasks)
+		case *settle:
+			items += len(c.settlements)
+		case *resolving:
+			items += min(sliceMax, len(c.refs))
+		case *poll:
+			items += c.claim.Credit
+		case *refilled:
+			items += c.items
+		default:
+			items++
+		}
+	}
+	return len(commands)
+}
+
+// spare returns an empty command slice, one that was used before if there is one.
+func (s *Shard) spare() []command {
+	select {
+	case c := <-s.recycle:
+		return c
+	default:
+		return nil
+	}
+}
+
+// keep keeps a command slice for reuse.
+func (s *Shard) keep(c []command) {
+	clear(c)
+	select {
+	case s.recycle <- c[:0]:
+	default:
+	}
+}
