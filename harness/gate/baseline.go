@@ -105,12 +105,12 @@ func (l *baselineLoader) file(path string, root *hclfile.Block) {
 		return
 	}
 	for _, b := range root.Blocks("baseline", baselineBlock) {
-		name := b.Label(0)
+		name := b.Label()
 		if !hclfile.IsName(name) {
-			b.LabelProblem(0, fmt.Sprintf("%q is not the name of a scenario", name), hclfile.NameRule)
+			b.LabelProblem(fmt.Sprintf("%q is not the name of a scenario", name), hclfile.NameRule)
 		}
 		if first, taken := l.where[name]; taken {
-			b.LabelProblem(0, fmt.Sprintf("scenario %q has two baselines", name), "the first is at "+first+"; keep one of the two")
+			b.LabelProblem(fmt.Sprintf("scenario %q has two baselines", name), "the first is at "+first+"; keep one of the two")
 		}
 		l.where[name] = b.Where()
 		l.loaded.scenarios[name] = Baseline{Scenario: name, Limits: readLimits(b), File: path}
@@ -133,7 +133,7 @@ func readLimits(b *hclfile.Block) []Limit {
 		}
 		name := at(limit.Point) + at(limit.Workload) + limit.Metric
 		if first, twice := seen[name]; twice {
-			block.LabelProblem(0, fmt.Sprintf("%s has two limits", name), "the first is at "+first+"; keep one of the two")
+			block.LabelProblem(fmt.Sprintf("%s has two limits", name), "the first is at "+first+"; keep one of the two")
 		}
 		seen[name] = block.Where()
 		limits = append(limits, limit)

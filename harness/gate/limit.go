@@ -10,11 +10,11 @@ import (
 
 var (
 	floorBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"min", "point", "relative_to_point", "workload", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Names: hclfile.Names{Attributes: []string{"min", "point", "relative_to_point", "workload", "observed", "on", "because"}},
 		Label: "metric", Example: `floor "cycles_per_s" { min = 20000  because = "..." }`,
 	}
 	ceilingBlock = hclfile.Inner{
-		Names: hclfile.Names{Attributes: []string{"max", "point", "relative_to_point", "workload", "observed", "on", "because"}, NotBuilt: []string{"relative_to"}},
+		Names: hclfile.Names{Attributes: []string{"max", "point", "relative_to_point", "workload", "observed", "on", "because"}},
 		Label: "metric", Example: `ceiling "cycle_latency_ms_p99" { max = 250  because = "..." }`,
 	}
 )
@@ -53,7 +53,7 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 
 // readMetric returns the metric that a block limits, after noting what forbids a limit of that kind on it.
 func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
-	name := b.Label(0)
+	name := b.Label()
 	spec, known := result.Lookup(name)
 	switch {
 	case !known:
@@ -61,13 +61,13 @@ func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 		if meant := hclfile.Nearest(name, metricNames()); meant != "" {
 			remedy = fmt.Sprintf("did you mean %q?", meant)
 		}
-		b.LabelProblem(0, fmt.Sprintf("unknown metric %q", name), remedy)
+		b.LabelProblem(fmt.Sprintf("unknown metric %q", name), remedy)
 	case spec.Family != "" && strings.HasSuffix(name, "_max"):
-		b.LabelProblem(0, fmt.Sprintf("%s is a single sample, which no limit can judge", name), "limit "+spec.Family+"_p99 or another percentile")
+		b.LabelProblem(fmt.Sprintf("%s is a single sample, which no limit can judge", name), "limit "+spec.Family+"_p99 or another percentile")
 	case kind == Floor && spec.Better == result.Lower:
-		b.LabelProblem(0, fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), fmt.Sprintf("write ceiling %q", name))
+		b.LabelProblem(fmt.Sprintf("%s is better when lower, so a floor on it keeps nothing", name), fmt.Sprintf("write ceiling %q", name))
 	case kind == Ceiling && spec.Better == result.Higher:
-		b.LabelProblem(0, fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), fmt.Sprintf("write floor %q", name))
+		b.LabelProblem(fmt.Sprintf("%s is better when higher, so a ceiling on it keeps nothing", name), fmt.Sprintf("write floor %q", name))
 	default:
 		return spec, true
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -100,15 +101,18 @@ const (
 
 var arrivalsType = cty.Capsule("a pattern of arrivals", reflect.TypeFor[Arrivals]())
 
-var arrivalsFunctions = hclfile.Functions{
-	Built: map[string]function.Function{
-		Closed: function.New(constant(Arrivals{Kind: Closed})),
-		None:   function.New(constant(Arrivals{Kind: None})),
-		Open:   timed(Open, []string{"rate"}, nil),
-		Ramp:   timed(Ramp, []string{"from", "to"}, []string{"over"}),
-		Burst:  timed(Burst, []string{"base", "rate"}, []string{"every", "length"}),
-	},
-	Scales: []string{peak},
+// arrivalsCalls returns what arrivals may call, where a peak is so much. A number that is made of the peak is marked with it.
+func arrivalsCalls(of float64) *hcl.EvalContext {
+	return &hcl.EvalContext{
+		Variables: map[string]cty.Value{peak: cty.NumberFloatVal(of).Mark(peak)},
+		Functions: map[string]function.Function{
+			Closed: constant(arrivalsType, Arrivals{Kind: Closed}),
+			None:   constant(arrivalsType, Arrivals{Kind: None}),
+			Open:   timed(Open, []string{"rate"}, nil),
+			Ramp:   timed(Ramp, []string{"from", "to"}, []string{"over"}),
+			Burst:  timed(Burst, []string{"base", "rate"}, []string{"every", "length"}),
+		},
+	}
 }
 
 // timed makes the function of a kind of arrivals that are due at times of their own: rates come first, then durations.
@@ -118,24 +122,22 @@ func timed(kind string, rates, durations []string) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			a := Arrivals{Kind: kind}
 			for i, into := range []*Rate{&a.Rate, &a.To}[:len(rates)] {
-				rate, fault := readRate(args[i])
-				if fault != nil {
-					fault.Arg = i
-					return cty.NilVal, fault
+				rate, err := readRate(args[i])
+				if err != nil {
+					return cty.NilVal, err
 				}
 				*into = rate
 			}
 			into := []*time.Duration{&a.Every, &a.Over}[2-len(durations):]
 			for i, d := range into {
-				length, fault := readLength(durations[i], args[len(rates)+i])
-				if fault != nil {
-					fault.Arg = len(rates) + i
-					return cty.NilVal, fault
+				length, err := readLength(durations[i], args[len(rates)+i])
+				if err != nil {
+					return cty.NilVal, err
 				}
 				*d = length
 			}
-			if fault := a.check(); fault != nil {
-				return cty.NilVal, fault
+			if err := a.check(); err != nil {
+				return cty.NilVal, err
 			}
 			return cty.CapsuleVal(arrivalsType, &a), nil
 		},
@@ -147,17 +149,16 @@ func timed(kind string, rates, durations []string) function.Function {
 }
 
 // check says what of the arrivals contradicts itself.
-func (a Arrivals) check() *hclfile.Fault {
+func (a Arrivals) check() error {
 	below := a.To.PerSecond < a.Rate.PerSecond || a.To.OfPeak < a.Rate.OfPeak
 	sameKind := (a.Rate.OfPeak > 0) == (a.To.OfPeak > 0)
 	switch {
 	case a.Kind != Open && a.Rate == a.To:
-		return &hclfile.Fault{Arg: 1, Message: fmt.Sprintf("%s goes from %s to the same rate", a.Kind, a.Rate), Remedy: fmt.Sprintf("write rate(%s)", a.Rate)}
+		return &hclfile.ValueError{Message: fmt.Sprintf("%s goes from %s to the same rate", a.Kind, a.Rate), Remedy: fmt.Sprintf("write rate(%s)", a.Rate)}
 	case a.Kind == Burst && sameKind && below:
-		return &hclfile.Fault{Arg: 1, Message: fmt.Sprintf("a burst of %s is below the rate of %s between bursts", a.To, a.Rate), Remedy: "the rate between bursts comes first"}
+		return &hclfile.ValueError{Message: fmt.Sprintf("a burst of %s is below the rate of %s between bursts", a.To, a.Rate), Remedy: "the rate between bursts comes first"}
 	case a.Kind == Burst && a.Over >= a.Every:
-		return &hclfile.Fault{
-			Arg:     3,
+		return &hclfile.ValueError{
 			Message: fmt.Sprintf("a burst of %s every %s leaves nothing in between", hclfile.FormatDuration(a.Over), hclfile.FormatDuration(a.Every)),
 			Remedy:  "a burst's length is below the time from one to the next",
 		}
@@ -169,18 +170,17 @@ func (a Arrivals) check() *hclfile.Fault {
 const lengthLeast = time.Millisecond
 
 // readLength reads the duration of a ramp or a burst.
-func readLength(name string, v cty.Value) (time.Duration, *hclfile.Fault) {
+func readLength(name string, v cty.Value) (time.Duration, error) {
 	const units = `a duration is a string with a unit, as in "2s", "250ms" or "1m30s"`
-	v, _ = v.Unmark()
-	if v.Type() != cty.String {
-		return 0, &hclfile.Fault{Message: name + " must be a duration, not " + hclfile.TypeName(v), Remedy: units}
+	if v.IsMarked() || v.Type() != cty.String {
+		return 0, &hclfile.ValueError{Message: name + " must be a duration, not " + hclfile.TypeName(v), Remedy: units}
 	}
 	d, err := time.ParseDuration(v.AsString())
 	switch {
 	case err != nil:
-		return 0, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a duration", v.AsString()), Remedy: units}
+		return 0, &hclfile.ValueError{Message: fmt.Sprintf("%.40q is not a duration", v.AsString()), Remedy: units}
 	case d < lengthLeast || d > 24*time.Hour:
-		return 0, &hclfile.Fault{Message: fmt.Sprintf("%s is %.40q; it must be from %s to 24h", name, v.AsString(), hclfile.FormatDuration(lengthLeast))}
+		return 0, &hclfile.ValueError{Message: fmt.Sprintf("%s is %.40q; it must be from %s to 24h", name, v.AsString(), hclfile.FormatDuration(lengthLeast))}
 	}
 	return d, nil
 }
@@ -200,48 +200,51 @@ func checkArrivals(b *hclfile.Block, a Arrivals, window time.Duration) {
 	}
 }
 
-// constant makes a function without parameters.
-func constant(a Arrivals) *function.Spec {
-	return &function.Spec{
-		Type: function.StaticReturnType(arrivalsType),
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.CapsuleVal(arrivalsType, &a), nil },
-	}
-}
-
 // readArrivals reads arrivals = closed(), none(), rate(...), ramp(...) or burst(...). After a problem the kind is not known.
 func readArrivals(b *hclfile.Block) Arrivals {
-	v, ok := b.Call("arrivals", arrivalsFunctions, `closed() or rate("50k/s")`)
-	switch {
-	case !b.Has("arrivals"):
+	if !b.Has("arrivals") {
 		return Arrivals{Kind: Closed}
-	case !ok:
+	}
+	at := func(of float64) (a Arrivals, ok bool) {
+		v, ok := b.Call("arrivals", arrivalsCalls(of), `closed() or rate("50k/s")`)
+		if ok {
+			a = *v.EncapsulatedValue().(*Arrivals)
+		}
+		return a, ok
+	}
+	a, ok := at(1)
+	if !ok || !a.OfPeak() {
+		return a
+	}
+	// What is a multiple of the peak is half as much at half the peak.
+	if half, ok := at(0.5); ok && (2*half.Rate.OfPeak != a.Rate.OfPeak || 2*half.To.OfPeak != a.To.OfPeak) {
+		b.AttrProblem("arrivals", "arrivals has a rate that is not a multiple of the peak", "a multiple is written as in 0.5 * peak")
 		return Arrivals{}
 	}
-	return *v.EncapsulatedValue().(*Arrivals)
+	return a
 }
 
 const rateUnits = `a rate is a string as in "50k/s", "800/s" or "1.5M/s", or a part of the measured peak as in 0.5 * peak`
 
-// readRate reads "50k/s", or 0.5 * peak, which comes as a number marked with the scale.
-func readRate(v cty.Value) (Rate, *hclfile.Fault) {
+// readRate reads "50k/s", or 0.5 * peak, which comes as a marked number.
+func readRate(v cty.Value) (Rate, error) {
 	v, marks := v.Unmark()
-	_, ofPeak := marks[hclfile.Scale(peak)]
 	switch {
-	case ofPeak:
+	case len(marks) > 0 && v.Type() == cty.Number:
 		part, _ := v.AsBigFloat().Float64()
 		if part <= 0 || part > ofPeakMax {
-			return Rate{}, &hclfile.Fault{Message: fmt.Sprintf("the rate is %v times the peak; it must be above 0 and at most %d times", part, ofPeakMax)}
+			return Rate{}, &hclfile.ValueError{Message: fmt.Sprintf("the rate is %v times the peak; it must be above 0 and at most %d times", part, ofPeakMax)}
 		}
 		return Rate{OfPeak: part}, nil
-	case v.IsNull() || v.Type() != cty.String:
-		return Rate{}, &hclfile.Fault{Message: "a rate must be a string, not " + hclfile.TypeName(v), Remedy: rateUnits}
+	case len(marks) > 0 || v.Type() != cty.String:
+		return Rate{}, &hclfile.ValueError{Message: "a rate must be a string, not " + hclfile.TypeName(v), Remedy: rateUnits}
 	}
 	perSecond, ok := parseRate(v.AsString())
 	if !ok {
-		return Rate{}, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a rate", v.AsString()), Remedy: rateUnits}
+		return Rate{}, &hclfile.ValueError{Message: fmt.Sprintf("%.40q is not a rate", v.AsString()), Remedy: rateUnits}
 	}
 	if perSecond < rateMin || perSecond > rateMax {
-		return Rate{}, &hclfile.Fault{Message: fmt.Sprintf("the rate is %.40q; it must be from 1/s to 100M/s", v.AsString())}
+		return Rate{}, &hclfile.ValueError{Message: fmt.Sprintf("the rate is %.40q; it must be from 1/s to 100M/s", v.AsString())}
 	}
 	return Rate{PerSecond: perSecond}, nil
 }

@@ -61,7 +61,7 @@ func readAttack(s *hclfile.Block, t Topology) *Attack {
 	}
 	for _, kind := range a.Kinds {
 		if !slices.Contains(AttackKinds, kind) {
-			b.AttrProblem("kinds", fmt.Sprintf("attack kind %q is unknown", kind), didYouMean(kind, AttackKinds))
+			b.AttrProblem("kinds", fmt.Sprintf("attack kind %q is unknown", kind), hclfile.Suggest(kind, AttackKinds))
 		}
 	}
 	if t.Kind == Embedded || t.Kind == NoTopology || t.Listen == "unix" {

@@ -54,7 +54,7 @@ func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 	l := &Backlog{
 		Tasks:     b.Int("tasks", hclfile.IntSpec{Min: 1, Max: backlogMax, Required: true}),
 		Reference: b.Int("reference", hclfile.IntSpec{Min: 1, Max: backlogMax}),
-		Restart:   b.Choice("restart", hclfile.ChoiceSpec{Built: []string{"none", "term", "kill"}, Default: "none"}),
+		Restart:   b.Choice("restart", hclfile.ChoiceSpec{OneOf: []string{"none", "term", "kill"}, Default: "none"}),
 		Fill:      b.Duration("fill", limit),
 		Drain:     b.Duration("drain", limit),
 	}

@@ -18,7 +18,7 @@ func readByteRate(b *hclfile.Block) float64 {
 	}
 	size, found := strings.CutSuffix(text, "/s")
 	if n, ok := parseSize(size); found && ok {
-		if bytes, _ := n.Float64(); bytes >= 1<<10 && bytes <= 100<<30 {
+		if bytes := float64(n); bytes >= 1<<10 && bytes <= 100<<30 {
 			return bytes
 		}
 		b.AttrProblem("rate", fmt.Sprintf("rate is %q; it must be from 1KiB/s to 102400MiB/s", text), "")

@@ -118,11 +118,11 @@ func readCaptures(s *hclfile.Block, window time.Duration) []Capture {
 		}
 		c.CycleLatency = readCeiling(b, c.Kind)
 		if c.Kind == "cpu" && window > 0 && window < cpuWindowLeast {
-			b.LabelProblem(0, fmt.Sprintf("capture %q needs a window of at least 1s; it is %s", c.Kind, hclfile.FormatDuration(window)),
+			b.LabelProblem(fmt.Sprintf("capture %q needs a window of at least 1s; it is %s", c.Kind, hclfile.FormatDuration(window)),
 				`write window = "1s", or remove the capture`)
 		}
 		if first, twice := seen[c.Kind]; twice {
-			b.LabelProblem(0, fmt.Sprintf("capture %q is given twice", c.Kind), "the first is at "+first+"; keep one of the two")
+			b.LabelProblem(fmt.Sprintf("capture %q is given twice", c.Kind), "the first is at "+first+"; keep one of the two")
 			continue
 		}
 		seen[c.Kind] = b.Where()

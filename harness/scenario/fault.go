@@ -205,11 +205,11 @@ func readLinks(b *hclfile.Block, kind faultKind, f *Fault) {
 	}
 	if takes("direction") {
 		f.Direction = b.Choice("direction", hclfile.ChoiceSpec{
-			Built: []string{DirectionBoth, DirectionIn, DirectionOut}, Default: DirectionBoth,
+			OneOf: []string{DirectionBoth, DirectionIn, DirectionOut}, Default: DirectionBoth,
 		})
 	}
 	if takes("how") {
-		f.How = b.Choice("how", hclfile.ChoiceSpec{Built: []string{Drop, Reset}, Default: Drop})
+		f.How = b.Choice("how", hclfile.ChoiceSpec{OneOf: []string{Drop, Reset}, Default: Drop})
 	}
 	if takes("delay") {
 		limit := hclfile.DurationSpec{Min: time.Millisecond, Max: 10 * time.Second}

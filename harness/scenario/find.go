@@ -14,6 +14,7 @@ import (
 const (
 	// filesMax bounds how many files Find looks at, and foldersDeepMax how deep below a folder.
 	filesMax       = 2000
+	fileBytesMax   = 64 << 10
 	foldersDeepMax = 8
 )
 
@@ -41,7 +42,7 @@ func Find(dirs ...string) ([]string, error) {
 			if seen++; seen > filesMax {
 				return fmt.Errorf("there are more than %d files; name a smaller folder", filesMax)
 			}
-			src, err := hclfile.ReadFile(path)
+			src, err := hclfile.ReadFile(path, fileBytesMax)
 			if err != nil {
 				return fmt.Errorf("%s %w", path, err)
 			}

@@ -68,7 +68,7 @@ func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 			b.AttrProblem("on", fmt.Sprintf("invariant %q takes no on: it is of all workloads", i.Kind), "remove it")
 		}
 		if first, twice := seen[i.String()]; twice {
-			b.LabelProblem(0, fmt.Sprintf("invariant %q is given twice", i.String()), "the first is at "+first+"; keep one of the two")
+			b.LabelProblem(fmt.Sprintf("invariant %q is given twice", i.String()), "the first is at "+first+"; keep one of the two")
 			continue
 		}
 		seen[i.String()] = b.Where()
@@ -99,7 +99,7 @@ func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
 		}
 	}
 	if on != "" && len(workloads) > 0 {
-		b.AttrProblem("on", fmt.Sprintf("there is no %.80q", on), didYouMean(on, paths))
+		b.AttrProblem("on", fmt.Sprintf("there is no %.80q", on), hclfile.Suggest(on, paths))
 	}
 	return Workload{}, false
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -31,35 +32,25 @@ const skewMax = 10
 
 var keysType = cty.Capsule("a choice of queues", reflect.TypeFor[Keys]())
 
-var keysFunctions = hclfile.Functions{Built: map[string]function.Function{
-	KeysTurn:    function.New(constantKeys(KeysTurn)),
-	KeysUniform: function.New(constantKeys(KeysUniform)),
+var keysCalls = &hcl.EvalContext{Functions: map[string]function.Function{
+	KeysTurn:    constant(keysType, Keys{Kind: KeysTurn}),
+	KeysUniform: constant(keysType, Keys{Kind: KeysUniform}),
 	KeysZipf: function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "skew", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(keysType),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			const remedy = "the k-th queue gets a share in proportion to 1 / k^skew, as in zipf(1.2)"
 			if args[0].Type() != cty.Number {
-				return cty.NilVal, &hclfile.Fault{Message: "a skew must be a number, not " + hclfile.TypeName(args[0]), Remedy: remedy}
+				return cty.NilVal, &hclfile.ValueError{Message: "a skew must be a number, not " + hclfile.TypeName(args[0]), Remedy: remedy}
 			}
 			skew, _ := args[0].AsBigFloat().Float64()
 			if skew <= 0 || skew > skewMax {
-				return cty.NilVal, &hclfile.Fault{Message: fmt.Sprintf("a skew of %v is not above 0 and at most %d", skew, skewMax), Remedy: remedy}
+				return cty.NilVal, &hclfile.ValueError{Message: fmt.Sprintf("a skew of %v is not above 0 and at most %d", skew, skewMax), Remedy: remedy}
 			}
 			return cty.CapsuleVal(keysType, &Keys{Kind: KeysZipf, Skew: skew}), nil
 		},
 	}),
 }}
-
-// constantKeys makes a function without parameters.
-func constantKeys(kind string) *function.Spec {
-	return &function.Spec{
-		Type: function.StaticReturnType(keysType),
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
-			return cty.CapsuleVal(keysType, &Keys{Kind: kind}), nil
-		},
-	}
-}
 
 // String writes the keys as a scenario does.
 func (k Keys) String() string {
@@ -71,7 +62,7 @@ func (k Keys) String() string {
 
 // readKeys reads keys = turn(), uniform() or zipf(skew).
 func readKeys(b *hclfile.Block, tenants, queues int) Keys {
-	v, ok := b.Call("keys", keysFunctions, "uniform() or zipf(1.2)")
+	v, ok := b.Call("keys", keysCalls, "uniform() or zipf(1.2)")
 	if !ok {
 		return Keys{Kind: KeysTurn}
 	}

@@ -86,7 +86,7 @@ func (l *loader) file(path string, root *hclfile.Block) {
 		s := readScenario(b)
 		s.File, s.Variables = path, root.Variables()
 		if first, taken := l.names[s.Name]; taken && s.Name != "" {
-			b.LabelProblem(0, fmt.Sprintf("scenario %q is defined twice", s.Name),
+			b.LabelProblem(fmt.Sprintf("scenario %q is defined twice", s.Name),
 				"the first is at "+first+"; rename one of the two")
 		} else {
 			l.names[s.Name] = b.Where()
@@ -171,9 +171,9 @@ func checkServer(b *hclfile.Block, kind string) {
 
 // readName returns a block's label, which is a name, or "" after noting that it is not.
 func readName(b *hclfile.Block) string {
-	name := b.Label(0)
+	name := b.Label()
 	if !hclfile.IsName(name) {
-		b.LabelProblem(0, fmt.Sprintf("%s has a label that is not a name", b), hclfile.NameRule)
+		b.LabelProblem(fmt.Sprintf("%s has a label that is not a name", b), hclfile.NameRule)
 		return ""
 	}
 	return name

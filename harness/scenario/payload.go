@@ -2,11 +2,11 @@ package scenario
 
 import (
 	"fmt"
-	"math/big"
 	"reflect"
 	"strconv"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -34,8 +34,8 @@ var defaultPayload = Payload{Kind: "fixed", Min: 64, Max: 64}
 
 var payloadType = cty.Capsule("a payload distribution", reflect.TypeFor[Payload]())
 
-var payloadFunctions = hclfile.Functions{
-	Built: map[string]function.Function{
+var payloadCalls = &hcl.EvalContext{
+	Functions: map[string]function.Function{
 		"fixed":   distribution("fixed", "bytes"),
 		"uniform": distribution("uniform", "min", "max"),
 		Lognormal: distribution(Lognormal, "median", "p99"),
@@ -53,10 +53,9 @@ func distribution(kind string, params ...string) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			p := Payload{Kind: kind}
 			for i, arg := range args {
-				n, fault := sizeBytes(arg)
-				if fault != nil {
-					fault.Arg = i
-					return cty.NilVal, fault
+				n, err := sizeBytes(arg)
+				if err != nil {
+					return cty.NilVal, err
 				}
 				if i == 0 {
 					p.Min = n
@@ -65,16 +64,14 @@ func distribution(kind string, params ...string) function.Function {
 			}
 			switch {
 			case kind == Lognormal && p.Max <= p.Min:
-				return cty.NilVal, &hclfile.Fault{
-					Arg:     1,
+				return cty.NilVal, &hclfile.ValueError{
 					Message: fmt.Sprintf("lognormal has a 99th percentile of %d bytes, which is not above its median of %d", p.Max, p.Min),
 					Remedy:  "write lognormal(median, p99), or fixed(bytes)",
 				}
 			case kind == Lognormal:
 				p = lognormal(p.Min, p.Max)
 			case p.Max < p.Min:
-				return cty.NilVal, &hclfile.Fault{
-					Arg:     1,
+				return cty.NilVal, &hclfile.ValueError{
 					Message: fmt.Sprintf("%s has a maximum of %d bytes below its minimum of %d", kind, p.Max, p.Min),
 					Remedy:  fmt.Sprintf("write %s(%d, %d)", kind, p.Max, p.Min),
 				}
@@ -108,7 +105,7 @@ func (p Payload) String() string {
 
 // readPayload reads payload = fixed(n), uniform(min, max) or lognormal(median, p99).
 func readPayload(b *hclfile.Block) Payload {
-	v, ok := b.Call("payload", payloadFunctions, "fixed(64) or uniform(64, 256)")
+	v, ok := b.Call("payload", payloadCalls, "fixed(64) or uniform(64, 256)")
 	if !ok {
 		return defaultPayload
 	}
@@ -116,41 +113,39 @@ func readPayload(b *hclfile.Block) Payload {
 }
 
 // sizeBytes reads a payload's size: a whole number of bytes, or a string with its unit.
-func sizeBytes(v cty.Value) (int, *hclfile.Fault) {
+func sizeBytes(v cty.Value) (int, error) {
 	const units = `a size is a number of bytes, or a string with B, KiB or MiB, as in 64, "64B", "4KiB" or "1MiB"`
-	var n *big.Float
+	var bytes int
+	whole := false
 	switch v.Type() {
 	case cty.Number:
-		n = v.AsBigFloat()
+		bytes, whole = hclfile.Whole(v)
 	case cty.String:
-		var ok bool
-		if n, ok = parseSize(v.AsString()); !ok {
-			return 0, &hclfile.Fault{Message: fmt.Sprintf("%.40q is not a size", v.AsString()), Remedy: units}
+		if bytes, whole = parseSize(v.AsString()); !whole {
+			return 0, &hclfile.ValueError{Message: fmt.Sprintf("%.40q is not a size", v.AsString()), Remedy: units}
 		}
 	default:
-		return 0, &hclfile.Fault{Message: "a size must be a number or a string, not " + hclfile.TypeName(v), Remedy: units}
-	}
-	bytes, exact := n.Int64()
-	if exact != big.Exact {
-		return 0, &hclfile.Fault{Message: "a payload's size must be a whole number of bytes", Remedy: units}
+		return 0, &hclfile.ValueError{Message: "a size must be a number or a string, not " + hclfile.TypeName(v), Remedy: units}
 	}
 	switch {
+	case !whole:
+		return 0, &hclfile.ValueError{Message: "a payload's size must be a whole number of bytes", Remedy: units}
 	case bytes < payloadBytesMin:
-		return 0, &hclfile.Fault{
+		return 0, &hclfile.ValueError{
 			Message: fmt.Sprintf("a payload of %d bytes is too small; the smallest is %d bytes", bytes, payloadBytesMin),
 			Remedy:  fmt.Sprintf("the ledger needs %d bytes of each payload for its header", payloadBytesMin),
 		}
 	case bytes > payloadBytesMax:
-		return 0, &hclfile.Fault{Message: fmt.Sprintf("a payload of %d bytes is too large; the largest is 1MiB", bytes)}
+		return 0, &hclfile.ValueError{Message: fmt.Sprintf("a payload of %d bytes is too large; the largest is 1MiB", bytes)}
 	}
-	return int(bytes), nil
+	return bytes, nil
 }
 
 // parseSize reads "64B", "4KiB" or "1MiB".
-func parseSize(s string) (*big.Float, bool) {
+func parseSize(s string) (bytes int, ok bool) {
 	for _, unit := range []struct {
 		suffix string
-		bytes  int64
+		bytes  int
 	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"B", 1}} {
 		digits, found := strings.CutSuffix(s, unit.suffix)
 		if !found {
@@ -158,9 +153,9 @@ func parseSize(s string) (*big.Float, bool) {
 		}
 		n, err := strconv.ParseUint(digits, 10, 32)
 		if err != nil {
-			return nil, false
+			return 0, false
 		}
-		return new(big.Float).SetInt64(int64(n) * unit.bytes), true
+		return int(n) * unit.bytes, true
 	}
-	return nil, false
+	return 0, false
 }

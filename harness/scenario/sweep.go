@@ -128,7 +128,7 @@ func (r *axesReader) sweep(b *hclfile.Block) (sweep, bool) {
 		return sweep{}, false
 	}
 	if where, twice := r.first[found.path]; twice {
-		b.LabelProblem(0, fmt.Sprintf("%s is swept twice", found.path), "the first sweep is at "+where+"; keep one of the two")
+		b.LabelProblem(fmt.Sprintf("%s is swept twice", found.path), "the first sweep is at "+where+"; keep one of the two")
 		return sweep{}, false
 	}
 	r.first[found.path] = b.Where()
@@ -138,7 +138,7 @@ func (r *axesReader) sweep(b *hclfile.Block) (sweep, bool) {
 
 // readSweepPath finds the setting that a sweep's label names.
 func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
-	path := b.Label(0)
+	path := b.Label()
 	parts := strings.Split(path, ".")
 	var attributes []string
 	switch {
@@ -149,33 +149,26 @@ func readSweepPath(s, b *hclfile.Block) (found sweep, ok bool) {
 		found = sweep{path: path, kind: "attack", attribute: parts[1]}
 		attributes = []string{"clients"}
 		if !s.HasBlock("attack") {
-			b.LabelProblem(0, "the scenario has no attack block to sweep", "add "+attackBlock.Example)
+			b.LabelProblem("the scenario has no attack block to sweep", "add "+attackBlock.Example)
 			return sweep{}, false
 		}
 	case len(parts) == 3 && parts[0] == "workload":
 		found = sweep{path: path, kind: "workload", label: parts[1], attribute: parts[2]}
 		attributes = workloadBlock.Names.Attributes
 		if names := s.Labels("workload"); !slices.Contains(names, parts[1]) {
-			b.LabelProblem(0, fmt.Sprintf("there is no workload %q to sweep", parts[1]), didYouMean(parts[1], names))
+			b.LabelProblem(fmt.Sprintf("there is no workload %q to sweep", parts[1]), hclfile.Suggest(parts[1], names))
 			return sweep{}, false
 		}
 	default:
-		b.LabelProblem(0, fmt.Sprintf("%q is not the path of a setting that can be swept", path),
+		b.LabelProblem(fmt.Sprintf("%q is not the path of a setting that can be swept", path),
 			`write "topology.ATTRIBUTE", "workload.NAME.ATTRIBUTE" or "attack.clients"`)
 		return sweep{}, false
 	}
 	if !slices.Contains(attributes, found.attribute) {
-		b.LabelProblem(0, fmt.Sprintf("%s has no attribute %q to sweep", found.kind, found.attribute), didYouMean(found.attribute, attributes))
+		b.LabelProblem(fmt.Sprintf("%s has no attribute %q to sweep", found.kind, found.attribute), hclfile.Suggest(found.attribute, attributes))
 		return sweep{}, false
 	}
 	return found, true
-}
-
-func didYouMean(name string, known []string) string {
-	if meant := hclfile.Nearest(name, known); meant != "" {
-		return fmt.Sprintf("did you mean %q?", meant)
-	}
-	return "there are: " + hclfile.List(known)
 }
 
 // setting is one of an axis' values.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
@@ -50,33 +51,23 @@ func (t *Target) UnmarshalText(text []byte) error {
 
 var targetType = cty.Capsule("a target", reflect.TypeFor[Target]())
 
-var targetFunctions = hclfile.Functions{
-	Built: map[string]function.Function{
-		TargetLeader:   function.New(target(TargetLeader)),
-		TargetFollower: function.New(target(TargetFollower)),
-		TargetEach:     function.New(target(TargetEach)),
-		TargetAll:      function.New(target(TargetAll)),
+var targetCalls = &hcl.EvalContext{
+	Functions: map[string]function.Function{
+		TargetLeader:   constant(targetType, Target{Kind: TargetLeader}),
+		TargetFollower: constant(targetType, Target{Kind: TargetFollower}),
+		TargetEach:     constant(targetType, Target{Kind: TargetEach}),
+		TargetAll:      constant(targetType, Target{Kind: TargetAll}),
 		TargetNode: function.New(&function.Spec{
 			Params: []function.Parameter{{Name: "node", Type: cty.DynamicPseudoType}},
 			Type:   function.StaticReturnType(targetType),
 			Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 				if args[0].IsNull() || args[0].Type() != cty.String {
-					return cty.NilVal, &hclfile.Fault{Message: "a node's name must be a string, not " + hclfile.TypeName(args[0]), Remedy: `write node("n1")`}
+					return cty.NilVal, &hclfile.ValueError{Message: "a node's name must be a string, not " + hclfile.TypeName(args[0]), Remedy: `write node("n1")`}
 				}
 				return cty.CapsuleVal(targetType, &Target{Kind: TargetNode, Node: args[0].AsString()}), nil
 			},
 		}),
 	},
-}
-
-// target makes the function of a target without parameters.
-func target(kind string) *function.Spec {
-	return &function.Spec{
-		Type: function.StaticReturnType(targetType),
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
-			return cty.CapsuleVal(targetType, &Target{Kind: kind}), nil
-		},
-	}
 }
 
 // readTarget reads target = leader(), follower(), node("n1"), each() or all(); ok is false after a problem.
@@ -86,7 +77,7 @@ func readTarget(b *hclfile.Block, t Topology) (Target, bool) {
 		b.Problem(b.String()+" has no target", "add target = "+example)
 		return Target{}, false
 	}
-	v, ok := b.Call("target", targetFunctions, example)
+	v, ok := b.Call("target", targetCalls, example)
 	if !ok {
 		return Target{}, false
 	}

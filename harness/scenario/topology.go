@@ -60,9 +60,9 @@ func readTopology(s *hclfile.Block) Topology {
 	}
 	// Durability is printed beside every number and decides what the number means: it has no default.
 	t.Durability = b.Choice("durability", hclfile.ChoiceSpec{
-		Built: []string{"sync", "interval", "none"}, Required: true,
+		OneOf: []string{"sync", "interval", "none"}, Required: true,
 	})
-	t.Listen = b.Choice("listen", hclfile.ChoiceSpec{Built: []string{"tcp", "unix"}, Default: "tcp"})
+	t.Listen = b.Choice("listen", hclfile.ChoiceSpec{OneOf: []string{"tcp", "unix"}, Default: "tcp"})
 	t.Procs = b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax})
 	t.Shards = readShards(b, t.Kind)
 	t.BusyPoll = readBusyPoll(b, t.Procs)

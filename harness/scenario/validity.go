@@ -95,7 +95,7 @@ func readValidity(s *hclfile.Block) Validity {
 		}
 	}
 	if len(blocks) > 0 {
-		v.Warn = blocks[0].Choice(onBreach, hclfile.ChoiceSpec{Built: []string{breachInvalid, breachWarn}, Default: breachInvalid}) == breachWarn
+		v.Warn = blocks[0].Choice(onBreach, hclfile.ChoiceSpec{OneOf: []string{breachInvalid, breachWarn}, Default: breachInvalid}) == breachWarn
 	}
 	return v
 }

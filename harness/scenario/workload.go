@@ -91,7 +91,7 @@ func readWorkloads(s *hclfile.Block, t Topology, window time.Duration) []Workloa
 			b.Problem(fmt.Sprintf("a scenario may have %d workloads; this is one more", WorkloadsMax), "remove some")
 			return workloads
 		case twice && w.Name != "":
-			b.LabelProblem(0, fmt.Sprintf("workload %q is given twice", w.Name), "the first is at "+first+"; rename one of the two")
+			b.LabelProblem(fmt.Sprintf("workload %q is given twice", w.Name), "the first is at "+first+"; rename one of the two")
 		case len(blocks) > 1 && w.Arrivals.Kind == None:
 			b.AttrProblem("arrivals", "a workload with arrivals = none() does nothing beside others", "remove the workload")
 		}
@@ -162,7 +162,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	w := Workload{
 		Name: readName(b),
 		Driver: b.Choice("driver", hclfile.ChoiceSpec{
-			Built: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull}, Required: true,
+			OneOf: []string{"stream", "unary", "rest", DriverK6, DriverEmbedded, DriverNull}, Required: true,
 		}),
 		Procs:       b.Int("procs", hclfile.IntSpec{Min: 1, Max: ProcsMax}),
 		Connections: b.Int("connections", hclfile.IntSpec{Min: 1, Max: 1024, Default: 1}),

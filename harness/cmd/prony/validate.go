@@ -81,7 +81,7 @@ func validationOf(scenarios []*scenario.Scenario, diagnostics *scenario.Diagnost
 	if diagnostics != nil {
 		v.Omitted = diagnostics.Omitted
 		for _, p := range diagnostics.Problems {
-			v.Problems = append(v.Problems, scenarioProblem{p.File, p.Line, p.Column, p.Message, p.Remedy})
+			v.Problems = append(v.Problems, scenarioProblem{p.Subject.Filename, p.Subject.Start.Line, p.Subject.Start.Column, p.Summary, p.Detail})
 		}
 	}
 	return v

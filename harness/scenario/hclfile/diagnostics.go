@@ -2,73 +2,51 @@ package hclfile
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
-// maxProblems bounds how many problems are kept; those beyond it are counted.
-const maxProblems = 100
+// problemsMax bounds how many problems are kept; those beyond it are counted.
+const problemsMax = 100
 
-// Problem is one thing wrong with a file.
-type Problem struct {
-	File    string // the path as given
-	Line    int    // from 1; 0 when the problem concerns the whole file
-	Column  int    // from 1, in characters; 0 when Line is 0
-	Message string // what is wrong, naming the field and the value
-	Remedy  string // what to write instead; may be empty
-
-	snippet string // the line with a marker under the fault, or empty
-	order   int    // of the file among those read; -1: it is no file's
-	offset  int    // in the file, in bytes
-}
-
-// String renders the problem as plain text of one to four lines, without a final newline.
-func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-	}
-	b.WriteString(": ")
-	b.WriteString(p.Message)
-	if p.snippet != "" {
-		b.WriteString("\n")
-		b.WriteString(p.snippet)
-	}
-	if p.Remedy != "" {
-		b.WriteString("\n  ")
-		b.WriteString(p.Remedy)
-	}
-	return b.String()
-}
-
-// Diagnostics is the error of a read: every problem of every file, in the order of the files and of the
-// places in them.
+// Diagnostics is the error of a read: every problem of every file, in the order of the files and of the places in them.
 type Diagnostics struct {
-	Problems []Problem
+	// Problems have the message in Summary, the remedy in Detail, and the place in Subject. A problem of a whole file, or of
+	// a variable given from outside, has a Subject with a Filename and without a line.
+	Problems hcl.Diagnostics
 	// Omitted is the number of problems found beyond the first 100, which are not kept.
 	Omitted int
+
+	files map[string]*hcl.File
 }
 
-// Error renders all problems as plain text, an empty line between two, and a count at the end.
+// Error renders all problems as plain text, each with its line, and their number at the end.
 func (d *Diagnostics) Error() string {
-	var b strings.Builder
+	var text strings.Builder
+	writer := hcl.NewDiagnosticTextWriter(&text, d.files, 0, false)
 	files := map[string]bool{}
 	for _, p := range d.Problems {
-		b.WriteString(p.String())
-		b.WriteString("\n\n")
-		if p.order >= 0 {
-			files[p.File] = true
+		name := p.Subject.Filename
+		if !strings.HasPrefix(name, givenPrefix) {
+			files[name] = true
 		}
+		if p.Subject.Start.Line == 0 {
+			p = &hcl.Diagnostic{Severity: p.Severity, Summary: name + ": " + p.Summary, Detail: p.Detail}
+		}
+		_ = writer.WriteDiagnostic(p) // a strings.Builder takes everything
 	}
-	b.WriteString(count(len(d.Problems)+d.Omitted, "error"))
+	text.WriteString(count(len(d.Problems)+d.Omitted, "error"))
 	if len(files) > 0 {
-		b.WriteString(" in " + count(len(files), "file"))
+		text.WriteString(" in " + count(len(files), "file"))
 	}
 	if d.Omitted > 0 {
-		fmt.Fprintf(&b, ", of which %d are shown", len(d.Problems))
+		fmt.Fprintf(&text, ", of which %d are shown", len(d.Problems))
 	}
-	return b.String()
+	return printable(text.String())
 }
 
 func count(n int, noun string) string {
@@ -78,26 +56,68 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// add keeps a problem unless an equal one at the same place is kept already.
-func (d *Diagnostics) add(p Problem) {
-	for _, q := range d.Problems {
-		if q.order == p.order && q.offset == p.offset && q.Message == p.Message {
-			return
+// printable replaces what would disturb a terminal: control characters and invalid UTF-8.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t':
+			return ' '
+		case r == '\r':
+			return -1
+		case r != '\n' && !unicode.IsPrint(r):
+			return utf8.RuneError
 		}
-	}
-	if len(d.Problems) >= maxProblems {
-		d.Omitted++
-		return
-	}
-	d.Problems = append(d.Problems, p)
+		return r
+	}, text)
 }
 
-func (d *Diagnostics) sort() {
-	sort.SliceStable(d.Problems, func(i, j int) bool {
-		a, b := d.Problems[i], d.Problems[j]
-		if a.order != b.order {
-			return a.order < b.order
+// add keeps a problem unless an equal one at the same place is kept already.
+func (r *Reader) add(d *hcl.Diagnostic) {
+	if len(r.problems) == problemsMax {
+		r.omitted++
+		return
+	}
+	kept := *unwrapped(d)
+	kept.Severity, kept.Context = hcl.DiagError, nil
+	if s := r.named[kept.Subject.Filename]; s != nil && kept.Subject.Start.Line > 0 {
+		kept.Subject = s.place(*kept.Subject)
+	}
+	same := func(p *hcl.Diagnostic) bool { return *p.Subject == *kept.Subject && p.Summary == kept.Summary }
+	if !slices.ContainsFunc(r.problems, same) {
+		r.problems = append(r.problems, &kept)
+	}
+}
+
+// problem notes a problem of a part of a file.
+func (r *Reader) problem(at hcl.Range, message, remedy string) {
+	r.add(&hcl.Diagnostic{Summary: message, Detail: remedy, Subject: &at})
+}
+
+// Problem notes a problem of a whole path, for example one that should be a folder.
+func (r *Reader) Problem(path, message, remedy string) {
+	r.problem(hcl.Range{Filename: path}, message, remedy)
+}
+
+// Err returns all problems found so far as a *Diagnostics, or nil if there are none.
+func (r *Reader) Err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	d := &Diagnostics{Problems: slices.Clone(r.problems), Omitted: r.omitted, files: map[string]*hcl.File{}}
+	for name, s := range r.named {
+		d.files[name] = &hcl.File{Bytes: s.src, Nav: s.nav}
+	}
+	order := func(p *hcl.Diagnostic) int {
+		if s := r.named[p.Subject.Filename]; s != nil {
+			return s.order
 		}
-		return a.offset < b.offset
+		return -1
+	}
+	slices.SortStableFunc(d.Problems, func(a, b *hcl.Diagnostic) int {
+		if by := order(a) - order(b); by != 0 {
+			return by
+		}
+		return a.Subject.Start.Byte - b.Subject.Start.Byte
 	})
+	return d
 }

@@ -18,37 +18,28 @@ type DurationSpec struct {
 
 // Duration returns a duration, which is written as a string with its unit.
 func (b *Block) Duration(name string, spec DurationSpec) time.Duration {
-	v, ok := b.plain(name)
+	remedy := `the units are ns, us, ms, s, m and h, as in "2s", "250ms" or "1m30s"`
+	v, ok := b.typed(name, want{
+		of: cty.String, or: cty.Number, what: "a duration", remedy: remedy,
+		required: spec.Required, example: strconv.Quote(FormatDuration(max(spec.Min, time.Second))),
+	})
 	if !ok {
-		b.absent(name, spec.Required, strconv.Quote(FormatDuration(max(spec.Min, time.Second))))
 		return spec.Default
 	}
-	const units = `the units are ns, us, ms, s, m and h, as in "2s", "250ms" or "1m30s"`
-	if v.IsNull() || v.Type() != cty.String {
-		remedy := units
-		if v.Type() == cty.Number {
-			// A bare number is most often one of seconds.
-			remedy = fmt.Sprintf("a duration has a unit: write %q", formatValue(v)+"s")
-		}
-		b.wrongType(name, "a duration", v, remedy)
-		return spec.Default
+	text := formatValue(v)
+	if _, err := strconv.ParseFloat(text, 64); err == nil {
+		remedy = fmt.Sprintf("a duration is a string with a unit: write %q", clip(text)+"s")
 	}
-	text := v.AsString()
 	d, err := time.ParseDuration(text)
-	if err != nil {
-		remedy := units
-		if _, isNumber := integerText(v); isNumber {
-			remedy = fmt.Sprintf("a duration has a unit: write %q", text+"s")
-		}
-		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a duration", name, clip(text)), remedy)
-		return spec.Default
+	switch {
+	case err != nil || v.Type() == cty.Number:
+		b.AttrProblem(name, fmt.Sprintf("%s is %s, which is not a duration", name, clip(quotedValue(v))), remedy)
+	case d < spec.Min || d > spec.Max:
+		b.AttrProblem(name, fmt.Sprintf("%s is %q; it must be from %s to %s", name, clip(text), FormatDuration(spec.Min), FormatDuration(spec.Max)), "")
+	default:
+		return d
 	}
-	if d < spec.Min || d > spec.Max {
-		b.AttrProblem(name, fmt.Sprintf("%s is %q; it must be from %s to %s",
-			name, clip(text), FormatDuration(spec.Min), FormatDuration(spec.Max)), "")
-		return spec.Default
-	}
-	return d
+	return spec.Default
 }
 
 // FormatDuration writes a duration as files do: "2s", "250ms", "10us", "1h30m".

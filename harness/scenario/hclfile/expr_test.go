@@ -18,9 +18,11 @@ func evaluate(t require.TestingT, definitions, expr string, vars map[string]stri
 	root := r.Source("a.hcl", []byte(definitions+"\nx = "+expr+"\n"), Names{
 		Attributes: []string{"x"}, Blocks: []string{variableBlock, localsBlock},
 	})
-	require.NotNil(t, root)
+	if root == nil {
+		return cty.NilVal, r.Err()
+	}
 	root.Declare()
-	v, ok := root.plain("x")
+	v, ok := root.eval(root.attrs["x"], nil)
 	r.CheckVars()
 	if err := r.Err(); err != nil {
 		return cty.NilVal, err
@@ -51,22 +53,18 @@ locals {
 		"7 / 2":                              "3.5",
 		"local.twice - local.later - 4 / -2": "16",
 		`"${var.name}-${var.n / 3 * 3}"`:     "t-8",
-		`"${var.n}"`:                         "8",
 		`"a${"b${var.on}"}"`:                 "abtrue",
 		`"$${var.n}"`:                        "${var.n}",
 		"var.list":                           `[1, "two", [3]]`,
 		"var.list[1]":                        "two",
 		"[var.n, -1, local.early]":           "[8, -1, 1]",
-		"1e20 * 1e20":                        "1e+40",
+		"var.n > 3 ? 1 : 2":                  "1",
 		"var.on":                             "true",
 	} {
 		v, err := evaluate(t, definitions, expr, nil)
 		require.NoError(t, err, expr)
 		assert.Equal(t, want, formatValue(v), expr)
 	}
-	v, err := evaluate(t, definitions, `"${var.n}"`, nil)
-	require.NoError(t, err)
-	assert.Equal(t, cty.String, v.Type(), "what is in quotes is a string")
 }
 
 func TestGivenValues(t *testing.T) {
@@ -134,11 +132,12 @@ func TestArithmetic(t *testing.T) {
 		expr, want := make(4)
 		v, err := evaluate(t, "", expr, nil)
 		require.NoError(t, err, expr)
-		exact, _ := new(big.Float).SetPrec(precision).SetRat(want).Float64()
+		exact, _ := new(big.Float).SetPrec(512).SetRat(want).Float64()
 		got, _ := v.AsBigFloat().Float64()
 		require.InEpsilon(t, exact+1e6, got+1e6, 1e-12, expr)
 		if want.IsInt() {
-			require.True(t, v.AsBigFloat().IsInt(), expr)
+			_, whole := Whole(v)
+			require.True(t, whole, expr)
 		}
 	})
 }
@@ -156,12 +155,12 @@ func TestValuesAreBounded(t *testing.T) {
 	for name, c := range map[string]struct{ definitions, expr, says string }{
 		"texts":   {doubling(`"12345678"`, `"${?}${?}"`), "1", "takes more than 16 KiB"},
 		"lists":   {doubling("[1]", "[?, ?]"), "1", "takes more than 16 KiB"},
-		"powers":  {doubling("1e100", "? * ?"), "1", "too large or too small to be calculated with"},
+		"powers":  {doubling("1e100", "? * ?"), "1", "a number out of all bounds"},
 		"chain":   {chain(150), "1", "more than 100 deep"},
-		"deep":    {"", strings.Repeat("1 + ", 200) + "1", "nested more than 100 deep"},
-		"wide":    {"", `"` + strings.Repeat("${1}", 5000) + `"`, "more than 4096 parts"},
+		"wide":    {"", `"` + strings.Repeat("${1}", 5000) + `"`, "longer than 1000 bytes"},
 		"many":    {"locals {\n" + lines(501) + "}", "1", "more than 500 variables and locals"},
-		"written": {"", `"${1e999999999}"`, "too large or too small to be written"},
+		"written": {"", `"${1e999999999}"`, "an exponent beyond 999"},
+		"loop":    {"locals { list = [1, 2] }", "[for a in local.list : [for b in local.list : a]]", "can't hold a loop"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := evaluate(t, c.definitions, c.expr, nil)

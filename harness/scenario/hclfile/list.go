@@ -3,23 +3,61 @@ package hclfile
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
-// Value is a value as a file has it, before anybody asked what it is: one entry of a list whose entries may be of
-// any type.
+// NamesSpec says what an attribute that is a list of names may be.
+type NamesSpec struct {
+	Max     int // how many
+	Example string
+}
+
+// Names returns a list of different names, each as IsName wants it.
+func (b *Block) Names(name string, spec NamesSpec) []string {
+	if !b.Has(name) {
+		return nil
+	}
+	v, ok := b.eval(b.attrs[name], nil)
+	if !ok {
+		return nil
+	}
+	remedy := fmt.Sprintf("write %s = %s", name, spec.Example)
+	if v.IsNull() || !v.Type().IsTupleType() {
+		b.wrongType(name, "a list of strings", v, remedy)
+		return nil
+	}
+	if v.LengthInt() > spec.Max {
+		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; it may have %d", name, v.LengthInt(), spec.Max), "")
+		return nil
+	}
+	var list []string
+	for _, e := range v.AsValueSlice() {
+		switch text := quotedValue(e); {
+		case e.IsNull() || e.Type() != cty.String:
+			b.wrongType(name, "a list of strings", e, remedy)
+			return nil
+		case !IsName(e.AsString()):
+			b.AttrProblem(name, fmt.Sprintf("%s holds %s, which is not a name", name, clip(text)), NameRule)
+			return nil
+		case slices.Contains(list, e.AsString()):
+			b.AttrProblem(name, fmt.Sprintf("%s holds %s twice", name, text), "keep one of the two")
+			return nil
+		}
+		list = append(list, e.AsString())
+	}
+	return list
+}
+
+// Value is one entry of a list whose entries may be of any type.
 type Value struct {
-	attribute
+	expr hclsyntax.Expression
 	text string
 }
 
-// Text is the value on one line: as it is written, a string without its quotes, and an expression of names as what it
-// makes.
+// Text is the value on one line: a string without its quotes, and a call with the values of its arguments.
 func (v Value) Text() string { return v.text }
 
 // valueTextMax is how many characters a value's text may have: it is shown as a name.
@@ -34,107 +72,71 @@ type ValuesSpec struct {
 // Values returns the entries of a required list, whatever their types, no two of them alike. It is nil after a
 // problem was noted.
 func (b *Block) Values(name string, spec ValuesSpec) []Value {
-	if !b.Has(name) {
-		b.absent(name, true, spec.Example)
-		return nil
-	}
 	entries, ok := b.entries(name)
-	if !ok {
+	switch n := len(entries); {
+	case !b.Has(name):
+		b.missing(name, "add "+name+" = "+spec.Example)
+		return nil
+	case !ok:
 		b.AttrProblem(name, name+" is not a list", fmt.Sprintf("write %s = %s", name, spec.Example))
 		return nil
-	}
-	if n := len(entries); n < spec.Min || n > spec.Max {
+	case n < spec.Min || n > spec.Max:
 		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; it must have %d to %d", name, n, spec.Min, spec.Max), "")
 		return nil
 	}
 	var values []Value
-	seen := map[string]bool{}
 	for _, e := range entries {
-		v := Value{e, b.entryText(e)}
-		switch {
-		case v.text == "" || utf8.RuneCountInString(v.text) > valueTextMax:
-			b.r.diagnostics.add(e.f.problem(e.at(), fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name",
-				name, utf8.RuneCountInString(v.text), valueTextMax), ""))
+		text := b.entryText(e)
+		switch n := utf8.RuneCountInString(text); {
+		case n == 0 || n > valueTextMax:
+			b.r.problem(e.Range(), fmt.Sprintf("an entry of %s has %d characters; it may have 1 to %d, since it is shown as a name", name, n, valueTextMax), "")
 			return nil
-		case seen[v.text]:
-			b.r.diagnostics.add(e.f.problem(e.at(), fmt.Sprintf("%s holds %s twice", name, v.text), "keep one of the two"))
+		case slices.ContainsFunc(values, func(v Value) bool { return v.text == text }):
+			b.r.problem(e.Range(), fmt.Sprintf("%s holds %s twice", name, text), "keep one of the two")
 			return nil
 		}
-		seen[v.text] = true
-		values = append(values, v)
+		values = append(values, Value{e, text})
 	}
 	return values
 }
 
 // entries returns what a list holds, which is written out or has a name.
-func (b *Block) entries(name string) (entries []attribute, ok bool) {
-	a := b.attrs[name]
-	if list, written := a.expr.(*hclsyntax.TupleConsExpr); written {
-		for _, e := range list.Exprs {
-			entries = append(entries, attribute{f: a.f, expr: e})
-		}
-		return entries, true
-	}
-	if _, named := a.expr.(*hclsyntax.ScopeTraversalExpr); !named {
+func (b *Block) entries(name string) (entries []hclsyntax.Expression, ok bool) {
+	expr, has := b.attrs[name]
+	if !has {
 		return nil, false
 	}
-	v, ok := b.quietly(a)
-	if !ok || v.IsNull() || !v.Type().IsTupleType() {
+	if list, written := expr.(*hclsyntax.TupleConsExpr); written {
+		return list.Exprs, true
+	}
+	v, _ := b.evaluate(expr, nil)
+	if v == cty.NilVal || v.IsNull() || !v.Type().IsTupleType() {
 		return nil, false
 	}
 	for _, e := range v.AsValueSlice() {
-		literal := &hclsyntax.LiteralValueExpr{Val: e, SrcRange: a.expr.Range()}
-		entries = append(entries, attribute{f: a.f, expr: literal, computed: true})
+		entries = append(entries, &hclsyntax.LiteralValueExpr{Val: e, SrcRange: expr.Range()})
 	}
 	return entries, true
 }
 
-// entryText is what an entry of a list is shown as. Names in it are shown as their values, also in the arguments of a call.
-func (b *Block) entryText(e attribute) string {
-	at := e.at()
-	written := writtenText(e.f.src[at.start:at.end])
-	if call, is := e.expr.(*hclsyntax.FunctionCallExpr); is {
-		if text, ok := b.callText(e.f, call); ok {
-			return text
+// entryText is what an entry of a list is shown as: its value, or a call with the values of its arguments. What has no value
+// here, such as a part of the peak, is shown as it is written.
+func (b *Block) entryText(e hclsyntax.Expression) string {
+	if call, is := e.(*hclsyntax.FunctionCallExpr); is {
+		var args []string
+		for _, arg := range call.Args {
+			args = append(args, b.shown(arg, quotedValue))
 		}
-		return written
+		return call.Name + "(" + List(args) + ")"
 	}
-	if e.computed || !isWrittenOut(e.expr) {
-		if v, ok := b.quietly(e); ok && isPlain(v) {
-			return formatValue(v)
-		}
-	}
-	return written
+	return b.shown(e, formatValue)
 }
 
-// callText is a call with its arguments' values, or not ok where the call is best shown as it is written.
-func (b *Block) callText(f *file, call *hclsyntax.FunctionCallExpr) (text string, ok bool) {
-	var args []string
-	plain := true
-	for _, arg := range call.Args {
-		v, ok := b.quietly(attribute{f: f, expr: arg})
-		if !ok || !isPlain(v) {
-			return "", false
-		}
-		plain = plain && isWrittenOut(arg)
-		if text := formatValue(v); v.Type() == cty.String {
-			args = append(args, strconv.Quote(text))
-		} else {
-			args = append(args, text)
-		}
+func (b *Block) shown(e hclsyntax.Expression, format func(cty.Value) string) string {
+	if v, _ := b.evaluate(e, nil); v != cty.NilVal && isPlain(v) {
+		return format(v)
 	}
-	return call.Name + "(" + List(args) + ")", !plain
-}
-
-// writtenText is a value's source on one line, without the quotes of a string.
-func writtenText(src []byte) string {
-	text := strings.Join(strings.Fields(printable(src)), " ")
-	if inner, quoted := strings.CutPrefix(text, `"`); quoted && strings.Count(text, `"`) == 2 {
-		if inner, quoted = strings.CutSuffix(inner, `"`); quoted {
-			return inner
-		}
-	}
-	return text
+	return oneLine(e.Range().SliceBytes(b.r.named[e.Range().Filename].src))
 }
 
 // replacement is a value that stands for an inner block's own.
@@ -155,27 +157,8 @@ func (b *Block) Restore() { b.replaced = nil }
 // replaceIn gives an inner block the values that stand for its own.
 func (b *Block) replaceIn(inner *Block) {
 	for _, r := range b.replaced {
-		if r.kind == inner.kind && (r.label == "" || r.label == inner.Label(0)) {
-			inner.attrs[r.attribute] = r.value.attribute
+		if r.kind == inner.kind && (r.label == "" || r.label == inner.Label()) {
+			inner.attrs[r.attribute] = r.value.expr
 		}
 	}
 }
-
-// Labels returns the first labels of the inner blocks of a kind, in the order of the file.
-func (b *Block) Labels(kind string) []string {
-	var labels []string
-	for _, in := range b.blocks {
-		if in.kind == kind && len(in.node.Labels) > 0 {
-			labels = append(labels, in.node.Labels[0])
-		}
-	}
-	return labels
-}
-
-// HasBlock reports whether the block has an inner one of a kind.
-func (b *Block) HasBlock(kind string) bool {
-	return slices.ContainsFunc(b.blocks, func(in inner) bool { return in.kind == kind })
-}
-
-// Problems is how many problems the reader has noted so far, those of other files too.
-func (b *Block) Problems() int { return len(b.r.diagnostics.Problems) + b.r.diagnostics.Omitted }

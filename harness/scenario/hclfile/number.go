@@ -8,77 +8,40 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
+// Bool returns whether an attribute is true; one that is absent is false.
+func (b *Block) Bool(name string) bool {
+	v, ok := b.typed(name, want{of: cty.Bool, what: "true or false", remedy: "write " + name + " = true, without quotes"})
+	return ok && v.True()
+}
+
 // IntSpec says what an attribute that is a whole number may be.
 type IntSpec struct {
 	Min, Max int
 	Default  int // when absent and not required
 	Required bool
-	// Why is added to the remedy of a value out of range; may be empty.
+	// Why is the remedy of a value out of range; may be empty.
 	Why string
 }
 
 // Int returns a whole number.
 func (b *Block) Int(name string, spec IntSpec) int {
-	v, ok := b.plain(name)
+	allowed := fmt.Sprintf("a whole number from %d to %d", spec.Min, spec.Max)
+	if spec.Min == spec.Max {
+		allowed = strconv.Itoa(spec.Min)
+	}
+	v, ok := b.typed(name, want{
+		of: cty.Number, what: "a whole number", remedy: "write " + allowed + ", without quotes",
+		required: spec.Required, example: strconv.Itoa(spec.Min),
+	})
 	if !ok {
-		b.absent(name, spec.Required, fmt.Sprintf("%d", spec.Min))
 		return spec.Default
 	}
-	if v.IsNull() || v.Type() != cty.Number {
-		remedy := fmt.Sprintf("write a number from %d to %d, without quotes", spec.Min, spec.Max)
-		if spec.Min == spec.Max {
-			remedy = fmt.Sprintf("write %s = %d", name, spec.Min)
-		}
-		if n, isText := integerText(v); isText {
-			remedy = "write " + name + " = " + n + ", without quotes"
-		}
-		b.wrongType(name, "a whole number", v, remedy)
+	n, whole := Whole(v)
+	if !whole || n < spec.Min || n > spec.Max {
+		b.AttrProblem(name, fmt.Sprintf("%s is %s; it must be %s", name, formatValue(v), allowed), spec.Why)
 		return spec.Default
 	}
-	n, exact := v.AsBigFloat().Int64()
-	if exact != 0 || n < int64(spec.Min) || n > int64(spec.Max) {
-		message := fmt.Sprintf("%s is %s; it must be a whole number from %d to %d", name, b.shown(name, v), spec.Min, spec.Max)
-		if spec.Min == spec.Max {
-			message = fmt.Sprintf("%s is %s; it must be %d", name, b.shown(name, v), spec.Min)
-		}
-		b.AttrProblem(name, message, spec.Why)
-		return spec.Default
-	}
-	return int(n)
-}
-
-// written is an attribute's value as the file has it.
-func (b *Block) written(name string) string {
-	a := b.attrs[name]
-	return a.f.text(a.at())
-}
-
-// shown is an attribute's value v for a message: as the file has it, and where that is an expression, what it makes.
-func (b *Block) shown(name string, v cty.Value) string {
-	text, a := b.written(name), b.attrs[name]
-	if a.computed || !isWrittenOut(a.expr) {
-		return fmt.Sprintf("%s (%s)", formatValue(v), text)
-	}
-	return text
-}
-
-// integerText returns a string value that holds nothing but digits.
-func integerText(v cty.Value) (string, bool) {
-	if v.IsNull() || v.Type() != cty.String {
-		return "", false
-	}
-	s := v.AsString()
-	if _, err := strconv.Atoi(s); err != nil {
-		return "", false
-	}
-	return s, true
-}
-
-// absent notes that a required attribute is not set.
-func (b *Block) absent(name string, required bool, example string) {
-	if required && !b.Has(name) {
-		b.missing(name, fmt.Sprintf("add %s = %s", name, example))
-	}
+	return n
 }
 
 // NumberSpec says what an attribute that is a number may be.
@@ -90,23 +53,44 @@ type NumberSpec struct {
 
 // Number returns a finite number above zero, or zero where that is allowed, and whether it is one.
 func (b *Block) Number(name string, spec NumberSpec) (n float64, ok bool) {
-	v, ok := b.plain(name)
+	v, ok := b.typed(name, want{of: cty.Number, what: "a number", required: spec.Required, example: spec.Example})
 	if !ok {
-		b.absent(name, spec.Required, spec.Example)
-		return 0, false
-	}
-	if v.IsNull() || v.Type() != cty.Number {
-		b.wrongType(name, "a number", v, fmt.Sprintf("write %s = %s", name, spec.Example))
 		return 0, false
 	}
 	n, _ = v.AsBigFloat().Float64()
-	switch {
-	case math.IsInf(n, 0):
-		b.AttrProblem(name, fmt.Sprintf("%s is %s, which is not finite", name, b.shown(name, v)), "")
-	case n < 0 || n == 0 && !spec.AllowZero:
-		b.AttrProblem(name, fmt.Sprintf("%s is %s; it must be above 0", name, b.shown(name, v)), "")
-	default:
-		return n, true
+	if math.IsInf(n, 0) || n < 0 || n == 0 && !spec.AllowZero {
+		b.AttrProblem(name, fmt.Sprintf("%s is %s; it must be above 0 and finite", name, formatValue(v)), "")
+		return 0, false
 	}
-	return 0, false
+	return n, true
+}
+
+// NoLimit is how a file says that an attribute which is a limit has none.
+const NoLimit = "any"
+
+// LimitSpec says what an attribute that is a limit may be.
+type LimitSpec struct {
+	Max     float64
+	Default *float64 // nil: without the attribute there is no limit
+}
+
+// Limit returns a number from 0 to the spec's Max, or nil where there is no limit: the attribute is "any".
+func (b *Block) Limit(name string, spec LimitSpec) *float64 {
+	remedy := fmt.Sprintf("write %s = 5, or %s = %q for no limit", name, name, NoLimit)
+	v, ok := b.typed(name, want{of: cty.Number, or: cty.String, what: "a number", remedy: remedy})
+	switch {
+	case !ok:
+		return spec.Default
+	case formatValue(v) == NoLimit:
+		return nil
+	case v.Type() == cty.String:
+		b.wrongType(name, "a number", v, remedy)
+		return spec.Default
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n < 0 || n > spec.Max {
+		b.AttrProblem(name, fmt.Sprintf("%s is %s; it must be from 0 to %s", name, formatValue(v), strconv.FormatFloat(spec.Max, 'f', -1, 64)), remedy)
+		return spec.Default
+	}
+	return &n
 }

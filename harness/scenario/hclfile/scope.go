@@ -2,19 +2,25 @@ package hclfile
 
 import (
 	"fmt"
-	"math"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 )
 
-// namesMax is how many variables and locals a file and what it includes have together at most.
-const namesMax = 500
+const (
+	// namesMax is how many variables and locals a file and what it includes have together at most.
+	namesMax = 500
+	// localsDeepMax is how deep locals are made of one another.
+	localsDeepMax = 100
+	// valueBytesMax bounds the value of a name, and with it what names that are made of one another grow to.
+	valueBytesMax = 16 << 10
+)
 
 // Variable is a value of a file that can be given from outside.
 type Variable struct {
@@ -25,30 +31,30 @@ type Variable struct {
 
 // scope holds the variables and locals of a file and of the files that it includes: one space of names.
 type scope struct {
-	names    map[string]*definition // "var.workers", "local.half"
-	all      []*definition          // in the order of the files
-	declared map[*file]bool         // whose definitions are in
-	under    []string               // what is being resolved, outermost first
+	names     map[string]*definition // "var.workers", "local.half"
+	all       []*definition          // in the order of the files
+	declared  map[string]bool        // the names of the files whose definitions are in
+	resolving []string               // the locals that are being resolved, outermost first
 }
 
-func newScope() *scope {
-	return &scope{names: map[string]*definition{}, declared: map[*file]bool{}}
-}
+// The kinds of names, as they are written before the dot.
+const (
+	kindVariable = "var"
+	kindLocal    = "local"
+)
 
 // definition is one variable or local.
 type definition struct {
-	kind, name string // "var" or "local"
-	f          *file
-	at         span
-	expr       hclsyntax.Expression // nil: the value is given
+	kind, name string
+	at         hcl.Range
+	expr       hclsyntax.Expression // of a local
 	value      cty.Value            // NilVal until it is resolved, and when that failed
-	resolved   bool
 	given      bool
 }
 
 func (d *definition) String() string { return d.kind + "." + d.name }
 
-// variableNames and localsNames are the blocks of names, which a file may have on its outermost level.
+// variableBlock and localsBlock are the blocks of names, which a file may have on its outermost level.
 const (
 	variableBlock = "variable"
 	localsBlock   = "locals"
@@ -59,7 +65,7 @@ const (
 func (b *Block) Declare() {
 	b.declare()
 	for _, d := range b.scope.all {
-		b.scope.settle(d, b.r.diagnostics.add)
+		b.settle(d)
 	}
 }
 
@@ -67,7 +73,7 @@ func (b *Block) Declare() {
 func (b *Block) Variables() []Variable {
 	var variables []Variable
 	for _, d := range b.scope.all {
-		if d.kind == "var" && d.value != cty.NilVal {
+		if d.kind == kindVariable && d.value != cty.NilVal {
 			variables = append(variables, Variable{d.name, formatValue(d.value), d.given})
 		}
 	}
@@ -76,10 +82,10 @@ func (b *Block) Variables() []Variable {
 
 // declare adds what one file defines, unless it is in already.
 func (b *Block) declare() {
-	if b.scope.declared[b.f] {
+	if b.scope.declared[b.file] {
 		return
 	}
-	b.scope.declared[b.f] = true
+	b.scope.declared[b.file] = true
 	for _, v := range b.Blocks(variableBlock, Inner{
 		Names: Names{Attributes: []string{"default"}}, Label: "name", Example: `variable "workers" { default = 64 }`,
 	}) {
@@ -87,123 +93,139 @@ func (b *Block) declare() {
 	}
 	for _, in := range b.blocks {
 		if in.kind == localsBlock {
-			b.declareLocals(in)
+			b.declareLocals(in.node)
 		}
 	}
 }
 
+// declareVariable adds a variable, whose default stands for itself: it is the type of what is given for it.
 func (b *Block) declareVariable(v *Block) {
-	d := &definition{kind: "var", name: v.Label(0), f: v.f, at: v.f.span(v.node.LabelRanges[0])}
-	a, has := v.attrs["default"]
-	if !has {
-		v.missing("default", "add default = 64")
-		d.resolved = true
-	} else {
-		// A default is the type of what is given for it, so it stands for itself.
-		e := evaluation{f: a.f, literal: true, note: b.r.diagnostics.add}
-		d.value, _ = e.value(a.expr)
-		d.resolved = true
-		if d.value != cty.NilVal && !isPlain(d.value) {
-			v.AttrProblem("default", "default is "+TypeName(d.value), "write a number, a string, true, false or a list")
-			d.value = cty.NilVal
-		}
-	}
-	if !b.add(d) || d.value == cty.NilVal {
+	d := &definition{kind: kindVariable, name: v.Label(), at: v.node.LabelRanges[0]}
+	b.r.variables = append(b.r.variables, d.name)
+	if !b.define(d) {
 		return
 	}
+	if !v.Has("default") {
+		v.missing("default", "add default = 64")
+		return
+	}
+	value, diags := v.attrs["default"].Value(nil)
+	switch {
+	case len(diags) > 0:
+		v.AttrProblem("default", "default is not written out: "+diags[0].Summary, "write a number, a string, true, false or a list, and give what is made of others a name in locals")
+		return
+	case !isPlain(value):
+		v.AttrProblem("default", "default is "+TypeName(value), "write a number, a string, true, false or a list")
+		return
+	}
+	d.value = value
 	if text, given := b.r.Vars[d.name]; given {
 		d.given = true
 		d.value = b.givenValue(d, text)
 	}
 }
 
-func (b *Block) declareLocals(in inner) {
-	for _, label := range in.node.LabelRanges {
-		b.r.diagnostics.add(in.f.problem(in.f.span(label), "locals takes no name", "write locals { half = 32 }"))
+func (b *Block) declareLocals(node *hclsyntax.Block) {
+	for _, label := range node.LabelRanges {
+		b.r.problem(label, "locals takes no name", "write locals { half = 32 }")
 	}
-	for _, nested := range in.node.Body.Blocks {
-		b.r.diagnostics.add(in.f.problem(in.f.span(nested.TypeRange), "locals holds names with values, not blocks", fmt.Sprintf("write %s = ...", nested.Type)))
+	for _, nested := range node.Body.Blocks {
+		b.r.problem(nested.TypeRange, "locals holds names with values, not blocks", fmt.Sprintf("write %s = ...", nested.Type))
 	}
-	for _, name := range sortedNames(in.node.Body.Attributes) {
-		attr := in.node.Body.Attributes[name]
-		b.add(&definition{kind: "local", name: name, f: in.f, at: in.f.span(attr.NameRange), expr: attr.Expr})
+	for _, name := range slices.Sorted(maps.Keys(node.Body.Attributes)) {
+		attr := node.Body.Attributes[name]
+		b.define(&definition{kind: kindLocal, name: name, at: attr.NameRange, expr: attr.Expr})
 	}
 }
 
-// add notes a name, or what forbids it.
-func (b *Block) add(d *definition) bool {
-	s, problem := b.scope, func(message, remedy string) {
-		b.r.diagnostics.add(d.f.problem(d.at, message, remedy))
+// define adds a name, or notes what forbids it.
+func (b *Block) define(d *definition) bool {
+	s := b.scope
+	first, taken := s.names[d.String()]
+	switch {
+	case !IsName(strings.ReplaceAll(d.name, "_", "a")) || strings.Contains(d.name, "-") || d.name[0] < 'a' || d.name[0] > 'z':
+		b.r.problem(d.at, fmt.Sprintf("%q can't be the name of a value", clip(d.name)), "such a name is 1 to 64 of the characters a-z, 0-9 and _, and begins with a letter")
+	case taken:
+		b.r.problem(d.at, d.String()+" is defined twice", "the first is at "+b.r.where(first.at)+"; keep one of the two")
+	case len(s.all) == namesMax:
+		b.r.problem(d.at, fmt.Sprintf("there are more than %d variables and locals", namesMax), "")
+	default:
+		s.names[d.String()] = d
+		s.all = append(s.all, d)
+		return true
 	}
-	if d.kind == "var" {
-		b.r.known(d.name)
-	}
-	if !isIdentifier(d.name) {
-		problem(fmt.Sprintf("%q can't be the name of a value", clip(d.name)), "such a name is 1 to 64 of the characters a-z, 0-9 and _, and begins with a letter")
-		return false
-	}
-	if first, taken := s.names[d.String()]; taken {
-		problem(d.String()+" is defined twice", "the first is at "+first.f.where(first.at)+"; keep one of the two")
-		return false
-	}
-	if len(s.all) == namesMax {
-		problem(fmt.Sprintf("there are more than %d variables and locals", namesMax), "")
-		return false
-	}
-	s.names[d.String()] = d
-	s.all = append(s.all, d)
-	return true
+	return false
 }
 
-// isIdentifier is like IsName for the names of values, which - would turn into differences.
-func isIdentifier(s string) bool {
-	return IsName(strings.ReplaceAll(s, "_", "a")) && !strings.Contains(s, "-") && s[0] >= 'a' && s[0] <= 'z'
-}
-
-// settle evaluates a definition, once.
-func (s *scope) settle(d *definition, note func(Problem)) {
-	if d.resolved {
+// settle evaluates a local, once, and before it those that it is made of.
+func (b *Block) settle(d *definition) {
+	s, expr := b.scope, d.expr
+	if expr == nil {
 		return
 	}
-	s.under = append(s.under, d.String())
-	e := evaluation{f: d.f, scope: s, note: note}
-	v, ok := e.value(d.expr)
-	s.under = s.under[:len(s.under)-1]
-	d.resolved = true
-	if !ok {
+	if i := slices.Index(s.resolving, d.String()); i >= 0 {
+		b.r.problem(d.at, d.String()+" is defined by itself", "through "+strings.Join(append(slices.Clone(s.resolving[i:]), d.String()), " → "))
 		return
 	}
-	if v.IsNull() {
-		note(d.f.problem(d.at, d.String()+" is null", "write a value, or remove it"))
+	if len(s.resolving) == localsDeepMax {
+		b.r.problem(d.at, fmt.Sprintf("locals are defined by one another more than %d deep", localsDeepMax), "")
 		return
 	}
-	d.value = v
+	s.resolving = append(s.resolving, d.String())
+	complete := true
+	for _, name := range expr.Variables() {
+		if of := s.names[key(name)]; of != nil {
+			b.settle(of)
+			complete = complete && of.value != cty.NilVal
+		}
+	}
+	s.resolving = s.resolving[:len(s.resolving)-1]
+	d.expr = nil
+	if !complete { // what is wrong was noted where it is defined
+		return
+	}
+	v, ok := b.eval(expr, nil)
+	switch size, fits := valueSize(v); {
+	case !ok:
+	case v.IsNull():
+		b.r.problem(d.at, d.String()+" is null", "write a value, or remove it")
+	case !fits || size > valueBytesMax:
+		b.r.problem(d.at, fmt.Sprintf("%s takes more than %d KiB, or has a number out of all bounds", d, valueBytesMax>>10), "write less")
+	default:
+		d.value = v
+	}
 }
 
-// resolve returns the value of a name, or what is wrong with naming it. A value of NilVal without a message is one
-// whose problem was noted where it is defined.
-func (s *scope) resolve(kind, name string, note func(Problem)) (v cty.Value, message, remedy string) {
-	d, known := s.names[kind+"."+name]
-	if !known {
-		message, remedy = s.unknown(kind, name)
-		return cty.NilVal, message, remedy
+// valueSize is about how many bytes a value takes, and whether its numbers are bounded: to write one of a large exponent out
+// takes memory in proportion to that.
+func valueSize(v cty.Value) (size int, bounded bool) {
+	const each = 8
+	switch {
+	case v == cty.NilVal || v.IsNull():
+	case v.Type() == cty.String:
+		return each + len(v.AsString()), true
+	case v.Type() == cty.Number:
+		exponent := v.AsBigFloat().MantExp(nil)
+		return each, !v.AsBigFloat().IsInf() && -exponentMax < exponent && exponent <= exponentMax
+	case v.CanIterateElements():
+		size := each
+		for _, entry := range v.Elements() {
+			more, bounded := valueSize(entry)
+			if size += more; !bounded || size > valueBytesMax {
+				return size, bounded
+			}
+		}
+		return size, true
 	}
-	if i := slices.Index(s.under, d.String()); i >= 0 {
-		return cty.NilVal, d.String() + " is defined by itself", "through " + strings.Join(append(slices.Clone(s.under[i:]), d.String()), " → ")
-	}
-	if len(s.under) == nestedMax {
-		return cty.NilVal, fmt.Sprintf("locals are defined by one another more than %d deep", nestedMax), ""
-	}
-	s.settle(d, note)
-	return d.value, "", ""
+	return each, true
 }
 
-func (s *scope) unknown(kind, name string) (message, remedy string) {
-	what := "variable"
-	if kind == "local" {
-		what = "local"
+// unknown says what is wrong with a name that begins with var or local, or "".
+func (s *scope) unknown(kind string, t hcl.Traversal) (message, remedy string) {
+	if s.names[key(t)] != nil {
+		return "", ""
 	}
-	message = fmt.Sprintf("there is no %s %q", what, clip(name))
+	name := strings.TrimPrefix(key(t), kind+".")
 	var known []string
 	for _, d := range s.all {
 		if d.kind == kind {
@@ -211,67 +233,53 @@ func (s *scope) unknown(kind, name string) (message, remedy string) {
 		}
 	}
 	slices.Sort(known)
+	message = fmt.Sprintf("there is no %s", clip(strings.TrimSuffix(kind+"."+name, ".")))
 	before, _, dash := strings.Cut(name, "-")
-	switch meant := Nearest(name, known); {
+	switch {
 	case dash && slices.Contains(known, before):
 		return message, fmt.Sprintf("a difference has spaces around its -: write %s.%s - ...", kind, before)
-	case meant != "":
-		return message, fmt.Sprintf("did you mean %q?", meant)
 	case len(known) > 0:
-		return message, "there are: " + List(known)
-	case kind == "local":
-		return message, fmt.Sprintf("add locals { %s = ... } to the file", clip(name))
+		return message, Suggest(name, known)
+	case kind == kindLocal:
+		return message, "add locals { NAME = ... } to the file"
 	}
-	return message, fmt.Sprintf("add variable %q { default = ... } to the file", clip(name))
-}
-
-// splitTraversal takes NAME and an index, or -1, out of var.NAME[0].
-func splitTraversal(t hcl.Traversal) (name string, index int, ok bool) {
-	if len(t) != 2 && len(t) != 3 {
-		return "", 0, false
-	}
-	attr, ok := t[1].(hcl.TraverseAttr)
-	if !ok || len(t) == 2 {
-		return attr.Name, -1, ok
-	}
-	key, ok := t[2].(hcl.TraverseIndex)
-	if !ok || key.Key.Type() != cty.Number || !key.Key.AsBigFloat().IsInt() {
-		return "", 0, false
-	}
-	i, _ := key.Key.AsBigFloat().Int64()
-	return attr.Name, int(min(i, math.MaxInt32)), i >= 0
+	return message, `add variable "NAME" { default = ... } to the file`
 }
 
 // givenValue reads the text that was given for a variable as a value of its default's type.
 func (b *Block) givenValue(d *definition, text string) cty.Value {
-	refuse := func(message, remedy string) cty.Value {
-		b.r.given(d.name, text, message+"; its default is at "+d.f.where(d.at), remedy)
+	refuse := func(what string) cty.Value {
+		b.r.given(d.name, fmt.Sprintf("%s must be %s; its default is at %s", d.name, what, b.r.where(d.at)), "")
 		return cty.NilVal
 	}
-	switch t := d.value.Type(); {
-	case len(text) > valueBytesMax/4 || !utf8.ValidString(text):
-		return refuse(fmt.Sprintf("%s takes up to %d bytes of UTF-8", d.name, valueBytesMax/4), "")
-	case t == cty.String:
-		return cty.StringVal(text)
-	case t == cty.Bool:
-		if truth, err := strconv.ParseBool(text); err == nil {
-			return cty.BoolVal(truth)
+	if len(text) > valueBytesMax/4 || !utf8.ValidString(text) {
+		return refuse(fmt.Sprintf("up to %d bytes of UTF-8", valueBytesMax/4))
+	}
+	t := d.value.Type()
+	if !t.IsTupleType() {
+		v, err := convert.Convert(cty.StringVal(text), t)
+		if _, bounded := valueSize(v); err != nil || !bounded || t == cty.Number && len(text) > 40 {
+			return refuse(TypeName(d.value))
 		}
-		return refuse(d.name+" must be true or false", "")
-	case t == cty.Number:
-		if f, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) && len(text) <= 40 {
-			if v, err := cty.ParseNumberVal(text); err == nil {
-				return v
-			}
-		}
-		return refuse(d.name+" must be a number", "write it as in "+d.name+"=64")
+		return v
+	}
+	const want = "a list, as in '[1, 2]'"
+	tokens, _ := hclsyntax.LexExpression([]byte(text), d.name, hcl.InitialPos)
+	if at, _ := excessive(tokens); at != nil {
+		return refuse(want)
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(text), d.name, hcl.InitialPos)
-	if !diags.HasErrors() {
-		e := evaluation{f: &file{name: d.name, src: []byte(text)}, note: func(Problem) {}}
-		if v, ok := e.value(expr); ok && !v.IsNull() && v.Type().IsTupleType() {
-			return v
-		}
+	if diags.HasErrors() {
+		return refuse(want)
 	}
-	return refuse(d.name+" must be a list", "write it as in "+d.name+"='[1, 2]'")
+	v, diags := expr.Value(nil)
+	if _, bounded := valueSize(v); diags.HasErrors() || !bounded || !v.Type().IsTupleType() {
+		return refuse(want)
+	}
+	return v
+}
+
+// isPlain reports whether a value is a number, a string, a truth value or a list.
+func isPlain(v cty.Value) bool {
+	return !v.IsNull() && !v.IsMarked() && (v.Type().IsPrimitiveType() || v.Type().IsTupleType())
 }

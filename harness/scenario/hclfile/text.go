@@ -2,6 +2,7 @@ package hclfile
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,56 +14,51 @@ import (
 
 // ChoiceSpec says what an attribute that is one of several names may be.
 type ChoiceSpec struct {
-	Built    []string
-	NotBuilt []string // refused with a message that says so
+	OneOf    []string
 	Default  string
 	Required bool
 }
 
 // Choice returns one of several names.
 func (b *Block) Choice(name string, spec ChoiceSpec) string {
-	v, ok := b.plain(name)
+	alternatives := alternatives(spec.OneOf)
+	v, ok := b.typed(name, want{
+		of: cty.String, what: "a string", remedy: "write " + alternatives, required: spec.Required, example: alternatives,
+	})
 	if !ok {
-		b.absent(name, spec.Required, alternatives(spec.Built))
 		return spec.Default
 	}
-	if v.IsNull() || v.Type() != cty.String {
-		b.wrongType(name, "a string", v, "write "+alternatives(spec.Built))
-		return spec.Default
-	}
-	if message, remedy := refuse(name, v.AsString(), spec.Built, spec.NotBuilt); message != "" {
+	if message, remedy := refuse(name, v.AsString(), spec.OneOf, nil); message != "" {
 		b.AttrProblem(name, message, remedy)
 		return spec.Default
 	}
 	return v.AsString()
 }
 
-// Kind returns the block's label where it is one of several names, and "" after noting that it is not.
-func (b *Block) Kind(built, notBuilt []string) string {
-	kind := b.Label(0)
-	if message, remedy := refuse(b.kind, kind, built, notBuilt); message != "" {
-		b.LabelProblem(0, message, remedy)
+// Kind returns the block's label where it is one of several names, and "" after noting that it is not. renamed are former
+// names, with what they are called now.
+func (b *Block) Kind(kinds []string, renamed map[string]string) string {
+	kind := b.Label()
+	if message, remedy := refuse(b.kind, kind, kinds, renamed); message != "" {
+		b.LabelProblem(message, remedy)
 		return ""
 	}
 	return kind
 }
 
-// refuse says what is wrong with a name that should be one of those built, or "".
-func refuse(what, name string, built, notBuilt []string) (message, remedy string) {
-	switch {
-	case slices.Contains(built, name):
+// refuse says what is wrong with a name that should be one of those known, or "".
+func refuse(what, name string, known []string, renamed map[string]string) (message, remedy string) {
+	if slices.Contains(known, name) {
 		return "", ""
-	case slices.Contains(notBuilt, name):
-		return fmt.Sprintf("%s %q is not built yet", what, name), "built are: " + List(built)
 	}
 	message = fmt.Sprintf("unknown %s %q", what, clip(name))
-	if meant := Nearest(name, slices.Concat(built, notBuilt)); meant != "" {
+	if now := renamed[name]; now != "" {
+		return message, fmt.Sprintf("the name is now %q", now)
+	}
+	if meant := Nearest(name, known); meant != "" {
 		return message, fmt.Sprintf("did you mean %q?", meant)
 	}
-	if len(notBuilt) == 0 {
-		return message, "write " + alternatives(built)
-	}
-	return message, "built are: " + List(built)
+	return message, "write " + alternatives(known)
 }
 
 func alternatives(names []string) string {
@@ -83,13 +79,8 @@ type TextSpec struct {
 
 // Text returns a text of one line that is not blank.
 func (b *Block) Text(name string, spec TextSpec) string {
-	v, ok := b.plain(name)
+	v, ok := b.typed(name, want{of: cty.String, what: "a string", required: spec.Required, example: strconv.Quote(spec.Example)})
 	if !ok {
-		b.absent(name, spec.Required, strconv.Quote(spec.Example))
-		return spec.Default
-	}
-	if v.IsNull() || v.Type() != cty.String {
-		b.wrongType(name, "a string", v, fmt.Sprintf("write %s = %q", name, spec.Example))
 		return spec.Default
 	}
 	text := v.AsString()
@@ -99,52 +90,47 @@ func (b *Block) Text(name string, spec TextSpec) string {
 	case len(text) > spec.MaxBytes:
 		b.AttrProblem(name, fmt.Sprintf("%s is longer than %d bytes", name, spec.MaxBytes), "shorten it")
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		b.AttrProblem(name, name+" is not one line of printable text", "remove what is not")
+		b.AttrProblem(name, name+" is not one line of printable text", "remove line breaks and control characters")
 	default:
 		return text
 	}
 	return spec.Default
 }
 
-// NamesSpec says what an attribute that is a list of names may be.
-type NamesSpec struct {
-	Max     int // how many
-	Example string
+// FileSpec says what an attribute that names another file may be.
+type FileSpec struct {
+	BytesMax int // of the file's content
+	Required bool
+	Example  string
 }
 
-// Names returns a list of different names, each as IsName wants it.
-func (b *Block) Names(name string, spec NamesSpec) []string {
-	v, ok := b.plain(name)
-	if !ok {
-		return nil
+// pathBytesMax bounds a path, as written.
+const pathBytesMax = 500
+
+// OtherFile returns the path of the regular file that an attribute names, and what is in it. The attribute is a path relative
+// to the file that it is written in; what is returned is relative to the working directory, or absolute where that file's path
+// is. The path is "" after a problem was noted, and of an attribute that is absent.
+func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []byte) {
+	text := b.Text(name, TextSpec{MaxBytes: pathBytesMax, Required: spec.Required, Example: spec.Example})
+	if text == "" {
+		return "", nil
 	}
-	remedy := fmt.Sprintf("write %s = %s", name, spec.Example)
-	if v.IsNull() || !v.Type().IsTupleType() {
-		b.wrongType(name, "a list of strings", v, remedy)
-		return nil
+	const remedy = "a path is relative to the file that it is written in"
+	if filepath.IsAbs(text) {
+		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is not a relative path", name, clip(text)), remedy)
+		return "", nil
 	}
-	if v.LengthInt() > spec.Max {
-		b.AttrProblem(name, fmt.Sprintf("%s has %d entries; it may have %d", name, v.LengthInt(), spec.Max), "")
-		return nil
+	path = filepath.Join(filepath.Dir(b.attrs[name].Range().Filename), filepath.FromSlash(text))
+	content, err := b.r.read(path, spec.BytesMax)
+	switch {
+	case err != nil:
+		b.AttrProblem(name, fmt.Sprintf("%s is %q, and %s %v", name, clip(text), clip(path), err), remedy)
+	case len(content) > spec.BytesMax:
+		b.AttrProblem(name, fmt.Sprintf("%s is %q, which is larger than %d KiB", name, clip(text), spec.BytesMax>>10), "name a smaller file")
+	default:
+		return path, content
 	}
-	var list []string
-	for _, e := range v.AsValueSlice() {
-		if e.IsNull() || e.Type() != cty.String {
-			b.wrongType(name, "a list of strings", e, remedy)
-			return nil
-		}
-		s := e.AsString()
-		switch {
-		case !IsName(s):
-			b.AttrProblem(name, fmt.Sprintf("%s holds %q, which is not a name", name, clip(s)), NameRule)
-			return nil
-		case slices.Contains(list, s):
-			b.AttrProblem(name, fmt.Sprintf("%s holds %q twice", name, s), "keep one of the two")
-			return nil
-		}
-		list = append(list, s)
-	}
-	return list
+	return "", nil
 }
 
 // NameRule says what IsName accepts.
