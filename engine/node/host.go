@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/rpc/admin"
 	"github.com/pronybench/prony/engine/shard"
-	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 // host is the node as its admin service sees it.
@@ -48,8 +48,8 @@ func (h *host) Backup(ctx context.Context, name string) (path string, bytes int6
 		return "", 0, fmt.Errorf("find the data folder: %w", err)
 	}
 	version, _ := metrics.Build()
-	m := storage.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version, Shards: h.shards.Len()}
-	path, m, err = storage.Backup(ctx, data, name, m, func(i int, dir string) error {
+	m := backup.Manifest{CreatedAtMs: time.Now().UnixMilli(), Version: version, Shards: h.shards.Len()}
+	path, m, err = backup.Make(ctx, data, name, m, func(i int, dir string) error {
 		h.storesInUse.RLock()
 		defer h.storesInUse.RUnlock()
 		if h.storesClosed {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 // post sends a body to the admin listener's REST API and decodes the answer.
@@ -54,7 +55,7 @@ func TestANodeIsAdministered(t *testing.T) {
 	path, _ := out["path"].(string)
 	assert.Equal(t, "mine", filepath.Base(path))
 	assert.True(t, filepath.IsAbs(path))
-	_, err := storage.VerifyBackup(a.ctx, path)
+	_, err := backup.Verify(a.ctx, path)
 	require.NoError(t, err)
 	status, body = a.ask(http.MethodGet, "/v1/status")
 	assert.Equal(t, http.StatusOK, status)
@@ -77,5 +78,5 @@ func TestTheHostOfAStoppedNode(t *testing.T) {
 	require.NoError(t, a.node.Shutdown(context.Background()))
 	_, _, err = h.Backup(a.ctx, "late")
 	require.ErrorIs(t, err, shard.ErrClosed)
-	assert.NoDirExists(t, filepath.Join(h.config.DataDir, storage.BackupsFolder, "late"))
+	assert.NoDirExists(t, filepath.Join(h.config.DataDir, backup.Folder, "late"))
 }

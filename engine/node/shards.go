@@ -13,6 +13,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -78,7 +79,7 @@ func shareOf(c queue.Config, shards int) queue.Config {
 
 // settleLayout writes how many shards a new data folder has, and refuses another number for an old one.
 func settleLayout(files vfs.FS, dir string, shards int) error {
-	if err := storage.CheckDataFolder(dir); err != nil {
+	if err := backup.CheckDataFolder(dir); err != nil {
 		return err
 	}
 	if files == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
-	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 // administer returns a client of the server's admin service.
@@ -223,7 +223,7 @@ func TestABackupIsMade(t *testing.T) {
 	for _, name := range []string{"first", ""} {
 		out, err := admin.Backup(s.ctx, &adminpb.BackupRequest{Name: name})
 		require.NoError(t, err)
-		m, err := storage.VerifyBackup(s.ctx, out.GetPath())
+		m, err := backup.Verify(s.ctx, out.GetPath())
 		require.NoError(t, err)
 		assert.Equal(t, m.Bytes(), int64(out.GetBytes()))
 		assert.Positive(t, out.GetBytes())

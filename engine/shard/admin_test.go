@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
 func (f *fixture) list(l List) (Listed, error) {
@@ -253,7 +254,7 @@ func TestNodesOwnRecordsAndCheckpoints(t *testing.T) {
 	audited, err := s.Audit(1_000)
 	require.NoError(t, err)
 	assert.Equal(t, uint64(2), audited[0].Stored)
-	found, err := s.Contradictions(t.Context(), 1)
+	found, err := fsck.CheckConsistency(t.Context(), s, 1)
 	require.NoError(t, err)
 	assert.Empty(t, found)
 	require.NoError(t, s.Close())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
 // crashCheck looks at what a loss of power left.
@@ -44,7 +45,7 @@ func (c *crashCheck) run(d storage.Durability) {
 }
 
 func (c *crashCheck) sound() {
-	found, err := c.store.Contradictions(c.Context(), 10)
+	found, err := fsck.CheckConsistency(c.Context(), c.store, 10)
 	require.NoError(c, err, c.what)
 	require.Empty(c, found, c.what)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 // issued is what servers that descend from one another issued.
@@ -79,10 +80,10 @@ func TestARestoredShardIssuesOtherNumbers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			i := &issued{T: t, refs: map[queue.Ref]bool{}, tokens: map[uint64]bool{}}
 			data := filepath.Join(t.TempDir(), "data")
-			backup := func(data string, term uint64) (path string) {
+			backUp := func(data string, term uint64) (path string) {
 				i.life(data, c.durability, term, func(s *storage.Store, issue func(queues ...string)) {
 					var err error
-					path, _, err = storage.Backup(t.Context(), data, "b", storage.Manifest{CreatedAtMs: time.Now().UnixMilli(), Shards: 1}, func(_ int, dir string) error {
+					path, _, err = backup.Make(t.Context(), data, "b", backup.Manifest{CreatedAtMs: time.Now().UnixMilli(), Shards: 1}, func(_ int, dir string) error {
 						return s.Checkpoint(dir)
 					})
 					require.NoError(t, err)
@@ -90,11 +91,11 @@ func TestARestoredShardIssuesOtherNumbers(t *testing.T) {
 				}, "old")
 				return path
 			}
-			restored := func(backup string) string {
+			restored := func(from string) string {
 				before := time.Now().UnixMilli()
 				require.Eventually(t, func() bool { return time.Now().UnixMilli() > before }, waitMost, waitStep)
 				data := filepath.Join(t.TempDir(), "data")
-				_, err := storage.Restore(t.Context(), backup, data)
+				_, err := backup.Restore(t.Context(), from, data)
 				require.NoError(t, err)
 				return data
 			}
@@ -106,11 +107,11 @@ func TestARestoredShardIssuesOtherNumbers(t *testing.T) {
 				}
 				return term
 			}
-			first := backup(data, c.term)
+			first := backUp(data, c.term)
 			lives(data, c.term+min(c.term, 1))
 			lives(restored(first), c.later)
 			again := restored(first)
-			second := backup(again, lives(again, c.later))
+			second := backUp(again, lives(again, c.later))
 			later := c.later + 4*min(c.later, 1)
 			lives(again, later)
 			lives(restored(second), later)

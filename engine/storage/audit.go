@@ -1,9 +1,8 @@
 package storage
 
 import (
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // AuditedQueue is a queue's stored record, with the numbers of tasks that the audit found.
@@ -26,21 +25,20 @@ func (a States) Plus(b States) States {
 // Audit counts the stored tasks of each queue by their states as of a time, in one snapshot together with the queues' own
 // records. It reads every task's key.
 func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
-	snap := s.db.NewSnapshot()
+	snap := s.Snapshot()
 	defer closeAfter(snap, &err)
-	queues, err := readQueues(snap)
+	queues, err := snap.Queues()
 	if err != nil {
 		return nil, err
 	}
 	leased := map[uint32]uint64{}
-	err = scanLeases(snap, 0, func(l queue.RecoveredLease) (bool, error) {
-		err := voidSettled(snap, l.Batch, l.Refs)
+	err = snap.Leases(func(l queue.RecoveredLease) (bool, error) {
 		for i := range l.Refs {
 			if l.Refs[i].Attempt != 0 {
 				leased[l.Refs[i].Queue]++
 			}
 		}
-		return true, err
+		return true, nil
 	})
 	if err != nil {
 		return nil, err
@@ -57,10 +55,10 @@ func (s *Store) Audit(nowMs int64) (audited []AuditedQueue, err error) {
 }
 
 // count counts the queue's tasks except leased ones.
-func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
-	of := func(prefix byte) []byte { return append([]byte{prefix}, queueKey(a.ID)[1:]...) }
-	for prefix, n := range map[byte]*uint64{prefixTask: &a.Stored, prefixDead: &a.Found.Dead} {
-		err := scan(r, of(prefix), of(prefix), func(_, _ []byte) (bool, error) {
+func (a *AuditedQueue) count(s Snapshot, nowMs int64) error {
+	of := func(prefix byte) []byte { return append([]byte{prefix}, record.QueueKey(a.ID)[1:]...) }
+	for prefix, n := range map[byte]*uint64{record.PrefixTask: &a.Stored, record.PrefixDead: &a.Found.Dead} {
+		err := s.Scan(of(prefix), func(_, _ []byte) (bool, error) {
 			*n++
 			return true, nil
 		})
@@ -72,13 +70,13 @@ func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
 	for p := range a.Due {
 		due += a.Due[p].Tasks
 	}
-	err := scan(r, of(prefixDue), of(prefixDue), func(k, _ []byte) (bool, error) {
-		ref, dueAtMs, err := parseDueKey(k)
+	err := s.Scan(of(record.PrefixDue), func(k, _ []byte) (bool, error) {
+		ref, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil {
 			return false, err
 		}
 		// The counter counts up to a place in the order of the records, the audit up to a time.
-		isDue, counted := dueAtMs <= nowMs, countedDue(&a.Record, ref, dueAtMs)
+		isDue, counted := dueAtMs <= nowMs, record.CountsDue(&a.Record, ref, dueAtMs)
 		if isDue && !counted {
 			due++
 		}
@@ -94,13 +92,4 @@ func (a *AuditedQueue) count(r pebble.Reader, nowMs int64) error {
 	a.Counted = States{Ready: c.Fresh + due, Delayed: c.Returned - due, Leased: c.Leased, Dead: c.Dead}
 	a.Found.Ready = a.Stored - min(a.Stored, a.Found.Delayed+a.Found.Leased+a.Found.Dead)
 	return err
-}
-
-// countedDue reports whether a queue's count of due tasks includes a task.
-func countedDue(r *queue.Record, ref queue.Ref, dueAtMs int64) bool {
-	if r.Counts.Returned == 0 || int(ref.Priority) >= len(r.Due) {
-		return false
-	}
-	c := r.Due[ref.Priority]
-	return dueAtMs < c.BeforeMs || dueAtMs == c.BeforeMs && ref.Seq < c.BeforeSeq
 }

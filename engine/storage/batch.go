@@ -8,6 +8,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/disk"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // Batch is the mutations of one commit: it is the queue.Journal that a shard's decisions are
@@ -15,8 +16,8 @@ import (
 type Batch struct {
 	store *Store
 	b     *pebble.Batch
-	enc   encoder
-	key   [dueKeyLen]byte
+	enc   record.Encoder
+	key   [record.DueKeyLen]byte
 	keys  map[string]keptKey // idempotency keys put since the last Submit, which reads do not see yet
 	err   error              // the first one; Commit returns it
 
@@ -94,24 +95,24 @@ func (b *Batch) note(err error) {
 }
 
 func (b *Batch) refKey(prefix byte, ref queue.Ref) []byte {
-	putRefKey(b.key[:refKeyLen], prefix, ref)
-	return b.key[:refKeyLen]
+	record.PutRefKey(b.key[:record.RefKeyLen], prefix, ref)
+	return b.key[:record.RefKeyLen]
 }
 
 func (b *Batch) idKey(prefix byte, id uint64) []byte {
-	putIDKey(b.key[:idKeyLen], prefix, id)
-	return b.key[:idKeyLen]
+	record.PutIDKey(b.key[:record.IDKeyLen], prefix, id)
+	return b.key[:record.IDKeyLen]
 }
 
 func (b *Batch) dueKey(ref queue.Ref, dueAtMs int64) []byte {
-	putDueKey(b.key[:], ref, dueAtMs)
+	record.PutDueKey(b.key[:], ref, dueAtMs)
 	return b.key[:]
 }
 
 // PutTask implements queue.Journal.
 func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
-	encodeTask(&b.enc, t)
-	b.set(b.refKey(prefixTask, ref))
+	record.EncodeTask(&b.enc, t)
+	b.set(b.refKey(record.PrefixTask, ref))
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
@@ -119,12 +120,12 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 // both vanish when they meet.
 func (b *Batch) DropTask(ref queue.Ref) {
 	b.store.count.deletes.Add(1)
-	b.note(b.b.SingleDelete(b.refKey(prefixTask, ref), nil))
+	b.note(b.b.SingleDelete(b.refKey(record.PrefixTask, ref), nil))
 }
 
 // PutDue implements queue.Journal.
 func (b *Batch) PutDue(ref queue.Ref, due queue.Due) {
-	encodeDue(&b.enc, due)
+	record.EncodeDue(&b.enc, due)
 	b.set(b.dueKey(ref, due.DueAtMs))
 }
 
@@ -133,69 +134,69 @@ func (b *Batch) DropDue(ref queue.Ref, dueAtMs int64) { b.delete(b.dueKey(ref, d
 
 // PutProgress implements queue.Journal.
 func (b *Batch) PutProgress(ref queue.Ref, p queue.Progress) {
-	encodeProgress(&b.enc, p)
-	b.set(b.refKey(prefixProgress, ref))
+	record.EncodeProgress(&b.enc, p)
+	b.set(b.refKey(record.PrefixProgress, ref))
 }
 
 // DropProgress implements queue.Journal.
-func (b *Batch) DropProgress(ref queue.Ref) { b.delete(b.refKey(prefixProgress, ref)) }
+func (b *Batch) DropProgress(ref queue.Ref) { b.delete(b.refKey(record.PrefixProgress, ref)) }
 
 // PutLease implements queue.Journal.
 func (b *Batch) PutLease(batch uint64, refs []queue.LeaseRef) {
-	encodeLease(&b.enc, refs)
-	b.set(b.idKey(prefixLease, batch))
+	record.EncodeLease(&b.enc, refs)
+	b.set(b.idKey(record.PrefixLease, batch))
 	if before := planted.Claim(); before > 0 && len(refs) > 0 {
 		b.note(b.store.reread(refs[0].Ref, before))
 	}
 }
 
 // DropLease implements queue.Journal.
-func (b *Batch) DropLease(batch uint64) { b.delete(b.idKey(prefixLease, batch)) }
+func (b *Batch) DropLease(batch uint64) { b.delete(b.idKey(record.PrefixLease, batch)) }
 
 // PutExtension implements queue.Journal.
 func (b *Batch) PutExtension(batch uint64, i int, untilMs int64) {
-	encodeExtension(&b.enc, untilMs)
-	b.set(extensionKey(batch, i))
+	record.EncodeExtension(&b.enc, untilMs)
+	b.set(record.ExtensionKey(batch, i))
 }
 
 // DropExtension implements queue.Journal.
-func (b *Batch) DropExtension(batch uint64, i int) { b.delete(extensionKey(batch, i)) }
+func (b *Batch) DropExtension(batch uint64, i int) { b.delete(record.ExtensionKey(batch, i)) }
 
 // PutDead implements queue.Journal.
 func (b *Batch) PutDead(ref queue.Ref, x queue.Dead) {
-	encodeDead(&b.enc, x)
-	b.set(b.refKey(prefixDead, ref))
+	record.EncodeDead(&b.enc, x)
+	b.set(b.refKey(record.PrefixDead, ref))
 }
 
 // PutQueue implements queue.Journal.
 func (b *Batch) PutQueue(r *queue.Record) {
-	encodeQueue(&b.enc, r)
-	b.set(queueKey(r.ID))
+	record.EncodeQueue(&b.enc, r)
+	b.set(record.QueueKey(r.ID))
 }
 
 // DropQueue implements queue.Journal.
-func (b *Batch) DropQueue(id uint32) { b.delete(queueKey(id)) }
+func (b *Batch) DropQueue(id uint32) { b.delete(record.QueueKey(id)) }
 
 // PutMeta implements queue.Journal.
 func (b *Batch) PutMeta(m queue.Meta) {
-	encodeMeta(&b.enc, m)
-	b.set([]byte{prefixMeta})
+	record.EncodeMeta(&b.enc, m)
+	b.set([]byte{record.PrefixMeta})
 }
 
 // PutReserved implements queue.Journal.
 func (b *Batch) PutReserved(r queue.Reserved) {
-	encodeReserved(&b.enc, r)
-	b.set([]byte{prefixReserved})
+	record.EncodeReserved(&b.enc, r)
+	b.set([]byte{record.PrefixReserved})
 	b.reserves = true
 }
 
 // DropDead implements queue.Journal.
-func (b *Batch) DropDead(ref queue.Ref) { b.delete(b.refKey(prefixDead, ref)) }
+func (b *Batch) DropDead(ref queue.Ref) { b.delete(b.refKey(record.PrefixDead, ref)) }
 
 // PutAttempt implements queue.Journal.
 func (b *Batch) PutAttempt(ref queue.Ref, attempt uint32, a queue.Attempt) {
-	encodeAttempt(&b.enc, a)
-	b.set(attemptKey(ref, attempt))
+	record.EncodeAttempt(&b.enc, a)
+	b.set(record.AttemptKey(ref, attempt))
 }
 
 // attemptDeletesMax is how many keys are deleted one by one: a range's tombstone costs every later read more.
@@ -204,32 +205,34 @@ const attemptDeletesMax = 16
 // DropAttempts implements queue.Journal.
 func (b *Batch) DropAttempts(ref queue.Ref, first, last uint32) {
 	if last-first >= attemptDeletesMax {
-		b.deleteRange(attemptKey(ref, first), prefixEnd(attemptKey(ref, last)))
+		b.deleteRange(record.AttemptKey(ref, first), record.PrefixEnd(record.AttemptKey(ref, last)))
 		return
 	}
 	for n := first; n <= last; n++ {
-		b.delete(attemptKey(ref, n))
+		b.delete(record.AttemptKey(ref, n))
 	}
 }
 
 // PutExpiry implements queue.Journal.
 func (b *Batch) PutExpiry(ref queue.Ref, atMs int64) {
-	b.enc.start()
-	b.set(timedKey(prefixExpiry, atMs, ref))
+	record.EncodeExpiry(&b.enc)
+	b.set(record.TimedKey(record.PrefixExpiry, atMs, ref))
 }
 
 // DropExpiry implements queue.Journal.
-func (b *Batch) DropExpiry(ref queue.Ref, atMs int64) { b.delete(timedKey(prefixExpiry, atMs, ref)) }
+func (b *Batch) DropExpiry(ref queue.Ref, atMs int64) {
+	b.delete(record.TimedKey(record.PrefixExpiry, atMs, ref))
+}
 
 // PutKey implements queue.Journal.
 func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef) {
-	encodeKey(&b.enc, k)
-	stored := keyKey(bucket, queueID, key)
+	record.EncodeKey(&b.enc, k)
+	stored := record.KeyKey(bucket, queueID, key)
 	b.set(stored)
 	if b.keys == nil {
 		b.keys = map[string]keptKey{}
 	}
-	b.keys[string(keyKey(0, queueID, key))] = keptKey{k, bucket}
+	b.keys[string(record.KeyKey(0, queueID, key))] = keptKey{k, bucket}
 }
 
 // keptKey is an idempotency key with its bucket.
@@ -240,7 +243,7 @@ type keptKey struct {
 
 // recentKey returns a key that reads do not see yet.
 func (b *Batch) recentKey(queueID uint32, key string) (k keptKey, found bool) {
-	name := string(keyKey(0, queueID, key))
+	name := string(record.KeyKey(0, queueID, key))
 	if k, found := b.keys[name]; found {
 		return k, true
 	}
@@ -252,7 +255,7 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 	if k, found := b.recentKey(queueID, key); found && k.bucket == bucket {
 		return true
 	}
-	_, found, err := b.store.get(keyKey(bucket, queueID, key))
+	_, found, err := b.store.get(record.KeyKey(bucket, queueID, key))
 	b.note(err) // fail the commit: the account would not be exact
 	return found
 }
@@ -264,10 +267,10 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 		return k.KeyRef, true
 	}
 	for _, bucket := range buckets {
-		v, stored, err := b.store.get(keyKey(bucket, queueID, key))
+		v, stored, err := b.store.get(record.KeyKey(bucket, queueID, key))
 		var one queue.KeyRef
 		if err == nil && stored {
-			one, err = decodeKey(v)
+			one, err = record.DecodeKey(v)
 		}
 		if err != nil { // what can't be read must not be enqueued a second time: the commit fails
 			b.note(fmt.Errorf("idempotency key of queue %d: %w", queueID, err))
@@ -281,38 +284,39 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 }
 
 // DropKeys implements queue.Journal.
-func (b *Batch) DropKeys(bucket int64) { b.dropBuckets(prefixKey, queue.KeptKeys, bucket) }
+func (b *Batch) DropKeys(bucket int64) { b.dropBuckets(record.PrefixKey, queue.KeptKeys, bucket) }
 
 // PutResult implements queue.Journal.
 func (b *Batch) PutResult(ref queue.Ref, bucket int64, r queue.Result) {
-	encodeResult(&b.enc, r)
-	b.set(timedKey(prefixResult, bucket, ref))
+	record.EncodeResult(&b.enc, r)
+	b.set(record.TimedKey(record.PrefixResult, bucket, ref))
 }
 
 // DropResults implements queue.Journal.
-func (b *Batch) DropResults(bucket int64) { b.dropBuckets(prefixResult, queue.KeptResults, bucket) }
+func (b *Batch) DropResults(bucket int64) {
+	b.dropBuckets(record.PrefixResult, queue.KeptResults, bucket)
+}
 
 func (b *Batch) dropBuckets(prefix byte, kind queue.Kept, last int64) {
-	b.deleteRange([]byte{prefix}, prefixEnd(timePrefix(prefix, last)))
-	b.deleteRange([]byte{prefixSum, byte(kind)}, prefixEnd(sumPrefix(kind, last)))
+	b.deleteRange([]byte{prefix}, record.PrefixEnd(record.TimePrefix(prefix, last)))
+	b.deleteRange([]byte{record.PrefixSum, byte(kind)}, record.PrefixEnd(record.SumPrefix(kind, last)))
 }
 
 // PutSum implements queue.Journal.
 func (b *Batch) PutSum(s queue.Sum) {
-	encodeSum(&b.enc, s)
-	b.set(sumKey(s))
+	record.EncodeSum(&b.enc, s)
+	b.set(record.SumKey(s))
 }
 
 // PutSystem writes a record of the node's own; a nil value removes it.
 func (b *Batch) PutSystem(key string, value []byte) {
 	b.head.system = true
-	stored := append([]byte{prefixSystem}, key...)
+	stored := append([]byte{record.PrefixSystem}, key...)
 	if value == nil {
 		b.delete(stored)
 		return
 	}
-	b.enc.start()
-	b.enc.b = append(b.enc.b, value...)
+	record.EncodeSystem(&b.enc, value)
 	b.set(stored)
 }
 
@@ -323,8 +327,8 @@ func (b *Batch) deleteRange(from, to []byte) {
 
 func (b *Batch) set(key []byte) {
 	b.store.count.sets.Add(1)
-	b.store.count.setBytes.Add(uint64(len(key) + len(b.enc.b)))
-	b.note(b.b.Set(key, b.enc.b, nil))
+	b.store.count.setBytes.Add(uint64(len(key) + len(b.enc.Bytes())))
+	b.note(b.b.Set(key, b.enc.Bytes(), nil))
 }
 
 func (b *Batch) delete(key []byte) {

@@ -235,6 +235,20 @@ func drawHistory(t *rapid.T) queue.History {
 	return queue.History{NewestBytes: rapid.Uint32Range(0, 300).Draw(t, "newest"), BeforeBytes: rapid.Uint32Range(0, 1).Draw(t, "before")}
 }
 
+func drawBackoff(t *rapid.T) queue.Backoff {
+	return queue.Backoff{
+		InitialMs: rapid.Uint64().Draw(t, "initial"), MaxMs: rapid.Uint64().Draw(t, "max"),
+		MultiplierPercent: rapid.Uint32().Draw(t, "multiplier"), JitterPercent: rapid.Uint32().Draw(t, "jitter"),
+	}
+}
+
+func drawExtras(t *rapid.T) *queue.Extras {
+	if rapid.Bool().Draw(t, "plain") {
+		return nil
+	}
+	return &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: rapid.Int64().Draw(t, "expires")}
+}
+
 func (c *contents) look(ref queue.Ref) (out queue.Stored, found bool) {
 	out.Ref = ref
 	if out.Task, found = c.tasks[ref]; !found {
@@ -573,4 +587,8 @@ func (c *contents) compareAudit(t *rapid.T, s *Store, from queue.Recovered) {
 		want.Found.Ready = want.Stored - min(want.Stored, want.Found.Delayed+want.Found.Leased+want.Found.Dead)
 		require.Equal(t, want, a)
 	}
+}
+
+func compareRefs(a, b queue.Ref) int {
+	return cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Priority, b.Priority), cmp.Compare(a.Seq, b.Seq))
 }

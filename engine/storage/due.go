@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // CountDue answers a queue.Refill of queue.StreamDue or queue.StreamNotDue: the places of the Due records, up to
@@ -14,10 +15,10 @@ import (
 func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKey, more bool, err error) {
 	lane := queue.Ref{Queue: r.Queue, Priority: r.Priority}
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
-	o := &pebble.IterOptions{LowerBound: dueKey(from, r.FromMs), UpperBound: prefixEnd(dueKey(lane, 0)[:1+4+1])}
+	o := &pebble.IterOptions{LowerBound: record.DueKey(from, r.FromMs), UpperBound: record.PrefixEnd(record.DueKey(lane, 0)[:1+4+1])}
 	back := r.Stream == queue.StreamNotDue
 	if back {
-		o.LowerBound, o.UpperBound = dueKey(lane, r.UntilMs+1), o.LowerBound
+		o.LowerBound, o.UpperBound = record.DueKey(lane, r.UntilMs+1), o.LowerBound
 	}
 	it, err := s.db.NewIter(o)
 	if err != nil {
@@ -32,7 +33,7 @@ func (s *Store) CountDue(r queue.Refill) (tasks []queue.DueKey, next queue.DueKe
 		next = queue.DueKey{AtMs: r.FromMs, Seq: r.FromSeq}
 	}
 	for ; ok; ok = step() {
-		ref, dueAtMs, err := parseDueKey(it.Key())
+		ref, dueAtMs, err := record.ParseDueKey(it.Key())
 		if err != nil {
 			return nil, next, false, err
 		}

@@ -15,6 +15,17 @@ const LayoutFile = "node.json"
 // layoutFormat is the newest format that this code reads, and the one it writes.
 const layoutFormat = 1
 
+// ShardsMax bounds the shards of a data folder: an id has two bytes for its shard.
+const ShardsMax = 1 << 16
+
+// ShardsFolder is the folder, in a backup as in a data folder, that has one folder for each shard.
+const ShardsFolder = "shards"
+
+// ShardFolder returns where a shard's store is in a data folder or a backup.
+func ShardFolder(dir string, shard int) string {
+	return filepath.Join(dir, ShardsFolder, fmt.Sprintf("%04d", shard))
+}
+
 type layout struct {
 	Format int    `json:"format"`
 	Shards int    `json:"shards"`
@@ -39,7 +50,7 @@ func ReadLayoutNode(data string) (node string, err error) {
 
 func readLayout(data string) (layout, error) {
 	path := filepath.Join(data, LayoutFile)
-	text, err := readBounded(path, layoutBytesMax)
+	text, err := disk.ReadBounded(path, layoutBytesMax)
 	if err != nil {
 		return layout{}, fmt.Errorf("read the data folder's layout: %w", err)
 	}
@@ -50,7 +61,7 @@ func readLayout(data string) (layout, error) {
 	switch {
 	case l.Format > layoutFormat:
 		return layout{}, fmt.Errorf("%s has format %d, this server reads format %d: use a newer server", path, l.Format, layoutFormat)
-	case l.Format < 1 || l.Shards < 1 || l.Shards > shardsMax:
+	case l.Format < 1 || l.Shards < 1 || l.Shards > ShardsMax:
 		return layout{}, fmt.Errorf("%s says format %d and %d shards, which no server wrote", path, l.Format, l.Shards)
 	}
 	return l, nil

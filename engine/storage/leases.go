@@ -7,35 +7,36 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // scanLeases calls visit for the lease batches from one on, each with its extensions, until visit returns false. Refs that
 // were settled since a batch was written are not marked yet: see voidSettled.
 func scanLeases(r pebble.Reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
-	first := make([]byte, idKeyLen)
-	putIDKey(first, prefixLease, from)
+	first := make([]byte, record.IDKeyLen)
+	record.PutIDKey(first, record.PrefixLease, from)
 	var l queue.RecoveredLease // the batch whose extensions are being read
 	begun, more := false, true
-	err := scan(r, first, []byte{prefixLease}, func(k, v []byte) (_ bool, err error) {
-		if len(k) == extensionKeyLen {
-			if !begun || idOf(k) != l.Batch {
+	err := scan(r, first, []byte{record.PrefixLease}, func(k, v []byte) (_ bool, err error) {
+		if len(k) == record.ExtensionKeyLen {
+			if !begun || record.IDOf(k) != l.Batch {
 				return false, fmt.Errorf("key %x extends a lease that is not stored", k)
 			}
 			return true, extendLease(&l, k, v)
 		}
-		if len(k) != idKeyLen {
-			return false, fmt.Errorf("key %x of a lease has %d bytes, not %d", k, len(k), idKeyLen)
+		if len(k) != record.IDKeyLen {
+			return false, fmt.Errorf("key %x of a lease has %d bytes, not %d", k, len(k), record.IDKeyLen)
 		}
 		if begun {
 			if more, err = visit(l); err != nil || !more {
 				return false, err
 			}
 		}
-		refs, err := decodeLease(v)
+		refs, err := record.DecodeLease(v)
 		if err != nil {
 			return false, fmt.Errorf("lease %x: %w", k[1:], err)
 		}
-		l, begun = queue.RecoveredLease{Batch: idOf(k), Refs: refs}, true
+		l, begun = queue.RecoveredLease{Batch: record.IDOf(k), Refs: refs}, true
 		return true, nil
 	})
 	if err == nil && begun && more {
@@ -46,11 +47,11 @@ func scanLeases(r pebble.Reader, from uint64, visit func(queue.RecoveredLease) (
 
 // extendLease applies the extension of one task to its batch.
 func extendLease(l *queue.RecoveredLease, k, v []byte) error {
-	place := int(binary.BigEndian.Uint16(k[idKeyLen:]))
+	place := int(binary.BigEndian.Uint16(k[record.IDKeyLen:]))
 	if place >= len(l.Refs) {
 		return fmt.Errorf("key %x extends task %d of a lease of %d", k, place, len(l.Refs))
 	}
-	untilMs, err := decodeExtension(v)
+	untilMs, err := record.DecodeExtension(v)
 	if err != nil {
 		return fmt.Errorf("extension %x of a lease: %w", k[1:], err)
 	}

@@ -2,12 +2,12 @@ package storage
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // Lists go over one queue's tasks of one state, in the order of their keys. Each page begins after a Place, and
@@ -15,9 +15,6 @@ import (
 
 // Place is where a list goes on: after the last key it looked at. The empty Place is the beginning.
 type Place []byte
-
-// ErrPlace says that a Place is not one that a list gave.
-var ErrPlace = errors.New("the place to go on from is not of this list")
 
 // Listed is one task of a list.
 type Listed struct {
@@ -51,8 +48,8 @@ const lookBytesMax = 64 << 20
 // ListFresh lists tasks of a queue that were never claimed. cursors holds, for each priority, the seq from which
 // that is so. next is empty after the last page.
 func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
-	return s.list(prefixTask, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
-		ref, err := parseRefKey(k)
+	return s.list(record.PrefixTask, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+		ref, err := record.ParseRefKey(k)
 		if err != nil || ref.Priority > queue.MaxPriority || ref.Seq < cursors[ref.Priority] {
 			return l, false, err
 		}
@@ -64,8 +61,8 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 // ListReturned lists tasks of a queue that have a Due record in a span of time: those that are ready again, or
 // delayed.
 func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
-	return s.list(prefixDue, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
-		ref, dueAtMs, err := parseDueKey(k)
+	return s.list(record.PrefixDue, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+		ref, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil || dueAtMs < fromMs || dueAtMs >= beforeMs {
 			return l, false, err
 		}
@@ -76,8 +73,8 @@ func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (ou
 
 // ListDead lists dead tasks of a queue that match.
 func (s *Store) ListDead(queueID uint32, match func(*Listed) bool, p Page) (out []Listed, next Place, err error) {
-	return s.list(prefixDead, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
-		ref, err := parseRefKey(k)
+	return s.list(record.PrefixDead, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
+		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return l, false, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // Look reads what is stored of one task, or false if there is none.
@@ -25,10 +26,10 @@ func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error
 
 func (s *Store) look(r pebble.Reader, ref queue.Ref, withPayload bool) (out queue.Stored, found bool, err error) {
 	out.Ref = ref
-	found, err = view(r, refKey(prefixTask, ref), func(v []byte) (err error) {
+	found, err = view(r, record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
 		var payload []byte
-		if out.Task, payload, err = decodeTaskHead(v); err != nil {
-			return named(err, "task", ref)
+		if out.Task, payload, err = record.DecodeTaskHead(v); err != nil {
+			return record.Named(err, "task", ref)
 		}
 		out.Bytes = uint32(len(payload))
 		s.count.read.Add(uint64(len(v)))
@@ -42,17 +43,17 @@ func (s *Store) look(r pebble.Reader, ref queue.Ref, withPayload bool) (out queu
 		return out, false, err
 	}
 	var v []byte
-	v, out.HasProgress, err = get(r, refKey(prefixProgress, ref))
+	v, out.HasProgress, err = get(r, record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !out.HasProgress {
 		return out, true, err // what is dead or waits has progress
 	}
-	if out.Progress, err = decodeProgress(v); err != nil {
-		return out, false, named(err, "progress of task", ref)
+	if out.Progress, err = record.DecodeProgress(v); err != nil {
+		return out, false, record.Named(err, "progress of task", ref)
 	}
-	if out.HasDue, err = exists(r, dueKey(ref, out.Progress.DueAtMs)); err != nil {
+	if out.HasDue, err = exists(r, record.DueKey(ref, out.Progress.DueAtMs)); err != nil {
 		return out, false, err
 	}
-	out.Dead, err = exists(r, refKey(prefixDead, ref))
+	out.Dead, err = exists(r, record.RefKey(record.PrefixDead, ref))
 	return out, true, err
 }
 
@@ -84,12 +85,12 @@ func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err e
 }
 
 func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
-	v, found, err := get(r, refKey(prefixDead, ref))
+	v, found, err := get(r, record.RefKey(record.PrefixDead, ref))
 	if err != nil || !found {
 		return queue.Dead{}, err
 	}
-	x, err := decodeDead(v)
-	return x, named(err, "dead task", ref)
+	x, err := record.DecodeDead(v)
+	return x, record.Named(err, "dead task", ref)
 }
 
 // Expired answers a queue.Refill of queue.StreamExpired: up to limit tasks whose time to live was over at a
@@ -98,8 +99,8 @@ func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
 func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
 	bytes := int64(0)
-	err = s.scan([]byte{prefixExpiry}, []byte{prefixExpiry}, func(k, _ []byte) (bool, error) {
-		ref, atMs, err := parseTimedKey(k)
+	err = s.scan([]byte{record.PrefixExpiry}, []byte{record.PrefixExpiry}, func(k, _ []byte) (bool, error) {
+		ref, atMs, err := record.ParseTimedKey(k)
 		if err != nil {
 			return false, err
 		}
@@ -118,14 +119,14 @@ func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Exp
 
 // attempts reads how a task's attempts ended, oldest first.
 func attempts(r pebble.Reader, ref queue.Ref) (out []NumberedAttempt, err error) {
-	prefix := refKey(prefixAttempt, ref)
+	prefix := record.RefKey(record.PrefixAttempt, ref)
 	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {
-		if len(k) != attemptKeyLen {
-			return false, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), attemptKeyLen)
+		if len(k) != record.AttemptKeyLen {
+			return false, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), record.AttemptKeyLen)
 		}
-		a, err := decodeAttempt(v)
-		out = append(out, NumberedAttempt{Number: binary.BigEndian.Uint32(k[refKeyLen:]), Attempt: a})
-		return true, named(err, "attempt of task", ref)
+		a, err := record.DecodeAttempt(v)
+		out = append(out, NumberedAttempt{Number: binary.BigEndian.Uint32(k[record.RefKeyLen:]), Attempt: a})
+		return true, record.Named(err, "attempt of task", ref)
 	})
 	return out, err
 }
@@ -143,24 +144,24 @@ func (s *Store) LastError(ref queue.Ref, attempt uint32) (string, error) {
 }
 
 func lastError(r pebble.Reader, ref queue.Ref, attempt uint32) (string, error) {
-	v, found, err := get(r, attemptKey(ref, attempt))
+	v, found, err := get(r, record.AttemptKey(ref, attempt))
 	if err != nil || !found {
 		return "", err
 	}
-	a, err := decodeAttempt(v)
-	return a.Error, named(err, "attempt of task", ref)
+	a, err := record.DecodeAttempt(v)
+	return a.Error, record.Named(err, "attempt of task", ref)
 }
 
 // Result reads a result from the buckets that it may be in.
 func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
 	for _, bucket := range buckets {
-		v, found, err := s.get(timedKey(prefixResult, bucket, ref))
+		v, found, err := s.get(record.TimedKey(record.PrefixResult, bucket, ref))
 		if err != nil {
 			return r, false, err
 		}
 		if found {
-			r, err = decodeResult(v)
-			return r, true, named(err, "result of task", ref)
+			r, err = record.DecodeResult(v)
+			return r, true, record.Named(err, "result of task", ref)
 		}
 	}
 	return r, false, nil
@@ -180,7 +181,7 @@ func (s *Store) buckets(prefix byte) (out []int64, err error) {
 		}
 		at := int64(binary.BigEndian.Uint64(k[1:]))
 		out = append(out, at)
-		ok = it.SeekGE(timePrefix(prefix, at+1))
+		ok = it.SeekGE(record.TimePrefix(prefix, at+1))
 	}
 	return out, it.Error()
 }
@@ -193,12 +194,12 @@ type SystemRecord struct {
 
 // System reads all of the node's own records.
 func (s *Store) System() (out []SystemRecord, err error) {
-	err = s.scan([]byte{prefixSystem}, []byte{prefixSystem}, func(k, v []byte) (bool, error) {
-		d := decode(v)
-		if d.Err != nil {
-			return false, fmt.Errorf("system record %q: %w", k[1:], d.Err)
+	err = s.scan([]byte{record.PrefixSystem}, []byte{record.PrefixSystem}, func(k, v []byte) (bool, error) {
+		value, err := record.DecodeSystem(v)
+		if err != nil {
+			return false, fmt.Errorf("system record %q: %w", k[1:], err)
 		}
-		out = append(out, SystemRecord{Key: string(k[1:]), Value: append([]byte{}, d.Rest...)})
+		out = append(out, SystemRecord{Key: string(k[1:]), Value: append([]byte{}, value...)})
 		return true, nil
 	})
 	return out, err
@@ -208,7 +209,7 @@ func (s *Store) System() (out []SystemRecord, err error) {
 func (s *Store) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{
-		prefixTask, prefixProgress, prefixDue, prefixAttempt, prefixDead, prefixExpiry, prefixLease, prefixQueue, prefixKey, prefixResult, prefixSystem,
+		record.PrefixTask, record.PrefixProgress, record.PrefixDue, record.PrefixAttempt, record.PrefixDead, record.PrefixExpiry, record.PrefixLease, record.PrefixQueue, record.PrefixKey, record.PrefixResult, record.PrefixSystem,
 	} {
 		err := s.scan([]byte{prefix}, []byte{prefix}, func(_, _ []byte) (bool, error) {
 			found = true

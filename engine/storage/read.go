@@ -7,45 +7,39 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // Task reads a task that is not done.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	s.count.gets.Add(1)
-	found, err = view(s.db, refKey(prefixTask, ref), func(v []byte) (err error) {
-		t, err = decodeTask(v)
+	found, err = view(s.db, record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
+		t, err = record.DecodeTask(v)
 		s.count.read.Add(uint64(len(v)))
 		s.count.payloads.Add(uint64(len(t.Payload)))
-		return named(err, "task", ref)
+		return record.Named(err, "task", ref)
 	})
 	return t, found, err
 }
 
 // Progress reads what a task's past attempts left.
 func (s *Store) Progress(ref queue.Ref) (p queue.Progress, found bool, err error) {
-	v, found, err := s.get(refKey(prefixProgress, ref))
+	v, found, err := s.get(record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !found {
 		return p, false, err
 	}
-	p, err = decodeProgress(v)
-	return p, true, named(err, "progress of task", ref)
+	p, err = record.DecodeProgress(v)
+	return p, true, record.Named(err, "progress of task", ref)
 }
 
 // Dead reads the record of a dead task.
 func (s *Store) Dead(ref queue.Ref) (x queue.Dead, found bool, err error) {
-	v, found, err := s.get(refKey(prefixDead, ref))
+	v, found, err := s.get(record.RefKey(record.PrefixDead, ref))
 	if err != nil || !found {
 		return x, false, err
 	}
-	x, err = decodeDead(v)
-	return x, true, named(err, "dead task", ref)
-}
-
-func named(err error, what string, ref queue.Ref) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s (queue %d, priority %d, seq %d): %w", what, ref.Queue, ref.Priority, ref.Seq, err)
+	x, err = record.DecodeDead(v)
+	return x, true, record.Named(err, "dead task", ref)
 }
 
 // Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on, within the Refill's bounds of bytes and of
@@ -55,14 +49,14 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	nextSeq = math.MaxUint64
 	looked, read, kept := 0, int64(0), int64(0)
 	from := queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}
-	touched, err := newLaneSeqs(s.db, refKey(prefixProgress, from))
+	touched, err := newLaneSeqs(s.db, record.RefKey(record.PrefixProgress, from))
 	if err != nil {
 		return nil, 0, err
 	}
 	defer closeAfter(touched, &err)
 	defer func() { s.count.scanned.Add(steps(touched.it)) }()
-	err = s.scan(refKey(prefixTask, from), refKey(prefixTask, from)[:1+4+1], func(k, v []byte) (bool, error) {
-		ref, err := parseRefKey(k)
+	err = s.scan(record.RefKey(record.PrefixTask, from), record.RefKey(record.PrefixTask, from)[:1+4+1], func(k, v []byte) (bool, error) {
+		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return false, err
 		}
@@ -76,9 +70,9 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 		if err != nil {
 			return false, err
 		}
-		t, payload, err := decodeTaskHead(v)
+		t, payload, err := record.DecodeTaskHead(v)
 		if err != nil {
-			return false, named(err, "task", ref)
+			return false, record.Named(err, "task", ref)
 		}
 		if !t.Delayed && !touched {
 			if n := int64(len(payload)); n > 0 && kept+n <= r.PayloadBytesMax {
@@ -105,7 +99,7 @@ type laneSeqs struct {
 }
 
 func newLaneSeqs(r pebble.Reader, from []byte) (*laneSeqs, error) {
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(from[:1+4+1])})
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: record.PrefixEnd(from[:1+4+1])})
 	if err != nil {
 		return nil, fmt.Errorf("scan %x: %w", from[:1], err)
 	}
@@ -117,7 +111,7 @@ func (s *laneSeqs) Close() error { return s.it.Close() }
 // has says whether there is a key of that seq.
 func (s *laneSeqs) has(seq uint64) (bool, error) {
 	for s.ok {
-		ref, err := parseRefKey(s.it.Key())
+		ref, err := record.ParseRefKey(s.it.Key())
 		if err != nil {
 			return false, err
 		}
@@ -132,21 +126,21 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 // reread looks for the first task of a lane from so many before one on, as a claim would that keeps no cursor.
 func (s *Store) reread(ref queue.Ref, before uint64) error {
 	ref.Seq -= min(ref.Seq, before)
-	from := refKey(prefixTask, ref)
+	from := record.RefKey(record.PrefixTask, ref)
 	return s.scan(from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
 }
 
 // Returned answers a queue.Refill of returned tasks. more says that it stopped at r.Limit of them.
 func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
-	from := dueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
+	from := record.DueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
 	err = s.scan(from, from[:1+4+1], func(k, v []byte) (bool, error) {
-		ref, dueAtMs, err := parseDueKey(k)
+		ref, dueAtMs, err := record.ParseDueKey(k)
 		if err != nil {
 			return false, err
 		}
-		d, err := decodeDue(v, dueAtMs)
+		d, err := record.DecodeDue(v, dueAtMs)
 		if err != nil {
-			return false, named(err, "due record of task", ref)
+			return false, record.Named(err, "due record of task", ref)
 		}
 		due = append(due, queue.SeqDue{Seq: ref.Seq, Due: d})
 		more = len(due) >= r.Limit
@@ -175,7 +169,7 @@ func steps(it *pebble.Iterator) uint64 {
 }
 
 func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, error)) (stepped uint64, err error) {
-	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: prefixEnd(prefix)})
+	it, err := r.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: record.PrefixEnd(prefix)})
 	if err != nil {
 		return 0, fmt.Errorf("scan %x: %w", prefix, err)
 	}
@@ -196,17 +190,17 @@ func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bo
 // Recover reads what a shard's state starts from: in time proportional to queues, leases, and tenants by live buckets.
 func (s *Store) Recover() (queue.Recovered, error) {
 	var out queue.Recovered
-	v, found, err := s.get([]byte{prefixMeta})
+	v, found, err := s.get([]byte{record.PrefixMeta})
 	if err != nil {
 		return out, err
 	}
 	if found {
-		if out.Meta, err = decodeMeta(v); err != nil {
+		if out.Meta, err = record.DecodeMeta(v); err != nil {
 			return out, fmt.Errorf("the shard's own record: %w", err)
 		}
 	}
-	if v, found, err = s.get([]byte{prefixReserved}); err == nil && found {
-		out.Reserved, err = decodeReserved(v)
+	if v, found, err = s.get([]byte{record.PrefixReserved}); err == nil && found {
+		out.Reserved, err = record.DecodeReserved(v)
 	}
 	if err != nil {
 		return out, fmt.Errorf("the reserved numbers: %w", err)
@@ -227,14 +221,14 @@ func (s *Store) Recover() (queue.Recovered, error) {
 			return out, err
 		}
 	}
-	if out.KeyBuckets, err = s.buckets(prefixKey); err != nil {
+	if out.KeyBuckets, err = s.buckets(record.PrefixKey); err != nil {
 		return out, err
 	}
-	if out.ResultBuckets, err = s.buckets(prefixResult); err != nil {
+	if out.ResultBuckets, err = s.buckets(record.PrefixResult); err != nil {
 		return out, err
 	}
-	err = s.scan([]byte{prefixSum}, []byte{prefixSum}, func(k, v []byte) (bool, error) {
-		sum, err := decodeSum(k, v)
+	err = s.scan([]byte{record.PrefixSum}, []byte{record.PrefixSum}, func(k, v []byte) (bool, error) {
+		sum, err := record.DecodeSum(k, v)
 		if err != nil {
 			return false, fmt.Errorf("a bucket's sum: %w", err)
 		}
@@ -256,7 +250,7 @@ func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 		if ref.Attempt == 0 {
 			continue
 		}
-		found, err := exists(r, refKey(prefixTask, ref.Ref))
+		found, err := exists(r, record.RefKey(record.PrefixTask, ref.Ref))
 		if err != nil {
 			return err
 		}
@@ -264,14 +258,14 @@ func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 			ref.Attempt = 0
 			continue
 		}
-		v, found, err := get(r, refKey(prefixProgress, ref.Ref))
+		v, found, err := get(r, record.RefKey(record.PrefixProgress, ref.Ref))
 		if err != nil {
 			return err
 		}
 		p := queue.Progress{}
 		if found {
-			if p, err = decodeProgress(v); err != nil {
-				return named(err, "progress of task", ref.Ref)
+			if p, err = record.DecodeProgress(v); err != nil {
+				return record.Named(err, "progress of task", ref.Ref)
 			}
 		}
 		if found && p.Token >= queue.Token(batch, i) {
@@ -283,13 +277,13 @@ func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 }
 
 func readQueues(r pebble.Reader) (queues []queue.Record, err error) {
-	err = scan(r, []byte{prefixQueue}, []byte{prefixQueue}, func(k, v []byte) (bool, error) {
+	err = scan(r, []byte{record.PrefixQueue}, []byte{record.PrefixQueue}, func(k, v []byte) (bool, error) {
 		if len(k) != 1+4 {
 			return false, fmt.Errorf("key %x of a queue has %d bytes, not 5", k, len(k))
 		}
-		q, err := decodeQueue(queueID(k), v)
+		q, err := record.DecodeQueue(record.QueueID(k), v)
 		if err != nil {
-			return false, fmt.Errorf("queue %d: %w", queueID(k), err)
+			return false, fmt.Errorf("queue %d: %w", record.QueueID(k), err)
 		}
 		queues = append(queues, q)
 		return true, nil

@@ -2,11 +2,12 @@ package storage
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // A replicated store is a copy of a shard that several nodes keep. What the leader decides does not go to its store but,
@@ -44,10 +45,6 @@ type Position struct {
 	Tenure      uint64 // the ID of the tenure whose entries are applied
 	Seq         uint64 // of the last of these
 }
-
-// ErrSkipped says that an entry was not applied, and never is: its tenure was over, or an earlier entry of its
-// tenure is missing, so that the state it was decided upon does not exist.
-var ErrSkipped = errors.New("the entry was decided in a tenure that is over")
 
 // An entry is its head and a batch as Pebble has it. The first one of a tenure has no batch:
 //
@@ -159,7 +156,7 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	if !changed {
 		return out, nil
 	}
-	if err := b.Set([]byte{prefixPosition}, at.encode(), nil); err != nil {
+	if err := b.Set([]byte{record.PrefixPosition}, at.encode(), nil); err != nil {
 		return out, fmt.Errorf("note the position: %w", err)
 	}
 	s.flushes.Commit(b.Len())
@@ -175,7 +172,7 @@ func (s *Store) Position() Position { return *s.position.Load() }
 
 func (s *Store) readPosition() error {
 	var p Position
-	v, found, err := get(s.db, []byte{prefixPosition})
+	v, found, err := get(s.db, []byte{record.PrefixPosition})
 	if err == nil && found {
 		p, err = decodePosition(v)
 	}
@@ -184,7 +181,7 @@ func (s *Store) readPosition() error {
 }
 
 func (p Position) encode() []byte {
-	b := append(make([]byte, 0, positionBytes), format)
+	b := append(make([]byte, 0, positionBytes), record.Format)
 	for _, n := range []uint64{p.Index, p.Term, p.Tenure, p.Seq} {
 		b = binary.BigEndian.AppendUint64(b, n)
 	}
@@ -192,7 +189,7 @@ func (p Position) encode() []byte {
 }
 
 func decodePosition(v []byte) (p Position, err error) {
-	if len(v) != positionBytes || v[0] != format {
+	if len(v) != positionBytes || v[0] != record.Format {
 		return p, fmt.Errorf("the position %x is not one that this program writes: use the server that wrote it, or a newer one", v)
 	}
 	for i, n := range []*uint64{&p.Index, &p.Term, &p.Tenure, &p.Seq} {

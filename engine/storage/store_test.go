@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
 // open opens a store in "shard" on a file system; the test closes it.
@@ -250,31 +251,31 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 		read func(s *Store) error
 		says string
 	}{
-		"task": {refKey(prefixTask, ref), func(s *Store) error { _, _, err := s.Task(ref); return err }, "task (queue 1, priority 2, seq 3)"},
-		"refilled task": {refKey(prefixTask, ref), func(s *Store) error {
+		"task": {record.RefKey(record.PrefixTask, ref), func(s *Store) error { _, _, err := s.Task(ref); return err }, "task (queue 1, priority 2, seq 3)"},
+		"refilled task": {record.RefKey(record.PrefixTask, ref), func(s *Store) error {
 			_, _, err := s.Fresh(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
 			return err
 		}, "task (queue 1, priority 2, seq 3)"},
-		"due": {dueKey(ref, 5), func(s *Store) error {
+		"due": {record.DueKey(ref, 5), func(s *Store) error {
 			_, _, err := s.Returned(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
 			return err
 		}, "due record of task (queue 1, priority 2, seq 3)"},
-		"progress": {refKey(prefixProgress, ref), func(s *Store) error { _, _, err := s.Progress(ref); return err }, "progress of task (queue 1"},
-		"dead":     {refKey(prefixDead, ref), func(s *Store) error { _, _, err := s.Dead(ref); return err }, "dead task (queue 1"},
-		"queue":    {queueKey(7), func(s *Store) error { _, err := s.Recover(); return err }, "queue 7"},
-		"meta":     {[]byte{prefixMeta}, func(s *Store) error { _, err := s.Recover(); return err }, "the shard's own record"},
+		"progress": {record.RefKey(record.PrefixProgress, ref), func(s *Store) error { _, _, err := s.Progress(ref); return err }, "progress of task (queue 1"},
+		"dead":     {record.RefKey(record.PrefixDead, ref), func(s *Store) error { _, _, err := s.Dead(ref); return err }, "dead task (queue 1"},
+		"queue":    {record.QueueKey(7), func(s *Store) error { _, err := s.Recover(); return err }, "queue 7"},
+		"meta":     {[]byte{record.PrefixMeta}, func(s *Store) error { _, err := s.Recover(); return err }, "the shard's own record"},
 		"lease": {
-			[]byte{prefixLease, 0, 0, 0, 0, 0, 0, 1, 1},
+			[]byte{record.PrefixLease, 0, 0, 0, 0, 0, 0, 1, 1},
 			func(s *Store) error { _, err := s.Recover(); return err },
 			"lease 0000000000000101",
 		},
-		"lease key": {[]byte{prefixLease, 1}, func(s *Store) error { _, err := s.Recover(); return err }, "has 2 bytes, not 9"},
-		"queue key": {[]byte{prefixQueue, 1}, func(s *Store) error { _, err := s.Audit(1_000); return err }, "has 2 bytes, not 5"},
+		"lease key": {[]byte{record.PrefixLease, 1}, func(s *Store) error { _, err := s.Recover(); return err }, "has 2 bytes, not 9"},
+		"queue key": {[]byte{record.PrefixQueue, 1}, func(s *Store) error { _, err := s.Audit(1_000); return err }, "has 2 bytes, not 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, vfs.NewMem(), Options{})
 			defer closeStore(t, s)
-			require.NoError(t, s.db.Set(c.key, []byte{format + 1}, nil))
+			require.NoError(t, s.db.Set(c.key, []byte{record.Format + 1}, nil))
 			require.ErrorContains(t, c.read(s), c.says)
 		})
 	}
@@ -362,7 +363,7 @@ func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
 func TestUnreadableKeyFailsTheCommit(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{})
 	defer closeStore(t, s)
-	require.NoError(t, s.db.Set(keyKey(1_000, 1, "k"), []byte{format, 1}, pebble.Sync))
+	require.NoError(t, s.db.Set(record.KeyKey(1_000, 1, "k"), []byte{record.Format, 1}, pebble.Sync))
 	b := s.NewBatch()
 	_, found := b.FindKey(1, "k", []int64{1_000})
 	assert.False(t, found)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 func (a *app) restoreCommand() *cobra.Command {
@@ -27,7 +27,7 @@ the server once with --new-admin-token if no operator has a token.`,
 			if from == "" || data == "" {
 				return usageError{errors.New("--from and --data must name folders")}
 			}
-			r, err := storage.Restore(c.Context(), from, data)
+			r, err := backup.Restore(c.Context(), from, data)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ the server once with --new-admin-token if no operator has a token.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "folder of the backup, which has a "+storage.ManifestName)
+	c.Flags().StringVar(&from, "from", "", "folder of the backup, which has a "+backup.ManifestName)
 	c.Flags().StringVar(&data, "data", "", "data folder to make")
 	needs(c, "from", "data")
 	return c

@@ -13,10 +13,11 @@ import (
 
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 // backedUp serves a data folder, enqueues two tasks, stops, and makes a backup of it.
-func backedUp(t *testing.T) (data, backup string) {
+func backedUp(t *testing.T) (data, path string) {
 	t.Helper()
 	data = t.TempDir()
 	n, err := node.Open(node.Config{DataDir: data, Listen: []string{"127.0.0.1:0"}, Durability: storage.Sync})
@@ -30,11 +31,11 @@ func backedUp(t *testing.T) (data, backup string) {
 
 	store, err := storage.Open(storage.ShardFolder(data, 0), storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
-	backup, _, err = storage.Backup(t.Context(), t.TempDir(), "b", storage.Manifest{CreatedAtMs: someTime, Version: "v1", Shards: 1}, func(_ int, dir string) error {
+	path, _, err = backup.Make(t.Context(), t.TempDir(), "b", backup.Manifest{CreatedAtMs: someTime, Version: "v1", Shards: 1}, func(_ int, dir string) error {
 		return store.Checkpoint(dir)
 	})
 	require.NoError(t, errors.Join(err, store.Close()))
-	return data, backup
+	return data, path
 }
 
 // What was enqueued before the backup is claimed from the restored data folder.

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
-	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 // Backup implements the call.
@@ -16,7 +16,7 @@ func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*admin
 		return nil, a.refuse(err)
 	}
 	path, bytes, err := a.host.Backup(ctx, in.GetName())
-	var bad *storage.BackupNameError
+	var bad *backup.NameError
 	if errors.As(err, &bad) {
 		err = &queue.FieldError{Field: "name", Problem: bad.Error()}
 	}

@@ -35,7 +35,7 @@ type laterCalls struct {
 type Host interface {
 	// Status says how the server is.
 	Status() Status
-	// Backup makes a backup as storage.Backup does, one at a time, and returns its path and size.
+	// Backup makes a backup as backup.Make does, one at a time, and returns its path and size.
 	Backup(ctx context.Context, name string) (path string, bytes int64, err error)
 }
 

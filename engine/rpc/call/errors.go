@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/shard"
-	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -67,7 +67,7 @@ var refusals = []struct {
 	{shard.ErrOverloaded, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED, retry: retryDelay}},
 	{queue.ErrTooManyQueues, refusal{call: codes.ResourceExhausted, item: queuepb.ErrorCode_ERROR_CODE_RESOURCE_EXHAUSTED}}, // waiting does not help: no retry delay
 	{queue.ErrQueueNotEmpty, refusal{call: codes.FailedPrecondition}},
-	{storage.ErrBackupExists, refusal{call: codes.AlreadyExists}},
+	{backup.ErrExists, refusal{call: codes.AlreadyExists}},
 	{shard.ErrClosed, refusal{call: codes.Unavailable, item: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE}},
 	{context.Canceled, refusal{call: codes.Canceled}},
 	{context.DeadlineExceeded, refusal{call: codes.DeadlineExceeded}},

@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -28,6 +29,20 @@ func WriteWhole(path string, text []byte) error {
 		return fmt.Errorf("write %s: %w", path, errors.Join(err, os.Remove(tmp)))
 	}
 	return SyncFolder(filepath.Dir(path))
+}
+
+// ReadBounded returns the content of a file of at most that many bytes.
+func ReadBounded(path string, most int64) (text []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	text, err = io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %d bytes", path, most)
+	}
+	return text, err
 }
 
 // SyncFolder is SyncDir on the operating system's file system.

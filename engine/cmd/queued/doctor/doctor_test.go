@@ -19,6 +19,7 @@ import (
 
 	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -192,7 +193,7 @@ func TestFolderFindings(t *testing.T) {
 		"open to all": {func(in *Input) { require.NoError(t, os.Chmod(in.Config.Node.DataDir, 0o777)) }, "data folder", Warning, "can be written by others: its mode is 777"},
 		"somebody's":  {func(in *Input) { in.Host.UID = func() int { return os.Geteuid() + 1 } }, "data folder", Warning, "belongs to user"},
 		"a backup": {func(in *Input) {
-			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, storage.ManifestName), nil, 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(in.Config.Node.DataDir, backup.ManifestName), nil, 0o600))
 		}, "data folder", Problem, "is a backup"},
 		"unfinished restore": {func(in *Input) {
 			require.NoError(t, os.Mkdir(filepath.Join(in.Config.Node.DataDir, "restoring"), 0o700))

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/backup"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -38,7 +39,7 @@ func (r *report) dataFolder(h Host, dir string) string {
 		r.add(check, Problem, dir+" is not a folder", "name another with --data")
 		return ""
 	}
-	if err := storage.CheckDataFolder(dir); err != nil {
+	if err := backup.CheckDataFolder(dir); err != nil {
 		r.add(check, Problem, err.Error(), "")
 		return ""
 	}

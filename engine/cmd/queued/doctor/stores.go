@@ -12,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
 // stores opens and reads every shard's store that no server holds.
@@ -27,9 +28,9 @@ func (r *report) stores(ctx context.Context, c *node.Config) {
 		return
 	}
 	r.layout(c, folders)
-	var all storage.Holding
+	var all fsck.Holding
 	for _, folder := range folders {
-		h, err := storage.VerifyStore(ctx, folder)
+		h, err := fsck.Verify(ctx, folder)
 		switch {
 		case ctx.Err() != nil:
 			r.add(check, Warning, "not all were read: interrupted", "")

@@ -1,4 +1,4 @@
-package storage
+package backup
 
 import (
 	"context"
@@ -10,11 +10,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/storage"
 )
 
 func TestBackup(t *testing.T) {
 	data := t.TempDir()
-	store, err := Open(ShardFolder(data, 0), Options{Durability: Sync})
+	store, err := storage.Open(storage.ShardFolder(data, 0), storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
 	putTasks(t, store, 1, 10)
 	checkpoint := func(shard int, dir string) error {
@@ -22,11 +24,11 @@ func TestBackup(t *testing.T) {
 		return store.Checkpoint(dir)
 	}
 	m := Manifest{CreatedAtMs: 1_900_000_000_000, Version: "v1", Shards: 1}
-	path, made, err := Backup(t.Context(), data, "", m, checkpoint)
+	path, made, err := Make(t.Context(), data, "", m, checkpoint)
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(data, "backups", "20300317T174640Z"), path)
 	assert.Positive(t, made.Bytes())
-	verified, err := VerifyBackup(t.Context(), path)
+	verified, err := Verify(t.Context(), path)
 	require.NoError(t, err)
 	assert.Equal(t, made, verified)
 	putTasks(t, store, 11, 10) // the backup is of the moment that it was made
@@ -35,13 +37,13 @@ func TestBackup(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 10, r.Holding.Tasks)
 
-	_, _, err = Backup(t.Context(), data, "20300317T174640Z", m, checkpoint)
-	require.ErrorIs(t, err, ErrBackupExists)
-	_, err = VerifyBackup(t.Context(), path)
+	_, _, err = Make(t.Context(), data, "20300317T174640Z", m, checkpoint)
+	require.ErrorIs(t, err, ErrExists)
+	_, err = Verify(t.Context(), path)
 	require.NoError(t, err)
 	for _, name := range []string{"a/b", "..", ".", "a.partial", " ", "ä", strings.Repeat("x", 65)} {
-		_, _, err := Backup(t.Context(), data, name, m, checkpoint)
-		assert.ErrorAs(t, err, new(*BackupNameError), name)
+		_, _, err := Make(t.Context(), data, name, m, checkpoint)
+		assert.ErrorAs(t, err, new(*NameError), name)
 	}
 }
 
@@ -53,28 +55,28 @@ func TestABackupIsThereWholeOrNotAtAll(t *testing.T) {
 		return errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "x"), []byte("x"), 0o600))
 	}
 	full := errors.New("the disk is full")
-	_, _, err := Backup(t.Context(), data, "b", m, func(shard int, dir string) error {
+	_, _, err := Make(t.Context(), data, "b", m, func(shard int, dir string) error {
 		if shard == 1 {
 			return errors.Join(write(shard, dir), full)
 		}
 		return write(shard, dir)
 	})
 	require.ErrorIs(t, err, full)
-	entries, err := os.ReadDir(filepath.Join(data, BackupsFolder))
+	entries, err := os.ReadDir(filepath.Join(data, Folder))
 	require.NoError(t, err)
 	assert.Empty(t, entries)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err = Backup(ctx, data, "b", m, func(shard int, dir string) error {
+	_, _, err = Make(ctx, data, "b", m, func(shard int, dir string) error {
 		cancel()
 		return write(shard, dir)
 	})
 	require.ErrorIs(t, err, context.Canceled)
 
-	require.NoError(t, write(0, filepath.Join(data, BackupsFolder, "b"+partialSuffix)))
-	path, _, err := Backup(t.Context(), data, "b", m, write)
+	require.NoError(t, write(0, filepath.Join(data, Folder, "b"+partialSuffix)))
+	path, _, err := Make(t.Context(), data, "b", m, write)
 	require.NoError(t, err)
-	made, err := VerifyBackup(t.Context(), path)
+	made, err := Verify(t.Context(), path)
 	require.NoError(t, err)
 	assert.Len(t, made.Files, 2, "nothing is left of the one that was cut off")
 }

@@ -1,4 +1,23 @@
-package storage
+// Package backup makes, verifies and restores backups of a data folder.
+//
+// A backup is a folder:
+//
+//	manifest.json      what the backup is; written last: a folder without a manifest is no backup
+//	shards/0000/…      a checkpoint of each shard's store, as storage.Store.Checkpoint writes it
+//	shards/0001/…
+//
+// The manifest is JSON with the path, size and SHA-256 of every other file, and with the SHA-256 of itself while that field
+// is empty.
+//
+// Make makes a backup of a running server's stores under the data folder's folder "backups". Verify reads every file of a
+// backup and compares it with the manifest. Restore copies a backup into a new data folder, verifies the copy, and has its
+// stores issue other numbers than the server issued since the backup. CheckDataFolder refuses a folder that Restore did not
+// finish. A backup, and a restored data folder, is there whole or not at all: in both cases the last step is a rename or a
+// removal.
+//
+// The functions are safe for concurrent use on different folders. ErrExists and *NameError say what is wrong with a name;
+// other errors name the file.
+package backup
 
 import (
 	"bytes"
@@ -16,43 +35,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// A backup is a folder:
-//
-//	manifest.json      what the backup is; written last, so that a folder without one is no backup
-//	shards/0000/...    a checkpoint of each shard's store, as Store.Checkpoint writes it
-//
-// The manifest has the SHA-256 of every other file, as sha256sum would print it, and of itself.
-
 // ManifestName is the manifest's name in a backup's folder.
 const ManifestName = "manifest.json"
-
-// ShardsFolder is the folder, in a backup as in a data folder, that has one folder for each shard.
-const ShardsFolder = "shards"
-
-// ShardFolder returns where a shard's store is in a data folder or a backup.
-func ShardFolder(dir string, shard int) string {
-	return filepath.Join(dir, ShardsFolder, fmt.Sprintf("%04d", shard))
-}
 
 // manifestFormat is the newest format that this code reads, and the one it writes.
 const manifestFormat = 1
 
 // Manifest describes a backup.
 type Manifest struct {
-	Format      int          `json:"format"`
-	CreatedAtMs int64        `json:"created_at_ms"`
-	Version     string       `json:"version"` // of the server that made it
-	Shards      int          `json:"shards"`
-	Files       []BackupFile `json:"files"` // all but the manifest, by path
+	Format      int    `json:"format"`
+	CreatedAtMs int64  `json:"created_at_ms"`
+	Version     string `json:"version"` // of the server that made it
+	Shards      int    `json:"shards"`
+	Files       []File `json:"files"` // all but the manifest, by path
 	// SHA256 is the sum of the manifest as it is with an empty SHA256.
 	SHA256 string `json:"sha256"`
 }
 
-// BackupFile is one file of a backup.
-type BackupFile struct {
+// File is one file of a backup.
+type File struct {
 	Path   string `json:"path"` // within the backup, with slashes
 	Bytes  int64  `json:"bytes"`
 	SHA256 string `json:"sha256"`
@@ -85,7 +90,7 @@ func (m Manifest) encode() ([]byte, error) {
 // Of m, CreatedAtMs, Version and Shards are the caller's. It returns the manifest as written.
 func WriteManifest(ctx context.Context, dir string, m Manifest) (Manifest, error) {
 	m.Format, m.Files = manifestFormat, nil
-	paths, err := backupPaths(dir)
+	paths, err := filePaths(dir)
 	if err != nil {
 		return m, err
 	}
@@ -95,7 +100,7 @@ func WriteManifest(ctx context.Context, dir string, m Manifest) (Manifest, error
 		if err != nil {
 			return m, fmt.Errorf("sum the backup: %w", err)
 		}
-		m.Files = append(m.Files, BackupFile{Path: path, Bytes: n, SHA256: hexSum(sum)})
+		m.Files = append(m.Files, File{Path: path, Bytes: n, SHA256: hexSum(sum)})
 	}
 	if err := m.check(); err != nil {
 		return m, fmt.Errorf("the backup in %s: %w", dir, err)
@@ -115,7 +120,7 @@ const manifestBytesMax = 64 << 20
 
 // ReadManifest reads the manifest of the backup in dir and checks it. It reads no other file.
 func ReadManifest(dir string) (m Manifest, err error) {
-	text, err := readBounded(filepath.Join(dir, ManifestName), manifestBytesMax)
+	text, err := disk.ReadBounded(filepath.Join(dir, ManifestName), manifestBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%s is no finished backup: it has no %s", dir, ManifestName)
 	}
@@ -143,12 +148,9 @@ func ReadManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// shardsMax bounds the shards of a data folder: an id has two bytes for its shard.
-const shardsMax = 1 << 16
-
 // check looks for what no server writes.
 func (m *Manifest) check() error {
-	if m.Format < 1 || m.Shards < 1 || m.Shards > shardsMax {
+	if m.Format < 1 || m.Shards < 1 || m.Shards > storage.ShardsMax {
 		return fmt.Errorf("format %d with %d shards is no backup", m.Format, m.Shards)
 	}
 	for i, f := range m.Files {
@@ -157,20 +159,20 @@ func (m *Manifest) check() error {
 		}
 	}
 	for shard := range m.Shards {
-		prefix := filepath.ToSlash(ShardFolder("", shard)) + "/"
-		if !slices.ContainsFunc(m.Files, func(f BackupFile) bool { return strings.HasPrefix(f.Path, prefix) }) {
+		prefix := filepath.ToSlash(storage.ShardFolder("", shard)) + "/"
+		if !slices.ContainsFunc(m.Files, func(f File) bool { return strings.HasPrefix(f.Path, prefix) }) {
 			return fmt.Errorf("shard %d of %d has no files", shard, m.Shards)
 		}
 	}
 	return nil
 }
 
-// problemsMax bounds how many problems of a backup or a store are named.
+// problemsMax bounds how many problems of a backup are named.
 const problemsMax = 20
 
-// VerifyBackup checks the manifest of the backup in dir and every file against it, and names each file that is
+// Verify checks the manifest of the backup in dir and every file against it, and names each file that is
 // missing, changed or not of the backup. It writes nothing.
-func VerifyBackup(ctx context.Context, dir string) (Manifest, error) {
+func Verify(ctx context.Context, dir string) (Manifest, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
 		return m, err
@@ -180,7 +182,7 @@ func VerifyBackup(ctx context.Context, dir string) (Manifest, error) {
 
 // verifyFiles reads every file, into what to returns for its path, and checks it.
 func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path string) io.Writer) error {
-	paths, err := backupPaths(dir)
+	paths, err := filePaths(dir)
 	if err != nil {
 		return err
 	}
@@ -195,7 +197,7 @@ func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path str
 		}
 	}
 	for _, path := range paths {
-		_, listed := slices.BinarySearchFunc(m.Files, path, func(f BackupFile, path string) int { return strings.Compare(f.Path, path) })
+		_, listed := slices.BinarySearchFunc(m.Files, path, func(f File, path string) int { return strings.Compare(f.Path, path) })
 		if !listed && len(problems) < problemsMax {
 			note(fmt.Errorf("%s is in the backup's folder and not of the backup: remove it", filepath.Join(dir, path)))
 		}
@@ -203,7 +205,7 @@ func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path str
 	return errors.Join(problems...)
 }
 
-func (*Manifest) verifyFile(ctx context.Context, dir string, f BackupFile, to io.Writer) error {
+func (*Manifest) verifyFile(ctx context.Context, dir string, f File, to io.Writer) error {
 	path := filepath.Join(dir, filepath.FromSlash(f.Path))
 	sum := sha256.New()
 	n, err := copyFile(ctx, path, io.MultiWriter(sum, to))
@@ -222,9 +224,9 @@ func (*Manifest) verifyFile(ctx context.Context, dir string, f BackupFile, to io
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// backupPaths returns the files in dir but for the manifest, with slashes and in order. What is neither a file nor a
+// filePaths returns the files in dir but for the manifest, with slashes and in order. What is neither a file nor a
 // folder has no place in a backup.
-func backupPaths(dir string) (paths []string, err error) {
+func filePaths(dir string) (paths []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -251,7 +253,7 @@ func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err erro
 	if err != nil {
 		return 0, err
 	}
-	defer closeAfter(f, &err)
+	defer func() { err = errors.Join(err, f.Close()) }()
 	return io.Copy(to, &contextReader{ctx, f})
 }
 
@@ -266,17 +268,4 @@ func (c *contextReader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return c.r.Read(p)
-}
-
-func readBounded(path string, most int64) (text []byte, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer closeAfter(f, &err)
-	text, err = io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", path, most)
-	}
-	return text, err
 }

@@ -1,4 +1,4 @@
-package storage
+package record
 
 import (
 	"math"
@@ -39,11 +39,15 @@ func drawExtras(t *rapid.T) *queue.Extras {
 	return &queue.Extras{Backoff: drawBackoff(t), RetentionMs: rapid.Uint64().Draw(t, "retention"), ExpiresAtMs: drawMs.Draw(t, "expires")}
 }
 
+func drawHistory(t *rapid.T) queue.History {
+	return queue.History{NewestBytes: rapid.Uint32Range(0, 300).Draw(t, "newest"), BeforeBytes: rapid.Uint32Range(0, 1).Draw(t, "before")}
+}
+
 // record is one kind of record: how to draw one, and to read it back.
 type record struct {
 	name string
 	// draw encodes a drawn value and returns what it must be read back as.
-	draw func(t *rapid.T, e *encoder) any
+	draw func(t *rapid.T, e *Encoder) any
 	read func(b []byte) (any, error)
 	open bool // ends with bytes of any number: a cut is not always seen, nor is an excess
 	// header says where these bytes begin.
@@ -53,7 +57,7 @@ type record struct {
 var records = []record{
 	{
 		name: "task",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			task := queue.Task{
 				EnqueuedAtMs: drawMs.Draw(t, "enqueued"), MaxAttempts: rapid.Uint32().Draw(t, "attempts"),
 				LeaseMs: rapid.Uint64().Draw(t, "lease"), Delayed: rapid.Bool().Draw(t, "delayed"), Extras: drawExtras(t),
@@ -61,91 +65,91 @@ var records = []record{
 			if p := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "payload"); len(p) > 0 {
 				task.Payload = p
 			}
-			encodeTask(e, task)
+			EncodeTask(e, task)
 			return task
 		},
-		read: func(b []byte) (any, error) { return decodeTask(b) },
+		read: func(b []byte) (any, error) { return DecodeTask(b) },
 		open: true,
 		header: func(b []byte) (int, error) {
-			task, err := decodeTask(b)
+			task, err := DecodeTask(b)
 			return len(b) - len(task.Payload), err
 		},
 	},
 	{
 		name: "due",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			due := queue.Due{
 				DueAtMs: 77, Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), LeaseMs: rapid.Uint64().Draw(t, "lease"),
 				Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t),
 			}
-			encodeDue(e, due)
+			EncodeDue(e, due)
 			return due
 		},
-		read: func(b []byte) (any, error) { return decodeDue(b, 77) },
+		read: func(b []byte) (any, error) { return DecodeDue(b, 77) },
 	},
 	{
 		name: "progress",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			p := queue.Progress{
 				DueAtMs: drawMs.Draw(t, "due"), Attempts: rapid.Uint32().Draw(t, "attempts"),
 				MaxAttempts: rapid.Uint32().Draw(t, "most"), Token: rapid.Uint64().Draw(t, "token"), ExpiresAtMs: drawMs.Draw(t, "expires"),
 				History: drawHistory(t),
 			}
-			encodeProgress(e, p)
+			EncodeProgress(e, p)
 			return p
 		},
-		read: func(b []byte) (any, error) { return decodeProgress(b) },
+		read: func(b []byte) (any, error) { return DecodeProgress(b) },
 	},
 	{
 		name: "dead",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			d := queue.Dead{DiedAtMs: drawMs.Draw(t, "died"), Reason: queue.Reason(rapid.Uint8().Draw(t, "reason"))}
-			encodeDead(e, d)
+			EncodeDead(e, d)
 			return d
 		},
-		read: func(b []byte) (any, error) { return decodeDead(b) },
+		read: func(b []byte) (any, error) { return DecodeDead(b) },
 	},
 	{
 		name: "attempt",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			a := queue.Attempt{
 				EndedAtMs: drawMs.Draw(t, "ended"), Outcome: queue.Outcome(rapid.Uint8().Draw(t, "outcome")), Error: drawText.Draw(t, "error"),
 			}
-			encodeAttempt(e, a)
+			EncodeAttempt(e, a)
 			return a
 		},
-		read: func(b []byte) (any, error) { return decodeAttempt(b) },
+		read: func(b []byte) (any, error) { return DecodeAttempt(b) },
 	},
 	{
 		name: "key",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			k := queue.KeyRef{Ref: drawRef(t), ExpiresAtMs: drawMs.Draw(t, "expires")}
-			encodeKey(e, k)
+			EncodeKey(e, k)
 			return k
 		},
-		read: func(b []byte) (any, error) { return decodeKey(b) },
+		read: func(b []byte) (any, error) { return DecodeKey(b) },
 	},
 	{
 		name: "result",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			r := queue.Result{CompletedAtMs: drawMs.Draw(t, "completed"), RetainedUntilMs: drawMs.Draw(t, "until")}
 			if v := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "value"); len(v) > 0 {
 				r.Value = v
 			}
-			encodeResult(e, r)
+			EncodeResult(e, r)
 			return r
 		},
-		read: func(b []byte) (any, error) { return decodeResult(b) },
+		read: func(b []byte) (any, error) { return DecodeResult(b) },
 		open: true,
 		header: func(b []byte) (int, error) {
-			r, err := decodeResult(b)
+			r, err := DecodeResult(b)
 			return len(b) - len(r.Value), err
 		},
 	},
 	{
 		name: "lease",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			refs := make([]queue.LeaseRef, rapid.IntRange(0, 6).Draw(t, "n"))
 			for i := range refs {
 				refs[i] = queue.LeaseRef{
@@ -154,23 +158,23 @@ var records = []record{
 					HasProgress: rapid.Bool().Draw(t, "progress"), Bytes: rapid.Uint32().Draw(t, "bytes"), Extras: drawExtras(t),
 				}
 			}
-			encodeLease(e, refs)
+			EncodeLease(e, refs)
 			return refs
 		},
-		read: func(b []byte) (any, error) { return decodeLease(b) },
+		read: func(b []byte) (any, error) { return DecodeLease(b) },
 	},
 	{
 		name: "extension",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			untilMs := drawMs.Draw(t, "until")
-			encodeExtension(e, untilMs)
+			EncodeExtension(e, untilMs)
 			return untilMs
 		},
-		read: func(b []byte) (any, error) { return decodeExtension(b) },
+		read: func(b []byte) (any, error) { return DecodeExtension(b) },
 	},
 	{
 		name: "queue",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			n := func(name string) uint64 { return rapid.Uint64().Draw(t, name) }
 			r := queue.Record{
 				ID: 9, Tenant: drawText.Draw(t, "tenant"), Name: drawText.Draw(t, "name"), NextSeq: n("next"),
@@ -197,46 +201,46 @@ var records = []record{
 					r.Due[p] = queue.DueCount{Tasks: n("due"), BeforeMs: drawMs.Draw(t, "before"), BeforeSeq: n("before seq")}
 				}
 			}
-			encodeQueue(e, &r)
+			EncodeQueue(e, &r)
 			return r
 		},
-		read: func(b []byte) (any, error) { return decodeQueue(9, b) },
+		read: func(b []byte) (any, error) { return DecodeQueue(9, b) },
 	},
 	{
 		name: "sum",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			s := queue.Sum{Kind: queue.KeptResults, Bucket: 5, Tenant: "t", Bytes: rapid.Int64().Draw(t, "bytes")}
-			encodeSum(e, s)
+			EncodeSum(e, s)
 			return s
 		},
 		read: func(b []byte) (any, error) {
-			return decodeSum(sumKey(queue.Sum{Kind: queue.KeptResults, Bucket: 5, Tenant: "t"}), b)
+			return DecodeSum(SumKey(queue.Sum{Kind: queue.KeptResults, Bucket: 5, Tenant: "t"}), b)
 		},
 	},
 	{
 		name: "meta",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			m := queue.Meta{NextBatch: rapid.Uint64().Draw(t, "batch"), NextQueue: rapid.Uint32().Draw(t, "queue")}
-			encodeMeta(e, m)
+			EncodeMeta(e, m)
 			return m
 		},
-		read: func(b []byte) (any, error) { return decodeMeta(b) },
+		read: func(b []byte) (any, error) { return DecodeMeta(b) },
 	},
 	{
 		name: "reserved",
-		draw: func(t *rapid.T, e *encoder) any {
+		draw: func(t *rapid.T, e *Encoder) any {
 			r := queue.Reserved{Batch: rapid.Uint64().Draw(t, "batch"), Queue: rapid.Uint32().Draw(t, "queue"), Seq: rapid.Uint64().Draw(t, "seq")}
-			encodeReserved(e, r)
+			EncodeReserved(e, r)
 			return r
 		},
-		read: func(b []byte) (any, error) { return decodeReserved(b) },
+		read: func(b []byte) (any, error) { return DecodeReserved(b) },
 	},
 }
 
 func TestRecordsComeBackFromTheirBytes(t *testing.T) {
 	for _, r := range records {
 		t.Run(r.name, func(t *testing.T) {
-			e := encoder{b: []byte("left over from the record before")}
+			e := Encoder{b: []byte("left over from the record before")}
 			rapid.Check(t, func(t *rapid.T) {
 				want := r.draw(t, &e)
 				got, err := r.read(e.b)
@@ -249,28 +253,28 @@ func TestRecordsComeBackFromTheirBytes(t *testing.T) {
 
 // Records of the format before have no history: it is zero.
 func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
-	before := func(e *encoder, lacks int) []byte {
+	before := func(e *Encoder, lacks int) []byte {
 		b := append([]byte(nil), e.b[:len(e.b)-lacks]...)
 		b[0] = 2
 		return b
 	}
-	var e encoder
+	var e Encoder
 	due := queue.Due{DueAtMs: 5, Attempts: 3, MaxAttempts: 4, LeaseMs: 5, Bytes: 6, Extras: &queue.Extras{RetentionMs: 7}}
-	encodeDue(&e, due)
-	gotDue, err := decodeDue(before(&e, 2), 5)
+	EncodeDue(&e, due)
+	gotDue, err := DecodeDue(before(&e, 2), 5)
 	require.NoError(t, err)
 	assert.Equal(t, due, gotDue)
 
 	p := queue.Progress{DueAtMs: 5, Attempts: 3, MaxAttempts: 4, Token: 99, ExpiresAtMs: 7}
-	encodeProgress(&e, p)
-	gotProgress, err := decodeProgress(before(&e, 2))
+	EncodeProgress(&e, p)
+	gotProgress, err := DecodeProgress(before(&e, 2))
 	require.NoError(t, err)
 	assert.Equal(t, p, gotProgress)
 
 	r := queue.Record{ID: 1, Tenant: "t", Name: "q", NextSeq: 9, Counts: queue.Counts{Enqueued: 9, Fresh: 9, Bytes: 90}, Lanes: 1}
 	r.Cursors[0] = 3
-	encodeQueue(&e, &r)
-	gotQueue, err := decodeQueue(1, before(&e, 1))
+	EncodeQueue(&e, &r)
+	gotQueue, err := DecodeQueue(1, before(&e, 1))
 	require.NoError(t, err)
 	assert.Equal(t, r, gotQueue)
 }
@@ -278,11 +282,11 @@ func TestRecordsOfTheFormatBeforeAreRead(t *testing.T) {
 // A queue's record of the format before does not say how many tasks are due: they are counted from the beginning.
 func TestDueTasksOfTheFormatBeforeAreNotCountedYet(t *testing.T) {
 	r := queue.Record{ID: 1, Tenant: "t", Name: "q", Counts: queue.Counts{Returned: 3}, Lanes: 1<<0 | 1<<4}
-	var e encoder
-	encodeQueue(&e, &r)
+	var e Encoder
+	EncodeQueue(&e, &r)
 	b := append([]byte(nil), e.b[:len(e.b)-1-2*3]...) // its history's bytes, and what two lanes have
 	b[0] = 2
-	got, err := decodeQueue(1, b)
+	got, err := DecodeQueue(1, b)
 	require.NoError(t, err)
 	for _, p := range []int{0, 4} {
 		r.Due[p].BeforeMs = math.MinInt64
@@ -294,7 +298,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 	for _, r := range records {
 		t.Run(r.name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				var e encoder
+				var e Encoder
 				r.draw(t, &e)
 				whole := len(e.b)
 				if r.open {
@@ -310,7 +314,7 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 					require.ErrorContains(t, err, "1 bytes too many")
 				}
 				newer := append([]byte(nil), e.b...)
-				newer[0] = format + 1
+				newer[0] = Format + 1
 				_, err = r.read(newer)
 				require.ErrorContains(t, err, "record has format 4, this server reads formats 2 to 3: use the server that wrote it, or a newer one")
 			})
@@ -320,32 +324,32 @@ func TestDamagedRecordsAreRefused(t *testing.T) {
 
 func TestNumbersOutOfRangeAreRefused(t *testing.T) {
 	long := func(fields ...uint64) []byte {
-		var e encoder
+		var e Encoder
 		e.start()
 		for _, f := range fields {
 			e.uint(f)
 		}
 		return e.b
 	}
-	_, err := decodeDue(long(1<<32, 1, 1), 0)
+	_, err := DecodeDue(long(1<<32, 1, 1), 0)
 	require.ErrorContains(t, err, "number 4294967296 is out of range")
-	_, err = decodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
+	_, err = DecodeQueue(1, long(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1<<(queue.MaxPriority+1)))
 	require.ErrorContains(t, err, "lanes 10000000000 are out of range")
-	_, err = decodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
+	_, err = DecodeLease(long(1, 0, queue.MaxPriority+1, 0, 0, 0, 0, 0, 0))
 	require.ErrorContains(t, err, "priority 10 is out of range")
-	_, err = decodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // 1 is -1 as a signed number
+	_, err = DecodeLease(long(1, 1, 0, 0, 0, 0, 0, 0, 0)) // 1 is -1 as a signed number
 	require.ErrorContains(t, err, "queue -1 is out of range")
-	_, err = decodeLease(long(math.MaxUint64))
+	_, err = DecodeLease(long(math.MaxUint64))
 	require.Error(t, err, "a count beyond the record must not be allocated")
-	_, err = decodeAttempt(long(0, 0, math.MaxUint64))
+	_, err = DecodeAttempt(long(0, 0, math.MaxUint64))
 	require.ErrorIs(t, err, fields.ErrTruncated)
 }
 
 // The task's payload is a copy: the bytes it was read from belong to an iterator.
 func TestTaskPayloadIsACopy(t *testing.T) {
-	var e encoder
-	encodeTask(&e, queue.Task{Payload: []byte("abc")})
-	task, err := decodeTask(e.b)
+	var e Encoder
+	EncodeTask(&e, queue.Task{Payload: []byte("abc")})
+	task, err := DecodeTask(e.b)
 	require.NoError(t, err)
 	clear(e.b)
 	assert.Equal(t, "abc", string(task.Payload))
@@ -354,24 +358,24 @@ func TestTaskPayloadIsACopy(t *testing.T) {
 // The fuzz targets say that no bytes make a decoder panic, and that what it accepts is a value
 // that comes back from its own bytes.
 
-func fuzzSeeds(f *testing.F, encode func(e *encoder)) {
-	var e encoder
+func fuzzSeeds(f *testing.F, encode func(e *Encoder)) {
+	var e Encoder
 	encode(&e)
 	f.Add(e.b)
 	f.Add(e.b[:len(e.b)-1])
 	f.Add([]byte{})
-	f.Add([]byte{format + 1, 0, 0})
-	f.Add([]byte("\xa7\xa7\xa7\xa7\xa7\x01")) // another format, then what reads as a huge count
-	f.Add([]byte{format, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
+	f.Add([]byte{Format + 1, 0, 0})
+	f.Add([]byte("\xa7\xa7\xa7\xa7\xa7\x01")) // another Format, then what reads as a huge count
+	f.Add([]byte{Format, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f})
 }
 
-func fuzz[T any](f *testing.F, read func([]byte) (T, error), write func(*encoder, T)) {
+func fuzz[T any](f *testing.F, read func([]byte) (T, error), write func(*Encoder, T)) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := read(b)
 		if err != nil {
 			return
 		}
-		var e encoder
+		var e Encoder
 		write(&e, v)
 		again, err := read(e.b)
 		require.NoError(t, err)
@@ -380,72 +384,72 @@ func fuzz[T any](f *testing.F, read func([]byte) (T, error), write func(*encoder
 }
 
 func FuzzDecodeTask(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeTask(e, queue.Task{EnqueuedAtMs: 5, MaxAttempts: 2, Payload: []byte("p")}) })
-	fuzz(f, decodeTask, encodeTask)
+	fuzzSeeds(f, func(e *Encoder) { EncodeTask(e, queue.Task{EnqueuedAtMs: 5, MaxAttempts: 2, Payload: []byte("p")}) })
+	fuzz(f, DecodeTask, EncodeTask)
 }
 
 func FuzzDecodeDue(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeDue(e, queue.Due{Attempts: 1, MaxAttempts: 300, LeaseMs: 9}) })
-	fuzz(f, func(b []byte) (queue.Due, error) { return decodeDue(b, 3) }, encodeDue)
+	fuzzSeeds(f, func(e *Encoder) { EncodeDue(e, queue.Due{Attempts: 1, MaxAttempts: 300, LeaseMs: 9}) })
+	fuzz(f, func(b []byte) (queue.Due, error) { return DecodeDue(b, 3) }, EncodeDue)
 }
 
 func FuzzDecodeProgress(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeProgress(e, queue.Progress{Attempts: 1, Token: 4_097, ExpiresAtMs: 3}) })
-	fuzz(f, decodeProgress, encodeProgress)
+	fuzzSeeds(f, func(e *Encoder) { EncodeProgress(e, queue.Progress{Attempts: 1, Token: 4_097, ExpiresAtMs: 3}) })
+	fuzz(f, DecodeProgress, EncodeProgress)
 }
 
 func FuzzDecodeDead(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeDead(e, queue.Dead{DiedAtMs: 1, Reason: queue.TimeToLiveOver}) })
-	fuzz(f, decodeDead, encodeDead)
+	fuzzSeeds(f, func(e *Encoder) { EncodeDead(e, queue.Dead{DiedAtMs: 1, Reason: queue.TimeToLiveOver}) })
+	fuzz(f, DecodeDead, EncodeDead)
 }
 
 func FuzzDecodeAttempt(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) {
-		encodeAttempt(e, queue.Attempt{EndedAtMs: 1, Outcome: queue.LeaseExpired, Error: "oops"})
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeAttempt(e, queue.Attempt{EndedAtMs: 1, Outcome: queue.LeaseExpired, Error: "oops"})
 	})
-	fuzz(f, decodeAttempt, encodeAttempt)
+	fuzz(f, DecodeAttempt, EncodeAttempt)
 }
 
 func FuzzDecodeKey(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) {
-		encodeKey(e, queue.KeyRef{Ref: queue.Ref{Queue: 1, Priority: 2, Seq: 3}, ExpiresAtMs: 4})
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeKey(e, queue.KeyRef{Ref: queue.Ref{Queue: 1, Priority: 2, Seq: 3}, ExpiresAtMs: 4})
 	})
-	fuzz(f, decodeKey, encodeKey)
+	fuzz(f, DecodeKey, EncodeKey)
 }
 
 func FuzzDecodeResult(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) {
-		encodeResult(e, queue.Result{CompletedAtMs: 1, RetainedUntilMs: 2, Value: []byte("v")})
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeResult(e, queue.Result{CompletedAtMs: 1, RetainedUntilMs: 2, Value: []byte("v")})
 	})
-	fuzz(f, decodeResult, encodeResult)
+	fuzz(f, DecodeResult, EncodeResult)
 }
 
 func FuzzDecodeLease(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) {
-		encodeLease(e, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 2}, Attempt: 1}, {Ref: queue.Ref{Queue: 3, Seq: 1}}})
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeLease(e, []queue.LeaseRef{{Ref: queue.Ref{Queue: 1, Seq: 2}, Attempt: 1}, {Ref: queue.Ref{Queue: 3, Seq: 1}}})
 	})
-	fuzz(f, decodeLease, encodeLease)
+	fuzz(f, DecodeLease, EncodeLease)
 }
 
 func FuzzDecodeExtension(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeExtension(e, 300) })
-	fuzz(f, decodeExtension, encodeExtension)
+	fuzzSeeds(f, func(e *Encoder) { EncodeExtension(e, 300) })
+	fuzz(f, DecodeExtension, EncodeExtension)
 }
 
 func FuzzDecodeQueue(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) {
-		encodeQueue(e, &queue.Record{Tenant: "t", Name: "q", Lanes: 5, Cursors: [queue.MaxPriority + 1]uint64{2: 7}})
+	fuzzSeeds(f, func(e *Encoder) {
+		EncodeQueue(e, &queue.Record{Tenant: "t", Name: "q", Lanes: 5, Cursors: [queue.MaxPriority + 1]uint64{2: 7}})
 	})
-	fuzz(f, func(b []byte) (queue.Record, error) { return decodeQueue(3, b) },
-		func(e *encoder, r queue.Record) { encodeQueue(e, &r) })
+	fuzz(f, func(b []byte) (queue.Record, error) { return DecodeQueue(3, b) },
+		func(e *Encoder, r queue.Record) { EncodeQueue(e, &r) })
 }
 
 func FuzzDecodeMeta(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeMeta(e, queue.Meta{NextBatch: 300, NextQueue: 2}) })
-	fuzz(f, decodeMeta, encodeMeta)
+	fuzzSeeds(f, func(e *Encoder) { EncodeMeta(e, queue.Meta{NextBatch: 300, NextQueue: 2}) })
+	fuzz(f, DecodeMeta, EncodeMeta)
 }
 
 func FuzzDecodeReserved(f *testing.F) {
-	fuzzSeeds(f, func(e *encoder) { encodeReserved(e, queue.Reserved{Batch: 300, Queue: 2, Seq: 1 << 24}) })
-	fuzz(f, decodeReserved, encodeReserved)
+	fuzzSeeds(f, func(e *Encoder) { EncodeReserved(e, queue.Reserved{Batch: 300, Queue: 2, Seq: 1 << 24}) })
+	fuzz(f, DecodeReserved, EncodeReserved)
 }

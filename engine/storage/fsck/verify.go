@@ -1,11 +1,25 @@
-package storage
+// Package fsck reads a whole store and reports what is wrong with it.
+//
+// Verify opens the store in a folder that no server holds, and checks everything: Pebble's checksums, each record's bytes,
+// and what CheckConsistency checks. CheckConsistency compares the records of an open store with each other, in one snapshot:
+// the store may be in use, by a server or a test. Both read all tasks, keep only the leases in memory, write nothing, and end
+// when their context ends.
+//
+// Problems are texts that name the queue or task; Verify returns the first 20 as one error.
+package fsck
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/record"
 )
+
+// problemsMax bounds how many problems of a store are named.
+const problemsMax = 20
 
 // Holding is what a store was found to hold.
 type Holding struct {
@@ -13,19 +27,19 @@ type Holding struct {
 	Tasks  uint64 // that are not done
 }
 
-// VerifyStore opens the store in a folder, which no server may hold, and reads all of it: blocks must match their
+// Verify opens the store in a folder, which no server may hold, and reads all of it: blocks must match their
 // checksums, records must decode and agree with each other, and so must each queue's counters and tasks. The error
 // names what does not, up to 20 problems of it. It writes nothing but the store's lock.
-func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
-	s, err := Open(dir, Options{Durability: Sync, ReadOnly: true})
+func Verify(ctx context.Context, dir string) (h Holding, err error) {
+	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync, ReadOnly: true})
 	if err != nil {
 		return h, err
 	}
-	defer closeAfter(s, &err)
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if _, err := s.Recover(); err != nil {
 		return h, fmt.Errorf("the store in %s: %w", dir, err)
 	}
-	if err := s.readAll(ctx); err != nil {
+	if err := readAll(ctx, s); err != nil {
 		return h, fmt.Errorf("the store in %s: %w", dir, err)
 	}
 	audited, err := s.Audit(time.Now().UnixMilli())
@@ -43,7 +57,7 @@ func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
 		}
 	}
 	if len(problems) == 0 {
-		found, err := s.Contradictions(ctx, problemsMax)
+		found, err := CheckConsistency(ctx, s, problemsMax)
 		if err != nil {
 			return h, fmt.Errorf("the store in %s: %w", dir, err)
 		}
@@ -58,28 +72,28 @@ func VerifyStore(ctx context.Context, dir string) (h Holding, err error) {
 const contextEvery = 1_000
 
 // readAll reads every key and value, and decodes the records that Recover does not.
-func (s *Store) readAll(ctx context.Context) error {
+func readAll(ctx context.Context, s *storage.Store) (err error) {
+	snap := s.Snapshot()
+	defer func() { err = errors.Join(err, snap.Close()) }()
 	n := 0
-	return s.scan(nil, nil, func(k, v []byte) (bool, error) {
+	return snap.Scan(nil, func(k, v []byte) (bool, error) {
 		if n++; n%contextEvery == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
 		var err error
 		switch k[0] {
-		case prefixTask:
-			_, _, err = decodeTaskHead(v)
-		case prefixProgress:
-			_, err = decodeProgress(v)
-		case prefixDead:
-			_, err = decodeDead(v)
-		case prefixAttempt:
-			_, err = decodeAttempt(v)
-		case prefixKey:
-			_, err = decodeKey(v)
-		case prefixResult:
-			_, err = decodeResult(v)
-		case prefixPosition:
-			_, err = decodePosition(v)
+		case record.PrefixTask:
+			_, _, err = record.DecodeTaskHead(v)
+		case record.PrefixProgress:
+			_, err = record.DecodeProgress(v)
+		case record.PrefixDead:
+			_, err = record.DecodeDead(v)
+		case record.PrefixAttempt:
+			_, err = record.DecodeAttempt(v)
+		case record.PrefixKey:
+			_, err = record.DecodeKey(v)
+		case record.PrefixResult:
+			_, err = record.DecodeResult(v)
 		}
 		if err != nil {
 			return false, fmt.Errorf("key %x: %w", k, err)

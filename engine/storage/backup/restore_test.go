@@ -1,4 +1,4 @@
-package storage
+package backup
 
 import (
 	"bytes"
@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
 // newBackup makes a backup of two shards, some of it in tables and some in the log.
@@ -23,13 +25,13 @@ func newBackup(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "backup")
 	for shard := range 2 {
-		store, err := Open(t.TempDir(), Options{Durability: Sync})
+		store, err := storage.Open(t.TempDir(), storage.Options{Durability: storage.Sync})
 		require.NoError(t, err)
 		putTasks(t, store, 1, 50)
-		require.NoError(t, store.db.Flush())
+		require.NoError(t, store.Flush())
 		putTasks(t, store, 51, 20)
-		require.NoError(t, os.MkdirAll(filepath.Dir(ShardFolder(dir, shard)), 0o700))
-		require.NoError(t, store.Checkpoint(ShardFolder(dir, shard)))
+		require.NoError(t, os.MkdirAll(filepath.Dir(storage.ShardFolder(dir, shard)), 0o700))
+		require.NoError(t, store.Checkpoint(storage.ShardFolder(dir, shard)))
 		require.NoError(t, store.Close())
 	}
 	_, err := WriteManifest(t.Context(), dir, Manifest{CreatedAtMs: 1_700_000_000_000, Version: "v1", Shards: 2})
@@ -38,7 +40,7 @@ func newBackup(t *testing.T) string {
 }
 
 // putTasks stores n tasks from a seq on, and a queue record that counts all up to them.
-func putTasks(t *testing.T, s *Store, from, n uint64) {
+func putTasks(t *testing.T, s *storage.Store, from, n uint64) {
 	t.Helper()
 	b := s.NewBatch()
 	for seq := from; seq < from+n; seq++ {
@@ -51,7 +53,7 @@ func putTasks(t *testing.T, s *Store, from, n uint64) {
 	commitBatch(t, b)
 }
 
-func commitBatch(t *testing.T, b *Batch) {
+func commitBatch(t *testing.T, b *storage.Batch) {
 	t.Helper()
 	c, err := b.Submit()
 	require.NoError(t, err)
@@ -79,15 +81,15 @@ func TestABackupIsRestored(t *testing.T) {
 	for name, data := range map[string]string{"new": filepath.Join(t.TempDir(), "data"), "empty": t.TempDir()} {
 		r, err := Restore(t.Context(), backup, data)
 		require.NoError(t, err, name)
-		assert.Equal(t, Holding{Queues: 2, Tasks: 140}, r.Holding)
+		assert.Equal(t, fsck.Holding{Queues: 2, Tasks: 140}, r.Holding)
 		assert.Equal(t, 2, r.Manifest.Shards)
 		assert.Equal(t, "v1", r.Manifest.Version)
 		require.NoError(t, CheckDataFolder(data))
-		shards, err := ReadLayout(data)
+		shards, err := storage.ReadLayout(data)
 		require.NoError(t, err)
 		assert.Equal(t, 2, shards)
 		for shard := range 2 {
-			store, err := Open(ShardFolder(data, shard), Options{Durability: Sync})
+			store, err := storage.Open(storage.ShardFolder(data, shard), storage.Options{Durability: storage.Sync})
 			require.NoError(t, err)
 			audited, err := store.Audit(1_000)
 			require.NoError(t, err)
@@ -118,17 +120,17 @@ func TestAFlippedByteIsFoundAndNamed(t *testing.T) {
 			assert.Contains(t, err.Error(), path)
 			assert.Contains(t, err.Error(), "is damaged")
 			assert.NoDirExists(t, data)
-			_, err = VerifyBackup(t.Context(), backup)
+			_, err = Verify(t.Context(), backup)
 			assert.ErrorContains(t, err, path)
 		}
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
-	_, err := VerifyBackup(t.Context(), backup)
+	_, err := Verify(t.Context(), backup)
 	require.NoError(t, err)
 }
 
 func TestAFlippedBitOfAManifestIsFound(t *testing.T) {
-	text, err := Manifest{Format: 1, Shards: 1, Version: "v1", CreatedAtMs: 1, Files: []BackupFile{{Path: "shards/0000/x", Bytes: 1, SHA256: "00"}}}.encode()
+	text, err := Manifest{Format: 1, Shards: 1, Version: "v1", CreatedAtMs: 1, Files: []File{{Path: "shards/0000/x", Bytes: 1, SHA256: "00"}}}.encode()
 	require.NoError(t, err)
 	dir := t.TempDir()
 	for at := range text {
@@ -146,19 +148,19 @@ func TestFilesThatAreMissingShortOrTooMany(t *testing.T) {
 	backup := newBackup(t)
 	m, err := ReadManifest(backup)
 	require.NoError(t, err)
-	full := slices.DeleteFunc(m.Files, func(f BackupFile) bool { return f.Bytes == 0 })
+	full := slices.DeleteFunc(m.Files, func(f File) bool { return f.Bytes == 0 })
 	gone := filepath.Join(backup, filepath.FromSlash(full[0].Path))
 	short := filepath.Join(backup, filepath.FromSlash(full[1].Path))
 	text, err := os.ReadFile(short)
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(os.Remove(gone), os.WriteFile(short, text[:len(text)-1], 0o600), os.WriteFile(filepath.Join(backup, "extra"), nil, 0o600)))
-	_, err = VerifyBackup(t.Context(), backup)
+	_, err = Verify(t.Context(), backup)
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), gone+" is missing")
 	assert.Contains(t, err.Error(), short+" is damaged: it has")
 	assert.Contains(t, err.Error(), filepath.Join(backup, "extra")+" is in the backup's folder and not of the backup")
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(backup, "link")))
-	_, err = VerifyBackup(t.Context(), backup)
+	_, err = Verify(t.Context(), backup)
 	assert.ErrorContains(t, err, "link is no regular file")
 }
 
@@ -173,7 +175,7 @@ func manifest(t *testing.T, m Manifest) string {
 }
 
 func TestManifestsThatAreRefused(t *testing.T) {
-	file := func(path string) []BackupFile { return []BackupFile{{Path: path}} }
+	file := func(path string) []File { return []File{{Path: path}} }
 	for name, c := range map[string]struct {
 		dir  string
 		want string
@@ -229,8 +231,8 @@ func TestFoldersThatARestoreRefuses(t *testing.T) {
 func TestAnInterruptedRestore(t *testing.T) {
 	backup := newBackup(t)
 	data := t.TempDir()
-	require.NoError(t, os.MkdirAll(filepath.Join(data, restoringFolder, ShardsFolder, "0000"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(data, restoringFolder, ShardsFolder, "0000", "000001.log"), []byte("half"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(data, restoringFolder, storage.ShardsFolder, "0000"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(data, restoringFolder, storage.ShardsFolder, "0000", "000001.log"), []byte("half"), 0o600))
 	require.ErrorContains(t, CheckDataFolder(data), "holds a restore that did not finish")
 	_, err := Restore(t.Context(), backup, data)
 	require.NoError(t, err)
@@ -249,15 +251,15 @@ func TestAnInterruptedRestore(t *testing.T) {
 
 // A store whose counters are wrong is not restored, though every file is as it was backed up.
 func TestCountersThatDoNotAgree(t *testing.T) {
-	store, err := Open(t.TempDir(), Options{Durability: Sync})
+	store, err := storage.Open(t.TempDir(), storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
 	putTasks(t, store, 1, 3)
 	b := store.NewBatch()
 	b.PutTask(queue.Ref{Queue: 1, Seq: 9}, queue.Task{EnqueuedAtMs: 1})
 	commitBatch(t, b)
 	dir := filepath.Join(t.TempDir(), "backup")
-	require.NoError(t, os.MkdirAll(filepath.Join(dir, ShardsFolder), 0o700))
-	require.NoError(t, store.Checkpoint(ShardFolder(dir, 0)))
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, storage.ShardsFolder), 0o700))
+	require.NoError(t, store.Checkpoint(storage.ShardFolder(dir, 0)))
 	require.NoError(t, store.Close())
 	_, err = WriteManifest(t.Context(), dir, Manifest{Shards: 1})
 	require.NoError(t, err)
@@ -267,13 +269,8 @@ func TestCountersThatDoNotAgree(t *testing.T) {
 	assert.NoDirExists(t, data)
 }
 
-func TestVerifyStoreRefusesWhatIsNone(t *testing.T) {
-	_, err := VerifyStore(t.Context(), filepath.Join(t.TempDir(), "missing"))
-	assert.ErrorContains(t, err, "does not exist")
-}
-
 func FuzzManifest(f *testing.F) {
-	text, err := Manifest{Format: 1, Shards: 1, Files: []BackupFile{{Path: "shards/0000/x", Bytes: 1, SHA256: "00"}}}.encode()
+	text, err := Manifest{Format: 1, Shards: 1, Files: []File{{Path: "shards/0000/x", Bytes: 1, SHA256: "00"}}}.encode()
 	require.NoError(f, err)
 	f.Add(text)
 	f.Add([]byte(`{"format":1}`))

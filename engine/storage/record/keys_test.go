@@ -1,4 +1,4 @@
-package storage
+package record
 
 import (
 	"bytes"
@@ -18,9 +18,9 @@ func compareRefs(a, b queue.Ref) int {
 func TestRefKeysSortAsTheirFieldsDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawRef(t), drawRef(t)
-		ka, kb := refKey(prefixTask, a), refKey(prefixTask, b)
+		ka, kb := RefKey(PrefixTask, a), RefKey(PrefixTask, b)
 		require.Equal(t, compareRefs(a, b), bytes.Compare(ka, kb))
-		back, err := parseRefKey(ka)
+		back, err := ParseRefKey(ka)
 		require.NoError(t, err)
 		require.Equal(t, a, back)
 	})
@@ -33,10 +33,10 @@ func TestDueKeysSortByTimeWithinALane(t *testing.T) {
 			b.Queue, b.Priority = a.Queue, a.Priority
 		}
 		dueA, dueB := drawMs.Draw(t, "due"), drawMs.Draw(t, "due")
-		ka, kb := dueKey(a, dueA), dueKey(b, dueB)
+		ka, kb := DueKey(a, dueA), DueKey(b, dueB)
 		want := cmp.Or(cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Priority, b.Priority), cmp.Compare(dueA, dueB), cmp.Compare(a.Seq, b.Seq))
 		require.Equal(t, want, bytes.Compare(ka, kb))
-		back, due, err := parseDueKey(ka)
+		back, due, err := ParseDueKey(ka)
 		require.NoError(t, err)
 		require.Equal(t, a, back)
 		require.Equal(t, dueA, due)
@@ -45,9 +45,9 @@ func TestDueKeysSortByTimeWithinALane(t *testing.T) {
 
 func TestKeysOfAWrongLengthAreRefused(t *testing.T) {
 	ref := queue.Ref{Queue: 1, Seq: 2}
-	_, err := parseRefKey(refKey(prefixTask, ref)[1:])
+	_, err := ParseRefKey(RefKey(PrefixTask, ref)[1:])
 	require.ErrorContains(t, err, "has 13 bytes, not 14")
-	_, _, err = parseDueKey(append(dueKey(ref, 3), 0))
+	_, _, err = ParseDueKey(append(DueKey(ref, 3), 0))
 	require.ErrorContains(t, err, "has 23 bytes, not 22")
 }
 
@@ -58,7 +58,7 @@ func TestPrefixEndBoundsThePrefix(t *testing.T) {
 		prefix := rapid.SliceOfN(few, 1, 4).Draw(t, "prefix")
 		key := rapid.SliceOfN(few, 0, 6).Draw(t, "key")
 		before := bytes.Clone(prefix)
-		end := prefixEnd(prefix)
+		end := PrefixEnd(prefix)
 		require.Equal(t, before, prefix, "the prefix itself must stay")
 		within := bytes.Compare(key, prefix) >= 0 && (end == nil || bytes.Compare(key, end) < 0)
 		require.Equal(t, bytes.HasPrefix(key, prefix), within, "prefix %x, end %x, key %x", prefix, end, key)
@@ -67,7 +67,7 @@ func TestPrefixEndBoundsThePrefix(t *testing.T) {
 
 func TestKindsOfKeysDoNotMeet(t *testing.T) {
 	seen := map[byte]bool{}
-	for _, p := range []byte{prefixTask, prefixProgress, prefixDue, prefixDead, prefixLease, prefixQueue, prefixMeta} {
+	for _, p := range []byte{PrefixTask, PrefixProgress, PrefixDue, PrefixDead, PrefixLease, PrefixQueue, PrefixMeta} {
 		require.False(t, seen[p], "prefix %c is used twice", p)
 		seen[p] = true
 	}

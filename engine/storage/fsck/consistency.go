@@ -1,18 +1,21 @@
-package storage
+package fsck
 
 import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/internal/fields"
 	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Contradictions names records that do not agree with each other, up to most of them; none in a store that is
+// CheckConsistency names records that do not agree with each other, up to most of them; none in a store that is
 // sound. It reads all tasks in one snapshot, and keeps the leases in memory. What holds:
 //
 //   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned (progress and a due
@@ -23,10 +26,10 @@ import (
 //   - no progress, due, attempt, dead or expiry record is of a task that is not there, or that is in another state
 //   - a task with a time to live that is neither leased nor dead is in the index of them, so that it is found
 //   - a lease has live tasks, and numbers of queues, tasks and leases are below those that come next
-func (s *Store) Contradictions(ctx context.Context, most int) (found []string, err error) {
-	snap := s.db.NewSnapshot()
-	defer closeAfter(snap, &err)
-	c := &checker{ctx: ctx, r: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
+func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
+	snap := s.Snapshot()
+	defer func() { err = errors.Join(err, snap.Close()) }()
+	c := &checker{ctx: ctx, s: snap, most: most, queues: map[uint32]*checkedQueue{}, leased: map[queue.Ref]queue.LeaseRef{}}
 	for _, step := range []func() error{c.readQueues, c.readLeases, c.tasks, c.indexes, c.counters, c.buckets} {
 		if err := step(); err != nil {
 			return c.found, err
@@ -37,7 +40,7 @@ func (s *Store) Contradictions(ctx context.Context, most int) (found []string, e
 
 type checker struct {
 	ctx    context.Context
-	r      pebble.Reader
+	s      storage.Snapshot
 	most   int
 	found  []string
 	looked int
@@ -70,14 +73,14 @@ func (c *checker) goOn() (bool, error) {
 }
 
 func (c *checker) readQueues() error {
-	v, there, err := get(c.r, []byte{prefixMeta})
+	v, there, err := c.s.Get([]byte{record.PrefixMeta})
 	if err == nil && there {
-		c.meta, err = decodeMeta(v)
+		c.meta, err = record.DecodeMeta(v)
 	}
 	if err != nil {
 		return err
 	}
-	records, err := readQueues(c.r)
+	records, err := c.s.Queues()
 	for _, r := range records {
 		c.queues[r.ID] = &checkedQueue{Record: r}
 		if r.ID >= c.meta.NextQueue {
@@ -89,13 +92,10 @@ func (c *checker) readQueues() error {
 
 // readLeases collects what is leased now, as a recovery does.
 func (c *checker) readLeases() error {
-	return scanLeases(c.r, 0, func(l queue.RecoveredLease) (bool, error) {
+	return c.s.Leases(func(l queue.RecoveredLease) (bool, error) {
 		batch, refs := l.Batch, l.Refs
 		if batch >= c.meta.NextBatch {
 			c.say("lease %d is stored, and %d is the next one", batch, c.meta.NextBatch)
-		}
-		if err := voidSettled(c.r, batch, refs); err != nil {
-			return false, err
 		}
 		live := 0
 		for _, ref := range refs {
@@ -127,9 +127,9 @@ type beside struct {
 }
 
 func (c *checker) newBeside(prefix byte, what string) (*beside, error) {
-	it, err := c.r.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	it, err := c.s.Iterate(prefix)
 	if err != nil {
-		return nil, fmt.Errorf("scan %c: %w", prefix, err)
+		return nil, err
 	}
 	return &beside{it: it, what: what, ok: it.First()}, nil
 }
@@ -138,17 +138,17 @@ func (c *checker) newBeside(prefix byte, what string) (*beside, error) {
 func (b *beside) upTo(c *checker, ref *queue.Ref) (there bool, err error) {
 	for b.ok {
 		key := b.it.Key()
-		if len(key) < refKeyLen {
-			return false, fmt.Errorf("key %x has %d bytes, not at least %d", key, len(key), refKeyLen)
+		if len(key) < record.RefKeyLen {
+			return false, fmt.Errorf("key %x has %d bytes, not at least %d", key, len(key), record.RefKeyLen)
 		}
-		of, err := parseRefKey(key[:refKeyLen])
+		of, err := record.ParseRefKey(key[:record.RefKeyLen])
 		if err != nil {
 			return false, err
 		}
 		if ref != nil {
-			if want := refKey(key[0], *ref); string(key[:refKeyLen]) == string(want) {
+			if want := record.RefKey(key[0], *ref); string(key[:record.RefKeyLen]) == string(want) {
 				return true, nil
-			} else if string(key[:refKeyLen]) > string(want) {
+			} else if string(key[:record.RefKeyLen]) > string(want) {
 				return false, nil
 			}
 		}
@@ -167,30 +167,30 @@ func (c *checker) tasks() (err error) {
 	for i, kind := range []struct {
 		prefix byte
 		what   string
-	}{{prefixProgress, "progress"}, {prefixDead, "dead record"}, {prefixAttempt, "attempt"}} {
+	}{{record.PrefixProgress, "progress"}, {record.PrefixDead, "dead record"}, {record.PrefixAttempt, "attempt"}} {
 		if all[i], err = c.newBeside(kind.prefix, kind.what); err != nil {
 			return err
 		}
-		defer closeAfter(all[i].it, &err)
+		defer func() { err = errors.Join(err, all[i].it.Close()) }()
 	}
 	progress, dead, attempts := all[0], all[1], all[2]
-	err = scan(c.r, []byte{prefixTask}, []byte{prefixTask}, func(k, v []byte) (bool, error) {
-		ref, err := parseRefKey(k)
+	err = c.s.Scan([]byte{record.PrefixTask}, func(k, v []byte) (bool, error) {
+		ref, err := record.ParseRefKey(k)
 		if err != nil {
 			return false, err
 		}
 		t := checkedTask{ref: ref}
 		var payload []byte
-		if t.task, payload, err = decodeTaskHead(v); err != nil {
-			return false, named(err, "task", ref)
+		if t.task, payload, err = record.DecodeTaskHead(v); err != nil {
+			return false, record.Named(err, "task", ref)
 		}
 		t.bytes = len(payload)
 		if t.hasProgress, err = progress.upTo(c, &ref); err != nil {
 			return false, err
 		}
 		if t.hasProgress {
-			if t.progress, err = decodeProgress(progress.it.Value()); err != nil {
-				return false, named(err, "progress of task", ref)
+			if t.progress, err = record.DecodeProgress(progress.it.Value()); err != nil {
+				return false, record.Named(err, "progress of task", ref)
 			}
 			progress.ok = progress.it.Next()
 		}
@@ -234,12 +234,12 @@ func (t *checkedTask) readAttempts(c *checker, b *beside) error {
 		if err != nil || !there {
 			return err
 		}
-		if key := b.it.Key(); len(key) == attemptKeyLen {
-			t.attempts = binary.BigEndian.Uint32(key[refKeyLen:])
+		if key := b.it.Key(); len(key) == record.AttemptKeyLen {
+			t.attempts = binary.BigEndian.Uint32(key[record.RefKeyLen:])
 		}
-		a, err := decodeAttempt(b.it.Value())
+		a, err := record.DecodeAttempt(b.it.Value())
 		if err != nil {
-			return named(err, "attempt of task", t.ref)
+			return record.Named(err, "attempt of task", t.ref)
 		}
 		t.history += queue.AttemptBytes(a.Error)
 		b.ok = b.it.Next()
@@ -274,7 +274,7 @@ func (c *checker) task(t *checkedTask) error {
 	hasDue := false
 	if t.hasProgress {
 		var err error
-		if hasDue, err = exists(c.r, dueKey(t.ref, t.progress.DueAtMs)); err != nil {
+		if hasDue, err = c.s.Exists(record.DueKey(t.ref, t.progress.DueAtMs)); err != nil {
 			return err
 		}
 		if hasDue {
@@ -308,7 +308,7 @@ func (c *checker) timeToLive(t *checkedTask, leased bool) error {
 	if x == nil || x.ExpiresAtMs == 0 || t.dead || t.hasProgress && t.progress.ExpiresAtMs == 0 {
 		return nil
 	}
-	there, err := exists(c.r, timedKey(prefixExpiry, x.ExpiresAtMs, t.ref))
+	there, err := c.s.Exists(record.TimedKey(record.PrefixExpiry, x.ExpiresAtMs, t.ref))
 	if there {
 		c.expiry++
 	} else if err == nil && !leased {
@@ -326,11 +326,11 @@ func (c *checker) indexes() error {
 		prefix byte
 		what   string
 		had    uint64
-	}{{prefixDue, "due", c.due}, {prefixExpiry, "expiry", c.expiry}} {
+	}{{record.PrefixDue, "due", c.due}, {record.PrefixExpiry, "expiry", c.expiry}} {
 		n := uint64(0)
-		err := scan(c.r, []byte{index.prefix}, []byte{index.prefix}, func(k, _ []byte) (bool, error) {
+		err := c.s.Scan([]byte{index.prefix}, func(k, _ []byte) (bool, error) {
 			n++
-			if index.prefix == prefixDue {
+			if index.prefix == record.PrefixDue {
 				if err := c.countDue(k); err != nil {
 					return false, err
 				}
@@ -349,8 +349,8 @@ func (c *checker) indexes() error {
 
 // countDue counts a due record if its queue's count of due tasks includes it.
 func (c *checker) countDue(k []byte) error {
-	ref, dueAtMs, err := parseDueKey(k)
-	if q := c.queues[ref.Queue]; err == nil && q != nil && countedDue(&q.Record, ref, dueAtMs) {
+	ref, dueAtMs, err := record.ParseDueKey(k)
+	if q := c.queues[ref.Queue]; err == nil && q != nil && record.CountsDue(&q.Record, ref, dueAtMs) {
 		q.due[ref.Priority]++
 	}
 	return err
@@ -383,8 +383,8 @@ func (c *checker) buckets() error {
 		at   int64
 	}
 	charged, kept := map[bucket]int64{}, map[bucket]int64{}
-	err := scan(c.r, []byte{prefixSum}, []byte{prefixSum}, func(k, v []byte) (bool, error) {
-		s, err := decodeSum(k, v)
+	err := c.s.Scan([]byte{record.PrefixSum}, func(k, v []byte) (bool, error) {
+		s, err := record.DecodeSum(k, v)
 		if err != nil {
 			return false, fmt.Errorf("a bucket's sum: %w", err)
 		}
@@ -396,16 +396,16 @@ func (c *checker) buckets() error {
 		prefix byte
 		bytes  func(k, v []byte) (int64, error)
 	}{
-		{queue.KeptKeys, prefixKey, func(k, _ []byte) (int64, error) { return queue.KeyBytes(len(k) - 1 - 8 - 4), nil }},
-		{queue.KeptResults, prefixResult, func(_, v []byte) (int64, error) {
-			r, err := decodeResult(v)
+		{queue.KeptKeys, record.PrefixKey, func(k, _ []byte) (int64, error) { return queue.KeyBytes(len(k) - 1 - 8 - 4), nil }},
+		{queue.KeptResults, record.PrefixResult, func(_, v []byte) (int64, error) {
+			r, err := record.DecodeResult(v)
 			return queue.ResultBytes(len(r.Value)), err
 		}},
 	} {
 		if err != nil {
 			return err
 		}
-		err = scan(c.r, []byte{of.prefix}, []byte{of.prefix}, func(k, v []byte) (bool, error) {
+		err = c.s.Scan([]byte{of.prefix}, func(k, v []byte) (bool, error) {
 			bytes, err := of.bytes(k, v)
 			if err != nil || len(k) < 1+8+4 {
 				return false, fmt.Errorf("key %x: %w", k, cmp.Or(err, fields.ErrTruncated))

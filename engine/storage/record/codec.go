@@ -1,4 +1,4 @@
-package storage
+package record
 
 import (
 	"encoding/binary"
@@ -14,24 +14,27 @@ import (
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 const (
-	format       = 3
+	Format       = 3
 	formatOldest = 2
 )
 
-// encoder appends the fields of a record to b.
-type encoder struct{ b []byte }
+// Encoder encodes one record after the other into the same buffer.
+type Encoder struct{ b []byte }
 
-func (e *encoder) uint(v uint64) { e.b = binary.AppendUvarint(e.b, v) }
-func (e *encoder) int(v int64)   { e.b = binary.AppendVarint(e.b, v) }
-func (e *encoder) text(s string) { e.uint(uint64(len(s))); e.b = append(e.b, s...) }
-func (e *encoder) start()        { e.b = append(e.b[:0], format) }
+// Bytes returns the record that was encoded last. It is valid until the next record is encoded.
+func (e *Encoder) Bytes() []byte { return e.b }
+
+func (e *Encoder) uint(v uint64) { e.b = binary.AppendUvarint(e.b, v) }
+func (e *Encoder) int(v int64)   { e.b = binary.AppendVarint(e.b, v) }
+func (e *Encoder) text(s string) { e.uint(uint64(len(s))); e.b = append(e.b, s...) }
+func (e *Encoder) start()        { e.b = append(e.b[:0], Format) }
 
 // decoder takes fields off the front of a record.
 type decoder struct{ *fields.Decoder }
 
-func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, format)} }
+func decode(b []byte) decoder { return decoder{fields.NewSince(b, formatOldest, Format)} }
 
-func (e *encoder) bool(v bool) {
+func (e *Encoder) bool(v bool) {
 	if v {
 		e.uint(1)
 	} else {
@@ -48,7 +51,7 @@ func (d decoder) priority() uint8 {
 }
 
 // Extras are a flag, and their fields where there are any.
-func (e *encoder) extras(x *queue.Extras) {
+func (e *Encoder) extras(x *queue.Extras) {
 	e.bool(x != nil)
 	if x == nil {
 		return
@@ -65,7 +68,7 @@ func (d decoder) extras() *queue.Extras {
 	return &queue.Extras{Backoff: d.backoff(), RetentionMs: d.Uint(), ExpiresAtMs: d.Int()}
 }
 
-func (e *encoder) backoff(b queue.Backoff) {
+func (e *Encoder) backoff(b queue.Backoff) {
 	e.uint(b.InitialMs)
 	e.uint(b.MaxMs)
 	e.uint(uint64(b.MultiplierPercent))
@@ -77,7 +80,7 @@ func (d decoder) backoff() queue.Backoff {
 }
 
 // format | enqueued | attempts max | lease | delayed | extras | payload
-func encodeTask(e *encoder, t queue.Task) {
+func EncodeTask(e *Encoder, t queue.Task) {
 	e.start()
 	e.int(t.EnqueuedAtMs)
 	e.uint(uint64(t.MaxAttempts))
@@ -87,17 +90,17 @@ func encodeTask(e *encoder, t queue.Task) {
 	e.b = append(e.b, t.Payload...)
 }
 
-// decodeTask copies the payload: b may belong to an iterator.
-func decodeTask(b []byte) (queue.Task, error) {
-	t, payload, err := decodeTaskHead(b)
+// DecodeTask copies the payload: b may belong to an iterator.
+func DecodeTask(b []byte) (queue.Task, error) {
+	t, payload, err := DecodeTaskHead(b)
 	if len(payload) > 0 {
 		t.Payload = append([]byte(nil), payload...)
 	}
 	return t, err
 }
 
-// decodeTaskHead decodes a task without its payload. It returns the payload separately, as a part of b.
-func decodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
+// DecodeTaskHead decodes a task without its payload. It returns the payload separately, as a part of b.
+func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	d := decode(b)
 	t = queue.Task{EnqueuedAtMs: d.Int(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Delayed: d.Bool(), Extras: d.extras()}
 	if d.Err != nil {
@@ -106,7 +109,7 @@ func decodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	return t, d.Rest, nil
 }
 
-func encodeDue(e *encoder, due queue.Due) {
+func EncodeDue(e *Encoder, due queue.Due) {
 	e.start()
 	e.uint(uint64(due.Attempts))
 	e.uint(uint64(due.MaxAttempts))
@@ -116,13 +119,13 @@ func encodeDue(e *encoder, due queue.Due) {
 	e.history(due.History)
 }
 
-func decodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
+func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
 	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history()}
 	return due, d.End()
 }
 
-func encodeProgress(e *encoder, p queue.Progress) {
+func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
 	e.uint(uint64(p.Attempts))
@@ -132,7 +135,7 @@ func encodeProgress(e *encoder, p queue.Progress) {
 	e.history(p.History)
 }
 
-func (e *encoder) history(h queue.History) {
+func (e *Encoder) history(h queue.History) {
 	e.uint(uint64(h.NewestBytes))
 	e.uint(uint64(h.BeforeBytes))
 }
@@ -144,38 +147,38 @@ func (d decoder) history() queue.History {
 	return queue.History{NewestBytes: d.Uint32(), BeforeBytes: d.Uint32()}
 }
 
-func decodeProgress(b []byte) (queue.Progress, error) {
+func DecodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
 	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history()}
 	return p, d.End()
 }
 
-func encodeDead(e *encoder, x queue.Dead) {
+func EncodeDead(e *Encoder, x queue.Dead) {
 	e.start()
 	e.int(x.DiedAtMs)
 	e.uint(uint64(x.Reason))
 }
 
-func decodeDead(b []byte) (queue.Dead, error) {
+func DecodeDead(b []byte) (queue.Dead, error) {
 	d := decode(b)
 	x := queue.Dead{DiedAtMs: d.Int(), Reason: queue.Reason(d.Uint8())}
 	return x, d.End()
 }
 
-func encodeAttempt(e *encoder, a queue.Attempt) {
+func EncodeAttempt(e *Encoder, a queue.Attempt) {
 	e.start()
 	e.int(a.EndedAtMs)
 	e.uint(uint64(a.Outcome))
 	e.text(a.Error)
 }
 
-func decodeAttempt(b []byte) (queue.Attempt, error) {
+func DecodeAttempt(b []byte) (queue.Attempt, error) {
 	d := decode(b)
 	a := queue.Attempt{EndedAtMs: d.Int(), Outcome: queue.Outcome(d.Uint8()), Error: d.Text()}
 	return a, d.End()
 }
 
-func encodeKey(e *encoder, k queue.KeyRef) {
+func EncodeKey(e *Encoder, k queue.KeyRef) {
 	e.start()
 	e.uint(uint64(k.Ref.Queue))
 	e.uint(uint64(k.Ref.Priority))
@@ -183,21 +186,21 @@ func encodeKey(e *encoder, k queue.KeyRef) {
 	e.int(k.ExpiresAtMs)
 }
 
-func decodeKey(b []byte) (queue.KeyRef, error) {
+func DecodeKey(b []byte) (queue.KeyRef, error) {
 	d := decode(b)
 	k := queue.KeyRef{Ref: queue.Ref{Queue: d.Uint32(), Priority: d.priority(), Seq: d.Uint()}, ExpiresAtMs: d.Int()}
 	return k, d.End()
 }
 
 // format | completed | retained until | value
-func encodeResult(e *encoder, r queue.Result) {
+func EncodeResult(e *Encoder, r queue.Result) {
 	e.start()
 	e.int(r.CompletedAtMs)
 	e.int(r.RetainedUntilMs)
 	e.b = append(e.b, r.Value...)
 }
 
-func decodeResult(b []byte) (queue.Result, error) {
+func DecodeResult(b []byte) (queue.Result, error) {
 	d := decode(b)
 	r := queue.Result{CompletedAtMs: d.Int(), RetainedUntilMs: d.Int()}
 	if d.Err == nil && len(d.Rest) > 0 {
@@ -206,8 +209,8 @@ func decodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// encodeLease encodes a lease without the refs' histories, which are in the progress of the tasks.
-func encodeLease(e *encoder, refs []queue.LeaseRef) {
+// EncodeLease encodes a lease without the refs' histories, which are in the progress of the tasks.
+func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
 	e.start()
 	e.uint(uint64(len(refs)))
 	var queueID uint32
@@ -229,7 +232,7 @@ func encodeLease(e *encoder, refs []queue.LeaseRef) {
 	}
 }
 
-func decodeLease(b []byte) ([]queue.LeaseRef, error) {
+func DecodeLease(b []byte) ([]queue.LeaseRef, error) {
 	d := decode(b)
 	n := d.Uint()
 	if n > uint64(len(d.Rest)) { // a ref takes more than one byte
@@ -263,18 +266,18 @@ func decodeLease(b []byte) ([]queue.LeaseRef, error) {
 	return refs, d.End()
 }
 
-func encodeExtension(e *encoder, untilMs int64) {
+func EncodeExtension(e *Encoder, untilMs int64) {
 	e.start()
 	e.int(untilMs)
 }
 
-func decodeExtension(b []byte) (untilMs int64, err error) {
+func DecodeExtension(b []byte) (untilMs int64, err error) {
 	d := decode(b)
 	untilMs = d.Int()
 	return untilMs, d.End()
 }
 
-func encodeQueue(e *encoder, r *queue.Record) {
+func EncodeQueue(e *Encoder, r *queue.Record) {
 	e.start()
 	e.text(r.Tenant)
 	e.text(r.Name)
@@ -306,7 +309,7 @@ func encodeQueue(e *encoder, r *queue.Record) {
 	}
 }
 
-func decodeQueue(id uint32, b []byte) (queue.Record, error) {
+func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	d := decode(b)
 	r := queue.Record{ID: id, Tenant: d.Text(), Name: d.Text(), NextSeq: d.Uint()}
 	c := &r.Counts
@@ -350,7 +353,7 @@ func (d decoder) dueCounts(r *queue.Record) {
 	}
 }
 
-func (e *encoder) policy(p *queue.Policy) {
+func (e *Encoder) policy(p *queue.Policy) {
 	e.uint(uint64(p.Placement))
 	e.uint(uint64(p.MaxAttempts))
 	e.uint(p.LeaseMs)
@@ -366,37 +369,37 @@ func (d decoder) policy() queue.Policy {
 	}
 }
 
-func encodeMeta(e *encoder, m queue.Meta) {
+func EncodeMeta(e *Encoder, m queue.Meta) {
 	e.start()
 	e.uint(m.NextBatch)
 	e.uint(uint64(m.NextQueue))
 }
 
-func decodeMeta(b []byte) (queue.Meta, error) {
+func DecodeMeta(b []byte) (queue.Meta, error) {
 	d := decode(b)
 	m := queue.Meta{NextBatch: d.Uint(), NextQueue: d.Uint32()}
 	return m, d.End()
 }
 
-func encodeReserved(e *encoder, r queue.Reserved) {
+func EncodeReserved(e *Encoder, r queue.Reserved) {
 	e.start()
 	e.uint(r.Batch)
 	e.uint(uint64(r.Queue))
 	e.uint(r.Seq)
 }
 
-func decodeReserved(b []byte) (queue.Reserved, error) {
+func DecodeReserved(b []byte) (queue.Reserved, error) {
 	d := decode(b)
 	r := queue.Reserved{Batch: d.Uint(), Queue: d.Uint32(), Seq: d.Uint()}
 	return r, d.End()
 }
 
-func encodeSum(e *encoder, s queue.Sum) {
+func EncodeSum(e *Encoder, s queue.Sum) {
 	e.start()
 	e.int(s.Bytes)
 }
 
-func decodeSum(key, b []byte) (queue.Sum, error) {
+func DecodeSum(key, b []byte) (queue.Sum, error) {
 	s, err := parseSumKey(key)
 	if err != nil {
 		return s, err
@@ -405,3 +408,18 @@ func decodeSum(key, b []byte) (queue.Sum, error) {
 	s.Bytes = d.Int()
 	return s, d.End()
 }
+
+// EncodeSystem encodes a record of the node's own: the value follows the format as it is.
+func EncodeSystem(e *Encoder, value []byte) {
+	e.start()
+	e.b = append(e.b, value...)
+}
+
+// DecodeSystem returns the value of a record of the node's own, as a part of b.
+func DecodeSystem(b []byte) ([]byte, error) {
+	d := decode(b)
+	return d.Rest, d.Err
+}
+
+// EncodeExpiry encodes a record of the index of tasks with a time to live: the key has all of it.
+func EncodeExpiry(e *Encoder) { e.start() }

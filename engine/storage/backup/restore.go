@@ -1,4 +1,4 @@
-package storage
+package backup
 
 import (
 	"context"
@@ -10,7 +10,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
+	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
 // restoringFolder is where, in the data folder that it makes, a restore collects what it copies. While it is there
@@ -41,7 +43,7 @@ func CheckDataFolder(dir string) error {
 // Restored is what a restore made.
 type Restored struct {
 	Manifest Manifest
-	Holding  Holding // of all shards
+	Holding  fsck.Holding // of all shards
 }
 
 // Restore makes a data folder of a backup. It copies the backup, which it never writes to, checks every file's sum on
@@ -80,7 +82,7 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	}
 	var problems []error
 	for shard := range r.Manifest.Shards {
-		h, err := VerifyStore(ctx, ShardFolder(collected, shard))
+		h, err := fsck.Verify(ctx, storage.ShardFolder(collected, shard))
 		if err != nil {
 			problems = append(problems, err)
 		}
@@ -92,11 +94,11 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	}
 	ago := time.Since(time.UnixMilli(r.Manifest.CreatedAtMs))
 	for shard := range r.Manifest.Shards {
-		if err := leaveNumbersOut(ShardFolder(collected, shard), ago); err != nil {
+		if err := leaveNumbersOut(storage.ShardFolder(collected, shard), ago); err != nil {
 			return r, err
 		}
 	}
-	if err := WriteLayout(collected, r.Manifest.Shards); err != nil {
+	if err := storage.WriteLayout(collected, r.Manifest.Shards); err != nil {
 		return r, err
 	}
 	return r, release(collected, data)
@@ -105,11 +107,11 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 // leaveNumbersOut has the store in a folder issue no id, token or number of a queue that may have been issued since its backup was
 // made, which is a time ago.
 func leaveNumbersOut(dir string, ago time.Duration) (err error) {
-	s, err := Open(dir, Options{Durability: Sync})
+	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync})
 	if err != nil {
 		return err
 	}
-	defer closeAfter(s, &err)
+	defer func() { err = errors.Join(err, s.Close()) }()
 	from, err := s.Recover()
 	if err == nil {
 		from.Reserved, err = from.AfterRestore(s.Position().Term, uint64(max(0, ago).Milliseconds()))

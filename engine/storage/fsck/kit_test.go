@@ -1,0 +1,50 @@
+package fsck
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// putTasks stores n tasks from a seq on, and a queue record that counts all up to them.
+func putTasks(t *testing.T, s *storage.Store, from, n uint64) {
+	t.Helper()
+	b := s.NewBatch()
+	for seq := from; seq < from+n; seq++ {
+		ref := queue.Ref{Queue: 1, Seq: seq}
+		b.PutTask(ref, queue.Task{EnqueuedAtMs: 1, Payload: bytes.Repeat([]byte{byte(seq)}, 100)})
+	}
+	all := from + n - 1
+	b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "mail", NextSeq: from + n, Lanes: 1, Counts: queue.Counts{Enqueued: all, Fresh: all, Bytes: 100 * all}})
+	b.PutMeta(queue.Meta{NextBatch: 1, NextQueue: 2})
+	commitBatch(t, b)
+}
+
+func commitBatch(t *testing.T, b *storage.Batch) {
+	t.Helper()
+	c, err := b.Submit()
+	require.NoError(t, err)
+	require.NoError(t, c.Wait())
+}
+
+// tree is every file of a folder with its content.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	}))
+	return files
+}

@@ -1,0 +1,96 @@
+package fsck
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/record"
+)
+
+// newStore makes a store with tasks in a table and in the log, and returns its folder.
+func newStore(t *testing.T, more func(b *storage.Batch)) string {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync})
+	require.NoError(t, err)
+	putTasks(t, s, 1, 50)
+	require.NoError(t, s.Flush())
+	putTasks(t, s, 51, 20)
+	if more != nil {
+		b := s.NewBatch()
+		more(b)
+		commitBatch(t, b)
+	}
+	require.NoError(t, s.Close())
+	return dir
+}
+
+func TestVerifyWritesNothing(t *testing.T) {
+	dir := newStore(t, nil)
+	before := tree(t, dir)
+	h, err := Verify(t.Context(), dir)
+	require.NoError(t, err)
+	assert.Equal(t, Holding{Queues: 1, Tasks: 70}, h)
+	assert.Equal(t, before, tree(t, dir))
+}
+
+func TestVerifyFindsDamage(t *testing.T) {
+	dir := newStore(t, nil)
+	tables, err := filepath.Glob(filepath.Join(dir, "*.sst"))
+	require.NoError(t, err)
+	require.NotEmpty(t, tables)
+	text, err := os.ReadFile(tables[0])
+	require.NoError(t, err)
+	text[100] ^= 1
+	require.NoError(t, os.WriteFile(tables[0], text, 0o600))
+	_, err = Verify(t.Context(), dir)
+	require.ErrorContains(t, err, "checksum mismatch")
+	assert.ErrorContains(t, err, dir)
+
+	// A server that comes upon it stops, and names the file.
+	var problems []string
+	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync, Fatal: func(problem string) { problems = append(problems, problem) }})
+	require.NoError(t, err)
+	_, err = s.Audit(1_000)
+	require.ErrorContains(t, err, "checksum mismatch")
+	require.NotEmpty(t, problems)
+	assert.Contains(t, problems[0], tables[0]+" is damaged: ")
+	require.NoError(t, s.Close())
+}
+
+// setRaw sets a key of a closed store without a batch, and without the seal.
+func setRaw(t *testing.T, dir string, key, value []byte) {
+	t.Helper()
+	require.NoError(t, os.Remove(filepath.Join(dir, "SEAL")))
+	db, err := pebble.Open(dir, &pebble.Options{FormatMajorVersion: pebble.FormatColumnarBlocks, Logger: pebble.DefaultLogger})
+	require.NoError(t, err)
+	require.NoError(t, db.Set(key, value, pebble.Sync))
+	require.NoError(t, db.Close())
+}
+
+// A record that no server wrote is found, whatever kind it claims to be.
+func TestVerifyDecodesEveryRecord(t *testing.T) {
+	ref := queue.Ref{Queue: 1, Seq: 7}
+	for name, key := range map[string][]byte{
+		"task": record.RefKey(record.PrefixTask, ref), "progress": record.RefKey(record.PrefixProgress, ref), "dead": record.RefKey(record.PrefixDead, ref),
+		"attempt": append(record.RefKey(record.PrefixAttempt, ref), 0, 0, 0, 1), "key": []byte("k12345678qqqqk"), "result": []byte("r12345678qqqqp12345678"),
+		"lease": []byte("l12345678"), "queue": record.QueueKey(9), "meta": {record.PrefixMeta},
+	} {
+		dir := newStore(t, nil)
+		setRaw(t, dir, key, []byte{99})
+		_, err := Verify(t.Context(), dir)
+		assert.ErrorContains(t, err, "has format 99", name)
+	}
+}
+
+func TestVerifyRefusesAMissingStore(t *testing.T) {
+	_, err := Verify(t.Context(), filepath.Join(t.TempDir(), "missing"))
+	assert.ErrorContains(t, err, "does not exist")
+}

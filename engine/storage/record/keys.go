@@ -1,0 +1,216 @@
+// Package record is the bytes of a shard's store: keys and records, encoded and decoded.
+//
+// A key is a prefix byte and big-endian integers, so that keys sort as their fields do; keys.go draws all kinds. A record is
+// a format byte and its fields:
+//
+//	format 1 byte │ field │ field │ …        unsigned integers: uvarint; signed: varint; texts: length, bytes
+//
+// An Encoder encodes one record after the other into one buffer; one goroutine owns it. The Decode functions copy what they
+// keep, except where they say that they return a part of their argument. They refuse a newer format, missing bytes,
+// superfluous bytes and numbers that are out of range, with an error that names the format or the field's problem.
+// Named adds the task.
+package record
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// The keyspace of one shard. Integers are big-endian, so that keys sort as their fields do. A queue
+// id belongs to one tenant for ever, so a tenant's tasks are never under another's prefix.
+//
+//	t queue:4 priority:1 seq:8             task, immutable: set once, single-deleted when done
+//	s queue:4 priority:1 seq:8             progress: only for delayed or once settled tasks
+//	d queue:4 priority:1 due:8 seq:8       due index: the same tasks by time
+//	h queue:4 priority:1 seq:8 attempt:4   how an attempt ended that did not complete the task
+//	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
+//	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
+//	l batch:8                              lease batch: one record for a whole claim
+//	l batch:8 place:2                      until when the batch's task at that place was extended, over the batch's record
+//	q queue:4                              queue: name, policy, counters, next seq, cursors
+//	k bucket:8 queue:4 key                 idempotency key; buckets are dropped by range
+//	r bucket:8 queue:4 priority:1 seq:8    result; the same
+//	u kind:1 bucket:8 tenant               what a tenant is charged for the records of a bucket; the same
+//	a key                                  the node's own records: tenants, access tokens
+//	m                                      the shard's own: format version, next ids
+//	n                                      numbers that may have been issued: reserved ids and tokens
+//	i                                      how far the log is applied, of a replicated shard
+const (
+	PrefixTask     = 't'
+	PrefixProgress = 's'
+	PrefixDue      = 'd'
+	PrefixAttempt  = 'h'
+	PrefixDead     = 'x'
+	PrefixExpiry   = 'e'
+	PrefixLease    = 'l'
+	PrefixQueue    = 'q'
+	PrefixKey      = 'k'
+	PrefixResult   = 'r'
+	PrefixSum      = 'u'
+	PrefixSystem   = 'a'
+	PrefixMeta     = 'm'
+	PrefixReserved = 'n'
+	PrefixPosition = 'i'
+)
+
+const (
+	RefKeyLen = 1 + 4 + 1 + 8
+	DueKeyLen = RefKeyLen + 8
+	// Keys of an index by time, of the whole shard.
+	timedKeyLen   = 1 + 8 + (RefKeyLen - 1)
+	AttemptKeyLen = RefKeyLen + 4
+)
+
+// putTimedKey makes a key of a prefix, a time and a ref. Times are positive.
+func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
+	k[0] = prefix
+	binary.BigEndian.PutUint64(k[1:], uint64(atMs))
+	binary.BigEndian.PutUint32(k[9:], ref.Queue)
+	k[13] = ref.Priority
+	binary.BigEndian.PutUint64(k[14:], ref.Seq)
+}
+
+func TimedKey(prefix byte, atMs int64, ref queue.Ref) []byte {
+	k := make([]byte, timedKeyLen)
+	putTimedKey(k, prefix, atMs, ref)
+	return k
+}
+
+func ParseTimedKey(k []byte) (ref queue.Ref, atMs int64, err error) {
+	if len(k) != timedKeyLen {
+		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), timedKeyLen)
+	}
+	ref = queue.Ref{Queue: binary.BigEndian.Uint32(k[9:]), Priority: k[13], Seq: binary.BigEndian.Uint64(k[14:])}
+	return ref, int64(binary.BigEndian.Uint64(k[1:])), nil
+}
+
+// TimePrefix is what all keys of a prefix at a time begin with.
+func TimePrefix(prefix byte, atMs int64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{prefix}, uint64(atMs))
+}
+
+func AttemptKey(ref queue.Ref, attempt uint32) []byte {
+	return binary.BigEndian.AppendUint32(RefKey(PrefixAttempt, ref), attempt)
+}
+
+func KeyKey(bucket int64, queueID uint32, key string) []byte {
+	return append(binary.BigEndian.AppendUint32(TimePrefix(PrefixKey, bucket), queueID), key...)
+}
+
+func SumKey(s queue.Sum) []byte { return append(SumPrefix(s.Kind, s.Bucket), s.Tenant...) }
+
+// SumPrefix is what all keys of the sums of a bucket begin with.
+func SumPrefix(kind queue.Kept, bucket int64) []byte {
+	return binary.BigEndian.AppendUint64([]byte{PrefixSum, byte(kind)}, uint64(bucket))
+}
+
+func parseSumKey(k []byte) (queue.Sum, error) {
+	const fixed = 1 + 1 + 8
+	if len(k) <= fixed || len(k) > fixed+queue.NameMax {
+		return queue.Sum{}, fmt.Errorf("key %x of a bucket's sum has %d bytes, not %d to %d", k, len(k), fixed+1, fixed+queue.NameMax)
+	}
+	return queue.Sum{Kind: queue.Kept(k[1]), Bucket: int64(binary.BigEndian.Uint64(k[2:])), Tenant: string(k[fixed:])}, nil
+}
+
+func PutRefKey(k []byte, prefix byte, ref queue.Ref) {
+	k[0] = prefix
+	binary.BigEndian.PutUint32(k[1:], ref.Queue)
+	k[5] = ref.Priority
+	binary.BigEndian.PutUint64(k[6:], ref.Seq)
+}
+
+func RefKey(prefix byte, ref queue.Ref) []byte {
+	k := make([]byte, RefKeyLen)
+	PutRefKey(k, prefix, ref)
+	return k
+}
+
+func PutDueKey(k []byte, ref queue.Ref, dueAtMs int64) {
+	k[0] = PrefixDue
+	binary.BigEndian.PutUint32(k[1:], ref.Queue)
+	k[5] = ref.Priority
+	binary.BigEndian.PutUint64(k[6:], uint64(dueAtMs)^1<<63) // negative times sort first
+	binary.BigEndian.PutUint64(k[14:], ref.Seq)
+}
+
+func DueKey(ref queue.Ref, dueAtMs int64) []byte {
+	k := make([]byte, DueKeyLen)
+	PutDueKey(k, ref, dueAtMs)
+	return k
+}
+
+func ParseRefKey(k []byte) (queue.Ref, error) {
+	if len(k) != RefKeyLen {
+		return queue.Ref{}, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), RefKeyLen)
+	}
+	return queue.Ref{
+		Queue:    binary.BigEndian.Uint32(k[1:]),
+		Priority: k[5],
+		Seq:      binary.BigEndian.Uint64(k[6:]),
+	}, nil
+}
+
+func ParseDueKey(k []byte) (ref queue.Ref, dueAtMs int64, err error) {
+	if len(k) != DueKeyLen {
+		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), DueKeyLen)
+	}
+	ref.Queue = binary.BigEndian.Uint32(k[1:])
+	ref.Priority = k[5]
+	ref.Seq = binary.BigEndian.Uint64(k[14:])
+	return ref, int64(binary.BigEndian.Uint64(k[6:]) ^ 1<<63), nil
+}
+
+func PutIDKey(k []byte, prefix byte, id uint64) {
+	k[0] = prefix
+	binary.BigEndian.PutUint64(k[1:], id)
+}
+
+const IDKeyLen = 1 + 8
+
+const ExtensionKeyLen = IDKeyLen + 2
+
+// ExtensionKey sorts after the key of its lease batch, and before that of the next.
+func ExtensionKey(batch uint64, place int) []byte {
+	k := make([]byte, IDKeyLen, ExtensionKeyLen)
+	PutIDKey(k, PrefixLease, batch)
+	return binary.BigEndian.AppendUint16(k, uint16(place))
+}
+
+func QueueKey(id uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{PrefixQueue}, id)
+}
+
+func QueueID(k []byte) uint32 { return binary.BigEndian.Uint32(k[1:]) }
+
+func IDOf(k []byte) uint64 { return binary.BigEndian.Uint64(k[1:]) }
+
+// PrefixEnd is the key after all keys that begin with prefix.
+func PrefixEnd(prefix []byte) []byte {
+	end := append([]byte(nil), prefix...)
+	for i := len(end) - 1; i >= 0; i-- {
+		end[i]++
+		if end[i] != 0 {
+			return end[:i+1]
+		}
+	}
+	return nil // all 0xff: there is no such key
+}
+
+// Named adds a record and its task to an error; it returns nil for nil.
+func Named(err error, what string, ref queue.Ref) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s (queue %d, priority %d, seq %d): %w", what, ref.Queue, ref.Priority, ref.Seq, err)
+}
+
+// CountsDue reports whether a queue's count of due tasks includes a task.
+func CountsDue(r *queue.Record, ref queue.Ref, dueAtMs int64) bool {
+	if r.Counts.Returned == 0 || int(ref.Priority) >= len(r.Due) {
+		return false
+	}
+	c := r.Due[ref.Priority]
+	return dueAtMs < c.BeforeMs || dueAtMs == c.BeforeMs && ref.Seq < c.BeforeSeq
+}

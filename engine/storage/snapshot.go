@@ -1,0 +1,53 @@
+package storage
+
+import (
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/pronybench/prony/engine/queue"
+)
+
+// Snapshot is one consistent view of a store, record by record. Package fsck reads it; the server's own reads are methods
+// of Store. The store must stay open until Close. It is safe for concurrent use.
+type Snapshot struct{ r *pebble.Snapshot }
+
+// Snapshot returns a view of what was submitted before the call.
+func (s *Store) Snapshot() Snapshot { return Snapshot{s.db.NewSnapshot()} }
+
+// Close releases the view.
+func (s Snapshot) Close() error { return s.r.Close() }
+
+// Get returns a copy of a key's value, or false.
+func (s Snapshot) Get(key []byte) (value []byte, found bool, err error) { return get(s.r, key) }
+
+// Exists reports whether the view has a key.
+func (s Snapshot) Exists(key []byte) (bool, error) { return exists(s.r, key) }
+
+// Scan calls visit for the keys with a prefix in their order, until visit returns false. The slices are valid during the
+// call only.
+func (s Snapshot) Scan(prefix []byte, visit func(k, v []byte) (bool, error)) error {
+	return scan(s.r, prefix, prefix, visit)
+}
+
+// Iterate returns an iterator over the keys that begin with a byte. The caller closes it.
+func (s Snapshot) Iterate(prefix byte) (*pebble.Iterator, error) {
+	it, err := s.r.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
+	if err != nil {
+		return nil, fmt.Errorf("scan %c: %w", prefix, err)
+	}
+	return it, nil
+}
+
+// Queues returns the records of all queues.
+func (s Snapshot) Queues() ([]queue.Record, error) { return readQueues(s.r) }
+
+// Leases calls visit for each lease batch, until visit returns false. Refs that were settled have no attempt.
+func (s Snapshot) Leases(visit func(queue.RecoveredLease) (bool, error)) error {
+	return scanLeases(s.r, 0, func(l queue.RecoveredLease) (bool, error) {
+		if err := voidSettled(s.r, l.Batch, l.Refs); err != nil {
+			return false, err
+		}
+		return visit(l)
+	})
+}
