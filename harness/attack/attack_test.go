@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -11,8 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
-	"github.com/pronybench/prony/harness/internal/servertest"
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
@@ -32,7 +34,12 @@ func TestMain(m *testing.M) {
 		defer cancel()
 		os.Exit(Main(ctx, os.Stdout, os.Stderr))
 	}
-	servertest.Main(m, &queued)
+	var err error
+	if queued, err = buildtest.Program("queued", "engine/cmd/queued"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // served starts a server and returns where it is attacked.

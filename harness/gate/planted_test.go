@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
@@ -37,23 +37,14 @@ const tableFile = "testdata/planted.md"
 // foundMin is how many of the faults must be named first.
 const foundMin = 7
 
-// buildServer builds the server from its module's folder.
-func buildServer(t *testing.T, to string, flags ...string) string {
-	t.Helper()
-	command := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", to, "./cmd/queued")...)
-	command.Dir = filepath.Join("..", "..", "engine")
-	text, err := command.CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	return to
-}
-
 // Each fault is measured beside the release build, in turn, and what is said of it first must be what it is. The release
 // build beside itself is accused of nothing. PRONY_PLANTED_OUT keeps what it measured, and PRONY_PLANTED_TABLE=write publishes what was said.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	longtest.Only(t)
-	bin := t.TempDir()
-	release := buildServer(t, filepath.Join(bin, "queued"))
-	faulty := buildServer(t, filepath.Join(bin, "queued-planted"), "-tags", "planted")
+	release, err := buildtest.Program("queued", "engine/cmd/queued")
+	require.NoError(t, err)
+	faulty, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
+	require.NoError(t, err)
 	scenarios, err := scenario.Load(filepath.Join("..", "..", "scenarios", "planted.hcl"))
 	require.NoError(t, err)
 	s := scenarios[0]

@@ -16,9 +16,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/attack"
-	"github.com/pronybench/prony/harness/internal/servertest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -43,7 +44,12 @@ func TestMain(m *testing.M) {
 		actK6(does)
 		return
 	}
-	servertest.Main(m, &queued)
+	var err error
+	if queued, err = buildtest.Program("queued", "engine/cmd/queued"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
 }
 
 // patience bounds what must happen but says nothing about how fast.

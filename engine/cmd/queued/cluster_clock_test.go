@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -23,9 +23,8 @@ import (
 // newClocked prepares three servers of the build with planted faults, whose wall clocks are ahead by as much as their files say.
 func newClocked(t *testing.T, ahead map[string]string) *cluster {
 	t.Helper()
-	planted := filepath.Join(t.TempDir(), "queued")
-	text, err := exec.Command("go", "build", "-buildvcs=false", "-tags", "planted", "-o", planted, ".").CombinedOutput()
-	require.NoError(t, err, "%s", text)
+	planted, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
+	require.NoError(t, err)
 	c := prepareCluster(t, "--durability", "none")
 	c.binary = planted
 	for _, id := range clusterNodes {

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/client"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -30,24 +31,12 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "queued-test-")
-	if err == nil {
-		binary = filepath.Join(dir, "queued")
-		build := exec.Command("go", "build", "-o", binary, ".")
-		build.Stderr = os.Stderr
-		err = build.Run()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "build queued:", errors.Join(err, os.RemoveAll(dir)))
+	var err error
+	if binary, err = buildtest.Program("queued", "engine/cmd/queued"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = 1
-		}
-		os.Exit(code)
-	}))
+	goleak.VerifyTestMain(m)
 }
 
 // patience bounds every wait of these tests; none of them needs it unless something is broken.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,18 +11,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/longtest"
 )
 
 // symbols builds the server and returns those of its symbols that are of this package, and how often the names of the faults' variables
 // are in it.
-func symbols(t *testing.T, flags ...string) (out []string, variables int) {
+func symbols(t *testing.T, name string, flags ...string) (out []string, variables int) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "queued")
-	build := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", binary, "../../cmd/queued")...)
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", text)
-	text, err = exec.Command("go", "tool", "nm", binary).Output()
+	binary, err := buildtest.Program(name, "engine/cmd/queued", flags...)
+	require.NoError(t, err)
+	text, err := exec.Command("go", "tool", "nm", binary).Output()
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, "engine/internal/planted.") {
@@ -38,10 +36,10 @@ func symbols(t *testing.T, flags ...string) (out []string, variables int) {
 // A release has nothing of the faults: neither code nor data.
 func TestAReleaseHasNoFault(t *testing.T) {
 	longtest.Only(t)
-	found, variables := symbols(t)
+	found, variables := symbols(t, "queued")
 	assert.Empty(t, found)
 	assert.Zero(t, variables)
-	found, variables = symbols(t, "-tags", "planted")
+	found, variables = symbols(t, "queued-planted", "-tags", "planted")
 	for _, fault := range []string{"planted.Command", "planted.Wall"} {
 		assert.True(t, slices.ContainsFunc(found, func(s string) bool { return strings.HasSuffix(s, fault) }), "the test sees %s: %v", fault, found)
 	}

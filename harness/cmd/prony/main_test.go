@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -24,32 +24,15 @@ import (
 var queuedBinary, pronyBinary string
 
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "prony-test-")
-	if err == nil {
-		queuedBinary, pronyBinary = filepath.Join(dir, "bin", "queued"), filepath.Join(dir, "prony")
-		err = build(queuedBinary, filepath.Join("..", "..", "..", "engine"), "./cmd/queued")
-	}
-	if err == nil {
-		err = build(pronyBinary, ".", ".")
+	var err error
+	if queuedBinary, err = buildtest.Program("queued", "engine/cmd/queued"); err == nil {
+		pronyBinary, err = buildtest.Program("prony", "harness/cmd/prony")
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "build:", err)
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if err := os.RemoveAll(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			code = max(code, 1)
-		}
-		os.Exit(code)
-	}))
-}
-
-// build builds a program from its module's folder.
-func build(to, from, what string) error {
-	command := exec.Command("go", "build", "-buildvcs=false", "-o", to, what)
-	command.Dir, command.Stderr = from, os.Stderr
-	return command.Run()
+	goleak.VerifyTestMain(m)
 }
 
 // command is a command line carried out.

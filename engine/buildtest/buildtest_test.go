@@ -1,0 +1,45 @@
+package buildtest
+
+import (
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Callers that build the same program at once get one that runs, and what is up to date is not written again.
+func TestAProgramIsBuiltOnce(t *testing.T) {
+	build := func() os.FileInfo {
+		path, err := Program("buildtest-example", "engine/buildtest/testdata/example")
+		if !assert.NoError(t, err) {
+			return nil
+		}
+		out, err := exec.Command(path).Output()
+		assert.NoError(t, err)
+		assert.Equal(t, "built\n", string(out))
+		info, err := os.Stat(path)
+		assert.NoError(t, err)
+		return info
+	}
+	first := build()
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			if again := build(); first != nil && again != nil {
+				assert.True(t, os.SameFile(first, again))
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestABuildThatFailsSaysWhy(t *testing.T) {
+	_, err := Program("buildtest-missing", "engine/buildtest/testdata/missing")
+	require.ErrorContains(t, err, "build buildtest-missing in ")
+	t.Chdir(t.TempDir())
+	_, err = Program("buildtest-example", "engine/buildtest/testdata/example")
+	require.ErrorContains(t, err, "is not in a checkout of the repository")
+}
