@@ -30,21 +30,22 @@ type resultEntry struct {
 type mapJournal struct {
 	broken func(format string, args ...any)
 
-	tasks    map[Ref]Task
-	ever     map[Ref]bool // refs that were ever put
-	due      map[dueEntry]Due
-	progress map[Ref]Progress
-	attempts map[Ref]map[uint32]Attempt
-	expiries map[dueEntry]bool
-	keys     map[keyEntry]KeyRef
-	results  map[resultEntry]Result
-	sums     map[Sum]int64 // by what they are of: Bytes is 0 in the key
-	leases   map[uint64][]LeaseRef
-	extended map[uint64]int64 // by token
-	dead     map[Ref]Dead
-	queues   map[uint32]Record
-	meta     Meta
-	reserved Reserved
+	tasks     map[Ref]Task
+	ever      map[Ref]bool // refs that were ever put
+	due       map[dueEntry]Due
+	dueKeysOf map[Ref][]returnedKey // of due, in order; by lane: Seq is 0 in the key. PutDue and DropDue clear it
+	progress  map[Ref]Progress
+	attempts  map[Ref]map[uint32]Attempt
+	expiries  map[dueEntry]bool
+	keys      map[keyEntry]KeyRef
+	results   map[resultEntry]Result
+	sums      map[Sum]int64 // by what they are of: Bytes is 0 in the key
+	leases    map[uint64][]LeaseRef
+	extended  map[uint64]int64 // by token
+	dead      map[Ref]Dead
+	queues    map[uint32]Record
+	meta      Meta
+	reserved  Reserved
 }
 
 var _ Journal = (*mapJournal)(nil)
@@ -52,7 +53,7 @@ var _ Journal = (*mapJournal)(nil)
 func newMapJournal(broken func(format string, args ...any)) *mapJournal {
 	return &mapJournal{
 		broken: broken,
-		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, progress: map[Ref]Progress{},
+		tasks:  map[Ref]Task{}, ever: map[Ref]bool{}, due: map[dueEntry]Due{}, dueKeysOf: map[Ref][]returnedKey{}, progress: map[Ref]Progress{},
 		attempts: map[Ref]map[uint32]Attempt{}, expiries: map[dueEntry]bool{}, keys: map[keyEntry]KeyRef{}, results: map[resultEntry]Result{}, sums: map[Sum]int64{},
 		leases: map[uint64][]LeaseRef{}, extended: map[uint64]int64{}, dead: map[Ref]Dead{}, queues: map[uint32]Record{},
 	}
@@ -73,13 +74,17 @@ func (j *mapJournal) DropTask(ref Ref) {
 	delete(j.tasks, ref)
 }
 
-func (j *mapJournal) PutDue(ref Ref, due Due) { j.due[dueEntry{ref, due.DueAtMs}] = due }
+func (j *mapJournal) PutDue(ref Ref, due Due) {
+	j.due[dueEntry{ref, due.DueAtMs}] = due
+	clear(j.dueKeysOf)
+}
 
 func (j *mapJournal) DropDue(ref Ref, dueAtMs int64) {
 	if _, ok := j.due[dueEntry{ref, dueAtMs}]; !ok {
 		j.broken("due record %v at %d is dropped and was not there", ref, dueAtMs)
 	}
 	delete(j.due, dueEntry{ref, dueAtMs})
+	clear(j.dueKeysOf)
 }
 
 func (j *mapJournal) PutProgress(ref Ref, p Progress) { j.progress[ref] = p }
@@ -298,7 +303,12 @@ func (j *mapJournal) returned(r Refill) (out []SeqDue, more bool) {
 }
 
 // dueKeys returns the places of a lane's Due records, in order.
-func (j *mapJournal) dueKeys(queue uint32, priority uint8) (keys []returnedKey) {
+func (j *mapJournal) dueKeys(queue uint32, priority uint8) []returnedKey {
+	lane := Ref{Queue: queue, Priority: priority}
+	keys, known := j.dueKeysOf[lane]
+	if known {
+		return keys
+	}
 	for e := range j.due {
 		if e.ref.Queue == queue && e.ref.Priority == priority {
 			keys = append(keys, returnedKey{e.dueAtMs, e.ref.Seq})
@@ -307,6 +317,7 @@ func (j *mapJournal) dueKeys(queue uint32, priority uint8) (keys []returnedKey) 
 	slices.SortFunc(keys, func(a, b returnedKey) int {
 		return cmp.Or(cmp.Compare(a.dueAtMs, b.dueAtMs), cmp.Compare(a.seq, b.seq))
 	})
+	j.dueKeysOf[lane] = keys
 	return keys
 }
 
