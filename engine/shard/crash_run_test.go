@@ -25,7 +25,7 @@ type crashTotals struct{ seeds, commands, points, drained int }
 // from.
 func TestPowerLossAtEveryStep(t *testing.T) {
 	const points = 16 // of the copies of one power's life are looked at
-	seeds := longtest.Count(t, 5, 50)
+	seeds := longtest.Count(t, 3, 50)
 	for name, of := range map[string][]storage.Durability{
 		"sync": {storage.Sync}, "interval": {storage.Interval}, "none": {storage.None},
 		"changing": {storage.Sync, storage.Interval, storage.None}, // from life to life

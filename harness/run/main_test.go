@@ -57,7 +57,7 @@ const patience = 30 * time.Second
 
 // patient gives the windows of tests that count what happens in them, not how fast.
 func patient(s *scenario.Scenario) *scenario.Scenario {
-	s.Phases.Window = 500 * time.Millisecond
+	s.Phases.Window = 300 * time.Millisecond
 	return s
 }
 
@@ -72,7 +72,7 @@ func small() *scenario.Scenario {
 			Payload: scenario.Payload{Kind: "fixed", Min: 64, Max: 64}, Arrivals: scenario.Arrivals{Kind: "closed"},
 			Lease: time.Minute,
 		}},
-		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: time.Second, Drain: patience},
+		Phases:     scenario.Phases{Warmup: 20 * time.Millisecond, Window: 400 * time.Millisecond, Drain: patience},
 		Rounds:     1,
 		Invariants: []scenario.Invariant{{Kind: "conserved"}},
 	}

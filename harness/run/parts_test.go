@@ -83,7 +83,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	require.NotNil(t, a)
 	assert.InDelta(t, peak.Metrics[result.CyclesPerS], a.PeakPerSecond, 0)
 	assert.InDelta(t, 0.1*a.PeakPerSecond, a.PerSecond, 1e-6)
-	assert.InDelta(t, 0.5*a.PerSecond, float64(a.Scheduled), 1)
+	assert.InDelta(t, s.Phases.Window.Seconds()*a.PerSecond, float64(a.Scheduled), 1)
 	assert.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused)
 	assert.InDelta(t, a.PerSecond, r.Metrics[result.OfferedPerS].Median, 1e-6)
 	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the round that found the peak is not timed")
@@ -210,7 +210,7 @@ func TestBacklogThatFails(t *testing.T) {
 func TestSeries(t *testing.T) {
 	t.Parallel()
 	s := small()
-	s.SeriesEvery = 50 * time.Millisecond
+	s.Phases.Window, s.SeriesEvery = time.Second, 50*time.Millisecond
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	e := execute(t, s, real(t))
 	r := e.result

@@ -26,6 +26,7 @@ import (
 func scriptedScenario(t *testing.T) *scenario.Scenario {
 	t.Helper()
 	s := small()
+	s.Phases.Window = time.Second
 	path := filepath.Join(t.TempDir(), "plan.js")
 	content := []byte("export default function () {}\n")
 	require.NoError(t, os.WriteFile(path, content, 0o600))

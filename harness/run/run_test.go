@@ -36,7 +36,7 @@ func TestExecute(t *testing.T) {
 		assert.Equal(t, i+1, round.Number)
 		assert.Equal(t, i == 1, round.Profiled)
 		assert.Equal(t, result.Pass, round.Verdict)
-		assert.InDelta(t, 1, round.WindowSeconds, 1e-9)
+		assert.InDelta(t, s.Phases.Window.Seconds(), round.WindowSeconds, 1e-9)
 		assert.Positive(t, round.Cycles)
 		assert.Positive(t, round.Metrics[result.ServerCPUUsPerCycle])
 		assert.Positive(t, round.Metrics[result.ClientCPUUsPerCycle])

@@ -133,8 +133,8 @@ func TestSteadyLoad(t *testing.T) {
 // The window does not begin before the warm-up has done its work.
 func TestWarmupIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
-	s.Phases.Warmup, s.Phases.WarmupMax = time.Second, patience
+	s := small()
+	s.Phases = scenario.Phases{Warmup: time.Second, WarmupMax: patience, Window: time.Second, Drain: patience}
 	r := execute(t, s, acting(t, faultWarms)).result
 	require.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
 	w := r.Rounds[0].Warmup
