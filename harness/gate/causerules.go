@@ -143,16 +143,16 @@ func lockSentence(d *diagnosis, l result.Lock, cpuUs float64, channel bool) stri
 		}
 		return text
 	}
-	text := fmt.Sprintf("%.0f %% of all waiting for locks is for %s", 100*l.Share, l.Name)
+	text := fmt.Sprintf("%s of all waiting for locks is for %s", render.PercentTo(l.Share, 0), l.Name)
 	role, other, doing := ", held by ", " and wanted by ", "holding"
 	if channel {
 		role, other, doing = ", emptied by ", " and filled by ", "passing"
 	}
 	if len(l.Holders) > 0 {
-		text += role + short(l.Holders[0].Function)
+		text += role + render.Function(l.Holders[0].Function)
 	}
 	if len(l.Waiters) > 0 {
-		text += other + short(l.Waiters[0].Function)
+		text += other + render.Function(l.Waiters[0].Function)
 	}
 	text += ": " + each(l.WaitNsPerCycle/1e3, "waiting")
 	if cpuUs > 0 {
@@ -171,8 +171,8 @@ func cpuRule(d *diagnosis) []suspect {
 		g, now := d.grown[f], d.c.functions.of[f]
 		found = append(found, suspect{functions: []string{f}, Cause: result.Cause{
 			Kind: causeCPU, Name: f, Score: g.excess,
-			Sentence: fmt.Sprintf("%s takes %s of CPU a cycle, %s before: %.0f %% of the server's",
-				named(f, g.callers), microseconds(now.value), microseconds(d.b.functions.of[f].value), 100*now.value/d.c.functions.total),
+			Sentence: fmt.Sprintf("%s takes %s of CPU a cycle, %s before: %s of the server's",
+				named(f, g.callers), microseconds(now.value), microseconds(d.b.functions.of[f].value), render.PercentTo(now.value/d.c.functions.total, 0)),
 		}})
 	}
 	return found

@@ -1,25 +1,16 @@
 package gate
 
-import (
-	"strings"
-
-	"github.com/pronybench/prony/harness/render"
-)
-
-// short is a function's name without the path before its package.
-func short(function string) string {
-	return function[strings.LastIndexByte(function, '/')+1:]
-}
+import "github.com/pronybench/prony/harness/render"
 
 // named is a function with the two that called it, as far as they are known: the nearest alone may be a helper of many.
 func named(function string, callers []string) string {
 	switch len(callers) {
 	case 0:
-		return short(function)
+		return render.Function(function)
 	case 1:
-		return short(function) + ", called by " + short(callers[0]) + ","
+		return render.Function(function) + ", called by " + render.Function(callers[0]) + ","
 	}
-	return short(function) + ", called by " + short(callers[0]) + " for " + short(callers[1]) + ","
+	return render.Function(function) + ", called by " + render.Function(callers[0]) + " for " + render.Function(callers[1]) + ","
 }
 
 // microseconds writes a time, given in microseconds, in the unit that fits.

@@ -203,10 +203,10 @@ func TestCheckJudgesNoFigureOfAnIncorrectRun(t *testing.T) {
 	r.Verdict, r.Reasons = result.Incorrect, []string{"2 tasks were lost"}
 	set("lost", 2)(r)
 	set("cycles_per_s", 1)(r)
-	golden(t, "testdata/incorrect.golden", Check(loaded(t), r).Text())
+	goldenReport(t, "testdata/incorrect.golden", Check(loaded(t), r))
 }
 
-func TestReportText(t *testing.T) {
+func TestReportOfARegression(t *testing.T) {
 	r := good()
 	set("cycles_per_s", 5912.4)(r)
 	set("server_cpu_us_per_cycle", 61.25)(r)
@@ -228,7 +228,14 @@ func TestReportText(t *testing.T) {
 			entry(module+"engine/shard.(*committer).run", 8.733e9, 12.3e9),
 		}},
 	}
-	golden(t, "testdata/regressed.golden", Check(loaded(t), r).Text())
+	goldenReport(t, "testdata/regressed.golden", Check(loaded(t), r))
+}
+
+func goldenReport(t *testing.T, path string, report Report) {
+	t.Helper()
+	data, err := json.MarshalIndent(report, "", "  ")
+	require.NoError(t, err)
+	golden(t, path, string(data)+"\n")
 }
 
 // Empty and useless profiles are passed over.

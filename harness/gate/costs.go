@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -46,7 +47,7 @@ func Costs(r *result.Result) []result.Cause {
 		if f == result.ChargeGC {
 			kind = causeAllocation
 		}
-		add(kind, f, c.value, "%s takes %s of CPU a cycle, %.0f %% of the server's", named(f, c.callers), microseconds(c.value), 100*c.value/e.functions.total)
+		add(kind, f, c.value, "%s takes %s of CPU a cycle, %s of the server's", named(f, c.callers), microseconds(c.value), render.PercentTo(c.value/e.functions.total, 0))
 	}
 	if e.fsyncUs >= costPartMin*e.us && e.fsyncs > 0 {
 		add(causeFsync, "prony_storage_fsyncs_total", e.fsyncUs, "fsyncs take %s a cycle, %s each: those of commits, and those in the background", microseconds(e.fsyncUs), microseconds(e.fsyncUs/e.fsyncs))

@@ -10,12 +10,11 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-const (
-	// counterRoundsMin is the number of rounds of each side below which a counter is not judged.
-	counterRoundsMin = 3
-	// counterGap is how many times the widest range of any arm a counter must have changed by.
-	counterGap = 2
-)
+// CounterRoundsMin is the number of rounds of each side below which Compare judges no counter.
+const CounterRoundsMin = 3
+
+// counterGap is how many times the widest range of any arm a counter must have changed by.
+const counterGap = 2
 
 // counter compares a metric that counts what the server did for a cycle. Such a figure depends on the code and on how calls were
 // batched, hardly on the host's speed, so that a handful of rounds tells it to a fraction of a percent, where a test of ranks over
@@ -67,23 +66,23 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	apart := slices.Min(change) > slices.Max(base) || slices.Max(change) < slices.Min(base)
 	differs := fmt.Sprintf("is %s (%s to %s)", render.Change(d.Ratio), render.Change(d.RatioLow), render.Change(d.RatioHigh))
 	switch {
-	case len(change) < counterRoundsMin || len(values[0]) < counterRoundsMin:
+	case len(change) < CounterRoundsMin || len(values[0]) < CounterRoundsMin:
 		d.Outcome, d.Detectable = result.Unclear, 0
-		d.Because = differs + fmt.Sprintf(": a counter needs %d rounds of each side", counterRoundsMin)
+		d.Because = differs + fmt.Sprintf(": a counter needs %d rounds of each side", CounterRoundsMin)
 	case math.Max(slices.Max(change), slices.Max(base))-math.Min(slices.Min(change), slices.Min(base)) < least:
 		negligible(d, least)
 	case apart && shift >= d.Detectable && math.Abs(d.Change.Median-d.Base.Median) >= least:
 		d.Outcome = worse(d, d.Ratio)
-		d.Because = differs + fmt.Sprintf(": no round of one side is among those of the other, and each side varies by %.2f %% at most", 100*widest)
+		d.Because = differs + ": no round of one side is among those of the other, and each side varies by " + render.PercentTo(widest, 2) + " at most"
 	case j.paired && len(change) >= stat.MinPairs(j.policy.level(true)) && slices.Min(change) > 0 && slices.Min(base) > 0:
 		d.Warnings = nil
 		return j.timing(d, values) // its outcome comes after the correction
 	case shift < d.Effect && d.Detectable <= d.Effect:
 		d.Outcome = result.Same
-		d.Because = differs + fmt.Sprintf(": a change of %.1f %% would have been found", 100*d.Detectable)
+		d.Because = differs + ": a change of " + render.Percent(d.Detectable) + " would have been found"
 	default:
 		d.Outcome = result.Unclear
-		d.Because = differs + fmt.Sprintf(": the rounds of one side vary by %.1f %% themselves", 100*widest)
+		d.Because = differs + ": the rounds of one side vary by " + render.Percent(widest) + " themselves"
 	}
 	return nil
 }
@@ -101,7 +100,7 @@ func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 	}
 	d.Warnings = append(d.Warnings, "the base is 0: there is no ratio to it")
 	d.Outcome, d.Because = result.Unclear, fmt.Sprintf("was %s and is %s", render.Digits(d.Base.Median, 4), render.Digits(d.Change.Median, 4))
-	if slices.Min(change) > least && slices.Max(base) == 0 && len(base) >= counterRoundsMin && len(change) >= counterRoundsMin {
+	if slices.Min(change) > least && slices.Max(base) == 0 && len(base) >= CounterRoundsMin && len(change) >= CounterRoundsMin {
 		d.Outcome = worse(d, 2)
 	}
 }

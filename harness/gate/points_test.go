@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,7 +54,7 @@ func TestLimitsOfPoints(t *testing.T) {
 	b, err := baselines(t, pointsBaseline)
 	require.NoError(t, err)
 	report := Check(b, scaling())
-	assert.Equal(t, result.Pass, report.Verdict, report.Text())
+	assert.Equal(t, result.Pass, report.Verdict, report.Reasons)
 	var judged []string
 	for _, f := range report.Findings {
 		judged = append(judged, f.Sentence)
@@ -92,7 +93,7 @@ func TestLimitsOfPoints(t *testing.T) {
 		c.change(r)
 		report := Check(b, r)
 		assert.Equal(t, c.want, report.Verdict, c.says)
-		assert.Contains(t, report.Text(), c.says)
+		assert.Contains(t, strings.Join(report.Reasons, "\n"), c.says)
 	}
 }
 
@@ -128,7 +129,7 @@ baseline "scaling" {
 func TestZeroOfAMetric(t *testing.T) {
 	r := good()
 	set("cycles_per_s", 0)(r)
-	assert.Contains(t, Check(loaded(t), r).Text(), "cycles_per_s is 0, which is not a measurement")
+	assert.Contains(t, Check(loaded(t), r).Reasons[0], "cycles_per_s is 0, which is not a measurement")
 }
 
 // What an earlier version stored is judged as ever.

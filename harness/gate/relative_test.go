@@ -34,7 +34,7 @@ func TestALimitIsAMultipleOfAnotherPointsFigure(t *testing.T) {
 	b, err := baselines(t, relativeBaseline)
 	require.NoError(t, err)
 	report := Check(b, relatives(3))
-	assert.Equal(t, result.Pass, report.Verdict, report.Text())
+	assert.Equal(t, result.Pass, report.Verdict, report.Reasons)
 	assert.InDelta(t, 3, report.Findings[0].Limit, 1e-9)
 	report = Check(b, relatives(3.01))
 	assert.Equal(t, result.Regressed, report.Verdict)

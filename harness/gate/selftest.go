@@ -112,8 +112,8 @@ type SelfTestPlan struct {
 	Policy Policy
 }
 
-// counterShift is by how much counters are scaled to see whether that is called.
-const counterShift = 0.01
+// CounterShift is by how much a self-test scales counters to see whether the gate calls that.
+const CounterShift = 0.01
 
 // RunSelfTest judges many comparisons out of one bank of blocks, in which all arms were measured beside each other. The same bank has always the
 // same outcome.
@@ -390,13 +390,13 @@ func (b *bank) counters() []Trial {
 		if !m.Counter || len(values) != len(b.numbers) || slices.Max(values) == 0 {
 			continue
 		}
-		for _, shift := range []float64{0, counterShift} {
+		for _, shift := range []float64{0, CounterShift} {
 			name := m.Metric
 			if shift > 0 {
 				name = fmt.Sprintf("%s, %+.0f %%", m.Metric, 100*shift)
 			}
-			t := newTrial(name, true, counterRoundsMin)
-			for turn, blocks := range b.sets(counterRoundsMin) {
+			t := newTrial(name, true, CounterRoundsMin)
+			for turn, blocks := range b.sets(CounterRoundsMin) {
 				t.add(b.compareCounter(m, shift, turn, blocks))
 			}
 			t.close()

@@ -154,7 +154,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	steady := math.Expm1(noise) < d.Effect && reach < 1+d.Effect
 	if !matters && steady && d.Detectable > 0 && d.Detectable <= d.Effect {
 		d.Outcome = result.Same
-		d.Because = differs + fmt.Sprintf(": a change of %.1f %% would have been found", 100*d.Detectable)
+		d.Because = differs + ": a change of " + render.Percent(d.Detectable) + " would have been found"
 		return
 	}
 	d.Outcome = result.Unclear
@@ -176,7 +176,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	case d.Detectable == 0:
 		why = append(why, "so few rounds can tell nothing")
 	case d.Detectable > d.Effect:
-		why = append(why, fmt.Sprintf("these rounds could tell %.1f %%, and %.1f %% matters", 100*d.Detectable, 100*d.Effect))
+		why = append(why, fmt.Sprintf("these rounds could tell %s, and %s matters", render.Percent(d.Detectable), render.Percent(d.Effect)))
 	}
 	d.Because = differs + ": " + strings.Join(why, "; ")
 }

@@ -39,7 +39,7 @@ baseline "scaling" {
 		return Check(b, r)
 	}
 	report := check(0, 2, 6096)
-	assert.Equal(t, result.Pass, report.Verdict, report.Text())
+	assert.Equal(t, result.Pass, report.Verdict, report.Reasons)
 	report = check(1e-6, 4, 6097)
 	assert.Equal(t, result.Regressed, report.Verdict)
 	for _, f := range report.Findings {

@@ -49,8 +49,8 @@ func where(profiles []namedProfile, locks []namedLock) []string {
 				continue
 			}
 			for _, e := range pick(p.Top) {
-				lines = append(lines, fmt.Sprintf("%s%s: %.0f %% of %s %s %s",
-					p.of, p.Kind, 100*e.Share, render.Amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
+				lines = append(lines, fmt.Sprintf("%s%s: %s of %s %s %s",
+					p.of, p.Kind, render.PercentTo(e.Share, 0), render.Amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func TestLimitsOfWorkloads(t *testing.T) {
 		}
 	}
 	report := Check(b, mixed(40))
-	assert.Equal(t, result.Pass, report.Verdict, report.Text())
+	assert.Equal(t, result.Pass, report.Verdict, report.Reasons)
 
 	report = Check(b, mixed(60))
 	assert.Equal(t, result.Regressed, report.Verdict)

@@ -171,9 +171,9 @@ func Caveats() []string {
 
 // Site writes a site as a person reads it: "shard.(*inbox).take in shard.(*Shard).decide".
 func Site(s result.LockSite) string {
-	text := short(s.Function)
+	text := render.Function(s.Function)
 	if s.From != "" {
-		text += " in " + short(s.From)
+		text += " in " + render.Function(s.From)
 	}
 	return text
 }
@@ -188,7 +188,7 @@ func Sentence(l result.Lock) string {
 	case len(l.Holders) == 0:
 		role, by = "waited for by", l.Waiters
 	}
-	text := fmt.Sprintf("%.0f %% of lock wait is %s", 100*l.Share, l.Name)
+	text := fmt.Sprintf("%s of lock wait is %s", render.PercentTo(l.Share, 0), l.Name)
 	if len(by) > 0 {
 		text += fmt.Sprintf(", %s %s", role, Site(by[0]))
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pronybench/prony/engine/symbols"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -204,7 +205,7 @@ func TestLocksOfRealProfiles(t *testing.T) {
 		if l.Kind != "mutex" || len(l.Holders) == 0 || len(l.Waiters) == 0 {
 			continue
 		}
-		if short(l.Holders[0].Function) == "profile.holderInWindow" && short(l.Waiters[0].Function) == "profile.wanter" {
+		if render.Function(l.Holders[0].Function) == "profile.holderInWindow" && render.Function(l.Waiters[0].Function) == "profile.wanter" {
 			return
 		}
 	}

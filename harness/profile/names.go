@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pronybench/prony/engine/symbols"
+	"github.com/pronybench/prony/harness/render"
 )
 
 // Names are the names that locks and waits get in a report. The zero value names locks by types and functions, and takes every
@@ -46,7 +47,7 @@ func (n Names) wait(s site) (symbols.Reason, string) {
 // lock returns the name of the lock or channel of a site.
 func (n Names) lock(s site) string {
 	if s.op == opRuntime {
-		return short(s.function)
+		return render.Function(s.function)
 	}
 	function := enclosing(s.function)
 	of := n.uses[strings.TrimPrefix(function, symbols.Module)]
@@ -54,7 +55,7 @@ func (n Names) lock(s site) string {
 	switch s.op {
 	case opMutex, opRWMutex:
 		if fields = of.Locks; len(fields) == 0 {
-			return short(ownerOf(function))
+			return render.Function(ownerOf(function))
 		}
 	case opSend:
 		fields = of.Sends
@@ -62,7 +63,7 @@ func (n Names) lock(s site) string {
 		fields = of.Receives
 	}
 	if len(fields) == 0 {
-		return short(function)
+		return render.Function(function)
 	}
 	return strings.Join(fields, " or ") // the function uses several, and the profile does not say which
 }

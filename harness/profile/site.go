@@ -151,13 +151,3 @@ func enclosing(function string) string {
 	}
 	return path + rest
 }
-
-// short is a function's name with the last part of its package's path only: "shard.(*inbox).put".
-func short(function string) string {
-	path := packageOf(function)
-	slash := strings.LastIndexByte(path, '/') + 1
-	if last := path[slash:]; slash > 0 && len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9' {
-		slash = strings.LastIndexByte(path[:slash-1], '/') + 1 // "pebble/v2"
-	}
-	return function[slash:]
-}

@@ -90,7 +90,12 @@ func Plural(n int, noun string) string {
 }
 
 // Percent writes a part of 1 in percent with one decimal: 0.1234 is 12.3 %.
-func Percent(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }
+func Percent(part float64) string { return PercentTo(part, 1) }
+
+// PercentTo writes a part of 1 in percent with so many decimals.
+func PercentTo(part float64, decimals int) string {
+	return strconv.FormatFloat(100*part, 'f', decimals, 64) + " %"
+}
 
 // Change writes a ratio as a difference from 1 in percent, with its sign: 1.031 is +3.1 %.
 func Change(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }

@@ -86,6 +86,19 @@ func TestCountsAndParts(t *testing.T) {
 	assert.Equal(t, "-2.5 %", Change(0.975))
 }
 
+func TestFunction(t *testing.T) {
+	for name, want := range map[string]string{
+		"example.org/engine/shard.(*inbox).put":        "shard.(*inbox).put",
+		"github.com/cockroachdb/pebble/v2.(*DB).Apply": "pebble/v2.(*DB).Apply",
+		"main.main":                                           "main.main",
+		"a/b.(*T[c/d.E]).M.func1":                             "b.(*T[c/d.E]).M.func1",
+		"a/b.F[go.shape.struct { c/d.x int }]":                "b.F[go.shape.struct { c/d.x int }]",
+		"github.com/pronybench/prony/engine/rpc.(*S).Enqueue": "rpc.(*S).Enqueue",
+	} {
+		assert.Equal(t, want, Function(name))
+	}
+}
+
 func TestAmount(t *testing.T) {
 	for _, c := range []struct {
 		v    float64

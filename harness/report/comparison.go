@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -123,7 +122,7 @@ func comparisonMarkdown(c *comparison, ratios figure) string {
 	sidesSection(p, c)
 	p.heading(2, "What this page does not measure")
 	p.list(comparisonLimits(c))
-	return strings.TrimRight(p.b.String(), "\n") + "\n"
+	return p.String()
 }
 
 // listed writes a list of text that is not ours under a line that introduces it.

@@ -82,20 +82,11 @@ func sites(all []result.LockSite) string {
 	}
 	var list []string
 	for _, s := range all {
-		name := code(shortFunction(s.Function))
+		name := code(render.Function(s.Function))
 		if s.From != "" {
-			name += " from " + code(shortFunction(s.From))
+			name += " from " + code(render.Function(s.From))
 		}
 		list = append(list, name+" "+render.Percent(s.Share))
 	}
 	return strings.Join(list, ", ")
-}
-
-// shortFunction leaves the path of the package out of a function's name: "shard.(*Inbox).Put".
-func shortFunction(name string) string {
-	receiver := strings.IndexAny(name, "([")
-	if receiver < 0 {
-		receiver = len(name)
-	}
-	return name[strings.LastIndexByte(name[:receiver], '/')+1:]
 }

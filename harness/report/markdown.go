@@ -10,6 +10,9 @@ import (
 // page gathers the lines of a Markdown document.
 type page struct{ b strings.Builder }
 
+// String returns the document, which ends with one newline.
+func (p *page) String() string { return strings.TrimRight(p.b.String(), "\n") + "\n" }
+
 func (p *page) heading(level int, format string, args ...any) {
 	fmt.Fprintf(&p.b, "%s %s\n\n", strings.Repeat("#", level), fmt.Sprintf(format, args...))
 }

@@ -50,7 +50,7 @@ func markdown(r *result.Result, plots []figure) string {
 	provenanceSection(p, r)
 	p.heading(2, "What this page does not measure")
 	p.list(limits(r))
-	return strings.TrimRight(p.b.String(), "\n") + "\n"
+	return p.String()
 }
 
 // split returns the timed and the profiled rounds, without those that only found a peak.

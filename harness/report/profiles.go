@@ -141,7 +141,7 @@ func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64)
 	for _, c := range profile.Charges[:min(len(profile.Charges), chargesMax)] {
 		var callers []string
 		for _, caller := range c.Callers {
-			callers = append(callers, code(shortFunction(caller)))
+			callers = append(callers, code(render.Function(caller)))
 		}
 		row := []string{code(c.Function), render.Percent(c.Value / profile.Total), render.Amount(c.Value, profile.Unit), render.Count(c.Samples), strings.Join(callers, ", ")}
 		if perCycle {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -45,7 +46,7 @@ func check(c *cobra.Command, baselines string, runs []string) (*result.Document,
 			return nil, err
 		}
 		judged := gate.Check(limits, r)
-		say(c.ErrOrStderr(), "%s", judged.Text())
+		say(c.ErrOrStderr(), "%s", report.CheckText(judged))
 		r.Verdict, r.Reasons = judged.Verdict, judged.Reasons // before the outcome: they decide what may be published
 		outcomes = append(outcomes, result.NewOutcome(r, folder))
 	}

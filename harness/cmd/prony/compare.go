@@ -68,7 +68,7 @@ func (f *compareFlags) finish(c *cobra.Command, compared *result.Comparison, fol
 	if err != nil {
 		return err
 	}
-	say(c.ErrOrStderr(), "%s", strings.TrimSuffix(gate.CompareText(compared), "\n"))
+	say(c.ErrOrStderr(), "%s", strings.TrimSuffix(report.ComparisonText(compared), "\n"))
 	if folder != "" {
 		say(c.ErrOrStderr(), "  comparison folder %s", folder)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
@@ -122,7 +123,7 @@ func (f *selfTestFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 		page := filepath.Join(dir, selfTestPage)
-		if err := result.WriteFile(page, []byte(test.Markdown())); err != nil {
+		if err := result.WriteFile(page, []byte(report.SelfTestPage(test))); err != nil {
 			return err
 		}
 		say(c.ErrOrStderr(), "%s", page)

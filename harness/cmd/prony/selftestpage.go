@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -27,7 +28,7 @@ func renderSelfTest(c *cobra.Command, dir string) error {
 		return fmt.Errorf("read %s: it has version %d and this program reads %d: run the self-test again", path, test.Version, gate.SelfTestVersion)
 	}
 	page := filepath.Join(dir, selfTestPage)
-	if err := result.WriteFile(page, []byte(test.Markdown())); err != nil {
+	if err := result.WriteFile(page, []byte(report.SelfTestPage(&test))); err != nil {
 		return err
 	}
 	say(c.ErrOrStderr(), "%s", page)

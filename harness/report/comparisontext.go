@@ -1,6 +1,7 @@
-package gate
+package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,14 +14,14 @@ var marks = map[result.Outcomes]string{
 	result.Worsened: "FAIL", result.Improved: "good", result.Same: "ok", result.Unclear: "?",
 }
 
-// CompareText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and the
+// ComparisonText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and the
 // causes. It ends with a newline.
-func CompareText(c *result.Comparison) string {
+func ComparisonText(c *result.Comparison) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: %s\n", orUnknown(c.Scenario), c.Verdict, sides(c))
+	fmt.Fprintf(&b, "%s: %s: %s\n", scenarioName(c.Scenario), c.Verdict, comparedSides(c))
 	if len(c.Metrics) > 0 {
 		b.WriteString("\n")
-		b.WriteString(table(c).Text("  ") + "\n")
+		b.WriteString(deltaTable(c).Text("  ") + "\n")
 	}
 	for _, reason := range c.Reasons {
 		fmt.Fprintf(&b, "  %s\n", reason)
@@ -37,16 +38,11 @@ func CompareText(c *result.Comparison) string {
 	return b.String()
 }
 
-func orUnknown(scenario string) string {
-	if scenario == "" {
-		return "unknown scenario"
-	}
-	return scenario
-}
+func scenarioName(scenario string) string { return cmp.Or(scenario, "unknown scenario") }
 
-// sides says what was compared.
-func sides(c *result.Comparison) string {
-	text := fmt.Sprintf("base %s, change %s", commit(c.Base), commit(c.Change))
+// comparedSides says what was compared.
+func comparedSides(c *result.Comparison) string {
+	text := fmt.Sprintf("base %s, change %s", shortCommit(c.Base), shortCommit(c.Change))
 	if c.Base.Server != "" && c.Base.Server == c.Change.Server && len(c.Base.Server) == 64 {
 		text += " (the same binary)"
 	}
@@ -64,25 +60,20 @@ func sides(c *result.Comparison) string {
 	return text + fmt.Sprintf("; %d and %d rounds", c.Base.Rounds, c.Change.Rounds)
 }
 
-func commit(s result.Side) string {
-	text := s.Commit
-	if len(text) > 12 {
-		text = text[:12]
-	}
-	if text == "" {
-		text = "unknown"
-	}
+func shortCommit(s result.Side) string {
+	text := cmp.Or(s.Commit, "unknown")
+	text = text[:min(len(text), 12)]
 	if s.Dirty {
 		text += " with changes"
 	}
 	return text
 }
 
-// table is the metrics, with the mark of each in front.
-func table(c *result.Comparison) render.Table {
+// deltaTable is the metrics, with the mark of each in front.
+func deltaTable(c *result.Comparison) render.Table {
 	t := render.Table{Header: []string{"", "metric", "unit", ">base", ">change", ">difference", ">95 % interval", ">control", "verdict"}}
 	for _, d := range c.Metrics {
-		row := []string{marks[d.Outcome], d.Metric, d.Unit, cell(d.Base), cell(d.Change), "-", "-", "-", string(d.Outcome)}
+		row := []string{marks[d.Outcome], d.Metric, d.Unit, median(d.Base), median(d.Change), "-", "-", "-", string(d.Outcome)}
 		if d.Ratio > 0 {
 			row[5], row[6] = render.Change(d.Ratio), render.Change(d.RatioLow)+" to "+render.Change(d.RatioHigh)
 		}
@@ -94,7 +85,7 @@ func table(c *result.Comparison) render.Table {
 	return t
 }
 
-func cell(m result.Metric) string {
+func median(m result.Metric) string {
 	if m.N == 0 {
 		return "missing"
 	}

@@ -1,19 +1,17 @@
-package gate
+package report
 
 import (
 	"fmt"
 	"strings"
+
+	"github.com/pronybench/prony/harness/gate"
 )
 
-// Text renders the report as plain text for a terminal or a log: the verdict, the reasons that are no finding,
+// CheckText renders the judgement of a result as plain text for a terminal or a log: the verdict, the reasons that no limit gives,
 // one line for each limit, and where to look. It ends with a newline.
-func (r Report) Text() string {
+func CheckText(r gate.Report) string {
 	var b strings.Builder
-	name := r.Scenario
-	if name == "" {
-		name = "unknown scenario"
-	}
-	fmt.Fprintf(&b, "%s: %s\n", name, r.Verdict)
+	fmt.Fprintf(&b, "%s: %s\n", scenarioName(r.Scenario), r.Verdict)
 	found := map[string]bool{}
 	for _, f := range r.Findings {
 		found[f.Sentence] = true

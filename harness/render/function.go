@@ -1,0 +1,17 @@
+package render
+
+import "strings"
+
+// Function writes the full name of a Go function with the last part of its package's path only: shard.(*inbox).put. A major version
+// keeps the part before it: pebble/v2.Open.
+func Function(name string) string {
+	path := name
+	if receiver := strings.IndexAny(path, "(["); receiver >= 0 {
+		path = path[:receiver] // receivers and type arguments may have paths of their own
+	}
+	slash := strings.LastIndexByte(path, '/') + 1
+	if last := path[slash:]; slash > 0 && len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9' {
+		slash = strings.LastIndexByte(path[:slash-1], '/') + 1
+	}
+	return name[slash:]
+}

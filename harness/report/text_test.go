@@ -1,0 +1,64 @@
+package report_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// equalGolden compares text with a file under testdata/golden, or rewrites the file with -update.
+func equalGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join(golden, name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got)
+}
+
+func TestCheckTextIsReadAtAGlance(t *testing.T) {
+	equalGolden(t, "check.txt", report.CheckText(gate.Report{
+		Scenario: "smoke", Verdict: result.Regressed,
+		Reasons: []string{"the run's own verdict is inconclusive", "cycles_per_s 5,912 is below the floor 20,000: a tenth of what shared cores do"},
+		Findings: []gate.Finding{
+			{Judged: true, Sentence: "cycles_per_s 5,912 is below the floor 20,000: a tenth of what shared cores do"},
+			{Judged: true, OK: true, Sentence: "lost 0 is not above the ceiling 0"},
+			{Sentence: "cycle_latency_ms_p99 is not judged: the ledger does not balance, so it means nothing"},
+		},
+		Where: []string{"block: 71 % of 12.3 s waited in engine/shard.(*committer).run"},
+	}))
+	assert.Equal(t, "unknown scenario: misconfigured\n  there is no result to check\n",
+		report.CheckText(gate.Report{Verdict: result.Misconfigured, Reasons: []string{"there is no result to check"}}))
+}
+
+func TestComparisonTextIsReadAtAGlance(t *testing.T) {
+	equalGolden(t, "comparison.txt", report.ComparisonText(comparisonFixture()))
+	stored := &result.Comparison{Verdict: result.Misconfigured, Reasons: []string{"there is no result of the change to compare"}}
+	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 and 0 rounds\n  there is no result of the change to compare\n",
+		report.ComparisonText(stored))
+}
+
+// The published self-test, which an earlier version may have stored, is read and has its page.
+func TestSelfTestPageIsThePublishedOne(t *testing.T) {
+	published := filepath.Join("..", "..", "reports", "selftest")
+	data, err := os.ReadFile(published + ".json")
+	require.NoError(t, err)
+	var test gate.SelfTest
+	require.NoError(t, json.Unmarshal(data, &test))
+	if *update {
+		require.NoError(t, os.WriteFile(published+".md", []byte(report.SelfTestPage(&test)), 0o600))
+	}
+	want, err := os.ReadFile(published + ".md")
+	require.NoError(t, err)
+	assert.Equal(t, string(want), report.SelfTestPage(&test))
+}
