@@ -25,6 +25,28 @@ type Stats struct {
 	CompletedPerS float64
 }
 
+// Add adds the figures of the same queue in another shard. The policy is the newer one.
+func (s *Stats) Add(q *Stats) {
+	s.Paused = s.Paused || q.Paused
+	if q.PolicyVersion > s.PolicyVersion {
+		s.Policy, s.PolicyVersion = q.Policy, q.PolicyVersion
+	}
+	s.Enqueued += q.Enqueued
+	s.Completed += q.Completed
+	s.Ready += q.Ready
+	s.Delayed += q.Delayed
+	s.Leased += q.Leased
+	s.Dead += q.Dead
+	s.Removed += q.Removed
+	s.Bytes += q.Bytes
+	s.ReadySinceMs = min(s.ReadySinceMs, q.ReadySinceMs)
+	s.EnqueuedPerS += q.EnqueuedPerS
+	s.CompletedPerS += q.CompletedPerS
+}
+
+// Stored returns how many tasks of the queue are stored.
+func (s *Stats) Stored() uint64 { return s.Ready + s.Delayed + s.Leased + s.Dead }
+
 // QueueIDs returns the numbers of all queues, in no order.
 func (s *State) QueueIDs() []uint32 {
 	ids := make([]uint32, 0, len(s.queues))

@@ -10,28 +10,58 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// awaitResultHere is the call on the shards that this node leads.
-func (s *Service) awaitResultHere(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
-	tenant, err := call.Tenant(ctx, access.Produce, in.GetTenant())
+// GetTask implements the call.
+func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+	tenant, id, err := enterTask(ctx, access.Produce|access.Work, in)
 	if err != nil {
-		return nil, s.refuse(err)
+		return nil, err
 	}
-	id, err := queue.ParseID(in.GetId())
+	here := func(ctx context.Context, _ *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
+		found, err := call.Await(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
+		if err != nil {
+			return nil, s.refuse(err)
+		}
+		return &queuepb.GetTaskResponse{Task: call.TaskMessage(tenant, id, found)}, nil
+	}
+	if !s.router.Routes(ctx) {
+		return here(ctx, in)
+	}
+	return route.Follow(ctx, s.router, int(id.Shard), true, route.ForwardMax, route.QueueCall(here, queuepb.QueueServiceClient.GetTask).Of(in))
+}
+
+// AwaitResult implements the call. A wait goes on when its shard gets another leader.
+func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+	tenant, id, err := enterTask(ctx, access.Produce, in)
 	if err != nil {
-		return nil, s.refuse(call.IDError(err))
+		return nil, err
 	}
 	if err := s.checkWait(in.GetWaitMs()); err != nil {
-		return nil, s.refuse(err)
+		return nil, call.Status(err)
 	}
+	here := func(ctx context.Context, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
+		return s.awaitResultHere(ctx, tenant, id, time.Duration(in.GetWaitMs())*time.Millisecond)
+	}
+	if !s.router.Routes(ctx) {
+		return here(ctx, in)
+	}
+	await, left := route.QueueCall(here, queuepb.QueueServiceClient.AwaitResult), untilOf(in.GetWaitMs())
+	return route.Follow(ctx, s.router, int(id.Shard), true, 0, func(ctx context.Context, at *route.Target) (*queuepb.AwaitResultResponse, error) {
+		return await.At(ctx, at, &queuepb.AwaitResultRequest{Tenant: in.GetTenant(), Id: in.GetId(), WaitMs: left()})
+	})
+}
+
+// awaitResultHere waits for the end of a task of a shard that this node leads.
+func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.ID, most time.Duration) (*queuepb.AwaitResultResponse, error) {
 	ended := make(chan call.Answer[shard.Awaited], 1)
 	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- call.Answer[shard.Awaited]{Value: a, Err: err} })
 	if err != nil {
 		return nil, s.refuse(err)
 	}
-	refused := s.awaitEnd(ctx, ended, time.Duration(in.GetWaitMs())*time.Millisecond)
+	refused := s.awaitEnd(ctx, ended, most)
 	cancel()
 	if err := cmp.Or(refused, ctx.Err()); err != nil {
 		return nil, s.refuse(err)

@@ -94,20 +94,20 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 		p.out.put(a)
 		return true
 	}
-	tasks, places, errs := p.service.newTasks(tenant, in.GetTasks())
+	tasks, errs := p.service.newTasks(tenant, in.GetTasks())
 	a := &queuepb.EnqueueAnswer{Frame: in.GetFrame(), Ids: make([]string, len(in.GetTasks())), Errors: errs}
-	if len(tasks) == 0 {
+	if len(tasks.Items) == 0 {
 		p.out.put(a)
 		return true
 	}
 	refuse := func(err error) {
-		for i := range tasks {
-			a.Errors = append(a.Errors, p.service.refuseItem(call.Place(places, i), err))
+		for i := range tasks.Items {
+			a.Errors = append(a.Errors, p.service.refuseItem(tasks.Place(i), err))
 		}
 		p.out.put(a)
 	}
-	err = p.service.shards.Enqueue(tenant, tasks, func(results []queue.Enqueued, err error) {
-		p.service.returnEnqueues(tenant, len(tasks), results, err)
+	err = p.service.shards.Enqueue(tenant, tasks.Items, func(results []queue.Enqueued, err error) {
+		p.service.returnEnqueues(tenant, len(tasks.Items), results, err)
 		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
@@ -119,17 +119,17 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 			}
 			return
 		}
-		writeIDs(results, places, a.Ids)
+		writeIDs(results, tasks, a.Ids)
 		for i := range results {
 			if results[i].Duplicate {
-				a.Duplicates = append(a.Duplicates, uint32(call.Place(places, i)))
+				a.Duplicates = append(a.Duplicates, uint32(tasks.Place(i)))
 			}
 		}
-		a.Errors = p.service.appendEnqueueErrors(a.Errors, results, places)
+		a.Errors = p.service.appendEnqueueErrors(a.Errors, results, tasks)
 		p.out.put(a)
 	})
 	if err != nil {
-		p.service.returnEnqueues(tenant, len(tasks), nil, err)
+		p.service.returnEnqueues(tenant, len(tasks.Items), nil, err)
 		refuse(err)
 	}
 	if !call.IsMisrouted(err) {

@@ -171,19 +171,19 @@ func (w *workStream) frame(tenant string, sub *shard.GroupSubscription, in *queu
 }
 
 func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
-	ts, places, errs := settlements(w.service, in.GetSettlements(), streamSettlement)
+	ts, errs := settlements(w.service, in.GetSettlements(), streamSettlement)
 	a := &queuepb.SettleAnswer{Frame: in.GetFrame(), Errors: errs}
-	if len(ts) == 0 {
+	if len(ts.Items) == 0 {
 		w.out.put(workItem{answer: a})
 		return
 	}
 	refuse := func(err error) {
-		for i := range ts {
-			a.Errors = append(a.Errors, w.service.refuseItem(call.Place(places, i), err))
+		for i := range ts.Items {
+			a.Errors = append(a.Errors, w.service.refuseItem(ts.Place(i), err))
 		}
 		w.out.put(workItem{answer: a})
 	}
-	err := w.service.shards.Settle(tenant, ts, func(outcomes []error, err error) {
+	err := w.service.shards.Settle(tenant, ts.Items, func(outcomes []error, err error) {
 		if call.IsMisrouted(err) || errors.Is(err, shard.ErrUnknownOutcome) {
 			refuse(err)
 			return
@@ -192,7 +192,7 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 			w.fail(err)
 			return
 		}
-		a.Errors = route.AppendSettleErrors(w.service.router.Cluster(), a.Errors, outcomes, places)
+		a.Errors = route.AppendSettleErrors(w.service.router.Cluster(), a.Errors, outcomes, ts)
 		w.out.put(workItem{answer: a})
 	})
 	if err != nil {

@@ -215,7 +215,7 @@ func (g *Group) Stats(reply func([]queue.Stats, error)) error {
 			reply(nil, err)
 			return
 		}
-		reply(mergeStats(all), nil)
+		reply(MergeStats(all), nil)
 	})
 }
 
@@ -275,8 +275,8 @@ func (j *join[T]) done(parts int, err error) {
 
 type queueName struct{ tenant, name string }
 
-// mergeStats sums the figures of each queue.
-func mergeStats(all [][]queue.Stats) []queue.Stats {
+// MergeStats sums the figures of each queue.
+func MergeStats(all [][]queue.Stats) []queue.Stats {
 	var out []queue.Stats
 	at := map[queueName]int{}
 	for _, stats := range all {
@@ -284,7 +284,7 @@ func mergeStats(all [][]queue.Stats) []queue.Stats {
 			q := &stats[i]
 			key := queueName{q.Tenant, q.Name}
 			if k, found := at[key]; found {
-				addStats(&out[k], q)
+				out[k].Add(q)
 				continue
 			}
 			at[key] = len(out)
@@ -293,24 +293,6 @@ func mergeStats(all [][]queue.Stats) []queue.Stats {
 		}
 	}
 	return out
-}
-
-func addStats(sum, q *queue.Stats) {
-	sum.Paused = sum.Paused || q.Paused
-	if q.PolicyVersion > sum.PolicyVersion {
-		sum.Policy, sum.PolicyVersion = q.Policy, q.PolicyVersion
-	}
-	sum.Enqueued += q.Enqueued
-	sum.Completed += q.Completed
-	sum.Ready += q.Ready
-	sum.Delayed += q.Delayed
-	sum.Leased += q.Leased
-	sum.Dead += q.Dead
-	sum.Removed += q.Removed
-	sum.Bytes += q.Bytes
-	sum.ReadySinceMs = min(sum.ReadySinceMs, q.ReadySinceMs)
-	sum.EnqueuedPerS += q.EnqueuedPerS
-	sum.CompletedPerS += q.CompletedPerS
 }
 
 // Audited is a queue's counters over all shards, with the tasks that were really found.

@@ -28,7 +28,7 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	if err != nil {
 		return queue.Stats{}, err
 	}
-	merged := mergeStats(all)
+	merged := MergeStats(all)
 	if len(merged) == 0 {
 		return queue.Stats{}, ErrNoQueue
 	}

@@ -91,7 +91,7 @@ func (g *Group) learn() error {
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
 	}
-	merged := mergeStats(all)
+	merged := MergeStats(all)
 	ordered, versions := map[queueName]struct{}{}, map[queueName]policyVersions{}
 	for i := range merged {
 		q := &merged[i]

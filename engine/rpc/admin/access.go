@@ -18,12 +18,8 @@ type accessAdmin struct {
 	refuse func(error) error
 }
 
-// listTenantsHere is the call, of this node's registry.
-func (a *accessAdmin) listTenantsHere(ctx context.Context, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-	by, err := call.Operator(ctx)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
+// listTenantsHere executes the call at this node's registry.
+func (a *accessAdmin) listTenantsHere(ctx context.Context, by *access.Identity, _ *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
 	queues, err := a.queues(ctx)
 	if err != nil {
 		return nil, a.refuse(err)
@@ -39,12 +35,8 @@ func (a *accessAdmin) listTenantsHere(ctx context.Context, _ *adminpb.ListTenant
 	return out, nil
 }
 
-// configureTenantHere is the call, of this node's registry.
-func (a *accessAdmin) configureTenantHere(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
-	by, err := call.Operator(ctx)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
+// configureTenantHere executes the call at this node's registry.
+func (a *accessAdmin) configureTenantHere(ctx context.Context, by *access.Identity, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
 	queues, err := a.queues(ctx)
 	if err != nil {
 		return nil, a.refuse(err)
@@ -70,15 +62,12 @@ func tenantMessage(t access.Tenant, queues uint64) *adminpb.Tenant {
 	}
 }
 
-// createTokenHere is the call, of this node's registry.
-func (a *accessAdmin) createTokenHere(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
-	by, err := call.Allowed(ctx, access.Admin)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
+// createTokenHere executes the call at this node's registry.
+func (a *accessAdmin) createTokenHere(ctx context.Context, by *access.Identity, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
 	tenant := in.GetTenant()
 	if tenant != access.AllTenants {
-		if tenant, err = call.Tenant(ctx, access.Admin, tenant); err != nil {
+		var err error
+		if tenant, err = call.TenantOf(by, tenant); err != nil {
 			return nil, a.refuse(err)
 		}
 	}
@@ -95,15 +84,12 @@ func (a *accessAdmin) createTokenHere(ctx context.Context, in *adminpb.CreateTok
 	return &adminpb.CreateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
 }
 
-// listTokensHere is the call, of this node's registry.
-func (a *accessAdmin) listTokensHere(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
-	by, err := call.Allowed(ctx, access.Admin)
-	if err != nil {
-		return nil, a.refuse(err)
-	}
+// listTokensHere executes the call at this node's registry.
+func (a *accessAdmin) listTokensHere(_ context.Context, by *access.Identity, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
 	tenant := in.GetTenant()
 	if tenant != access.AllTenants {
-		if tenant, err = call.TenantOrAll(ctx, access.Admin, tenant); err != nil {
+		var err error
+		if tenant, err = call.TenantOrAllOf(by, tenant); err != nil {
 			return nil, a.refuse(err)
 		}
 	}
@@ -118,13 +104,9 @@ func (a *accessAdmin) listTokensHere(ctx context.Context, in *adminpb.ListTokens
 	return out, nil
 }
 
-// rotateTokenHere is the call, of this node's registry.
-func (a *accessAdmin) rotateTokenHere(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
-	by, err := call.Allowed(ctx, access.Admin)
-	if err == nil {
-		err = checkTokenID(in.GetId())
-	}
-	if err != nil {
+// rotateTokenHere executes the call at this node's registry.
+func (a *accessAdmin) rotateTokenHere(ctx context.Context, by *access.Identity, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
+	if err := checkTokenID(in.GetId()); err != nil {
 		return nil, a.refuse(err)
 	}
 	token, secret, err := a.registry.RotateToken(ctx, by, in.GetId(), in.GetGraceMs())
@@ -134,13 +116,9 @@ func (a *accessAdmin) rotateTokenHere(ctx context.Context, in *adminpb.RotateTok
 	return &adminpb.RotateTokenResponse{Token: tokenMessage(token), Secret: secret}, nil
 }
 
-// revokeTokenHere is the call, of this node's registry.
-func (a *accessAdmin) revokeTokenHere(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
-	by, err := call.Allowed(ctx, access.Admin)
-	if err == nil {
-		err = checkTokenID(in.GetId())
-	}
-	if err != nil {
+// revokeTokenHere executes the call at this node's registry.
+func (a *accessAdmin) revokeTokenHere(ctx context.Context, by *access.Identity, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
+	if err := checkTokenID(in.GetId()); err != nil {
 		return nil, a.refuse(err)
 	}
 	if err := a.registry.RevokeToken(ctx, by, in.GetId()); err != nil {

@@ -18,51 +18,55 @@ import (
 // The calls of the admin service. Without a cluster, and for a call that another node forwarded, this node executes the call.
 // Otherwise the call goes to the leaders of its shards. The leader of shard 0 has the tenants and tokens.
 
-// ofRegistry executes a call on tenants or tokens at the leader of shard 0.
-func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, reading bool, here func(context.Context, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error)) (R, error) {
+// ofRegistry executes a call on tenants or tokens at the leader of shard 0, for a caller that may make it.
+func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool, caller func(context.Context) (*access.Identity, error),
+	here func(context.Context, *access.Identity, Q) (R, error), there func(adminpb.AdminServiceClient, context.Context, Q, ...grpc.CallOption) (R, error),
+) (R, error) {
 	var none R
-	if a.router == nil {
-		return here(ctx, in)
+	by, err := caller(ctx)
+	if err != nil {
+		return none, a.refuse(err)
 	}
-	if _, err := call.Allowed(ctx, access.Admin); err != nil {
-		return none, call.Status(err)
-	}
-	local := here
-	here = func(ctx context.Context, in Q) (R, error) { // the registries of other nodes follow; only the leader's is changed
-		if !slices.Contains(a.shards.Led(), 0) {
+	local := func(ctx context.Context, in Q) (R, error) {
+		if a.router != nil && !slices.Contains(a.shards.Led(), 0) { // the registries of other nodes follow; only the leader's is changed
 			return none, a.refuse(&shard.NotLeaderError{})
 		}
-		return local(ctx, in)
+		return here(ctx, by, in)
 	}
 	if !a.router.Routes(ctx) {
-		return here(ctx, in)
+		return local(ctx, in)
 	}
-	return route.Follow(ctx, a.router, 0, reading, route.ForwardMax, route.AdminCall(here, there).Of(in))
+	return route.Follow(ctx, a.router, 0, repeatable, route.ForwardMax, route.AdminCall(local, there).Of(in))
+}
+
+// administrator returns who calls, if the token has the scope admin.
+func administrator(ctx context.Context) (*access.Identity, error) {
+	return call.Allowed(ctx, access.Admin)
 }
 
 // CreateToken implements the call.
 func (a *Service) CreateToken(ctx context.Context, in *adminpb.CreateTokenRequest) (*adminpb.CreateTokenResponse, error) {
-	return ofRegistry(ctx, a, in, false, a.createTokenHere, adminpb.AdminServiceClient.CreateToken)
+	return ofRegistry(ctx, a, in, false, administrator, a.createTokenHere, adminpb.AdminServiceClient.CreateToken)
 }
 
 // ListTokens implements the call.
 func (a *Service) ListTokens(ctx context.Context, in *adminpb.ListTokensRequest) (*adminpb.ListTokensResponse, error) {
-	return ofRegistry(ctx, a, in, true, a.listTokensHere, adminpb.AdminServiceClient.ListTokens)
+	return ofRegistry(ctx, a, in, true, administrator, a.listTokensHere, adminpb.AdminServiceClient.ListTokens)
 }
 
 // RotateToken implements the call.
 func (a *Service) RotateToken(ctx context.Context, in *adminpb.RotateTokenRequest) (*adminpb.RotateTokenResponse, error) {
-	return ofRegistry(ctx, a, in, false, a.rotateTokenHere, adminpb.AdminServiceClient.RotateToken)
+	return ofRegistry(ctx, a, in, false, administrator, a.rotateTokenHere, adminpb.AdminServiceClient.RotateToken)
 }
 
 // RevokeToken implements the call.
 func (a *Service) RevokeToken(ctx context.Context, in *adminpb.RevokeTokenRequest) (*adminpb.RevokeTokenResponse, error) {
-	return ofRegistry(ctx, a, in, false, a.revokeTokenHere, adminpb.AdminServiceClient.RevokeToken)
+	return ofRegistry(ctx, a, in, false, administrator, a.revokeTokenHere, adminpb.AdminServiceClient.RevokeToken)
 }
 
 // ConfigureTenant implements the call.
 func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTenantRequest) (*adminpb.ConfigureTenantResponse, error) {
-	out, err := ofRegistry(ctx, a, in, true, a.configureTenantHere, adminpb.AdminServiceClient.ConfigureTenant)
+	out, err := ofRegistry(ctx, a, in, true, call.Operator, a.configureTenantHere, adminpb.AdminServiceClient.ConfigureTenant)
 	if err != nil || !a.router.Routes(ctx) {
 		return out, err
 	}
@@ -78,11 +82,12 @@ func (a *Service) ConfigureTenant(ctx context.Context, in *adminpb.ConfigureTena
 
 // ListTenants implements the call.
 func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
-	if !a.router.Routes(ctx) {
-		return a.listTenantsHere(ctx, in)
+	by, err := call.Operator(ctx)
+	if err != nil {
+		return nil, a.refuse(err)
 	}
-	if _, err := call.Operator(ctx); err != nil {
-		return nil, call.Status(err)
+	if !a.router.Routes(ctx) {
+		return a.listTenantsHere(ctx, by, in)
 	}
 	all, err := a.tenants(ctx)
 	return &adminpb.ListTenantsResponse{Tenants: all}, err
@@ -90,11 +95,18 @@ func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsReques
 
 // tenants returns the tenants of the cluster, by name. What a tenant holds is the sum of what it holds at each leader.
 func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
-	parts, err := route.Gather(ctx, a.router, route.AdminCall(a.listTenantsHere, adminpb.AdminServiceClient.ListTenants).Of(&adminpb.ListTenantsRequest{}))
+	by, err := call.Identity(ctx)
+	if err != nil {
+		return nil, call.Status(err)
+	}
+	here := func(ctx context.Context, in *adminpb.ListTenantsRequest) (*adminpb.ListTenantsResponse, error) {
+		return a.listTenantsHere(ctx, by, in)
+	}
+	parts, err := route.Gather(ctx, a.router, route.AdminCall(here, adminpb.AdminServiceClient.ListTenants).Of(&adminpb.ListTenantsRequest{}))
 	if err != nil {
 		return nil, err
 	}
-	queues, err := a.allQueues(ctx)
+	queues, err := a.allFigures(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +126,8 @@ func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 			sum.Leases += t.GetLeases()
 		}
 	}
-	for _, q := range queues {
-		if t := named[q.GetTenant()]; t != nil {
+	for i := range queues {
+		if t := named[queues[i].Tenant]; t != nil {
 			t.Queues++
 		}
 	}
@@ -127,12 +139,9 @@ func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 const notReadyMax = 500 * time.Millisecond
 
 // GetStatus implements the call. The tasks are the cluster's, all else is this node's.
-func (a *Service) GetStatus(ctx context.Context, in *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
-	if !a.router.Routes(ctx) {
-		return a.getStatusHere(ctx, in)
-	}
+func (a *Service) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
 	if _, err := call.Operator(ctx); err != nil {
-		return nil, call.Status(err)
+		return nil, a.refuse(err)
 	}
 	out := a.statusHere()
 	if !out.GetReady() { // it is to say so at once
@@ -140,16 +149,15 @@ func (a *Service) GetStatus(ctx context.Context, in *adminpb.GetStatusRequest) (
 		ctx, done = context.WithTimeout(ctx, notReadyMax)
 		defer done()
 	}
-	queues, err := a.allQueues(ctx)
-	if err != nil { // a server that is not ready can still say so
-		if out.GetReady() {
-			return nil, err
+	queues, err := a.allFigures(ctx)
+	switch {
+	case err == nil:
+		out.Queues = uint64(len(queues))
+		for i := range queues {
+			out.Tasks += queues[i].Stored()
 		}
-		return out, nil
+	case out.GetReady():
+		return nil, err
 	}
-	out.Queues = uint64(len(queues))
-	for _, q := range queues {
-		out.Tasks += q.GetReady() + q.GetDelayed() + q.GetLeased() + q.GetDead()
-	}
-	return out, nil
+	return out, nil // a server that is not ready can still say so
 }

@@ -26,28 +26,7 @@ func (a *Service) Backup(ctx context.Context, in *adminpb.BackupRequest) (*admin
 	return &adminpb.BackupResponse{Path: path, Bytes: uint64(bytes)}, nil
 }
 
-// getStatusHere is the call on the shards that this node leads.
-func (a *Service) getStatusHere(ctx context.Context, _ *adminpb.GetStatusRequest) (*adminpb.GetStatusResponse, error) {
-	if _, err := call.Operator(ctx); err != nil {
-		return nil, a.refuse(err)
-	}
-	out := a.statusHere()
-	stats, err := call.Await(ctx, a.shards.Stats)
-	if err != nil { // a server that failed, or stops, can still say so
-		if out.GetReady() {
-			return nil, a.refuse(err)
-		}
-		return out, nil
-	}
-	out.Queues = uint64(len(stats))
-	for i := range stats {
-		q := &stats[i]
-		out.Tasks += q.Ready + q.Delayed + q.Leased + q.Dead
-	}
-	return out, nil
-}
-
-// statusHere returns what is this server's own.
+// statusHere returns the part of the status that is this server's own.
 func (a *Service) statusHere() *adminpb.GetStatusResponse {
 	s := a.host.Status()
 	return &adminpb.GetStatusResponse{

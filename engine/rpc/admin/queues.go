@@ -1,182 +1,220 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
+
+	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// queueList is what a list of queues was asked for.
-type queueList struct {
-	tenant                 string // "" for all
-	size                   int
-	list                   uint64
-	goesOn                 bool // after:
-	afterTenant, afterName string
-}
-
-// queueList checks what a list of queues is asked for.
-func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) (l queueList, err error) {
-	l.tenant, err = adminTenantOrAll(ctx, in.GetTenant())
-	if err == nil && in.GetPrefix() != "" {
-		err = call.FieldErr(queue.CheckName("prefix", in.GetPrefix()))
-	}
-	if err != nil {
-		return l, err
-	}
-	if l.size, err = pageSize(in.GetPageSize()); err != nil {
-		return l, err
-	}
-	l.list = listName("queues", l.tenant, in.GetPrefix())
-	at, err := parsePageToken(l.list, in.GetPageToken())
-	if err != nil {
-		return l, err
-	}
-	l.goesOn = at != nil
-	l.afterTenant, l.afterName, err = parseQueuePlace(at)
-	return l, err
-}
-
-// listQueuesHere is the call on the shards that this node leads.
-func (a *Service) listQueuesHere(ctx context.Context, in *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
-	l, err := a.queueList(ctx, in)
+// GetQueue implements the call.
+func (a *Service) GetQueue(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
+	tenant, err := target(ctx, in)
 	if err != nil {
 		return nil, a.refuse(err)
 	}
-	all, err := call.Await(ctx, a.shards.Stats)
-	if err != nil {
-		return nil, a.refuse(err)
+	return a.getQueue(ctx, tenant, in)
+}
+
+// getQueue executes GetQueue for a queue of a tenant that the caller may see.
+func (a *Service) getQueue(ctx context.Context, tenant string, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
+	here := func(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
+		q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
+		if err != nil {
+			return nil, a.refuse(err)
+		}
+		return &adminpb.GetQueueResponse{Queue: queueMessage(&q, a.shards.NowMs())}, nil
 	}
-	all = slices.DeleteFunc(all, func(q queue.Stats) bool {
-		return l.tenant != "" && q.Tenant != l.tenant || !strings.HasPrefix(q.Name, in.GetPrefix()) ||
-			l.goesOn && cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) <= 0
+	if !a.router.Routes(ctx) {
+		return here(ctx, in)
+	}
+	get := route.AdminCall(here, adminpb.AdminServiceClient.GetQueue)
+	parts, err := route.Gather(ctx, a.router, func(ctx context.Context, at *route.Target) (out *adminpb.GetQueueResponse, err error) {
+		out, err = get.At(ctx, at, in)
+		if route.IsAbsent(err) {
+			return nil, nil
+		}
+		return out, err
 	})
-	slices.SortFunc(all, func(p, q queue.Stats) int {
-		return cmp.Or(cmp.Compare(p.Tenant, q.Tenant), cmp.Compare(p.Name, q.Name))
-	})
-	out := &adminpb.ListQueuesResponse{}
-	for i := range all[:min(l.size, len(all))] {
-		out.Queues = append(out.Queues, a.queueMessage(&all[i]))
-	}
-	if len(all) > l.size {
-		last := &all[l.size-1]
-		out.NextPageToken = pageToken(l.list, queuePlace(last.Tenant, last.Name))
-	}
-	return out, nil
-}
-
-// getQueueHere is the call on the shards that this node leads.
-func (a *Service) getQueueHere(ctx context.Context, in *adminpb.GetQueueRequest) (*adminpb.GetQueueResponse, error) {
-	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {
-		return nil, a.refuse(err)
+		return nil, err
 	}
-	q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
-	if err != nil {
-		return nil, a.refuse(err)
+	nowMs := a.shards.NowMs()
+	var lists [][]queue.Stats
+	for _, part := range parts {
+		if part != nil {
+			lists = append(lists, []queue.Stats{figuresOf(part.GetQueue(), nowMs)})
+		}
 	}
-	return &adminpb.GetQueueResponse{Queue: a.queueMessage(&q)}, nil
+	if len(lists) == 0 {
+		return nil, call.Status(shard.ErrNoQueue)
+	}
+	return &adminpb.GetQueueResponse{Queue: queueMessage(&shard.MergeStats(lists)[0], nowMs)}, nil
 }
 
-// configureQueueHere is the call on the shards that this node leads.
-func (a *Service) configureQueueHere(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
-	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
-	if err != nil {
-		return nil, a.refuse(err)
-	}
-	policy, err := a.policy(in.GetPolicy())
-	if err != nil {
-		return nil, a.refuse(err)
-	}
-	if err := a.shards.Configure(ctx, tenant, in.GetQueue(), policy); err != nil {
-		return nil, a.refuse(err)
-	}
-	q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
-	if err != nil {
-		return nil, a.refuse(err)
-	}
-	return &adminpb.ConfigureQueueResponse{Queue: a.queueMessage(&q)}, nil
-}
-
-// policy checks and converts a policy.
-func (a *Service) policy(in *adminpb.QueuePolicy) (p queue.Policy, err error) {
-	if in == nil {
-		return p, &queue.FieldError{Field: "policy", Problem: "is missing: say what is to hold; an empty one sets the server's defaults"}
-	}
-	p = queue.Policy{
-		MaxAttempts: in.GetMaxAttempts(), LeaseMs: in.GetLeaseMs(), Backoff: call.BackoffOf(in.GetBackoff()),
-		TTLMs: in.GetTtlMs(), RetentionMs: in.GetResultRetentionMs(),
-	}
-	switch in.GetPlacement() {
-	case adminpb.Placement_PLACEMENT_UNSPECIFIED, adminpb.Placement_PLACEMENT_SPREAD:
-		p.Placement = queue.Spread
-	case adminpb.Placement_PLACEMENT_ORDERED:
-		p.Placement = queue.Ordered
-	default:
-		return p, &queue.FieldError{Field: "policy.placement", Problem: fmt.Sprintf("%d is not known: use SPREAD or ORDERED", in.GetPlacement())}
-	}
-	if bad := a.limits.CheckPolicy(&p); bad != nil {
-		return p, &queue.FieldError{Field: "policy." + bad.Field, Problem: bad.Problem}
-	}
-	return p, nil
-}
-
-// pauseQueueHere is the call on the shards that this node leads.
-func (a *Service) pauseQueueHere(ctx context.Context, in *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
-	return &adminpb.PauseQueueResponse{}, a.pause(ctx, in.GetTenant(), in.GetQueue(), true)
-}
-
-// resumeQueueHere is the call on the shards that this node leads.
-func (a *Service) resumeQueueHere(ctx context.Context, in *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
-	return &adminpb.ResumeQueueResponse{}, a.pause(ctx, in.GetTenant(), in.GetQueue(), false)
-}
-
-// pause refuses a queue that is not there: it would be a misspelt one.
-func (a *Service) pause(ctx context.Context, tenant, name string, paused bool) error {
-	tenant, err := target(ctx, tenant, name)
-	if err == nil && a.router == nil { // of a cluster, the node that was asked looks: the queue may be in others' shards
-		_, err = a.shards.QueueStats(ctx, tenant, name)
-	}
+// ConfigureQueue implements the call. The first shard's leader goes first: what it refuses holds nowhere.
+func (a *Service) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
+	var policy queue.Policy
+	tenant, err := target(ctx, in)
 	if err == nil {
-		err = a.shards.Pause(ctx, tenant, name, paused)
+		policy, err = a.policy(in.GetPolicy())
 	}
-	return a.refuse(err)
-}
-
-// purgeQueueHere is the call on the shards that this node leads.
-func (a *Service) purgeQueueHere(ctx context.Context, in *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
-	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
 	if err != nil {
 		return nil, a.refuse(err)
 	}
-	removed, err := a.shards.Purge(ctx, tenant, in.GetQueue())
-	if err != nil {
-		return nil, a.refuse(partly("removed", removed, err))
+	here := func(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
+		if err := a.shards.Configure(ctx, tenant, in.GetQueue(), policy); err != nil {
+			return nil, a.refuse(err)
+		}
+		q, err := a.shards.QueueStats(ctx, tenant, in.GetQueue())
+		if err != nil {
+			return nil, a.refuse(err)
+		}
+		return &adminpb.ConfigureQueueResponse{Queue: queueMessage(&q, a.shards.NowMs())}, nil
 	}
-	return &adminpb.PurgeQueueResponse{Removed: removed}, nil
+	if !a.router.Routes(ctx) {
+		return here(ctx, in)
+	}
+	if err := a.router.Cover(ctx, true, route.AdminCall(here, adminpb.AdminServiceClient.ConfigureQueue).Each(in)); err != nil {
+		return nil, err
+	}
+	q, err := a.getQueue(ctx, tenant, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()})
+	return &adminpb.ConfigureQueueResponse{Queue: q.GetQueue()}, err
 }
 
-// deleteQueueHere executes the call on the shards that this node leads.
-func (a *Service) deleteQueueHere(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
-	tenant, err := target(ctx, in.GetTenant(), in.GetQueue())
+// PauseQueue implements the call.
+func (a *Service) PauseQueue(ctx context.Context, in *adminpb.PauseQueueRequest) (*adminpb.PauseQueueResponse, error) {
+	return &adminpb.PauseQueueResponse{}, a.pause(ctx, in, true, func(ctx context.Context, c adminpb.AdminServiceClient) error {
+		_, err := c.PauseQueue(ctx, in)
+		return err
+	})
+}
+
+// ResumeQueue implements the call.
+func (a *Service) ResumeQueue(ctx context.Context, in *adminpb.ResumeQueueRequest) (*adminpb.ResumeQueueResponse, error) {
+	return &adminpb.ResumeQueueResponse{}, a.pause(ctx, in, false, func(ctx context.Context, c adminpb.AdminServiceClient) error {
+		_, err := c.ResumeQueue(ctx, in)
+		return err
+	})
+}
+
+// pause pauses or resumes a queue in all shards. It refuses a queue that is in no shard: the name would be a misspelt one.
+func (a *Service) pause(ctx context.Context, in queueRequest, paused bool, there func(context.Context, adminpb.AdminServiceClient) error) error {
+	tenant, err := target(ctx, in)
+	if err != nil {
+		return a.refuse(err)
+	}
+	routes := a.router.Routes(ctx)
+	if routes || a.router == nil { // the node that forwards a call looks for the queue in all shards
+		if _, err := a.getQueue(ctx, tenant, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()}); err != nil {
+			return err
+		}
+	}
+	here := func(ctx context.Context) error { return a.refuse(a.shards.Pause(ctx, tenant, in.GetQueue(), paused)) }
+	if !routes {
+		return here(ctx)
+	}
+	return a.router.Cover(ctx, true, func(ctx context.Context, at *route.Target) error {
+		if at.Local() {
+			return here(ctx)
+		}
+		return there(ctx, at.Admins())
+	})
+}
+
+// PurgeQueue implements the call.
+func (a *Service) PurgeQueue(ctx context.Context, in *adminpb.PurgeQueueRequest) (*adminpb.PurgeQueueResponse, error) {
+	tenant, err := target(ctx, in)
 	if err != nil {
 		return nil, a.refuse(err)
 	}
-	removed, err := a.shards.Delete(ctx, tenant, in.GetQueue(), in.GetForce())
+	n, err := a.countAll(ctx, "removed",
+		func(ctx context.Context) (uint64, error) { return a.shards.Purge(ctx, tenant, in.GetQueue()) },
+		func(ctx context.Context, c adminpb.AdminServiceClient) (uint64, error) {
+			out, err := c.PurgeQueue(ctx, in)
+			return out.GetRemoved(), err
+		})
 	if err != nil {
-		return nil, a.refuse(partly("removed", removed, err))
+		return nil, err
 	}
-	return &adminpb.DeleteQueueResponse{Removed: removed}, nil
+	return &adminpb.PurgeQueueResponse{Removed: n}, nil
+}
+
+// DeleteQueue implements the call. Without force, no shard deletes the queue if any shard has tasks of it.
+func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueRequest) (*adminpb.DeleteQueueResponse, error) {
+	tenant, err := target(ctx, in)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	if !in.GetForce() && a.router.Routes(ctx) {
+		out, err := a.getQueue(ctx, tenant, &adminpb.GetQueueRequest{Tenant: in.GetTenant(), Queue: in.GetQueue()})
+		if err != nil {
+			return nil, err
+		}
+		if q := figuresOf(out.GetQueue(), 0); q.Stored() > 0 {
+			return nil, call.Status(queue.ErrQueueNotEmpty)
+		}
+	}
+	n, err := a.countAll(ctx, "removed",
+		func(ctx context.Context) (uint64, error) {
+			return a.shards.Delete(ctx, tenant, in.GetQueue(), in.GetForce())
+		},
+		func(ctx context.Context, c adminpb.AdminServiceClient) (uint64, error) {
+			out, err := c.DeleteQueue(ctx, in)
+			return out.GetRemoved(), err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return &adminpb.DeleteQueueResponse{Removed: n}, nil
+}
+
+// countAll has all leaders change tasks of a queue, and returns how many they changed. here changes those of the shards that this
+// node leads, and there is the call at another node.
+func (a *Service) countAll(ctx context.Context, what string, here func(context.Context) (uint64, error),
+	there func(context.Context, adminpb.AdminServiceClient) (uint64, error),
+) (sum uint64, err error) {
+	local := func(ctx context.Context) (uint64, error) {
+		n, err := here(ctx)
+		if err != nil {
+			return 0, a.refuse(partly(what, n, err))
+		}
+		return n, nil
+	}
+	if !a.router.Routes(ctx) {
+		return local(ctx)
+	}
+	has := false
+	err = a.router.Cover(ctx, false, func(ctx context.Context, at *route.Target) (err error) {
+		var n uint64
+		if at.Local() {
+			n, err = local(ctx)
+		} else {
+			n, err = there(ctx, at.Admins())
+		}
+		if route.IsAbsent(err) {
+			return nil
+		}
+		has = has || err == nil
+		sum += n
+		return err
+	})
+	switch {
+	case err != nil && sum > 0:
+		s := status.Convert(err).Proto()
+		s.Message = fmt.Sprintf("%s %d tasks, and then: %s", what, sum, s.GetMessage())
+		err = status.ErrorProto(s)
+	case err == nil && !has:
+		err = call.Status(shard.ErrNoQueue)
+	}
+	return sum, err
 }
 
 // partly says what a call did before it failed.
@@ -187,31 +225,19 @@ func partly(what string, n uint64, err error) error {
 	return fmt.Errorf("%s %d tasks, and then: %w", what, n, err)
 }
 
-func (a *Service) queueMessage(q *queue.Stats) *adminpb.Queue {
-	m := &adminpb.Queue{
-		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
-		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Bytes,
-		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
-		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
+// policy checks and converts a policy.
+func (a *Service) policy(in *adminpb.QueuePolicy) (p queue.Policy, err error) {
+	if in == nil {
+		return p, &queue.FieldError{Field: "policy", Problem: "is missing: say what is to hold; an empty one sets the server's defaults"}
 	}
-	if q.ReadySinceMs != math.MaxInt64 {
-		m.OldestReadyAgeMs = uint64(max(0, a.shards.NowMs()-q.ReadySinceMs))
+	switch in.GetPlacement() {
+	case adminpb.Placement_PLACEMENT_UNSPECIFIED, adminpb.Placement_PLACEMENT_SPREAD, adminpb.Placement_PLACEMENT_ORDERED:
+	default:
+		return p, &queue.FieldError{Field: "policy.placement", Problem: fmt.Sprintf("%d is not known: use SPREAD or ORDERED", in.GetPlacement())}
 	}
-	return m
-}
-
-func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
-	m := &adminpb.QueuePolicy{
-		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
-		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs,
+	p = policyOf(in)
+	if bad := a.limits.CheckPolicy(&p); bad != nil {
+		return p, &queue.FieldError{Field: "policy." + bad.Field, Problem: bad.Problem}
 	}
-	if p.Placement == queue.Ordered {
-		m.Placement = adminpb.Placement_PLACEMENT_ORDERED
-	}
-	if b := p.Backoff; b != (queue.Backoff{}) {
-		m.Backoff = &queuepb.Backoff{
-			InitialMs: b.InitialMs, MaxMs: b.MaxMs, MultiplierPercent: b.MultiplierPercent, JitterPercent: b.JitterPercent,
-		}
-	}
-	return m
+	return p, nil
 }

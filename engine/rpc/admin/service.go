@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
@@ -96,47 +95,17 @@ func pageSize(n uint32) (int, error) {
 	return int(n), nil
 }
 
-// target checks which queue a call is for.
-func target(ctx context.Context, tenant, name string) (string, error) {
-	tenant, err := adminTenant(ctx, tenant)
+// queueRequest is a request for one queue.
+type queueRequest interface {
+	GetTenant() string
+	GetQueue() string
+}
+
+// target checks who calls and for which queue. It returns the tenant.
+func target(ctx context.Context, in queueRequest) (tenant string, err error) {
+	tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant())
 	if err == nil {
-		err = call.FieldErr(queue.CheckName("queue", name))
+		err = call.FieldErr(queue.CheckName("queue", in.GetQueue()))
 	}
 	return tenant, err
-}
-
-// ids checks the ids of a call. Those at fault are left out, with an error each, as newTasks does.
-func (a *Service) ids(in []string) (ids []queue.ID, places []int, errs []*queuepb.ItemError, err error) {
-	if err := a.limits.CheckBatch("ids", len(in)); err != nil {
-		return nil, nil, nil, err
-	}
-	for i, text := range in {
-		id, err := queue.ParseID(text)
-		if err != nil {
-			if errs == nil {
-				places = call.FirstPlaces(i)
-			}
-			errs = append(errs, call.ItemError(i, &queue.FieldError{Field: "ids", Problem: err.Error()}))
-			continue
-		}
-		ids = append(ids, id)
-		if errs != nil {
-			places = append(places, i)
-		}
-	}
-	return ids, places, errs, nil
-}
-
-// change changes single tasks. It returns a result for each, and how many tasks were changed.
-func (a *Service) change(ctx context.Context, what shard.Change, tenant string, in []string) (results []*queuepb.SettleResult, changed uint64, err error) {
-	ids, places, errs, err := a.ids(in)
-	if err != nil {
-		return nil, 0, err
-	}
-	outcomes, err := a.shards.Change(ctx, what, tenant, ids)
-	if err != nil {
-		return nil, 0, err
-	}
-	errs = route.AppendSettleErrors(a.cluster, errs, outcomes, places)
-	return call.SettleResults(len(in), errs), uint64(len(in) - len(errs)), nil
 }

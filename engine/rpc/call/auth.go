@@ -111,19 +111,33 @@ func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error
 // Tenant is what a call begins with: it returns the tenant that it is for, if the caller has one of the scopes and
 // the tenant is the caller's. A call that names none is for the token's tenant, or DefaultTenant with an operator's.
 func Tenant(ctx context.Context, scopes access.Scopes, name string) (string, error) {
-	tenant, err := TenantOrAll(ctx, scopes, name)
+	i, err := Allowed(ctx, scopes)
+	if err != nil {
+		return "", err
+	}
+	return TenantOf(i, name)
+}
+
+// TenantOf is Tenant for a caller that is known.
+func TenantOf(i *access.Identity, name string) (string, error) {
+	tenant, err := TenantOrAllOf(i, name)
 	if err == nil && tenant == "" {
 		tenant = DefaultTenant
 	}
 	return tenant, err
 }
 
-// TenantOrAll is tenantOf for calls that list: without a name, an operator's is for all tenants, and it returns "".
+// TenantOrAll is Tenant for calls that list: without a name, an operator's is for all tenants, and it returns "".
 func TenantOrAll(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
 		return "", err
 	}
+	return TenantOrAllOf(i, name)
+}
+
+// TenantOrAllOf is TenantOrAll for a caller that is known.
+func TenantOrAllOf(i *access.Identity, name string) (tenant string, err error) {
 	switch {
 	case name != "":
 		err = FieldErr(queue.CheckName("tenant", name))

@@ -9,24 +9,23 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// AnyShard is the shard of an item that any node may take, or whose shard is not known before one is asked.
+// AnyShard is the shard of an item that any node may take, or whose shard only the node that takes it knows.
 const AnyShard = -1
 
 // Batch is a call on items each of which belongs to a shard.
 type Batch[I, R any] struct {
-	// shard is an item's, or anyShard.
+	// Shard returns the shard of an item, or AnyShard.
 	Shard func(I) int
 	// Call executes some of the items at a node. It returns a result for each, or an error that refuses them all.
 	Call func(context.Context, *Target, []I) ([]R, error)
-	// errorOf returns why an item was refused, or nil.
+	// ErrorOf returns why an item was refused, or nil.
 	ErrorOf func(R) *queuepb.ItemError
-	// refused makes the result of an item that was.
+	// Refused makes the result of an item that was refused.
 	Refused func(*queuepb.ItemError) R
 }
 
@@ -74,10 +73,13 @@ func (s *spread[I, R]) round(ctx context.Context) error {
 	var parts []*part[I, R]
 	var orphans []int
 	if first && s.router.allHere() {
-		parts = []*part[I, R]{{node: s.router.cluster.Self(), items: s.items}}
+		parts = []*part[I, R]{{node: s.router.cluster.Self(), Part: call.Part[I]{Items: s.items}}}
 	} else {
 		if first {
-			s.left = call.FirstPlaces(len(s.items))
+			s.left = make([]int, len(s.items))
+			for i := range s.left {
+				s.left[i] = i
+			}
 		}
 		slices.Sort(s.left)
 		parts, orphans = s.split(s.left)
@@ -112,29 +114,23 @@ func (s *spread[I, R]) elsewhere() bool {
 	return true
 }
 
-// part has the items of a batch that one node gets in one call, and the node's answer. add stores each item with its place in the
-// batch. The call sends exactly items, so that an answer can't be matched with another item.
+// part has the items of a batch that one node gets in one call, and the node's answer. The call sends exactly these items, so that
+// an answer can't be matched with another item.
 type part[I, R any] struct {
-	node   string
-	items  []I
-	places []int // the place of each of items in the batch; nil if the part is the whole batch in order
+	call.Part[I]
 
-	results []R // one for each of items, unless err is set
+	node    string
+	results []R // one for each item, unless err is set
 	err     error
 }
 
-func (p *part[I, R]) add(item I, place int) {
-	p.items = append(p.items, item)
-	p.places = append(p.places, place)
-}
-
 // ask sends the part to its node. If the answer has a wrong number of results, the outcome of all items is unknown.
-func (p *part[I, R]) ask(ctx context.Context, r *Router, call func(context.Context, *Target, []I) ([]R, error)) {
+func (p *part[I, R]) ask(ctx context.Context, r *Router, do func(context.Context, *Target, []I) ([]R, error)) {
 	at := r.Target(p.node, ForwardMax)
-	p.results, p.err = call(ctx, at, p.items)
+	p.results, p.err = do(ctx, at, p.Items)
 	p.err = at.failure(p.err, false)
-	if p.err == nil && len(p.results) != len(p.items) {
-		p.err = unknownOutcome(status.Errorf(codes.Internal, "node %s answered %d of %d items", p.node, len(p.results), len(p.items)))
+	if p.err == nil && len(p.results) != len(p.Items) {
+		p.err = unknownOutcome(status.Errorf(codes.Internal, "node %s answered %d of %d items", p.node, len(p.results), len(p.Items)))
 	}
 }
 
@@ -160,7 +156,7 @@ func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
 			at[node] = p
 			parts = append(parts, p)
 		}
-		p.add(s.items[i], i)
+		p.Add(s.items[i], i)
 	}
 	return parts, orphans
 }
@@ -180,8 +176,8 @@ func (s *spread[I, R]) ask(ctx context.Context, parts []*part[I, R]) {
 
 // take notes a node's answer, and returns the places of the items that another node is to be asked for.
 func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
-	for j := range p.items {
-		i := call.Place(p.places, j)
+	for j := range p.Items {
+		i := p.Place(j)
 		var e *queuepb.ItemError
 		var result R
 		switch {
@@ -232,30 +228,37 @@ func (r *Router) other(node, address string) string {
 	return "" // it leads nothing: any other
 }
 
-// ShardOfID returns the shard of a task; anyShard for what is no id, which any node refuses.
-func ShardOfID(text string) int {
-	id, err := queue.ParseID(text)
-	if err != nil {
-		return AnyShard
+// SpreadIDs executes a batch of items that name tasks, as Spread does. part has the items that passed the checks; errs refuses the
+// others of the n items of the call.
+func SpreadIDs[I any](ctx context.Context, r *Router, n int, part call.Part[I], errs []*queuepb.ItemError, shard func(I) int,
+	do func(context.Context, *Target, []I) ([]*queuepb.SettleResult, error),
+) ([]*queuepb.SettleResult, error) {
+	results := call.SettleResults(n, errs)
+	if len(part.Items) == 0 {
+		return results, nil
 	}
-	return int(id.Shard)
-}
-
-// SettleBatch is a call on tasks that are named by their ids.
-func SettleBatch[I any](id func(I) string, call func(context.Context, *Target, []I) ([]*queuepb.SettleResult, error)) *Batch[I, *queuepb.SettleResult] {
-	return &Batch[I, *queuepb.SettleResult]{
-		Shard:   func(m I) int { return ShardOfID(id(m)) },
-		Call:    call,
-		ErrorOf: (*queuepb.SettleResult).GetError,
+	spread, err := Spread(ctx, r, &Batch[I, *queuepb.SettleResult]{
+		Shard: shard, Call: do, ErrorOf: (*queuepb.SettleResult).GetError,
 		Refused: func(e *queuepb.ItemError) *queuepb.SettleResult { return &queuepb.SettleResult{Error: e} },
+	}, part.Items)
+	if err != nil {
+		return nil, err
 	}
+	for i, result := range spread {
+		place := part.Place(i)
+		if e := result.GetError(); e != nil {
+			e.Index = uint32(place)
+		}
+		results[place] = result
+	}
+	return results, nil
 }
 
-// AppendSettleErrors appends the errors of the settlements that were refused. places are as for call.Place.
-func AppendSettleErrors(c Cluster, errs []*queuepb.ItemError, outcomes []error, places []int) []*queuepb.ItemError {
+// AppendSettleErrors appends the errors of the settlements of a part that were refused.
+func AppendSettleErrors[T any](c Cluster, errs []*queuepb.ItemError, outcomes []error, part call.Part[T]) []*queuepb.ItemError {
 	for i, err := range outcomes {
 		if err != nil {
-			errs = append(errs, call.ItemError(call.Place(places, i), Explain(c, err)))
+			errs = append(errs, call.ItemError(part.Place(i), Explain(c, err)))
 		}
 	}
 	return errs

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/shard"
@@ -254,5 +255,8 @@ func (r *Router) Target(node string, most time.Duration) *Target {
 // Local reports whether the target is this node.
 func (t *Target) Local() bool { return t.forward == nil }
 
-// Queues returns a client of the queue service of another node, for its streams.
+// Admins returns a client of the admin service of another node.
+func (t *Target) Admins() adminpb.AdminServiceClient { return adminpb.NewAdminServiceClient(t.forward) }
+
+// Queues returns a client of the queue service of another node.
 func (t *Target) Queues() queuepb.QueueServiceClient { return queuepb.NewQueueServiceClient(t.forward) }

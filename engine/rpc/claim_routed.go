@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
@@ -33,15 +34,16 @@ func untilOf(waitMs uint64) func() uint64 {
 // Claim implements the call. Over several nodes that lead it first asks them in turn for what is ready, and then waits
 // at all of them at once.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	if !s.router.Routes(ctx) {
-		return s.claimHere(ctx, in, nil)
-	}
-	if _, err := s.checkClaim(ctx, in); err != nil {
+	claim, err := s.checkClaim(ctx, in)
+	if err != nil {
 		return nil, s.refuse(err)
 	}
-	c := &routedClaim{service: s, in: in, left: untilOf(in.GetWaitMs())}
+	if !s.router.Routes(ctx) {
+		return s.claimHere(ctx, claim, in.GetWaitMs(), nil)
+	}
+	c := &routedClaim{service: s, in: in, claim: claim, left: untilOf(in.GetWaitMs())}
 	var out *queuepb.ClaimResponse
-	err := s.router.Retry(ctx, true, func() (orphan int, err error) {
+	err = s.router.Retry(ctx, true, func() (orphan int, err error) {
 		if out, err = c.round(ctx); err != nil {
 			_, orphan = s.router.Leaders()
 		}
@@ -57,6 +59,7 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 type routedClaim struct {
 	service *Service
 	in      *queuepb.ClaimRequest
+	claim   queue.Claim   // what in asks for
 	left    func() uint64 // milliseconds to wait
 }
 
@@ -73,10 +76,17 @@ func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 
 // at claims at one node.
 func (c *routedClaim) at(ctx context.Context, t *route.Target, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-	here := func(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
-		return c.service.claimHere(ctx, in, nil)
+	if !t.Local() {
+		return t.Queues().Claim(ctx, in)
 	}
-	return route.QueueCall(here, queuepb.QueueServiceClient.Claim).At(ctx, t, in)
+	return c.here(ctx, in, nil)
+}
+
+// here claims at this node.
+func (c *routedClaim) here(ctx context.Context, in *queuepb.ClaimRequest, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
+	claim := c.claim
+	claim.Credit = max(1, int(in.GetMaxTasks()))
+	return c.service.claimHere(ctx, claim, in.GetWaitMs(), settled)
 }
 
 // round claims at the nodes that lead at the moment. It returns route.ErrRetry if nothing was leased and other nodes lead.
@@ -197,7 +207,7 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 // at that moment.
 func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Task, error) {
 	if t.Local() {
-		out, err := w.service.claimHere(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
+		out, err := w.here(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
 		return out.GetTasks(), t.ReadFailure(err)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -1,0 +1,67 @@
+package admin
+
+import (
+	"math"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+)
+
+// queueMessage returns the message of a queue's figures.
+func queueMessage(q *queue.Stats, nowMs int64) *adminpb.Queue {
+	m := &adminpb.Queue{
+		Tenant: q.Tenant, Queue: q.Name, Paused: q.Paused, Policy: policyMessage(&q.Policy),
+		Ready: q.Ready, Delayed: q.Delayed, Leased: q.Leased, Dead: q.Dead, Bytes: q.Bytes,
+		Enqueued: q.Enqueued, Completed: q.Completed, Removed: q.Removed,
+		EnqueuedPerS: q.EnqueuedPerS, CompletedPerS: q.CompletedPerS,
+	}
+	if q.ReadySinceMs != math.MaxInt64 {
+		m.OldestReadyAgeMs = uint64(max(0, nowMs-q.ReadySinceMs))
+	}
+	return m
+}
+
+// figuresOf returns the figures in a queue's message. It is the reverse of queueMessage, for the messages of other nodes.
+func figuresOf(m *adminpb.Queue, nowMs int64) queue.Stats {
+	q := queue.Stats{
+		Tenant: m.GetTenant(), Name: m.GetQueue(), Paused: m.GetPaused(), Policy: policyOf(m.GetPolicy()),
+		Ready: m.GetReady(), Delayed: m.GetDelayed(), Leased: m.GetLeased(), Dead: m.GetDead(), Bytes: m.GetBytes(),
+		Enqueued: m.GetEnqueued(), Completed: m.GetCompleted(), Removed: m.GetRemoved(),
+		EnqueuedPerS: m.GetEnqueuedPerS(), CompletedPerS: m.GetCompletedPerS(), ReadySinceMs: math.MaxInt64,
+	}
+	if age := m.GetOldestReadyAgeMs(); age > 0 {
+		q.ReadySinceMs = nowMs - int64(age)
+	}
+	return q
+}
+
+// policyMessage returns the message of a policy.
+func policyMessage(p *queue.Policy) *adminpb.QueuePolicy {
+	m := &adminpb.QueuePolicy{
+		Placement: adminpb.Placement_PLACEMENT_SPREAD, MaxAttempts: p.MaxAttempts, LeaseMs: p.LeaseMs,
+		TtlMs: p.TTLMs, ResultRetentionMs: p.RetentionMs,
+	}
+	if p.Placement == queue.Ordered {
+		m.Placement = adminpb.Placement_PLACEMENT_ORDERED
+	}
+	if b := p.Backoff; b != (queue.Backoff{}) {
+		m.Backoff = &queuepb.Backoff{
+			InitialMs: b.InitialMs, MaxMs: b.MaxMs, MultiplierPercent: b.MultiplierPercent, JitterPercent: b.JitterPercent,
+		}
+	}
+	return m
+}
+
+// policyOf returns the policy in a message. It is the reverse of policyMessage.
+func policyOf(m *adminpb.QueuePolicy) queue.Policy {
+	p := queue.Policy{
+		MaxAttempts: m.GetMaxAttempts(), LeaseMs: m.GetLeaseMs(), Backoff: call.BackoffOf(m.GetBackoff()),
+		TTLMs: m.GetTtlMs(), RetentionMs: m.GetResultRetentionMs(), Placement: queue.Spread,
+	}
+	if m.GetPlacement() == adminpb.Placement_PLACEMENT_ORDERED {
+		p.Placement = queue.Ordered
+	}
+	return p
+}

@@ -1,0 +1,162 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+const (
+	// pageBytesMax is about how many bytes of payloads and errors a page has: with the largest task on top it is still
+	// below the 4 MiB that a gRPC client takes unless told otherwise.
+	pageBytesMax = 1 << 20
+	// historyBytesMax is how many bytes of errors the history of one task has.
+	historyBytesMax = 1 << 20
+)
+
+// ListTasks implements the call.
+func (a *Service) ListTasks(ctx context.Context, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
+	l, err := a.taskList(ctx, in)
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	here := func(ctx context.Context, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
+		return a.listTasksHere(ctx, l, in)
+	}
+	if !a.router.Routes(ctx) {
+		return here(ctx, in)
+	}
+	list, out := route.AdminCall(here, adminpb.AdminServiceClient.ListTasks), &adminpb.ListTasksResponse{}
+	out.NextPageToken, err = a.listAll(ctx, l, in.GetPageSize(), in.GetPageToken(), func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error) {
+		part := &adminpb.ListTasksRequest{Tenant: in.GetTenant(), Queue: in.GetQueue(), State: in.GetState(), PageSize: size, PageToken: token}
+		page, err := list.At(ctx, at, part)
+		out.Tasks = append(out.Tasks, page.GetTasks()...)
+		for _, t := range page.GetTasks() {
+			bytes += call.TaskBytes(t)
+		}
+		return len(page.GetTasks()), bytes, page.GetNextPageToken(), err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// listed are the states that can be listed.
+var listed = map[queuepb.TaskState]shard.TaskState{
+	queuepb.TaskState_TASK_STATE_READY:   shard.Ready,
+	queuepb.TaskState_TASK_STATE_DELAYED: shard.Delayed,
+	queuepb.TaskState_TASK_STATE_LEASED:  shard.Leased,
+	queuepb.TaskState_TASK_STATE_DEAD:    shard.Dead,
+}
+
+// taskList checks what a list of tasks is asked for.
+func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (shard.List, error) {
+	tenant, err := target(ctx, in)
+	state, can := listed[in.GetState()]
+	if err == nil && !can {
+		err = &queue.FieldError{Field: "state", Problem: fmt.Sprintf("%v can't be listed: use READY, DELAYED, LEASED or DEAD", in.GetState())}
+	}
+	return shard.List{Tenant: tenant, Queue: in.GetQueue(), State: state}, err
+}
+
+// listTasksHere executes the call on the shards that this node leads.
+func (a *Service) listTasksHere(ctx context.Context, l shard.List, in *adminpb.ListTasksRequest) (*adminpb.ListTasksResponse, error) {
+	page, next, err := a.list(ctx, l, in.GetPageSize(), in.GetPageToken())
+	if err != nil {
+		return nil, a.refuse(err)
+	}
+	out := &adminpb.ListTasksResponse{NextPageToken: next}
+	for i := range page.Tasks {
+		out.Tasks = append(out.Tasks, call.TaskMessage(l.Tenant, page.IDs[i], page.Tasks[i]))
+	}
+	return out, nil
+}
+
+func taskListName(l *shard.List) uint64 {
+	return listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
+}
+
+// list returns one page of tasks, and the token of the next. Of a cluster, it is one of the page's shard alone: others may
+// lead the shards that follow.
+func (a *Service) list(ctx context.Context, l shard.List, size uint32, token string) (page shard.ListPage, next string, err error) {
+	if l.Limit, err = pageSize(size); err != nil {
+		return page, "", err
+	}
+	l.BytesMax = pageBytesMax
+	list := taskListName(&l)
+	at, err := parsePageToken(list, token)
+	if err != nil {
+		return page, "", err
+	}
+	from := parseTaskPlace(at)
+	if a.router != nil {
+		page, err = a.shards.Page(ctx, l, from)
+	} else {
+		page, err = a.shards.List(ctx, l, from)
+	}
+	if errors.Is(err, storage.ErrPlace) {
+		err = errPageToken
+	}
+	if err == nil && page.Next != nil {
+		next = pageToken(list, taskPlace(page.Next))
+	}
+	return page, next, err
+}
+
+// listMoreBytesMax is how many bytes a page may have when the next shard's tasks are added to it.
+const listMoreBytesMax = 256 << 10
+
+// listAll lists shard after shard, each at its leader, until the page is full. page asks for a page of one shard, keeps
+// it, and returns how many tasks and bytes it has.
+func (a *Service) listAll(ctx context.Context, l shard.List, size uint32, token string,
+	page func(ctx context.Context, at *route.Target, size uint32, token string) (tasks, bytes int, next string, err error),
+) (next string, err error) {
+	left, err := pageSize(size)
+	if err != nil {
+		return "", call.Status(err)
+	}
+	list := taskListName(&l)
+	at, err := parsePageToken(list, token)
+	if err != nil {
+		return "", call.Status(err)
+	}
+	place := parseTaskPlace(at)
+	if place.Shard >= a.router.Shards() {
+		return "", call.Status(errPageToken)
+	}
+	has, bytes := len(at) > 0, 0 // a page that is not the first is of a queue that is there
+	for ; place.Shard < a.router.Shards(); place = (shard.ListPlace{Shard: place.Shard + 1}) {
+		if left <= 0 || bytes > listMoreBytesMax {
+			return pageToken(list, taskPlace(&place)), nil
+		}
+		next, err := route.Follow(ctx, a.router, place.Shard, true, route.ForwardMax, func(ctx context.Context, at *route.Target) (string, error) {
+			tasks, more, next, err := page(ctx, at, uint32(left), pageToken(list, taskPlace(&place)))
+			left -= tasks
+			bytes += more
+			return next, err
+		})
+		switch {
+		case route.IsAbsent(err):
+			continue
+		case err != nil:
+			return "", err
+		case next != "":
+			return next, nil
+		}
+		has = true
+	}
+	if !has {
+		return "", call.Status(shard.ErrNoQueue)
+	}
+	return "", nil
+}

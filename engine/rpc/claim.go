@@ -1,0 +1,257 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/shard"
+)
+
+// claimHere claims at the shards that this node leads. Once ctx ends, or settled is closed, nothing more is leased: tasks that are
+// leased when ctx ends are given back, and those that are leased when settled is closed are returned.
+func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint64, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
+	s.quotas.AwaitRoom(ctx, claim.Tenant, 0, nil, 1)
+	if waitMs == 0 {
+		if err := s.quotas.CheckLeases(claim.Tenant); err != nil {
+			return nil, s.refuse(err)
+		}
+		return s.claimNow(ctx, claim)
+	}
+	if s.shards.Len() > 1 { // a waiting claim is granted tasks of one shard: first look into all
+		if out, err := s.claimNow(ctx, claim); err != nil || len(out.GetTasks()) > 0 {
+			return out, err
+		}
+	}
+	return s.claimWaiting(ctx, claim, time.Duration(waitMs)*time.Millisecond, settled)
+}
+
+// checkClaim checks and converts a claim.
+func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (queue.Claim, error) {
+	claim, err := s.claim(ctx, in.GetTenant(), in.GetQueues(), in.GetWeights(), in.GetLeaseMs())
+	claim.Credit, claim.Once, claim.BytesMax = max(1, int(in.GetMaxTasks())), true, s.claimBytes()
+	switch {
+	case err != nil:
+	case claim.Credit > s.limits.BatchMax:
+		err = &queue.FieldError{Field: "max_tasks", Problem: fmt.Sprintf("%d is above %d", in.GetMaxTasks(), s.limits.BatchMax)}
+	default:
+		err = s.checkWait(in.GetWaitMs())
+	}
+	return claim, err
+}
+
+// claimNow answers with what is ready.
+func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.ClaimResponse, error) {
+	h := newHandOver[[]shard.Granted](func(all []shard.Granted) {
+		for _, g := range all {
+			s.giveBack(claim.Tenant, g.Shard, g.Tasks)
+		}
+	})
+	if err := s.shards.Claim(claim, h.put); err != nil {
+		return nil, s.refuse(err)
+	}
+	select {
+	case a := <-h.out: // a shard answers every command it accepted, also when it stops
+		if a.Err != nil {
+			return nil, s.refuse(a.Err)
+		}
+		return s.claimed(ctx, claim.Tenant, a.Value...)
+	case <-call.TokenEnded(ctx):
+		h.leave()
+		return nil, s.refuse(access.ErrEnded)
+	case <-ctx.Done():
+		h.leave()
+		return nil, s.refuse(ctx.Err())
+	}
+}
+
+// handOver passes what was leased to a call. If the call ends before that, handingOut gives the leases back.
+type handOver[T any] struct {
+	out      chan call.Answer[T] // has room for one
+	left     atomic.Bool
+	giveBack func(T)
+}
+
+func newHandOver[T any](giveBack func(T)) *handOver[T] {
+	return &handOver[T]{out: make(chan call.Answer[T], 1), giveBack: giveBack}
+}
+
+// put passes the value to the call; it does not block.
+func (h *handOver[T]) put(v T, err error) {
+	h.out <- call.Answer[T]{Value: v, Err: err}
+	if h.left.Load() {
+		h.drop()
+	}
+}
+
+// leave records that the call has ended.
+func (h *handOver[T]) leave() {
+	h.left.Store(true)
+	h.drop()
+}
+
+// drop gives back a value that the call does not receive any more. put sees that the call has left, or leave finds the value; if
+// both do, only one of them receives it.
+func (h *handOver[T]) drop() {
+	select {
+	case a := <-h.out:
+		if a.Err == nil {
+			h.giveBack(a.Value)
+		}
+	default:
+	}
+}
+
+func (s *Service) claimWaiting(ctx context.Context, claim queue.Claim, most time.Duration, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
+	h := newHandOver[shard.Granted](func(g shard.Granted) { s.giveBack(claim.Tenant, g.Shard, g.Tasks) }) // a claim is granted once
+	failed := make(chan error, 1)
+	sub, err := s.shards.Subscribe(claim,
+		func(n uint16, d []queue.Delivery) { h.put(shard.Granted{Shard: n, Tasks: d}, nil) }, func(err error) { failed <- err })
+	if err != nil {
+		return nil, s.refuse(err)
+	}
+	var refused error
+	wait := time.NewTimer(most)
+	defer wait.Stop()
+	select {
+	case a := <-h.out:
+		sub.Close(func() {})
+		return s.claimed(ctx, claim.Tenant, a.Value)
+	case refused = <-failed:
+	case <-wait.C:
+	case <-settled:
+	case <-s.stopping:
+	case <-call.TokenEnded(ctx):
+	case <-ctx.Done():
+	}
+	// Tasks that were granted before the subscription ended must still be returned, unless the caller is gone.
+	closed := make(chan struct{})
+	sub.Close(func() { close(closed) })
+	select {
+	case <-closed:
+	case <-call.TokenEnded(ctx):
+	case <-ctx.Done():
+	}
+	if err := callerGone(ctx); err != nil {
+		h.leave()
+		return nil, s.refuse(err)
+	}
+	select {
+	case a := <-h.out:
+		return s.claimed(ctx, claim.Tenant, a.Value)
+	default:
+	}
+	if refused == nil {
+		select {
+		case refused = <-failed:
+		default:
+		}
+	}
+	if refused != nil {
+		return nil, s.refuse(refused)
+	}
+	return &queuepb.ClaimResponse{}, nil
+}
+
+// callerGone returns why the caller cannot receive a task any more, because its token or call has ended, or nil.
+func callerGone(ctx context.Context) error {
+	select {
+	case <-call.TokenEnded(ctx):
+		return access.ErrEnded
+	default:
+		return ctx.Err()
+	}
+}
+
+// deliveryBytes returns about how large the message of a granted task is.
+func deliveryBytes(d *queue.Delivery) int { return call.ItemBytes + len(d.Payload) + len(d.LastError) }
+
+// claimed answers a claim with as many tasks as fit into an answer, and gives the others back at once.
+func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Granted) (*queuepb.ClaimResponse, error) {
+	held := 0
+	for _, l := range all {
+		for i := range l.Tasks {
+			held += deliveryBytes(&l.Tasks[i])
+		}
+	}
+	s.bounds.Brought(held)         // a claim of a few bytes brings as much into memory as an enqueue
+	if call.LinkOf(ctx).Unread() { // check again: other claims may have been answered meanwhile
+		for _, l := range all {
+			s.giveBack(tenant, l.Shard, l.Tasks)
+		}
+		return nil, s.refuse(call.ErrUnread)
+	}
+	out := &queuepb.ClaimResponse{}
+	bytes, full := int64(0), false
+	for _, l := range all {
+		n := 0
+		for n < len(l.Tasks) && !full {
+			bytes += int64(deliveryBytes(&l.Tasks[n]))
+			if full = bytes > s.claimBytes() && len(out.GetTasks())+n > 0; !full {
+				n++
+			}
+		}
+		if n < len(l.Tasks) {
+			s.giveBack(tenant, l.Shard, l.Tasks[n:])
+		}
+		out.Tasks = append(out.Tasks, leasedTasks(l.Shard, l.Tasks[:n])...)
+	}
+	return out, nil
+}
+
+// giveBack releases what was leased and is not handed out.
+func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
+	back := make([]queue.Settlement, len(d))
+	for i := range back {
+		back[i] = queue.Settlement{Shard: shard, Ref: d[i].Ref, Token: d[i].Token, Action: queue.Release}
+	}
+	// A server that is stopping refuses: then the leases expire in their time.
+	_ = s.shards.Settle(tenant, back, func([]error, error) {})
+}
+
+func (s *Service) claim(ctx context.Context, tenant string, queues []string, weights []uint32, leaseMs uint64) (queue.Claim, error) {
+	if len(weights) == 0 {
+		weights = nil // over REST an empty list may come
+	}
+	tenant, err := call.Tenant(ctx, access.Work, tenant)
+	if err == nil {
+		err = call.FieldErr(s.limits.CheckClaim(queues, weights, leaseMs))
+	}
+	return queue.Claim{Tenant: tenant, Queues: queues, Weights: weights, LeaseMs: leaseMs}, err
+}
+
+// leasedTasks converts what a shard leased.
+func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
+	messages := make([]queuepb.Task, len(deliveries))
+	out := make([]*queuepb.Task, len(deliveries))
+	text := make([]byte, 0, len(deliveries)*queue.IDLen)
+	for i := range deliveries {
+		text = queue.ID{Shard: shard, Ref: deliveries[i].Ref}.AppendText(text)
+	}
+	all := string(text)
+	for i := range deliveries {
+		d, m := &deliveries[i], &messages[i]
+		m.Id = all[i*queue.IDLen : (i+1)*queue.IDLen]
+		m.Tenant = d.Queue.Tenant()
+		m.Queue = d.Queue.Name()
+		m.Priority = uint32(d.Priority)
+		m.Payload = d.Payload
+		m.Attempt = d.Attempt
+		m.MaxAttempts = d.MaxAttempts
+		m.Token = d.Token
+		m.LeaseExpiresAtMs = d.ExpiresAtMs
+		m.EnqueuedAtMs = d.EnqueuedAtMs
+		m.State = queuepb.TaskState_TASK_STATE_LEASED
+		m.LastError = d.LastError
+		if d.Extras != nil {
+			m.ExpiresAtMs = d.Extras.ExpiresAtMs
+		}
+		out[i] = m
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
+)
+
+// Enqueue implements the call.
+func (s *Service) Enqueue(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+	tenant, err := s.enter(ctx, access.Produce, in.GetTenant(), "tasks", len(in.GetTasks()))
+	if err != nil {
+		return nil, err
+	}
+	if !s.router.Routes(ctx) {
+		return s.enqueueHere(ctx, tenant, in.GetTasks())
+	}
+	enqueue := route.QueueCall(func(ctx context.Context, in *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+		return s.enqueueHere(ctx, tenant, in.GetTasks())
+	}, queuepb.QueueServiceClient.Enqueue)
+	results, err := route.Spread(ctx, s.router, &route.Batch[*queuepb.NewTask, *queuepb.EnqueueResult]{
+		Shard: func(*queuepb.NewTask) int { return route.AnyShard },
+		Call: func(ctx context.Context, at *route.Target, tasks []*queuepb.NewTask) ([]*queuepb.EnqueueResult, error) {
+			out, err := enqueue.At(ctx, at, &queuepb.EnqueueRequest{Tenant: in.GetTenant(), Tasks: tasks})
+			return out.GetResults(), err
+		},
+		ErrorOf: (*queuepb.EnqueueResult).GetError,
+		Refused: func(e *queuepb.ItemError) *queuepb.EnqueueResult { return &queuepb.EnqueueResult{Error: e} },
+	}, in.GetTasks())
+	if err != nil {
+		return nil, err
+	}
+	return &queuepb.EnqueueResponse{Results: results}, nil
+}
+
+// enqueueHere enqueues into the shards that this node leads.
+func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.NewTask) (*queuepb.EnqueueResponse, error) {
+	if err := s.takeEnqueues(ctx, tenant, in); err != nil {
+		return nil, s.refuse(err)
+	}
+	tasks, errs := s.newTasks(tenant, in)
+	ids := make([]string, len(in))
+	var results []queue.Enqueued
+	if len(tasks.Items) > 0 {
+		var err error
+		results, err = call.Await(ctx, func(reply func([]queue.Enqueued, error)) error {
+			return s.shards.Enqueue(tenant, tasks.Items, reply)
+		})
+		s.returnEnqueues(tenant, len(tasks.Items), results, err)
+		if err != nil {
+			return nil, s.refuse(err)
+		}
+		writeIDs(results, tasks, ids)
+		errs = s.appendEnqueueErrors(errs, results, tasks)
+	}
+	out := &queuepb.EnqueueResponse{Results: make([]*queuepb.EnqueueResult, len(ids))}
+	for i, id := range ids {
+		out.Results[i] = &queuepb.EnqueueResult{Id: id}
+	}
+	for i := range results {
+		out.Results[tasks.Place(i)].Duplicate = results[i].Duplicate
+	}
+	for _, e := range errs {
+		out.Results[e.GetIndex()].Error = e
+	}
+	return out, nil
+}
+
+// takeEnqueues takes tasks from what the tenant's rate allows. It first waits, for a bounded time, until this node's share of the
+// quotas has room for them.
+func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
+	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
+		for _, t := range tasks {
+			bytes += queue.TaskBytes(len(t.GetPayload()))
+		}
+		return bytes
+	}, 0)
+	return s.quotas.TakeEnqueues(tenant, len(tasks))
+}
+
+// returnEnqueues gives back what takeEnqueues took for tasks of shards that another node leads, since that node takes it again.
+func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enqueued, err error) {
+	if s.router == nil {
+		return
+	}
+	elsewhere := 0
+	if call.IsMisrouted(err) {
+		elsewhere = tasks
+	}
+	for i := range results {
+		if call.IsMisrouted(results[i].Err) {
+			elsewhere++
+		}
+	}
+	if elsewhere > 0 {
+		s.quotas.ReturnEnqueues(tenant, elsewhere)
+	}
+}
+
+func (s *Service) appendEnqueueErrors(errs []*queuepb.ItemError, results []queue.Enqueued, tasks call.Part[queue.NewTask]) []*queuepb.ItemError {
+	for i := range results {
+		if results[i].Err != nil {
+			errs = append(errs, s.refuseItem(tasks.Place(i), results[i].Err))
+		}
+	}
+	return errs
+}
+
+// newTasks converts and checks the tasks of one call. Those at fault are left out, with an error each.
+func (s *Service) newTasks(tenant string, in []*queuepb.NewTask) (tasks call.Part[queue.NewTask], errs []*queuepb.ItemError) {
+	now, payloadMax := s.shards.NowMs(), s.quotas.PayloadBytesMax(tenant)
+	tasks.Items = make([]queue.NewTask, 0, len(in))
+	for i, t := range in {
+		n := queue.NewTask{
+			Queue: t.GetQueue(), Priority: uint8(min(t.GetPriority(), 255)), Payload: t.GetPayload(),
+			DelayMs: t.GetDelayMs(), NotBeforeMs: t.GetNotBeforeMs(), MaxAttempts: t.GetMaxAttempts(), LeaseMs: t.GetLeaseMs(),
+			TTLMs: t.GetTtlMs(), RetentionMs: t.GetResultRetentionMs(), Key: t.GetIdempotencyKey(),
+		}
+		if b := t.GetBackoff(); b != nil {
+			n.Backoff = call.BackoffOf(b)
+		}
+		err := call.FieldErr(s.limits.CheckTask(now, &n, t.GetPriority()))
+		if err == nil && len(n.Payload) > payloadMax {
+			err = s.quotas.CheckPayload(tenant, len(n.Payload))
+		}
+		if err != nil {
+			errs = append(errs, call.ItemError(i, err))
+			continue
+		}
+		tasks.Add(n, i)
+	}
+	return tasks, errs
+}
+
+// writeIDs writes the ids of accepted tasks into out, all in one piece of memory.
+func writeIDs(results []queue.Enqueued, tasks call.Part[queue.NewTask], out []string) {
+	text := make([]byte, 0, len(results)*queue.IDLen)
+	for i := range results {
+		text = queue.ID{Shard: results[i].Shard, Ref: results[i].Ref}.AppendText(text)
+	}
+	all := string(text)
+	for i := range results {
+		if results[i].Err == nil {
+			out[tasks.Place(i)] = all[i*queue.IDLen : (i+1)*queue.IDLen]
+		}
+	}
+}

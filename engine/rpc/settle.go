@@ -1,0 +1,170 @@
+package rpc
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
+)
+
+// Complete implements the call.
+func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
+		func(m *queuepb.Completion, t *queue.Settlement) error {
+			t.Action, t.Result = queue.Complete, m.GetResult()
+			return nil
+		},
+		queuepb.QueueServiceClient.Complete, func(tenant string, ts []queue.Settlement) *queuepb.CompleteRequest {
+			return &queuepb.CompleteRequest{Tenant: tenant, Completions: messages(ts, func(id string, t *queue.Settlement) *queuepb.Completion {
+				return &queuepb.Completion{Id: id, Token: t.Token, Result: t.Result}
+			})}
+		})
+	return &queuepb.CompleteResponse{Results: results}, err
+}
+
+// Fail implements the call.
+func (s *Service) Fail(ctx context.Context, in *queuepb.FailRequest) (*queuepb.FailResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "failures", in.GetFailures(),
+		func(m *queuepb.Failure, t *queue.Settlement) error {
+			t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
+			return nil
+		},
+		queuepb.QueueServiceClient.Fail, func(tenant string, ts []queue.Settlement) *queuepb.FailRequest {
+			return &queuepb.FailRequest{Tenant: tenant, Failures: messages(ts, func(id string, t *queue.Settlement) *queuepb.Failure {
+				return &queuepb.Failure{Id: id, Token: t.Token, Error: t.Error, DelayMs: t.DelayMs}
+			})}
+		})
+	return &queuepb.FailResponse{Results: results}, err
+}
+
+// Extend implements the call.
+func (s *Service) Extend(ctx context.Context, in *queuepb.ExtendRequest) (*queuepb.ExtendResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "extensions", in.GetExtensions(),
+		func(m *queuepb.Extension, t *queue.Settlement) error {
+			t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
+			return nil
+		},
+		queuepb.QueueServiceClient.Extend, func(tenant string, ts []queue.Settlement) *queuepb.ExtendRequest {
+			return &queuepb.ExtendRequest{Tenant: tenant, Extensions: messages(ts, func(id string, t *queue.Settlement) *queuepb.Extension {
+				return &queuepb.Extension{Id: id, Token: t.Token, LeaseMs: t.LeaseMs}
+			})}
+		})
+	return &queuepb.ExtendResponse{Results: results}, err
+}
+
+// Release implements the call.
+func (s *Service) Release(ctx context.Context, in *queuepb.ReleaseRequest) (*queuepb.ReleaseResponse, error) {
+	results, err := settle(ctx, s, in.GetTenant(), "releases", in.GetReleases(),
+		func(m *queuepb.Releasing, t *queue.Settlement) error {
+			t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
+			return nil
+		},
+		queuepb.QueueServiceClient.Release, func(tenant string, ts []queue.Settlement) *queuepb.ReleaseRequest {
+			return &queuepb.ReleaseRequest{Tenant: tenant, Releases: messages(ts, func(id string, t *queue.Settlement) *queuepb.Releasing {
+				return &queuepb.Releasing{Id: id, Token: t.Token, DelayMs: t.DelayMs}
+			})}
+		})
+	return &queuepb.ReleaseResponse{Results: results}, err
+}
+
+// settle executes a settling call, each item at the leader of its shard. there is the client's method, and request returns the
+// request for some of the settlements. Neither closes over anything, so that they cost no memory.
+func settle[I item, Q any, R interface {
+	GetResults() []*queuepb.SettleResult
+}](ctx context.Context, s *Service, name, field string, in []I, fill func(I, *queue.Settlement) error,
+	there func(queuepb.QueueServiceClient, context.Context, Q, ...grpc.CallOption) (R, error), request func(tenant string, ts []queue.Settlement) Q,
+) ([]*queuepb.SettleResult, error) {
+	tenant, err := s.enter(ctx, access.Work, name, field, len(in))
+	if err != nil {
+		return nil, err
+	}
+	ts, errs := settlements(s, in, fill)
+	if !s.router.Routes(ctx) {
+		return s.settleHere(ctx, tenant, len(in), ts, errs)
+	}
+	return route.SpreadIDs(ctx, s.router, len(in), ts, errs, func(t queue.Settlement) int { return int(t.Shard) },
+		func(ctx context.Context, at *route.Target, ts []queue.Settlement) ([]*queuepb.SettleResult, error) {
+			if at.Local() {
+				return s.settleHere(ctx, tenant, len(ts), call.Part[queue.Settlement]{Items: ts}, nil)
+			}
+			out, err := there(at.Queues(), ctx, request(name, ts))
+			return out.GetResults(), err
+		})
+}
+
+// settleHere settles at the shards that this node leads. It returns the results of the n items of the call.
+func (s *Service) settleHere(ctx context.Context, tenant string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError) ([]*queuepb.SettleResult, error) {
+	if len(ts.Items) > 0 {
+		outcomes, err := call.Await(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts.Items, reply) })
+		if err != nil {
+			return nil, s.refuse(err)
+		}
+		errs = route.AppendSettleErrors(s.router.Cluster(), errs, outcomes, ts)
+	}
+	return call.SettleResults(n, errs), nil
+}
+
+// messages converts settlements to the messages that another node takes.
+func messages[M any](ts []queue.Settlement, of func(id string, t *queue.Settlement) M) []M {
+	out := make([]M, len(ts))
+	for i := range ts {
+		out[i] = of(queue.ID{Shard: ts[i].Shard, Ref: ts[i].Ref}.String(), &ts[i])
+	}
+	return out
+}
+
+// item is what the settling messages have in common.
+type item interface {
+	GetId() string
+	GetToken() uint64
+}
+
+// settlement checks one item and fills in its task and token.
+func (s *Service) settlement(in item, t *queue.Settlement) error {
+	id, err := queue.ParseID(in.GetId())
+	if err != nil {
+		return call.IDError(err)
+	}
+	t.Shard, t.Ref, t.Token = id.Shard, id.Ref, in.GetToken()
+	return call.FieldErr(s.limits.CheckSettlement(t))
+}
+
+// settlements converts and checks the items of one call. Those at fault are left out, with an error each.
+func settlements[I item](s *Service, in []I, fill func(I, *queue.Settlement) error) (out call.Part[queue.Settlement], errs []*queuepb.ItemError) {
+	out.Items = make([]queue.Settlement, 0, len(in))
+	t := new(queue.Settlement) // one for all items: fill makes it escape
+	for i, m := range in {
+		*t = queue.Settlement{}
+		err := fill(m, t)
+		if err == nil {
+			err = s.settlement(m, t)
+		}
+		if err != nil {
+			errs = append(errs, call.ItemError(i, err))
+			continue
+		}
+		out.Add(*t, i)
+	}
+	return out, errs
+}
+
+func streamSettlement(m *queuepb.Settlement, t *queue.Settlement) error {
+	switch m.GetAction() {
+	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:
+		t.Action, t.Result = queue.Complete, m.GetResult()
+	case queuepb.SettleAction_SETTLE_ACTION_FAIL:
+		t.Action, t.Error, t.DelayMs = queue.Fail, m.GetError(), m.GetDelayMs()
+	case queuepb.SettleAction_SETTLE_ACTION_RELEASE:
+		t.Action, t.DelayMs = queue.Release, m.GetDelayMs()
+	case queuepb.SettleAction_SETTLE_ACTION_EXTEND:
+		t.Action, t.LeaseMs = queue.Extend, m.GetLeaseMs()
+	default:
+		return &queue.FieldError{Field: "action", Problem: "is not set to a known action: use COMPLETE, FAIL, RELEASE or EXTEND"}
+	}
+	return nil
+}
