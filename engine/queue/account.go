@@ -13,11 +13,11 @@ type Account interface {
 	Lease(n int) int
 	// EndLeases gives back leases.
 	EndLeases(n int)
-	// Restore counts what a shard holds when it starts; negative numbers when the shard is let go.
+	// Restore counts what a shard holds when it starts; negative numbers when the shard leaves the accounts.
 	Restore(tasks, bytes, leases int64)
 }
 
-// unlimited is the account of tenants where no quotas are kept.
+// unlimited is the account of every tenant when no quotas are kept.
 type unlimited struct{}
 
 func (unlimited) Add(int64) error             { return nil }
@@ -27,14 +27,14 @@ func (unlimited) Lease(n int) int             { return n }
 func (unlimited) EndLeases(int)               {}
 func (unlimited) Restore(int64, int64, int64) {}
 
-// freed is what a queue's tenant has no use of any more and its account still counts.
+// freed is room that a queue's tenant does not use any more and that its account still counts.
 type freed struct {
 	bytes         int64
 	tasks, leases int32 // of one commit
 }
 
-// free returns where to count what is freed. The account is told once per commit, and before leases are handed out:
-// shards share it, so each telling has a price.
+// free returns where to count room that is freed. Freed room is reported to the account once per commit, and before leases are handed
+// out, because shards share the account and each call costs a contended write.
 func (s *State) free(q *Queue) *freed {
 	if q.freed == (freed{}) {
 		s.freed = append(s.freed, q)
@@ -42,7 +42,8 @@ func (s *State) free(q *Queue) *freed {
 	return &q.freed
 }
 
-func (s *State) tellAccounts() {
+// reportFreed gives freed room back to the accounts.
+func (s *State) reportFreed() {
 	for i, q := range s.freed {
 		if q.freed.tasks > 0 || q.freed.bytes > 0 {
 			q.account.Remove(int64(q.freed.tasks), q.freed.bytes)
@@ -60,17 +61,17 @@ func (s *State) tellAccounts() {
 func (s *State) charge(a Account, bytes int64) error {
 	err := a.Charge(bytes)
 	if err != nil && len(s.freed) > 0 {
-		s.tellAccounts()
+		s.reportFreed()
 		err = a.Charge(bytes)
 	}
 	return err
 }
 
-// leaseRetryMs is how soon a queue whose tenant is at its quota of leases is looked at again: its leases may
-// end in another shard, which does not tell.
+// leaseRetryMs is how soon a queue whose tenant is at its quota of leases is tried again: the tenant's leases may end in another shard,
+// of which this one learns nothing.
 const leaseRetryMs = 50
 
-// starve takes a queue out of the turns until leases of its tenant end.
+// starve takes a queue out of dispatch until leases of its tenant end.
 func (s *State) starve(q *Queue, now int64) {
 	if !q.starved {
 		q.starved = true
@@ -89,12 +90,12 @@ func (s *State) feed() {
 	s.starved = s.starved[:0]
 }
 
-// LetGo takes what the shard holds out of the tenants' accounts: another one counts it from here on.
-func (s *State) LetGo() {
+// LeaveAccounts takes what the shard holds out of the tenants' accounts: from now on the shard's next leader counts it.
+func (s *State) LeaveAccounts() {
 	if s.cfg.Counting != nil {
 		s.cfg.Counting(false)
 	}
-	s.tellAccounts()
+	s.reportFreed()
 	s.restoreAccounts(-1)
 }
 

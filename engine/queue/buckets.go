@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// buckets are the times at which records that expire are dropped, a range at once: each record is stored
-// under the time of its bucket, which is its own expiry rounded up.
+// buckets are the times at which expired records are dropped, many at once: each record is stored under the time of its bucket, which
+// is the record's expiry rounded up.
 type buckets struct {
 	kind    Kept
 	widthMs int64
@@ -95,7 +95,7 @@ func (b *buckets) note(bucket int64) {
 	}
 }
 
-// next is when the first bucket is over.
+// next is when the first bucket is to be dropped.
 func (b *buckets) next() int64 {
 	if len(b.live) == 0 {
 		return math.MaxInt64
@@ -168,7 +168,7 @@ func (s *State) putKey(q *Queue, key string, ref Ref, k newKey) {
 	s.journal.PutKey(q.record.ID, key, k.bucket, KeyRef{ref, k.expiresAtMs})
 }
 
-// Result is what came of a task.
+// Result is the result of a completed task.
 type Result struct {
 	CompletedAtMs   int64
 	RetainedUntilMs int64

@@ -32,7 +32,7 @@ type Config struct {
 
 	// Account returns a tenant's account; nil means that no quotas are kept.
 	Account func(tenant string) Account
-	// Counting, if not nil, is called with true once the accounts include what the state holds, and with false before LetGo
+	// Counting, if not nil, is called with true once the accounts include what the state holds, and with false before LeaveAccounts
 	// takes that out of the accounts.
 	Counting func(bool)
 }

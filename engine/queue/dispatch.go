@@ -16,20 +16,20 @@ const passedMax = 64
 // grantRoom is how many tasks a grant has room for from the start, at most: beyond that it grows.
 const grantRoom = 512
 
-// waiterBytesMax is about how many bytes of payloads a waiter is given before it says that it sent some of
-// them: what it was given and did not send is held in memory.
+// waiterBytesMax is about how many bytes of payloads a waiter is given before it calls Sent for some of them: payloads that were given
+// and not sent are held in memory.
 const waiterBytesMax = 8 << 20
 
-// Waiter is someone who takes tasks: a worker stream, or one claim. It gets tasks while it has credit.
+// Waiter takes tasks: it stands for a worker stream, or one claim. A waiter gets tasks while it has credit.
 type Waiter struct {
-	Owner any // the caller's own
+	Owner any // the caller's value: the state does not use it
 
 	leaseMs  uint64
 	once     bool
 	credits  int
 	pool     Pool
-	states   int   // share the pool
-	starved  bool  // the pool had nothing left
+	states   int   // how many states share the pool
+	starved  bool  // the pool was empty
 	drawn    bool  // is in State.drawn
 	bytes    int64 // of payloads, given and not sent
 	bytesMax int64
@@ -109,12 +109,12 @@ func (s *State) Sent(w *Waiter, bytes int64) {
 	s.list(w)
 }
 
-// open says whether the waiter may be given a task.
+// open reports whether the waiter may be given a task.
 func (w *Waiter) open() bool {
 	return (w.credits > 0 || w.pool != nil && !w.starved) && w.bytes < w.bytesMax
 }
 
-// list puts a waiter that may be given tasks in its queues' turns, the one whose turn it is first.
+// list adds a waiter that may be given tasks to the waiters of its queues, beginning with the queue whose turn it is.
 func (s *State) list(w *Waiter) {
 	if !w.open() {
 		return
@@ -140,15 +140,15 @@ func (s *State) Unsubscribe(w *Waiter) {
 	w.subs = nil
 }
 
-// Unfinished says that the last Dispatch left work for another one. Queues that wait for the answer to a Refill do not count.
+// Unfinished reports whether the last Dispatch left work for another one. Queues that wait for the answer to a Refill do not count.
 func (s *State) Unfinished() bool { return s.hot.len() > 0 }
 
-// Dispatch leases ready tasks to waiters: queues take turns, and within a queue its waiters do. It
-// appends one Grant for each waiter that got tasks. The grant of a waiter that may have only one is held back while the waiter
-// Awaits more and while the turn's limit is reached, because it may still become larger.
+// Dispatch leases ready tasks to waiters: round robin over the queues, and within a queue over its waiters. It appends one Grant for
+// each waiter that got tasks. The grant of a waiter that may have only one is held back while the waiter Awaits more and while the
+// turn's limit is reached, because the grant may still become larger.
 func (s *State) Dispatch(now int64, out []Grant) []Grant {
 	s.advance(now)
-	s.tellAccounts()
+	s.reportFreed()
 	s.exhausted = false
 	blocked := s.turns()
 	for _, q := range blocked {
@@ -181,7 +181,7 @@ func (s *State) Dispatch(now int64, out []Grant) []Grant {
 // next Dispatch continues.
 func (s *State) Exhausted() bool { return s.exhausted }
 
-// releaseHeld gives the grants that were held back and cannot become larger. What the waiters did not use of their credit is void.
+// releaseHeld appends the grants that were held back and cannot become larger. Their waiters lose the rest of their credit.
 func (s *State) releaseHeld(out []Grant) []Grant {
 	kept := s.held[:0]
 	for _, w := range s.held {
@@ -197,11 +197,11 @@ func (s *State) releaseHeld(out []Grant) []Grant {
 	return out
 }
 
-// turns gives hot queues turns until none has both a task and a waiter for it. It returns those that can't go on
-// before the next Dispatch; they stay marked as hot.
+// turns gives hot queues turns until no queue has both a task and a waiter for it. It returns the queues that can get another turn only
+// in the next Dispatch; they stay marked as hot.
 func (s *State) turns() (blocked []*Queue) {
-	var deferred []*Queue // all of whose waiters prefer another queue's task
-	progressed := false   // since those were deferred
+	var deferred []*Queue // queues of which all waiters prefer another queue's task
+	progressed := false   // a task was leased since they were deferred
 	for {
 		for s.hot.len() > 0 {
 			if s.given >= s.cfg.turnMax { // a queue keeps its place for the next Dispatch
@@ -212,7 +212,7 @@ func (s *State) turns() (blocked []*Queue) {
 			switch s.dispatchTurn(q) {
 			case turnTaken:
 				s.hot.push(q)
-				progressed, s.unchoosy = true, false
+				progressed, s.ignorePreference = true, false
 			case turnBlocked:
 				blocked = append(blocked, q)
 			case turnAwaits:
@@ -224,11 +224,11 @@ func (s *State) turns() (blocked []*Queue) {
 			}
 		}
 		if len(deferred) == 0 || s.exhausted {
-			s.unchoosy = false
+			s.ignorePreference = false
 			return append(blocked, deferred...)
 		}
-		// What they preferred may be gone by now. If nothing moves, they take what there is.
-		s.unchoosy = !progressed
+		// The preferred tasks may be gone by now. If no task was leased, the waiters take those of any queue.
+		s.ignorePreference = !progressed
 		progressed = false
 		for _, q := range deferred {
 			s.hot.push(q)
@@ -237,14 +237,14 @@ func (s *State) turns() (blocked []*Queue) {
 	}
 }
 
-// turn is what came of a queue's turn.
+// turn is the outcome of a queue's turn.
 type turn uint8
 
 const (
 	turnEmpty    turn = iota // no task or no waiter is left
 	turnTaken                // a waiter was given tasks
 	turnBlocked              // a batch is full, or the turn of the shard is over
-	turnAwaits               // the store must be read first
+	turnAwaits               // a Refill must be answered first
 	turnDeferred             // all waiters prefer another queue's task
 )
 
@@ -267,16 +267,16 @@ func (s *State) dispatchTurn(q *Queue) turn {
 			q.waiting.remove(sub)
 			continue
 		}
-		if len(w.grant) == maxBatch { // the next Dispatch goes on
+		if len(w.grant) == maxBatch { // the next Dispatch continues
 			return turnBlocked
 		}
 		if w.pool != nil {
-			if !s.servable(q) { // what it would draw, others may need
+			if !s.servable(q) { // do not draw credit that other states may need
 				return turnEmpty
 			}
 			s.draw(w)
 			if w.starved {
-				continue // it is not open any more
+				continue // the pool is empty: the waiter is not open any more
 			}
 		}
 		if s.prefersAnother(sub) {
@@ -309,8 +309,8 @@ func (s *State) dispatchTurn(q *Queue) turn {
 }
 
 // A waiter of several queues shares its credits among them by deficit round robin (Shreedhar and Varghese,
-// SIGCOMM 1995): a queue's turn is a number of tasks in proportion to its weight, and what is left of it when
-// credits run out is kept. Without that, one credit at a time would always go to the first queue.
+// SIGCOMM 1995): a queue's turn is a number of tasks in proportion to its weight, and the rest of a turn is kept when credits run
+// out. Without that, a waiter that gets one credit at a time would always spend it on the first queue.
 
 // allowance is how many tasks the subscription may take in its turn.
 func (sub *subscription) allowance() int {
@@ -331,10 +331,10 @@ func (sub *subscription) allowance() int {
 	return sub.left
 }
 
-// prefersAnother says that the waiter's few credits are another queue's turn, which has a ready task.
+// prefersAnother reports whether the waiter should spend its few credits on another queue, whose turn it is and which has a ready task.
 func (s *State) prefersAnother(sub *subscription) bool {
 	w := sub.waiter
-	if len(w.subs) == 1 || s.unchoosy || w.credits >= 2*len(w.subs) {
+	if len(w.subs) == 1 || s.ignorePreference || w.credits >= 2*len(w.subs) {
 		return false
 	}
 	for i := w.turn; i != sub.index; i = (i + 1) % len(w.subs) {
@@ -345,7 +345,7 @@ func (s *State) prefersAnother(sub *subscription) bool {
 	return false
 }
 
-// took accounts for a turn. When it is over, the next one is the next queue's.
+// took accounts for n tasks of a turn. When the turn is over, the next queue of the waiter has its turn.
 func (s *State) took(sub *subscription, n int) {
 	w := sub.waiter
 	if len(w.subs) == 1 {
@@ -360,7 +360,7 @@ func (s *State) took(sub *subscription, n int) {
 	w.turn = (sub.index + 1) % len(w.subs)
 }
 
-// servable says whether the queue has, or may have, a task to hand out now.
+// servable reports whether the queue has, or may have, a task to hand out now.
 func (s *State) servable(q *Queue) bool {
 	if q.record.Paused || q.starved {
 		return false
@@ -384,7 +384,7 @@ func (q *Queue) ready() uint64 { return q.record.Counts.Fresh + q.record.Counts.
 func (s *State) lease(q *Queue, w *Waiter, n int) (took int, blocked bool) {
 	allowed := q.account.Lease(n)
 	if allowed == 0 {
-		if s.servable(q) { // without a task there is nothing to come back for
+		if s.servable(q) { // a queue without a task needs no retry
 			s.starve(q, s.nowMs)
 		}
 		return 0, false
@@ -405,7 +405,7 @@ func (s *State) leaseAllowed(q *Queue, w *Waiter, n int) (took int, blocked bool
 		for took < n && w.open() {
 			ref, d, ok, blocked := s.take(l)
 			if !ok {
-				if blocked { // a less urgent lane must not go first
+				if blocked { // a lane of lower priority must wait
 					return took, true
 				}
 				break

@@ -145,7 +145,7 @@ func (s *State) RefillDue(r Refill, tasks []DueKey, next DueKey, more bool) {
 	if l.behind && l.counted == from {
 		back := r.Stream == StreamNotDue
 		to := returnedKey{next.AtMs, next.Seq}
-		for k, t := range while.moved { // a place before which all are counted, or after which none is
+		for k, t := range while.moved { // everything before to is counted, and nothing after it
 			if !t.dropped && k.dueAtMs > r.UntilMs && k.less(to) && (!back && !k.less(from) || back && !more) {
 				to = k
 			}

@@ -2,7 +2,7 @@ package queue
 
 // Enqueued is the outcome of one task of Enqueue.
 type Enqueued struct {
-	Shard uint16 // which shard holds the task: filled in above the state
+	Shard uint16 // which shard holds the task; set by package shard
 	Ref   Ref
 	// Duplicate says that Ref is an earlier task's, with the same idempotency key.
 	Duplicate bool
@@ -69,7 +69,7 @@ func (s *State) enqueue(now int64, tenant string, n *NewTask) Enqueued {
 	return Enqueued{Ref: ref}
 }
 
-// returnTask gives a task back to its lane, to become ready at p.DueAtMs; due says what else is known of it.
+// returnTask gives a task back to its lane, to become ready at p.DueAtMs. due has the other fields of the task's Due record.
 func (s *State) returnTask(ref Ref, p Progress, due Due) {
 	q := s.numbered(ref.Queue)
 	due.DueAtMs, due.Attempts = p.DueAtMs, p.Attempts

@@ -1,12 +1,3 @@
-// Package queue is the state machine of one shard: tasks, leases, retries. It is pure: no I/O, no
-// clock, no goroutines. Each call decides at a time it is told, changes the state in memory, and
-// writes what must be stored to a Journal; the caller commits the journal's writes in the order of
-// the decisions and releases answers only after that.
-//
-// Memory is bounded by windows: a lane keeps a bounded number of its next tasks in memory and
-// asks for a Refill, from the store, when a window ran empty and more is stored.
-//
-// A State is not safe for concurrent use: one goroutine owns it.
 package queue
 
 // Journal takes the mutations of decisions, in order. The implementation turns them into one

@@ -13,7 +13,7 @@ import (
 //	fresh     never claimed, by seq:            window │ stored only, from freshEnd │ newest
 //	returned  delayed or back, by due and seq:  window │ stored only, from returnedEnd
 //
-// "all" says that a window reaches the end of its stream: nothing is stored only.
+// freshAll and returnedAll say that the window reaches the end of its stream: it has all tasks of the stream.
 type lane struct {
 	queue    *Queue
 	priority uint8
@@ -44,7 +44,7 @@ type freshTask struct {
 	task   Task
 	bytes  uint32 // of the payload
 	cached bool   // the payload is in task
-	gone   bool   // cancelled or dead: it is passed over
+	gone   bool   // cancelled or dead: skipped when its turn comes
 }
 
 type returnedKey struct {
@@ -118,7 +118,7 @@ func (s *State) popFresh(l *lane) freshTask {
 	return f
 }
 
-// passOver takes a fresh task out of the window, if it is in: its place stays until it is its turn.
+// passOver marks a fresh task of the window, if it is in it, as gone: its place stays until its turn comes.
 func (s *State) passOver(l *lane, seq uint64) {
 	l.noteGone(seq)
 	n := l.fresh.len()
@@ -169,7 +169,7 @@ func (l *lane) nextDueMs() int64 {
 }
 
 // schedule keeps the lane's deadline: when the first of its returned tasks that are not due yet is, or may be.
-// A queue with a task that is due is hot, or becomes so when a waiter comes.
+// A queue with a due task is hot, or becomes hot when a waiter comes.
 func (s *State) schedule(l *lane) {
 	l.dueMs = l.counted.dueAtMs
 	if l.behind {
@@ -198,22 +198,20 @@ func (s *State) windowNextMs(l *lane) int64 {
 	return next
 }
 
-// take claims the lane's next ready task: a returned one that is due goes before fresh ones, since
-// it was enqueued earlier. Tasks whose time to live is over go to the dead letters on the way. blocked says
-// that the store must be read first: a Refill was asked for.
+// take claims the lane's next ready task: a due returned task before the fresh ones, since it was enqueued earlier. It sends tasks
+// whose time to live is over to the dead letters. blocked says that a Refill must be answered first.
 func (s *State) take(l *lane) (ref LeaseRef, d Delivery, ok, blocked bool) {
 	for {
 		ref, d, ok, blocked = s.pop(l, s.nowMs)
 		if !ok || !ref.Extras.expired(s.nowMs) {
 			return ref, d, ok, blocked
 		}
-		ref.Attempt-- // it was not given to anybody
+		ref.Attempt-- // no waiter was given the task
 		s.die(&ref, s.lastToken(), TimeToLiveOver)
 	}
 }
 
-// pop takes the lane's next task out, as one that is about to be leased: returned ones that are due by a
-// time, then fresh ones.
+// pop takes the lane's next task out, to be leased or purged: first returned tasks that are due by a time, then fresh ones.
 func (s *State) pop(l *lane, dueBy int64) (ref LeaseRef, d Delivery, ok, blocked bool) {
 	if l.nextDueMs() <= dueBy {
 		t, found := l.returned.DeleteMin()

@@ -15,8 +15,8 @@ type lease struct {
 func (b *lease) deadlineMs() int64 { return b.expiresMs }
 func (b *lease) place() *int       { return &b.index }
 
-// Token is the fencing token of a lease batch's i-th task. Batches are numbered upward and never
-// again, also across restarts, so that a later lease of a task has a greater token.
+// Token is the fencing token of a lease batch's i-th task. The numbers of batches only grow, also across restarts, so that a later
+// lease of a task has a greater token.
 func Token(batch uint64, i int) uint64 { return batch<<batchBits | uint64(i) }
 
 // TokenPlace returns the lease batch of a token, and the task's place in the batch.
@@ -47,7 +47,7 @@ func (s *State) find(ref Ref, token uint64) (*lease, *LeaseRef) {
 	return b, &b.refs[i]
 }
 
-// endLease takes a task out of its batch, and the batch away with its last task.
+// endLease takes a task out of its batch, and removes the batch with its last task.
 func (s *State) endLease(b *lease, ref *LeaseRef) {
 	q := s.numbered(ref.Queue)
 	q.record.Counts.Leased--
@@ -68,11 +68,11 @@ func (s *State) endLease(b *lease, ref *LeaseRef) {
 	}
 }
 
-// Tick lets time pass: leases that expired end, queues whose tasks became due are dispatched next, and what
-// is kept for a time goes. Everything that is decided until the next Tick is decided at this time.
+// Tick advances the time: expired leases end, tasks become due, and expired keys and results are dropped. Everything until the next
+// Tick is decided at this time.
 func (s *State) Tick(now int64) {
 	s.nowMs = now
-	for { // first: what follows may put tasks into lanes that count as due already
+	for { // first, because the calls below may put due tasks into lanes
 		l, ok := s.due.next()
 		if !ok || l.dueMs > now {
 			break
@@ -156,7 +156,7 @@ func (s *State) expireRef(b *lease, i int, now int64) bool {
 	return true
 }
 
-// NextDeadlineMs is when Tick has something to do next; math.MaxInt64 if nothing is scheduled.
+// NextDeadlineMs is when Tick has work next, or math.MaxInt64 if nothing is scheduled.
 func (s *State) NextDeadlineMs() int64 {
 	next := min(s.keys.next(), s.results.next())
 	if s.expiring == nil {

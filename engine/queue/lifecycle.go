@@ -21,7 +21,7 @@ const (
 	roomKept = 64
 )
 
-// queue returns the queue of a tenant, which has a record; it makes the queue if necessary.
+// queue returns the queue of a tenant, and makes it if it does not exist. The queue has a record.
 func (s *State) queue(tenant, name string) (*Queue, error) {
 	if q := s.last; q != nil && q.record.Name == name && q.record.Tenant == tenant {
 		return q, nil
@@ -123,7 +123,7 @@ func (s *State) Delete(q *Queue) error {
 	s.idle.remove(q)
 	s.last, q.awaits = nil, false
 	s.free(q).bytes += QueueBytes(q.record.Tenant, q.record.Name)
-	s.tellAccounts() // while the queue still has its account
+	s.reportFreed() // while the queue still has its account
 	q.record, q.stored = Record{Tenant: q.record.Tenant, Name: q.record.Name}, false
 	q.setPolicy(Policy{})
 	if q.subscriptions > 0 {
@@ -171,10 +171,10 @@ func (s *State) visitIdle() {
 		}
 		s.trim(q)
 		switch {
-		case !q.vanishes():
+		case !q.removable():
 			s.idle.remove(q) // until it is used again
-		case s.nowMs < q.vanishMs:
-			q.idleMs = q.vanishMs
+		case s.nowMs < q.removableMs:
+			q.idleMs = q.removableMs
 			s.idle.set(q)
 		default:
 			_ = s.Delete(q) // it is empty
@@ -182,8 +182,8 @@ func (s *State) visitIdle() {
 	}
 }
 
-// vanishes reports whether the queue may be deleted without loss of anything but its figures.
-func (q *Queue) vanishes() bool {
+// removable reports whether the queue may be deleted without loss of anything but its figures.
+func (q *Queue) removable() bool {
 	return q.record.Counts.held() == 0 && q.record.PolicyVersion == 0 && !q.record.Paused && q.subscriptions == 0
 }
 
@@ -202,7 +202,7 @@ func (s *State) keepRecovered() {
 }
 
 // keep keeps the queue until a time, because it was used or because a key or result is stored under its number.
-func (q *Queue) keep(untilMs int64) { q.vanishMs = max(q.vanishMs, untilMs) }
+func (q *Queue) keep(untilMs int64) { q.removableMs = max(q.removableMs, untilMs) }
 
 // trim gives back the memory of a queue's empty windows. The queue's record has all that is needed of an empty lane.
 func (s *State) trim(q *Queue) {

@@ -132,7 +132,7 @@ func (m *machine) open(t *rapid.T, from Recovered) {
 
 // recover lets the state go and makes one from what is stored. Waiters and watches are gone with it.
 func (m *machine) recover(t *rapid.T) {
-	m.state.LetGo()
+	m.state.LeaveAccounts()
 	for _, a := range m.accounts {
 		if a.tasks != 0 || a.bytes != 0 || a.leases != 0 {
 			t.Fatalf("a state that was let go leaves %+v", *a)

@@ -48,7 +48,7 @@ const (
 	Ordered                  // all tasks go to one shard
 )
 
-// Policy is what holds for a queue's tasks that do not say otherwise. A zero field means the server's default.
+// Policy is what holds for a queue's tasks unless they set options of their own. A zero field means the server's default.
 type Policy struct {
 	Placement   Placement
 	MaxAttempts uint32
@@ -58,14 +58,14 @@ type Policy struct {
 	RetentionMs uint64 // of results; 0: they are not kept
 }
 
-// Extras are what few tasks have. They are immutable and shared between tasks; nil means none of them.
+// Extras are options that few tasks have. They are immutable, and tasks share them; nil means that the task has no such option.
 type Extras struct {
 	Backoff     Backoff // over the server's
 	RetentionMs uint64  // how long the result is kept; 0: not
 	ExpiresAtMs int64   // when the task goes to the dead letters if it is not done; 0: never
 }
 
-// expired says whether a task's time to live is over.
+// expired reports whether a task's time to live is over.
 func (x *Extras) expired(now int64) bool {
 	return x != nil && x.ExpiresAtMs != 0 && x.ExpiresAtMs <= now
 }
@@ -87,7 +87,7 @@ func (x Extras) orNil() *Extras {
 	return &x
 }
 
-// extras returns what a new task has, from its own fields and its queue's policy.
+// extras returns the options of a new task, from its own fields and its queue's policy.
 func (q *Queue) extras(n *NewTask, now int64) *Extras {
 	ttl := orDefault(n.TTLMs, q.record.Policy.TTLMs)
 	if n.Backoff == (Backoff{}) && n.RetentionMs == 0 && ttl == 0 {
@@ -103,14 +103,14 @@ func (q *Queue) extras(n *NewTask, now int64) *Extras {
 	return x.orNil()
 }
 
-// setPolicy also makes what the tasks that say nothing share.
+// setPolicy also makes the Extras that all tasks without options of their own share.
 func (q *Queue) setPolicy(p Policy) {
 	q.record.Policy = p
 	q.shared = Extras{Backoff: p.Backoff, RetentionMs: p.RetentionMs}.orNil()
 }
 
-// Configure sets the policy of a queue, made if need be. A version that is not above the one in force
-// changes nothing: a policy that was set in several shards is repaired by setting it again.
+// Configure sets the policy of a queue, and makes the queue if it does not exist. A version that is not above the current one changes
+// nothing: if a change reached only some shards, the caller repeats it in all.
 func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	q, err := s.queue(tenant, name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *State) Configure(tenant, name string, p Policy, version uint64) error {
 	return nil
 }
 
-// Pause stops a queue, made if need be, from handing tasks out, or lets it go on.
+// Pause stops or resumes handing out the tasks of a queue. It makes the queue if it does not exist.
 func (s *State) Pause(tenant, name string, paused bool) error {
 	q, err := s.queue(tenant, name)
 	if err != nil {

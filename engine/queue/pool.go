@@ -5,29 +5,28 @@ import "math"
 // Pool is credit that the waiters of one subscriber share, each in a state of its own. Its methods are safe
 // for concurrent use and never block.
 type Pool interface {
-	// Take returns how many of n further tasks the waiter may be given; they count at once. After 0 the waiter is
-	// passed over until it is given Credit, of which weight is how much should go to this state: in proportion to the
-	// others' weights, at least 1.
+	// Take returns how many of n further tasks the waiter may be given; they count at once. After 0 the waiter gets no tasks until it is
+	// given Credit. weight, at least 1, says how much of that should go to this state, in proportion to the other states' weights.
 	Take(n, weight int) int
-	// Return gives back credit that was taken, or given, and not used.
+	// Return gives back credit that was not used.
 	Return(n int)
 }
 
-// draw gives a waiter that has no credit left some from its pool, for what its queues may have for it.
+// draw takes credit from the pool of a waiter that has none left, for the tasks that its queues may have.
 func (s *State) draw(w *Waiter) {
 	if w.credits > 0 {
 		return
 	}
-	n := math.MaxInt // who grants a claim first, grants all of it
+	n := math.MaxInt // the first shard that serves a claim serves all of it
 	if !w.once {
-		n = w.appetite()
+		n = w.demand()
 	}
 	w.credits = w.pool.Take(n, s.weight(w))
 	w.starved = w.credits == 0
 	s.noteDrawn(w)
 }
 
-// weight is how much the waiter's queues weigh that have a task for it just now.
+// weight is the sum of the weights of those of the waiter's queues that have a task for it now.
 func (s *State) weight(w *Waiter) int {
 	if len(w.subs) == 1 {
 		return 1
@@ -41,8 +40,8 @@ func (s *State) weight(w *Waiter) int {
 	return max(1, sum)
 }
 
-// share is the weight of a queue with its waiter, in this state. Of a queue that is spread, each of the states that
-// share the pool has about an equal part; an ordered one has all of its weight here.
+// share is the weight of a queue with its waiter, in this state. A spread queue has about an equal part of its tasks in each of the
+// states that share the pool; an ordered queue has all of them in one, and so all of its weight.
 func (sub *subscription) share() int {
 	if sub.queue.record.Policy.Placement == Ordered {
 		return sub.weight * max(1, sub.waiter.states)
@@ -50,9 +49,9 @@ func (sub *subscription) share() int {
 	return sub.weight
 }
 
-// appetite is about how many tasks the waiter's queues have for it just now, but no more than a few turns' worth:
-// what is drawn and not used, another state has to do without meanwhile.
-func (w *Waiter) appetite() int {
+// demand is about how many tasks the waiter's queues have for it now, but at most a few quanta: credit that is drawn and not used is
+// missing in the other states meanwhile.
+func (w *Waiter) demand() int {
 	const most = 4 * quantum
 	n := 0
 	for _, sub := range w.subs {
@@ -71,7 +70,7 @@ func (s *State) noteDrawn(w *Waiter) {
 	}
 }
 
-// returnDrawn gives the pools back what was not used. A waiter whose grant is held back goes on using it.
+// returnDrawn gives unused credit back to the pools. A waiter whose grant is held back keeps its credit.
 func (s *State) returnDrawn() {
 	kept := s.drawn[:0]
 	for _, w := range s.drawn {

@@ -31,15 +31,15 @@ func (r *reading) of(stream Stream) *bool {
 		return &r.returned
 	case StreamDue, StreamNotDue:
 		return &r.due
-	case StreamFresh, StreamExpired: // the latter is no lane's
+	case StreamFresh, StreamExpired: // no lane reads the latter
 	}
 	return &r.fresh
 }
 
-// reads says whether the lane waits for the answer to a Refill of a stream.
+// reads reports whether the lane waits for the answer to a Refill of a stream.
 func (l *lane) reads(stream Stream) bool { return l.reading != nil && *l.reading.of(stream) }
 
-// end forgets what only the answer for a stream needed.
+// end forgets the notes that only the answer for a stream needed.
 func (r *reading) end(stream Stream) {
 	*r.of(stream) = false
 	if !r.fresh {
@@ -50,7 +50,7 @@ func (r *reading) end(stream Stream) {
 	}
 }
 
-// noteGone notes that a task is no fresh one any more.
+// noteGone notes that a task is not a fresh one any more.
 func (l *lane) noteGone(seq uint64) {
 	if !l.reads(StreamFresh) {
 		return

@@ -53,7 +53,7 @@ type DueKey struct {
 	Seq  uint64
 }
 
-// Refills returns what the last calls could not go on without, and forgets it. Each is to be answered once.
+// Refills returns what the last calls need from the store, and forgets it. The caller answers each Refill once.
 func (s *State) Refills() []Refill {
 	r := s.refills
 	s.refills = nil
@@ -119,21 +119,21 @@ func (s *State) answered(r Refill) (*lane, reading) {
 	return l, while
 }
 
-// goOn has the queue's turns go on after a Refill was answered.
-func (s *State) goOn(q *Queue) {
+// resume lets the queue take part in dispatch again after a Refill was answered.
+func (s *State) resume(q *Queue) {
 	q.awaits = false
 	s.heat(q)
 }
 
-// RefillFresh answers a Refill of StreamFresh. nextSeq is from where nothing was read; math.MaxUint64 says that there are no
-// more below r.UntilSeq. It is above r.FromSeq also when the answer has no task.
+// RefillFresh answers a Refill of StreamFresh. Tasks from nextSeq on were not read; math.MaxUint64 says that no further one is stored
+// below r.UntilSeq. nextSeq is above r.FromSeq also when the answer has no task.
 func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	s.worked += len(tasks)
 	l, while := s.answered(r)
 	if l == nil {
 		return
 	}
-	s.goOn(l.queue)
+	s.resume(l.queue)
 	if l.freshAll || l.fresh.len() > 0 || l.freshEnd != r.FromSeq {
 		return
 	}
@@ -148,7 +148,7 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 		}
 		s.appendFresh(l, t.Seq, t.Task, t.Bytes)
 	}
-	if l.fresh.len() == 0 { // a recovery need not pass over them again
+	if l.fresh.len() == 0 { // so that a recovery does not read them again
 		l.cursor = max(l.cursor, min(nextSeq, r.UntilSeq))
 	}
 	l.freshEnd = min(nextSeq, r.UntilSeq)
@@ -157,7 +157,7 @@ func (s *State) RefillFresh(r Refill, tasks []SeqTask, nextSeq uint64) {
 	}
 }
 
-// windowIsFull says that fresh tasks stay stored only.
+// windowIsFull reports whether the window has no room, so that further fresh tasks are only in the store.
 func (s *State) windowIsFull(l *lane) bool {
 	n := l.fresh.len()
 	return n >= s.cfg.WindowTasks || n >= s.cfg.windowFloor() && s.windowsTasks >= s.cfg.WindowsTasks
@@ -189,7 +189,7 @@ func (s *State) RefillReturned(r Refill, due []SeqDue, more bool) {
 	if l == nil {
 		return
 	}
-	s.goOn(l.queue)
+	s.resume(l.queue)
 	from, end := returnedKey{r.FromMs, r.FromSeq}, dueNone
 	if l.returnedAll || l.returnedEnd != from {
 		return
@@ -219,19 +219,19 @@ func (s *State) askExpired() {
 	}
 }
 
-// RefillExpired answers a Refill of StreamExpired. nextMs is the end of the first time to live that was not
-// read; math.MaxInt64 if there is none.
+// RefillExpired answers a Refill of StreamExpired. nextMs is the end of the first time to live that was not read, or math.MaxInt64 if
+// all were.
 func (s *State) RefillExpired(r Refill, tasks []Expired, nextMs int64) {
 	s.worked += len(tasks)
 	changed := s.expiring
 	s.expiring = nil
 	for i := range tasks {
-		if changed[tasks[i].Ref] { // what was read of it may not hold
+		if changed[tasks[i].Ref] { // what was read may be outdated
 			nextMs = min(nextMs, r.FromMs)
 			continue
 		}
 		s.expireTask(&tasks[i])
 	}
-	// If more are over, the next Tick asks for them, which is due at once: in between others have their turn.
+	// If further tasks expired, the next Tick, which is due at once, asks for them: other commands are decided in between.
 	s.ttlMs = min(s.ttlMs, nextMs)
 }

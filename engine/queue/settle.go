@@ -17,7 +17,7 @@ type Settlement struct {
 	Ref     Ref
 	Token   uint64
 	Action  Action
-	Result  []byte // with Complete: what came of the task, if results are kept
+	Result  []byte // with Complete: the result, if results are kept
 	Error   string // with Fail
 	DelayMs uint64 // with Fail (0: backoff) and Release
 	LeaseMs uint64 // with Extend
@@ -35,7 +35,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 			out[i] = ErrStaleToken
 			continue
 		}
-		if ref.ExpiresAtMs <= now { // a sweep ends the lease: a call must not end all leases of many batches
+		if ref.ExpiresAtMs <= now { // a sweep ends the lease later: Settle must not end all expired leases of many batches
 			out[i] = ErrStaleToken
 			continue
 		}
@@ -58,7 +58,7 @@ func (s *State) Settle(now int64, tenant string, settlements []Settlement, out [
 	}
 }
 
-// backoff returns what holds for a task: its own, then the server's.
+// backoff returns the backoff of a task: its own, completed by the server's.
 func (s *State) backoff(ref *LeaseRef) Backoff {
 	if ref.Extras == nil {
 		return s.cfg.Backoff
@@ -80,7 +80,7 @@ func (s *State) complete(b *lease, ref *LeaseRef, result []byte) error {
 	return nil
 }
 
-// attemptFailed ends a lease whose attempt is used up: the task is due again at dueMs, or dead.
+// attemptFailed ends a lease and uses up the attempt: the task becomes due at dueMs, or dead.
 func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64, a Attempt) {
 	s.remember(ref, a)
 	if ref.Attempt < ref.MaxAttempts {
@@ -92,7 +92,7 @@ func (s *State) attemptFailed(b *lease, ref *LeaseRef, token uint64, dueMs int64
 	s.die(&given, token, AttemptsUsedUp)
 }
 
-// giveBack ends a lease whose task goes on, unless its time to live is over.
+// giveBack ends a lease and returns the task to its lane, or to the dead letters if its time to live is over.
 func (s *State) giveBack(b *lease, ref *LeaseRef, p Progress) {
 	given := *ref
 	s.endLease(b, ref)

@@ -37,22 +37,22 @@ type State struct {
 	counting  int         // the number of lanes whose counts were requested
 	countAtMs int64       // when counts may be requested next
 
-	hot       ring[*Queue] // queues that may have both ready tasks and waiters with credit
-	unchoosy  bool         // waiters take what any of their queues has
-	given     int          // leases granted in this turn, and closed waiters left out of it
-	exhausted bool         // given reached its limit in the last Dispatch
-	worked    int          // items handled since Worked was called
-	granted   []*Waiter    // waiters with a batch that the running Dispatch is filling
-	drawn     []*Waiter    // waiters that may have credit from their pools
-	held      []*Waiter    // waiters with a grant that the next Dispatch may add to
-	refills   []Refill
-	dirty     []*Queue
-	unseen    ring[*Queue] // queues whose figures may have changed since TakeChanged returned them
-	freed     []*Queue     // queues whose freed room is to be reported to their accounts
+	hot              ring[*Queue] // queues that may have both ready tasks and waiters with credit
+	ignorePreference bool         // waiters take what any of their queues has
+	given            int          // leases granted in this turn, and closed waiters left out of it
+	exhausted        bool         // given reached its limit in the last Dispatch
+	worked           int          // items handled since Worked was called
+	granted          []*Waiter    // waiters with a batch that the running Dispatch is filling
+	drawn            []*Waiter    // waiters that may have credit from their pools
+	held             []*Waiter    // waiters with a grant that the next Dispatch may add to
+	refills          []Refill
+	dirty            []*Queue
+	unseen           ring[*Queue] // queues whose figures may have changed since TakeChanged returned them
+	freed            []*Queue     // queues whose freed room is to be reported to their accounts
 
 	sparePages []*leasedPage
 
-	starved        []*Queue // whose tenants are at their quota of leases
+	starved        []*Queue // queues whose tenants are at their quota of leases
 	starvedRetryMs int64
 
 	keys    buckets
@@ -62,7 +62,7 @@ type State struct {
 	expiring map[Ref]bool // not nil while the store is read for expired tasks: the tasks that changed since the question
 
 	tracked map[Ref]*tracking
-	watched map[Ref]int // how often; the ends of these are reported
+	watched map[Ref]int // the number of watches of a task, whose end is reported
 	ended   []Ended
 
 	windowsTasks  int // fresh tasks in all windows
@@ -78,7 +78,7 @@ type Queue struct {
 	record  Record
 	account Account
 	freed   freed
-	shared  *Extras // of tasks that say nothing of their own
+	shared  *Extras // of all tasks without options of their own
 	lanes   [MaxPriority + 1]*lane
 	waiting waiters // with credit
 	leased  leasedRefs
@@ -92,7 +92,7 @@ type Queue struct {
 	unsound bool // the recovered counts did not add up: an older server wrote them, and they are not checked
 
 	subscriptions int32 // of waiters, with or without credit
-	vanishMs      int64 // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
+	removableMs   int64 // when it may be deleted: Config.IdleMs after its last use, and not before its last result and key expire
 	idleMs        int64 // deadline in State.idle
 	index         int   // place in State.idle
 }
@@ -126,7 +126,7 @@ type RecoveredLease struct {
 	Extended []int
 }
 
-// New returns a state that goes on from what was recovered, or an empty one. Decisions are written to journal.
+// New returns a state that continues from what was recovered. Decisions are written to journal.
 func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	s := &State{
 		cfg:     cfg.withDefaults(),
@@ -165,7 +165,7 @@ func New(cfg Config, journal Journal, from Recovered) (*State, error) {
 	return s, nil
 }
 
-// recoverQueue restores a queue with empty windows: they fill when the queue is first claimed from.
+// recoverQueue restores a queue with empty windows, which are filled when a waiter first claims from the queue.
 func (s *State) recoverQueue(r Record) {
 	q := s.newQueue(r)
 	for p, cursor := range r.Cursors {
@@ -215,7 +215,7 @@ func (s *State) recoverLease(r RecoveredLease) error {
 	return nil
 }
 
-// numbered returns the queue with an id that is known to exist.
+// numbered returns the queue with an id, which must exist.
 func (s *State) numbered(id uint32) *Queue {
 	if q := s.last; q != nil && q.record.ID == id {
 		return q
@@ -224,7 +224,7 @@ func (s *State) numbered(id uint32) *Queue {
 	return s.last
 }
 
-// advance lets time pass if it did.
+// advance calls Tick if the time changed.
 func (s *State) advance(now int64) {
 	if now != s.nowMs {
 		s.Tick(now)
@@ -269,7 +269,7 @@ func (s *State) heat(q *Queue) {
 // Flush writes what is stored once per commit: the records of touched queues, and the shard's own.
 // It reports false if nothing was decided since the last Flush that needs a commit.
 func (s *State) Flush() bool {
-	s.tellAccounts()
+	s.reportFreed()
 	extended := s.flushExtended()
 	if len(s.dirty) == 0 && len(s.deleted) == 0 {
 		return extended

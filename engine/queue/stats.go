@@ -18,8 +18,8 @@ type Stats struct {
 	Delayed       uint64
 	Leased        uint64
 	Dead          uint64
-	Bytes         uint64 // of the payloads of these four
-	// ReadySinceMs is since when the ready task is ready that has been so for longest; math.MaxInt64 without one.
+	Bytes         uint64 // of the payloads of all tasks that the queue holds
+	// ReadySinceMs is when the task became ready that has been ready for longest; math.MaxInt64 if no task is ready.
 	ReadySinceMs  int64
 	EnqueuedPerS  float64
 	CompletedPerS float64

@@ -2,7 +2,7 @@ package queue
 
 import "math"
 
-// Stored is what the store has of one task. It must have been read after everything decided so far.
+// Stored is one task with its records. It must have been read from the store after all decisions so far were visible there.
 type Stored struct {
 	Ref         Ref
 	Task        Task // with or without its payload
@@ -36,13 +36,13 @@ func (s *State) part(t *Stored) part {
 	return partFresh
 }
 
-// Leased says whether the task is leased now.
+// Leased reports whether the task is leased now.
 func (s *State) Leased(t *Stored) bool {
 	_, ref := s.findLease(t.Ref)
 	return ref != nil
 }
 
-// ref returns the task as one that could be leased: with the attempts used up so far, and those it has.
+// ref returns the task in the form of a leased one. Attempt is the number of attempts used up so far.
 func (t *Stored) ref() LeaseRef {
 	ref := LeaseRef{
 		Ref: t.Ref, MaxAttempts: t.Task.MaxAttempts, LeaseMs: t.Task.LeaseMs, Bytes: t.Bytes,
@@ -89,11 +89,11 @@ func (s *State) withdraw(t *Stored) {
 type Expired struct {
 	Stored
 	AtMs  int64
-	Found bool // that there is such a task
+	Found bool // whether the task is stored
 }
 
-// expireTask sends a task whose time to live is over to the dead letters. A leased one goes there when its
-// lease ends without completion.
+// expireTask sends a task whose time to live is over to the dead letters. A leased task goes there when its lease ends without
+// completion.
 func (s *State) expireTask(e *Expired) {
 	t := &e.Stored
 	if e.Found {
@@ -106,7 +106,7 @@ func (s *State) expireTask(e *Expired) {
 	s.journal.DropExpiry(t.Ref, e.AtMs)
 }
 
-// die makes a dead task of one that is in no part of its queue. ref.Attempt is how many attempts were used up.
+// die adds a task that is in no part of its queue to the dead ones. ref.Attempt is how many attempts were used up.
 func (s *State) die(ref *LeaseRef, token uint64, reason Reason) {
 	q := s.numbered(ref.Queue)
 	s.dropExpiry(ref)
@@ -125,8 +125,8 @@ func (s *State) dropExpiry(ref *LeaseRef) {
 	}
 }
 
-// drop removes a task that is in no part of its queue any more, with all that is stored of it. attempts is how
-// many of its attempts were used up.
+// drop removes a task that is in no part of its queue any more, with all of its records. attempts is how many of its attempts were
+// used up.
 func (s *State) drop(ref *LeaseRef, attempts uint32) {
 	s.journal.DropTask(ref.Ref)
 	if ref.HasProgress {
@@ -157,7 +157,7 @@ func (s *State) Cancel(t *Stored) {
 	s.end(Ended{Ref: t.Ref, How: Removed})
 }
 
-// PurgeDead removes a dead task. It reports false if it is not dead.
+// PurgeDead removes a dead task. It returns false if the task is not dead.
 func (s *State) PurgeDead(t *Stored) bool {
 	if t.Dead {
 		s.Cancel(t)
@@ -165,8 +165,8 @@ func (s *State) PurgeDead(t *Stored) bool {
 	return t.Dead
 }
 
-// Redrive makes a dead task ready again, with as many further attempts as it had at first and without an end
-// to its life. It reports false if it is not dead.
+// Redrive makes a dead task ready again, with as many further attempts as it was enqueued with, and without a time to live. It returns
+// false if the task is not dead.
 func (s *State) Redrive(t *Stored) bool {
 	if !t.Dead {
 		return false
@@ -179,8 +179,8 @@ func (s *State) Redrive(t *Stored) bool {
 	return true
 }
 
-// Purge removes up to n ready and delayed tasks of a queue. more says that it has others, once what
-// Refills returns is answered.
+// Purge removes up to n ready and delayed tasks of a queue. more says that the queue may have further ones: call Purge again, after the
+// Refills are answered.
 func (s *State) Purge(q *Queue, n int) (removed int, more bool) {
 	for _, l := range q.lanes {
 		for l != nil && removed < n {

@@ -7,7 +7,7 @@ type NewTask struct {
 	Payload     []byte // the state keeps it: the caller must not change it afterwards
 	DelayMs     uint64
 	NotBeforeMs int64  // not with DelayMs
-	MaxAttempts uint32 // this and what follows, 0: the queue's policy, or Config
+	MaxAttempts uint32 // here and below, 0 means the queue's policy or Config
 	LeaseMs     uint64
 	TTLMs       uint64
 	Backoff     Backoff
@@ -39,13 +39,13 @@ type Due struct {
 	Extras      *Extras
 }
 
-// Progress is what a task's past attempts left behind; a task that was never delayed, settled or dead has none.
+// Progress is the record of a task's past attempts. A task that was never delayed, settled or dead has no such record.
 type Progress struct {
 	DueAtMs     int64
 	Attempts    uint32
 	MaxAttempts uint32 // a redrive adds to it
-	Token       uint64 // of the last lease: one lease record with this token or a lower one is void
-	// ExpiresAtMs is the end of the task's time to live; 0: none. A redrive ends it.
+	Token       uint64 // of the last lease: lease records with this token or a lower one are void
+	// ExpiresAtMs is the end of the task's time to live; 0 means no end. A redrive sets it to 0.
 	ExpiresAtMs int64
 	History     History
 }
@@ -56,7 +56,7 @@ type Outcome uint8
 // The outcomes.
 const (
 	Failed       Outcome = iota + 1 // the worker said so
-	LeaseExpired                    // nobody said anything
+	LeaseExpired                    // the worker did not settle in time
 )
 
 // Attempt is one attempt that did not complete its task.
@@ -74,7 +74,7 @@ type LeaseRef struct {
 	LeaseMs     uint64
 	Bytes       uint32 // of the payload
 	History     History
-	// HasProgress says that a Progress record exists and goes when the task does.
+	// HasProgress says that the task has a Progress record, which is to be removed with the task.
 	HasProgress bool
 	ExpiresAtMs int64
 	Extras      *Extras

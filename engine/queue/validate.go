@@ -65,7 +65,7 @@ var nameByte = func() (ok [256]bool) {
 	return ok
 }()
 
-// CheckTask checks a new task at a time; priority is apart because NewTask can't hold a bad one.
+// CheckTask checks a new task at a time. priority is separate because NewTask.Priority is too small for a bad value.
 func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError {
 	if err := CheckName("queue", t.Queue); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (l *Limits) CheckTask(nowMs int64, t *NewTask, priority uint32) *FieldError
 	})
 }
 
-// CheckPolicy checks what a queue's tasks, or one task, are to be treated by.
+// CheckPolicy checks the policy of a queue, or the options of one task.
 func (l *Limits) CheckPolicy(p *Policy) *FieldError {
 	b := &p.Backoff
 	switch {

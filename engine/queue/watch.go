@@ -1,10 +1,9 @@
 package queue
 
-// Watch has the end of a task reported by Ended: its completion, death or removal. Several watches of one task are
-// reported once.
+// Watch makes Ended report the end of a task: its completion, death or removal. Several watches of one task give one report.
 func (s *State) Watch(ref Ref) { s.watched[ref]++ }
 
-// Unwatch takes back one Watch.
+// Unwatch undoes one Watch.
 func (s *State) Unwatch(ref Ref) {
 	if s.watched[ref]--; s.watched[ref] <= 0 {
 		delete(s.watched, ref)
@@ -15,7 +14,7 @@ func (s *State) Unwatch(ref Ref) {
 type Ended struct {
 	Ref      Ref
 	How      End
-	Attempts uint32 // used up, of one that died
+	Attempts uint32 // how many a dead task used up
 }
 
 // End is how a task ended.
@@ -28,7 +27,7 @@ const (
 	Removed // cancelled or purged
 )
 
-// Ended returns the watched tasks that ended since it was called last.
+// Ended returns the watched tasks that ended since the last call.
 func (s *State) Ended() []Ended {
 	e := s.ended
 	s.ended = nil

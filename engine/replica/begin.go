@@ -9,19 +9,19 @@ import (
 	"github.com/pronybench/prony/engine/replica/logs"
 )
 
-// termName is under which Raft keeps its term in the stable store.
+// termName is the name under which Raft keeps its term in the stable store.
 var termName = []byte("CurrentTerm")
 
-// history sees to it that Raft begins with what the store holds: log, snapshots and store are of one history.
-func (r *Replica) history() error {
+// alignHistory makes log, snapshots and store belong to one history before Raft starts.
+func (r *Replica) alignHistory() error {
 	known, err := raft.HasExistingState(r.o.Logs, r.o.Logs, r.snapshots)
 	if err != nil {
 		return fmt.Errorf("look for a Raft log: %w", err)
 	}
 	if known {
-		err = r.agree()
+		err = r.alignLog()
 	} else {
-		err = r.adopt()
+		err = r.adoptStore()
 	}
 	if err != nil {
 		return err
@@ -29,9 +29,10 @@ func (r *Replica) history() error {
 	return r.raiseTerm()
 }
 
-// adopt makes what a store holds that no group wrote, of a server that stood alone or from a backup, the first snapshot of a
-// group of this node alone. Others that join are sent it. Among several first members it would be in one copy only.
-func (r *Replica) adopt() error {
+// adoptStore makes a store that no group wrote, but a single server or a restore from a backup, the first snapshot of a group whose
+// only member is this node. Nodes that join get the snapshot. A group with several first members cannot adopt a store, because only
+// one of them would have it.
+func (r *Replica) adoptStore() error {
 	at := r.store.Load().Position()
 	holds, err := r.store.Load().Holds()
 	if err != nil {
@@ -44,13 +45,14 @@ func (r *Replica) adopt() error {
 		return fmt.Errorf("the store in %s holds what no cluster wrote, or its Raft log is gone, and other nodes do not have it: "+
 			"start this node as the only member first, without peers and nodes to join, and let the others join it; or give it an empty data folder", r.o.Dir)
 	}
-	r.o.Log.Info("beginning a group with what the store holds", "index", max(at.Index, 1))
+	r.o.Log.Info("a new group begins with the content of the store", "index", max(at.Index, 1))
 	made := newRecord(raft.SnapshotVersionMax, max(at.Index, 1), max(at.Term, 1), raft.Configuration{Servers: r.o.Bootstrap}, max(at.Index, 1))
 	made.StoreIndex = at.Index
 	return r.snapshots.note(made)
 }
 
-// raiseTerm sees to it that no term begins that is before the snapshot's: also when the process died after it was noted.
+// raiseTerm raises Raft's term to that of the newest snapshot, in case the process died after noting the snapshot. No earlier term
+// may begin after that.
 func (r *Replica) raiseTerm() error {
 	taken := r.snapshots.latest()
 	if taken == nil {

@@ -12,7 +12,7 @@ type counters struct {
 	onCommit atomic.Pointer[func(whole, applying time.Duration)]
 }
 
-// commit is told how long a proposal took until it was applied, and how long of that the applying.
+// commit reports how long a proposal took until it was applied, and how long of that the store took to apply it.
 func (c *counters) commit(whole, applying time.Duration) {
 	if f := c.onCommit.Load(); f != nil {
 		(*f)(whole, applying)
@@ -38,6 +38,7 @@ func (r *Replica) Counters() Counters {
 	}
 }
 
-// OnCommit has a function told how long each proposal took until it was applied, and how long of that the store took to
-// apply it, with the entries beside it. One goroutine at a time calls it.
+// OnCommit sets a function that is called after each commit of this leader: whole is the time from the proposal until the entry was
+// applied, and applying the part of it that the store took for this entry and those applied with it. One goroutine at a time calls
+// the function.
 func (r *Replica) OnCommit(f func(whole, applying time.Duration)) { r.count.onCommit.Store(&f) }

@@ -30,7 +30,7 @@ func (r *Replica) reportDamage(found *disk.DamagedError) {
 }
 
 // yield hands leadership over whenever this member leads with a damaged store.
-func (r *Replica) yield() {
+func (r *Replica) yieldLeadership() {
 	select {
 	case <-r.stop:
 		return

@@ -25,7 +25,7 @@ func TestAnIdleLeaderHasAMajorityAgree(t *testing.T) {
 	g.fill(1, leader.id)
 	l := leader.tenure.Load()
 	require.NotNil(t, l)
-	require.Eventually(t, func() bool { return time.Since(*l.sure.Load()) > l.replica.o.ElectionTimeout/2 }, patience, step)
+	require.Eventually(t, func() bool { return time.Since(*l.lastAgreed.Load()) > l.replica.o.ElectionTimeout/2 }, patience, step)
 	before := leader.raft.LastIndex()
 	require.NoError(t, l.Verify().Wait())
 	assert.Equal(t, before+1, leader.raft.LastIndex(), "an entry that a majority has")

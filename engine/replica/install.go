@@ -31,8 +31,8 @@ func (r *Replica) checkpoint(dir string) error {
 	return err
 }
 
-// copyStore returns a copy of the store as a stream of a known size. The copy is links to the store's files, and goes when
-// the stream is closed.
+// copyStore returns a copy of the store as a stream of a known size. The copy consists of links to the store's files, which are removed
+// when the stream is closed.
 func (s *snapshots) copyStore() (size int64, _ io.ReadCloser, err error) {
 	parent, err := os.MkdirTemp(s.dir, copyName+"-")
 	if err != nil {
@@ -203,7 +203,7 @@ func unpack(path, dir string) (err error) {
 			return fmt.Errorf("read what was received: %w", err)
 		}
 		if h.Name != filepath.Base(h.Name) || h.Typeflag != tar.TypeReg {
-			return fmt.Errorf("what was received has %q, which no store has", h.Name)
+			return fmt.Errorf("the received file has %q, which no store has", h.Name)
 		}
 		if err := writeFrom(from, filepath.Join(dir, h.Name), h.Size); err != nil {
 			return fmt.Errorf("make the new store: %w", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// newLogger returns a log for Raft, which writes to ours. What Raft says in passing is for debugging: what matters of
-// it, the replica says itself.
+// newLogger returns a logger for Raft that writes to ours. Lines below a warning become debug lines: the replica itself logs the
+// changes that matter.
 func newLogger(to *slog.Logger) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{Name: "raft", Level: hclog.Warn, Output: lines{to}, DisableTime: true})
 }
@@ -24,7 +24,7 @@ func (l lines) Write(b []byte) (int, error) {
 	text := strings.TrimSpace(string(b))
 	switch {
 	case strings.HasPrefix(text, "[ERROR]"):
-		l.to.Warn(strings.TrimSpace(strings.TrimPrefix(text, "[ERROR]"))) // it goes on, and so do we
+		l.to.Warn(strings.TrimSpace(strings.TrimPrefix(text, "[ERROR]"))) // not fatal: Raft continues
 	case strings.HasPrefix(text, "[WARN]"):
 		l.to.Info(strings.TrimSpace(strings.TrimPrefix(text, "[WARN]")))
 	default:

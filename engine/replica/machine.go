@@ -18,8 +18,7 @@ var _ raft.BatchingFSM = (*machine)(nil)
 // Apply implements raft.FSM.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch implements raft.BatchingFSM. The answer to each entry is an error, or how long it took to apply it with
-// those beside it.
+// ApplyBatch implements raft.BatchingFSM. The response to each entry is an error, or how long applying the batch took.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	r := (*Replica)(m)
 	out := make([]any, len(logs))
@@ -41,7 +40,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	applied, err := r.store.Load().Apply(entries)
 	var took any = time.Since(began) // one allocation for all
 	if err != nil {
-		// Nothing may be applied after what could not be.
+		// No later entry may be applied: it may depend on these.
 		r.o.Host.Failed(r.o.Shard, fmt.Errorf("apply the log: %w", err))
 		for i := range out {
 			out[i] = err
@@ -72,16 +71,16 @@ func signal(c chan struct{}) {
 	}
 }
 
-// Snapshot implements raft.FSM. The store is the snapshot: it only has to be on disk.
+// Snapshot implements raft.FSM. The store itself is the snapshot, once Persist has flushed it.
 func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 	store := m.store.Load()
 	return flushed{(*Replica)(m), store, store.Position().Index}, nil
 }
 
-// Restore implements raft.FSM: it puts the store in place that the leader has sent.
+// Restore implements raft.FSM: it installs the store that the leader has sent.
 func (m *machine) Restore(from io.ReadCloser) error {
 	r := (*Replica)(m)
-	// What is sent is on disk, and install reads it there: so does the next start, if the node dies meanwhile.
+	// The received file is on disk. installLocked reads it there, and so does the next start if the node dies meanwhile.
 	if err := from.Close(); err != nil {
 		return fmt.Errorf("install a snapshot: %w", err)
 	}
@@ -94,12 +93,12 @@ func (m *machine) Restore(from io.ReadCloser) error {
 		return err
 	}
 	r.count.installed.Add(1)
-	r.o.Log.Info("installed a snapshot of the leader's", "index", r.store.Load().Position().Index)
+	r.o.Log.Info("installed a snapshot of the leader", "index", r.store.Load().Position().Index)
 	r.o.Host.SystemChanged(r.o.Shard)
 	return nil
 }
 
-// flushed is the store as it was when the snapshot was asked for, or later.
+// flushed is the store as of the snapshot, or later.
 type flushed struct {
 	replica *Replica
 	store   *storage.Store

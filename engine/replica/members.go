@@ -12,14 +12,14 @@ import (
 // changeMax bounds a change of members that has no earlier deadline.
 const changeMax = 10 * time.Second
 
-// Status is how this member's group is, as far as it knows.
+// Status describes the group as this member knows it.
 type Status struct {
-	Leader                                          string // "" when none is known
+	Leader                                          string // "" if it is not known
 	Term, LastIndex, CommitIndex, Applied, Snapshot uint64
 	Members                                         []raft.Server
 }
 
-// Status returns how the group is. It reads memory only.
+// Status describes the group. It reads memory only.
 func (r *Replica) Status() (Status, error) {
 	_, leader := r.raft.LeaderWithID()
 	s := Status{
@@ -39,13 +39,13 @@ func (r *Replica) Status() (Status, error) {
 // Term returns the group's term.
 func (r *Replica) Term() uint64 { return r.raft.CurrentTerm() }
 
-// Leader returns the node that leads; "" when none is known to.
+// Leader returns the node that leads the group, or "" if it is not known.
 func (r *Replica) Leader() string {
 	_, leader := r.raft.LeaderWithID()
 	return string(leader)
 }
 
-// AddVoter adds a member with a vote, or gives one its vote. Only the leader can: others get an error.
+// AddVoter adds a member with a vote, or gives a member its vote. It returns an error unless this node leads.
 func (r *Replica) AddVoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddVoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
@@ -56,8 +56,8 @@ type configured struct {
 	index uint64
 }
 
-// Promote gives a member its vote. Only the leader can: others get an error. The error is ErrNoMember if the node is not a member:
-// it is not added again.
+// Promote gives a member its vote. It returns an error unless this node leads, and ErrNoMember if the node is not a member: Promote does
+// not add it.
 func (r *Replica) Promote(ctx context.Context, node string) error {
 	c, err := r.currentMembers(ctx)
 	if err == nil {
@@ -66,7 +66,7 @@ func (r *Replica) Promote(ctx context.Context, node string) error {
 	return r.changed("promote", node, err)
 }
 
-// currentMembers returns the members with all changes that were committed before the call. Only the leader can.
+// currentMembers returns the members with all changes that were committed before the call. It returns an error unless this node leads.
 func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
 	if err := r.raft.Barrier(left(ctx)).Error(); err != nil {
 		return configured{}, err
@@ -81,7 +81,7 @@ func (r *Replica) currentMembers(ctx context.Context) (configured, error) {
 	return c, nil
 }
 
-// promote gives a member its vote if the members are still those of c.
+// promote gives a member its vote, unless the members changed since c.
 func (r *Replica) promote(ctx context.Context, node string, c configured) error {
 	i := slices.IndexFunc(c.Servers, func(s raft.Server) bool { return string(s.ID) == node })
 	if i < 0 {
@@ -97,7 +97,7 @@ func (r *Replica) promote(ctx context.Context, node string, c configured) error 
 	return err
 }
 
-// AddNonvoter adds a member that only copies.
+// AddNonvoter adds a member that gets the log and does not vote.
 func (r *Replica) AddNonvoter(ctx context.Context, node, address string) error {
 	return r.changed("add", node, r.raft.AddNonvoter(raft.ServerID(node), raft.ServerAddress(address), 0, left(ctx)).Error())
 }
@@ -112,7 +112,7 @@ func (r *Replica) Demote(ctx context.Context, node string) error {
 	return r.changed("demote", node, r.raft.DemoteVoter(raft.ServerID(node), 0, left(ctx)).Error())
 }
 
-// Transfer has another voter lead: node, or any when it is "". It returns when this node has lost leadership, and
+// Transfer hands leadership over to another voter: to node, or to any if node is "". It returns when this node has lost leadership, and
 // does nothing if this node does not lead.
 func (r *Replica) Transfer(node string) error {
 	if r.raft.State() != raft.Leader || node == r.o.Node {
@@ -128,12 +128,12 @@ func (r *Replica) Transfer(node string) error {
 			return r.changed("hand over to", "any", errNoSuccessor)
 		}
 		if node = string(to.ID); node == "" {
-			return r.changed("hand over to", "any", r.handOver(func() raft.Future { return r.raft.LeadershipTransfer() }))
+			return r.changed("hand over to", "any", r.handOverAfterTenure(func() raft.Future { return r.raft.LeadershipTransfer() }))
 		}
 	}
 	for _, m := range s.Members {
 		if string(m.ID) == node && m.Suffrage == raft.Voter {
-			return r.changed("hand over to", node, r.handOver(func() raft.Future { return r.raft.LeadershipTransferToServer(m.ID, m.Address) }))
+			return r.changed("hand over to", node, r.handOverAfterTenure(func() raft.Future { return r.raft.LeadershipTransferToServer(m.ID, m.Address) }))
 		}
 	}
 	return fmt.Errorf("shard %d: hand over to node %q: it is not a voter", r.o.Shard, node) // a transfer would end the tenure in vain

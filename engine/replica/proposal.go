@@ -11,19 +11,19 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// proposal is an entry or a question on its way through Raft.
+// proposal is an entry, or a verification of leadership, on its way through Raft.
 type proposal struct {
 	shard   int
 	future  raft.Future
 	check   func() error                        // after the future; may be nil
 	observe func(whole, applying time.Duration) // how long it took; may be nil
-	agreed  func(at time.Time)                  // told that a majority agreed after at; nil where none has to
-	at      time.Time                           // when it was asked
+	agreed  func(at time.Time)                  // called after a majority agreed, with at; nil if no majority has to agree
+	at      time.Time                           // when it was made
 
-	answered chan struct{} // closed once err is set
-	err      error
-	applying time.Duration   // of whole; set before answered is closed
-	given    <-chan struct{} // closed when nobody waits for answers any more
+	answered  chan struct{} // closed once err is set
+	err       error
+	applying  time.Duration   // of whole; set before answered is closed
+	abandoned <-chan struct{} // closed when waiting for answers ends, although Raft has not answered
 }
 
 // Wait implements storage.Proposal.
@@ -36,7 +36,7 @@ func (p *proposal) Wait() error {
 	select {
 	case <-p.answered:
 		return p.err
-	case <-p.given:
+	case <-p.abandoned:
 		return fmt.Errorf("%w: Raft gave no answer", shard.ErrUnknownOutcome)
 	}
 }
@@ -46,7 +46,7 @@ func (p *proposal) Done() bool {
 	select {
 	case <-p.answered:
 		return true
-	case <-p.given:
+	case <-p.abandoned:
 		return true
 	default:
 		return false
@@ -65,7 +65,7 @@ func (p *proposal) settle() {
 	close(p.answered)
 }
 
-// outcome says whether nothing was done, or that it is not known.
+// outcome waits for Raft's answer. Its error says that nothing was done, or that the outcome is unknown.
 func (p *proposal) outcome() error {
 	err := p.future.Error()
 	if apply, ok := p.future.(raft.ApplyFuture); ok && err == nil {

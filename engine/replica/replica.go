@@ -1,5 +1,3 @@
-// Package replica keeps the copies of one shard on several nodes the same, with Raft: it is one member of the shard's
-// group. Leadership comes and goes; while this node leads, its host runs the shard, whose decisions are the group's log.
 package replica
 
 import (
@@ -24,11 +22,11 @@ type Host interface {
 	Lead(shard int, store *storage.Store, log storage.Log, tenure storage.Tenure) error
 	// Lose stops the shard, and returns when the shard does not read the store any more. It is called after each Lead.
 	Lose(shard int)
-	// SystemChanged says that the node's own records in the shard's store may have changed.
+	// SystemChanged is called when the node's own records in the shard's store may have changed.
 	SystemChanged(shard int)
-	// Failed says that the replica can't go on.
+	// Failed is called when the replica stops because of an error.
 	Failed(shard int, err error)
-	// Swap calls swap while nobody reads the store. The shard does not: it is lost.
+	// Swap calls swap while the node does not read the store. The shard does not run then: Lose was called.
 	Swap(swap func() error) error
 }
 
@@ -38,19 +36,19 @@ type Logs interface {
 	raft.StableStore
 }
 
-// Options say how a replica works. Zero durations and sizes mean the defaults.
+// Options configure a replica. Zero durations and sizes mean the defaults.
 type Options struct {
 	Shard int
 	Node  string // this node's id
-	// Dir is the folder of the shard's store, Snapshots that of what is known of its snapshots. Both are made if need be.
+	// Dir is the folder of the shard's store, and Snapshots the folder of its snapshot's record. Both are made if they do not exist.
 	Dir, Snapshots string
 	Store          storage.Options
 	Logs           Logs
 	Stream         raft.StreamLayer
-	Addresses      raft.ServerAddressProvider // nil: the addresses are those of the members
+	Addresses      raft.ServerAddressProvider // nil means the addresses of the members
 	// Bootstrap are the first members of a group that begins; empty for a node that joins one.
 	Bootstrap []raft.Server
-	// Hold has a group that begins wait for the call of Bootstrap.
+	// Hold makes a new group wait until Bootstrap is called.
 	Hold bool
 	Host Host
 	// Reluctant, if not nil, reports whether this node should leave standing for election to others. It answers from memory.
@@ -59,12 +57,12 @@ type Options struct {
 	Permission Permission
 	Log        *slog.Logger
 
-	// ElectionTimeout is how long nothing is heard of a leader before another one is elected; default 500 ms.
+	// ElectionTimeout is how long a follower hears nothing from the leader before it requests an election; default 500 ms.
 	ElectionTimeout time.Duration
 	// SnapshotBytes is how many bytes of entries are applied before the log is cut; default 64 MiB.
 	SnapshotBytes uint64
-	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 16 MiB. One
-	// that is further behind is sent the whole store.
+	// TrailingBytes is about how many bytes of entries stay in the log for followers that are behind; default 16 MiB. A follower that is
+	// further behind is sent the whole store.
 	TrailingBytes uint64
 }
 
@@ -73,7 +71,7 @@ const (
 	defaultSnapshotBytes   = 64 << 20
 	// With defaultSnapshotBytes the whole log is smaller than a memtable of the logs, so that little of it is written twice.
 	defaultTrailingBytes = 16 << 20
-	// trailingEntriesMin and trailingEntriesMax bound in entries what stays of the log.
+	// trailingEntriesMin and trailingEntriesMax bound how many entries stay in the log.
 	trailingEntriesMin, trailingEntriesMax = 10, 100_000
 
 	// appendEntriesMax is how many entries one message to a follower carries, and one write to the log.
@@ -101,25 +99,24 @@ type Replica struct {
 	sinceSnap  atomic.Uint64              // bytes of entries since the log was cut
 	cut        chan struct{}              // has an element when it is to be cut again
 
-	restart chan struct{}                     // has an element when the tenure is to end and another one to begin
-	silent  atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the leadership goroutine
-	review  chan struct{}                     // has an element when the replica is to check whether this node may lead
-	handing chan handing                      // requests to hand leadership over
-	tenure  atomic.Pointer[tenureLog]         // not nil while the host runs the shard; set by the leadership goroutine
-	damage  atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
-	damaged chan struct{}                     // has an element once damage was found
-	stop    chan struct{}
-	ctx     context.Context // ends when stop is closed
-	cancel  context.CancelFunc
-	work    sync.WaitGroup
-	closed  sync.Once
+	restart   chan struct{}                     // has an element when the tenure is to end and another one to begin
+	silent    atomic.Bool                       // nothing is sent to the followers, so that Raft steps down; set by the leadership goroutine
+	review    chan struct{}                     // has an element when the replica is to check whether this node may lead
+	handOvers chan handOver                     // requests to hand leadership over
+	tenure    atomic.Pointer[tenureLog]         // not nil while the host runs the shard; set by the leadership goroutine
+	damage    atomic.Pointer[disk.DamagedError] // the damage found in the store, or nil
+	damaged   chan struct{}                     // has an element once damage was found
+	stop      chan struct{}
+	ctx       context.Context // ends when stop is closed
+	cancel    context.CancelFunc
+	work      sync.WaitGroup
+	closed    sync.Once
 }
 
-// Open opens a member of a group, with what it has, and begins to take part. The logs, the stream layer and the host must
-// live until Close has returned.
+// Open opens a member of a group and starts Raft. The logs, the stream layer and the host must live until Close has returned.
 func Open(o Options) (_ *Replica, err error) {
 	o = o.withDefaults()
-	r := &Replica{o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handing: make(chan handing), damaged: make(chan struct{}, 1), stop: make(chan struct{})}
+	r := &Replica{o: o, cut: make(chan struct{}, 1), restart: make(chan struct{}, 1), review: make(chan struct{}, 1), handOvers: make(chan handOver), damaged: make(chan struct{}, 1), stop: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	defer func() {
 		if err != nil {
@@ -137,7 +134,7 @@ func Open(o Options) (_ *Replica, err error) {
 	if err := r.openStore(); err != nil {
 		return nil, err
 	}
-	if err := r.history(); err != nil {
+	if err := r.alignHistory(); err != nil {
 		return nil, err
 	}
 	if err := r.startRaft(); err != nil {
@@ -145,7 +142,7 @@ func Open(o Options) (_ *Replica, err error) {
 	}
 	r.work.Go(r.lead)
 	r.work.Go(r.cutLog)
-	r.work.Go(r.yield)
+	r.work.Go(r.yieldLeadership)
 	return r, nil
 }
 
@@ -167,13 +164,13 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// openStore opens the store, with the snapshot in place that was being installed when the node died.
+// openStore opens the store. If the node died while it installed a snapshot, openStore installs it first.
 func (r *Replica) openStore() error {
 	if r.snapshots.toInstall() != "" {
 		r.inUse.Lock()
 		defer r.inUse.Unlock()
 		if err := r.installLocked(); err != nil {
-			return fmt.Errorf("go on installing a snapshot: %w", err)
+			return fmt.Errorf("continue installing a snapshot: %w", err)
 		}
 		return nil
 	}
@@ -189,8 +186,8 @@ func (r *Replica) reopen() error {
 	return nil
 }
 
-// agree sees to it that log, snapshots and store are of one history.
-func (r *Replica) agree() error {
+// alignLog compares log, snapshot and store of a group that exists, and cuts a log that ends before the store does.
+func (r *Replica) alignLog() error {
 	at := r.store.Load().Position()
 	taken := r.snapshots.latest()
 	if taken != nil && at.Index < taken.StoreIndex {
@@ -204,8 +201,9 @@ func (r *Replica) agree() error {
 	if last >= at.Index || taken != nil && taken.Meta.Index >= at.Index {
 		return nil
 	}
-	// A loss of power took the log's end, which none and interval allow. What is applied was committed: the log goes on from there.
-	r.o.Log.Warn("the log lost its end: going on from the store", "log", last, "store", at.Index)
+	// A loss of power took the log's end, which durability none and interval allow. Applied entries were committed, so that the log may
+	// continue after them.
+	r.o.Log.Warn("the log lost its end: continuing from the store", "log", last, "store", at.Index)
 	configuration, index, err := r.lastConfiguration(taken, last)
 	if err != nil {
 		return err
@@ -225,7 +223,7 @@ func (r *Replica) agree() error {
 	return nil
 }
 
-// lastConfiguration returns the members as the log has them, or else the snapshot.
+// lastConfiguration returns the members of the last configuration in the log, or else of the snapshot.
 func (r *Replica) lastConfiguration(taken *record, last uint64) (c raft.Configuration, index uint64, err error) {
 	if taken != nil {
 		c, index = taken.Meta.Configuration, taken.Meta.ConfigurationIndex
@@ -282,7 +280,7 @@ func (r *Replica) startRaft() error {
 	return nil
 }
 
-// Bootstrap begins a group that was held. There is nothing to begin where there is a group, or without first members.
+// Bootstrap begins a group that was held. It does nothing if the group exists, or if there are no first members.
 func (r *Replica) Bootstrap() error {
 	if len(r.o.Bootstrap) == 0 {
 		return nil
@@ -294,17 +292,16 @@ func (r *Replica) Bootstrap() error {
 	return nil
 }
 
-// Store returns the shard's store. It is another one after a snapshot was installed: who reads it does so where
-// Host.Swap waits for them.
+// Store returns the shard's store. Installing a snapshot replaces the store: readers must be such that Host.Swap waits for them.
 func (r *Replica) Store() *storage.Store { return r.store.Load() }
 
-// Close stops taking part and closes the store. Where this node leads, it stops without handing over: see Transfer.
+// Close stops Raft and closes the store. It does not hand leadership over: see Transfer.
 func (r *Replica) Close() error {
 	var err error
 	r.closed.Do(func() {
 		close(r.stop)
 		r.cancel()
-		r.work.Wait() // first: a Raft that is shut down does not answer what waits in its queue
+		r.work.Wait() // first, because Raft does not answer queued proposals after its shutdown
 		err = r.raft.Shutdown().Error()
 		err = errors.Join(err, r.transport.Close(), r.store.Load().Close())
 	})
@@ -331,12 +328,12 @@ func (r *Replica) cutLog() {
 			err = r.Snapshot()
 		}
 		if err != nil && !errors.Is(err, raft.ErrRaftShutdown) {
-			r.o.Log.Warn("the log could not be cut; it is tried again", "error", err)
+			r.o.Log.Warn("the log could not be cut; the replica tries again", "error", err)
 		}
 	}
 }
 
-// keepTrailing has as many entries stay in the log as make up the trailing bytes, if they are like those of late.
+// keepTrailing sets how many entries stay in the log: as many as make up the trailing bytes, at the average size of recent entries.
 func (r *Replica) keepTrailing(entries, bytes uint64) error {
 	if bytes == 0 {
 		return nil
@@ -349,7 +346,7 @@ func (r *Replica) keepTrailing(entries, bytes uint64) error {
 	return nil
 }
 
-// Snapshot puts what was applied on disk and cuts the log.
+// Snapshot flushes the applied entries to disk and cuts the log.
 func (r *Replica) Snapshot() error {
 	err := r.raft.Snapshot().Error()
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {

@@ -17,11 +17,11 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// A snapshot of a replicated shard is its store, which is on disk anyway: to take one is to flush the store and to note
-// how far the log may be cut. Only what a leader sends is a file of its own, until the store is made of it.
+// The store itself is the snapshot of a replicated shard: taking a snapshot flushes the store and notes how far the log may be cut.
+// Only a snapshot from a leader is a file of its own, until the store is made from it.
 //
-//	snapshot.json   what the newest snapshot is; replaced whole
-//	received        what the leader has sent, whole once snapshot.json names it
+//	snapshot.json   the record of the newest snapshot; replaced as a whole
+//	received        the file that the leader sent; complete once snapshot.json names it
 
 // snapshots is the raft.SnapshotStore of one group. It keeps the newest snapshot only.
 type snapshots struct {
@@ -32,7 +32,7 @@ type snapshots struct {
 	noting sync.Mutex // held while the newest is replaced
 
 	mu  sync.Mutex
-	now *record // nil: none was ever taken
+	now *record // nil if no snapshot was ever taken
 }
 
 var _ raft.SnapshotStore = (*snapshots)(nil)
@@ -40,9 +40,9 @@ var _ raft.SnapshotStore = (*snapshots)(nil)
 // record is the newest snapshot.
 type record struct {
 	Meta raft.SnapshotMeta `json:"meta"`
-	// StoreIndex is the last entry that the store has for sure.
+	// StoreIndex is the last entry that the flushed store has.
 	StoreIndex uint64 `json:"store_index"`
-	// Received says that the store is still to be made of what was received.
+	// Received says that the store is still to be made from the received file.
 	Received bool `json:"received,omitempty"`
 }
 
@@ -91,7 +91,7 @@ func (s *snapshots) latest() *record {
 	return &r
 }
 
-// toInstall returns the file that the store is to be made of; "" if it is made.
+// toInstall returns the file that the store is to be made from, or "" if the store is made.
 func (s *snapshots) toInstall() string {
 	if r := s.latest(); r != nil && r.Received {
 		return filepath.Join(s.dir, receivedName)
@@ -121,7 +121,7 @@ func (s *snapshots) noteLocked(r record) error {
 	return nil
 }
 
-// installed notes that the store was made of what was received.
+// installed notes that the store was made from the received file.
 func (s *snapshots) installed(storeIndex uint64) error {
 	s.noting.Lock()
 	defer s.noting.Unlock()
@@ -142,8 +142,7 @@ func newRecord(version raft.SnapshotVersion, index, term uint64, c raft.Configur
 	}}
 }
 
-// Create implements raft.SnapshotStore: for a snapshot of this node's own, to which nothing is written, and for one that is
-// received.
+// Create implements raft.SnapshotStore. Nothing is written to the sink of a snapshot of this node's own store.
 func (s *snapshots) Create(version raft.SnapshotVersion, index, term uint64, c raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
 	return &sink{to: s, record: newRecord(version, index, term, c, configurationIndex)}, nil
 }
@@ -157,8 +156,8 @@ func (s *snapshots) List() ([]*raft.SnapshotMeta, error) {
 	return []*raft.SnapshotMeta{&r.Meta}, nil
 }
 
-// Open implements raft.SnapshotStore: of what was received it is what was received, otherwise a copy of the store as it is
-// now. That may hold later entries than the snapshot says: who is sent them again passes them over.
+// Open implements raft.SnapshotStore. It returns the received file, if the store is not made from it yet, and otherwise a copy of the
+// store. The copy may hold later entries than the snapshot's: the receiver skips these when they are sent again.
 func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	r := s.latest()
 	if r == nil || r.Meta.ID != id {
@@ -206,7 +205,7 @@ func (k *sink) Write(b []byte) (int, error) {
 	return k.file.Write(b)
 }
 
-// Close implements raft.SnapshotSink: from here on the snapshot counts.
+// Close implements raft.SnapshotSink: it makes the snapshot the newest one.
 func (k *sink) Close() error {
 	if k.file != nil {
 		if err := errors.Join(k.file.Sync(), checkReceived(k.file), k.file.Close()); err != nil {
@@ -220,7 +219,7 @@ func (k *sink) Close() error {
 	k.to.noting.Lock()
 	defer k.to.noting.Unlock()
 	if newest := k.to.latest(); k.file == nil && newest != nil && newest.Meta.Index > k.record.Meta.Index {
-		return errNoSnapshot // the leader's was received meanwhile, and the log is cut for that
+		return errNoSnapshot // the leader's snapshot was received meanwhile, and the log is cut accordingly
 	}
 	return k.to.noteLocked(k.record)
 }
@@ -237,7 +236,7 @@ func (s *snapshots) fits() error {
 	return nil
 }
 
-// Cancel implements raft.SnapshotSink. What was received is written over by the next one.
+// Cancel implements raft.SnapshotSink. The next snapshot overwrites the received file.
 func (k *sink) Cancel() error {
 	if k.file == nil {
 		return nil

@@ -36,7 +36,7 @@ func (r *Replica) lead() {
 				continue
 			}
 		case <-retry:
-		case h := <-r.handing: // Lose waits for the commits under way; a transfer without it would leave their outcomes unknown
+		case h := <-r.handOvers: // Lose waits for the commits under way; a transfer without it would leave their outcomes unknown
 			r.lose()
 			h.done <- h.transfer().Error()
 		}
@@ -59,17 +59,17 @@ func (r *Replica) lead() {
 	}
 }
 
-// handing is a request to hand leadership over.
-type handing struct {
+// handOver is a request to hand leadership over.
+type handOver struct {
 	transfer func() raft.Future
 	done     chan error // takes one
 }
 
-// handOver ends the tenure and then transfers leadership. If the transfer fails, this node begins another tenure.
-func (r *Replica) handOver(transfer func() raft.Future) error {
-	h := handing{transfer, make(chan error, 1)}
+// handOverAfterTenure ends the tenure and then transfers leadership. If the transfer fails, this node begins another tenure.
+func (r *Replica) handOverAfterTenure(transfer func() raft.Future) error {
+	h := handOver{transfer, make(chan error, 1)}
 	select {
-	case r.handing <- h:
+	case r.handOvers <- h:
 		return <-h.done
 	case <-r.stop:
 		return raft.ErrRaftShutdown
@@ -118,7 +118,7 @@ func (r *Replica) lose() {
 func (r *Replica) freeStore() {
 	for !r.inUse.TryLock() {
 		if l := r.tenure.Load(); l != nil {
-			l.giveUp()
+			l.abandon()
 		}
 		<-time.After(tenureRetry)
 	}
@@ -130,19 +130,19 @@ func (r *Replica) Restart() { signal(r.restart) }
 
 // tenureLog is the group's log during one tenure.
 type tenureLog struct {
-	replica *Replica
-	tenure  storage.Tenure
-	asked   chan *proposal // proposals without an answer of Raft, in the order in which Raft answers
-	over    chan struct{}  // closed when the tenure is over: nothing further is proposed
-	given   chan struct{}  // closed when waiting for answers ends, although Raft has not answered
-	once    sync.Once
+	replica   *Replica
+	tenure    storage.Tenure
+	asked     chan *proposal // proposals without an answer of Raft, in the order in which Raft answers
+	over      chan struct{}  // closed when the tenure is over: nothing further is proposed
+	abandoned chan struct{}  // closed when waiting for answers ends, although Raft has not answered
+	once      sync.Once
 
-	// sure is when the last proposal was made to which a majority agreed. settle sets it, and Verify reads it.
-	sure atomic.Pointer[time.Time]
+	// lastAgreed is when the last proposal was made to which a majority agreed. settle sets it, and Verify reads it.
+	lastAgreed atomic.Pointer[time.Time]
 }
 
-// giveUp ends the waiting for answers: their outcomes are unknown.
-func (l *tenureLog) giveUp() { l.once.Do(func() { close(l.given) }) }
+// abandon ends the waiting for answers: their outcomes are unknown.
+func (l *tenureLog) abandon() { l.once.Do(func() { close(l.abandoned) }) }
 
 const (
 	// proposeMax is how long a proposal waits for room in Raft's queue.
@@ -152,8 +152,8 @@ const (
 )
 
 func newTenureLog(r *Replica, tenure storage.Tenure) *tenureLog {
-	l := &tenureLog{replica: r, tenure: tenure, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), given: make(chan struct{})}
-	l.sure.Store(&time.Time{})
+	l := &tenureLog{replica: r, tenure: tenure, asked: make(chan *proposal, proposalsMax), over: make(chan struct{}), abandoned: make(chan struct{})}
+	l.lastAgreed.Store(&time.Time{})
 	go l.settle()
 	return l
 }
@@ -174,10 +174,10 @@ func (l *tenureLog) settle() {
 }
 
 func (l *tenureLog) ask(p *proposal) storage.Proposal {
-	p.shard, p.answered, p.given = l.replica.o.Shard, make(chan struct{}), l.given
+	p.shard, p.answered, p.abandoned = l.replica.o.Shard, make(chan struct{}), l.abandoned
 	select {
 	case l.asked <- p:
-	case <-l.given:
+	case <-l.abandoned:
 	}
 	return p
 }
@@ -190,14 +190,14 @@ func (l *tenureLog) Propose(entry []byte) storage.Proposal {
 	return l.ask(&proposal{future: r.raft.Apply(entry, proposeMax), agreed: l.agreed, observe: r.count.commit, at: at})
 }
 
-func (l *tenureLog) agreed(at time.Time) { l.sure.Store(&at) }
+func (l *tenureLog) agreed(at time.Time) { l.lastAgreed.Store(&at) }
 
 // Verify implements storage.Log. Raft's VerifyLeader also counts answers that were sent before it was called. After a pause of the
 // process, these may be older than the election of another leader. Therefore Verify uses it only if no election can have taken
 // place since a majority last agreed. Otherwise it commits a barrier, to which a majority must agree now.
 func (l *tenureLog) Verify() storage.Proposal {
 	r, at := l.replica, time.Now()
-	if at.Sub(*l.sure.Load()) > r.o.ElectionTimeout/2 {
+	if at.Sub(*l.lastAgreed.Load()) > r.o.ElectionTimeout/2 {
 		return l.ask(&proposal{future: r.raft.Barrier(proposeMax), agreed: l.agreed, at: at})
 	}
 	return l.ask(&proposal{future: r.raft.VerifyLeader(), at: at, check: func() error {

@@ -125,7 +125,7 @@ func (x *examine) read(s *Shard) {
 		for k := range looked {
 			x.looked[x.stale[k]] = looked[k]
 		}
-		s.inbox.goOn(&resolving{examine: x})
+		s.inbox.resume(&resolving{examine: x})
 	})
 }
 
@@ -167,7 +167,7 @@ func (c *resolving) decide(s *Shard, nowMs int64) {
 	switch {
 	case c.next < len(c.left):
 		c.more = true
-		s.inbox.goOn(&resolving{examine: c.examine})
+		s.inbox.resume(&resolving{examine: c.examine})
 	case len(c.again) > 0:
 		c.left, c.again, c.next = c.again, nil, 0
 		c.reread = c.changedSince(s)

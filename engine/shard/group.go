@@ -85,7 +85,7 @@ func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, 
 // Lead adds a shard that this node leads from now on. Subscribers that do not draw from it are ended with
 // ErrRoutesChanged.
 func (g *Group) Lead(i int, s *Shard) error {
-	if err := g.learnOf(s); err != nil {
+	if err := g.learnPoliciesOf(s); err != nil {
 		return err
 	}
 	g.replace(i, s)
@@ -147,7 +147,7 @@ func NewGroup(stores []*storage.Store, of func(shard int) Options) (*Group, erro
 	g.here.Store(newView(shards))
 	err := errors.Join(errs...)
 	if err == nil {
-		err = g.learn()
+		err = g.learnPolicies()
 	}
 	if err != nil {
 		g.Close()

@@ -82,7 +82,7 @@ func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 
 // learn reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
 // latest policy holds in every shard, and a queue that is paused in one is in all.
-func (g *Group) learn() error {
+func (g *Group) learnPolicies() error {
 	ctx := context.Background() // the shards answer everything they take
 	shards := g.here.Load().shards
 	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
@@ -108,7 +108,7 @@ func (g *Group) learn() error {
 		return nil
 	}
 	for i, stats := range all {
-		if err := g.complete(ctx, shards[i], stats, merged); err != nil {
+		if err := g.completePolicies(ctx, shards[i], stats, merged); err != nil {
 			return err
 		}
 	}
@@ -116,7 +116,7 @@ func (g *Group) learn() error {
 }
 
 // learnOf reads how the queues of a shard are configured that this node has come to lead.
-func (g *Group) learnOf(s *Shard) error {
+func (g *Group) learnPoliciesOf(s *Shard) error {
 	stats, err := answered(context.Background(), s.policies) // a shard answers every accepted command, also if it loses leadership
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
@@ -130,7 +130,7 @@ func (g *Group) learnOf(s *Shard) error {
 }
 
 // complete brings one shard, with its own figures, to where the group is.
-func (g *Group) complete(ctx context.Context, s *Shard, stats, merged []queue.Stats) error {
+func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []queue.Stats) error {
 	own := make(map[queueName]*queue.Stats, len(stats))
 	for i := range stats {
 		own[queueName{stats[i].Tenant, stats[i].Name}] = &stats[i]

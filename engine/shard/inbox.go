@@ -57,7 +57,7 @@ func (b *inbox) put(c command, l load) error {
 }
 
 // goOn adds a command that continues an accepted one, even if the inbox is closed.
-func (b *inbox) goOn(c command) {
+func (b *inbox) resume(c command) {
 	b.mu.Lock()
 	b.waiting = append(b.waiting, c)
 	if len(b.waiting) == 1 {

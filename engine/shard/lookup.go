@@ -64,14 +64,14 @@ func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) 
 		return nil, err
 	}
 	return func() {
-		if s.inbox.put(&giveUp{await: c}, load{}) != nil {
+		if s.inbox.put(&endWait{await: c}, load{}) != nil {
 			return // the shard is stopping, and answers all that wait
 		}
 	}, nil
 }
 
 // await is a wait for the end of a task. It gets one answer: when the first reading finds that the task has ended, with the commit that
-// ends the task, with the reading of giveUp, or when the shard stops.
+// ends the task, with the reading of endWait, or when the shard stops.
 type await struct {
 	tenant string
 	ref    queue.Ref
@@ -207,7 +207,7 @@ func (s *Shard) ended(commands []command) []command {
 }
 
 // abandoned answers all that still waits, when the shard stops.
-func (s *Shard) abandoned() (commands []command) {
+func (s *Shard) unanswered() (commands []command) {
 	for _, c := range s.asking {
 		commands = append(commands, &figuresAnswer{c})
 	}
@@ -222,13 +222,13 @@ func (s *Shard) abandoned() (commands []command) {
 	return commands
 }
 
-// giveUp ends a wait with the current state of the task.
-type giveUp struct {
+// endWait ends a wait with the current state of the task.
+type endWait struct {
 	*await
 	last *begin
 }
 
-func (g *giveUp) decide(s *Shard, nowMs int64) {
+func (g *endWait) decide(s *Shard, nowMs int64) {
 	if !slices.Contains(s.waiting[g.ref], g.await) {
 		return // the wait was answered
 	}
@@ -236,7 +236,7 @@ func (g *giveUp) decide(s *Shard, nowMs int64) {
 	g.last.decide(s, nowMs)
 }
 
-func (g *giveUp) publish(s *Shard, err error) {
+func (g *endWait) publish(s *Shard, err error) {
 	if g.last != nil {
 		g.last.publish(s, err)
 	}

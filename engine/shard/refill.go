@@ -39,7 +39,7 @@ func (s *Shard) takeRefills(commands []command) []command {
 type refilling struct{ refills []queue.Refill }
 
 func (c *refilling) publish(s *Shard, err error) {
-	s.inbox.goOn(&visible{refills: c.refills, err: err})
+	s.inbox.resume(&visible{refills: c.refills, err: err})
 }
 
 func (*refilling) decide(*Shard, int64) {}
@@ -69,7 +69,7 @@ func (s *Shard) readRefills() {
 	s.filling = true
 	refills := s.unread
 	s.unread = nil
-	s.reading.Go(func() { s.inbox.goOn(s.readSome(refills)) })
+	s.reading.Go(func() { s.inbox.resume(s.readSome(refills)) })
 }
 
 // readSome reads the answers for one turn.

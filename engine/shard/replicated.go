@@ -33,11 +33,11 @@ func (s *Shard) end(why error) {
 	if s.opts.Replicate == nil {
 		why = errors.Join(why, s.failure)
 	} else {
-		s.state.LetGo()
+		s.state.LeaveAccounts()
 	}
-	left := s.abandoned()
+	left := s.unanswered()
 	for sub := range s.subs {
-		left = append(left, &cutOff{sub: sub})
+		left = append(left, &endSubscription{sub: sub})
 	}
 	if len(left) > 0 {
 		n := len(left)
@@ -46,12 +46,12 @@ func (s *Shard) end(why error) {
 	}
 }
 
-// cutOff ends a subscription of a replicated shard after the loss of leadership.
-type cutOff struct{ sub *Subscription }
+// endSubscription ends a subscription of a replicated shard after the loss of leadership.
+type endSubscription struct{ sub *Subscription }
 
-func (*cutOff) decide(*Shard, int64) {}
+func (*endSubscription) decide(*Shard, int64) {}
 
-func (c *cutOff) publish(_ *Shard, err error) { c.sub.fail(err) }
+func (c *endSubscription) publish(_ *Shard, err error) { c.sub.fail(err) }
 
 // answers says whether any of the commands is answered with what the state holds, so that it must be a leader's.
 func answers(commands []command) bool {

@@ -13,19 +13,18 @@ const (
 	bufferBitsMax = 22
 )
 
-// buffers keeps buffers of powers of two. Unlike gRPC's own pool it does not clear them: whoever takes one here
-// writes all that is read of it afterwards.
+// buffers keeps buffers of powers of two. Unlike gRPC's own pool it does not clear them: its users read only bytes that they wrote.
 type buffers struct {
 	classes [bufferBitsMax - bufferBitsMin + 1]sync.Pool
 }
 
 var pool = &buffers{}
 
-// Buffers returns the pool that the codec takes its buffers from. Give it to gRPC too: what a connection reads
-// goes into buffers of the same sizes.
+// Buffers returns the pool that the codec takes its buffers from. gRPC should use it too: connections read into buffers of the same
+// sizes.
 func Buffers() mem.BufferPool { return pool }
 
-// Get returns a buffer of the given length. What is in it is undefined.
+// Get returns a buffer of the given length, with undefined content.
 func (p *buffers) Get(length int) *[]byte {
 	class := max(bits.Len(uint(max(length, 1)-1))-bufferBitsMin, 0)
 	if class >= len(p.classes) {
@@ -40,7 +39,7 @@ func (p *buffers) Get(length int) *[]byte {
 	return &b
 }
 
-// Put keeps a buffer for reuse. One whose size is none of the pool's is left to the garbage collector.
+// Put keeps a buffer for reuse. It leaves a buffer of another size than those of the pool to the garbage collector.
 func (p *buffers) Put(b *[]byte) {
 	class := bits.Len(uint(cap(*b))) - 1 - bufferBitsMin
 	if class < 0 || class >= len(p.classes) || cap(*b) != 1<<(class+bufferBitsMin) {

@@ -13,14 +13,13 @@ type codec struct{ encoding.CodecV2 }
 
 // Codec returns the codec, for grpc.ForceServerCodecV2 and grpc.ForceCodecV2. It is safe for concurrent use.
 //
-// What it decodes belongs to the receiver, with two exceptions. A message that is received into again gives its
-// lists back: their elements may be reused, except for the tasks of a WorkResponse. And the tasks of one message
-// share memory in small groups: one that is kept keeps up to 8 KiB of its neighbours, the payload of a
-// ProduceRequest up to 512 bytes.
+// A decoded message belongs to the receiver, with two exceptions. Decoding into a message again may reuse the elements of its lists, except
+// for the tasks of a WorkResponse. And the tasks of one message share memory in small groups: keeping one task keeps up to 8 KiB of its
+// neighbours, and keeping the payload of a ProduceRequest up to 512 bytes.
 //
 // A message that is received into an Incoming is decoded within bounds.
 //
-// It does not check that the texts of a response are UTF-8: the server sends no others.
+// The codec does not check that the texts of a response are UTF-8: the server sends no others.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 // Marshal implements the interface.
@@ -66,7 +65,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if decodeHot(buffer.ReadOnlyData(), v) {
 		return nil
 	}
-	// A field that is unknown or malformed, or of another type than it should be: the general way decides.
+	// A field is unknown, malformed or of another type: gRPC's codec decodes the message or refuses it.
 	return c.CodecV2.Unmarshal(data, v)
 }
 

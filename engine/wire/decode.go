@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The functions below and in the files of the messages decode what a well-behaved peer of this version sends:
-// fields up to number 15, of which the tag is one byte, that are integers or have a length, all of them known. They
-// return false for anything else, and leave a message half filled. Then the general decoder is asked.
+// The functions below, and those in the files of the messages, decode the messages that a peer of this version sends: known fields up to
+// number 15, whose tag is one byte, that are integers or have a length. They return false for anything else, and leave the message half
+// filled. Then gRPC's codec decodes it.
 
 // The low bits of a tag: the field's type.
 const (
@@ -46,8 +46,8 @@ func text(b []byte) (string, bool) {
 	return unsafe.String(unsafe.SliceData(b), len(b)), utf8.Valid(b)
 }
 
-// read reads the field at b[i:]: its tag, which is number and type as they are encoded; its value, if it is an
-// integer, and else its length, which ends where the next field starts; and that place, negative if it can't be read.
+// read reads the field at b[i:]. It returns the tag, which is the encoded number and type; the value of an integer, or the length of
+// another field, whose bytes end at next; and next, the place of the next field, which is negative if the field can't be read.
 func read(b []byte, i int) (tag byte, v uint64, next int) {
 	tag = b[i]
 	if i+1 < len(b) && b[i+1] < 0x80 {
@@ -81,8 +81,7 @@ func count(b []byte, tag byte) (n int, ok bool) {
 	return n, true
 }
 
-// group copies elements of a message, together with those behind them, into memory of their own: as many as
-// fit into bytesMax, and at least one.
+// group copies elements of a message into memory of their own, several at once: as many as fit into bytesMax, and at least one.
 type group struct {
 	bytesMax int
 	copied   []byte

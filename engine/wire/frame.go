@@ -7,19 +7,18 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Message is a message of the queue service, which knows how to encode itself.
+// Message is a message of the queue service with generated code to encode itself.
 type Message interface {
 	SizeVT() int
 	MarshalToSizedBufferVT(into []byte) (int, error)
 }
 
-// Frame is a message that its sender encodes field by field, so that no message has to be built of what is at
-// hand in another form. Send it with SendMsg on a stream with this package's codec: sending takes what was
-// encoded, and leaves the frame empty for the next one. The zero value is an empty frame. It is not safe for
-// concurrent use.
+// Frame is a message that its sender encodes field by field, without building the message in memory. Send it with SendMsg on a stream with
+// this package's codec: sending takes the encoded bytes and leaves the frame empty for the next message. The zero value is an empty
+// frame. A Frame is not safe for concurrent use.
 type Frame struct {
-	handle *[]byte // from the pool; nil when nothing is encoded
-	bytes  []byte  // what is encoded, in *handle or in what grew out of it
+	handle *[]byte // from the pool; nil while the frame is empty
+	bytes  []byte  // the encoded fields, in *handle or in a larger slice
 }
 
 // Expect makes room for about n more bytes.
@@ -55,7 +54,7 @@ func (f *Frame) Message(field protowire.Number, m Message) error {
 	return err
 }
 
-// take returns what was encoded, and leaves the frame empty.
+// take returns the encoded bytes, and leaves the frame empty.
 func (f *Frame) take() mem.BufferSlice {
 	handle := f.handle
 	if handle == nil {

@@ -8,9 +8,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// listShape says which fields of a message are lists, and which hold messages that have lists in turn.
+// listShape describes which fields of a message are lists, and which are messages with lists.
 type listShape struct {
-	fields []*listField // by number; nil for fields that are no lists and hold none
+	fields []*listField // by number; nil for a field that is not a list and has none
 	lists  int          // how many lists the whole tree of the message's fields has
 }
 
@@ -39,7 +39,7 @@ func shapeOf(d protoreflect.MessageDescriptor) *listShape {
 	return known.(*listShape)
 }
 
-// newShape returns the shape of a message, or nil if it has no lists. A message inside of itself is not followed.
+// newShape returns the shape of a message, or nil if it has no lists. It does not follow a message inside of itself.
 func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above map[protoreflect.FullName]bool) *listShape {
 	if above[d.FullName()] {
 		return nil
@@ -71,7 +71,7 @@ func newShape(d protoreflect.MessageDescriptor, path string, lists *int, above m
 	return s
 }
 
-// packable says whether the elements of a list may be packed, and how long each is then; 0 if that varies.
+// packable reports whether the elements of a list may be packed, and how long each is then; 0 if that varies.
 func packable(k protoreflect.Kind) (packed bool, fixed int) {
 	switch k {
 	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.GroupKind:

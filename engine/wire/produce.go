@@ -15,42 +15,18 @@ const (
 	ProduceRequestTasks  protowire.Number = 3
 )
 
-// newTaskGroupBytes is how much memory the new tasks of a frame share. The server keeps the payloads of
-// tasks that wait: one that stays must not keep a whole frame.
+// newTaskGroupBytes is how much memory the new tasks of a frame share. The server keeps the payloads of waiting tasks: one payload must
+// not keep a whole frame.
 const newTaskGroupBytes = 512
 
-// newTasks has lists of NewTask messages that were recycled, each with its messages.
+// newTasks has recycled lists of NewTask messages, with the messages.
 var newTasks sync.Pool // of *[]*queuepb.NewTask
 
 // RecycleProduceRequest gives the messages of the request's tasks back for other requests, and leaves it without
 // tasks. Nothing may hold on to these messages; what their fields point to is not touched.
 func RecycleProduceRequest(m *queuepb.ProduceRequest) {
-	if len(m.Tasks) > 0 {
-		list := m.Tasks
-		newTasks.Put(&list)
-	}
+	putMessages(&newTasks, m.Tasks)
 	m.Tasks = nil
-}
-
-// someNewTasks returns n empty messages.
-func someNewTasks(n int) []*queuepb.NewTask {
-	if n == 0 {
-		return nil
-	}
-	var list []*queuepb.NewTask
-	if recycled, ok := newTasks.Get().(*[]*queuepb.NewTask); ok {
-		list = *recycled
-	}
-	for _, m := range list[:min(n, len(list))] {
-		m.Reset()
-	}
-	if missing := n - len(list); missing > 0 {
-		slab := make([]queuepb.NewTask, missing)
-		for i := range slab {
-			list = append(list, &slab[i])
-		}
-	}
-	return list[:n]
 }
 
 func decodeProduceRequest(b []byte, m *queuepb.ProduceRequest) bool {
@@ -60,7 +36,7 @@ func decodeProduceRequest(b []byte, m *queuepb.ProduceRequest) bool {
 		return false
 	}
 	m.Reset()
-	m.Tasks = someNewTasks(n)
+	m.Tasks = takeMessages[queuepb.NewTask](&newTasks, n)
 	g := group{bytesMax: newTaskGroupBytes}
 	n = 0
 	for i := 0; i < len(b); {
@@ -205,7 +181,7 @@ func appendPlaces(places []uint32, b []byte) ([]uint32, bool) {
 	return places, true
 }
 
-// refill returns a list of n messages: those of an old list first.
+// refill returns a list of n messages. It reuses those of an old list.
 func refill[T any](list []*T, n int) []*T {
 	if n == 0 {
 		return nil

@@ -15,37 +15,14 @@ const (
 	WorkRequestSettlements protowire.Number = 4
 )
 
-// settlements has lists of Settlement messages that were recycled, each with its messages.
+// settlements has recycled lists of Settlement messages, with the messages.
 var settlements sync.Pool // of *[]*queuepb.Settlement
 
 // RecycleWorkRequest gives the messages of the request's settlements back for other requests, and leaves it
 // without settlements. Nothing may hold on to these messages; what their fields point to is not touched.
 func RecycleWorkRequest(m *queuepb.WorkRequest) {
-	if len(m.Settlements) > 0 {
-		list := m.Settlements
-		settlements.Put(&list)
-	}
+	putMessages(&settlements, m.Settlements)
 	m.Settlements = nil
-}
-
-func someSettlements(n int) []*queuepb.Settlement {
-	if n == 0 {
-		return nil
-	}
-	var list []*queuepb.Settlement
-	if recycled, ok := settlements.Get().(*[]*queuepb.Settlement); ok {
-		list = *recycled
-	}
-	for _, m := range list[:min(n, len(list))] {
-		m.Reset()
-	}
-	if missing := n - len(list); missing > 0 {
-		slab := make([]queuepb.Settlement, missing)
-		for i := range slab {
-			list = append(list, &slab[i])
-		}
-	}
-	return list[:n]
 }
 
 func decodeWorkRequest(b []byte, m *queuepb.WorkRequest) bool {
@@ -55,7 +32,7 @@ func decodeWorkRequest(b []byte, m *queuepb.WorkRequest) bool {
 		return false
 	}
 	m.Reset()
-	m.Settlements = someSettlements(n)
+	m.Settlements = takeMessages[queuepb.Settlement](&settlements, n)
 	g := group{bytesMax: newTaskGroupBytes}
 	n = 0
 	for i := 0; i < len(b); {
@@ -117,7 +94,7 @@ func decodeSettlement(b []byte, m *queuepb.Settlement) (ok bool) {
 	return true
 }
 
-// What the tasks of a pushed message share: memory for their texts and payloads, and messages.
+// The tasks of a pushed message share memory: for texts and payloads, and for the Task messages.
 const (
 	taskGroupBytes = 4 << 10
 	taskGroup      = 16

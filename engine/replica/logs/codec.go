@@ -12,11 +12,7 @@ import (
 // format is the first byte of every record. A record of another format is refused.
 const format = 1
 
-// An entry's record:
-//
-//	format:1 type:1 term:8 seconds:8 nanoseconds:4 extensions' length:uvarint extensions data
-//
-// The time is when the leader appended it. Its index is in the key.
+// entryHeaderLen is the length of an entry's record before the extensions' length.
 const entryHeaderLen = 1 + 1 + 8 + 8 + 4
 
 // entryLen is the length of an entry's record.

@@ -115,7 +115,7 @@ func TestNewerRecordsAreRefused(t *testing.T) {
 
 func TestForeignKeysAreRefused(t *testing.T) {
 	for key, want := range map[string]string{
-		"ab":                 "the key 6162 is none of a Raft log",
+		"ab":                 "the key 6162 is not one of a Raft log",
 		"\x00\x01e123456789": "group 1: the key 000165313233343536373839 of an entry has 12 bytes, not 11",
 	} {
 		fs := vfs.NewMem()

@@ -11,8 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Group is the log and the stable store of one Raft group. It is safe for concurrent use: Raft appends to a log and
-// truncates it from two goroutines, and reads it from others.
+// Group is the log and the stable store of one Raft group. It is safe for concurrent use.
 type Group struct {
 	store   *Store
 	n       uint16
@@ -31,8 +30,8 @@ var (
 	_ raft.StableStore       = (*Group)(nil)
 )
 
-// readBounds finds the bounds, with an iterator over the whole store, and reads the last entry: a format that is not
-// known is found when the store is opened.
+// readBounds finds the bounds, with an iterator over the whole store. It also reads the last entry, so that Open refuses an unknown
+// format.
 func (g *Group) readBounds(it *pebble.Iterator) error {
 	b := &bounds{}
 	g.bounds.Store(b)
@@ -92,10 +91,9 @@ func (g *Group) GetLog(index uint64, log *raft.Log) error {
 // StoreLog implements raft.LogStore.
 func (g *Group) StoreLog(log *raft.Log) error { return g.StoreLogs([]*raft.Log{log}) }
 
-// StoreLogs implements raft.LogStore. It returns when the entries are as durable as the store's mode says; after a crash
-// during the call some first ones of them may be there. Their indexes follow each other. An index that the log holds
-// is refused. The log goes on after its last index; where the entries begin later than that, as they do after a
-// snapshot that this log's end did not reach, what it held before is deleted with the same commit.
+// StoreLogs implements raft.LogStore. It returns when the entries are as durable as the store's mode says. After a crash during the call
+// the log may have only the first of them. Their indexes must be consecutive, and above the log's last index. If the first one is not
+// the next, which happens after a snapshot beyond the log's end, the same commit deletes the entries that the log held before.
 func (g *Group) StoreLogs(logs []*raft.Log) error {
 	if len(logs) == 0 {
 		return nil
@@ -123,7 +121,7 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 	return nil
 }
 
-// commitOf says how many of the entries go into one commit, at least one, and how many bytes they are.
+// commitOf returns how many of the entries go into one commit, at least one, and their bytes.
 func commitOf(logs []*raft.Log) (n, size int) {
 	for _, l := range logs {
 		more := entryKeyLen + entryLen(l)
@@ -175,8 +173,8 @@ func (g *Group) appendLocked(logs []*raft.Log, size int) error {
 	return nil
 }
 
-// DeleteRange implements raft.LogStore: it deletes the entries from first to last, both included, of those that are
-// there. Those must be at the beginning of the log or at its end: what is left has no gap.
+// DeleteRange implements raft.LogStore: it deletes the log's entries from first to last, both included. They must be at the beginning or
+// the end of the log, so that the rest has no gap.
 func (g *Group) DeleteRange(first, last uint64) error {
 	return g.store.use(func() error {
 		g.writing.Lock()

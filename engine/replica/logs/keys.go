@@ -5,11 +5,7 @@ import (
 	"fmt"
 )
 
-// The keyspace. Integers are big-endian, so that keys sort as their fields do.
-//
-//	group:2 e index:8   entry of the group's log
-//	group:2 n name      number of the stable store: terms
-//	group:2 s name      text of the stable store: whom the node voted for
+// The kinds of keys. The package documentation draws them.
 const (
 	kindEntry  = 'e'
 	kindNumber = 'n'

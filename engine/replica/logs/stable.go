@@ -2,10 +2,10 @@ package logs
 
 import "fmt"
 
-// Set implements raft.StableStore. It returns when the value survives a loss of power, in whatever mode.
+// Set implements raft.StableStore. It returns when the value survives a loss of power, in every mode.
 func (g *Group) Set(name, value []byte) error { return g.setStable(kindText, name, text(value)) }
 
-// SetUint64 implements raft.StableStore. It returns when the number survives a loss of power, in whatever mode.
+// SetUint64 implements raft.StableStore. It returns when the number survives a loss of power, in every mode.
 func (g *Group) SetUint64(name []byte, value uint64) error {
 	return g.setStable(kindNumber, name, number(value))
 }
@@ -27,7 +27,7 @@ func (g *Group) setStable(kind byte, name, record []byte) error {
 	})
 }
 
-// Get implements raft.StableStore. The error is ErrNotFound when nothing was set. The value is the caller's.
+// Get implements raft.StableStore. The error is ErrNotFound when nothing was set. The value belongs to the caller.
 func (g *Group) Get(name []byte) (value []byte, err error) {
 	err = g.getStable(kindText, name, func(record []byte) error {
 		value, err = readText(record)
@@ -49,7 +49,7 @@ func (g *Group) getStable(kind byte, name []byte, read func(record []byte) error
 	return g.store.use(func() error {
 		v, found, err := g.store.get(stableKey(g.n, kind, name))
 		if err == nil && !found {
-			return ErrNotFound // as it is: Raft compares the text
+			return ErrNotFound // not wrapped: Raft compares the text
 		}
 		if err == nil {
 			err = read(v)

@@ -1,5 +1,3 @@
-// Package logs keeps the Raft logs and the stable stores of all groups of a node in one Pebble, so that one fsync serves
-// them all. See keys.go for the layout and storage/disk for what durability means.
 package logs
 
 import (
@@ -22,31 +20,34 @@ import (
 
 // Options say how the logs are opened.
 type Options struct {
-	// Durability is when appended entries count as stored. Terms and votes are on the disk in every mode: a node
-	// that forgot its vote could vote twice in a term.
+	// Durability is when appended entries count as stored. It does not apply to terms and votes.
 	Durability   storage.Durability
 	SyncInterval time.Duration // with Interval; 0 means storage.DefaultSyncInterval
-	FS           vfs.FS        // nil: the operating system's
-	Log          *slog.Logger  // nil: none
-	// Fatal is called, with what happened, when the store can't go on: a write or fsync failed. It must not return
-	// to the caller in a server; nil means log and exit with status 1.
+	FS           vfs.FS        // nil means the operating system's
+	Log          *slog.Logger  // nil means no log
+	// Fatal is called with the problem when a write or fsync failed. It must not return to the caller in a server; nil means log and exit
+	// with status 1.
 	Fatal func(problem string)
 	// MemTableBytes is the size of a memtable, of which there are up to two; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
 	// Space, if not nil, accounts for the space that the store needs, and makes its writes wait while the disk is full.
 	Space *storage.Space
-	// Appended is called after each StoreLogs that did not fail, with how long it took; nil: nobody. It must not block.
+	// Appended, if not nil, is called after each StoreLogs that did not fail, with how long it took. It must not block.
 	Appended func(took time.Duration)
 
-	flushDelay time.Duration // of tests; 0 means flushDelay
+	flushDelay time.Duration // set by tests; 0 means flushDelay
 }
 
 const (
-	// DefaultMemTableBytes decides how much of the logs is written a second time: what Raft has truncated when its
-	// memtable is full never reaches a table. Measured, of a log that grows to 64 MiB between truncations 79 % reach
-	// one with memtables of 32 MiB, 49 % with 64 and 22 % with 128, and to append costs 60 us of CPU for 16 KiB with
-	// 64 MiB and 36 with 128; of a log of 16 MiB it is 24, 11 and 4 %. The logs of all groups count together. The
-	// first memtables of a store are small, so that only a node with much to store takes this memory.
+	// DefaultMemTableBytes decides how much of the logs is written a second time, to a table: entries that Raft truncates before their
+	// memtable is full are not. Measured for the logs of all groups together:
+	//
+	//	log between truncations   memtables of 32, 64, 128 MiB: written twice
+	//	64 MiB                    79 %, 49 %, 22 %
+	//	16 MiB                    24 %, 11 %, 4 %
+	//
+	// Appending 16 KiB costs 60 us of CPU with 64 MiB and 36 us with 128 MiB. A store begins with small memtables, so that only a busy node
+	// takes this memory.
 	DefaultMemTableBytes = 128 << 20
 
 	memTablesStop = 2
@@ -54,10 +55,10 @@ const (
 	cacheBytes = 8 << 20
 	// walBytesPerSync is how much of the log the system may put off writing.
 	walBytesPerSync = 1 << 20
-	// flushDelay is how long after a truncation the tables' space may still be taken on a node where little happens.
-	// On a busy one a memtable is full before.
+	// flushDelay is how long after a truncation the space of removed entries may stay taken on an idle node. A busy node fills a memtable
+	// before that.
 	flushDelay = 10 * time.Second
-	// batchBytesMax is where the entries of one StoreLogs are divided into several commits. It bounds the memory.
+	// batchBytesMax is the most bytes of one commit: StoreLogs divides more entries into several, which bounds the memory.
 	batchBytesMax = 16 << 20
 )
 
@@ -143,7 +144,7 @@ func (s *Store) open(o Options) error {
 		LoggerAndTracer:             logger,
 		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(false), FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End},
 	}
-	// What is in a table is soon deleted: to compress it is not worth the time. The other levels do as the first.
+	// Entries in a table are soon deleted: compression is not worth the CPU time. The other levels take the first level's setting.
 	options.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
 	if s.db, err = disk.Open(s.dir, options); err != nil {
 		return errors.Join(err, s.files.Close())
@@ -163,7 +164,7 @@ func (s *Store) readGroups() (err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	for ok := it.First(); ok; {
 		if len(it.Key()) < prefixLen {
-			return fmt.Errorf("the key %x is none of a Raft log", it.Key())
+			return fmt.Errorf("the key %x is not one of a Raft log", it.Key())
 		}
 		n := binary.BigEndian.Uint16(it.Key())
 		g := &Group{store: s, n: n}
@@ -179,8 +180,7 @@ func (s *Store) readGroups() (err error) {
 	return it.Error()
 }
 
-// Group returns the log and the stable store of a group, which is empty if there is none yet. It is the same one for
-// each call.
+// Group returns the log and the stable store of a group, which are empty if the group has none yet. Each call returns the same Group.
 func (s *Store) Group(n uint16) *Group {
 	s.opening.Lock()
 	defer s.opening.Unlock()
@@ -201,7 +201,7 @@ func (s *Store) Counters() Counters {
 	}
 }
 
-// Persist returns when all that was stored before the call survives a loss of power, in whatever mode.
+// Persist returns when everything stored before the call survives a loss of power, in every mode.
 func (s *Store) Persist() error {
 	return s.use(s.files.SyncLog)
 }
@@ -225,7 +225,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// use does something with a store that is not closed meanwhile.
+// use calls do, during which the store is not closed.
 func (s *Store) use(do func() error) error {
 	s.inUse.RLock()
 	defer s.inUse.RUnlock()
@@ -235,8 +235,8 @@ func (s *Store) use(do func() error) error {
 	return do()
 }
 
-// commit applies a batch and returns when it is as durable as the mode says. After one that failed all others do:
-// Pebble and its files keep the error.
+// commit applies a batch and returns when it is as durable as the mode says. After a failed commit, all later ones fail: Pebble and its
+// files keep the error.
 func (s *Store) commit(b *pebble.Batch) error {
 	err := s.apply(b)
 	if err == nil {
@@ -248,8 +248,8 @@ func (s *Store) commit(b *pebble.Batch) error {
 	return b.Close()
 }
 
-// apply turns Pebble's panic, which is how it answers a write after one to its log failed, into an error. The commit is
-// waited for by itself, because Pebble returns the log's error only then.
+// apply turns a panic of Pebble into an error: Pebble panics at a write after a write to its log failed. The caller waits for the commit
+// separately, because Pebble returns the log's error only then.
 func (s *Store) apply(b *pebble.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,0 +1,38 @@
+package wire
+
+import "sync"
+
+// resetter is a generated message.
+type resetter[T any] interface {
+	*T
+	Reset()
+}
+
+// takeMessages returns n empty messages, from a pool of recycled lists as far as there are some.
+func takeMessages[T any, P resetter[T]](recycled *sync.Pool, n int) []P {
+	if n == 0 {
+		return nil
+	}
+	var list []P
+	if l, ok := recycled.Get().(*[]P); ok {
+		list = *l
+	}
+	for _, m := range list[:min(n, len(list))] {
+		m.Reset()
+	}
+	if missing := n - len(list); missing > 0 {
+		slab := make([]T, missing)
+		for i := range slab {
+			list = append(list, &slab[i])
+		}
+	}
+	return list[:n]
+}
+
+// putMessages gives a list back to its pool, with its messages.
+func putMessages[P any](recycled *sync.Pool, list []P) {
+	if len(list) > 0 {
+		kept := list // moves to the heap only if there is something to keep
+		recycled.Put(&kept)
+	}
+}
