@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -53,7 +54,7 @@ func TestARollingRestartFailsNoCall(t *testing.T) {
 		require.Eventually(t, func() bool {
 			n, err := node.Open(node.Config{
 				DataDir: dirs[i], Listen: []string{ports[i]}, Durability: storage.None, Shards: shards, Insecure: true,
-				Cluster: node.Cluster{Node: id, Listen: ports[nodes+i], CertsDir: certs[i], Peers: peers, ElectionTimeout: node.ElectionTimeoutMin},
+				Cluster: cluster.Config{Node: id, Listen: ports[nodes+i], CertsDir: certs[i], Peers: peers, ElectionTimeout: cluster.ElectionTimeoutMin},
 			})
 			if err != nil && strings.Contains(err.Error(), "address already in use") {
 				return false // somebody else's outgoing connection has it for a moment

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/queue"
@@ -44,9 +45,9 @@ func Default() *Config {
 			Limits:       queue.DefaultLimits(),
 			Queue:        queue.DefaultConfig(),
 			Memory:       memory.DefaultSize,
-			Cluster: node.Cluster{
+			Cluster: cluster.Config{
 				Listen:          "127.0.0.1:7073",
-				ElectionTimeout: node.DefaultElectionTimeout,
+				ElectionTimeout: cluster.DefaultElectionTimeout,
 				ClockSkewMax:    500 * time.Millisecond,
 			},
 		},

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -202,7 +202,7 @@ cluster {
 }
 `, nil)
 	require.NoError(t, err)
-	assert.Equal(t, node.Cluster{
+	assert.Equal(t, cluster.Config{
 		Node: "n1", Listen: "127.0.0.1:0", Advertise: "n1.example:7073",
 		Peers: map[string]string{"n1": "127.0.0.1:1", "n-2": "127.0.0.1:2", "3": "[::1]:3"}, Join: []string{"127.0.0.1:4", "127.0.0.1:5"},
 		CertsDir: "/etc/queued/n1", ElectionTimeout: 300 * time.Millisecond,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -78,7 +78,7 @@ const (
 
 // Table returns every setting, bound to the fields of c, which hold the defaults.
 func Table(c *Config) []*Setting {
-	n, cluster := &c.Node, &c.Node.Cluster
+	n, own := &c.Node, &c.Node.Cluster
 	return []*Setting{
 		{Path: "listen", Group: groupListen, value: list(&n.Listen), Usage: "where clients connect with gRPC: host:port or unix:/path; several with commas, or the flag repeated"},
 		{Path: "http", Group: groupListen, value: text(&n.HTTP), Usage: `where clients connect with REST: host:port; "" for none`},
@@ -106,15 +106,15 @@ func Table(c *Config) []*Setting {
 		{Path: "tls.key", Group: groupAccess, value: text(&n.TLS.KeyFile), Usage: "PEM file of the certificate's key"},
 		{Path: "tls.client_ca", Group: groupAccess, value: text(&n.TLS.ClientCAFile), Usage: "PEM file of the authorities that client certificates must come from; turns mTLS on"},
 
-		{Path: "cluster.node", Group: groupCluster, value: text(&cluster.Node), Usage: "this server's id in a cluster, which turns clustering on: 1 to 32 of a-z, 0-9 and -; fixed when the data folder is made"},
-		{Path: "cluster.listen", Group: groupCluster, value: text(&cluster.Listen), Usage: "where the other nodes connect: host:port"},
-		{Path: "cluster.advertise", Group: groupCluster, value: text(&cluster.Advertise), Usage: "the address that other nodes are told for this one: host:port; empty for the listener's own"},
-		{Path: "cluster.peers", Group: groupCluster, value: pairs(&cluster.Peers), Usage: "where this node reaches each node, NODE=HOST:PORT with commas; without join, the first start makes a cluster of exactly these, this node among them"},
-		{Path: "cluster.join", Group: groupCluster, value: optional(list(&cluster.Join), func() { cluster.Join = nil }), Usage: "at the first start, ask the cluster of these nodes for membership: host:port; several with commas, or the flag repeated"},
-		{Path: "cluster.certs", Group: groupCluster, value: text(&cluster.CertsDir), Usage: "folder with the certificate that this node shows to the other nodes, as 'queued cluster init' makes it: ca.crt, tls.crt and tls.key; read again when they change"},
-		{Path: "cluster.election_timeout", Group: groupCluster, value: duration(&cluster.ElectionTimeout, node.ElectionTimeoutMin, node.ElectionTimeoutMax), Usage: "how long a node hears nothing of a leader before it stands for election; the same on all nodes"},
-		{Path: "cluster.coalesce", Group: groupCluster, value: unless(&cluster.Alone), Usage: "put all commands that wait into one entry of the log; false measures what that is worth"},
-		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&cluster.ClockSkewMax, 0, node.ClockSkewMaxMax), Usage: "a node leads only if its clock differs by at most this from the median of the voters' clocks; it also determines the lease grace after a failover; 0 turns both off"},
+		{Path: "cluster.node", Group: groupCluster, value: text(&own.Node), Usage: "this server's id in a cluster, which turns clustering on: 1 to 32 of a-z, 0-9 and -; fixed when the data folder is made"},
+		{Path: "cluster.listen", Group: groupCluster, value: text(&own.Listen), Usage: "where the other nodes connect: host:port"},
+		{Path: "cluster.advertise", Group: groupCluster, value: text(&own.Advertise), Usage: "the address that other nodes are told for this one: host:port; empty for the listener's own"},
+		{Path: "cluster.peers", Group: groupCluster, value: pairs(&own.Peers), Usage: "where this node reaches each node, NODE=HOST:PORT with commas; without join, the first start makes a cluster of exactly these, this node among them"},
+		{Path: "cluster.join", Group: groupCluster, value: optional(list(&own.Join), func() { own.Join = nil }), Usage: "at the first start, ask the cluster of these nodes for membership: host:port; several with commas, or the flag repeated"},
+		{Path: "cluster.certs", Group: groupCluster, value: text(&own.CertsDir), Usage: "folder with the certificate that this node shows to the other nodes, as 'queued cluster init' makes it: ca.crt, tls.crt and tls.key; read again when they change"},
+		{Path: "cluster.election_timeout", Group: groupCluster, value: duration(&own.ElectionTimeout, cluster.ElectionTimeoutMin, cluster.ElectionTimeoutMax), Usage: "how long a node hears nothing of a leader before it stands for election; the same on all nodes"},
+		{Path: "cluster.coalesce", Group: groupCluster, value: unless(&own.Alone), Usage: "put all commands that wait into one entry of the log; false measures what that is worth"},
+		{Path: "cluster.clock_skew_max", Group: groupCluster, value: duration(&own.ClockSkewMax, 0, cluster.ClockSkewMaxMax), Usage: "a node leads only if its clock differs by at most this from the median of the voters' clocks; it also determines the lease grace after a failover; 0 turns both off"},
 
 		{Path: "queue.lease", Group: groupQueue, value: durationMs(&n.Queue.LeaseMs, time.Millisecond, longest), Usage: "how long a lease holds"},
 		{Path: "queue.max_attempts", Group: groupQueue, value: number(&n.Queue.MaxAttempts, 1, attemptsMax), Usage: "after how many failed attempts a task is dead"},

@@ -30,7 +30,7 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 	}
 	n.auth = call.NewAuth(n.registry)
 	if n.cluster != nil {
-		n.auth = call.NewAuthBehind(n.registry, n.cluster.lacksTokens)
+		n.auth = call.NewAuthBehind(n.registry, n.cluster.LacksTokens)
 	}
 	n.auth.ObserveRefusals(n.metrics.RefusedByHeaders)
 	path, err := filepath.Abs(filepath.Join(c.DataDir, adminTokenFile))
@@ -39,7 +39,7 @@ func (n *Node) openAccess(c Config, store access.Store) error {
 	}
 	n.tokenFile = path
 	if n.cluster != nil { // who leads makes it
-		n.cluster.background.Go(func() { n.cluster.makeAdminToken(c.NewAdminToken) })
+		n.cluster.EnsureAdminToken(c.NewAdminToken)
 		return nil
 	}
 	if !n.registry.Empty() && !c.NewAdminToken {

@@ -89,8 +89,11 @@ func (n *Node) notReadyWhy() string {
 		return *why
 	}
 	if n.cluster != nil {
-		if why := n.cluster.notReadyWhy(); why != "" {
+		if why := n.cluster.NotReady(); why != "" {
 			return why
+		}
+		if n.tokenFile != "" && n.registry.Empty() {
+			return "the access tokens are not here yet"
 		}
 	}
 	if i, d := n.shards.UnderWay(); d > n.stallMax {

@@ -10,6 +10,9 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
+// clockEvery is how often watchClock reads the clock.
+const clockEvery = 500 * time.Millisecond
+
 // slewedMin is how far the wall clock must differ from the engine's for the shards' sleeps to be worth correcting.
 const slewedMin = time.Millisecond
 
@@ -36,7 +39,7 @@ func (n *Node) watchClock(ctx context.Context) {
 // keeps its status.
 func (n *Node) showHealth() {
 	status := healthpb.HealthCheckResponse_SERVING
-	if n.cluster != nil && n.cluster.clocks.Refused() != nil {
+	if n.cluster != nil && !n.cluster.MayLead() {
 		status = healthpb.HealthCheckResponse_NOT_SERVING
 	}
 	services := []string{"", queuepb.QueueService_ServiceDesc.ServiceName}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/longtest"
@@ -100,7 +101,7 @@ func (c *timed) start(id string) {
 	}
 	config := Config{
 		DataDir: c.dirs[id], Listen: []string{"127.0.0.1:0"}, Admin: "127.0.0.1:0", Durability: storage.None, Insecure: true, clock: clock.From(c.walls[id].read),
-		Cluster: Cluster{Node: id, Listen: "127.0.0.1:0", CertsDir: certstest.Dir(c.T, id), Peers: peers, ClockSkewMax: skewMax},
+		Cluster: cluster.Config{Node: id, Listen: "127.0.0.1:0", CertsDir: certstest.Dir(c.T, id), Peers: peers, ClockSkewMax: skewMax},
 	}
 	if c.configure != nil {
 		c.configure(id, &config)
@@ -157,7 +158,7 @@ func (c *timed) leader(of ...string) (leads string) {
 func (c *timed) refuses(id, why string) {
 	c.Helper()
 	c.eventually(func() bool {
-		return c.nodes[id].cluster.clocks.Refused() != nil && regexp.MustCompile(why).MatchString(c.nodes[id].notReadyWhy())
+		return !c.nodes[id].cluster.MayLead() && regexp.MustCompile(why).MatchString(c.nodes[id].notReadyWhy())
 	}, "%s does not say: %s", id, why)
 }
 
@@ -190,7 +191,7 @@ func (c *timed) transfer(to string) {
 		}
 		for _, id := range c.others(to) {
 			if c.leads(id) {
-				if err := c.nodes[id].cluster.replicas[0].Transfer(to); err != nil {
+				if err := c.nodes[id].cluster.Replicas()[0].Transfer(to); err != nil {
 					c.Log("transfer: ", err)
 				}
 			}
@@ -261,9 +262,9 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	// The node does not stand for election, even if requested, and the others do not hand over to it.
 	err := c.nodes[leader].cluster.Change(t.Context(), route.ClusterChange{Kind: route.TransferLeadership, Node: "n3", Shard: route.AllShards})
 	require.ErrorContains(t, err, `the clock of "n3" differs by more than 500ms`)
-	_ = c.nodes[leader].cluster.replicas[0].Transfer("n3")
+	_ = c.nodes[leader].cluster.Replicas()[0].Transfer("n3")
 	leader = c.leader("n1", "n2")
-	require.NoError(t, c.nodes[leader].cluster.replicas[0].Transfer(""))
+	require.NoError(t, c.nodes[leader].cluster.Replicas()[0].Transfer(""))
 	leader = c.leader("n1", "n2")
 	assert.False(t, c.leads("n3"))
 
@@ -297,7 +298,7 @@ func TestANodeWithAWrongClockDoesNotLead(t *testing.T) {
 	c.stop("n3")
 	c.start("n3")
 	g.next(c.leader("n3", left))
-	assert.Nil(t, c.nodes[left].cluster.clocks.Refused())
+	c.eventually(func() bool { return c.nodes[left].cluster.MayLead() }, "%s still refuses", left) // it may not have asked n3 again yet
 }
 
 func TestALeaderWhoseClockGoesWrongHandsOver(t *testing.T) {
@@ -335,7 +336,7 @@ func TestANodeThatRestartsWithAWrongClockEndsNoLease(t *testing.T) {
 	c.walls["n3"].set(10 * time.Second)
 	c.stop("n3")
 	c.start("n3")
-	_ = c.nodes["n1"].cluster.replicas[0].Transfer("n3")
+	_ = c.nodes["n1"].cluster.Replicas()[0].Transfer("n3")
 	for g.count < 2 {
 		for _, id := range c.ids {
 			g.try(id)
@@ -360,8 +361,8 @@ func TestTheClocksOfThreeOfFiveDecide(t *testing.T) {
 	for _, id := range []string{"n1", "n2", "n3"} {
 		c.transfer(id)
 		g.next(id)
-		assert.NoError(t, c.nodes[id].cluster.clocks.Refused())
-		_ = c.nodes[id].cluster.replicas[0].Transfer("n4")
+		assert.True(t, c.nodes[id].cluster.MayLead())
+		_ = c.nodes[id].cluster.Replicas()[0].Transfer("n4")
 		c.leader("n1", "n2", "n3")
 		assert.False(t, c.leads("n4") || c.leads("n5"))
 	}
@@ -371,12 +372,12 @@ func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 	c := newTimed(t, 0, 10*time.Second)
 	c.refuses("n1", "behind that of n2, the only other voter that answers")
 	c.refuses("n2", "ahead of that of n1, the only other voter that answers")
-	terms := c.nodes["n1"].cluster.replicas[0].Term() + c.nodes["n2"].cluster.replicas[0].Term()
+	terms := c.nodes["n1"].cluster.Replicas()[0].Term() + c.nodes["n2"].cluster.Replicas()[0].Term()
 	for range 3 { // elections that are not held
-		<-time.After(DefaultElectionTimeout)
+		<-time.After(cluster.DefaultElectionTimeout)
 		assert.False(t, c.leads("n1") || c.leads("n2"))
 	}
-	assert.LessOrEqual(t, c.nodes["n1"].cluster.replicas[0].Term()+c.nodes["n2"].cluster.replicas[0].Term(), terms+2, "the nodes do not hold repeated elections")
+	assert.LessOrEqual(t, c.nodes["n1"].cluster.Replicas()[0].Term()+c.nodes["n2"].cluster.Replicas()[0].Term(), terms+2, "the nodes do not hold repeated elections")
 	c.walls["n2"].set(0)
 	c.stop("n2")
 	c.start("n2")
@@ -387,5 +388,5 @@ func TestTwoVotersWhoseClocksDifferBothRefuse(t *testing.T) {
 func TestANodeAloneLeadsByAnyClock(t *testing.T) {
 	c := newTimed(t, time.Hour)
 	c.leader()
-	assert.NoError(t, c.nodes["n1"].cluster.clocks.Refused())
+	assert.True(t, c.nodes["n1"].cluster.MayLead())
 }

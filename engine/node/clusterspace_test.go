@@ -187,7 +187,7 @@ func TestANodeWithoutSpaceDoesNotLead(t *testing.T) {
 
 	b.stop(full)
 	b.start(full)
-	b.until(func() bool { return b.nodes[full].cluster.notReadyWhy() == "" }, "%s is back", full)
+	b.until(func() bool { return b.nodes[full].cluster.NotReady() == "" }, "%s is back", full)
 	require.Equal(t, disk.SpaceLow, b.nodes[full].space.Own())
 	b.accepts(full)
 	require.Empty(t, b.nodes[full].shards.Led())
@@ -207,7 +207,7 @@ func TestAFollowerWithoutSpaceAcknowledgesNothing(t *testing.T) {
 	b.accepts(leader)
 	b.pin(20, disk.SpaceExhausted, full)
 	last := func(id string) uint64 {
-		s, err := b.nodes[id].cluster.replicas[0].Status()
+		s, err := b.nodes[id].cluster.Replicas()[0].Status()
 		assert.NoError(b, err)
 		return s.LastIndex
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
@@ -61,7 +62,7 @@ type Config struct {
 	Metrics Metrics
 
 	// Cluster makes the node one of a cluster. The zero value is a node that stands alone.
-	Cluster Cluster
+	Cluster cluster.Config
 
 	fs    vfs.FS       // nil: the operating system's
 	clock *clock.Clock // nil: the host's
@@ -112,7 +113,7 @@ func (c *Config) check() error {
 		errs = append(errs, c.checkReach("admin address", c.Admin))
 	}
 	errs = append(errs, c.TLS.check())
-	errs = append(errs, c.checkCluster()...)
+	errs = append(errs, c.Cluster.Check()...)
 	if c.NewAdminToken && !c.Auth {
 		errs = append(errs, errors.New("a new admin token is asked for, and authentication is off: turn it on"))
 	}

@@ -18,8 +18,7 @@ func (n *Node) watch(tenants bool) {
 	})
 	if k := n.cluster; k != nil {
 		n.metrics.WatchCluster(metrics.ClusterSources{
-			Self: k.Self(), Replicas: k.replicas, Skews: k.clocks.metrics, MayLead: func() bool { return k.clocks.Refused() == nil },
-			PeersRefused: func() uint64 { return k.mux.Counters().Refused }, LogSyncs: func() uint64 { return k.logs.Counters().Syncs },
+			Self: k.Self(), Replicas: k.Replicas(), Skews: k.Skews, MayLead: k.MayLead, PeersRefused: k.PeersRefused, LogSyncs: k.LogSyncs,
 		})
 	}
 }
@@ -60,16 +59,6 @@ func (n *Node) pebbleMetrics() []storage.PebbleMetrics {
 	out := make([]storage.PebbleMetrics, n.shards.Len())
 	for i := range out {
 		out[i] = n.store(i).PebbleMetrics()
-	}
-	return out
-}
-
-// metrics returns the skews of the nodes that answer.
-func (c *clocks) metrics() map[string]metrics.Skew {
-	skews, _ := c.skews()
-	out := make(map[string]metrics.Skew, len(skews))
-	for id, s := range skews {
-		out[id] = metrics.Skew{Ahead: s.ahead, Error: s.wrong}
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/health"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/memory"
@@ -36,7 +37,7 @@ type Node struct {
 	log       *slog.Logger
 	stores    []*storage.Store // by shard; none in a cluster, see store
 	shards    *shard.Group
-	cluster   *cluster // nil: it stands alone
+	cluster   *cluster.Cluster // nil: it stands alone
 	service   *rpc.Service
 	grpc      *grpc.Server
 	health    *health.Server
@@ -148,7 +149,7 @@ func Open(c Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if n.cluster != nil {
-		n.cluster.serve(admin)
+		n.cluster.Serve(rpc.NewCallsServer(n.service, admin, n.cluster.PeerService(), n.auth))
 	}
 	n.serve()
 	return n, nil
@@ -177,7 +178,7 @@ func (n *Node) openState(c Config) (systemRecords, error) {
 	if was == "" { // only now: the folder of a server that stood alone may have been refused
 		err = storage.WriteLayoutNode(c.DataDir, c.Cluster.Node)
 	}
-	return clusterRecords{n.cluster}, err
+	return clusterRecords{n}, err
 }
 
 // checkNodeOf refuses to let a data folder be another node's than it was. Alone, a server would go on without the others,
@@ -300,7 +301,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
 	n.stopClock()
 	if n.cluster != nil {
-		n.cluster.handOver()
+		n.cluster.HandOver()
 	}
 	n.service.Stop()
 	stopped := make(chan struct{})
@@ -326,7 +327,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	n.storesClosed = true
 	n.storesInUse.Unlock()
 	if n.cluster != nil {
-		return n.cluster.close()
+		return n.cluster.Close()
 	}
 	var errs []error
 	for _, s := range n.stores {
@@ -347,7 +348,7 @@ func (n *Node) close() {
 		n.shards.Close()
 	}
 	if n.cluster != nil {
-		n.warn(n.cluster.close())
+		n.warn(n.cluster.Close())
 	}
 	for _, s := range n.stores {
 		n.warn(s.Close())

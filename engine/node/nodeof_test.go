@@ -7,12 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/storage"
 )
 
 // opened opens and stops a node of a data folder.
-func opened(t *testing.T, dir string, c Cluster) error {
+func opened(t *testing.T, dir string, c cluster.Config) error {
 	t.Helper()
 	if c.On() {
 		c.CertsDir = certstest.Dir(t, c.Node)
@@ -27,31 +28,31 @@ func opened(t *testing.T, dir string, c Cluster) error {
 }
 
 func TestADataFolderIsOfOneNode(t *testing.T) {
-	n1, n2 := Cluster{Node: "n1", Listen: "127.0.0.1:0"}, Cluster{Node: "n2", Listen: "127.0.0.1:0"}
+	n1, n2 := cluster.Config{Node: "n1", Listen: "127.0.0.1:0"}, cluster.Config{Node: "n2", Listen: "127.0.0.1:0"}
 	dir := t.TempDir()
 	require.NoError(t, opened(t, dir, n1))
-	require.ErrorContains(t, opened(t, dir, Cluster{}), "is of node n1 of a cluster: start it with that cluster node")
+	require.ErrorContains(t, opened(t, dir, cluster.Config{}), "is of node n1 of a cluster: start it with that cluster node")
 	require.ErrorContains(t, opened(t, dir, n2), "is of node n1, not n2")
 	require.NoError(t, opened(t, dir, n1))
 }
 
 func TestAServerThatStoodAloneIsNoFirstMemberAmongSeveral(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, opened(t, dir, Cluster{}))
-	several := Cluster{Node: "n1", Listen: "127.0.0.1:0", Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2"}}
+	require.NoError(t, opened(t, dir, cluster.Config{}))
+	several := cluster.Config{Node: "n1", Listen: "127.0.0.1:0", Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2"}}
 	require.ErrorContains(t, opened(t, dir, several), "holds what no cluster wrote")
-	joins := Cluster{Node: "n1", Listen: "127.0.0.1:0", Join: []string{"127.0.0.1:1"}}
+	joins := cluster.Config{Node: "n1", Listen: "127.0.0.1:0", Join: []string{"127.0.0.1:1"}}
 	require.ErrorContains(t, opened(t, dir, joins), "holds what no cluster wrote")
-	require.NoError(t, opened(t, dir, Cluster{}), "it is still what it was")
-	require.NoError(t, opened(t, dir, Cluster{Node: "n1", Listen: "127.0.0.1:0"}))
-	require.ErrorContains(t, opened(t, dir, Cluster{}), "is of node n1 of a cluster")
+	require.NoError(t, opened(t, dir, cluster.Config{}), "it is still what it was")
+	require.NoError(t, opened(t, dir, cluster.Config{Node: "n1", Listen: "127.0.0.1:0"}))
+	require.ErrorContains(t, opened(t, dir, cluster.Config{}), "is of node n1 of a cluster")
 }
 
 // TestANodeThatJoinsIsSentTheStore has a node join one whose log does not have all that its store has.
 func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, opened(t, dir, Cluster{}))
-	start := func(dir string, c Cluster) *Node {
+	require.NoError(t, opened(t, dir, cluster.Config{}))
+	start := func(dir string, c cluster.Config) *Node {
 		c.Listen, c.CertsDir = "127.0.0.1:0", certstest.Dir(t, c.Node)
 		n, err := Open(Config{DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Auth: true, Insecure: true, Cluster: c})
 		require.NoError(t, err)
@@ -62,11 +63,11 @@ func TestANodeThatJoinsIsSentTheStore(t *testing.T) {
 		})
 		return n
 	}
-	first := start(dir, Cluster{Node: "n1"})
-	second := start(t.TempDir(), Cluster{Node: "n2", Join: []string{first.ClusterAddr()}})
-	require.Eventually(t, func() bool { return second.cluster.notReadyWhy() == "" }, adminPatience, 10*time.Millisecond)
+	first := start(dir, cluster.Config{Node: "n1"})
+	second := start(t.TempDir(), cluster.Config{Node: "n2", Join: []string{first.ClusterAddr()}})
+	require.Eventually(t, func() bool { return second.notReadyWhy() == "" }, adminPatience, 10*time.Millisecond)
 	require.False(t, second.registry.Empty())
-	require.NotZero(t, second.cluster.replicas[0].Counters().Installed)
+	require.NotZero(t, second.cluster.Replicas()[0].Counters().Installed)
 	select {
 	case err := <-second.failed:
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/route"
@@ -50,7 +51,7 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 		require.Eventually(t, func() bool {
 			opened, err := Open(Config{
 				DataDir: dir, Listen: []string{"127.0.0.1:0"}, Durability: storage.None, Shards: len(listen), Insecure: true,
-				Cluster: Cluster{Node: fmt.Sprint("n", i), Listen: listen[i], CertsDir: certs, Peers: peers, ElectionTimeout: ElectionTimeoutMin},
+				Cluster: cluster.Config{Node: fmt.Sprint("n", i), Listen: listen[i], CertsDir: certs, Peers: peers, ElectionTimeout: cluster.ElectionTimeoutMin},
 			})
 			if err != nil && strings.Contains(err.Error(), "address already in use") {
 				return false // an outgoing connection has it for a moment

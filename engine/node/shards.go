@@ -32,13 +32,20 @@ func (n *Node) openShards(c Config) error {
 	}
 	var err error
 	n.shards, err = shard.NewGroup(n.stores, func(i int) shard.Options {
-		return shard.Options{
-			Queue: shareOf(c.Queue, c.Shards), Log: c.Log, Space: n.space, NowMs: n.clock.NowMs, Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i),
-			InboxBytesMax: inboxBytes(n.shares, c.Shards),
-			Failed:        func(err error) { n.fail(fmt.Errorf("shard %d: %w", i, err)) },
-		}
+		o := n.shardOptions(c, i)
+		o.Log, o.NowMs = c.Log, n.clock.NowMs
+		o.Failed = func(err error) { n.fail(fmt.Errorf("shard %d: %w", i, err)) }
+		return o
 	})
 	return err
+}
+
+// shardOptions returns the options of a shard that do not depend on whether the shard is replicated.
+func (n *Node) shardOptions(c Config, i int) shard.Options {
+	return shard.Options{
+		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
+		Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i),
+	}
 }
 
 func (n *Node) openStores(c Config) error {

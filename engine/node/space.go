@@ -4,6 +4,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -27,11 +28,6 @@ func (n *Node) spaceChanged(state disk.SpaceState) {
 	n.health.SetServingStatus(diskService, serving)
 }
 
-// diskState is a state as the admin service writes it.
-func diskState(s disk.SpaceState) adminpb.DiskState {
-	return adminpb.DiskState(s) + adminpb.DiskState_DISK_STATE_OK
-}
-
 // diskStatus is what the admin service says of the disk; nil where the free space is not known.
 func (n *Node) diskStatus() *adminpb.DiskStatus {
 	u := n.space.Usage()
@@ -39,7 +35,7 @@ func (n *Node) diskStatus() *adminpb.DiskStatus {
 		return nil
 	}
 	return &adminpb.DiskStatus{
-		State: diskState(n.space.State()), TotalBytes: u.Total, FreeBytes: u.Free, AvailableBytes: u.Available,
+		State: cluster.DiskState(n.space.State()), TotalBytes: u.Total, FreeBytes: u.Free, AvailableBytes: u.Available,
 		LowBytes: u.Low, CriticalBytes: u.Critical, Reason: n.space.Why(),
 	}
 }

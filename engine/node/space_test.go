@@ -20,6 +20,7 @@ import (
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/quotafstest"
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/engine/queuepb"
@@ -258,7 +259,7 @@ func (s *spaceNode) says(state disk.SpaceState, metric string) {
 	got, err := s.admin.GetStatus(s.ctx, &adminpb.GetStatusRequest{})
 	require.NoError(s, err)
 	assert.True(s, got.GetReady())
-	assert.Equal(s, diskState(state), got.GetDisk().GetState())
+	assert.Equal(s, cluster.DiskState(state), got.GetDisk().GetState())
 	assert.EqualValues(s, 150*spaceMiB, got.GetDisk().GetLowBytes())
 	assert.Contains(s, got.GetDisk().GetReason(), "disk: ")
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/certstest"
 	"github.com/pronybench/prony/engine/queuepb"
 )
@@ -40,7 +41,7 @@ func TestTurnsAreShown(t *testing.T) {
 func TestTurnsOfAClusterAreShown(t *testing.T) {
 	n, _ := openAuth(t, t.TempDir(), func(c *Config) {
 		c.Insecure, c.Metrics.Auth = true, true
-		c.Cluster = Cluster{Node: "n1", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n1"), ElectionTimeout: ElectionTimeoutMin}
+		c.Cluster = cluster.Config{Node: "n1", Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, "n1"), ElectionTimeout: cluster.ElectionTimeoutMin}
 	})
 	require.Eventually(t, func() bool { // the leader makes the token
 		_, err := os.Stat(n.TokenFile())

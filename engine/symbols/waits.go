@@ -20,6 +20,7 @@ var Waits = []Wait{
 	{Function: Module + "engine/rpc/call.Await", For: ForAnswer, Why: "a call waits for its shard, whose stages say for what"},
 	{Function: Module + "engine/rpc/route.*", For: ForAnswer, Why: "a call waits for another node"},
 	{Function: Module + "engine/rpc.*", For: ForAnswer, Why: "a call waits for a shard or another node"},
+	{Function: Module + "engine/cluster.*", For: ForWork, Why: "what a cluster does besides serving is done now and then"},
 	{Function: Module + "engine/node.*", For: ForWork, Why: "what a node does besides serving is done now and then"},
 	{Function: Module + "engine/memory.(*Gate).Watch", For: ForWork, Why: "it looks at the process now and then"},
 	{Function: Module + "engine/replica.(*proposal).Wait", For: ForAnswer, Why: "it is the stage replicate"},

@@ -61,7 +61,7 @@ func (c *cluster) said(id, what string) {
 	require.Eventually(c, func() bool { return strings.Contains(c.nodes[id].log.String(), what) }, patience, 20*time.Millisecond, "%s does not say %q", id, what)
 }
 
-const cantBeReadmitted = "it can't be removed from the cluster to join anew"
+const cantBeReadmitted = "it can't be removed from the cluster to join again"
 
 // TestAWipedNodeHelpsNobodyToLead takes everything from a node that has acknowledged tasks together with the leader, while
 // the third lacked them.

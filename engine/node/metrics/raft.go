@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/replica"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // ClusterSources are the functions that a scrape of a cluster's node reads beside Sources.
@@ -15,15 +16,12 @@ type ClusterSources struct {
 	Self     string
 	Replicas []*replica.Replica // by shard
 	// Skews returns the skews of the nodes that answer, by node.
-	Skews func() map[string]Skew
+	Skews func() map[string]route.ClockSkew
 	// MayLead says whether this node's clock allows it to lead.
 	MayLead func() bool
 	// PeersRefused counts the connections between nodes that this node refused, and LogSyncs the fsyncs of its Raft log.
 	PeersRefused, LogSyncs func() uint64
 }
-
-// Skew is how far another node's clock is ahead of this node's, and the bound on the error of that.
-type Skew struct{ Ahead, Error time.Duration }
 
 // raftMetrics are the histograms that a cluster's node has beside the others. They are registered by WatchCluster.
 type raftMetrics struct {
@@ -80,11 +78,11 @@ func (m *Metrics) observeCommits(i int, r *replica.Replica) {
 
 // skewCollector shows how the other nodes' clocks differ from this node's.
 type skewCollector struct {
-	skews         func() map[string]Skew
+	skews         func() map[string]route.ClockSkew
 	ahead, errMax *prometheus.Desc
 }
 
-func newSkewCollector(skews func() map[string]Skew) *skewCollector {
+func newSkewCollector(skews func() map[string]route.ClockSkew) *skewCollector {
 	return &skewCollector{
 		skews:  skews,
 		ahead:  prometheus.NewDesc("prony_clock_skew_seconds", "How far the clock of another node is ahead of this one's; absent while it does not answer.", []string{"node"}, nil),

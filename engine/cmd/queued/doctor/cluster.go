@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"github.com/pronybench/prony/engine/node"
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
@@ -31,7 +31,7 @@ func (r *report) cluster(ctx context.Context, in *Input, answered bool) {
 }
 
 // clusterCertificates checks the certificate that the node shows to the others.
-func (r *report) clusterCertificates(h Host, c *node.Cluster) {
+func (r *report) clusterCertificates(h Host, c *cluster.Config) {
 	const check = "cluster certificate"
 	own, err := certs.Load(c.CertsDir, c.Node)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *report) clusterPort(address string, answered bool) {
 }
 
 // peers connects to the nodes that the configuration names, all at once.
-func (r *report) peers(ctx context.Context, c *node.Cluster) {
+func (r *report) peers(ctx context.Context, c *cluster.Config) {
 	const check = "cluster peers"
 	ctx, cancel := context.WithTimeout(ctx, askMax)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/node"
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
@@ -21,7 +22,7 @@ func clusterNode(t *testing.T) Input {
 	peer, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, peer.Close()) })
-	in.Config.Node.Cluster = node.Cluster{
+	in.Config.Node.Cluster = cluster.Config{
 		Node: "n1", Listen: "127.0.0.1:0", CertsDir: nodeCertificate(t, now), ClockSkewMax: 500 * time.Millisecond,
 		Peers: map[string]string{"n1": "127.0.0.1:1", "n2": peer.Addr().String()},
 	}

@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func TestRenewedClusterCertificatesAreReadAgain(t *testing.T) {
 	dir, now, log := t.TempDir(), time.Now(), bytes.Buffer{}
 	require.NoError(t, certs.Init(dir, []string{"n1"}, now))
 	own := filepath.Join(dir, "n1")
-	c, err := loadClusterCertificates(own, "n1", slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
+	c, err := loadCertificates(own, "n1", slog.New(slog.NewTextHandler(&log, nil)), func() time.Time { return now })
 	require.NoError(t, err)
 	first := c.Get()
 

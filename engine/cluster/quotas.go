@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -80,8 +80,8 @@ func (q *quotaShares) report(members []string, quotas map[string]access.Quotas, 
 }
 
 // shareQuotas reports this node's usage and applies the grants.
-func (k *cluster) shareQuotas() {
-	registry := k.node.registry
+func (k *Cluster) shareQuotas() {
+	registry := k.registry
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
 	seq := uint64(time.Now().UnixNano()) // greater than the numbers before a restart
@@ -112,10 +112,10 @@ func (k *cluster) shareQuotas() {
 }
 
 // reportQuotas sends a report to the node that leads shard 0.
-func (k *cluster) reportQuotas(r access.Report) (access.Answer, error) {
+func (k *Cluster) reportQuotas(r access.Report) (access.Answer, error) {
 	leader := k.Leader(0)
 	if leader == k.Self() {
-		return k.quotas.report(k.peers.ids(), k.node.registry.Quotas(), r)
+		return k.quotas.report(k.peers.ids(), k.registry.Quotas(), r)
 	}
 	if leader == "" {
 		return access.Answer{}, &shard.NotLeaderError{Shard: 0}
@@ -147,7 +147,7 @@ func (s *peerService) ShareQuotas(_ context.Context, in *peerpb.ShareQuotasReque
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	answer, err := k.quotas.report(k.peers.ids(), k.node.registry.Quotas(), r)
+	answer, err := k.quotas.report(k.peers.ids(), k.registry.Quotas(), r)
 	if err != nil {
 		return nil, peerError(err)
 	}

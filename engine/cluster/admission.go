@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -44,11 +44,11 @@ func (t target) String() string {
 }
 
 // targets are the nodes that the configuration names, but for this one.
-func (k *cluster) targets() (out []target) {
-	for _, address := range k.config.Cluster.Join {
+func (k *Cluster) targets() (out []target) {
+	for _, address := range k.config.Join {
 		out = append(out, target{address: address})
 	}
-	for node := range k.config.Cluster.Peers {
+	for node := range k.config.Peers {
 		if node != k.Self() {
 			out = append(out, target{node: node})
 		}
@@ -57,7 +57,7 @@ func (k *cluster) targets() (out []target) {
 }
 
 // connTo connects to a node that may be no member yet. connected is called for each connection that is made.
-func (k *cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
+func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	return k.newConn(func(ctx context.Context) (net.Conn, error) {
 		c, err := k.mux.DialCalls(ctx, t.node, t.address)
 		if err == nil {
@@ -68,7 +68,7 @@ func (k *cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 }
 
 // isAdmitted tells whether this node takes part.
-func (k *cluster) isAdmitted() bool {
+func (k *Cluster) isAdmitted() bool {
 	select {
 	case <-k.admitted:
 		return true
@@ -78,13 +78,13 @@ func (k *cluster) isAdmitted() bool {
 }
 
 // admit has this node take part when that harms nobody.
-func (k *cluster) admit() {
+func (k *Cluster) admit() {
 	if err := k.seekAdmission(); err != nil && k.ctx.Err() == nil {
-		k.node.fail(fmt.Errorf("begin to take part in the cluster: %w", err))
+		k.host.Fail(fmt.Errorf("begin to take part in the cluster: %w", err))
 	}
 }
 
-func (k *cluster) seekAdmission() error {
+func (k *Cluster) seekAdmission() error {
 	if !k.identity.get().Wiped {
 		wiped, err := k.knownOtherwise()
 		if err != nil {
@@ -97,20 +97,20 @@ func (k *cluster) seekAdmission() error {
 			return err
 		}
 	}
-	k.node.log.Warn("the other nodes know this one with another data folder: it takes no part until they have removed it, and then joins anew", "node", k.Self())
+	k.log.Warn("the other nodes know this one with another data folder: it takes no part until they have removed it, and then joins again", "node", k.Self())
 	if err := k.beReadmitted(); err != nil {
 		return err
 	}
 	if err := k.identity.change(true, true); err != nil {
 		return err
 	}
-	k.node.log.Info("this node was removed, and joins anew", "node", k.Self())
+	k.log.Info("this node was removed, and joins again", "node", k.Self())
 	close(k.admitted)
 	return nil
 }
 
 // begin has a node take part that nobody knows otherwise.
-func (k *cluster) begin() error {
+func (k *Cluster) begin() error {
 	if err := k.identity.change(false, true); err != nil { // first: from here on it may acknowledge
 		return err
 	}
@@ -120,7 +120,7 @@ func (k *cluster) begin() error {
 		}
 	}
 	close(k.admitted)
-	if len(k.config.Cluster.Join) > 0 {
+	if len(k.config.Join) > 0 {
 		return nil // one of them has answered
 	}
 	return k.heedTheLate()
@@ -128,7 +128,7 @@ func (k *cluster) begin() error {
 
 // heedTheLate asks the first members that did not answer in time, when they come: one that knows this node with another data
 // folder must not be helped to lead. It returns when all have answered.
-func (k *cluster) heedTheLate() error {
+func (k *Cluster) heedTheLate() error {
 	ctx, cancel := context.WithCancel(k.ctx)
 	defer cancel()
 	var asking sync.WaitGroup
@@ -148,12 +148,12 @@ func (k *cluster) heedTheLate() error {
 	if err := k.identity.change(true, false); err != nil {
 		return err
 	}
-	return errors.New("another node, which was not there when this one was started, knows it with another data folder: start it again, and it is removed and joins anew")
+	return errors.New("another node, which was not there when this one was started, knows it with another data folder: start it again, and it is removed and joins again")
 }
 
 // knownOtherwise asks the others whether they know this node with another data folder. Those that are not there are not
 // waited for, unless this node is to join them.
-func (k *cluster) knownOtherwise() (bool, error) {
+func (k *Cluster) knownOtherwise() (bool, error) {
 	ctx, cancel := context.WithCancel(k.ctx)
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -165,7 +165,7 @@ func (k *cluster) knownOtherwise() (bool, error) {
 		asking.Go(func() {
 			standing, err := k.standingAt(ctx, t, func() { there[i].Store(true) })
 			if err != nil && ctx.Err() == nil {
-				k.node.log.Warn("a node does not say whether it knows this one", "at", t, "error", err)
+				k.log.Warn("a node does not say whether it knows this one", "at", t, "error", err)
 			}
 			answers <- standing
 		})
@@ -193,7 +193,7 @@ func (k *cluster) knownOtherwise() (bool, error) {
 					present++
 				}
 			}
-			joins := len(k.config.Cluster.Join) > 0
+			joins := len(k.config.Join) > 0
 			if (knowing > 0 || !joins) && (present <= answered || time.Since(began) > welcomeMax) {
 				return false, nil
 			}
@@ -203,7 +203,7 @@ func (k *cluster) knownOtherwise() (bool, error) {
 }
 
 // standingAt asks one node, until it answers or ctx ends.
-func (k *cluster) standingAt(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
+func (k *Cluster) standingAt(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
 	c, err := k.connTo(t, connected)
 	if err != nil {
 		return 0, err
@@ -214,7 +214,7 @@ func (k *cluster) standingAt(ctx context.Context, t target, connected func()) (_
 }
 
 // beReadmitted has the others remove this node, until they have or the node stops.
-func (k *cluster) beReadmitted() error {
+func (k *Cluster) beReadmitted() error {
 	pause := readmitPause
 	var told time.Time
 	for {
@@ -230,7 +230,7 @@ func (k *cluster) beReadmitted() error {
 		}
 		if time.Since(told) > readmitTellEvery {
 			told = time.Now()
-			k.node.log.Warn("this node's data folder is new, and it can't be removed from the cluster to join anew: most of the members must run with the data folders that they had; "+
+			k.log.Warn("this node's data folder is new, and it can't be removed from the cluster to join again: most of the members must run with the data folders that they had; "+
 				"start those that are down. It is tried again", "node", k.Self(), "error", err)
 		}
 		select {
@@ -242,7 +242,7 @@ func (k *cluster) beReadmitted() error {
 	}
 }
 
-func (k *cluster) readmitAt(t target) (err error) {
+func (k *Cluster) readmitAt(t target) (err error) {
 	c, err := k.connTo(t, func() {})
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (k *cluster) readmitAt(t target) (err error) {
 }
 
 // standing is what this node knows of another one.
-func (k *cluster) standing(node, incarnation string) peerpb.Standing {
+func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	if seen := k.identity.seen(node); seen != "" && seen != incarnation {
 		return peerpb.Standing_STANDING_KNOWN_OTHER
 	}
@@ -263,7 +263,7 @@ func (k *cluster) standing(node, incarnation string) peerpb.Standing {
 }
 
 // readmit has a node removed that has a new data folder. That one does not take part until this succeeded.
-func (k *cluster) readmit(ctx context.Context, node, incarnation string) error {
+func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	ctx, cancel := context.WithTimeout(ctx, readmitMax)
 	defer cancel()
 	if !k.isAdmitted() {
@@ -277,7 +277,7 @@ func (k *cluster) readmit(ctx context.Context, node, incarnation string) error {
 }
 
 // noteIncarnation keeps that a member with that data folder has applied what was committed.
-func (k *cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
+func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 	applied := slices.ContainsFunc(info.GetGroups(), func(g *peerpb.Group) bool { return g.GetAppliedIndex() > 0 })
 	if node == k.Self() || info.GetIncarnation() == "" || !applied {
 		return
@@ -287,14 +287,14 @@ func (k *cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 		return member
 	})
 	if err != nil {
-		k.node.fail(err)
+		k.host.Fail(err)
 	}
 }
 
 // admittedLayer is the stream layer of a group, which carries nothing before this node may take part: others that try are
 // refused.
 type admittedLayer struct {
-	cluster *cluster
+	cluster *Cluster
 	group   uint16
 
 	mu     sync.Mutex
@@ -304,7 +304,7 @@ type admittedLayer struct {
 
 var _ raft.StreamLayer = (*admittedLayer)(nil)
 
-func newAdmittedLayer(k *cluster, group uint16) *admittedLayer {
+func newAdmittedLayer(k *Cluster, group uint16) *admittedLayer {
 	return &admittedLayer{cluster: k, group: group, stop: make(chan struct{})}
 }
 

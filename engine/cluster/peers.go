@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -64,19 +64,17 @@ func (d *directory) close() error {
 	return errors.Join(errs...)
 }
 
-var errClusterClosed = errors.New("the node is stopping")
-
-// Conn implements rpc.Cluster.
-func (k *cluster) Conn(node string) (grpc.ClientConnInterface, error) {
+// Conn implements route.Cluster.
+func (k *Cluster) Conn(node string) (grpc.ClientConnInterface, error) {
 	return k.conn(node)
 }
 
-func (k *cluster) conn(node string) (*grpc.ClientConn, error) {
+func (k *Cluster) conn(node string) (*grpc.ClientConn, error) {
 	d := &k.peers
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return nil, errClusterClosed
+		return nil, errClosed
 	}
 	if c := d.conns[node]; c != nil {
 		return c, nil
@@ -93,7 +91,7 @@ func (k *cluster) conn(node string) (*grpc.ClientConn, error) {
 }
 
 // newConn makes a connection for calls. What dial returns is authenticated, and encrypted where nodes have TLS.
-func (k *cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.ClientConn, error) {
+func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.ClientConn, error) {
 	retry := backoff.DefaultConfig
 	retry.BaseDelay, retry.MaxDelay = redialMax/10, redialMax
 	return grpc.NewClient("passthrough:///peer",
@@ -109,7 +107,7 @@ const peerMessageBytesMax = 64 << 20
 
 // watchPeers keeps the directory up to date, and asks for membership if the node's configuration says so. A node that was a member
 // and is removed does not ask again: an operator removes a node while it runs.
-func (k *cluster) watchPeers() {
+func (k *Cluster) watchPeers() {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	var joined, removed bool
@@ -121,7 +119,7 @@ func (k *cluster) watchPeers() {
 			joined = k.join(member)
 		case !member && !removed:
 			removed = true
-			k.node.log.Warn("this node was removed from the cluster: stop it, or add it again with 'queued cluster add'")
+			k.log.Warn("this node was removed from the cluster: stop it, or add it again with 'queued cluster add'")
 		}
 		select {
 		case <-k.ctx.Done():
@@ -132,7 +130,7 @@ func (k *cluster) watchPeers() {
 }
 
 // knowMembers brings the directory up to date with the groups' members, and returns their addresses.
-func (k *cluster) knowMembers() map[string]string {
+func (k *Cluster) knowMembers() map[string]string {
 	addresses, voters := k.membersNow()
 	k.mux.SetMembers(addresses)
 	d := &k.peers
@@ -155,7 +153,7 @@ func (k *cluster) knowMembers() map[string]string {
 }
 
 // askPeers asks each member of any group what it is, and returns the answers of those that gave one.
-func (k *cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
+func (k *Cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
 	addresses := k.knowMembers()
 	answers := map[string]*peerpb.GetInfoResponse{}
 	var answered sync.Mutex
@@ -176,7 +174,7 @@ func (k *cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoRespon
 }
 
 // ask asks a node what it is, and notes that.
-func (k *cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
+func (k *Cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
 	info, err := k.info(ctx, id)
 	if err == nil {
 		k.noteIncarnation(id, info)
@@ -191,13 +189,13 @@ func (k *cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, 
 	m.Reachable = err == nil
 	if err == nil {
 		m.Address, m.HTTP, m.Admin, m.Version, m.ClockProblem = info.GetAddress(), info.GetHttp(), info.GetAdmin(), info.GetVersion(), info.GetClockProblem()
-		m.Disk, m.DiskFree = diskState(disk.SpaceState(info.GetDiskState())), info.GetDiskFreeBytes()
+		m.Disk, m.DiskFree = DiskState(disk.SpaceState(info.GetDiskState())), info.GetDiskFreeBytes()
 	}
 	d.members[id] = m
 	return info, err
 }
 
-func (k *cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
+func (k *Cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
 	if id == k.Self() {
 		return k.ownInfo()
 	}
@@ -212,9 +210,9 @@ func (k *cluster) info(ctx context.Context, id string) (*peerpb.GetInfoResponse,
 
 // join asks the nodes of the configuration for membership, if this node is to join. It returns true once that was done and this node
 // is a member.
-func (k *cluster) join(member bool) (joined bool) {
+func (k *Cluster) join(member bool) (joined bool) {
 	wiped := k.identity.get().Wiped
-	if len(k.config.Cluster.Join) == 0 && !wiped || !k.isAdmitted() {
+	if len(k.config.Join) == 0 && !wiped || !k.isAdmitted() {
 		return false
 	}
 	// The log of a wiped node may end before the node's removal, so that the node takes itself for a member.
@@ -225,20 +223,20 @@ func (k *cluster) join(member bool) (joined bool) {
 		err := k.joinAt(t)
 		if err == nil && wiped { // from here on it is a member like any other
 			if err := k.identity.change(false, true); err != nil {
-				k.node.fail(err)
+				k.host.Fail(err)
 			}
 		}
 		if err == nil {
 			break
 		}
 		if k.ctx.Err() == nil {
-			k.node.log.Info("asked for membership in vain; it is tried again", "at", t, "error", err)
+			k.log.Info("asked for membership in vain; it is tried again", "at", t, "error", err)
 		}
 	}
 	return false
 }
 
-func (k *cluster) joinAt(t target) (err error) {
+func (k *Cluster) joinAt(t target) (err error) {
 	c, err := k.connTo(t, func() {})
 	if err != nil {
 		return err

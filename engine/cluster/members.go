@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"cmp"
@@ -12,7 +12,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/rpc/route"
@@ -28,24 +27,22 @@ const (
 	behindMax = 1_000
 )
 
-var _ route.Cluster = (*cluster)(nil)
+// Self implements route.Cluster.
+func (k *Cluster) Self() string { return k.config.Node }
 
-// Self implements rpc.Cluster.
-func (k *cluster) Self() string { return k.config.Cluster.Node }
-
-// Leader implements rpc.Cluster.
-func (k *cluster) Leader(i int) string {
+// Leader implements route.Cluster.
+func (k *Cluster) Leader(i int) string {
 	if i < 0 || i >= len(k.replicas) {
 		return ""
 	}
 	return k.replicas[i].Leader()
 }
 
-// Member implements rpc.Cluster.
-func (k *cluster) Member(node string) (route.Member, bool) { return k.peers.member(node) }
+// Member implements route.Cluster.
+func (k *Cluster) Member(node string) (route.Member, bool) { return k.peers.member(node) }
 
-// Status implements rpc.Cluster.
-func (k *cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
+// Status implements route.Cluster.
+func (k *Cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
 	infos := k.askPeers(ctx)
 	out := route.ClusterStatus{Node: k.Self()}
 	k.peers.mu.Lock()
@@ -53,11 +50,11 @@ func (k *cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
 		out.Members = append(out.Members, m)
 	}
 	k.peers.mu.Unlock()
-	skews, _ := k.clocks.skews()
+	skews := k.Skews()
 	for i := range out.Members {
 		m := &out.Members[i]
 		if s, known := skews[m.Node]; known {
-			m.Clock = &route.ClockSkew{Ahead: s.ahead, Error: s.wrong}
+			m.Clock = &s
 		} else if m.Node == k.Self() {
 			m.Clock = &route.ClockSkew{}
 		}
@@ -69,7 +66,7 @@ func (k *cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
 	return out, nil
 }
 
-func (k *cluster) groupStatus(i int, members []route.Member, infos map[string]*peerpb.GetInfoResponse) route.GroupStatus {
+func (k *Cluster) groupStatus(i int, members []route.Member, infos map[string]*peerpb.GetInfoResponse) route.GroupStatus {
 	out := route.GroupStatus{Shard: i, Leader: k.Leader(i)}
 	for _, m := range members {
 		groups := infos[m.Node].GetGroups()
@@ -88,19 +85,15 @@ func (k *cluster) groupStatus(i int, members []route.Member, infos map[string]*p
 }
 
 // ownInfo is what this node says of itself.
-func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
-	version, _ := metrics.Build()
-	n := k.node
-	reach := k.config.Cluster.Reach
+func (k *Cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
+	at, reach := k.host.Listeners(), k.config.Reach
 	out := &peerpb.GetInfoResponse{
-		Node: k.Self(), Http: reach(n.HTTP()), Admin: reach(n.Admin()), Version: version, Shards: uint32(len(k.replicas)), Incarnation: k.identity.get().Incarnation,
-		DiskState: uint32(n.space.Own()), DiskFreeBytes: n.space.Usage().Free,
+		Node: k.Self(), Address: reach(at.GRPC), Http: reach(at.HTTP), Admin: reach(at.Admin), Version: k.config.Version,
+		Shards: uint32(len(k.replicas)), Incarnation: k.identity.get().Incarnation,
+		DiskState: uint32(k.space.Own()), DiskFreeBytes: k.space.Usage().Free,
 	}
 	if err := k.clocks.Refused(); err != nil {
 		out.ClockProblem = err.Error()
-	}
-	if a := n.Addresses(); len(a) > 0 {
-		out.Address = reach(a[0])
 	}
 	for i, r := range k.replicas {
 		s, err := r.Status()
@@ -118,8 +111,8 @@ func (k *cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 	return out, nil
 }
 
-// Change implements rpc.Cluster.
-func (k *cluster) Change(ctx context.Context, c route.ClusterChange) error {
+// Change implements route.Cluster.
+func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
 	k.askPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
@@ -127,7 +120,7 @@ func (k *cluster) Change(ctx context.Context, c route.ClusterChange) error {
 		return err
 	}
 	if c.Kind == route.TransferLeadership && c.Node != "" && !k.clocks.fit(c.Node) {
-		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, and it can't lead: set the clock of its host, and restart it", c.Node, k.config.Cluster.ClockSkewMax)}
+		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("the clock of %q differs by more than %v from the median of the voters, and it can't lead: set the clock of its host, and restart it", c.Node, k.config.ClockSkewMax)}
 	}
 	if c.Shard >= len(k.replicas) {
 		return &route.ChangeError{Field: "shard", Problem: fmt.Sprintf("%d is not one of the %d", c.Shard, len(k.replicas))}
@@ -171,7 +164,7 @@ func (k *cluster) Change(ctx context.Context, c route.ClusterChange) error {
 }
 
 // addMember adds a node, and gives it its vote when it has caught up: a voter that has nothing would hold up the others.
-func (k *cluster) addMember(ctx context.Context, c route.ClusterChange) error {
+func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 	// Also one that seems to be a member: it may just have been removed. A voter stays one.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
 		return err
@@ -185,7 +178,7 @@ func (k *cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 
 // promote waits until a member has caught up, and gives it its vote. It refuses the change as soon as this node knows that the
 // member was removed: this node may apply a removal later than the leader, and a member may be removed while it catches up.
-func (k *cluster) promote(ctx context.Context, c route.ClusterChange) error {
+func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 	node := c.Node
 	for !k.caughtUp(ctx, node) {
 		k.knowMembers()
@@ -202,7 +195,7 @@ func (k *cluster) promote(ctx context.Context, c route.ClusterChange) error {
 	return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER, node, m.PeerAddress)
 }
 
-func (k *cluster) caughtUp(ctx context.Context, node string) bool {
+func (k *Cluster) caughtUp(ctx context.Context, node string) bool {
 	theirs, err := k.ask(ctx, node)
 	if err != nil || len(theirs.GetGroups()) != len(k.replicas) {
 		return false
@@ -216,14 +209,14 @@ func (k *cluster) caughtUp(ctx context.Context, node string) bool {
 	return true
 }
 
-func (k *cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, node, address string) error {
+func (k *Cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, node, address string) error {
 	return k.inGroups(ctx, route.AllShards, func(int) *peerpb.ChangeGroupRequest {
 		return &peerpb.ChangeGroupRequest{Change: change, Node: node, Address: address}
 	})
 }
 
 // inGroups has the leader of each group carry a change out; nil means that there is nothing to change.
-func (k *cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
+func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
 	for i := range k.replicas {
 		if one != route.AllShards && one != i {
 			continue
@@ -236,7 +229,7 @@ func (k *cluster) inGroups(ctx context.Context, one int, change func(i int) *pee
 }
 
 // atLeader tries until a leader is found that carries the change out, or ctx ends.
-func (k *cluster) atLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
+func (k *Cluster) atLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
 	for {
 		err := error(&shard.NotLeaderError{Shard: i})
 		if leader := k.Leader(i); leader != "" {
@@ -258,7 +251,7 @@ func (k *cluster) atLeader(ctx context.Context, i int, change func(int) *peerpb.
 	}
 }
 
-func (k *cluster) changeAt(ctx context.Context, leader string, in *peerpb.ChangeGroupRequest) error {
+func (k *Cluster) changeAt(ctx context.Context, leader string, in *peerpb.ChangeGroupRequest) error {
 	if leader == k.Self() {
 		return k.changeGroup(ctx, in)
 	}
@@ -278,7 +271,7 @@ func notLeading(err error) bool {
 }
 
 // changeGroup changes a group that this node leads.
-func (k *cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
+func (k *Cluster) changeGroup(ctx context.Context, in *peerpb.ChangeGroupRequest) error {
 	if int(in.GetShard()) >= len(k.replicas) {
 		return fmt.Errorf("shard %d is not one of the %d", in.GetShard(), len(k.replicas))
 	}

@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ const (
 )
 
 // watchSpaces hands leadership over to nodes with disk space, and refuses what a majority has no space for.
-func (k *cluster) watchSpaces() {
+func (k *Cluster) watchSpaces() {
 	tick := time.NewTicker(spaceEvery)
 	defer tick.Stop()
 	cutAt := time.Now()
@@ -31,8 +31,8 @@ func (k *cluster) watchSpaces() {
 			return
 		case <-tick.C:
 		}
-		k.node.space.Floor(k.majoritySpace())
-		if k.node.space.Own() == disk.SpaceOK {
+		k.space.Floor(k.majoritySpace())
+		if k.space.Own() == disk.SpaceOK {
 			continue
 		}
 		if time.Since(cutAt) > spreadEvery {
@@ -41,14 +41,19 @@ func (k *cluster) watchSpaces() {
 			}
 			cutAt = time.Now()
 		}
-		k.leaveLeads()
+		k.leaveLeadership()
 	}
 }
 
+// DiskState returns a state as the admin service reports it.
+func DiskState(s disk.SpaceState) adminpb.DiskState {
+	return adminpb.DiskState(s) + adminpb.DiskState_DISK_STATE_OK
+}
+
 // spaceOf returns what the free space of a member's disk allows, by the member's last report, or this node's own state.
-func (k *cluster) spaceOf(m route.Member) disk.SpaceState {
+func (k *Cluster) spaceOf(m route.Member) disk.SpaceState {
 	if m.Node == k.Self() {
-		return k.node.space.Own()
+		return k.space.Own()
 	}
 	if m.Disk == adminpb.DiskState_DISK_STATE_UNSPECIFIED { // an older version
 		return disk.SpaceOK
@@ -57,7 +62,7 @@ func (k *cluster) spaceOf(m route.Member) disk.SpaceState {
 }
 
 // voters returns the members that have a vote.
-func (k *cluster) voters() (voters []route.Member) {
+func (k *Cluster) voters() (voters []route.Member) {
 	k.peers.mu.Lock()
 	defer k.peers.mu.Unlock()
 	for _, m := range k.peers.members {
@@ -70,7 +75,7 @@ func (k *cluster) voters() (voters []route.Member) {
 
 // majoritySpace returns what the disks of the best majority of voters allow, since more could not be committed. It leaves out nodes
 // that do not answer. If fewer than a majority answer, it returns no restriction.
-func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
+func (k *Cluster) majoritySpace() (state disk.SpaceState, why string) {
 	voters := k.voters()
 	answer := slices.DeleteFunc(slices.Clone(voters), func(m route.Member) bool { return !m.Reachable && m.Node != k.Self() })
 	slices.SortFunc(answer, func(a, b route.Member) int {
@@ -94,18 +99,18 @@ func (k *cluster) majoritySpace() (state disk.SpaceState, why string) {
 }
 
 // leavesToOthers reports whether another voter should lead because its disk has more space.
-func (k *cluster) leavesToOthers() bool {
-	own := k.node.space.Own()
+func (k *Cluster) leavesToOthers() bool {
+	own := k.space.Own()
 	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m route.Member) bool { return k.better(m, own) })
 }
 
 // better reports whether a member answers, may lead by its clock, and has more disk space than a state.
-func (k *cluster) better(m route.Member, than disk.SpaceState) bool {
+func (k *Cluster) better(m route.Member, than disk.SpaceState) bool {
 	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
 }
 
 // roomyVoter returns a voter that should lead when this node stops; "" if any may.
-func (k *cluster) roomyVoter() string {
+func (k *Cluster) roomyVoter() string {
 	voters := k.voters()
 	if !slices.ContainsFunc(voters, func(m route.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {
 		return ""
@@ -117,9 +122,9 @@ func (k *cluster) roomyVoter() string {
 	return voters[i].Node
 }
 
-// leaveLeads hands the groups that this node leads over to voters whose disks have more space.
-func (k *cluster) leaveLeads() {
-	own := k.node.space.Own()
+// leaveLeadership hands the groups that this node leads over to voters whose disks have more space.
+func (k *Cluster) leaveLeadership() {
+	own := k.space.Own()
 	led := map[string]int{}
 	for _, r := range k.replicas {
 		led[r.Leader()]++
@@ -140,10 +145,10 @@ func (k *cluster) leaveLeads() {
 			return
 		}
 		if err := r.Transfer(to); err != nil {
-			k.node.log.Info("could not hand a shard's leadership over to a node with more disk space; the node tries again", "shard", i, "to", to, "error", err)
+			k.log.Info("could not hand a shard's leadership over to a node with more disk space; the node tries again", "shard", i, "to", to, "error", err)
 			continue
 		}
 		led[to]++
-		k.node.log.Info("handed a shard's leadership over to a node with more disk space", "shard", i, "to", to)
+		k.log.Info("handed a shard's leadership over to a node with more disk space", "shard", i, "to", to)
 	}
 }

@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -11,11 +11,14 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
+// PeerService returns the service that answers the other nodes.
+func (k *Cluster) PeerService() peerpb.PeerServiceServer { return &peerService{cluster: k} }
+
 // peerService answers the other nodes. Their connections are authenticated.
 type peerService struct {
 	peerpb.UnimplementedPeerServiceServer
 
-	cluster *cluster
+	cluster *Cluster
 }
 
 // GetInfo implements the call.
@@ -26,7 +29,7 @@ func (s *peerService) GetInfo(context.Context, *peerpb.GetInfoRequest) (*peerpb.
 
 // ReadClock implements the call.
 func (s *peerService) ReadClock(context.Context, *peerpb.ReadClockRequest) (*peerpb.ReadClockResponse, error) {
-	_, now := s.cluster.node.clock.Now()
+	_, now := s.cluster.config.Clock.Now()
 	return &peerpb.ReadClockResponse{UnixNs: now}, nil
 }
 

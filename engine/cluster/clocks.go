@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"context"
@@ -30,7 +30,7 @@ const (
 // clocks has what a node knows of the other nodes' clocks, and whether its own clock allows it to lead. The methods are safe for
 // concurrent use.
 type clocks struct {
-	cluster *cluster
+	cluster *Cluster
 	clock   *clock.Clock
 	skewMax time.Duration // 0: leading does not depend on clocks
 
@@ -70,9 +70,9 @@ func (r *clockRefusal) Error() string {
 		apart, of, r.skewMax)
 }
 
-func newClocks(k *cluster) *clocks {
+func newClocks(k *Cluster) *clocks {
 	return &clocks{
-		cluster: k, clock: k.node.clock, skewMax: k.config.Cluster.ClockSkewMax, peers: map[string]*peerClock{}, changed: make(chan struct{}),
+		cluster: k, clock: k.config.Clock, skewMax: k.config.ClockSkewMax, peers: map[string]*peerClock{}, changed: make(chan struct{}),
 	}
 }
 
@@ -225,7 +225,7 @@ func (c *clocks) check() {
 
 func (c *clocks) decide(refused *clockRefusal) {
 	before := c.refused.Swap(refused)
-	log := c.cluster.node.log
+	log := c.cluster.log
 	switch {
 	case before == nil && refused != nil:
 		log.Warn("this node must not lead", "reason", refused)
@@ -342,7 +342,7 @@ func (c *clocks) fit(id string) bool {
 }
 
 // membersNow returns the groups' members with their addresses, and the members that vote in any group.
-func (k *cluster) membersNow() (members map[string]string, voters []string) {
+func (k *Cluster) membersNow() (members map[string]string, voters []string) {
 	members = map[string]string{}
 	for _, r := range k.replicas {
 		if r == nil {

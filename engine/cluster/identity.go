@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"crypto/rand"
@@ -29,7 +29,7 @@ type identityRecord struct {
 	Format int `json:"format"`
 	// Incarnation is of this data folder: another folder has another one.
 	Incarnation string `json:"incarnation"`
-	// Wiped says that the node was a member with another folder, whose content it has forgotten: it joins anew.
+	// Wiped says that the node was a member with another folder, whose content it has forgotten: it joins again.
 	Wiped bool `json:"wiped,omitempty"`
 	// Admitted says that the node may take part.
 	Admitted bool `json:"admitted,omitempty"`

@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestIncarnationsThatAreKeptAreBounded(t *testing.T) {
 func TestStandingIsOfTheDataFolder(t *testing.T) {
 	d, err := openIdentity(t.TempDir(), false)
 	require.NoError(t, err)
-	k := &cluster{identity: d, config: Config{Cluster: Cluster{Node: "n1"}}, peers: newDirectory()}
+	k := &Cluster{identity: d, config: Options{Config: Config{Node: "n1"}}, peers: newDirectory()}
 	assert.Equal(t, peerpb.Standing_STANDING_UNKNOWN, k.standing("n2", "a"))
 	info := &peerpb.GetInfoResponse{Incarnation: "a", Groups: []*peerpb.Group{{}}}
 	k.noteIncarnation("n2", info)

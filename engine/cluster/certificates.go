@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"log/slog"
@@ -8,9 +8,9 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// loadClusterCertificates reads the folder of the certificate that a node shows to the other nodes. Get of the value reads the
+// loadCertificates reads the folder of the certificate that a node shows to the other nodes. Get of the value reads the
 // folder again after a change.
-func loadClusterCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*reload.Value[*certs.Credentials], error) {
+func loadCertificates(dir, node string, log *slog.Logger, now func() time.Time) (*reload.Value[*certs.Credentials], error) {
 	return reload.Open(reload.Options[*certs.Credentials]{
 		Names: certs.Files(dir), Load: func() (*certs.Credentials, error) { return certs.Load(dir, node) }, Now: now,
 		Changed: func(c *certs.Credentials, err error) {

@@ -1,4 +1,4 @@
-package node
+package cluster
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// Cluster says how a node takes part in a cluster. The zero value means not at all.
-type Cluster struct {
+// Config says how a node takes part in a cluster. The zero value means not at all.
+type Config struct {
 	// Node is this node's id, as rpc.CheckNodeID wants it; "" means that the node stands alone.
 	Node string
 	// Listen is where the other nodes connect, "host:port"; port 0 lets the system choose.
@@ -47,11 +47,11 @@ const (
 )
 
 // On tells whether the node is one of a cluster.
-func (c *Cluster) On() bool { return c.Node != "" }
+func (c *Config) On() bool { return c.Node != "" }
 
 // Reach returns how other hosts reach a listener of this node, whose address is given as "host:port": at that address, or
 // where the listener is on all interfaces, at the host under which the other nodes reach this one.
-func (c *Cluster) Reach(listener string) string {
+func (c *Config) Reach(listener string) string {
 	host, port, err := net.SplitHostPort(listener)
 	if ip := net.ParseIP(host); err != nil || host != "" && (ip == nil || !ip.IsUnspecified()) {
 		return listener
@@ -64,13 +64,12 @@ func (c *Cluster) Reach(listener string) string {
 	return listener
 }
 
-// checkCluster returns every problem with the cluster's part of the configuration.
-func (c *Config) checkCluster() (errs []error) {
-	k := &c.Cluster
+// Check returns every problem of the configuration.
+func (c *Config) Check() (errs []error) {
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if !k.On() {
+	if !c.On() {
 		for name, given := range map[string]bool{
-			"peers": len(k.Peers) > 0, "nodes to join": len(k.Join) > 0, "certificates": k.CertsDir != "", "advertised address": k.Advertise != "",
+			"peers": len(c.Peers) > 0, "nodes to join": len(c.Join) > 0, "certificates": c.CertsDir != "", "advertised address": c.Advertise != "",
 		} {
 			if given {
 				problem("cluster %s given without a cluster node: name this node, or leave it out", name)
@@ -79,24 +78,24 @@ func (c *Config) checkCluster() (errs []error) {
 		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return errs
 	}
-	if err := route.CheckNodeID(k.Node); err != nil {
+	if err := route.CheckNodeID(c.Node); err != nil {
 		problem("cluster node %w", err)
 	}
-	errs = append(errs, k.checkAddresses()...)
-	if k.CertsDir == "" {
-		problem("cluster certificates are missing: name the folder that 'queued cluster init' made for node %s", k.Node)
+	errs = append(errs, c.checkAddresses()...)
+	if c.CertsDir == "" {
+		problem("cluster certificates are missing: name the folder that 'queued cluster init' made for node %s", c.Node)
 	}
-	if t := k.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
+	if t := c.ElectionTimeout; t != 0 && (t < ElectionTimeoutMin || t > ElectionTimeoutMax) {
 		problem("cluster election timeout %v is not from %v to %v", t, ElectionTimeoutMin, ElectionTimeoutMax)
 	}
-	if d := k.ClockSkewMax; d < 0 || d > ClockSkewMaxMax {
+	if d := c.ClockSkewMax; d < 0 || d > ClockSkewMaxMax {
 		problem("cluster clock skew %v is not from 0 to %v", d, ClockSkewMaxMax)
 	}
 	return errs
 }
 
 // checkAddresses checks where this node listens and where it reaches others.
-func (c *Cluster) checkAddresses() (errs []error) {
+func (c *Config) checkAddresses() (errs []error) {
 	problem := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	host, _, err := net.SplitHostPort(c.Listen)
 	ip := net.ParseIP(host)

@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// clustered is the configuration of a node of a cluster that is well.
+func clustered(change func(c *Config)) *Config {
+	c := &Config{
+		Node: "n1", Listen: "127.0.0.1:0", CertsDir: "certs/n1",
+		Peers: map[string]string{"n1": "127.0.0.1:1", "n2": "127.0.0.1:2", "n3": "127.0.0.1:3"},
+	}
+	change(c)
+	return c
+}
+
+func TestGoodClusterConfigurations(t *testing.T) {
+	for name, change := range map[string]func(c *Config){
+		"as it is":             func(*Config) {},
+		"alone":                func(c *Config) { *c = Config{} },
+		"the first of several": func(c *Config) { c.Peers = nil },
+		"joins":                func(c *Config) { c.Peers, c.Join = nil, []string{"127.0.0.1:1", "[::1]:2"} },
+		"joins through a proxy": func(c *Config) {
+			c.Join = []string{"127.0.0.1:1"}
+			delete(c.Peers, "n1")
+		},
+		"beyond loopback":      func(c *Config) { c.Listen = "10.0.0.1:7073" },
+		"all interfaces":       func(c *Config) { c.Listen, c.Advertise = "0.0.0.0:7073", "n1.example:7073" },
+		"the shortest timeout": func(c *Config) { c.ElectionTimeout = ElectionTimeoutMin },
+		"the longest times":    func(c *Config) { c.ElectionTimeout, c.ClockSkewMax = time.Minute, time.Minute },
+		"the longest id": func(c *Config) {
+			c.Node = strings.Repeat("-", 32)
+			c.Peers[c.Node] = "localhost:65535"
+		},
+	} {
+		assert.Empty(t, clustered(change).Check(), name)
+	}
+}
+
+func TestBadClusterConfigurations(t *testing.T) {
+	for _, c := range []struct {
+		change func(c *Config)
+		want   []string
+	}{
+		{func(c *Config) { c.Node = "" }, []string{
+			"cluster certificates given without a cluster node: name this node, or leave it out",
+			"cluster peers given without a cluster node: name this node, or leave it out",
+		}},
+		{func(c *Config) { *c = Config{Join: []string{"a:1"}, Advertise: "a:1"} }, []string{
+			"cluster advertised address given without a cluster node: name this node, or leave it out",
+			"cluster nodes to join given without a cluster node: name this node, or leave it out",
+		}},
+		{func(c *Config) { c.Node, c.Peers = "N1", nil }, []string{`cluster node "N1" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
+		{func(c *Config) { c.Node = "n4" }, []string{"cluster peers lack this node, n4: they are the initial members; add it, or name nodes to join"}},
+		{func(c *Config) { c.Listen = "" }, []string{`cluster listen address "": missing port in address: write host:port`}},
+		{func(c *Config) { c.Listen = ":7073" }, []string{`cluster listen address ":7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Listen = "[::]:7073" }, []string{`cluster listen address "[::]:7073" is no address that others could connect to: advertise one`}},
+		{func(c *Config) { c.Advertise = "0.0.0.0:1" }, []string{`cluster advertised address "0.0.0.0:1" names no host: name one that the other nodes reach`}},
+		{func(c *Config) { c.Peers["n 4"] = "a:1" }, []string{`cluster peer "n 4" is no node's id: use 1 to 32 characters of a-z, 0-9 and -`}},
+		{func(c *Config) { c.Peers["n2"] = "a" }, []string{`cluster peer n2: address "a" is no host:port`}},
+		{func(c *Config) { c.Peers["n2"] = "a:0" }, []string{`cluster peer n2: address "a:0" has no port from 1 to 65535`}},
+		{func(c *Config) { c.Peers["n2"] = "127.0.0.1:1" }, []string{`cluster peers n1 and n2 have the same address, 127.0.0.1:1`}},
+		{func(c *Config) { c.Join = []string{"a:1", ":2"} }, []string{`cluster node to join: address ":2" names no host: name one that the other nodes reach`}},
+		{func(c *Config) {
+			for i := range 30 {
+				c.Peers[fmt.Sprint("m", i)] = fmt.Sprint("b:", i+1)
+			}
+		}, []string{"cluster names 33 nodes: name at most 32"}},
+		{func(c *Config) { c.CertsDir = "" }, []string{"cluster certificates are missing: name the folder that 'queued cluster init' made for node n1"}},
+		{func(c *Config) { c.ElectionTimeout = ElectionTimeoutMin - 1 }, []string{"cluster election timeout 99.999999ms is not from 100ms to 1m0s"}},
+		{func(c *Config) { c.ElectionTimeout = time.Minute + 1 }, []string{"cluster election timeout 1m0.000000001s is not from 100ms to 1m0s"}},
+		{func(c *Config) { c.ClockSkewMax = -1 }, []string{"cluster clock skew -1ns is not from 0 to 1m0s"}},
+		{func(c *Config) { c.ClockSkewMax = time.Minute + 1 }, []string{"cluster clock skew 1m0.000000001s is not from 0 to 1m0s"}},
+	} {
+		err := errors.Join(clustered(c.change).Check()...)
+		if assert.Error(t, err, "%v", c.want) {
+			assert.Equal(t, c.want, strings.Split(err.Error(), "\n"))
+		}
+	}
+}
+
+func TestHowOthersReachAListener(t *testing.T) {
+	advertised := Config{Listen: "0.0.0.0:7073", Advertise: "n1.example:7073"}
+	for listener, want := range map[string]string{
+		"[::]:7070": "n1.example:7070", "0.0.0.0:7070": "n1.example:7070", ":7070": "n1.example:7070",
+		"10.0.0.1:7070": "10.0.0.1:7070", "[::1]:7070": "[::1]:7070", "other.example:1": "other.example:1", "unix:/run/q": "unix:/run/q", "": "",
+	} {
+		assert.Equal(t, want, advertised.Reach(listener))
+	}
+	assert.Equal(t, "[2001:db8::1]:7070", (&Config{Listen: "[2001:db8::1]:7073"}).Reach("[::]:7070"))
+	assert.Equal(t, "[::]:7070", (&Config{}).Reach("[::]:7070"))
+}

@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
+
+	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/certstest"
+	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/peerpb"
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/replica/logs"
+	"github.com/pronybench/prony/engine/shard"
+	"github.com/pronybench/prony/engine/storage"
+	"github.com/pronybench/prony/engine/storage/disk"
+)
+
+// patience bounds what a test waits for.
+const patience = 30 * time.Second
+
+// testHost is a server without clients.
+type testHost struct{ t *testing.T }
+
+func (testHost) ShardOptions(int) shard.Options                { return shard.Options{Queue: queue.DefaultConfig()} }
+func (testHost) SwapStore(swap func() error) error             { return swap() }
+func (testHost) Listeners() Listeners                          { return Listeners{} }
+func (testHost) MakeAdminToken(context.Context) error          { return errors.New("the host has no tokens") }
+func (h testHost) Fail(err error)                              { assert.NoError(h.t, err) }
+func (testHost) Load(context.Context) ([]access.Record, error) { return nil, nil }
+func (testHost) Save(context.Context, []access.Record, []string) error {
+	return errors.New("the host keeps no records")
+}
+
+// startNodes starts a cluster of nodes n0, n1 and so on with one shard, which n0 leads. All of them vote.
+func startNodes(t *testing.T, n int) (nodes []*Cluster) {
+	t.Helper()
+	for i := range n {
+		c := Config{Node: fmt.Sprint("n", i), Listen: "127.0.0.1:0", CertsDir: certstest.Dir(t, fmt.Sprint("n", i))}
+		if i > 0 {
+			c.Join = []string{nodes[0].Addr()}
+		}
+		nodes = append(nodes, startNode(t, c))
+		require.Eventually(t, func() bool {
+			if nodes[0].Leader(0) != "n0" {
+				return false
+			}
+			_, voters := nodes[0].membersNow()
+			return len(voters) == i+1
+		}, patience, 10*time.Millisecond, "n%d votes", i)
+	}
+	return nodes
+}
+
+func startNode(t *testing.T, c Config) *Cluster {
+	t.Helper()
+	host, log, now := testHost{t}, slog.New(slog.DiscardHandler), clock.New()
+	registry := access.New(access.Options{Log: log, Shared: true})
+	require.NoError(t, registry.Load(t.Context(), host))
+	t.Cleanup(registry.Close)
+	dir := t.TempDir()
+	space := disk.WatchSpace(disk.SpaceOptions{FS: vfs.NewMem(), Dir: dir}) // which does not say how full it is
+	t.Cleanup(space.Close)
+	shards, err := shard.NewClusterGroup(1, now.NowMs, log)
+	require.NoError(t, err)
+	k, err := Open(Options{
+		Config: c, Host: host, DataDir: dir, Shards: shards, Store: storage.Options{Durability: storage.None, Space: space},
+		CacheBytes: 8 << 20, Logs: logs.Options{Durability: storage.None, Space: space}, Registry: registry, Clock: now, Log: log,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		k.HandOver()
+		shards.Close()
+		assert.NoError(t, k.Close())
+	})
+	calls := grpc.NewServer()
+	peerpb.RegisterPeerServiceServer(calls, k.PeerService())
+	k.Serve(calls)
+	return k
+}

@@ -1,0 +1,71 @@
+package cluster
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// spreadEvery is how often a node compares how many groups it leads with the other nodes.
+const spreadEvery = 5 * time.Second
+
+// spreadLeadership hands groups over while another voter leads two fewer than this node.
+func (k *Cluster) spreadLeadership() {
+	tick := time.NewTicker(spreadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if i, to := k.surplus(); to != "" && !k.closing.Load() {
+			if err := k.replicas[i].Transfer(to); err != nil {
+				k.log.Info("could not hand a shard's leadership over; the node tries again", "shard", i, "to", to, "error", err)
+			}
+		}
+	}
+}
+
+// surplus returns a group that this node leads and the node that should lead it instead; "" for none.
+func (k *Cluster) surplus() (i int, to string) {
+	self := k.Self()
+	led := map[string]int{}
+	own := -1
+	for i, r := range k.replicas {
+		leader := r.Leader()
+		led[leader]++
+		if leader == self {
+			own = i
+		}
+	}
+	if own < 0 || led[""] > 0 {
+		return 0, "" // this node leads nothing, or an election is under way
+	}
+	s, err := k.replicas[own].Status()
+	if err != nil {
+		return 0, ""
+	}
+	for _, m := range s.Members {
+		id := string(m.ID)
+		if m.Suffrage == raft.Voter && k.peers.roomy(id) && k.clocks.fit(id) && led[id]+1 < led[self] && (to == "" || led[id] < led[to]) {
+			to = id
+		}
+	}
+	return own, to
+}
+
+// HandOver gives up the leadership of all groups, for a node that stops: other nodes lead at once instead of after the election timeout.
+func (k *Cluster) HandOver() {
+	k.closing.Store(true)
+	var all sync.WaitGroup
+	for _, r := range k.replicas {
+		all.Go(func() {
+			if err := r.Transfer(k.roomyVoter()); err != nil {
+				k.log.Info("stopping without handing leadership over", "error", err)
+			}
+		})
+	}
+	all.Wait()
+}
