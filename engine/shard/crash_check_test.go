@@ -71,7 +71,7 @@ func (c *crashCheck) depths() {
 }
 
 func (c *crashCheck) there(ref queue.Ref) bool {
-	_, found, err := c.store.Look(ref)
+	_, found, err := c.store.LookHead(ref)
 	require.NoError(c, err, c.what)
 	return found
 }

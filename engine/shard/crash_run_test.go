@@ -148,7 +148,7 @@ func (r *crashRun) goOn(disk *vfs.MemFS, l *crashLedger, from crashPoint, d stor
 	require.NoError(r, err)
 	defer func() { require.NoError(r, store.Close()) }()
 	return l.settled(from.acked, d == storage.Sync, func(ref queue.Ref) bool {
-		_, found, err := store.Look(ref)
+		_, found, err := store.LookHead(ref)
 		require.NoError(r, err)
 		return found
 	})

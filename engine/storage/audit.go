@@ -5,12 +5,12 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// AuditedQueue is a queue's stored record, with the numbers of tasks that the audit found.
+// AuditedQueue is a queue's record, with the numbers of tasks that the audit found.
 type AuditedQueue struct {
 	queue.Record
 	Stored uint64
-	// Counted has the numbers of tasks by state from the queue's counters, and Found those from the tasks' records, both as of the
-	// time of the audit.
+	// Counted are the numbers of tasks by state from the queue's counters; Found are the numbers from the tasks' records. Both are
+	// as of the time of the audit.
 	Counted, Found States
 }
 

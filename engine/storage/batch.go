@@ -18,31 +18,31 @@ type Batch struct {
 	b     *pebble.Batch
 	enc   record.Encoder
 	key   [record.DueKeyLen]byte
-	keys  map[string]keptKey // idempotency keys put since the last Submit, which reads do not see yet
-	err   error              // the first one; Commit returns it
+	keys  map[string]keptKey // idempotency keys put since the last Submit; reads do not see them yet
+	err   error              // the first error; Submit returns it
 
-	reserves bool // the commit reserves numbers, and so must survive a loss of power
+	reserves bool // the commit reserves numbers, so it must survive a loss of power
 
-	log     Log       // of a replicated store: it takes what is submitted
+	log     Log       // of a replicated store: Submit proposes to it
 	head    entryHead // of the entry that was proposed last
-	flights []flight  // proposals that put keys, and are on their way
+	flights []flight  // proposals that put keys and are not applied yet
 }
 
 var _ queue.Journal = (*Batch)(nil)
 
-// Empty says whether nothing was written since the last Submit.
+// Empty reports whether the batch has no mutation since the last Submit.
 func (b *Batch) Empty() bool { return b.b.Empty() }
 
-// Commit is a batch on its way to the log: Wait says when it is durable.
+// Commit is a submitted batch: Wait returns when it is durable.
 type Commit struct {
 	b        *pebble.Batch
-	reserves *disk.Files // not nil: the store's files, whose log is synced before the commit counts as done
+	reserves *disk.Files // not nil: the store's files, whose log Wait syncs
 	proposal Proposal    // of a replicated store
 }
 
-// Submit applies the batch: from here on reads see it, and later batches come after it. With a replicated store it is
-// proposed instead, and reads see it when Commit.Visible returns. Commit.Wait must be called for each. The batch is
-// empty afterwards.
+// Submit applies the batch: reads see it from then on, and later batches come after it. With a replicated store Submit
+// proposes the batch instead, and reads see it when Commit.Visible returns. Commit.Wait must be called for each commit. The
+// batch is empty afterwards.
 func (b *Batch) Submit() (Commit, error) {
 	if b.err != nil {
 		return Commit{}, b.err
@@ -60,8 +60,8 @@ func (b *Batch) Submit() (Commit, error) {
 	return c, b.store.apply(c.b)
 }
 
-// apply turns Pebble's panic, which is how it answers a write after one to the log failed, into an error.
-// The store can't be used afterwards, nor closed.
+// apply applies a batch. Pebble panics at a write after a failed write to the log; apply returns an error instead. The store
+// can then be neither used nor closed.
 func (s *Store) apply(b *pebble.Batch) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -116,8 +116,7 @@ func (b *Batch) PutTask(ref queue.Ref, t queue.Task) {
 	b.note(planted.Task(b.store.files, b.store.dir))
 }
 
-// DropTask implements queue.Journal. The key was set exactly once, so a single delete is enough and
-// both vanish when they meet.
+// DropTask implements queue.Journal. The key was set exactly once, so a single delete suffices: both vanish when they meet.
 func (b *Batch) DropTask(ref queue.Ref) {
 	b.store.count.deletes.Add(1)
 	b.note(b.b.SingleDelete(b.refKey(record.PrefixTask, ref), nil))
@@ -199,7 +198,7 @@ func (b *Batch) PutAttempt(ref queue.Ref, attempt uint32, a queue.Attempt) {
 	b.set(record.AttemptKey(ref, attempt))
 }
 
-// attemptDeletesMax is how many keys are deleted one by one: a range's tombstone costs every later read more.
+// attemptDeletesMax bounds how many keys are deleted one by one: the tombstone of a range makes every later read slower.
 const attemptDeletesMax = 16
 
 // DropAttempts implements queue.Journal.
@@ -256,12 +255,12 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 		return true
 	}
 	_, found, err := b.store.get(record.KeyKey(bucket, queueID, key))
-	b.note(err) // fail the commit: the account would not be exact
+	b.note(err) // the commit fails: the account would not be exact
 	return found
 }
 
-// FindKey implements queue.Journal. There may be records of one key in several buckets: it was used again, and
-// the window is not what it was.
+// FindKey implements queue.Journal. Several buckets may have a record of the key, if the key was used again after the window
+// of the queue changed.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
 	if k, found := b.recentKey(queueID, key); found {
 		return k.KeyRef, true
@@ -272,7 +271,7 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 		if err == nil && stored {
 			one, err = record.DecodeKey(v)
 		}
-		if err != nil { // what can't be read must not be enqueued a second time: the commit fails
+		if err != nil { // the commit fails: a task whose key cannot be read must not be enqueued a second time
 			b.note(fmt.Errorf("idempotency key of queue %d: %w", queueID, err))
 			return k, false
 		}
@@ -308,7 +307,7 @@ func (b *Batch) PutSum(s queue.Sum) {
 	b.set(record.SumKey(s))
 }
 
-// PutSystem writes a record of the node's own; a nil value removes it.
+// PutSystem writes one of the node's own records; a nil value removes it.
 func (b *Batch) PutSystem(key string, value []byte) {
 	b.head.system = true
 	stored := append([]byte{record.PrefixSystem}, key...)

@@ -16,7 +16,7 @@
 //	err = c.Wait() // the decisions may be acknowledged
 //	err = s.Close()
 //
-// The rest reads: Task, Look and LookAll single tasks; Fresh, Returned, CountDue and Expired what a queue.Refill asks for;
+// The rest reads: Task, LookHead and LookAll single tasks; Fresh, Returned, CountDue and Expired what a queue.Refill asks for;
 // ListFresh, ListReturned, ListLeased and ListDead pages of an admin's list; Audit the counters beside what they count.
 // Package record draws the keys and records, disk says what each durability means, fsck checks a whole store, and backup
 // copies one.

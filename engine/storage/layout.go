@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// LayoutFile says, in a data folder, how many shards that has. It is written before the first shard is made, and the
-// number never changes: ids and the places of tasks rest on it. Of a cluster's node it has the node's id too.
+// LayoutFile is the file of a data folder that has the number of its shards, and the id of a cluster's node. It is written
+// before the first shard is made. The number never changes: ids and the placement of tasks depend on it.
 const LayoutFile = "node.json"
 
 // layoutFormat is the newest format that this code reads, and the one it writes.
@@ -32,17 +32,17 @@ type layout struct {
 	Node   string `json:"node,omitempty"`
 }
 
-// layoutBytesMax bounds what is read of the file.
+// layoutBytesMax bounds the bytes that are read of the file.
 const layoutBytesMax = 4 << 10
 
-// ReadLayout returns how many shards a data folder has. The error is fs.ErrNotExist if no server has used it yet.
+// ReadLayout returns the number of shards of a data folder. The error is fs.ErrNotExist if no server has used the folder yet.
 func ReadLayout(data string) (shards int, err error) {
 	l, err := readLayout(data)
 	return l.Shards, err
 }
 
-// ReadLayoutNode returns the id of the cluster's node that a data folder is of, "" for a server that stands alone. The
-// error is fs.ErrNotExist if no server has used the folder yet.
+// ReadLayoutNode returns the id of the cluster's node that a data folder belongs to, or "" for a single server. The error is
+// fs.ErrNotExist if no server has used the folder yet.
 func ReadLayoutNode(data string) (node string, err error) {
 	l, err := readLayout(data)
 	return l.Node, err
@@ -67,12 +67,12 @@ func readLayout(data string) (layout, error) {
 	return l, nil
 }
 
-// WriteLayout settles how many shards a data folder has. The file is there whole or not at all, also after a power loss.
+// WriteLayout records the number of shards of a data folder. The write is atomic, also across a power loss.
 func WriteLayout(data string, shards int) error {
 	return writeLayout(data, layout{Format: layoutFormat, Shards: shards})
 }
 
-// WriteLayoutNode makes a data folder that has a layout one of a cluster's node.
+// WriteLayoutNode adds the id of a cluster's node to the layout of a data folder.
 func WriteLayoutNode(data, node string) error {
 	l, err := readLayout(data)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// scanLeases calls visit for the lease batches from one on, each with its extensions, until visit returns false. Refs that
-// were settled since a batch was written are not marked yet: see voidSettled.
+// scanLeases calls visit for the lease batches from a batch on, each with its extensions, until visit returns false. Refs that
+// were settled after the batch was written still have their attempt: see voidSettled.
 func scanLeases(r pebble.Reader, from uint64, visit func(queue.RecoveredLease) (bool, error)) error {
 	first := make([]byte, record.IDKeyLen)
 	record.PutIDKey(first, record.PrefixLease, from)
-	var l queue.RecoveredLease // the batch whose extensions are being read
+	var l queue.RecoveredLease // the batch whose extensions the scan reads
 	begun, more := false, true
 	err := scan(r, first, []byte{record.PrefixLease}, func(k, v []byte) (_ bool, err error) {
 		if len(k) == record.ExtensionKeyLen {
@@ -68,7 +68,7 @@ type LeasedTask struct {
 
 // ListLeased lists leased tasks of a queue, ordered by token. next is empty after the last page.
 func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place, err error) {
-	var from uint64 // the first token to look at
+	var from uint64 // the first token to read
 	if len(p.After) > 0 {
 		if len(p.After) != 8 {
 			return nil, nil, ErrPlace
@@ -106,7 +106,7 @@ func (s *Store) ListLeased(queueID uint32, p Page) (out []LeasedTask, next Place
 	return out, next, err
 }
 
-// lookLeased reads a task of a lease batch, if it is the queue's and still leased.
+// lookLeased returns a task of a lease batch, if the task is in the queue and still leased.
 func (s *Store) lookLeased(r pebble.Reader, queueID uint32, token uint64, ref *queue.LeaseRef) (t LeasedTask, ok bool, err error) {
 	if ref.Attempt == 0 || ref.Queue != queueID {
 		return t, false, nil

@@ -10,10 +10,10 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Lists go over one queue's tasks of one state, in the order of their keys. Each page begins after a Place, and
-// reads one consistent view of the store.
+// A list has one queue's tasks of one state, in the order of their keys. Each page begins after a Place, and is read from one
+// snapshot.
 
-// Place is where a list goes on: after the last key it looked at. The empty Place is the beginning.
+// Place is where a list continues: after the last key that was read. The empty Place is the beginning.
 type Place []byte
 
 // Listed is one task of a list.
@@ -35,18 +35,18 @@ func (l *Listed) bytes() int {
 type Page struct {
 	After Place
 	Limit int // of tasks in the page
-	// LookMax is how many records are looked at at most, and no further one after lookBytesMax bytes of them: a page may
-	// be short, or empty, and not the last.
+	// LookMax bounds the records that are read for the page, and lookBytesMax their bytes. So a page may be short, or empty,
+	// and not be the last one.
 	LookMax int
-	// BytesMax is about how many bytes of payloads and errors the page holds at most, but for its first task; 0: any number.
+	// BytesMax bounds the bytes of payloads and errors of the page: the page ends with the task that reaches it. 0 means no bound.
 	BytesMax int
 }
 
-// lookBytesMax bounds how many bytes of records a page looks at, those included that it leaves out.
+// lookBytesMax bounds the bytes of records that are read for a page, including records that the page leaves out.
 const lookBytesMax = 64 << 20
 
-// ListFresh lists tasks of a queue that were never claimed. cursors holds, for each priority, the seq from which
-// that is so. next is empty after the last page.
+// ListFresh lists tasks of a queue that were never claimed. cursors has, for each priority, the seq of the first of them. next
+// is empty after the last page.
 func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixTask, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
 		ref, err := record.ParseRefKey(k)
@@ -58,8 +58,7 @@ func (s *Store) ListFresh(queueID uint32, cursors [queue.MaxPriority + 1]uint64,
 	})
 }
 
-// ListReturned lists tasks of a queue that have a Due record in a span of time: those that are ready again, or
-// delayed.
+// ListReturned lists tasks of a queue that have a Due record in a span of time. Such a task is ready again, or delayed.
 func (s *Store) ListReturned(queueID uint32, fromMs, beforeMs int64, p Page) (out []Listed, next Place, err error) {
 	return s.list(record.PrefixDue, queueID, p, func(r pebble.Reader, k []byte) (l Listed, ok bool, err error) {
 		ref, dueAtMs, err := record.ParseDueKey(k)

@@ -11,14 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Look reads what is stored of one task, or false if there is none.
-func (s *Store) Look(ref queue.Ref) (out queue.Stored, found bool, err error) {
-	s.count.gets.Add(1)
-	return s.look(s.db, ref, true)
-}
-
-// LookHead is Look without the payload: it returns only the payload's size, so that it holds as few bytes of a large task as of a
-// small one.
+// LookHead returns the records of one task, with the size of the payload but without the payload.
 func (s *Store) LookHead(ref queue.Ref) (out queue.Stored, found bool, err error) {
 	s.count.gets.Add(1)
 	return s.look(s.db, ref, false)
@@ -45,7 +38,7 @@ func (s *Store) look(r pebble.Reader, ref queue.Ref, withPayload bool) (out queu
 	var v []byte
 	v, out.HasProgress, err = get(r, record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !out.HasProgress {
-		return out, true, err // what is dead or waits has progress
+		return out, true, err // a dead or returned task has progress
 	}
 	if out.Progress, err = record.DecodeProgress(v); err != nil {
 		return out, false, record.Named(err, "progress of task", ref)
@@ -57,14 +50,14 @@ func (s *Store) look(r pebble.Reader, ref queue.Ref, withPayload bool) (out queu
 	return out, true, err
 }
 
-// Looked is what is stored of one task.
+// Looked has the records of one task.
 type Looked struct {
 	queue.Stored
 	Found     bool
-	LastError string // of the last attempt that is used up
+	LastError string // of the last attempt that ended
 }
 
-// LookAll reads what is stored of several tasks at one moment. Of the payloads it reads the sizes only unless withPayload.
+// LookAll returns the records of several tasks as of one moment. Without withPayload it returns only the sizes of the payloads.
 func (s *Store) LookAll(refs []queue.Ref, withPayload bool) (out []Looked, err error) {
 	snap := s.db.NewSnapshot()
 	defer closeAfter(snap, &err)
@@ -93,9 +86,9 @@ func deadOf(r pebble.Reader, ref queue.Ref) (queue.Dead, error) {
 	return x, record.Named(err, "dead task", ref)
 }
 
-// Expired answers a queue.Refill of queue.StreamExpired: up to limit tasks whose time to live was over at a
-// time, without their payloads, and the end of the first that is left; math.MaxInt64 if none is. It reads no further
-// task after bytesMax bytes of payloads; 0 means any number.
+// Expired answers a queue.Refill of queue.StreamExpired: up to limit tasks, without their payloads, whose time to live ended at
+// nowMs or before. nextMs is the end of the next task's time to live, or math.MaxInt64 if no task is left. Expired stops after
+// bytesMax bytes of payloads; 0 means no bound.
 func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Expired, nextMs int64, err error) {
 	nextMs = math.MaxInt64
 	bytes := int64(0)
@@ -117,7 +110,7 @@ func (s *Store) Expired(nowMs int64, limit int, bytesMax int64) (out []queue.Exp
 	return out, nextMs, err
 }
 
-// attempts reads how a task's attempts ended, oldest first.
+// attempts returns how a task's attempts ended, oldest first.
 func attempts(r pebble.Reader, ref queue.Ref) (out []NumberedAttempt, err error) {
 	prefix := record.RefKey(record.PrefixAttempt, ref)
 	err = scan(r, prefix, prefix, func(k, v []byte) (bool, error) {
@@ -137,7 +130,7 @@ type NumberedAttempt struct {
 	queue.Attempt
 }
 
-// LastError reads what an attempt of a task reported, "" if it left no record.
+// LastError returns the error that an attempt of a task reported, or "" if the attempt left no record.
 func (s *Store) LastError(ref queue.Ref, attempt uint32) (string, error) {
 	s.count.gets.Add(1)
 	return lastError(s.db, ref, attempt)
@@ -152,7 +145,7 @@ func lastError(r pebble.Reader, ref queue.Ref, attempt uint32) (string, error) {
 	return a.Error, record.Named(err, "attempt of task", ref)
 }
 
-// Result reads a result from the buckets that it may be in.
+// Result returns a result from the buckets that may have it.
 func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
 	for _, bucket := range buckets {
 		v, found, err := s.get(record.TimedKey(record.PrefixResult, bucket, ref))
@@ -167,7 +160,7 @@ func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bo
 	return r, false, nil
 }
 
-// buckets returns the times under which a prefix has keys, ascending, by one seek for each.
+// buckets returns the times under which a prefix has keys, ascending. It seeks once for each time.
 func (s *Store) buckets(prefix byte) (out []int64, err error) {
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}})
 	if err != nil {
@@ -192,7 +185,7 @@ type SystemRecord struct {
 	Value []byte
 }
 
-// System reads all of the node's own records.
+// System returns all of the node's own records.
 func (s *Store) System() (out []SystemRecord, err error) {
 	err = s.scan([]byte{record.PrefixSystem}, []byte{record.PrefixSystem}, func(k, v []byte) (bool, error) {
 		value, err := record.DecodeSystem(v)
@@ -205,7 +198,7 @@ func (s *Store) System() (out []SystemRecord, err error) {
 	return out, err
 }
 
-// Holds tells whether the store has any record beside its own: a task, a queue, a key, a result, or one of the node's.
+// Holds reports whether the store has a task, a queue, an idempotency key, a result, or a record of the node.
 func (s *Store) Holds() (bool, error) {
 	found := false
 	for _, prefix := range []byte{

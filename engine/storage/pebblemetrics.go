@@ -7,28 +7,28 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// PebbleMetrics are what the store's Pebble says of itself. What is total is since the store was opened.
+// PebbleMetrics are the metrics of a store's Pebble. Totals count from the opening of the store.
 type PebbleMetrics struct {
 	Flushes           uint64
 	FlushedBytes      uint64 // written to tables by them
 	Compactions       uint64
 	CompactedBytes    uint64 // written to tables by them
 	CompactionSeconds float64
-	CompactionDebt    uint64 // bytes that are to be compacted until nothing is left to do, estimated
-	LogBytes          uint64 // written to the write-ahead log; none of a replicated store
+	CompactionDebt    uint64 // bytes to compact until no compaction is due, estimated
+	LogBytes          uint64 // written to the write-ahead log; 0 for a replicated store
 	MemTableBytes     uint64
 	MemTables         uint64
 	Tables            uint64
 	TableBytes        uint64
 	Tombstones        uint64 // in tables and memtables, estimated
-	ReadAmplification int    // tables and levels that a lookup may have to ask
-	// WriteStalls is how often commits were held up because flushes or compactions did not keep up, and StallSeconds for how
-	// long, one that goes on included.
+	ReadAmplification int    // tables and levels that a lookup may read
+	// WriteStalls counts the times that commits waited because flushes or compactions did not keep up. StallSeconds is their
+	// total time, including a stall that has not ended.
 	WriteStalls  uint64
 	StallSeconds float64
 }
 
-// PebbleMetrics asks Pebble. The store must be open and stay so meanwhile.
+// PebbleMetrics returns the current metrics. The store must stay open during the call.
 func (s *Store) PebbleMetrics() PebbleMetrics {
 	m := s.db.Metrics()
 	total := m.Total()
@@ -49,14 +49,14 @@ func (s *Store) PebbleMetrics() PebbleMetrics {
 
 func nonNegative(n int64) uint64 { return uint64(max(0, n)) }
 
-// stalls count the times in which Pebble holds commits up. Pebble says that one begins and ends in turn.
+// stalls counts the write stalls of a Pebble, which reports the begin and the end of each. Stalls do not overlap.
 type stalls struct {
 	n       atomic.Uint64
-	stalled atomic.Int64 // nanoseconds, of those that are over
-	since   atomic.Int64 // when the one that goes on began, in nanoseconds after start; 0: there is none
+	stalled atomic.Int64 // nanoseconds of stalls that ended
+	since   atomic.Int64 // when the current stall began, in nanoseconds after started; 0 without a stall
 }
 
-// started is what stalls count their times from.
+// started is the origin of the times of stalls.
 var started = time.Now()
 
 func (s *stalls) begin(pebble.WriteStallBeginInfo) {

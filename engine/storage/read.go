@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// Task reads a task that is not done.
+// Task returns a task that is not done.
 func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	s.count.gets.Add(1)
 	found, err = view(s.db, record.RefKey(record.PrefixTask, ref), func(v []byte) (err error) {
@@ -22,7 +22,7 @@ func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	return t, found, err
 }
 
-// Progress reads what a task's past attempts left.
+// Progress returns the progress that past attempts left.
 func (s *Store) Progress(ref queue.Ref) (p queue.Progress, found bool, err error) {
 	v, found, err := s.get(record.RefKey(record.PrefixProgress, ref))
 	if err != nil || !found {
@@ -32,7 +32,7 @@ func (s *Store) Progress(ref queue.Ref) (p queue.Progress, found bool, err error
 	return p, true, record.Named(err, "progress of task", ref)
 }
 
-// Dead reads the record of a dead task.
+// Dead returns the record of a dead task.
 func (s *Store) Dead(ref queue.Ref) (x queue.Dead, found bool, err error) {
 	v, found, err := s.get(record.RefKey(record.PrefixDead, ref))
 	if err != nil || !found {
@@ -43,8 +43,7 @@ func (s *Store) Dead(ref queue.Ref) (x queue.Dead, found bool, err error) {
 }
 
 // Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on, within the Refill's bounds of bytes and of
-// tasks that are looked at.
-// nextSeq is from where nothing was read; math.MaxUint64 says that there are no more.
+// tasks that are read. nextSeq is the first seq that was not read; math.MaxUint64 means that no task is left.
 func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {
 	nextSeq = math.MaxUint64
 	looked, read, kept := 0, int64(0), int64(0)
@@ -92,7 +91,7 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	return tasks, nextSeq, err
 }
 
-// laneSeqs walks the keys of one lane beside a scan that asks for ascending seqs.
+// laneSeqs walks the keys of one lane together with a scan, which looks up ascending seqs.
 type laneSeqs struct {
 	it *pebble.Iterator
 	ok bool
@@ -108,7 +107,7 @@ func newLaneSeqs(r pebble.Reader, from []byte) (*laneSeqs, error) {
 
 func (s *laneSeqs) Close() error { return s.it.Close() }
 
-// has says whether there is a key of that seq.
+// has reports whether the lane has a key of that seq.
 func (s *laneSeqs) has(seq uint64) (bool, error) {
 	for s.ok {
 		ref, err := record.ParseRefKey(s.it.Key())
@@ -123,14 +122,15 @@ func (s *laneSeqs) has(seq uint64) (bool, error) {
 	return false, s.it.Error()
 }
 
-// reread looks for the first task of a lane from so many before one on, as a claim would that keeps no cursor.
+// reread scans a lane for its first task, from that many seqs before a task on. A claim without a cursor would do so: see
+// planted.Claim.
 func (s *Store) reread(ref queue.Ref, before uint64) error {
 	ref.Seq -= min(ref.Seq, before)
 	from := record.RefKey(record.PrefixTask, ref)
 	return s.scan(from, from[:1+4+1], func(_, _ []byte) (bool, error) { return false, nil })
 }
 
-// Returned answers a queue.Refill of returned tasks. more says that it stopped at r.Limit of them.
+// Returned answers a queue.Refill of returned tasks. more reports that it stopped at r.Limit tasks.
 func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err error) {
 	from := record.DueKey(queue.Ref{Queue: r.Queue, Priority: r.Priority, Seq: r.FromSeq}, r.FromMs)
 	err = s.scan(from, from[:1+4+1], func(k, v []byte) (bool, error) {
@@ -149,8 +149,8 @@ func (s *Store) Returned(r queue.Refill) (due []queue.SeqDue, more bool, err err
 	return due, more, err
 }
 
-// scan calls visit for the keys from a key on that have the prefix, until it returns false. The
-// slices are only valid during the call.
+// scan calls visit for the keys with a prefix, from a key on, until visit returns false. The slices are valid during the call
+// only.
 func (s *Store) scan(from, prefix []byte, visit func(k, v []byte) (bool, error)) error {
 	stepped, err := scanSteps(s.db, from, prefix, visit)
 	s.count.scanned.Add(stepped)
@@ -162,7 +162,7 @@ func scan(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bool, e
 	return err
 }
 
-// steps is how many keys an iterator stepped over, those included that it did not show.
+// steps returns how many keys an iterator stepped over, including keys that it did not return.
 func steps(it *pebble.Iterator) uint64 {
 	stats := it.Stats()
 	return uint64(stats.ForwardSeekCount[pebble.InternalIterCall] + stats.ForwardStepCount[pebble.InternalIterCall])
@@ -187,7 +187,8 @@ func scanSteps(r pebble.Reader, from, prefix []byte, visit func(k, v []byte) (bo
 	return steps(it), it.Error()
 }
 
-// Recover reads what a shard's state starts from: in time proportional to queues, leases, and tenants by live buckets.
+// Recover returns what a shard's state starts from. Its time is proportional to the number of queues, leases, and tenants by
+// live buckets.
 func (s *Store) Recover() (queue.Recovered, error) {
 	var out queue.Recovered
 	v, found, err := s.get([]byte{record.PrefixMeta})
@@ -242,8 +243,8 @@ func (s *Store) Recover() (queue.Recovered, error) {
 	return out, err
 }
 
-// voidSettled marks the refs of a stored lease that were settled after it was written: the task
-// is gone, or its progress names this lease's token or a later one.
+// voidSettled sets the attempt of refs to 0 that were settled after their lease was written: the task is gone, or its progress
+// names this lease's token or a later one.
 func voidSettled(r pebble.Reader, batch uint64, refs []queue.LeaseRef) error {
 	for i := range refs {
 		ref := &refs[i]

@@ -10,25 +10,20 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// A replicated store is a copy of a shard that several nodes keep. What the leader decides does not go to its store but,
-// as the bytes of a batch, to a log; each node applies the log's entries in their order. The store has no log of its own:
-// what it lost in a crash is applied again, and it knows where to begin, since its position is stored with each entry's
-// effects.
-
 // Log orders the entries of a replicated store and has each node apply them with Store.Apply.
 type Log interface {
-	// Propose hands over an entry, which is the log's from here on. It may block until there is room for more.
+	// Propose proposes an entry. The caller must not use its bytes any more. Propose blocks while too many entries are under way.
 	Propose(entry []byte) Proposal
-	// Verify asks whether this node led at some moment after the call: what it answers from its state is current then.
+	// Verify confirms that this node led at some moment after the call. An answer from its state is then current.
 	Verify() Proposal
 }
 
-// Proposal is an entry, or a question, on its way.
+// Proposal is an entry, or a Verify, under way.
 type Proposal interface {
-	// Wait returns when the entry is applied to this node's store, or the answer is here. Any number of goroutines may
-	// call it. After an error the entry may still be applied, unless the error says otherwise.
+	// Wait returns when the entry is applied to this node's store, or Verify has an answer. Any number of goroutines may call
+	// it. After an error the entry may still be applied, unless the error says otherwise.
 	Wait() error
-	// Done says whether Wait would return at once.
+	// Done reports whether Wait would return at once.
 	Done() bool
 }
 
@@ -46,14 +41,14 @@ type Position struct {
 	Seq         uint64 // of the last of these
 }
 
-// An entry is its head and a batch as Pebble has it. The first one of a tenure has no batch:
+// An entry is a head and the bytes of a Pebble batch. The first entry of a tenure has no batch:
 //
 //	format 1 byte │ flags 1 │ term 8 │ tenure 8 │ seq 8 │ batch
 //
 // with integers in big-endian order.
 const (
 	entryFormat   = 1
-	entrySystem   = 1 // flag: it changes the node's own records
+	entrySystem   = 1 // flag: the entry changes the node's own records
 	entryHeadLen  = 1 + 1 + 3*8
 	positionBytes = 1 + 4*8
 )
@@ -91,11 +86,11 @@ func (h entryHead) append(batch []byte) []byte {
 	return append(b, batch...)
 }
 
-// Begin returns the first entry of a tenure. Once this entry is applied, no entry of an earlier tenure is, and the store holds the
+// Begin returns the first entry of a tenure. After this entry no entry of an earlier tenure is applied: the store holds the
 // state that the tenure begins with.
 func (t Tenure) Begin() []byte { return entryHead{term: t.Term, tenure: t.ID}.append(nil) }
 
-// NewReplicatedBatch returns an empty batch whose commits are proposed to a log, as decided in a tenure.
+// NewReplicatedBatch returns an empty batch. Submit proposes it to a log, as decided in a tenure.
 func (s *Store) NewReplicatedBatch(log Log, tenure Tenure) *Batch {
 	b := s.NewBatch()
 	b.log, b.head = log, entryHead{term: tenure.Term, tenure: tenure.ID}
@@ -108,17 +103,17 @@ type LogEntry struct {
 	Data        []byte
 }
 
-// Applied is what came of entries that were applied.
+// Applied is the outcome of Apply.
 type Applied struct {
-	// Skipped says of each entry whether it was skipped, as ErrSkipped says.
+	// Skipped reports, for each entry, whether it was skipped: see ErrSkipped.
 	Skipped []bool
-	// System says that the node's own records changed.
+	// System reports that the node's own records changed.
 	System bool
 }
 
-// Apply applies entries of the log in their order. Those up to the store's position were applied before, and are passed over.
-// Nothing is waited for: Flush makes it last. After an error the store must not be used. One goroutine at a time may
-// call it.
+// Apply applies entries of the log in their order. It ignores entries up to the store's position, which were applied before.
+// The effects survive a crash once Flush returned. After an error the store must not be used. One goroutine at a time may call
+// Apply.
 func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	at := s.Position()
 	b := s.db.NewBatch()
@@ -167,7 +162,7 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	return out, nil
 }
 
-// Position returns how far the log is applied; the zero value if nothing is.
+// Position returns how far the log is applied; the zero value before the first entry.
 func (s *Store) Position() Position { return *s.position.Load() }
 
 func (s *Store) readPosition() error {
@@ -198,7 +193,7 @@ func decodePosition(v []byte) (p Position, err error) {
 	return p, nil
 }
 
-// Flush returns when all that was applied before the call is on disk.
+// Flush returns when everything that was applied before the call is on disk.
 func (s *Store) Flush() error {
 	if err := s.db.Flush(); err != nil {
 		return fmt.Errorf("flush the store: %w", err)
@@ -206,7 +201,7 @@ func (s *Store) Flush() error {
 	return nil
 }
 
-// flight is a proposal whose effects reads may not see yet.
+// flight is a proposal that reads may not see yet.
 type flight struct {
 	proposal Proposal
 	keys     map[string]keptKey
@@ -230,7 +225,7 @@ func (b *Batch) propose() (Commit, error) {
 	return c, nil
 }
 
-// inFlight finds a key in the proposals that reads may not see, the latest first.
+// inFlight finds a key in the proposals that reads may not see yet, the latest first.
 func (b *Batch) inFlight(key string) (k keptKey, found bool) {
 	for i := len(b.flights) - 1; i >= 0; i-- {
 		if k, found := b.flights[i].keys[key]; found {
@@ -240,7 +235,8 @@ func (b *Batch) inFlight(key string) (k keptKey, found bool) {
 	return k, false
 }
 
-// Visible returns when reads see the commit and all before it. With a store that has its own log that is at once.
+// Visible returns when reads see the commit and all commits before it. Reads see a commit to a store that is not replicated at
+// once.
 func (c Commit) Visible() error {
 	if c.proposal == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Space watches the free space of a data folder, and says what it allows.
+// Space watches the free space of a data folder and decides which commands it allows.
 type Space = disk.Space
 
 // SpaceMark is a bound on the free space.
@@ -23,9 +23,9 @@ func (s *Store) Unflushed() uint64 { return s.flushes.Unflushed(s.db) }
 // compactionsMax bounds the compactions of one call of Reclaim.
 const compactionsMax = 100
 
-// Reclaim implements disk.SpaceUser. It writes the memtables to tables, so that their log goes, and compacts tables that hold
-// deletions, one after the other, as far as one needs no more than half of the room: Pebble may compact beside it. It does
-// nothing where nothing was committed since the last call.
+// Reclaim implements disk.SpaceUser. It flushes the memtables, so that Pebble removes their log, and compacts tables that hold
+// deletions, one after the other. It skips a compaction that needs more than half of the room, because Pebble may compact at
+// the same time. It does nothing if nothing was committed since the last call.
 func (s *Store) Reclaim(ctx context.Context, room uint64) error {
 	committed := s.flushes.Committed()
 	if s.readOnly || committed == s.reclaimed {
@@ -81,8 +81,8 @@ func (s *Store) compactDeletions(ctx context.Context, room uint64, skipped map[u
 	return false, nil
 }
 
-// endOfSlice returns up to where a table is to be compacted at once: not beyond the first table of the lowest level below it,
-// since a compaction goes down to that. The rest of the table is then in narrower ones of the next level.
+// endOfSlice returns the end of the part of a table that one compaction takes: at most the end of the first overlapping table of
+// the lowest level, which the compaction reaches. The rest of the table is then in smaller tables of the next level.
 func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
 	for depth := len(below) - 1; depth >= 0; depth-- {
 		for i := range below[depth] {
@@ -97,8 +97,8 @@ func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
 	return to
 }
 
-// overlap is the size of the tables of the next level that holds any, as far as they overlap a table: the compaction of the
-// whole table rewrites them.
+// overlap returns the size of the tables that a compaction of the whole table rewrites: those of the next level with tables that
+// overlap it.
 func overlap(below [][]pebble.SSTableInfo, with *pebble.SSTableInfo) (size uint64) {
 	for _, level := range below {
 		for i := range level {
@@ -114,5 +114,5 @@ func overlap(below [][]pebble.SSTableInfo, with *pebble.SSTableInfo) (size uint6
 	return size
 }
 
-// neverReclaimed is what Store.reclaimed is until space was reclaimed for the first time.
+// neverReclaimed is the value of Store.reclaimed before the first Reclaim.
 const neverReclaimed = math.MaxUint64

@@ -33,26 +33,26 @@ type Options struct {
 	SyncInterval time.Duration // with Interval; 0 means DefaultSyncInterval
 	FS           vfs.FS        // nil: the operating system's
 	Log          *slog.Logger
-	// Replicated opens a store that has no log of its own: what it lacks is applied to it from the log that the nodes share.
-	// Durability says nothing of it then but what that log does.
+	// Replicated opens a store without a write-ahead log: Apply writes the entries of the log that the nodes share.
+	// Durability then is that log's.
 	Replicated bool
-	// ReadOnly opens a store that exists, to look at: what its log holds is read into memory, and nothing is written
-	// but the lock. NewBatch must not be called.
+	// ReadOnly opens an existing store for reading. Open reads its log into memory, and writes the lock file only. NewBatch
+	// must not be called.
 	ReadOnly bool
-	// Fatal is called, with what happened, when the store can't go on: a write or fsync of the log
-	// failed. It must not return to the caller in a server; nil means log and exit with status 1.
+	// Fatal is called with the problem when a write or fsync of the log fails. In a server it must not return; nil means:
+	// log the problem and exit with status 1.
 	Fatal func(problem string)
-	// Cache holds blocks of tables; nil means one of the store's own, of DefaultCacheBytes.
+	// Cache holds blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
 	Cache *Cache
-	// Space, if not nil, is told what the store needs, and makes its writes wait while the disk is full.
+	// Space, if not nil, asks the store how much space it needs, and makes its writes wait while the disk is full.
 	Space *Space
 	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
 	MemTableBytes uint64
-	// OpenTablesMax is how many tables may be open at a time; 0 means 1,000. What else a store has open is fewer than 20 files.
+	// OpenTablesMax bounds the tables that are open at a time; 0 means 1,000. A store opens fewer than 20 other files.
 	OpenTablesMax int
 }
 
-// Cache is a block cache that stores share. Close it when all of them are opened; it lives on as long as they do.
+// Cache is a block cache that stores share. Close it when all of them are open: each store keeps it until the store closes.
 type Cache struct{ c *pebble.Cache }
 
 // NewCache returns a cache of a size.
@@ -65,21 +65,21 @@ func (c *Cache) Close() { c.c.Unref() }
 const DefaultSyncInterval = disk.DefaultSyncInterval
 
 const (
-	// DefaultMemTableBytes is large: it lets a task's set and its single delete meet in memory, so that most of
-	// what is completed quickly never reaches a table.
+	// DefaultMemTableBytes is large: a task's set and its single delete then meet in memory, so that most tasks that are
+	// completed quickly never reach a table.
 	DefaultMemTableBytes = 64 << 20
 	// DefaultCacheBytes is the size of a store's own block cache.
 	DefaultCacheBytes = 32 << 20
 
 	memTablesStop = 4
-	// walBytesPerSync is how much of the log the system may put off writing.
+	// walBytesPerSync bounds the bytes of the log that the operating system has not begun to write.
 	walBytesPerSync = 1 << 20
 )
 
 // Store is one shard's keyspace. It is safe for concurrent use; each Batch is not.
 type Store struct {
 	db         *pebble.DB
-	fs         vfs.FS // below what Durability does with the log
+	fs         vfs.FS // without the deferral of fsyncs that Durability brings
 	dir        string
 	readOnly   bool
 	replicated bool
@@ -103,12 +103,12 @@ type Counters struct {
 	SetBytes uint64
 	Deletes  uint64
 	Gets     uint64
-	// Scanned are the keys that scans stepped over, deleted ones and older versions of others included.
+	// Scanned counts the keys that scans stepped over, including deleted keys and older versions of keys.
 	Scanned uint64
-	// TaskBytes are the bytes of tasks that were read, and PayloadBytes those of payloads that were copied from them.
+	// TaskBytes counts the bytes of tasks that were read, and PayloadBytes the bytes of payloads that were copied from them.
 	TaskBytes, PayloadBytes uint64
 	Fsyncs                  uint64 // of all files
-	// FsyncTime is how long these took together. Some are in the background.
+	// FsyncTime is the time of all fsyncs together. Some are in the background.
 	FsyncTime time.Duration
 }
 
@@ -123,7 +123,7 @@ func (s *Store) Counters() Counters {
 	return c
 }
 
-// Open opens the store in a folder, which it makes if need be. One process at a time may hold it.
+// Open opens the store in a folder, and makes the folder if it does not exist. One process at a time may hold a store.
 func Open(dir string, o Options) (*Store, error) {
 	fs := o.FS
 	if fs == nil {
@@ -154,7 +154,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	db, err := disk.Open(dir, &pebble.Options{
 		FS: s.files,
-		// Not FormatWALSyncChunks, which would have Pebble note how far the log was synced: disk/synced.go says why.
+		// Not FormatWALSyncChunks, with which Pebble records how far the log was synced: disk/synced.go says why.
 		FormatMajorVersion:          pebble.FormatColumnarBlocks,
 		Cache:                       cache.c,
 		MemTableSize:                o.MemTableBytes,
@@ -184,7 +184,7 @@ func Open(dir string, o Options) (*Store, error) {
 // Durability is the mode that the store was opened with.
 func (s *Store) Durability() Durability { return s.durability }
 
-// Persist returns when all that was committed survives a loss of power, in whatever mode.
+// Persist returns when all commits survive a loss of power, in every mode.
 func (s *Store) Persist() error {
 	if s.durability == Sync && !s.replicated {
 		return nil
@@ -197,13 +197,13 @@ func (s *Store) NewBatch() *Batch {
 	return &Batch{store: s, b: s.db.NewBatch()}
 }
 
-// Checkpoint writes a consistent copy of the store into a folder that must not exist, with all that was committed before
-// the call. It reads all of the copy: if a file of the store is damaged, the error is a *disk.DamagedError, and the copy
-// must not be used.
+// Checkpoint writes a consistent copy of the store into a folder that must not exist. The copy has all commits from before
+// the call. Checkpoint reads the whole copy: if a file of the store is damaged, the error is a *disk.DamagedError, and the
+// copy must not be used.
 func (s *Store) Checkpoint(dir string) error {
 	synced := s.files.SyncedLog()
 	var err error
-	if s.replicated { // without a log, a checkpoint has only what is in tables
+	if s.replicated { // without a log, a checkpoint has the tables only
 		err = s.Flush()
 	}
 	if err == nil {
@@ -224,11 +224,11 @@ func (s *Store) Checkpoint(dir string) error {
 	return nil
 }
 
-// Close flushes what is under way and closes the store. No batch may be in use.
+// Close flushes and closes the store. No batch may be in use.
 func (s *Store) Close() error {
 	s.space.Leave(s)
 	var err error
-	if s.replicated && !s.readOnly { // so that the next start has little to apply again
+	if s.replicated && !s.readOnly { // the next start has few entries to apply again
 		err = s.Flush()
 	}
 	err = errors.Join(err, s.db.Close(), s.files.Close())
@@ -252,7 +252,7 @@ func get(r pebble.Reader, key []byte) (value []byte, found bool, err error) {
 	return value, found, err
 }
 
-// view calls visit with the value of a key, if there is one. The value is valid during the call only.
+// view calls visit with the value of a key, if the key exists. The value is valid during the call only.
 func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, err error) {
 	v, closer, err := r.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -265,7 +265,7 @@ func view(r pebble.Reader, key []byte, visit func(v []byte) error) (found bool, 
 	return true, visit(v)
 }
 
-// exists says whether there is a key.
+// exists reports whether a key exists.
 func exists(r pebble.Reader, key []byte) (bool, error) {
 	return view(r, key, func([]byte) error { return nil })
 }

@@ -14,27 +14,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Folder is where, in a data folder, backups are made.
+// Folder is the folder of a data folder that has its backups.
 const Folder = "backups"
 
-// partialSuffix ends the name of a backup's folder until it is whole. No backup's name can end so.
+// partialSuffix ends the name of a backup's folder until the backup is complete. No name of a backup can have the suffix.
 const partialSuffix = ".partial"
 
 var validName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// NameError says that a name can't be a backup's.
-type NameError struct{ Name string }
-
-func (e *NameError) Error() string {
-	return fmt.Sprintf(`%.80q is not 1 to 64 letters, digits, "-" and "_"`, e.Name)
-}
-
-// ErrExists says that there is a backup of that name.
-var ErrExists = errors.New("there is a backup of this name: name another, or remove it")
-
-// Make makes a backup in a data folder, under backups/NAME, and returns its path. An empty name means the time, which
-// is m.CreatedAtMs. checkpoint writes the checkpoint of a shard into a folder that does not exist. The backup is there
-// whole or not at all: what an error or a crash leaves is removed, at the latest by the next backup of the name.
+// Make makes a backup in a data folder, in backups/NAME, and returns its path. An empty name means the time m.CreatedAtMs.
+// checkpoint writes the checkpoint of a shard into a folder that does not exist. The backup appears under its name only when
+// it is complete. Make removes what an error leaves; the next backup of the name removes what a crash left.
 //
 // One call at a time may make a backup of a name.
 func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(shard int, dir string) error) (path string, _ Manifest, err error) {
@@ -68,7 +58,7 @@ func Make(ctx context.Context, data, name string, m Manifest, checkpoint func(sh
 			return "", m, fmt.Errorf("shard %d: %w", shard, err)
 		}
 	}
-	if m, err = WriteManifest(ctx, partial, m); err != nil {
+	if m, err = writeManifest(ctx, partial, m); err != nil {
 		return "", m, err
 	}
 	if err := errors.Join(os.Rename(partial, path), disk.SyncFolder(filepath.Dir(path)), disk.SyncFolder(data)); err != nil {

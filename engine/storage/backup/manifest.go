@@ -39,7 +39,7 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// ManifestName is the manifest's name in a backup's folder.
+// ManifestName is the name of the manifest in the folder of a backup.
 const ManifestName = "manifest.json"
 
 // manifestFormat is the newest format that this code reads, and the one it writes.
@@ -51,8 +51,8 @@ type Manifest struct {
 	CreatedAtMs int64  `json:"created_at_ms"`
 	Version     string `json:"version"` // of the server that made it
 	Shards      int    `json:"shards"`
-	Files       []File `json:"files"` // all but the manifest, by path
-	// SHA256 is the sum of the manifest as it is with an empty SHA256.
+	Files       []File `json:"files"` // all files except the manifest, by path
+	// SHA256 is the sum of the manifest with an empty SHA256.
 	SHA256 string `json:"sha256"`
 }
 
@@ -63,7 +63,7 @@ type File struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Bytes is the size of all files together.
+// Bytes returns the size of all files together.
 func (m *Manifest) Bytes() (n int64) {
 	for _, f := range m.Files {
 		n += f.Bytes
@@ -71,7 +71,7 @@ func (m *Manifest) Bytes() (n int64) {
 	return n
 }
 
-// encode returns the manifest as it is written, with its sum in place.
+// encode returns the bytes of the manifest, with its sum.
 func (m Manifest) encode() ([]byte, error) {
 	m.SHA256 = ""
 	text, err := json.MarshalIndent(m, "", " ")
@@ -86,9 +86,9 @@ func (m Manifest) encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// WriteManifest finishes a backup: it reads every file that is in dir, and writes the manifest, whole or not at all.
-// Of m, CreatedAtMs, Version and Shards are the caller's. It returns the manifest as written.
-func WriteManifest(ctx context.Context, dir string, m Manifest) (Manifest, error) {
+// writeManifest completes a backup: it reads every file in dir and writes the manifest atomically. The caller sets CreatedAtMs,
+// Version and Shards. It returns the manifest as written.
+func writeManifest(ctx context.Context, dir string, m Manifest) (Manifest, error) {
 	m.Format, m.Files = manifestFormat, nil
 	paths, err := filePaths(dir)
 	if err != nil {
@@ -115,11 +115,11 @@ func WriteManifest(ctx context.Context, dir string, m Manifest) (Manifest, error
 	return m, json.Unmarshal(text, &m)
 }
 
-// manifestBytesMax bounds what is read of a manifest: about a hundred bytes for a file.
+// manifestBytesMax bounds the bytes that are read of a manifest, which has about a hundred bytes for each file.
 const manifestBytesMax = 64 << 20
 
-// ReadManifest reads the manifest of the backup in dir and checks it. It reads no other file.
-func ReadManifest(dir string) (m Manifest, err error) {
+// readManifest reads and checks the manifest of the backup in dir. It reads no other file.
+func readManifest(dir string) (m Manifest, err error) {
 	text, err := disk.ReadBounded(filepath.Join(dir, ManifestName), manifestBytesMax)
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("%s is no finished backup: it has no %s", dir, ManifestName)
@@ -148,7 +148,7 @@ func ReadManifest(dir string) (m Manifest, err error) {
 	return m, nil
 }
 
-// check looks for what no server writes.
+// check refuses a manifest that no server writes.
 func (m *Manifest) check() error {
 	if m.Format < 1 || m.Shards < 1 || m.Shards > storage.ShardsMax {
 		return fmt.Errorf("format %d with %d shards is no backup", m.Format, m.Shards)
@@ -170,17 +170,17 @@ func (m *Manifest) check() error {
 // problemsMax bounds how many problems of a backup are named.
 const problemsMax = 20
 
-// Verify checks the manifest of the backup in dir and every file against it, and names each file that is
-// missing, changed or not of the backup. It writes nothing.
+// Verify checks the manifest of the backup in dir, and every file against the manifest. The error names each file that is
+// missing, changed, or not in the manifest. Verify writes nothing.
 func Verify(ctx context.Context, dir string) (Manifest, error) {
-	m, err := ReadManifest(dir)
+	m, err := readManifest(dir)
 	if err != nil {
 		return m, err
 	}
 	return m, m.verifyFiles(ctx, dir, func(string) io.Writer { return io.Discard })
 }
 
-// verifyFiles reads every file, into what to returns for its path, and checks it.
+// verifyFiles checks every file, and copies it to the writer that to returns for its path.
 func (m *Manifest) verifyFiles(ctx context.Context, dir string, to func(path string) io.Writer) error {
 	paths, err := filePaths(dir)
 	if err != nil {
@@ -224,8 +224,8 @@ func (*Manifest) verifyFile(ctx context.Context, dir string, f File, to io.Write
 
 func hexSum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
 
-// filePaths returns the files in dir but for the manifest, with slashes and in order. What is neither a file nor a
-// folder has no place in a backup.
+// filePaths returns the paths of the files in dir except the manifest, with slashes and in order. It refuses anything that is
+// neither a file nor a folder.
 func filePaths(dir string) (paths []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -247,7 +247,7 @@ func filePaths(dir string) (paths []string, err error) {
 	return paths, nil
 }
 
-// copyFile copies a file's content until the end, or until ctx ends.
+// copyFile copies the content of a file. It stops when ctx ends.
 func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -257,7 +257,7 @@ func copyFile(ctx context.Context, path string, to io.Writer) (n int64, err erro
 	return io.Copy(to, &contextReader{ctx, f})
 }
 
-// contextReader reads until its context ends.
+// contextReader returns an error once its context ended.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader

@@ -15,15 +15,14 @@ import (
 	"github.com/pronybench/prony/engine/storage/fsck"
 )
 
-// restoringFolder is where, in the data folder that it makes, a restore collects what it copies. While it is there
-// the data folder is not complete.
+// restoringFolder is the folder of a new data folder that a restore copies to. While it exists, the data folder is not complete.
 const restoringFolder = "restoring"
 
-// lostAndFound is there in a folder that is a file system of its own.
+// lostAndFound is a folder that some file systems have in their root.
 const lostAndFound = "lost+found"
 
-// CheckDataFolder refuses a folder that a server must not serve from: one that a restore did not finish, and a backup,
-// which serving would change. A folder that is not there yet is in order.
+// CheckDataFolder refuses a folder that a server must not serve from: an unfinished restore, and a backup, which serving would
+// change. It accepts a folder that does not exist.
 func CheckDataFolder(dir string) error {
 	for name, problem := range map[string]string{
 		restoringFolder: "holds a restore that did not finish: remove what is in it, and run 'queued restore' again",
@@ -40,18 +39,17 @@ func CheckDataFolder(dir string) error {
 	return nil
 }
 
-// Restored is what a restore made.
+// Restored is the result of Restore.
 type Restored struct {
 	Manifest Manifest
 	Holding  fsck.Holding // of all shards
 }
 
-// Restore makes a data folder of a backup. It copies the backup, which it never writes to, checks every file's sum on
-// the way, opens and checks each store of the copy, and has it issue other numbers than were issued since the backup. The
-// data folder must not exist or be empty; only when all is well does it become one that a server takes. On an error, or when
-// ctx ends, what was copied is removed.
+// Restore makes a data folder of a backup, to which it never writes. It copies all files and checks their sums, verifies each
+// store of the copy, and reserves the numbers that the server may have issued since the backup. The data folder must not exist,
+// or must be empty. A server accepts it only after the last step. On an error, or when ctx ends, Restore removes the copy.
 func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
-	if r.Manifest, err = ReadManifest(backup); err != nil {
+	if r.Manifest, err = readManifest(backup); err != nil {
 		return r, err
 	}
 	if err := checkApart(backup, data); err != nil {
@@ -94,7 +92,7 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	}
 	ago := time.Since(time.UnixMilli(r.Manifest.CreatedAtMs))
 	for shard := range r.Manifest.Shards {
-		if err := leaveNumbersOut(storage.ShardFolder(collected, shard), ago); err != nil {
+		if err := reserveNumbers(storage.ShardFolder(collected, shard), ago); err != nil {
 			return r, err
 		}
 	}
@@ -104,9 +102,9 @@ func Restore(ctx context.Context, backup, data string) (r Restored, err error) {
 	return r, release(collected, data)
 }
 
-// leaveNumbersOut has the store in a folder issue no id, token or number of a queue that may have been issued since its backup was
-// made, which is a time ago.
-func leaveNumbersOut(dir string, ago time.Duration) (err error) {
+// reserveNumbers reserves, in the store in a folder, the ids, tokens and queue numbers that may have been issued since its backup
+// was made, that long ago.
+func reserveNumbers(dir string, ago time.Duration) (err error) {
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync})
 	if err != nil {
 		return err
@@ -134,7 +132,7 @@ func leaveNumbersOut(dir string, ago time.Duration) (err error) {
 	return nil
 }
 
-// checkApart refuses a data folder in the backup.
+// checkApart refuses a data folder inside the backup.
 func checkApart(backup, data string) error {
 	b, err := filepath.Abs(backup)
 	if err != nil {
@@ -150,7 +148,7 @@ func checkApart(backup, data string) error {
 	return nil
 }
 
-// makeEmpty makes the folder, or sees that it is empty but for what an interrupted restore left, which it removes.
+// makeEmpty makes the folder, or checks that it is empty. It removes what an interrupted restore left.
 func makeEmpty(data string) (made bool, err error) {
 	err = os.Mkdir(data, 0o700)
 	if err == nil {
@@ -189,19 +187,19 @@ func (m *Manifest) copyTo(ctx context.Context, from, to string) error {
 	err := m.verifyFiles(ctx, from, func(path string) io.Writer {
 		return copies.next(filepath.Join(to, filepath.FromSlash(path)))
 	})
-	if finished := copies.finish(); err == nil { // otherwise the writing that failed said so already
+	if finished := copies.finish(); err == nil { // otherwise err has it already
 		err = finished
 	}
 	return err
 }
 
-// fileCopies writes one file after the other. The first error stays.
+// fileCopies writes one file after the other. It keeps the first error.
 type fileCopies struct {
 	f   *os.File
 	err error
 }
 
-// next finishes the file before and begins another.
+// next closes the current file and creates another.
 func (c *fileCopies) next(path string) io.Writer {
 	if c.finish() == nil {
 		c.f, c.err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -224,8 +222,8 @@ func (c *fileCopies) finish() error {
 	return c.err
 }
 
-// release makes the data folder of what was collected: from the moment that the folder it was collected in is gone, a
-// server takes it.
+// release moves the copied files into the data folder, and removes the folder of the restore. From then on a server accepts the
+// data folder.
 func release(collected, data string) error {
 	err := filepath.WalkDir(collected, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {

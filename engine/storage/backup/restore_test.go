@@ -34,7 +34,7 @@ func newBackup(t *testing.T) string {
 		require.NoError(t, store.Checkpoint(storage.ShardFolder(dir, shard)))
 		require.NoError(t, store.Close())
 	}
-	_, err := WriteManifest(t.Context(), dir, Manifest{CreatedAtMs: 1_700_000_000_000, Version: "v1", Shards: 2})
+	_, err := writeManifest(t.Context(), dir, Manifest{CreatedAtMs: 1_700_000_000_000, Version: "v1", Shards: 2})
 	require.NoError(t, err)
 	return dir
 }
@@ -138,7 +138,7 @@ func TestAFlippedBitOfAManifestIsFound(t *testing.T) {
 			flipped := bytes.Clone(text)
 			flipped[at] ^= 1 << bit
 			require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), flipped, 0o600))
-			_, err := ReadManifest(dir)
+			_, err := readManifest(dir)
 			require.Error(t, err, "byte %d, bit %d", at, bit)
 		}
 	}
@@ -146,7 +146,7 @@ func TestAFlippedBitOfAManifestIsFound(t *testing.T) {
 
 func TestFilesThatAreMissingShortOrTooMany(t *testing.T) {
 	backup := newBackup(t)
-	m, err := ReadManifest(backup)
+	m, err := readManifest(backup)
 	require.NoError(t, err)
 	full := slices.DeleteFunc(m.Files, func(f File) bool { return f.Bytes == 0 })
 	gone := filepath.Join(backup, filepath.FromSlash(full[0].Path))
@@ -190,7 +190,7 @@ func TestManifestsThatAreRefused(t *testing.T) {
 		"absolute":          {manifest(t, Manifest{Format: 1, Shards: 1, Files: file("/etc/passwd")}), `file "/etc/passwd" is out of place`},
 		"twice":             {manifest(t, Manifest{Format: 1, Shards: 1, Files: append(file("shards/0000/x"), file("shards/0000/x")...)}), "is out of place"},
 	} {
-		_, err := ReadManifest(c.dir)
+		_, err := readManifest(c.dir)
 		require.ErrorContains(t, err, c.want, name)
 		_, err = Restore(t.Context(), c.dir, filepath.Join(t.TempDir(), "data"))
 		assert.ErrorContains(t, err, c.want, name)
@@ -198,14 +198,14 @@ func TestManifestsThatAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"", "{", "[]", `{"format":1,"shards":1,"files":[],"sha256":"","more":1}`, strings.Repeat("[", 1000)} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), []byte(text), 0o600))
-		_, err := ReadManifest(dir)
+		_, err := readManifest(dir)
 		assert.ErrorContains(t, err, "manifest.json is damaged", text)
 	}
 }
 
 func TestAManifestOfNothingIsNotWritten(t *testing.T) {
 	dir := t.TempDir()
-	_, err := WriteManifest(t.Context(), dir, Manifest{Shards: 1})
+	_, err := writeManifest(t.Context(), dir, Manifest{Shards: 1})
 	require.ErrorContains(t, err, "shard 0 of 1 has no files")
 	assert.NoFileExists(t, filepath.Join(dir, ManifestName))
 }
@@ -261,7 +261,7 @@ func TestCountersThatDoNotAgree(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, storage.ShardsFolder), 0o700))
 	require.NoError(t, store.Checkpoint(storage.ShardFolder(dir, 0)))
 	require.NoError(t, store.Close())
-	_, err = WriteManifest(t.Context(), dir, Manifest{Shards: 1})
+	_, err = writeManifest(t.Context(), dir, Manifest{Shards: 1})
 	require.NoError(t, err)
 	data := filepath.Join(t.TempDir(), "data")
 	_, err = Restore(t.Context(), dir, data)
@@ -277,7 +277,7 @@ func FuzzManifest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		dir := t.TempDir()
 		require.NoError(t, os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600))
-		m, err := ReadManifest(dir)
+		m, err := readManifest(dir)
 		if err != nil {
 			return
 		}

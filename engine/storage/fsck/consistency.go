@@ -15,17 +15,17 @@ import (
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
-// CheckConsistency names records that do not agree with each other, up to most of them; none in a store that is
-// sound. It reads all tasks in one snapshot, and keeps the leases in memory. What holds:
+// CheckConsistency returns texts about records that do not agree with each other, at most as many as most. A sound store has
+// none. CheckConsistency reads all tasks in one snapshot, and keeps the leases in memory. It checks that:
 //
 //   - a task is in one state: never claimed (no progress, at or after its lane's cursor), returned (progress and a due
 //     record), leased (in one live lease) or dead (progress and a dead record)
 //   - a queue's counters match its tasks, including the tasks that were due when its record was written
-//   - a tenant is charged at most for what is stored, for a task's history and for the keys and results of a bucket. Records that an
-//     older server stored may not be charged
-//   - no progress, due, attempt, dead or expiry record is of a task that is not there, or that is in another state
-//   - a task with a time to live that is neither leased nor dead is in the index of them, so that it is found
-//   - a lease has live tasks, and numbers of queues, tasks and leases are below those that come next
+//   - a tenant is charged no more than what is stored: for the history of a task, and for the keys and results of a bucket. It may
+//     be charged less, because older servers did not charge these records
+//   - every progress, due, attempt, dead and expiry record belongs to a task, and fits the task's state
+//   - a task with a time to live that is neither leased nor dead is in the index of such tasks
+//   - a lease has live tasks, and the numbers of queues, tasks and leases are below the next number
 func CheckConsistency(ctx context.Context, s *storage.Store, most int) (found []string, err error) {
 	snap := s.Snapshot()
 	defer func() { err = errors.Join(err, snap.Close()) }()
@@ -48,8 +48,8 @@ type checker struct {
 	meta   queue.Meta
 	queues map[uint32]*checkedQueue
 	leased map[queue.Ref]queue.LeaseRef
-	due    uint64 // due records that tasks have
-	expiry uint64 // expiry records that tasks have
+	due    uint64 // due records that belong to tasks
+	expiry uint64 // expiry records that belong to tasks
 }
 
 type checkedQueue struct {
@@ -64,7 +64,7 @@ func (c *checker) say(format string, args ...any) {
 	}
 }
 
-// goOn is asked for every record.
+// goOn reports, for every record, whether the check continues.
 func (c *checker) goOn() (bool, error) {
 	if c.looked++; c.looked%contextEvery == 0 && c.ctx.Err() != nil {
 		return false, c.ctx.Err()
@@ -90,7 +90,7 @@ func (c *checker) readQueues() error {
 	return err
 }
 
-// readLeases collects what is leased now, as a recovery does.
+// readLeases collects the leased tasks, as a recovery does.
 func (c *checker) readLeases() error {
 	return c.s.Leases(func(l queue.RecoveredLease) (bool, error) {
 		batch, refs := l.Batch, l.Refs
@@ -119,23 +119,24 @@ func nameOf(ref queue.Ref) string {
 	return fmt.Sprintf("task (queue %d, priority %d, seq %d)", ref.Queue, ref.Priority, ref.Seq)
 }
 
-// beside walks the keys of a kind beside the tasks: both are in the order of the refs.
-type beside struct {
+// records iterates over the records of one kind in step with the tasks: both are in the order of the refs.
+type records struct {
 	it   *pebble.Iterator
 	what string
 	ok   bool
 }
 
-func (c *checker) newBeside(prefix byte, what string) (*beside, error) {
+func (c *checker) newRecords(prefix byte, what string) (*records, error) {
 	it, err := c.s.Iterate(prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &beside{it: it, what: what, ok: it.First()}, nil
+	return &records{it: it, what: what, ok: it.First()}, nil
 }
 
-// upTo goes on to a task's records, saying of those before that they are nobody's. nil means the end of all tasks.
-func (b *beside) upTo(c *checker, ref *queue.Ref) (there bool, err error) {
+// upTo advances to the records of a task, and reports the records before as records without a task. A nil ref means the end of
+// all tasks.
+func (b *records) upTo(c *checker, ref *queue.Ref) (found bool, err error) {
 	for b.ok {
 		key := b.it.Key()
 		if len(key) < record.RefKeyLen {
@@ -161,14 +162,14 @@ func (b *beside) upTo(c *checker, ref *queue.Ref) (there bool, err error) {
 	return false, b.it.Error()
 }
 
-// tasks looks at each task, with what is stored of it.
+// tasks checks each task with its records.
 func (c *checker) tasks() (err error) {
-	var all [3]*beside
+	var all [3]*records
 	for i, kind := range []struct {
 		prefix byte
 		what   string
 	}{{record.PrefixProgress, "progress"}, {record.PrefixDead, "dead record"}, {record.PrefixAttempt, "attempt"}} {
-		if all[i], err = c.newBeside(kind.prefix, kind.what); err != nil {
+		if all[i], err = c.newRecords(kind.prefix, kind.what); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, all[i].it.Close()) }()
@@ -216,7 +217,7 @@ func (c *checker) tasks() (err error) {
 	return err
 }
 
-// checkedTask is what is stored of one task.
+// checkedTask has the records of one task.
 type checkedTask struct {
 	ref         queue.Ref
 	task        queue.Task // without its payload
@@ -224,11 +225,11 @@ type checkedTask struct {
 	progress    queue.Progress
 	hasProgress bool
 	dead        bool
-	attempts    uint32 // the last one that has a record
-	history     int64  // what the attempts are charged
+	attempts    uint32 // the last attempt that has a record
+	history     int64  // the charge of the attempts, in bytes
 }
 
-func (t *checkedTask) readAttempts(c *checker, b *beside) error {
+func (t *checkedTask) readAttempts(c *checker, b *records) error {
 	for {
 		there, err := b.upTo(c, &t.ref)
 		if err != nil || !there {
@@ -285,7 +286,7 @@ func (c *checker) task(t *checkedTask) error {
 	return c.timeToLive(t, leased)
 }
 
-// state finds the one state that the task is in.
+// state counts the task in its one state.
 func (c *checker) state(q *checkedQueue, t *checkedTask, leased, hasDue bool) {
 	behind := q.Lanes&(1<<t.ref.Priority) == 0 || t.ref.Seq < q.Cursors[t.ref.Priority]
 	switch {
@@ -317,7 +318,7 @@ func (c *checker) timeToLive(t *checkedTask, leased bool) error {
 	return err
 }
 
-// indexes counts the records that are looked up by time: each must be one that a task has.
+// indexes counts the records of the indexes by time: each must belong to a task.
 func (c *checker) indexes() error {
 	for ref := range c.leased {
 		c.say("%s is leased and not there", nameOf(ref))

@@ -21,15 +21,15 @@ import (
 // problemsMax bounds how many problems of a store are named.
 const problemsMax = 20
 
-// Holding is what a store was found to hold.
+// Holding counts the content of a store.
 type Holding struct {
 	Queues uint64
-	Tasks  uint64 // that are not done
+	Tasks  uint64 // not done
 }
 
-// Verify opens the store in a folder, which no server may hold, and reads all of it: blocks must match their
-// checksums, records must decode and agree with each other, and so must each queue's counters and tasks. The error
-// names what does not, up to 20 problems of it. It writes nothing but the store's lock.
+// Verify opens the store in a folder, which no server may hold, and reads all of it: blocks must match their checksums, records
+// must decode, and records, counters and tasks must agree with each other. The error names up to 20 problems. Verify writes
+// only the store's lock file.
 func Verify(ctx context.Context, dir string) (h Holding, err error) {
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync, ReadOnly: true})
 	if err != nil {
@@ -68,7 +68,7 @@ func Verify(ctx context.Context, dir string) (h Holding, err error) {
 	return h, errors.Join(problems...)
 }
 
-// contextEvery is after how many keys a scan looks whether it is still wanted.
+// contextEvery is the number of keys after which a scan checks whether its context ended.
 const contextEvery = 1_000
 
 // readAll reads every key and value, and decodes the records that Recover does not.

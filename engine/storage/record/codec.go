@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// format is the first byte of every written record. The server refuses records of newer formats; format 1 was never released. Fields
-// that an older format lacks are zero:
+// Format is the first byte of every written record. Decoding refuses newer formats; format 1 was never released. Fields that an
+// older format lacks are zero:
 //
 //	3  the history's bytes of a task, and of a queue; a queue's counts of due tasks
 const (
@@ -79,7 +79,9 @@ func (d decoder) backoff() queue.Backoff {
 	return queue.Backoff{InitialMs: d.Uint(), MaxMs: d.Uint(), MultiplierPercent: d.Uint32(), JitterPercent: d.Uint32()}
 }
 
-// format | enqueued | attempts max | lease | delayed | extras | payload
+// EncodeTask encodes a task:
+//
+//	format | enqueued | attempts max | lease | delayed | extras | payload
 func EncodeTask(e *Encoder, t queue.Task) {
 	e.start()
 	e.int(t.EnqueuedAtMs)
@@ -109,6 +111,9 @@ func DecodeTaskHead(b []byte) (t queue.Task, payload []byte, err error) {
 	return t, d.Rest, nil
 }
 
+// EncodeDue encodes the Due record of a task; the key has the time:
+//
+//	format | attempts | attempts max | lease | payload bytes | extras | history
 func EncodeDue(e *Encoder, due queue.Due) {
 	e.start()
 	e.uint(uint64(due.Attempts))
@@ -119,12 +124,16 @@ func EncodeDue(e *Encoder, due queue.Due) {
 	e.history(due.History)
 }
 
+// DecodeDue decodes a Due record. The time is in the key.
 func DecodeDue(b []byte, dueAtMs int64) (queue.Due, error) {
 	d := decode(b)
 	due := queue.Due{DueAtMs: dueAtMs, Attempts: d.Uint32(), MaxAttempts: d.Uint32(), LeaseMs: d.Uint(), Bytes: d.Uint32(), Extras: d.extras(), History: d.history()}
 	return due, d.End()
 }
 
+// EncodeProgress encodes the progress of a task:
+//
+//	format | due | attempts | attempts max | token | expires | history
 func EncodeProgress(e *Encoder, p queue.Progress) {
 	e.start()
 	e.int(p.DueAtMs)
@@ -147,24 +156,32 @@ func (d decoder) history() queue.History {
 	return queue.History{NewestBytes: d.Uint32(), BeforeBytes: d.Uint32()}
 }
 
+// DecodeProgress decodes the progress of a task.
 func DecodeProgress(b []byte) (queue.Progress, error) {
 	d := decode(b)
 	p := queue.Progress{DueAtMs: d.Int(), Attempts: d.Uint32(), MaxAttempts: d.Uint32(), Token: d.Uint(), ExpiresAtMs: d.Int(), History: d.history()}
 	return p, d.End()
 }
 
+// EncodeDead encodes the record of a dead task:
+//
+//	format | died | reason
 func EncodeDead(e *Encoder, x queue.Dead) {
 	e.start()
 	e.int(x.DiedAtMs)
 	e.uint(uint64(x.Reason))
 }
 
+// DecodeDead decodes the record of a dead task.
 func DecodeDead(b []byte) (queue.Dead, error) {
 	d := decode(b)
 	x := queue.Dead{DiedAtMs: d.Int(), Reason: queue.Reason(d.Uint8())}
 	return x, d.End()
 }
 
+// EncodeAttempt encodes how an attempt ended:
+//
+//	format | ended | outcome | error
 func EncodeAttempt(e *Encoder, a queue.Attempt) {
 	e.start()
 	e.int(a.EndedAtMs)
@@ -172,12 +189,16 @@ func EncodeAttempt(e *Encoder, a queue.Attempt) {
 	e.text(a.Error)
 }
 
+// DecodeAttempt decodes how an attempt ended.
 func DecodeAttempt(b []byte) (queue.Attempt, error) {
 	d := decode(b)
 	a := queue.Attempt{EndedAtMs: d.Int(), Outcome: queue.Outcome(d.Uint8()), Error: d.Text()}
 	return a, d.End()
 }
 
+// EncodeKey encodes the task of an idempotency key:
+//
+//	format | queue | priority | seq | expires
 func EncodeKey(e *Encoder, k queue.KeyRef) {
 	e.start()
 	e.uint(uint64(k.Ref.Queue))
@@ -186,13 +207,16 @@ func EncodeKey(e *Encoder, k queue.KeyRef) {
 	e.int(k.ExpiresAtMs)
 }
 
+// DecodeKey decodes the task of an idempotency key.
 func DecodeKey(b []byte) (queue.KeyRef, error) {
 	d := decode(b)
 	k := queue.KeyRef{Ref: queue.Ref{Queue: d.Uint32(), Priority: d.priority(), Seq: d.Uint()}, ExpiresAtMs: d.Int()}
 	return k, d.End()
 }
 
-// format | completed | retained until | value
+// EncodeResult encodes the result of a task:
+//
+//	format | completed | retained until | value
 func EncodeResult(e *Encoder, r queue.Result) {
 	e.start()
 	e.int(r.CompletedAtMs)
@@ -200,6 +224,7 @@ func EncodeResult(e *Encoder, r queue.Result) {
 	e.b = append(e.b, r.Value...)
 }
 
+// DecodeResult decodes a result, with a copy of its value.
 func DecodeResult(b []byte) (queue.Result, error) {
 	d := decode(b)
 	r := queue.Result{CompletedAtMs: d.Int(), RetainedUntilMs: d.Int()}
@@ -209,14 +234,17 @@ func DecodeResult(b []byte) (queue.Result, error) {
 	return r, d.Err
 }
 
-// EncodeLease encodes a lease without the refs' histories, which are in the progress of the tasks.
+// EncodeLease encodes a lease batch without the refs' histories, which are in the progress of the tasks. Queue, seq and expires are
+// differences to the ref before, because neighbours differ little:
+//
+//	format | number of refs | (queue | priority | seq | attempt | attempts max | lease | payload bytes | expires | has progress | extras)…
 func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
 	e.start()
 	e.uint(uint64(len(refs)))
 	var queueID uint32
 	var seq uint64
 	var expires int64
-	for i := range refs { // neighbours differ little: differences keep the record small
+	for i := range refs {
 		r := &refs[i]
 		e.int(int64(r.Queue) - int64(queueID))
 		e.uint(uint64(r.Priority))
@@ -232,6 +260,7 @@ func EncodeLease(e *Encoder, refs []queue.LeaseRef) {
 	}
 }
 
+// DecodeLease decodes a lease batch.
 func DecodeLease(b []byte) ([]queue.LeaseRef, error) {
 	d := decode(b)
 	n := d.Uint()
@@ -266,17 +295,26 @@ func DecodeLease(b []byte) ([]queue.LeaseRef, error) {
 	return refs, d.End()
 }
 
+// EncodeExtension encodes the new expiry of one task of a lease batch:
+//
+//	format | until
 func EncodeExtension(e *Encoder, untilMs int64) {
 	e.start()
 	e.int(untilMs)
 }
 
+// DecodeExtension decodes the new expiry of a task.
 func DecodeExtension(b []byte) (untilMs int64, err error) {
 	d := decode(b)
 	untilMs = d.Int()
 	return untilMs, d.End()
 }
 
+// EncodeQueue encodes the record of a queue. cursors and due counts are those of the lanes in use; policy and due counts are
+// absent if their condition is false:
+//
+//	format | tenant | name | next seq | counts | policy version | (policy, if version > 0) | paused | lanes | cursors
+//	| history bytes | (due counts, if any task is returned)
 func EncodeQueue(e *Encoder, r *queue.Record) {
 	e.start()
 	e.text(r.Tenant)
@@ -309,6 +347,7 @@ func EncodeQueue(e *Encoder, r *queue.Record) {
 	}
 }
 
+// DecodeQueue decodes the record of a queue.
 func DecodeQueue(id uint32, b []byte) (queue.Record, error) {
 	d := decode(b)
 	r := queue.Record{ID: id, Tenant: d.Text(), Name: d.Text(), NextSeq: d.Uint()}
@@ -369,18 +408,25 @@ func (d decoder) policy() queue.Policy {
 	}
 }
 
+// EncodeMeta encodes the numbers that come next:
+//
+//	format | next batch | next queue
 func EncodeMeta(e *Encoder, m queue.Meta) {
 	e.start()
 	e.uint(m.NextBatch)
 	e.uint(uint64(m.NextQueue))
 }
 
+// DecodeMeta decodes the numbers that come next.
 func DecodeMeta(b []byte) (queue.Meta, error) {
 	d := decode(b)
 	m := queue.Meta{NextBatch: d.Uint(), NextQueue: d.Uint32()}
 	return m, d.End()
 }
 
+// EncodeReserved encodes the reserved numbers:
+//
+//	format | batch | queue | seq
 func EncodeReserved(e *Encoder, r queue.Reserved) {
 	e.start()
 	e.uint(r.Batch)
@@ -388,17 +434,22 @@ func EncodeReserved(e *Encoder, r queue.Reserved) {
 	e.uint(r.Seq)
 }
 
+// DecodeReserved decodes the reserved numbers.
 func DecodeReserved(b []byte) (queue.Reserved, error) {
 	d := decode(b)
 	r := queue.Reserved{Batch: d.Uint(), Queue: d.Uint32(), Seq: d.Uint()}
 	return r, d.End()
 }
 
+// EncodeSum encodes what a tenant is charged for a bucket; the key has the rest:
+//
+//	format | bytes
 func EncodeSum(e *Encoder, s queue.Sum) {
 	e.start()
 	e.int(s.Bytes)
 }
 
+// DecodeSum decodes what a tenant is charged for a bucket, with the fields of the key.
 func DecodeSum(key, b []byte) (queue.Sum, error) {
 	s, err := parseSumKey(key)
 	if err != nil {

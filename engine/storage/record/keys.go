@@ -18,8 +18,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// The keyspace of one shard. Integers are big-endian, so that keys sort as their fields do. A queue
-// id belongs to one tenant for ever, so a tenant's tasks are never under another's prefix.
+// The keyspace of one shard. A number after a field is its bytes. A queue id belongs to one tenant for ever, so a tenant's
+// tasks are never under the prefix of another tenant.
 //
 //	t queue:4 priority:1 seq:8             task, immutable: set once, single-deleted when done
 //	s queue:4 priority:1 seq:8             progress: only for delayed or once settled tasks
@@ -28,15 +28,15 @@ import (
 //	x queue:4 priority:1 seq:8             dead task; its t, s and h records stay
 //	e at:8 queue:4 priority:1 seq:8        index of tasks with a time to live, by its end
 //	l batch:8                              lease batch: one record for a whole claim
-//	l batch:8 place:2                      until when the batch's task at that place was extended, over the batch's record
+//	l batch:8 place:2                      new expiry of the task at that place of the batch; overrides the batch's record
 //	q queue:4                              queue: name, policy, counters, next seq, cursors
-//	k bucket:8 queue:4 key                 idempotency key; buckets are dropped by range
-//	r bucket:8 queue:4 priority:1 seq:8    result; the same
-//	u kind:1 bucket:8 tenant               what a tenant is charged for the records of a bucket; the same
+//	k bucket:8 queue:4 key                 idempotency key; a bucket is dropped by one range delete
+//	r bucket:8 queue:4 priority:1 seq:8    result; dropped by bucket
+//	u kind:1 bucket:8 tenant               bytes that a tenant is charged for the records of a bucket; dropped by bucket
 //	a key                                  the node's own records: tenants, access tokens
-//	m                                      the shard's own: format version, next ids
-//	n                                      numbers that may have been issued: reserved ids and tokens
-//	i                                      how far the log is applied, of a replicated shard
+//	m                                      next batch and queue ids of the shard
+//	n                                      reserved ids and tokens: those below may have been issued
+//	i                                      how far a replicated shard has applied the log
 const (
 	PrefixTask     = 't'
 	PrefixProgress = 's'
@@ -55,12 +55,14 @@ const (
 	PrefixPosition = 'i'
 )
 
+// The lengths of keys in bytes.
 const (
-	RefKeyLen = 1 + 4 + 1 + 8
-	DueKeyLen = RefKeyLen + 8
-	// Keys of an index by time, of the whole shard.
-	timedKeyLen   = 1 + 8 + (RefKeyLen - 1)
-	AttemptKeyLen = RefKeyLen + 4
+	RefKeyLen       = 1 + 4 + 1 + 8
+	DueKeyLen       = RefKeyLen + 8
+	IDKeyLen        = 1 + 8
+	ExtensionKeyLen = IDKeyLen + 2
+	timedKeyLen     = 1 + 8 + (RefKeyLen - 1)
+	AttemptKeyLen   = RefKeyLen + 4
 )
 
 // putTimedKey makes a key of a prefix, a time and a ref. Times are positive.
@@ -72,12 +74,14 @@ func putTimedKey(k []byte, prefix byte, atMs int64, ref queue.Ref) {
 	binary.BigEndian.PutUint64(k[14:], ref.Seq)
 }
 
+// TimedKey returns a key of a prefix, a time and a ref. Times are positive.
 func TimedKey(prefix byte, atMs int64, ref queue.Ref) []byte {
 	k := make([]byte, timedKeyLen)
 	putTimedKey(k, prefix, atMs, ref)
 	return k
 }
 
+// ParseTimedKey returns the ref and the time of a key that TimedKey made.
 func ParseTimedKey(k []byte) (ref queue.Ref, atMs int64, err error) {
 	if len(k) != timedKeyLen {
 		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), timedKeyLen)
@@ -86,22 +90,25 @@ func ParseTimedKey(k []byte) (ref queue.Ref, atMs int64, err error) {
 	return ref, int64(binary.BigEndian.Uint64(k[1:])), nil
 }
 
-// TimePrefix is what all keys of a prefix at a time begin with.
+// TimePrefix returns the beginning of all keys of a prefix at a time.
 func TimePrefix(prefix byte, atMs int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{prefix}, uint64(atMs))
 }
 
+// AttemptKey returns the key of an attempt of a task.
 func AttemptKey(ref queue.Ref, attempt uint32) []byte {
 	return binary.BigEndian.AppendUint32(RefKey(PrefixAttempt, ref), attempt)
 }
 
+// KeyKey returns the key of an idempotency key.
 func KeyKey(bucket int64, queueID uint32, key string) []byte {
 	return append(binary.BigEndian.AppendUint32(TimePrefix(PrefixKey, bucket), queueID), key...)
 }
 
+// SumKey returns the key of what a tenant is charged for a bucket.
 func SumKey(s queue.Sum) []byte { return append(SumPrefix(s.Kind, s.Bucket), s.Tenant...) }
 
-// SumPrefix is what all keys of the sums of a bucket begin with.
+// SumPrefix returns the beginning of all keys of the sums of a bucket.
 func SumPrefix(kind queue.Kept, bucket int64) []byte {
 	return binary.BigEndian.AppendUint64([]byte{PrefixSum, byte(kind)}, uint64(bucket))
 }
@@ -114,6 +121,7 @@ func parseSumKey(k []byte) (queue.Sum, error) {
 	return queue.Sum{Kind: queue.Kept(k[1]), Bucket: int64(binary.BigEndian.Uint64(k[2:])), Tenant: string(k[fixed:])}, nil
 }
 
+// PutRefKey writes the key of a prefix and a ref to k, which has RefKeyLen bytes.
 func PutRefKey(k []byte, prefix byte, ref queue.Ref) {
 	k[0] = prefix
 	binary.BigEndian.PutUint32(k[1:], ref.Queue)
@@ -121,12 +129,14 @@ func PutRefKey(k []byte, prefix byte, ref queue.Ref) {
 	binary.BigEndian.PutUint64(k[6:], ref.Seq)
 }
 
+// RefKey returns the key of a prefix and a ref.
 func RefKey(prefix byte, ref queue.Ref) []byte {
 	k := make([]byte, RefKeyLen)
 	PutRefKey(k, prefix, ref)
 	return k
 }
 
+// PutDueKey writes the key of a Due record to k, which has DueKeyLen bytes.
 func PutDueKey(k []byte, ref queue.Ref, dueAtMs int64) {
 	k[0] = PrefixDue
 	binary.BigEndian.PutUint32(k[1:], ref.Queue)
@@ -135,12 +145,14 @@ func PutDueKey(k []byte, ref queue.Ref, dueAtMs int64) {
 	binary.BigEndian.PutUint64(k[14:], ref.Seq)
 }
 
+// DueKey returns the key of a Due record.
 func DueKey(ref queue.Ref, dueAtMs int64) []byte {
 	k := make([]byte, DueKeyLen)
 	PutDueKey(k, ref, dueAtMs)
 	return k
 }
 
+// ParseRefKey returns the ref of a key that RefKey made.
 func ParseRefKey(k []byte) (queue.Ref, error) {
 	if len(k) != RefKeyLen {
 		return queue.Ref{}, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), RefKeyLen)
@@ -152,6 +164,7 @@ func ParseRefKey(k []byte) (queue.Ref, error) {
 	}, nil
 }
 
+// ParseDueKey returns the ref and the time of a key that DueKey made.
 func ParseDueKey(k []byte) (ref queue.Ref, dueAtMs int64, err error) {
 	if len(k) != DueKeyLen {
 		return ref, 0, fmt.Errorf("key %x has %d bytes, not %d", k, len(k), DueKeyLen)
@@ -162,31 +175,31 @@ func ParseDueKey(k []byte) (ref queue.Ref, dueAtMs int64, err error) {
 	return ref, int64(binary.BigEndian.Uint64(k[6:]) ^ 1<<63), nil
 }
 
+// PutIDKey writes the key of a prefix and an id to k, which has IDKeyLen bytes.
 func PutIDKey(k []byte, prefix byte, id uint64) {
 	k[0] = prefix
 	binary.BigEndian.PutUint64(k[1:], id)
 }
 
-const IDKeyLen = 1 + 8
-
-const ExtensionKeyLen = IDKeyLen + 2
-
-// ExtensionKey sorts after the key of its lease batch, and before that of the next.
+// ExtensionKey returns the key of an extension. It sorts after the key of its lease batch and before the key of the next.
 func ExtensionKey(batch uint64, place int) []byte {
 	k := make([]byte, IDKeyLen, ExtensionKeyLen)
 	PutIDKey(k, PrefixLease, batch)
 	return binary.BigEndian.AppendUint16(k, uint16(place))
 }
 
+// QueueKey returns the key of a queue's record.
 func QueueKey(id uint32) []byte {
 	return binary.BigEndian.AppendUint32([]byte{PrefixQueue}, id)
 }
 
+// QueueID returns the id of a queue from the key of its record.
 func QueueID(k []byte) uint32 { return binary.BigEndian.Uint32(k[1:]) }
 
+// IDOf returns the id of a key that PutIDKey made, or that begins with one.
 func IDOf(k []byte) uint64 { return binary.BigEndian.Uint64(k[1:]) }
 
-// PrefixEnd is the key after all keys that begin with prefix.
+// PrefixEnd returns the key after all keys that begin with prefix, or nil if no key can follow.
 func PrefixEnd(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -195,7 +208,7 @@ func PrefixEnd(prefix []byte) []byte {
 			return end[:i+1]
 		}
 	}
-	return nil // all 0xff: there is no such key
+	return nil // the prefix is all 0xff: no key follows
 }
 
 // Named adds a record and its task to an error; it returns nil for nil.
