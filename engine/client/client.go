@@ -1,12 +1,29 @@
-// Package client is the Go client of the queue server: sessions for producers and workers over
-// streams, and the plain calls.
+// Package client is the Go client of the queue server.
 //
-// A session batches by itself: callers call per task, from any number of goroutines, and whatever
-// waits while a frame is on its way goes out together in the next one.
+// A program enqueues with a Producer and takes tasks with a Worker; both are sessions over streams:
 //
-// A client of a cluster follows it: sessions keep a stream to each node that leads, and plain calls go to any node
-// that answers. What was not done is sent again by itself, and so is what can be sent twice without harm: see
-// Producer and Worker.
+//	c, err := client.Dial("127.0.0.1:7070")
+//	p, err := c.Producer(ctx, "")
+//	id, err := p.Enqueue(ctx, client.Task{Queue: "mail", Payload: text})
+//
+//	w, err := c.Worker(ctx, client.WorkerConfig{Queues: []string{"mail"}, Slots: 64})
+//	task, err := w.Receive(ctx)
+//	err = w.Complete(ctx, task)
+//
+// A session batches by itself: callers pass single tasks, from any number of goroutines, and the calls that wait while a frame is on
+// its way go out together in the next frame. Client.API has the unary calls, DialAdmin those of the admin listener.
+//
+// A client that was given several addresses follows a cluster. Its sessions keep a stream to each node that leads a shard; unary
+// calls go to any node. After a refusal because another node leads, and after a broken connection, the client sends a call again if
+// nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. Producer and Worker say which calls
+// those are.
+//
+// All types are safe for concurrent use, except where their comments say otherwise. Close a session before its client: the calls of
+// the session that are under way then end in order.
+//
+// A nil error means that the server has confirmed the call. The other outcomes are an Error, with which the server refused an item
+// and nothing was done; ErrUnavailable, after which nothing was done either; and ErrUnknownOutcome, after which the call may or may
+// not have taken effect. The errors of unary calls have a gRPC status instead.
 package client
 
 import (

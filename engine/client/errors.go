@@ -8,18 +8,28 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// What a refusal is; test for them with errors.Is.
+// The errors of calls and sessions; test for them with errors.Is. The first five are what an Error matches.
 var (
+	// ErrInvalidArgument says that a field has a value that the server or the client does not accept. Error.Field names the field.
 	ErrInvalidArgument = errors.New("invalid argument")
-	ErrNotFound        = errors.New("not found")
-	ErrStaleToken      = errors.New("stale token")
-	ErrOverloaded      = errors.New("overloaded")
-	ErrUnavailable     = errors.New("unavailable")
+	// ErrNotFound says that the task, or its result, does not exist any more, or belongs to another tenant.
+	ErrNotFound = errors.New("not found")
+	// ErrStaleToken says that the lease is over: it expired, or the task was settled before.
+	ErrStaleToken = errors.New("stale token")
+	// ErrOverloaded says that the server or a quota of the tenant has no room. Error.RetryAfter says when to try again.
+	ErrOverloaded = errors.New("overloaded")
+	// ErrUnavailable says that no node could execute the call. Nothing was done.
+	ErrUnavailable = errors.New("unavailable")
 	// ErrClosed says that the session was closed.
 	ErrClosed = errors.New("the session is closed")
-	// ErrUnknownOutcome says that the session broke before the server answered: the call may or may
-	// not have taken effect.
+	// ErrUnknownOutcome says that the session broke before the server answered: the call may or may not have taken effect.
 	ErrUnknownOutcome = errors.New("the outcome is unknown")
+	// ErrLeaseExpired says that the server refused to settle or extend a task whose lease had expired by the client's clock: the task
+	// is ready again, or another worker has leased it. An error that is ErrLeaseExpired is also ErrStaleToken or ErrNotFound.
+	ErrLeaseExpired = errors.New("the lease expired before the task was settled")
+
+	// errNoAnswer is an answer that does not say what came of each item.
+	errNoAnswer = errors.New("the server's answer is not about all that was sent")
 )
 
 // Error is the server's refusal of one item.

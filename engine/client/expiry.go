@@ -9,10 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// ErrLeaseExpired says that the server refused to settle or extend a task whose lease had expired by the client's clock: the task is
-// ready again, or another worker has leased it. An error that is ErrLeaseExpired is also ErrStaleToken or ErrNotFound.
-var ErrLeaseExpired = errors.New("the lease expired before the task was settled")
-
 // expiredError is the server's refusal to settle a task after its lease expired.
 type expiredError struct{ refused error }
 

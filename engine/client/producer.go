@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -180,6 +179,3 @@ func encodeTasks(f *wire.Frame, c *call[Task]) error {
 func (p *Producer) Close(ctx context.Context) error {
 	return p.links.close(ctx)
 }
-
-// errNoAnswer is an answer that does not say what came of each item.
-var errNoAnswer = errors.New("the server's answer is not about all that was sent")

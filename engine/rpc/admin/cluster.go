@@ -20,9 +20,6 @@ type clusterAdmin struct {
 	shards  func() int    // how many there are
 }
 
-// errStandsAlone refuses a change of the cluster if the server is in no cluster.
-var errStandsAlone = status.Error(codes.FailedPrecondition, "this server stands alone: start it with --cluster-node")
-
 // clusterStatus turns an error of a cluster into a gRPC status.
 func clusterStatus(err error) error {
 	var refused *route.ChangeError

@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"strings"
 
-	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -63,8 +62,6 @@ func parsePageToken(list uint64, token string) (at []byte, err error) {
 	}
 	return raw[pageTokenHead:], nil
 }
-
-var errPageToken = &queue.FieldError{Field: "page_token", Problem: "is not of this list: pass next_page_token of its page before, with all else unchanged, or none for the first page"}
 
 // taskPlace is where a list of tasks goes on: shard:1 | the shard's own.
 func taskPlace(p *shard.ListPlace) []byte { return append([]byte{byte(p.Shard)}, p.After...) }

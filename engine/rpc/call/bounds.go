@@ -35,9 +35,6 @@ func (b *Bounds) Brought(bytes int) { b.gate.Came(bytes) }
 // Requests returns the budget of the bytes of requests. Calls over HTTP take from it too.
 func (b *Bounds) Requests() *memory.Budget { return b.requests }
 
-// ErrUnread says that the answers that clients have not read use up their share of the memory.
-var ErrUnread = fmt.Errorf("%w: answers are not read", memory.ErrExhausted)
-
 // enter counts a call or stream and returns a function that ends it. It fails if too many are under way or the process is too
 // large.
 func (b *Bounds) enter(i *access.Identity, l Link) (leave func(), err error) {

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -19,6 +20,9 @@ import (
 	"github.com/pronybench/prony/engine/storage/backup"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
+
+// ErrUnread says that the answers that clients have not read use up their share of the memory.
+var ErrUnread = fmt.Errorf("%w: answers are not read", memory.ErrExhausted)
 
 // retryDelay is what an overloaded server asks a client to wait.
 const retryDelay = 100 * time.Millisecond
