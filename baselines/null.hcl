@@ -44,7 +44,7 @@ baseline "null-open" {
     because  = "a schedule that slips more makes a round invalid: on a host that is fit the generator keeps it"
   }
 
-  ceiling "shed" {
+  ceiling "dropped" {
     max     = 0
     because = "a target that answers at once leaves nothing in flight"
   }

@@ -6,7 +6,7 @@ baseline "open-half" {
     because = "latency counts from when a task was due: a stall of two tenths of a second in each ten shows here"
   }
 
-  ceiling "shed" {
+  ceiling "dropped" {
     max     = 0
     because = "50,000 tasks in flight are half a second of the load and more: a server that keeps up has a hundredth of that"
   }

@@ -16,7 +16,7 @@ scenario "noisy-neighbour" {
     workers   = 16
     payload   = fixed(64)
     arrivals  = rate(var.quiet_rate)
-    in_flight = 5000 # ten seconds of its rate: what is due beyond that is shed
+    in_flight = 5000 # ten seconds of its rate: what is due beyond that is dropped
   }
 
   workload "noisy" {

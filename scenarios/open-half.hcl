@@ -20,7 +20,7 @@ scenario "open-half" {
     producers   = 128 # each has one call under way: enough that a task that is due finds one free
     workers     = 128
     batch       = 1
-    in_flight   = 50000 # what is due beyond that is shed, and counted as not done by the window's end
+    in_flight   = 50000 # what is due beyond that is dropped, and counted as not done by the window's end
     payload     = fixed(64)
     arrivals    = rate(0.5 * peak)
   }

@@ -32,7 +32,7 @@ func harms(f scenario.Fault, c Cluster, links Links) harm {
 		return harm{do: plain(c.Kill), undo: func(ctx context.Context, node string) error { return rejoin(ctx, c, node) }}
 	case scenario.FaultPause:
 		return harm{do: plain(c.Pause), undo: plain(c.Resume), release: c.Resume}
-	case scenario.FaultMember:
+	case scenario.FaultMembership:
 		return harm{do: c.Remove, undo: c.Add}
 	case scenario.FaultPartition, scenario.FaultDelay, scenario.FaultBandwidth:
 		heal := func(node string) error { return setLinks(c, links, f.Direction, node, netproxy.Conditions{}) }
@@ -63,7 +63,7 @@ func conditions(f scenario.Fault) netproxy.Conditions {
 	c := netproxy.Conditions{Delay: f.Delay, Jitter: f.Jitter, BytesPerS: f.BytesPerS}
 	if f.Kind == scenario.FaultPartition {
 		c.Cut = netproxy.Drop
-		if f.How == scenario.Reset {
+		if f.Mode == scenario.Reset {
 			c.Cut = netproxy.Reset
 		}
 	}

@@ -89,11 +89,11 @@ func target(kind string) scenario.Target { return scenario.Target{Kind: kind} }
 
 func TestEachKindOfFaultIsDoneAndUndone(t *testing.T) {
 	for kind, want := range map[string][]string{
-		scenario.FaultKill:    {"kill n2", "start n2"},
-		scenario.FaultRestart: {"stop n2", "start n2"},
-		scenario.FaultWipe:    {"kill n2", "remove n2", "wipe n2", "start n2"},
-		scenario.FaultPause:   {"pause n2", "resume n2"},
-		scenario.FaultMember:  {"remove n2", "add n2"},
+		scenario.FaultKill:       {"kill n2", "start n2"},
+		scenario.FaultRestart:    {"stop n2", "start n2"},
+		scenario.FaultWipe:       {"kill n2", "remove n2", "wipe n2", "start n2"},
+		scenario.FaultPause:      {"pause n2", "resume n2"},
+		scenario.FaultMembership: {"remove n2", "add n2"},
 	} {
 		f := newFake()
 		p := plan(scenario.Fault{Kind: kind, Target: target(scenario.TargetLeader), At: ms, For: 3 * ms})
@@ -163,11 +163,11 @@ func TestFaultsOfLinks(t *testing.T) {
 		want  map[pair]netproxy.Conditions
 	}{
 		{
-			scenario.Fault{Kind: scenario.FaultPartition, How: scenario.Drop, Direction: scenario.DirectionBoth, Target: target(scenario.TargetLeader)},
+			scenario.Fault{Kind: scenario.FaultPartition, Mode: scenario.Drop, Direction: scenario.DirectionBoth, Target: target(scenario.TargetLeader)},
 			map[pair]netproxy.Conditions{{"n2", "n1"}: drop, {"n2", "n3"}: drop, {"n1", "n2"}: drop, {"n3", "n2"}: drop},
 		},
 		{
-			scenario.Fault{Kind: scenario.FaultPartition, How: scenario.Reset, Direction: scenario.DirectionIn, Target: target(scenario.TargetLeader)},
+			scenario.Fault{Kind: scenario.FaultPartition, Mode: scenario.Reset, Direction: scenario.DirectionIn, Target: target(scenario.TargetLeader)},
 			map[pair]netproxy.Conditions{{"n1", "n2"}: reset, {"n3", "n2"}: reset},
 		},
 		{

@@ -51,15 +51,18 @@ func readLimit(b *hclfile.Block, kind Kind) (l Limit, ok bool) {
 	return l, ok
 }
 
+// metricsRenamed are former names of metrics, with what they are called now.
+var metricsRenamed = map[string]string{"shed": result.Dropped}
+
 // readMetric returns the metric that a block limits, after noting what forbids a limit of that kind on it.
 func readMetric(b *hclfile.Block, kind Kind) (spec result.Spec, ok bool) {
 	name := b.Label()
 	spec, known := result.Lookup(name)
 	switch {
 	case !known:
-		remedy := "the metrics are: " + hclfile.List(metricNames())
-		if meant := hclfile.Nearest(name, metricNames()); meant != "" {
-			remedy = fmt.Sprintf("did you mean %q?", meant)
+		remedy := hclfile.Suggest(name, metricNames())
+		if now := metricsRenamed[name]; now != "" {
+			remedy = fmt.Sprintf("the name is now %q", now)
 		}
 		b.LabelProblem(fmt.Sprintf("unknown metric %q", name), remedy)
 	case spec.Family != "" && strings.HasSuffix(name, "_max"):

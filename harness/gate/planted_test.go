@@ -45,7 +45,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	require.NoError(t, err)
 	faulty, err := buildtest.Program("queued-planted", "engine/cmd/queued", "-tags", "planted")
 	require.NoError(t, err)
-	scenarios, err := scenario.Load(filepath.Join("..", "..", "scenarios", "planted.hcl"))
+	scenarios, err := scenario.Load(filepath.Join("..", "..", "scenarios", "fault-injection.hcl"))
 	require.NoError(t, err)
 	s := scenarios[0]
 	s.Rounds, s.ProfiledRounds = 1, 2

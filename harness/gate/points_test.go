@@ -19,7 +19,7 @@ baseline "scaling" {
     because = "it should scale"
   }
   ceiling "storage_gets_per_cycle" { max = 0.05  because = "nothing is read back" }
-  ceiling "shed" {
+  ceiling "dropped" {
     max      = 0
     observed = 0
     on       = "2 cores"
@@ -42,7 +42,7 @@ func scaling() *result.Result {
 		r.Points = append(r.Points, result.Point{Number: i + 1, Name: c.name, Metrics: map[string]result.Metric{
 			"cycles_per_s":           {Median: c.cycle, Low: c.cycle, High: c.cycle, N: 3},
 			"storage_gets_per_cycle": {N: 3},
-			"shed":                   {N: 3},
+			"dropped":                {N: 3},
 			"lost":                   {N: 1},
 		}})
 		r.Rounds = append(r.Rounds, result.Round{Number: i + 1, Point: i + 1})
@@ -66,9 +66,9 @@ func TestLimitsOfPoints(t *testing.T) {
 		"shards=1: storage_gets_per_cycle 0 is not above the ceiling 0.05",
 		"shards=2: storage_gets_per_cycle 0 is not above the ceiling 0.05",
 		"shards=4: storage_gets_per_cycle 0 is not above the ceiling 0.05",
-		"shards=1: shed 0 is not above the ceiling 0",
-		"shards=2: shed 0 is not above the ceiling 0",
-		"shards=4: shed 0 is not above the ceiling 0",
+		"shards=1: dropped 0 is not above the ceiling 0",
+		"shards=2: dropped 0 is not above the ceiling 0",
+		"shards=4: dropped 0 is not above the ceiling 0",
 		"lost 0 is not above the ceiling 0",
 	}, judged)
 	assert.Equal(t, "shards=4", report.Findings[2].Point)
@@ -83,8 +83,8 @@ func TestLimitsOfPoints(t *testing.T) {
 	}{
 		{set(0, "cycles_per_s", 90), result.Regressed, "shards=1: cycles_per_s 90 is below the floor 100: of each point"},
 		{set(2, "cycles_per_s", 190), result.Regressed, "shards=4: cycles_per_s 190 is below the floor 200: it should scale"},
-		{set(1, "shed", 1), result.Regressed, "shards=2: shed 1 is above the ceiling 0 (observed 0 on 2 cores): nothing is dropped"},
-		{func(r *result.Result) { delete(r.Points[1].Metrics, "shed") }, result.Regressed, "shards=2: shed is missing from the result, where a ceiling of 0 is set"},
+		{set(1, "dropped", 1), result.Regressed, "shards=2: dropped 1 is above the ceiling 0 (observed 0 on 2 cores): nothing is dropped"},
+		{func(r *result.Result) { delete(r.Points[1].Metrics, "dropped") }, result.Regressed, "shards=2: dropped is missing from the result, where a ceiling of 0 is set"},
 		{func(r *result.Result) { r.Points = r.Points[:2] }, result.Regressed, "shards=4: cycles_per_s is missing from the result, where a floor of 200 is set"},
 		{func(r *result.Result) { r.Points = nil }, result.Regressed, "shards=4: cycles_per_s is missing from the result"},
 		{func(r *result.Result) { r.Rounds[2].Ledger.Lost = 1 }, result.Incorrect, "lost 1 is above the ceiling 0"},
@@ -118,8 +118,10 @@ baseline "scaling" {
   floor "cycles_per_s" { min = 1  point = "shards=1"  because = "b" }
   ceiling "lost" { max = 0  point = "shards=1"  because = "c" }
   ceiling "storage_sets_per_cycle" { max = 0  because = "no server sets nothing" }
+  ceiling "shed" { max = 0  because = "a former name" }
 }
 `)
+	require.ErrorContains(t, err, `the name is now "dropped"`)
 	require.ErrorContains(t, err, "shards=1: cycles_per_s has two limits")
 	require.ErrorContains(t, err, "lost is a sum over all rounds, whatever their points")
 	require.ErrorContains(t, err, "max is 0; it must be above 0")

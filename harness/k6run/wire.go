@@ -80,7 +80,7 @@ type Open struct {
 	Finished   uint64  `json:"finished"`
 	Unfinished uint64  `json:"unfinished"`
 	Unsent     uint64  `json:"unsent"`
-	Dropped    uint64  `json:"shed"`
+	Dropped    uint64  `json:"dropped"`
 	Refused    uint64  `json:"refused"`
 	Held       uint64  `json:"held"`
 }

@@ -86,11 +86,11 @@ func (c *Config) validateWorkload() *problems {
 		check(false, "workload.payload is %q; it must be fixed, uniform or lognormal", w.Payload.Kind)
 	}
 	switch w.Keys.Kind {
-	case "", "turn", "uniform":
+	case "", scenario.KeysRoundRobin, "uniform":
 	case "zipf":
 		check(w.Keys.Skew > 0 && !math.IsInf(w.Keys.Skew, 0), "workload.keys has a skew of %v; it must be positive", w.Keys.Skew)
 	default:
-		check(false, "workload.keys is %q; it must be turn, uniform or zipf", w.Keys.Kind)
+		check(false, "workload.keys is %q; it must be round_robin, uniform or zipf", w.Keys.Kind)
 	}
 	check(w.Payload.Min >= ledger.HeaderSize,
 		"workload.payload has %d bytes; the task's identity alone takes %d", w.Payload.Min, ledger.HeaderSize)

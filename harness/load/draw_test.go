@@ -82,7 +82,7 @@ func TestQueuesAreChosenWithTheirShares(t *testing.T) {
 			assert.InDelta(t, c.shares[i], counts[i]/n, 0.005, "%s: queue %d", name, i)
 		}
 	}
-	for _, kind := range []string{"", "turn"} {
+	for _, kind := range []string{"", "round_robin"} {
 		k := newKeys(scenario.Workload{Queues: queues, Keys: scenario.Keys{Kind: kind}})
 		assert.False(t, k.chosen(), kind)
 	}

@@ -32,11 +32,11 @@ func arrivalsSection(p *page, r *result.Result) {
 	}
 	p.paragraph("The load is open: tasks are due at a rate from the window's start on, whatever becomes of those before them, and" +
 		" the latencies of enqueues and cycles count from when a task was due. Each task that was due inside the window is in" +
-		" them: one that was unfinished at its end, unsent, shed since too many were in flight, or refused, with what was left" +
+		" them: one that was unfinished at its end, unsent, dropped since too many were in flight, or refused, with what was left" +
 		" of the window when it was due. Held are tasks that were sent late since every producer had a call under way. Slip is" +
 		" how much later than it could the generator sent a task; the service time is that of the call of enqueue alone.")
 	header := []string{
-		">round", ">due/s", ">peak, cycles/s", ">due", ">finished", ">unfinished", ">unsent", ">shed", ">refused", ">held",
+		">round", ">due/s", ">peak, cycles/s", ">due", ">finished", ">unfinished", ">unsent", ">dropped", ">refused", ">held",
 		">slip p99, ms", ">slip max, ms", ">service p99, ms",
 	}
 	if several {
@@ -56,7 +56,7 @@ func arrivalsRow(round, workload string, a *result.Arrivals, metrics map[string]
 		row = append(row, code(workload))
 	}
 	return append(row, render.Number(a.PerSecond), peak, render.Count(a.Scheduled), render.Count(a.Finished), render.Count(a.Unfinished),
-		render.Count(a.Unsent), render.Count(a.Shed), render.Count(a.Refused), render.Count(a.Held),
+		render.Count(a.Unsent), render.Count(a.Dropped), render.Count(a.Refused), render.Count(a.Held),
 		cellOf(metrics, result.SlipMs+"_p99"), cellOf(metrics, result.SlipMs+"_max"), cellOf(metrics, result.ServiceLatencyMs+"_p99"))
 }
 

@@ -148,7 +148,7 @@ func TestPageOfTheOtherParts(t *testing.T) {
 	for i := 1; i < 3; i++ {
 		round := &r.Rounds[i]
 		round.WindowSeconds = 600
-		round.Arrivals = &result.Arrivals{PerSecond: 75_000, PeakPerSecond: 150_000, Scheduled: 45_000_000, Finished: 44_999_000, Unfinished: 900, Unsent: 60, Shed: 30, Refused: 10, Held: 5}
+		round.Arrivals = &result.Arrivals{PerSecond: 75_000, PeakPerSecond: 150_000, Scheduled: 45_000_000, Finished: 44_999_000, Unfinished: 900, Unsent: 60, Dropped: 30, Refused: 10, Held: 5}
 		round.Backlog = &result.Backlog{Tasks: 123, FillS: 2, Restart: "kill", FirstClaimS: 0.75, DrainS: 3, Cycles: 123, RSSMBFillMax: 300, RSSMBDrainMax: 200}
 		for s := range 20 {
 			round.Series = append(round.Series, result.Sample{AtS: float64(s+1) * 30, CyclesPerS: 75_000, ServerRSSMB: 150, DiskMB: 80})

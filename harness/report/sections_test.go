@@ -41,7 +41,7 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		round := &r.Rounds[i]
 		round.Workloads = []result.RoundWorkload{
 			{Name: "noisy", Cycles: round.Cycles - 10_000},
-			{Name: "quiet", Cycles: 10_000, Arrivals: &result.Arrivals{PerSecond: 1400, PeakPerSecond: 5000, Scheduled: 14_000, Finished: 10_000, Shed: 4000}},
+			{Name: "quiet", Cycles: 10_000, Arrivals: &result.Arrivals{PerSecond: 1400, PeakPerSecond: 5000, Scheduled: 14_000, Finished: 10_000, Dropped: 4000}},
 		}
 		hists[i].Workloads = []result.WorkloadHistograms{
 			{Name: "noisy", Histograms: hists[i].Histograms}, {Name: "quiet", Histograms: hists[i].Histograms},

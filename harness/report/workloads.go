@@ -22,7 +22,7 @@ var workloadMetrics = []column{
 	{">cycle p99.9, ms", result.CycleLatencyMs + "_p999"},
 	{">unfinished", result.Unfinished},
 	{">unsent", result.Unsent},
-	{">shed", result.Shed},
+	{">dropped", result.Dropped},
 	{">slip p99, ms", result.SlipMs + "_p99"},
 }
 

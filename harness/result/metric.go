@@ -61,7 +61,7 @@ const (
 	OfferedPerS = "offered_per_s"
 	Unfinished  = "unfinished"
 	Unsent      = "unsent"
-	Shed        = "shed"
+	Dropped     = "dropped"
 	Held        = "held"
 
 	// Of a backlog.
@@ -194,7 +194,7 @@ var specs = func() []Spec {
 		{Name: OfferedPerS, Unit: "1/s", Better: Higher, Part: OfOpen},
 		{Name: Unfinished, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Unsent, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
-		{Name: Shed, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
+		{Name: Dropped, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: Held, Unit: "tasks", Better: Lower, Part: OfOpen, Zero: true},
 		{Name: SteadyRateRatio, Unit: "ratio", Better: Higher, Part: OfSeries},
 		{Name: DiskMBMax, Unit: "MB", Better: Lower, Part: OfSeries},

@@ -34,7 +34,7 @@ func (a *Arrivals) metrics() map[string]float64 {
 		OfferedPerS: a.PerSecond,
 		Unfinished:  float64(a.Unfinished),
 		Unsent:      float64(a.Unsent),
-		Shed:        float64(a.Shed),
+		Dropped:     float64(a.Dropped),
 		Held:        float64(a.Held),
 	}
 }

@@ -22,10 +22,10 @@ func TestDeriveOpenLoad(t *testing.T) {
 	h.Slip, h.Service = result.NewHistogram(), result.NewHistogram()
 	require.NoError(t, h.Slip.RecordValue(3_000_000))
 	require.NoError(t, h.Service.RecordValue(2_000_000))
-	r := result.Round{Arrivals: &result.Arrivals{PerSecond: 500, Scheduled: 15, Finished: 1, Unfinished: 2, Unsent: 3, Shed: 4, Refused: 5, Held: 6}}
+	r := result.Round{Arrivals: &result.Arrivals{PerSecond: 500, Scheduled: 15, Finished: 1, Unfinished: 2, Unsent: 3, Dropped: 4, Refused: 5, Held: 6}}
 	r.Derive(h)
 	assert.Equal(t, []float64{500, 2, 3, 4, 6}, []float64{
-		r.Metrics["offered_per_s"], r.Metrics["unfinished"], r.Metrics["unsent"], r.Metrics["shed"], r.Metrics["held"],
+		r.Metrics["offered_per_s"], r.Metrics["unfinished"], r.Metrics["unsent"], r.Metrics["dropped"], r.Metrics["held"],
 	})
 	assert.InEpsilon(t, 3, r.Metrics["slip_ms_p99"], 0.01)
 	assert.InEpsilon(t, 2, r.Metrics["enqueue_service_ms_p50"], 0.01)

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,6 +55,8 @@ func readJSON(path string, into any) error {
 	case *head.Version > Version:
 		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, *head.Version, Version)
 	}
+	// Results of earlier builds have the count of dropped arrivals, and its metric, under a former name.
+	data = bytes.ReplaceAll(data, []byte(`"shed"`), []byte(`"dropped"`))
 	if err := json.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("read %s: corrupt: %w", path, err)
 	}

@@ -150,7 +150,7 @@ type Node struct {
 }
 
 // Arrivals is the account of the tasks of an open load that were due inside the window:
-// scheduled = finished + unfinished + unsent + shed + refused. All of them are in the latencies: those that were not
+// scheduled = finished + unfinished + unsent + dropped + refused. All of them are in the latencies: those that were not
 // finished with what was left of the window when they were due.
 type Arrivals struct {
 	PerSecond     float64 `json:"per_second"`                // due
@@ -159,7 +159,7 @@ type Arrivals struct {
 	Finished      uint64  `json:"finished"`   // completed inside the window
 	Unfinished    uint64  `json:"unfinished"` // sent, and not completed by its end
 	Unsent        uint64  `json:"unsent"`     // due when every producer had a call under way until its end, or slipped beyond it
-	Shed          uint64  `json:"shed"`       // not sent, since as many were in flight as may be
+	Dropped       uint64  `json:"dropped"`    // not sent, since as many were in flight as may be
 	Refused       uint64  `json:"refused"`    // by the server
 	Held          uint64  `json:"held"`       // sent late, since every producer had a call under way
 }

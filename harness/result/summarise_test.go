@@ -27,7 +27,7 @@ func TestTableOfMetrics(t *testing.T) {
 		"storage_gets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage, Zero: true},
 		"storage_sets_per_cycle":  {Unit: "keys", Better: result.Lower, Part: result.OfStorage},
 		"shard_turn_ms_max":       {Unit: "ms", Better: result.Lower, Part: result.OfTurns},
-		"shed":                    {Unit: "tasks", Better: result.Lower, Part: result.OfOpen, Zero: true},
+		"dropped":                 {Unit: "tasks", Better: result.Lower, Part: result.OfOpen, Zero: true},
 		"slip_ms_p99":             {Unit: "ms", Better: result.Lower, Part: result.OfOpen, Family: "slip_ms"},
 		"drain_ratio":             {Unit: "ratio", Better: result.Higher, Part: result.OfBacklog},
 		"restart_first_claim_s":   {Unit: "s", Better: result.Lower, Part: result.OfRestart},

@@ -84,7 +84,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	assert.InDelta(t, peak.Metrics[result.CyclesPerS], a.PeakPerSecond, 0)
 	assert.InDelta(t, 0.1*a.PeakPerSecond, a.PerSecond, 1e-6)
 	assert.InDelta(t, s.Phases.Window.Seconds()*a.PerSecond, float64(a.Scheduled), 1)
-	assert.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Shed+a.Refused)
+	assert.Equal(t, a.Scheduled, a.Finished+a.Unfinished+a.Unsent+a.Dropped+a.Refused)
 	assert.InDelta(t, a.PerSecond, r.Metrics[result.OfferedPerS].Median, 1e-6)
 	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the round that found the peak is not timed")
 	assert.Equal(t, 2, r.Metrics[result.Lost].N)

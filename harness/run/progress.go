@@ -256,7 +256,7 @@ func parts(r *result.Round) string {
 	m := r.Metrics
 	if a := r.Arrivals; a != nil {
 		fmt.Fprintf(&b, "; offered %s, %d unfinished, %d unsent, %d dropped, slip p99 %.2f ms",
-			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Shed, m[result.SlipMs+"_p99"])
+			scenario.FormatRate(a.PerSecond), a.Unfinished, a.Unsent, a.Dropped, m[result.SlipMs+"_p99"])
 	}
 	if l := r.Backlog; l != nil {
 		fmt.Fprintf(&b, "; backlog of %d drained at %.0f cycles/s (%.2f of the window's), %.0f MB",

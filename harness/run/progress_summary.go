@@ -16,7 +16,7 @@ var summaryMetrics = []string{
 	result.EnqueueLatencyMs + "_p99", result.CycleLatencyMs + "_p50", result.CycleLatencyMs + "_p99", result.CycleLatencyMs + "_p999",
 	result.ServerRSSMBMax, result.StorageSetsPerCycle, result.WrittenBytesPerCycle,
 	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
-	result.OfferedPerS, result.Unfinished, result.Unsent, result.Shed, result.SlipMs + "_p99",
+	result.OfferedPerS, result.Unfinished, result.Unsent, result.Dropped, result.SlipMs + "_p99",
 	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
 	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax, result.FailedCalls,
 	result.Lost, result.Duplicated, result.Corrupted,

@@ -74,7 +74,7 @@ func tell(p *progress, c *clock) {
 	at(2, "window", 500*time.Millisecond, 800, 0)
 	p.round(&result.Round{
 		Number: 2, Point: 1, Cycles: 9, Verdict: result.Pass, Metrics: shown(75_600),
-		Arrivals: &result.Arrivals{PerSecond: 75_600, Unfinished: 1, Unsent: 2, Shed: 3},
+		Arrivals: &result.Arrivals{PerSecond: 75_600, Unfinished: 1, Unsent: 2, Dropped: 3},
 	})
 	p.round(&result.Round{Number: 3, Verdict: result.Invalid, Reasons: []string{"the host slept\nfor long", "never mind"}})
 	p.round(&result.Round{Number: 4, Profiled: true, Verdict: result.Pass, Metrics: map[string]float64{result.ServerCPUCores: 0.25}})

@@ -37,9 +37,9 @@ func TestHarmDoneToARealCluster(t *testing.T) {
 		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: time.Second, For: 200 * time.Millisecond},
 		scenario.Fault{
 			Kind: scenario.FaultPartition, Target: scenario.Target{Kind: scenario.TargetLeader}, At: 4 * time.Second, For: time.Second,
-			Direction: scenario.DirectionBoth, How: scenario.Drop,
+			Direction: scenario.DirectionBoth, Mode: scenario.Drop,
 		},
-		scenario.Fault{Kind: scenario.FaultMember, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 7 * time.Second, For: 500 * time.Millisecond},
+		scenario.Fault{Kind: scenario.FaultMembership, Target: scenario.Target{Kind: scenario.TargetFollower}, At: 7 * time.Second, For: 500 * time.Millisecond},
 	), real(t))
 	require.Equal(t, result.Pass, e.result.Verdict, e.result.Reasons)
 	round := e.result.Rounds[0]
@@ -50,11 +50,11 @@ func TestHarmDoneToARealCluster(t *testing.T) {
 	require.NotNil(t, f)
 	require.Len(t, f.Events, 3)
 	assert.Len(t, e.server.started(t), 4, "one was started again")
-	for i, kind := range []string{scenario.FaultKill, scenario.FaultPartition, scenario.FaultMember} {
+	for i, kind := range []string{scenario.FaultKill, scenario.FaultPartition, scenario.FaultMembership} {
 		event := f.Events[i]
 		assert.Equal(t, kind, event.Kind)
 		assert.Len(t, event.Nodes, 1)
-		assert.Equal(t, kind != scenario.FaultMember, event.Nodes[0] == event.Leader)
+		assert.Equal(t, kind != scenario.FaultMembership, event.Nodes[0] == event.Leader)
 		assert.Greater(t, event.HealedS, event.BeganS)
 	}
 	for _, i := range []int{0, 1} {

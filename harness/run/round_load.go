@@ -142,7 +142,7 @@ func arrivals(a *load.Open, peak float64) *result.Arrivals {
 	return &result.Arrivals{
 		PerSecond: a.PerSecond, PeakPerSecond: peak,
 		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
-		Shed: a.Dropped, Refused: a.Refused, Held: a.Held,
+		Dropped: a.Dropped, Refused: a.Refused, Held: a.Held,
 	}
 }
 
@@ -155,6 +155,6 @@ func plus(a, b *result.Arrivals) *result.Arrivals {
 	return &result.Arrivals{
 		PerSecond: a.PerSecond + b.PerSecond, PeakPerSecond: a.PeakPerSecond,
 		Scheduled: a.Scheduled + b.Scheduled, Finished: a.Finished + b.Finished, Unfinished: a.Unfinished + b.Unfinished,
-		Unsent: a.Unsent + b.Unsent, Shed: a.Shed + b.Shed, Refused: a.Refused + b.Refused, Held: a.Held + b.Held,
+		Unsent: a.Unsent + b.Unsent, Dropped: a.Dropped + b.Dropped, Refused: a.Refused + b.Refused, Held: a.Held + b.Held,
 	}
 }

@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,17 +13,17 @@ import (
 
 // The kinds of faults.
 const (
-	FaultKill      = "kill"      // SIGKILL, and a new start on the same data
-	FaultRestart   = "restart"   // SIGTERM, and a new start on the same data
-	FaultWipe      = "wipe"      // SIGKILL, the data removed, and a new start as a new member
-	FaultPause     = "pause"     // SIGSTOP, and SIGCONT
-	FaultPartition = "partition" // the links between the target and the others carry nothing
-	FaultDelay     = "delay"     // they carry everything later
-	FaultBandwidth = "bandwidth" // they carry so much a second
-	FaultMember    = "member"    // the target is removed from the cluster, and added again
+	FaultKill       = "kill"       // SIGKILL, and a new start on the same data
+	FaultRestart    = "restart"    // SIGTERM, and a new start on the same data
+	FaultWipe       = "wipe"       // SIGKILL, the data removed, and a new start as a new member
+	FaultPause      = "pause"      // SIGSTOP, and SIGCONT
+	FaultPartition  = "partition"  // the links between the target and the others carry nothing
+	FaultDelay      = "delay"      // they carry everything later
+	FaultBandwidth  = "bandwidth"  // they carry so much a second
+	FaultMembership = "membership" // the target is removed from the cluster, and added again
 )
 
-// How a partition treats connections.
+// The modes of a partition: how it treats connections.
 const (
 	Drop  = "drop"  // nothing passes and nobody is told, as when a cable is pulled
 	Reset = "reset" // connections are reset and new ones too, as when a firewall rejects them
@@ -58,17 +60,26 @@ type Fault struct {
 	// Of links only.
 
 	Direction string        `json:"direction,omitempty"`
-	How       string        `json:"how,omitempty"` // of a partition: Drop or Reset
-	Delay     time.Duration `json:"delay"`         // of each byte, one way
-	Jitter    time.Duration `json:"jitter"`        // up to so much more
+	Mode      string        `json:"mode,omitempty"` // of a partition: Drop or Reset
+	Delay     time.Duration `json:"delay"`          // of each byte, one way
+	Jitter    time.Duration `json:"jitter"`         // up to so much more
 	BytesPerS float64       `json:"rate"`
 }
 
 // MarshalJSON writes durations and the rate as text.
 func (f Fault) MarshalJSON() ([]byte, error) { return json.Marshal(f.stored()) }
 
-// UnmarshalJSON reads what MarshalJSON writes.
-func (f *Fault) UnmarshalJSON(data []byte) error { return json.Unmarshal(data, f.stored()) }
+// UnmarshalJSON reads what MarshalJSON writes, and what it wrote under former names.
+func (f *Fault) UnmarshalJSON(data []byte) error {
+	former := struct {
+		Mode *string `json:"how"`
+	}{&f.Mode}
+	if err := errors.Join(json.Unmarshal(data, &former), json.Unmarshal(data, f.stored())); err != nil {
+		return err
+	}
+	f.Kind = cmp.Or(faultKindsRenamed[f.Kind], f.Kind)
+	return nil
+}
 
 func (f *Fault) stored() any {
 	type plain Fault
@@ -106,23 +117,26 @@ type faultKind struct {
 
 // faultKinds are all kinds, each in the words of a scenario.
 var faultKinds = map[string]faultKind{
-	FaultKill:      {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second},                           // kill { target = leader()  at = "5s"  restart_after = "3s" }
-	FaultRestart:   {attributes: []string{"restart_after"}, lasts: "restart_after"},                                                  // restart { target = each()  at = "5s"  every = "5s"  times = 3 }
-	FaultWipe:      {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second, all: "no data", nodes: 3}, // wipe { target = follower()  at = "5s"  restart_after = "3s" }
-	FaultPause:     {attributes: []string{"for"}, lasts: "for", least: time.Millisecond},                                             // pause { target = leader()  at = "5s"  for = "30s" }
-	FaultPartition: {attributes: []string{"for", "direction", "how"}, lasts: "for", least: time.Millisecond, nodes: 2},               // partition { target = leader()  at = "5s"  for = "5s"  direction = "in" }
-	FaultDelay:     {attributes: []string{"for", "direction", "delay", "jitter"}, lasts: "for", least: time.Millisecond, nodes: 2},   // delay { target = all()  at = "5s"  for = "5s"  delay = "50ms" }
-	FaultBandwidth: {attributes: []string{"for", "direction", "rate"}, lasts: "for", least: time.Millisecond, nodes: 2},              // bandwidth { target = leader()  at = "5s"  for = "5s"  rate = "10MiB/s" }
-	FaultMember:    {attributes: []string{"for"}, lasts: "for", least: time.Millisecond, all: "no member", nodes: 3},                 // member { target = follower()  at = "5s"  for = "5s" }
+	FaultKill:       {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second},                           // kill { target = leader()  at = "5s"  restart_after = "3s" }
+	FaultRestart:    {attributes: []string{"restart_after"}, lasts: "restart_after"},                                                  // restart { target = each()  at = "5s"  every = "5s"  times = 3 }
+	FaultWipe:       {attributes: []string{"restart_after"}, lasts: "restart_after", standard: time.Second, all: "no data", nodes: 3}, // wipe { target = follower()  at = "5s"  restart_after = "3s" }
+	FaultPause:      {attributes: []string{"for"}, lasts: "for", least: time.Millisecond},                                             // pause { target = leader()  at = "5s"  for = "30s" }
+	FaultPartition:  {attributes: []string{"for", "direction", "mode"}, lasts: "for", least: time.Millisecond, nodes: 2},              // partition { target = leader()  at = "5s"  for = "5s"  direction = "in" }
+	FaultDelay:      {attributes: []string{"for", "direction", "delay", "jitter"}, lasts: "for", least: time.Millisecond, nodes: 2},   // delay { target = all()  at = "5s"  for = "5s"  delay = "50ms" }
+	FaultBandwidth:  {attributes: []string{"for", "direction", "rate"}, lasts: "for", least: time.Millisecond, nodes: 2},              // bandwidth { target = leader()  at = "5s"  for = "5s"  rate = "10MiB/s" }
+	FaultMembership: {attributes: []string{"for"}, lasts: "for", least: time.Millisecond, all: "no member", nodes: 3},                 // membership { target = follower()  at = "5s"  for = "5s" }
 }
 
 var faultKindNames = []string{
-	FaultKill, FaultRestart, FaultWipe, FaultPause, FaultPartition, FaultDelay, FaultBandwidth, FaultMember,
+	FaultKill, FaultRestart, FaultWipe, FaultPause, FaultPartition, FaultDelay, FaultBandwidth, FaultMembership,
 }
 
+// faultKindsRenamed are former names of kinds, which stored results still have.
+var faultKindsRenamed = map[string]string{"member": FaultMembership}
+
 var faultBlock = hclfile.Inner{
-	Names: hclfile.Names{Attributes: []string{
-		"target", "at", "for", "restart_after", "every", "times", "direction", "how", "delay", "jitter", "rate",
+	Names: hclfile.Names{Renamed: map[string]string{"how": "mode"}, Attributes: []string{
+		"target", "at", "for", "restart_after", "every", "times", "direction", "mode", "delay", "jitter", "rate",
 	}},
 	Label: "kind", Example: `fault "kill" { target = leader()  at = "5s"  restart_after = "3s" }`,
 }
@@ -177,7 +191,7 @@ type placedFault struct {
 // readFault reads one fault; ok is false where a problem leaves its times unknown.
 func readFault(b *hclfile.Block, t Topology) (f Fault, ok bool) {
 	problems := b.Problems()
-	f.Kind = b.Kind(faultKindNames, nil)
+	f.Kind = b.Kind(faultKindNames, faultKindsRenamed)
 	if f.Kind == "" {
 		return f, false
 	}
@@ -197,7 +211,7 @@ func readFault(b *hclfile.Block, t Topology) (f Fault, ok bool) {
 // readLinks reads what only faults of links have, and refuses what the kind does not take.
 func readLinks(b *hclfile.Block, kind faultKind, f *Fault) {
 	takes := func(name string) bool { return slices.Contains(kind.attributes, name) }
-	for _, name := range []string{"for", "restart_after", "direction", "how", "delay", "jitter", "rate"} {
+	for _, name := range []string{"for", "restart_after", "direction", "mode", "delay", "jitter", "rate"} {
 		if b.Has(name) && !takes(name) {
 			remedy := "remove it; it takes: " + hclfile.List(kind.attributes)
 			b.AttrProblem(name, fmt.Sprintf("%s takes no %s", b, name), remedy)
@@ -208,8 +222,8 @@ func readLinks(b *hclfile.Block, kind faultKind, f *Fault) {
 			OneOf: []string{DirectionBoth, DirectionIn, DirectionOut}, Default: DirectionBoth,
 		})
 	}
-	if takes("how") {
-		f.How = b.Choice("how", hclfile.ChoiceSpec{OneOf: []string{Drop, Reset}, Default: Drop})
+	if takes("mode") {
+		f.Mode = b.Choice("mode", hclfile.ChoiceSpec{OneOf: []string{Drop, Reset}, Default: Drop})
 	}
 	if takes("delay") {
 		limit := hclfile.DurationSpec{Min: time.Millisecond, Max: 10 * time.Second}

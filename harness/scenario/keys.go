@@ -13,18 +13,18 @@ import (
 
 // Keys says to which queue of a producer's own a call goes.
 type Keys struct {
-	Kind string  `json:"kind"`          // "turn", "uniform" or "zipf"
+	Kind string  `json:"kind"`          // "round_robin", "uniform" or "zipf"
 	Skew float64 `json:"skew,omitzero"` // of zipf: queue k of n gets a share in proportion to 1 / (k+1)^Skew; above 0
 }
 
 // IsZero reports whether calls go to the queues in turn, which JSON leaves out.
-func (k Keys) IsZero() bool { return k.Kind == "" || k.Kind == KeysTurn }
+func (k Keys) IsZero() bool { return k.Kind == "" || k.Kind == KeysRoundRobin }
 
 // The kinds of keys.
 const (
-	KeysTurn    = "turn"    // each queue in turn
-	KeysUniform = "uniform" // any queue, each as likely
-	KeysZipf    = "zipf"    // some queues far more often than others
+	KeysRoundRobin = "round_robin" // each queue in turn
+	KeysUniform    = "uniform"     // any queue, each as likely
+	KeysZipf       = "zipf"        // some queues far more often than others
 )
 
 // skewMax is the largest skew: at 10 all but a thousandth goes to the first queue.
@@ -33,8 +33,9 @@ const skewMax = 10
 var keysType = cty.Capsule("a choice of queues", reflect.TypeFor[Keys]())
 
 var keysCalls = &hcl.EvalContext{Functions: map[string]function.Function{
-	KeysTurn:    constant(keysType, Keys{Kind: KeysTurn}),
-	KeysUniform: constant(keysType, Keys{Kind: KeysUniform}),
+	KeysRoundRobin: constant(keysType, Keys{Kind: KeysRoundRobin}),
+	"turn":         renamed(keysType, "turn", KeysRoundRobin),
+	KeysUniform:    constant(keysType, Keys{Kind: KeysUniform}),
 	KeysZipf: function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "skew", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(keysType),
@@ -60,14 +61,14 @@ func (k Keys) String() string {
 	return k.Kind + "()"
 }
 
-// readKeys reads keys = turn(), uniform() or zipf(skew).
+// readKeys reads keys = round_robin(), uniform() or zipf(skew).
 func readKeys(b *hclfile.Block, tenants, queues int) Keys {
 	v, ok := b.Call("keys", keysCalls, "uniform() or zipf(1.2)")
 	if !ok {
-		return Keys{Kind: KeysTurn}
+		return Keys{Kind: KeysRoundRobin}
 	}
 	k := *v.EncapsulatedValue().(*Keys)
-	if k.Kind != KeysTurn && tenants == 1 && queues == 1 {
+	if k.Kind != KeysRoundRobin && tenants == 1 && queues == 1 {
 		b.AttrProblem("keys", "keys has a meaning only where there are several queues", "raise queues, or remove keys")
 	}
 	return k

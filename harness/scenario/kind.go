@@ -84,3 +84,14 @@ func constant[T any](t cty.Type, value T) function.Function {
 		Impl: func([]cty.Value, cty.Type) (cty.Value, error) { return cty.CapsuleVal(t, &value), nil },
 	})
 }
+
+// renamed makes a function that stands for a former name, and says what it is called now.
+func renamed(t cty.Type, former, now string) function.Function {
+	return function.New(&function.Spec{
+		VarParam: &function.Parameter{Type: cty.DynamicPseudoType, AllowNull: true},
+		Type:     function.StaticReturnType(t),
+		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
+			return cty.NilVal, &hclfile.ValueError{Message: fmt.Sprintf("unknown function %q", former), Remedy: fmt.Sprintf("the name is now %q", now)}
+		},
+	})
+}

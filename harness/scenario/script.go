@@ -58,7 +58,7 @@ func checkK6(b *hclfile.Block, w Workload, workloads int) {
 			refuse(of.attribute, of.why, "remove it")
 		}
 	}
-	if w.Keys.Kind != "" && w.Keys.Kind != KeysTurn {
+	if w.Keys.Kind != "" && w.Keys.Kind != KeysRoundRobin {
 		refuse("keys", fmt.Sprintf("knows no keys = %s: the script chooses the queues", w.Keys), "remove it")
 	}
 	if w.Payload.Kind != "" && w.Payload.Kind != defaultPayload.Kind {

@@ -38,7 +38,7 @@ type Workload struct {
 	// DriverK6, which draws nothing.
 	Seed     int      `json:"seed,omitzero"`
 	Arrivals Arrivals `json:"arrivals"`
-	// InFlight is how many tasks may be sent and not completed. An open load sheds what is due beyond that; the producers
+	// InFlight is how many tasks may be sent and not completed. An open load drops what is due beyond that; the producers
 	// of a closed one wait until there is room, and 0 lets them go on.
 	InFlight int           `json:"in_flight,omitzero"`
 	Lease    time.Duration `json:"lease"`
@@ -198,7 +198,7 @@ func readWorkload(b *hclfile.Block) Workload {
 	return w
 }
 
-// readInFlight reads how many tasks may be sent and not completed. An open load sheds what is due beyond that; the
+// readInFlight reads how many tasks may be sent and not completed. An open load drops what is due beyond that; the
 // producers of a closed one wait, and without a bound they don't.
 func readInFlight(b *hclfile.Block, w *Workload) {
 	switch w.Arrivals.Kind {

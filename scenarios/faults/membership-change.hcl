@@ -36,7 +36,7 @@ scenario "membership-change" {
 
   rounds = 1
 
-  fault "member" {
+  fault "membership" {
     target = follower()
     at     = "5s"
     for    = "5s"
@@ -44,7 +44,7 @@ scenario "membership-change" {
     times  = 2
   }
 
-  fault "member" {
+  fault "membership" {
     target = leader()
     at     = "35s"
     for    = "5s"

@@ -23,5 +23,5 @@ workload "quiet" {
   workers   = 16
   payload   = fixed(64)
   arrivals  = rate("500/s")
-  in_flight = 5000 # ten seconds of its rate: what is due beyond that is shed
+  in_flight = 5000 # ten seconds of its rate: what is due beyond that is dropped
 }

@@ -120,7 +120,7 @@ func workloadInWords(w scenario.Workload) string {
 		"calls of " + render.Plural(w.Batch, "task"),
 		fmt.Sprintf("payload %s", w.Payload),
 	}
-	if w.Keys.Kind != scenario.KeysTurn {
+	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
 	}
 	if w.Seed > 0 {

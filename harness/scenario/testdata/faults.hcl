@@ -23,8 +23,8 @@ scenario "faults" {
     times  = 5
   }
   fault "wipe" { target = node("n5")  at = "20s"  restart_after = "250ms" }
-  fault "partition" { target = leader()  at = "25s"  for = "1s"  direction = "in"  how = "reset" }
+  fault "partition" { target = leader()  at = "25s"  for = "1s"  direction = "in"  mode = "reset" }
   fault "delay" { target = follower()  at = "30s"  for = "1s"  delay = "50ms"  jitter = "10ms" }
   fault "bandwidth" { target = all()  at = "35s"  for = "1s"  rate = "512KiB/s" }
-  fault "member" { target = follower()  at = "40s"  for = "5s" }
+  fault "membership" { target = follower()  at = "40s"  for = "5s" }
 }

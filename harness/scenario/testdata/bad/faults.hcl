@@ -17,7 +17,8 @@ scenario "themselves" {
   fault "kill" { target = leader()  at = "2s"  times = 1001  every = "2s" }
   fault "pause" { target = leader()  at = "2s" }
   fault "wipe" { target = all()  at = "2s" }
-  fault "member" { target = all()  at = "2s"  for = "1s" }
+  fault "member" { target = leader()  at = "3s"  for = "1s" }
+  fault "membership" { target = all()  at = "2s"  for = "1s" }
   fault "partition" { target = leader()  at = "2s"  for = "1s"  direction = "up"  how = "cut" }
   fault "partition" { target = all()  at = "2s"  for = "1s"  direction = "in" }
   fault "delay" { target = leader()  at = "2s"  for = "1s" }
@@ -54,7 +55,7 @@ scenario "small" {
   phases { window = "30s" }
   fault "kill" { target = follower()  at = "2s" }
   fault "partition" { target = leader()  at = "5s"  for = "1s" }
-  fault "member" { target = leader()  at = "8s"  for = "1s" }
+  fault "membership" { target = leader()  at = "8s"  for = "1s" }
 }
 
 scenario "elsewhere" {

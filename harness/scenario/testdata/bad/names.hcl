@@ -23,6 +23,7 @@ scenario "names" {
     produces  = 0
     workers   = 4
     payload   = fixd(64)
+    keys      = turn()
     arrivals  = close()
   }
   phase {

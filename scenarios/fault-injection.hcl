@@ -1,9 +1,9 @@
-# What harness/gate's diagnosis is tested on: the engine with one of its planted faults against the engine without, in turn.
+# What harness/gate's diagnosis is tested on: the engine with an injected fault against the engine without, in turn.
 # Batches are small, so that what a fault costs for each commit shows as much as what it costs for each task, and the
 # server has a CPU more than the generator, so that its goroutines can wait for each other.
 
-scenario "planted" {
-  title = "Create, claim and complete with few tasks in flight, to find planted faults"
+scenario "fault-injection" {
+  title = "Create, claim and complete with few tasks in flight, to find injected faults"
   tags  = ["self-test"]
 
   topology "single" {
