@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,7 +10,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// PairsMax bounds the pairs that SignedRank takes: its exact distribution takes time in proportion to their cube.
+// PairsMax bounds the pairs of SignedRank, whose exact distribution takes time in proportion to their cube.
 const PairsMax = 1000
 
 // Comparison is the outcome of a two-sided test of the hypothesis that two samples come from one distribution. The fields are those
@@ -61,7 +62,7 @@ func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 	if total == 0 {
 		return t, nil
 	}
-	// ways[w] is the share of all flips in which the positive ranks sum to w.
+	// ways[w] is the share of all sign flips in which the positive ranks sum to w.
 	ways := make([]float64, total+1)
 	ways[0] = 1
 	reach := 0
@@ -86,19 +87,11 @@ func SignedRank(differences []float64, alpha float64) (Comparison, error) {
 	return t, nil
 }
 
-// doubledRanks returns twice the rank of each nonzero difference by size, the sum of those of positive ones, and of all:
-// doubled, a mean rank is a whole number.
+// doubledRanks returns twice the rank of each nonzero difference by size, the sum of the positive ones' ranks, and the sum of all.
+// A doubled mean rank is a whole number.
 func doubledRanks(differences []float64) (ranks []int, positive, total int) {
 	sorted := slices.DeleteFunc(slices.Clone(differences), func(d float64) bool { return d == 0 })
-	slices.SortFunc(sorted, func(a, b float64) int {
-		switch d := math.Abs(a) - math.Abs(b); {
-		case d < 0:
-			return -1
-		case d > 0:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(sorted, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })
 	for i := 0; i < len(sorted); {
 		j := i
 		for j < len(sorted) && math.Abs(sorted[j]) == math.Abs(sorted[i]) {
@@ -116,9 +109,9 @@ func doubledRanks(differences []float64) (ranks []int, positive, total int) {
 	return ranks, positive, total
 }
 
-// Holm corrects the P of several tests for their number (Holm 1979): to call all those significant whose corrected P is at
-// most alpha makes one false call or more with probability alpha at most, however the tests depend on one another. The result
-// is in the order of ps; each is at least the P it was and at most 1. A P that is NaN or outside 0 to 1 counts as 1.
+// Holm corrects the P of several tests for their number (Holm 1979). Calling all tests significant whose corrected P is at most alpha
+// makes a false alarm with probability alpha at most, however the tests depend on one another. The result is in the order of ps; each
+// is at least the P that it was, and at most 1. A P that is NaN or outside 0 to 1 counts as 1.
 func Holm(ps []float64) []float64 {
 	sound := make([]float64, len(ps))
 	order := make([]int, len(ps))
@@ -128,15 +121,7 @@ func Holm(ps []float64) []float64 {
 			sound[i] = 1
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		switch {
-		case sound[a] < sound[b]:
-			return -1
-		case sound[a] > sound[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sound[a], sound[b]) })
 	corrected := make([]float64, len(ps))
 	highest := 0.0
 	for step, i := range order {

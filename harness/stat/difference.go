@@ -9,40 +9,41 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Counted is a value that is a sum over a number of events, such as samples of a profile: were nothing else to vary it, that
-// number would.
+// Counted is a value that is a sum over a number of events, such as the samples of a profile. The chance in that number is noise in the
+// value.
 type Counted struct {
 	Value  float64
 	Events float64 // at least 0
 }
 
-// Difference is by how much the mean of one side exceeds that of another, with its 95 % interval.
+// Difference is the difference of the means of two sides, with its 95 % interval.
 type Difference struct {
 	Base, Change float64 // the means
 	Low, High    float64 // of Change - Base
 	N            int     // values of the smaller side
 }
 
-// differenceResamples is enough for 2.5 % tails of 25 resamples each: who compares compares hundreds of functions.
+// differenceResamples leaves 25 resamples in each 2.5 % tail. It is small because a profile has hundreds of functions to compare.
 const differenceResamples = 1000
 
 // differenceSeed makes the same values have the same interval everywhere.
 const differenceSeed = 0x646966666572
 
-// MeanDifference returns the difference of two sides' means and its interval, of at least two values a side.
+// MeanDifference returns the difference of the means of two sides, of at least two values each, and its interval.
 //
-// The interval is that of the bootstrap (Efron 1979): each resample draws each side's values with replacement, and to each
-// the noise of its count (that of a Poisson variable, as a normal one), since two rounds with no event at all are not equal for
-// sure. Few values make it too narrow twice over, for which it is widened: their spread is that of n values and not n - 1, and
-// normal where it should be Student's (Hesterberg 2015). That is a bound for n of 2 or 3, not a precise level.
+// The interval is that of the bootstrap (Efron 1979). Each resample draws each side's values with replacement, and adds to each value
+// the noise of its count, that of a Poisson variable approximated by a normal one: two rounds without any event are not equal for
+// sure. A bootstrap of few values is too narrow for two reasons: its spread is that of n values and not of n - 1, and its
+// quantiles are normal and not Student's (Hesterberg 2015). The interval is widened by both. With 2 or 3 values that is a bound, not a
+// precise level.
 func MeanDifference(base, change []Counted) (Difference, error) {
 	d := Difference{N: min(len(base), len(change))}
 	if d.N < 2 {
-		return d, fmt.Errorf("an interval of a difference needs 2 values a side at least; there are %d and %d", len(base), len(change))
+		return d, fmt.Errorf("the interval of a difference needs at least 2 values a side; there are %d and %d", len(base), len(change))
 	}
 	for _, v := range slices.Concat(base, change) {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || math.IsNaN(v.Events) || v.Events < 0 || math.IsInf(v.Events, 0) {
-			return d, fmt.Errorf("%v of %v events is no value that can be compared", v.Value, v.Events)
+			return d, fmt.Errorf("a value of %v over %v events cannot be compared: both must be finite, and events at least 0", v.Value, v.Events)
 		}
 	}
 	d.Base, d.Change = meanOf(base), meanOf(change)
@@ -69,7 +70,7 @@ func meanOf(values []Counted) float64 {
 	return sum / float64(len(values))
 }
 
-// perEvent is what one event adds to a value.
+// perEvent returns the mean of what one event adds to a value.
 func perEvent(values []Counted) float64 {
 	var value, events float64
 	for _, v := range values {
@@ -82,8 +83,8 @@ func perEvent(values []Counted) float64 {
 	return value / events
 }
 
-// drawMean is the mean of as many values as there are, drawn with replacement and each with the noise of its count, which is
-// that of one event where there was none.
+// drawMean returns the mean of a resample: as many values as there are, drawn with replacement, each with the noise of its count. A count
+// of 0 has the noise of one event.
 func drawMean(values []Counted, each float64, random *rand.Rand) float64 {
 	var sum float64
 	for range values {

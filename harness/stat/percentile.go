@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Percentile returns the value that p percent (0 to 100) of h's samples do not exceed, in h's own unit and to
-// its precision. An empty histogram has no percentile: that is an error, not a zero.
+// Percentile returns percentile p (0 to 100) of h's samples, in h's unit and to its precision. It fails with ErrNoSamples if h is
+// empty.
 func Percentile(h *hdrhistogram.Histogram, p float64) (float64, error) {
 	if h == nil || h.TotalCount() == 0 {
 		return 0, ErrNoSamples
@@ -27,12 +27,11 @@ type Point struct {
 	Value float64 // in the histogram's unit
 }
 
-// Nines returns where percentile p, below 100, stands on an axis of nines.
+// Nines returns the place of percentile p, below 100, on an axis of nines.
 func Nines(p float64) float64 { return -math.Log10(1 - p/100) }
 
-// Curve returns h's percentiles from 0 to the last one that its samples resolve, perNine points for each nine.
-// The last point is the largest sample, placed at 1 - 1/n: beyond it there is nothing to know. It has at most
-// 19 perNine + 2 points, since a count has at most 19 digits.
+// Curve returns h's percentiles from 0 to the last one that its samples resolve, perNine points for each nine. The last point is the
+// largest sample, placed at 1 - 1/n. A curve has at most 19 perNine + 2 points, because a count has at most 19 digits.
 func Curve(h *hdrhistogram.Histogram, perNine int) ([]Point, error) {
 	if h == nil || h.TotalCount() == 0 {
 		return nil, ErrNoSamples

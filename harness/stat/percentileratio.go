@@ -1,7 +1,9 @@
 package stat
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,12 +11,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// PercentileRatio compares percentile p (greater than 0, at most 100) of the merged histograms of two sides: that of change's to
-// that of base's. It is never a mean of percentiles. The interval is that of the percentile bootstrap over rounds, which merges the
-// rounds it drew anew each time; where the sides are paired, base's and change's rounds of the same place are drawn together.
-// bases may have several sides that are alike, whose rounds are merged. Within a bucket of a histogram the percentile is interpolated, so that
-// two sides do not differ by a whole bucket for a hair's breadth. Empty sides, rounds without samples and sides of different
-// length that are to be pairs are errors.
+// PercentileRatio returns the ratio of percentile p (greater than 0, at most 100) of two sides, change to base, each of its merged
+// histograms, one of each round. The interval is that of the percentile bootstrap over rounds: each resample draws rounds and merges
+// them. If the sides are paired, a resample draws the same rounds of both. Several bases are merged round by round. The percentile is
+// interpolated within a bucket of the histogram, because two sides that are nearly equal would otherwise differ by a whole bucket.
+// PercentileRatio fails if a side is empty, a round has no samples, or paired sides differ in length.
 func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, resamples int, bases ...[]*hdrhistogram.Histogram) (Summary, error) {
 	if math.IsNaN(p) || p <= 0 || p > 100 {
 		return Summary{}, fmt.Errorf("percentile %v is outside 0 to 100", p)
@@ -44,15 +45,15 @@ func PercentileRatio(change []*hdrhistogram.Histogram, p float64, paired bool, r
 	})
 }
 
-// rounds are the histograms of one side's rounds over the buckets that any of them fills.
+// rounds holds the histograms of one side, a histogram a round, over the buckets that any of them fills.
 type rounds struct {
 	n        int
-	low, top []float64   // of each bucket, ascending
-	counts   [][]float64 // of each bucket: by round
-	weights  []float64   // how often each round counts
+	low, top []float64   // bounds of each bucket, ascending
+	counts   [][]float64 // of each bucket, by round
+	weights  []float64   // how often each round counts in this resample
 }
 
-// newRounds takes the rounds of sides that are alike; those of the same place count together.
+// newRounds merges sides round by round.
 func newRounds(sides [][]*hdrhistogram.Histogram) (*rounds, error) {
 	if len(sides) == 0 || len(sides[0]) == 0 {
 		return nil, ErrNoValues
@@ -80,15 +81,8 @@ func newRounds(sides [][]*hdrhistogram.Histogram) (*rounds, error) {
 			}
 		}
 	}
-	keys := make([][2]int64, 0, len(buckets))
-	for key := range buckets {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b [2]int64) int {
-		if a[1] != b[1] {
-			return int(min(1, max(-1, a[1]-b[1])))
-		}
-		return int(min(1, max(-1, a[0]-b[0])))
+	keys := slices.SortedFunc(maps.Keys(buckets), func(a, b [2]int64) int {
+		return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0]))
 	})
 	for _, key := range keys {
 		r.low, r.top = append(r.low, float64(key[0])), append(r.top, float64(key[1]))
@@ -104,7 +98,7 @@ func (r *rounds) all() {
 	}
 }
 
-// draw takes as many rounds as there are, at random, with replacement.
+// draw resamples: it takes as many rounds as there are, at random, with replacement.
 func (r *rounds) draw(random *rand.Rand) {
 	clear(r.weights)
 	for range r.n {

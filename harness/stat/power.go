@@ -30,7 +30,7 @@ func Detectable(n int, sd, alpha float64) (float64, error) {
 		return 0, fmt.Errorf("the significance level %v must be between 0 and 1", alpha)
 	}
 	if least := MinPairs(alpha); n < least {
-		return 0, fmt.Errorf("%d pairs tell nothing at a level of %.4f: it takes at least %d", n, alpha, least)
+		return 0, fmt.Errorf("%d pairs cannot reach the significance level %.4f: measure at least %d", n, alpha, least)
 	}
 	t := student(n-1).Quantile(1-alpha/2) + student(n-1).Quantile(Power)
 	return math.Expm1(t * sd / math.Sqrt(rankEfficiency*float64(n))), nil

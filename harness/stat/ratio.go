@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,22 +9,21 @@ import (
 	"slices"
 )
 
-// Resamples is how many resamples a bootstrap interval is taken from. The sequence is seeded with a constant, so that the same
-// values have the same interval everywhere.
+// Resamples is the default number of resamples of a bootstrap interval.
 const Resamples = 2000
 
-// bootstrapSeed is that constant.
+// bootstrapSeed is a constant, so that the same values have the same interval everywhere.
 const bootstrapSeed = 0x70726f6e79
 
 // bootstrapMin is the number of values below which a bootstrap interval has a warning: one resample of five values in 625 holds
 // one value alone, so that single values make up the tails.
 const bootstrapMin = 6
 
-// PairedRatio returns the ratio that paired differences of logarithms lie around, and its interval. The ratio is that of their
-// pseudomedian, the median of the means of all pairs of differences (Hodges and Lehmann 1963): it belongs to SignedRank as the
-// mean does to the t-test, and like a median it bears differences that are far out. The interval is that of the percentile
-// bootstrap (Efron 1979) over the pairs, from so many resamples (0: Resamples). Without differences, and with one that is NaN
-// or infinite, there is no ratio but an error.
+// PairedRatio returns the ratio of change to base that paired differences of logarithms have, and its interval. The ratio is the
+// exponential of their pseudomedian, the median of the means of all pairs of differences (Hodges and Lehmann 1963). It belongs to
+// SignedRank as the mean belongs to the t-test, and outliers hardly move it. The interval is that of the percentile bootstrap
+// (Efron 1979) over the pairs, from so many resamples (0: Resamples). PairedRatio fails without differences, and if one is NaN or
+// infinite.
 func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	if err := checkFinite("the pairs", differences); err != nil {
 		return Summary{}, err
@@ -35,8 +35,8 @@ func PairedRatio(differences []float64, resamples int) (Summary, error) {
 	})
 }
 
-// walsh are the means of all pairs of some values, each value with itself included, in order. How often a value was drawn says how
-// often its pairs count, so that no resample needs to sort anything.
+// walsh holds the Walsh averages of some values in order: the means of all pairs, each value with itself included. A resample changes
+// only how often each value counts, so that no resample sorts.
 type walsh struct {
 	pairs  []walshPair
 	counts []int // how often each value counts
@@ -44,7 +44,7 @@ type walsh struct {
 
 type walshPair struct {
 	mean float64
-	i, j int // of its values
+	i, j int // places of the two values
 }
 
 func newWalsh(values []float64) *walsh {
@@ -55,19 +55,11 @@ func newWalsh(values []float64) *walsh {
 			w.pairs = append(w.pairs, walshPair{a + (values[j]-a)/2, i, j})
 		}
 	}
-	slices.SortFunc(w.pairs, func(a, b walshPair) int {
-		switch {
-		case a.mean < b.mean:
-			return -1
-		case a.mean > b.mean:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(w.pairs, func(a, b walshPair) int { return cmp.Compare(a.mean, b.mean) })
 	return w
 }
 
-// draw takes as many values as there are, at random, with replacement.
+// draw resamples: it takes as many values as there are, at random, with replacement.
 func (w *walsh) draw(random *rand.Rand) {
 	clear(w.counts)
 	for range w.counts {
@@ -75,7 +67,7 @@ func (w *walsh) draw(random *rand.Rand) {
 	}
 }
 
-// median is the middle one of all pairs of the values that count, or the mean of the two in the middle.
+// median returns the median of the averages, each as often as its values count.
 func (w *walsh) median() float64 {
 	n := len(w.counts)
 	total := n * (n + 1) / 2
@@ -106,8 +98,8 @@ func median(values []float64) float64 {
 	return values[m-1] + (values[m]-values[m-1])/2
 }
 
-// UnpairedRatio returns the ratio of change's median to base's, with the interval of the percentile bootstrap over the values
-// of each side by itself. All values must be greater than 0 and finite: anything else is no measurement, and an error.
+// UnpairedRatio returns the ratio of change's median to base's median, with the interval of the percentile bootstrap over the values of
+// each side by itself. It fails unless all values are finite and greater than 0.
 func UnpairedRatio(base, change []float64, resamples int) (Summary, error) {
 	if err := errors.Join(checkPositive("the base", base), checkPositive("the change", change)); err != nil {
 		return Summary{}, err
@@ -125,8 +117,8 @@ func UnpairedRatio(base, change []float64, resamples int) (Summary, error) {
 	})
 }
 
-// LogRatios returns the logarithm of each change to its base, which both must be greater than 0 and finite. Where there are
-// several bases of a pair, it is that to their geometric mean.
+// LogRatios returns the logarithm of the ratio of each change to its base. With several bases it is the ratio to their geometric mean.
+// LogRatios fails unless all values are finite and greater than 0 and all sides have the same length.
 func LogRatios(change []float64, bases ...[]float64) ([]float64, error) {
 	if len(bases) == 0 {
 		return nil, errors.New("there is no base to compare with")

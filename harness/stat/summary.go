@@ -1,5 +1,3 @@
-// Package stat turns measurements into statements: medians with intervals, and percentiles of histograms.
-// What weakens a statement comes back as a warning beside it, as data; what makes it impossible is an error.
 package stat
 
 import (

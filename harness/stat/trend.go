@@ -16,22 +16,22 @@ const (
 	TrendAlpha = 0.01
 )
 
-// Trend is by how much values that follow each other at equal times rise or fall.
+// Trend is the rise or fall of values that were measured at equal intervals.
 type Trend struct {
-	// Percent is the rise from the first value to the last, of their median: the median of the slopes of all pairs of values
-	// (Theil 1950, Sen 1968), times the length. A few values that are far off do not move it.
+	// Percent is the rise from the first value to the last, in percent of their median: the median of the slopes of all pairs of
+	// values (Theil 1950, Sen 1968), times the length. A few outliers do not move it.
 	Percent float64
 	// P is the two-sided p-value of the Mann-Kendall test (Mann 1945, Kendall 1975) in the normal approximation, corrected for
-	// ties and continuity: how often values without a trend seem to have one as clear. It takes the values for independent. The
-	// rates of neighbouring intervals are not quite, and are then found to have a trend too often: judge Percent too.
+	// ties and continuity: the probability that values without a trend show one as clear. The test assumes independent values.
+	// Rates of neighbouring intervals are not quite independent and show a trend too often: judge Percent too.
 	P float64
 }
 
 // Significant reports whether chance does not explain the trend, at TrendAlpha.
 func (t Trend) Significant() bool { return t.P < TrendAlpha }
 
-// FindTrend returns the trend of between TrendMinN and TrendMaxN values. It is an error if one of them is not a finite
-// number, or their median is not above zero: there is nothing then that a rise could be a part of.
+// FindTrend returns the trend of between TrendMinN and TrendMaxN values. It fails if a value is not a finite number, or if their
+// median, which the rise is a part of, is not above zero.
 func FindTrend(values []float64) (Trend, error) {
 	n := len(values)
 	if n < TrendMinN || n > TrendMaxN {
@@ -64,7 +64,7 @@ func FindTrend(values []float64) (Trend, error) {
 	}, nil
 }
 
-// mannKendall is the p-value of a score: the pairs of values that rise less those that fall.
+// mannKendall returns the p-value of a score, which is the number of pairs of values that rise less the number that fall.
 func mannKendall(score, n int, values []float64) float64 {
 	term := func(k int) float64 { return float64(k) * float64(k-1) * float64(2*k+5) }
 	variance := term(n)
