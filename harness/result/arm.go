@@ -1,10 +1,8 @@
 package result
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
 )
 
@@ -48,7 +46,7 @@ func ReadArm(name, path string) (Arm, error) {
 // WriteComparison stores c in dir. It fails, and writes nothing, if a number is NaN or infinite.
 func WriteComparison(dir string, c *Comparison) error {
 	path := filepath.Join(dir, ComparisonFile)
-	data, err := c.encode()
+	data, err := encode(c)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -67,35 +65,5 @@ func ReadComparison(dir string) (*Comparison, error) {
 	return &c, nil
 }
 
-// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write; nothing if a number is NaN or infinite.
-func (c *Comparison) WriteJSON(w io.Writer) error {
-	data, err := c.encode()
-	if err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	if _, err := w.Write(data); err != nil {
-		return fmt.Errorf("write the comparison: %w", err)
-	}
-	return nil
-}
-
-func (c *Comparison) encode() ([]byte, error) {
-	for _, m := range c.Metrics {
-		for name, v := range map[string]float64{
-			"base": m.Base.Median, "base low": m.Base.Low, "base high": m.Base.High,
-			"change": m.Change.Median, "change low": m.Change.Low, "change high": m.Change.High,
-			"ratio": m.Ratio, "ratio_low": m.RatioLow, "ratio_high": m.RatioHigh, "control_ratio": m.ControlRatio,
-			"control_ratio_low": m.ControlRatioLow, "control_ratio_high": m.ControlRatioHigh,
-			"p": m.P, "p_adjusted": m.PAdjusted, "effect": m.Effect, "detectable": m.Detectable,
-		} {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("metric %s: its %s is %v: a comparison holds finite numbers only", m.Metric, name, v)
-			}
-		}
-	}
-	data, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	return append(data, '\n'), nil
-}
+// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes nothing if a number is NaN or infinite.
+func (c *Comparison) WriteJSON(w io.Writer) error { return writeJSON(w, "the comparison", c) }

@@ -1,11 +1,9 @@
 package result
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 )
 
@@ -108,37 +106,16 @@ func NewDocument(outcomes ...Outcome) *Document {
 	return doc
 }
 
-// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes nothing if a
-// metric is NaN or infinite, and names that metric.
-func (d *Document) WriteJSON(w io.Writer) error {
-	for _, o := range d.Scenarios {
-		if err := finite(o.Name, o.Metrics); err != nil {
-			return err
-		}
-		for _, p := range o.Points {
-			if err := finite(o.Name+" at "+p.Name, p.Metrics); err != nil {
-				return err
-			}
-		}
-	}
-	data, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write the document: %w", err)
-	}
-	if _, err := w.Write(append(data, '\n')); err != nil {
-		return fmt.Errorf("write the document: %w", err)
-	}
-	return nil
-}
+// WriteJSON writes exactly one JSON document and a newline to w, in one call of Write. It writes nothing if a number is NaN or infinite.
+func (d *Document) WriteJSON(w io.Writer) error { return writeJSON(w, "the document", d) }
 
-func finite(of string, metrics map[string]Metric) error {
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		m := metrics[name]
-		for _, v := range []float64{m.Median, m.Low, m.High} {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("scenario %s: metric %s is %v: a document holds finite numbers only", of, name, v)
-			}
-		}
+func writeJSON(w io.Writer, what string, value any) error {
+	data, err := encode(value)
+	if err == nil {
+		_, err = w.Write(data)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", what, err)
 	}
 	return nil
 }

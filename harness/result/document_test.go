@@ -65,7 +65,7 @@ func TestDocumentRefusesWhatIsNotFinite(t *testing.T) {
 		err := result.NewDocument(result.Outcome{Name: "a", Verdict: result.Pass, Metrics: map[string]result.Metric{
 			"cycles_per_s": {Median: 1, Low: v, High: 1},
 		}}).WriteJSON(&out)
-		require.ErrorContains(t, err, "scenario a: metric cycles_per_s")
+		require.ErrorContains(t, err, "scenarios[0].metrics.cycles_per_s")
 		assert.Empty(t, out.Bytes())
 	}
 }

@@ -77,9 +77,11 @@ func DecodeHistograms(texts map[string]string) (Histograms, error) {
 		if err != nil {
 			return decoded, fmt.Errorf("decode the %s histogram: %w", name, err)
 		}
-		if !decoded.put(name, h) {
+		into := decoded.field(name)
+		if into == nil {
 			return decoded, fmt.Errorf("there is no %s histogram", name)
 		}
+		*into = h
 	}
 	for _, kind := range decoded.Kinds() {
 		if kind.Histogram == nil {

@@ -2,7 +2,6 @@ package result
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -86,9 +85,6 @@ func (f *Folder) WriteManifest(m Manifest) error { return f.writeJSON(ManifestFi
 
 // WriteRounds stores the rounds so far, so that a run that ends early keeps what it has measured.
 func (f *Folder) WriteRounds(rounds []Round) error {
-	if err := checkFinite(&Result{Rounds: rounds}); err != nil {
-		return fmt.Errorf("write %s: %w", f.File(RoundsFile), err)
-	}
 	return f.writeJSON(RoundsFile, RoundsDocument{Version: Version, Rounds: rounds})
 }
 
@@ -118,7 +114,8 @@ func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	if !r.Verdict.Known() {
 		return fmt.Errorf("store %s: the result's verdict %q is not a verdict", f.Path(), r.Verdict)
 	}
-	if err := checkFinite(r); err != nil {
+	data, err := encode(r)
+	if err != nil {
 		return fmt.Errorf("store %s: %w", f.Path(), err)
 	}
 	if err := checkRounds(r.Rounds, hists); err != nil {
@@ -144,15 +141,15 @@ func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	if err := WriteFile(f.File(BenchFile), bench.Bytes()); err != nil {
 		return err
 	}
-	return f.writeJSON(ResultFile, r)
+	return WriteFile(f.File(ResultFile), data)
 }
 
 func (f *Folder) writeJSON(name string, value any) error {
-	data, err := json.MarshalIndent(value, "", "  ")
+	data, err := encode(value)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", f.File(name), err)
 	}
-	return WriteFile(f.File(name), append(data, '\n'))
+	return WriteFile(f.File(name), data)
 }
 
 // checkRounds refuses rounds that share a number, and histograms of a round that there is not or that has two.

@@ -72,64 +72,60 @@ func (h Histograms) Kinds() []Kind {
 	return kinds
 }
 
-// get returns the histogram of that name, nil where there is none.
-func (h Histograms) get(name string) *hdrhistogram.Histogram {
-	for _, kind := range h.Kinds() {
-		if kind.Name == name {
-			return kind.Histogram
-		}
+// field returns where the histogram of that name is kept, and nil for a name that is not known.
+func (h *Histograms) field(name string) **hdrhistogram.Histogram {
+	switch name {
+	case "enqueue":
+		return &h.Enqueue
+	case "settle":
+		return &h.Settle
+	case "cycle":
+		return &h.Cycle
+	case "service":
+		return &h.Service
+	case "slip":
+		return &h.Slip
 	}
 	return nil
 }
 
-// put makes one of the histograms of that name; known is false for any other name.
-func (h *Histograms) put(name string, histogram *hdrhistogram.Histogram) (known bool) {
-	switch name {
-	case "enqueue":
-		h.Enqueue = histogram
-	case "settle":
-		h.Settle = histogram
-	case "cycle":
-		h.Cycle = histogram
-	case "service":
-		h.Service = histogram
-	case "slip":
-		h.Slip = histogram
-	default:
-		return false
-	}
-	return true
-}
-
-// Merge adds up histograms of several rounds into new ones. All must have the same ones, and none may hold a value
-// that the range of the first cannot: samples are never dropped in silence.
+// Merge adds up histograms of several rounds into new ones. All rounds must have the same histograms. Merge fails if a value does not
+// fit into the range of the first round's histogram, so that no sample is dropped.
 func Merge(rounds ...Histograms) (Histograms, error) {
 	if len(rounds) == 0 {
 		return Histograms{}, errors.New("no histograms to merge")
 	}
-	var merged Histograms
-	for _, kind := range rounds[0].Kinds() {
-		if kind.Histogram == nil {
-			return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
-		}
-		merged.put(kind.Name, kind.Histogram.Clone())
-	}
-	into := merged.Kinds()
 	for _, round := range rounds[1:] {
-		kinds := round.Kinds()
-		if len(kinds) != len(into) {
-			return Histograms{}, fmt.Errorf("a round has %d histograms where the first has %d", len(kinds), len(into))
+		if n, first := len(round.Kinds()), len(rounds[0].Kinds()); n != first {
+			return Histograms{}, fmt.Errorf("a round has %d histograms where the first has %d", n, first)
 		}
-		for k, kind := range kinds {
-			if kind.Name != into[k].Name || kind.Histogram == nil {
-				return Histograms{}, fmt.Errorf("the %s histogram is missing", into[k].Name)
+	}
+	merged, err := Union(rounds...)
+	if err == nil && len(merged.Kinds()) != len(rounds[0].Kinds()) {
+		err = errors.New("the rounds have different histograms")
+	}
+	return merged, err
+}
+
+// Union adds up histograms into new ones, as those of workloads that ran at once. It has each kind that any of them has.
+func Union(all ...Histograms) (Histograms, error) {
+	var sum Histograms
+	for _, h := range all {
+		for _, kind := range h.Kinds() {
+			if kind.Histogram == nil {
+				return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
 			}
-			if dropped := into[k].Histogram.Merge(kind.Histogram); dropped > 0 {
+			into := sum.field(kind.Name)
+			if *into == nil {
+				*into = kind.Histogram.Clone()
+				continue
+			}
+			if dropped := (*into).Merge(kind.Histogram); dropped > 0 {
 				return Histograms{}, fmt.Errorf("merging the %s histograms would drop %d samples: their ranges differ", kind.Name, dropped)
 			}
 		}
 	}
-	return merged, nil
+	return sum, nil
 }
 
 // LatencyMetrics returns the latency metrics of h in milliseconds, and the sample counts. A histogram without

@@ -29,7 +29,7 @@ func TestNodesAreStored(t *testing.T) {
 			metrics["x"] = bad
 			f, err := result.Create(t.TempDir(), r.Run)
 			require.NoError(t, err)
-			require.ErrorContains(t, f.Store(r, hists), "rounds[3].n1.")
+			require.ErrorContains(t, f.Store(r, hists), "rounds[2].nodes[0].")
 			delete(metrics, "x")
 		}
 	}

@@ -149,12 +149,12 @@ func TestStoreRefusesWhatIsNotFinite(t *testing.T) {
 			m.High = v
 			r.Metrics["cycles_per_s"] = m
 		},
-		"rounds[2].metrics.lost":                  func(r *result.Result, v float64) { r.Rounds[1].Metrics["lost"] = v },
-		"rounds[1].server.commits":                func(r *result.Result, v float64) { r.Rounds[0].Server = map[string]float64{"commits": v} },
-		"rounds[1].window_seconds":                func(r *result.Result, v float64) { r.Rounds[0].WindowSeconds = v },
-		"manifest.host.fsync_ms_p50":              func(r *result.Result, v float64) { r.Manifest.Host.FsyncMsP50 = v },
-		"profiles.mutex.total":                    func(r *result.Result, v float64) { r.Profiles[0].Total = v },
-		"profiles.mutex.sync.(*Mutex).Unlock.cum": func(r *result.Result, v float64) { r.Profiles[0].Top[0].Cum = v },
+		"rounds[1].metrics.lost":     func(r *result.Result, v float64) { r.Rounds[1].Metrics["lost"] = v },
+		"rounds[0].server.commits":   func(r *result.Result, v float64) { r.Rounds[0].Server = map[string]float64{"commits": v} },
+		"rounds[0].window_seconds":   func(r *result.Result, v float64) { r.Rounds[0].WindowSeconds = v },
+		"manifest.host.fsync_ms_p50": func(r *result.Result, v float64) { r.Manifest.Host.FsyncMsP50 = v },
+		"profiles[0].total":          func(r *result.Result, v float64) { r.Profiles[0].Total = v },
+		"profiles[0].top[0].cum":     func(r *result.Result, v float64) { r.Profiles[0].Top[0].Cum = v },
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range infinite {

@@ -13,27 +13,6 @@ type WorkloadHistograms struct {
 	Histograms
 }
 
-// Union adds up histograms of workloads that ran at once into new ones: of each kind those that have it.
-func Union(all ...Histograms) (Histograms, error) {
-	var sum Histograms
-	for _, h := range all {
-		for _, kind := range h.Kinds() {
-			if kind.Histogram == nil {
-				return Histograms{}, fmt.Errorf("the %s histogram is missing", kind.Name)
-			}
-			into := sum.get(kind.Name)
-			if into == nil {
-				sum.put(kind.Name, kind.Histogram.Clone())
-				continue
-			}
-			if dropped := into.Merge(kind.Histogram); dropped > 0 {
-				return Histograms{}, fmt.Errorf("adding up the %s histograms would drop %d samples: their ranges differ", kind.Name, dropped)
-			}
-		}
-	}
-	return sum, nil
-}
-
 // Derive fills in the metrics that follow from a workload's other fields and its histograms, as Round.Derive does.
 func (w *RoundWorkload) Derive(windowSeconds float64, h Histograms) {
 	w.Metrics = LatencyMetrics(h)
