@@ -1,8 +1,3 @@
-// Package access says who may call, and how much: access tokens and tenants with their quotas.
-//
-// A Registry holds all of it in memory and is the only one who changes it. What every call asks (Authenticate,
-// TakeEnqueues, the accounts) takes no lock. What changes it is stored first and takes effect at once afterwards;
-// a change that can't be stored changes nothing.
 package access
 
 import (
@@ -14,21 +9,21 @@ import (
 // AllTenants is the tenant of an operator's token.
 const AllTenants = "*"
 
-// Scopes is a set of what a token allows.
+// Scopes is a set of permissions of a token.
 type Scopes uint8
 
 // The scopes.
 const (
-	Produce   Scopes = 1 << iota // enqueue, and look at tasks and results
-	Work                         // claim and settle, and look at tasks
+	Produce   Scopes = 1 << iota // enqueue, and read tasks and results
+	Work                         // claim and settle, and read tasks
 	Admin                        // the admin service
 	AllScopes = Produce | Work | Admin
 )
 
-// Any tells whether the sets have a scope in common.
+// Any reports whether the sets have a scope in common.
 func (s Scopes) Any(of Scopes) bool { return s&of != 0 }
 
-// Contain tells whether all of the others are in s.
+// Contain reports whether s has all of the others.
 func (s Scopes) Contain(others Scopes) bool { return others&^s == 0 }
 
 // String names the scopes, as in "produce, work".
@@ -45,11 +40,11 @@ func (s Scopes) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Identity is who calls. It does not change; only Done does.
+// Identity is a caller. Its fields never change.
 type Identity struct {
-	// TokenID names the token that was shown; it is empty where no token is asked for.
+	// TokenID names the caller's token; it is empty if authentication is off.
 	TokenID string
-	// Tenant is the only tenant whose tasks the caller may touch, or AllTenants.
+	// Tenant is the only tenant whose tasks the caller may use, or AllTenants.
 	Tenant string
 	Scopes Scopes
 
@@ -57,19 +52,19 @@ type Identity struct {
 	done chan struct{}
 }
 
-// Everybody is who calls where no token is asked for: an operator. Its Done is never closed.
+// Everybody returns the identity of every caller if authentication is off: an operator. Its Done is never closed.
 func Everybody() *Identity { return &Identity{Tenant: AllTenants, Scopes: AllScopes} }
 
-// Operator tells whether the identity is for all tenants.
+// Operator reports whether the identity is for all tenants.
 func (i *Identity) Operator() bool { return i.Tenant == AllTenants }
 
-// Done is closed once the secret that was shown is good no longer: its token was revoked or expired, or the secret was
-// replaced and its grace time is over. It is nil if that can't happen.
+// Done returns a channel that is closed when the caller's secret becomes invalid: its token was revoked or expired, or the secret
+// was replaced and its grace time ended. The channel is nil if that cannot happen.
 func (i *Identity) Done() <-chan struct{} { return i.done }
 
 func (i *Identity) end() { i.once.Do(func() { close(i.done) }) }
 
-// Record is a piece of the registry as it is stored.
+// Record is a stored part of the registry.
 type Record struct {
 	Key   string
 	Value []byte
@@ -77,8 +72,8 @@ type Record struct {
 
 // Store keeps the registry's records across restarts.
 type Store interface {
-	// Load returns all records. There may be others than the registry's among them.
+	// Load returns all records. Some may belong to other parts of the server.
 	Load(ctx context.Context) ([]Record, error)
-	// Save writes and deletes records, all of them or none, and returns once that is durable.
+	// Save writes and deletes records atomically, and returns when the change is durable.
 	Save(ctx context.Context, puts []Record, deletes []string) error
 }

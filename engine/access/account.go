@@ -9,54 +9,53 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// How soon a refused call is worth trying again, where the quota itself does not say.
+// The retry delays of refusals that do not follow from the quota.
 const (
-	roomRetryMs    = 1_000  // tasks are being worked off
+	roomRetryMs    = 1_000  // workers complete tasks meanwhile
 	payloadRetryMs = 60_000 // only another quota helps
 )
 
-// account counts what one tenant holds over all shards. Its counts are exact at every moment and never above a quota
-// through Add and Lease; Restore, and a quota that is lowered, can leave them above it until tasks are done.
+// account counts the usage of one tenant over all shards. The counts are always exact. Add and Lease keep them at or below the
+// quotas; after Restore, or after a quota was lowered, they may be above until tasks are done.
 type account struct {
 	tenant string
-	quotas atomic.Pointer[Quotas] // nil means none
-	held   bool                   // a shard has asked for it: the tenant has queues. Guarded by Registry.opening
+	quotas atomic.Pointer[Quotas] // nil without quotas
+	held   bool                   // a shard uses the account: the tenant has queues. Guarded by Registry.opening
 
-	// The node's share of quotas that the nodes of a cluster share. What a recovered shard holds is added to limits as to the
-	// counts.
+	// The node's share of the quotas in a cluster. The usage of a recovered shard is added to the limits and to the counts.
 	sharing     *sharing            // nil without a cluster
-	limits      [kinds]atomic.Int64 // this node admits up to these
+	limits      [kinds]atomic.Int64 // bounds of the usage at this node
 	wants       [kinds]atomic.Int64 // what the node lacked since its last report; for kindEnqueues, the number of enqueues since demandSince
 	demanded    int64               // enqueues per second in the last demandWindow; owned by the reporting goroutine
 	demandSince time.Duration       // when demandWindow began; owned by the reporting goroutine
 
 	tasks, bytes, leases atomic.Int64
-	paidNs               atomic.Int64 // until when the tenant's enqueues are paid for, in the registry's time; see enqueues
+	paidNs               atomic.Int64 // the time until which the tenant's enqueues are paid for, in the registry's time; see enqueues
 }
 
 var _ queue.Account = (*account)(nil)
 
-// Account returns the account of a tenant, which all shards share. It is kept from then on: as many are made as
-// tenants have queues.
+// Account returns the account of a tenant, which all shards share. The registry keeps it: the number of accounts is bounded by
+// the number of tenants with queues or quotas.
 func (r *Registry) Account(tenant string) queue.Account {
 	r.opening.Lock()
 	defer r.opening.Unlock()
-	a := r.openAccount(tenant)
+	a := r.openAccountLocked(tenant)
 	a.held = true
 	return a
 }
 
-// openAccount is called with r.opening locked.
-func (r *Registry) openAccount(tenant string) *account {
+// openAccountLocked returns the account of a tenant, and makes it if need be. The caller holds r.opening.
+func (r *Registry) openAccountLocked(tenant string) *account {
 	a, _ := r.accounts.LoadOrStore(tenant, &account{tenant: tenant, sharing: r.sharing})
 	return a.(*account)
 }
 
-// setQuotas makes quotas count. An account that has none and that no shard holds is not kept.
+// setQuotas sets the quotas of a tenant. It removes an account without quotas that no shard uses.
 func (r *Registry) setQuotas(tenant string, q Quotas) {
 	r.opening.Lock()
 	defer r.opening.Unlock()
-	a := r.openAccount(tenant)
+	a := r.openAccountLocked(tenant)
 	if q != (Quotas{}) {
 		if a.sharing != nil {
 			a.begin(a.quotas.Load(), q)
@@ -70,7 +69,7 @@ func (r *Registry) setQuotas(tenant string, q Quotas) {
 	}
 }
 
-// Add implements queue.Account. At the quota of bytes, a task that another Add takes back just then counts as held.
+// Add implements queue.Account. Near the quota of bytes, it may refuse a task because another Add is about to take back its own.
 func (a *account) Add(bytes int64) error {
 	q := a.quotas.Load()
 	if q == nil {
@@ -137,7 +136,7 @@ func (a *account) Restore(tasks, bytes, leases int64) {
 	a.leases.Add(leases)
 }
 
-// room returns how many more than held a quota allows. A count may be below zero while a shard is let go.
+// room returns how many more than held a quota allows. A count may be below zero while a shard stops.
 func (a *account) room(held int64, kind int, quota uint64) int64 {
 	if quota == 0 {
 		return math.MaxInt64 - max(0, held)
@@ -173,19 +172,19 @@ func (a *account) takeAll(count *atomic.Int64, n int64, kind int, quota uint64) 
 	}
 }
 
-// count reads a count; a shard that starts or stops may leave it below zero for a moment.
+// count returns a count; it may be below zero for a moment while a shard starts or stops.
 func count(c *atomic.Int64) uint64 { return uint64(max(0, c.Load())) }
 
 func (a *account) refusal(quota string, maximum, retryMs uint64) *queue.QuotaError {
 	return &queue.QuotaError{Tenant: a.tenant, Quota: quota, Max: maximum, RetryAfterMs: retryMs}
 }
 
-// enqueuesBurst is how much of its rate a tenant may save up.
+// enqueuesBurst bounds the part of its rate that a tenant may save up.
 const enqueuesBurst = int64(time.Second)
 
-// TakeEnqueues takes n enqueues from what a tenant's rate allows; it returns a *queue.QuotaError if they are too many
-// just now. A call that is larger than a second's worth is let through when the tenant has saved up all it can, and
-// the tenant then pays it off: the rate holds over time whatever the size of calls.
+// TakeEnqueues takes n enqueues from the tenant's rate, or returns a *queue.QuotaError if the rate does not allow them now. A
+// tenant that has saved up a full burst may make a call larger than the burst; later calls then wait until it is paid for. So
+// the rate holds over time for calls of any size.
 func (r *Registry) TakeEnqueues(tenant string, n int) error {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -232,8 +231,8 @@ func (r *Registry) ReturnEnqueues(tenant string, n int) {
 	a.paidNs.Add(-enqueuesCost(n, rate))
 }
 
-// enqueues is a token bucket kept as one number: the time until which the enqueues so far are paid for at the rate. It
-// may lie ahead of now by enqueuesBurst. It returns how long to wait if n more are too many now.
+// enqueues is a token bucket in one number: the time until which the enqueues so far are paid for at the rate. That time may be
+// ahead of now by at most enqueuesBurst. enqueues takes n, or returns how long to wait before n are allowed.
 func (a *account) enqueues(n int, rate uint64, now int64) time.Duration {
 	cost := enqueuesCost(n, rate)
 	for {
@@ -248,10 +247,10 @@ func (a *account) enqueues(n int, rate uint64, now int64) time.Duration {
 	}
 }
 
-// enqueuesCostMax keeps the arithmetic of times far from its limits: about 36 years.
+// enqueuesCostMax prevents overflows of times: about 36 years.
 const enqueuesCostMax = uint64(1) << 60
 
-// enqueuesCost is how many nanoseconds of the rate n enqueues take, rounded up.
+// enqueuesCost returns the nanoseconds that n enqueues take at a rate, rounded up.
 func enqueuesCost(n int, rate uint64) int64 {
 	high, low := bits.Mul64(uint64(n), uint64(time.Second))
 	if high >= rate {
@@ -264,7 +263,7 @@ func enqueuesCost(n int, rate uint64) int64 {
 	return int64(min(cost, enqueuesCostMax))
 }
 
-// CheckLeases returns a *queue.QuotaError if the tenant is at its quota of leases: what is claimed now gets nothing.
+// CheckLeases returns a *queue.QuotaError if the tenant's quota of leases is used up: a claim would get no task.
 func (r *Registry) CheckLeases(tenant string) error {
 	found, ok := r.accounts.Load(tenant)
 	if !ok {
@@ -277,7 +276,7 @@ func (r *Registry) CheckLeases(tenant string) error {
 	return nil
 }
 
-// CheckPayload returns a *queue.QuotaError if a payload is larger than the tenant's tasks may have.
+// CheckPayload returns a *queue.QuotaError if a payload is larger than the tenant's quota.
 func (r *Registry) CheckPayload(tenant string, bytes int) error {
 	if most := r.PayloadBytesMax(tenant); bytes > most {
 		return &queue.QuotaError{Tenant: tenant, Quota: quotaPayload, Max: uint64(most), RetryAfterMs: payloadRetryMs}
@@ -285,7 +284,7 @@ func (r *Registry) CheckPayload(tenant string, bytes int) error {
 	return nil
 }
 
-// PayloadBytesMax returns how many bytes one payload of the tenant may have: math.MaxInt without a quota.
+// PayloadBytesMax returns the largest size of a payload of the tenant; math.MaxInt without a quota.
 func (r *Registry) PayloadBytesMax(tenant string) int {
 	if found, ok := r.accounts.Load(tenant); ok {
 		if q := found.(*account).quotas.Load(); q != nil && q.PayloadBytesMax != 0 {

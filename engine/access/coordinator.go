@@ -1,7 +1,6 @@
 package access
 
 import (
-	"errors"
 	"slices"
 	"time"
 )
@@ -78,12 +77,6 @@ type Answer struct {
 	Epoch   uint64
 	Tenants map[string]Grants
 }
-
-// ErrDeposed says that a report knows of a later coordinator.
-var ErrDeposed = errors.New("another node has led shard 0 since")
-
-// ErrLateReport says that a later report of the same node was there first.
-var ErrLateReport = errors.New("a later report of the node was there first")
 
 // Coordinator raises the limits of nodes. It is a state machine without a clock; one goroutine at a time calls it.
 type Coordinator struct {

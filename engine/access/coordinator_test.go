@@ -158,7 +158,7 @@ func (s *simulation) check(t *rapid.T) {
 	for kind, most := range q.shared() {
 		limits := int64(0)
 		for _, n := range s.nodes {
-			limits += n.registry.openAccount(simTenant).limits[kind].Load()
+			limits += n.registry.openAccountLocked(simTenant).limits[kind].Load()
 		}
 		if kind == kindEnqueues {
 			if most > 0 && limits > int64(most) {
@@ -205,7 +205,7 @@ func (s *simulation) settle() {
 		s.t.Fatalf("%d tasks are held, and the quota is %d", tasks, q.TasksMax)
 	}
 	for _, n := range s.nodes {
-		rate += n.registry.openAccount(simTenant).limits[kindEnqueues].Load()
+		rate += n.registry.openAccountLocked(simTenant).limits[kindEnqueues].Load()
 	}
 	if least := int64(q.EnqueuesPerSMax) * 3 / 4; rate < least {
 		s.t.Fatalf("nodes may enqueue %d a second, and the quota is %d", rate, q.EnqueuesPerSMax)
@@ -342,7 +342,7 @@ func TestRaisedRateSavesNoMore(t *testing.T) {
 	now := time.UnixMilli(0)
 	r := New(Options{Shared: true, Now: func() time.Time { return now }})
 	r.setQuotas(simTenant, Quotas{EnqueuesPerSMax: 1_000})
-	a := r.openAccount(simTenant)
+	a := r.openAccountLocked(simTenant)
 	a.raise(kindEnqueues, 10, 0)
 	require.Error(t, r.TakeEnqueues(simTenant, 1), "nothing is saved up yet")
 	now = now.Add(time.Second)

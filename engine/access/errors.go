@@ -2,26 +2,33 @@ package access
 
 import "errors"
 
-// Why a caller is not let in. None of them tells which tokens exist: ErrExpired is said only to who shows a secret that
-// was good.
+// Errors of authentication. They do not reveal which tokens exist: only the secret of a token that was valid gives ErrExpired.
 var (
 	ErrNoToken  = errors.New("no access token: send authorization: Bearer SECRET")
 	ErrBadToken = errors.New("the access token is not valid")
 	ErrExpired  = errors.New("the access token has expired or was replaced")
-	// ErrNotYet says that the token may be good: the node has only just started, and does not know all tokens yet.
+	// ErrNotYet says that the node has just started and does not know all tokens yet: the token may be valid.
 	ErrNotYet = errors.New("this node does not know the access tokens yet: try again, or another node")
-	// ErrEnded says that an identity that was good is so no longer: see Identity.Done.
+	// ErrEnded says that the identity of a call or stream ended: see Identity.Done.
 	ErrEnded = errors.New("the access token was revoked or replaced, or has expired")
 )
 
-// Why a change is refused.
+// Errors of a change.
 var (
-	// ErrNotFound says that there is no such token, or that it is another tenant's.
+	// ErrNotFound says that the token does not exist, or belongs to another tenant.
 	ErrNotFound = errors.New("no such token")
 	// ErrTooMany says that a bound of the registry is reached.
 	ErrTooMany = errors.New("too many")
-	// ErrPrecondition says that the token is in no state for the change.
+	// ErrPrecondition says that the state of the token does not allow the change.
 	ErrPrecondition = errors.New("not possible now")
+)
+
+// Errors of a coordinator.
+var (
+	// ErrDeposed says that the report knows a later coordinator.
+	ErrDeposed = errors.New("another node has led shard 0 since")
+	// ErrLateReport says that the coordinator has a later report of the same node.
+	ErrLateReport = errors.New("the coordinator has a later report of this node")
 )
 
 // DeniedError says what the caller may not do.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Follow brings the registry to what its store holds: another node of a cluster changed it. Streams of what is good no
-// longer end; those of tokens that stay, stay.
+// Follow reads the registry again from its store, which another node of a cluster changed. It ends the streams of secrets that
+// are not valid any more; other streams continue.
 func (r *Registry) Follow(ctx context.Context) error {
 	select {
 	case r.writing <- struct{}{}:
@@ -33,10 +33,10 @@ func (r *Registry) Follow(ctx context.Context) error {
 	return nil
 }
 
-// keepIdentities has the secrets that a token had before be whom they were.
+// keepIdentities gives the secrets that a token had before their identities, unless the token's tenant or scopes changed.
 func (t *token) keepIdentities(was *token) {
 	if t.Scopes != was.Scopes || t.Tenant != was.Tenant {
-		return // they are somebody else now
+		return
 	}
 	for _, s := range t.secrets {
 		for _, old := range was.secrets {

@@ -102,7 +102,7 @@ func decodeTenant(b []byte) (string, Quotas, error) {
 	return name, q, nil
 }
 
-// decodeAll sorts out the records of a store. Those of others are left alone.
+// decodeAll decodes the registry's records among the records of a store.
 func decodeAll(records []Record) (*snapshot, error) {
 	s := &snapshot{tokens: map[string]*token{}, quotas: map[string]Quotas{}}
 	for _, r := range records {

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// Options say how a registry works. Zero fields mean the defaults.
+// Options configure a registry. Zero fields mean the defaults.
 type Options struct {
 	// Now is the clock: its wall time says when tokens expire, its monotonic time how fast tenants enqueue.
 	Now func() time.Time
-	// Log is told who changed what; nil means nobody.
+	// Log receives a line for each change, with the token of the caller; nil discards the lines.
 	Log *slog.Logger
-	// Shared has quotas hold for all nodes of a cluster together: this one admits what it is granted. See Coordinator.
+	// Shared divides the quotas among the nodes of a cluster. See Coordinator.
 	Shared bool
 }
 
-// Registry holds tokens and tenants. Its methods are safe for concurrent use; Load is called once, before all but
-// Account and Close.
+// Registry holds tokens and tenants. Its methods are safe for concurrent use. Load is called once, before all other methods
+// except Account and Close.
 type Registry struct {
 	now     func() time.Time
 	log     *slog.Logger
@@ -33,18 +33,18 @@ type Registry struct {
 	current  atomic.Pointer[snapshot]
 	accounts sync.Map      // tenant to *account
 	sharing  *sharing      // nil without a cluster
-	opening  sync.Mutex    // held while accounts are made or dropped
-	writing  chan struct{} // has an element while somebody changes the registry
+	opening  sync.Mutex    // held while an account is made or removed
+	writing  chan struct{} // has an element while a change is made
 
 	sweeping sync.Mutex // guards timer and closed
 	timer    *time.Timer
 	closed   bool
 }
 
-// snapshot is what the registry holds at one moment. It is never changed once it is current.
+// snapshot is the content of the registry. It is immutable once it is current.
 type snapshot struct {
 	tokens map[string]*token
-	quotas map[string]Quotas // of tenants that have any
+	quotas map[string]Quotas // of tenants with quotas
 }
 
 // New returns an empty registry. Close it.
@@ -64,10 +64,10 @@ func New(o Options) *Registry {
 	return r
 }
 
-// elapsed is the registry's time: since it was made.
+// elapsed returns the registry's time, which begins with New.
 func (r *Registry) elapsed() time.Duration { return r.now().Sub(r.started) }
 
-// Load fills the registry from its store, and keeps the store for what changes.
+// Load fills the registry from its store, to which later changes are saved.
 func (r *Registry) Load(ctx context.Context, store Store) error {
 	records, err := store.Load(ctx)
 	if err != nil {
@@ -86,7 +86,7 @@ func (r *Registry) Load(ctx context.Context, store Store) error {
 	return nil
 }
 
-// Close stops the registry's timer. What it holds stays readable.
+// Close stops the registry's timer. The registry can still be read.
 func (r *Registry) Close() {
 	r.sweeping.Lock()
 	defer r.sweeping.Unlock()
@@ -96,15 +96,15 @@ func (r *Registry) Close() {
 	}
 }
 
-// change is how the store changes with a snapshot.
+// change has the records that a change puts and deletes.
 type change struct {
 	puts    []Record
 	deletes []string
 }
 
-// change makes one change: decide alters a copy of the current snapshot and says what to store. It takes effect once it
-// is stored. One change is made at a time; ctx bounds the wait for the others, but not the storing, whose outcome
-// would not be known.
+// change makes one change: decide alters a copy of the current snapshot and returns what to store. The change takes effect when
+// it is stored. One change is made at a time. ctx bounds the wait for other changes, but not the storing, whose outcome would
+// be unknown.
 func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, error)) error {
 	if r.store == nil {
 		return errors.New("the access registry was not loaded")
@@ -130,9 +130,9 @@ func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, e
 	return nil
 }
 
-// follow makes a change take effect where the snapshot itself does not.
+// follow applies a change to identities, accounts and the timer.
 func (r *Registry) follow(before, after *snapshot) {
-	for id, t := range before.tokens { // streams of what is good no longer end now
+	for id, t := range before.tokens { // end the streams of secrets that are not valid any more
 		if now := after.tokens[id]; now != t {
 			t.endAllBut(now)
 		}
@@ -150,7 +150,7 @@ func (r *Registry) follow(before, after *snapshot) {
 	r.sweep()
 }
 
-// forget removes tokens that expired long ago, and returns their keys.
+// forget removes tokens that expired more than expiredKeptMs ago, and returns their keys.
 func (s *snapshot) forget(nowMs int64) (keys []string) {
 	for id, t := range s.tokens {
 		if t.ExpiresAtMs != 0 && t.ExpiresAtMs < nowMs-expiredKeptMs {
@@ -161,7 +161,7 @@ func (s *snapshot) forget(nowMs int64) (keys []string) {
 	return keys
 }
 
-// endAllBut ends the identities of t that its successor, which may be nil, has not.
+// endAllBut ends the identities of t that its successor does not have; the successor may be nil.
 func (t *token) endAllBut(successor *token) {
 	for _, s := range t.secrets {
 		if successor == nil || !successor.has(s.identity) {
@@ -179,12 +179,12 @@ func (t *token) has(i *Identity) bool {
 	return false
 }
 
-// sweepMax is how long the registry looks away while it waits for a token to expire: the wall clock may be set.
+// sweepMax bounds the time between two sweeps while tokens can expire, because the wall clock may be set.
 const sweepMax = time.Minute
 
-// sweep ends the identities whose time is over, and comes back when the next one's is.
+// sweep ends the identities whose time is over, and sets the timer for the next.
 func (r *Registry) sweep() {
-	r.sweeping.Lock() // also while the snapshot is read: the last sweep sees the last change
+	r.sweeping.Lock() // before the snapshot is read: the last sweep sees the last change
 	defer r.sweeping.Unlock()
 	if r.closed {
 		return
@@ -201,7 +201,7 @@ func (r *Registry) sweep() {
 		}
 	}
 	if next == math.MaxInt64 {
-		return // a timer that was set before sweeps once more, and finds nothing
+		return // a timer that is still set sweeps once more, and finds nothing
 	}
 	wait := min(sweepMax, time.Duration(min(next-now, sweepMax.Milliseconds()))*time.Millisecond)
 	if r.timer == nil {

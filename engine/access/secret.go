@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// The text of a secret, all of it in a URL's and a header's characters:
+// The text of a secret, in characters that a URL and a header allow:
 //
 //	prony_ | token id: 10 random bytes, base32 | _ | 32 random bytes, base64
 //
-// The prefix lets scanners of leaked secrets find it, and the id makes looking it up one access to a map.
+// Scanners for leaked secrets recognize the prefix. The id makes the look-up one access to a map.
 const (
 	secretPrefix = "prony_"
 	idLen        = 16
@@ -21,12 +21,12 @@ const (
 
 var idEncoding = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// secretHash is what is kept of a secret. The secret has 256 random bits, so a plain hash can't be searched.
+// secretHash is the stored form of a secret. A secret has 256 random bits, so a plain hash cannot be reversed by a search.
 type secretHash [sha256.Size]byte
 
 func newTokenID() string {
 	var b [10]byte
-	_, _ = rand.Read(b[:]) // it never fails: it ends the process instead
+	_, _ = rand.Read(b[:]) // never fails: it ends the process instead
 	return idEncoding.EncodeToString(b[:])
 }
 
@@ -37,14 +37,14 @@ func newSecret(id string) (string, secretHash) {
 	return text, hashSecret(text)
 }
 
-// hashSecret hashes the whole text, so that there is only one text for a hash.
+// hashSecret hashes the whole text, so that one text only has the hash.
 func hashSecret(text string) secretHash {
 	var b [secretLen]byte
 	copy(b[:], text)
 	return sha256.Sum256(b[:])
 }
 
-// secretID returns the id of the token that a secret is of, if the text has the form of a secret.
+// secretID returns the id of the token of a secret. It returns false if the text does not have the form of a secret.
 func secretID(text string) (string, bool) {
 	const end = len(secretPrefix) + idLen
 	if len(text) != secretLen || !strings.HasPrefix(text, secretPrefix) || text[end] != '_' {
@@ -53,7 +53,7 @@ func secretID(text string) (string, bool) {
 	return text[len(secretPrefix):end], true
 }
 
-// IsTokenID tells whether a text has the form of a token's id.
+// IsTokenID reports whether a text has the form of a token's id.
 func IsTokenID(text string) bool {
 	if len(text) != idLen {
 		return false

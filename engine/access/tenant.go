@@ -15,14 +15,14 @@ const TenantsMax = 10_000
 
 // Quotas bound what a tenant may use over all shards. 0 means no bound.
 type Quotas struct {
-	TasksMax        uint64 // that it holds, in all states
-	BytesMax        uint64 // of all that is stored for the tenant: see queue/charge.go
+	TasksMax        uint64 // in all states
+	BytesMax        uint64 // of everything stored for the tenant: see queue/charge.go
 	EnqueuesPerSMax uint64
 	LeasesMax       uint64 // at once
 	PayloadBytesMax uint64 // of one task
 }
 
-// The names of quotas, as errors carry them and the API spells them.
+// The names of quotas in errors and in the API.
 const (
 	quotaTasks    = "tasks_max"
 	quotaBytes    = "bytes_max"
@@ -49,16 +49,16 @@ func (q *Quotas) check() error {
 	return nil
 }
 
-// Tenant is a tenant's quotas and what it uses.
+// Tenant has the quotas and the usage of a tenant.
 type Tenant struct {
 	Name   string
 	Quotas Quotas
-	// What its queues hold over all shards.
+	// The usage over all shards.
 	Tasks, Bytes, Leases uint64
 }
 
-// ConfigureTenant sets a tenant's quotas as a whole; none at all forgets them. The error is a *queue.FieldError, a
-// *DeniedError, ErrTooMany or the store's.
+// ConfigureTenant sets all quotas of a tenant; zero quotas remove them. The error is a *queue.FieldError, a *DeniedError,
+// ErrTooMany or the store's.
 func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name string, q Quotas) (Tenant, error) {
 	if err := mayAdministerTenants(by); err != nil {
 		return Tenant{}, err
@@ -75,7 +75,7 @@ func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name strin
 			return change{deletes: []string{tenantPrefix + name}}, nil
 		}
 		if _, had := s.quotas[name]; !had && len(s.quotas) >= TenantsMax {
-			return change{}, fmt.Errorf("%w tenants: %d have quotas: take those of others away", ErrTooMany, len(s.quotas))
+			return change{}, fmt.Errorf("%w tenants: %d have quotas: remove the quotas of other tenants", ErrTooMany, len(s.quotas))
 		}
 		s.quotas[name] = q
 		return change{puts: []Record{encodeTenant(name, q)}}, nil
@@ -89,7 +89,7 @@ func (r *Registry) ConfigureTenant(ctx context.Context, by *Identity, name strin
 
 func mayAdministerTenants(by *Identity) error {
 	if !by.Scopes.Any(Admin) || !by.Operator() {
-		return &DeniedError{"tenants are an operator's: use a token for all tenants with the scope admin"}
+		return &DeniedError{"only an operator may administer tenants: use a token for all tenants with the scope admin"}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (r *Registry) Tenants(by *Identity) ([]Tenant, error) {
 			names[t.Tenant] = true
 		}
 	}
-	r.accounts.Range(func(name, _ any) bool { // those of tenants with quotas or queues
+	r.accounts.Range(func(name, _ any) bool { // accounts exist for tenants with quotas or queues
 		names[name.(string)] = true
 		return true
 	})

@@ -16,9 +16,9 @@ import (
 
 // Bounds of tokens.
 const (
-	// TokensMax is how many tokens a registry holds.
+	// TokensMax bounds the tokens of a registry.
 	TokensMax = 10_000
-	// TenantTokensMax is how many of them are one tenant's: it can't use up what the others need.
+	// TenantTokensMax bounds the tokens of one tenant, so that it cannot use up TokensMax.
 	TenantTokensMax = 100
 	// NoteBytesMax is the length of the longest note.
 	NoteBytesMax = 256
@@ -27,13 +27,13 @@ const (
 	// GraceMsMax is the longest grace of a replaced secret: 30 days.
 	GraceMsMax = 30 * 24 * 3600_000
 
-	// secretsMax is how many secrets of a token may be good at once: the newest, and replaced ones in their grace.
+	// secretsMax bounds the valid secrets of a token: the newest, and replaced secrets in their grace time.
 	secretsMax = 5
-	// expiredKeptMs is how long an expired token is still listed: a day, for whoever wonders why it stopped.
+	// expiredKeptMs is how long an expired token stays listed, so that its owner sees why it stopped working.
 	expiredKeptMs = 24 * 3600_000
 )
 
-// Token is what is known of an access token. Its secret is not.
+// Token describes an access token. It does not have the secret.
 type Token struct {
 	// ID is public: it names the token in calls and logs.
 	ID     string
@@ -44,7 +44,7 @@ type Token struct {
 	CreatedAtMs, ExpiresAtMs int64
 }
 
-// NewToken is what a token is made from.
+// NewToken describes a token to be made.
 type NewToken struct {
 	Tenant      string // or AllTenants
 	Scopes      Scopes
@@ -52,18 +52,18 @@ type NewToken struct {
 	Note        string
 }
 
-// token is a token in memory. It is never changed, only replaced.
+// token is a token in memory. It is immutable: a change replaces it.
 type token struct {
 	Token
 
-	adminFile bool      // it is the one whose secret the server wrote to its data folder
-	secrets   []*secret // the newest first; the others have an end
+	adminFile bool      // the server wrote the secret to its data folder
+	secrets   []*secret // the newest first; the older ones have an end
 }
 
-// secret is one secret of a token, and who shows it.
+// secret is one secret of a token, with the identity of its callers.
 type secret struct {
 	hash     secretHash
-	untilMs  int64 // 0 means as long as the token
+	untilMs  int64 // when the secret ends; 0 means with the token
 	identity *Identity
 }
 
@@ -73,7 +73,7 @@ func (t *token) newSecret(hash secretHash) *secret {
 	}}
 }
 
-// endMs is when a secret of the token is good no longer: math.MaxInt64 if that is not known.
+// endMs returns when a secret of the token becomes invalid, or math.MaxInt64 if no end is set.
 func (t *token) endMs(s *secret) int64 {
 	end := int64(math.MaxInt64)
 	for _, ms := range []int64{t.ExpiresAtMs, s.untilMs} {
@@ -84,11 +84,10 @@ func (t *token) endMs(s *secret) int64 {
 	return end
 }
 
-// nobody takes the place of a token that does not exist, so that looking for it takes as long.
-var nobody = &token{secrets: []*secret{{}}}
+// noToken replaces a token that does not exist, so that authentication takes the same time.
+var noToken = &token{secrets: []*secret{{}}}
 
-// Authenticate returns who shows a secret, at a time. It takes no lock. The error is ErrNoToken, ErrBadToken or
-// ErrExpired.
+// Authenticate returns the identity of a secret at a time. It takes no lock. The error is ErrNoToken, ErrBadToken or ErrExpired.
 func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
 	if text == "" {
 		return nil, ErrNoToken
@@ -100,7 +99,7 @@ func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
 	hash := hashSecret(text)
 	t, ok := r.current.Load().tokens[id]
 	if !ok {
-		t = nobody
+		t = noToken
 	}
 	var found *secret
 	for _, s := range t.secrets {
@@ -117,8 +116,8 @@ func (r *Registry) Authenticate(text string, now time.Time) (*Identity, error) {
 	return found.identity, nil
 }
 
-// CreateToken makes a token and returns its secret, which is kept nowhere. Nobody can make one that may do more than
-// the caller. The error is a *queue.FieldError, a *DeniedError, ErrTooMany or the store's.
+// CreateToken makes a token and returns its secret, which is not stored. A caller cannot make a token with more permissions than
+// its own. The error is a *queue.FieldError, a *DeniedError, ErrTooMany or the store's.
 func (r *Registry) CreateToken(ctx context.Context, by *Identity, n NewToken) (Token, string, error) {
 	if err := n.check(); err != nil {
 		return Token{}, "", err
@@ -151,7 +150,7 @@ func (n *NewToken) check() error {
 	case n.Scopes == 0:
 		return &queue.FieldError{Field: "scopes", Problem: "is empty: name at least one"}
 	case !AllScopes.Contain(n.Scopes):
-		return &queue.FieldError{Field: "scopes", Problem: "has one that is not known: use produce, work and admin"}
+		return &queue.FieldError{Field: "scopes", Problem: "has an unknown scope: use produce, work and admin"}
 	case n.ExpiresInMs > LifeMsMax:
 		return &queue.FieldError{Field: "expires_in_ms", Problem: fmt.Sprintf("%d is above %d: use 0 for a token that does not expire", n.ExpiresInMs, uint64(LifeMsMax))}
 	case len(n.Note) > NoteBytesMax:
@@ -162,15 +161,15 @@ func (n *NewToken) check() error {
 	return nil
 }
 
-// mayGrant refuses to hand out more than the caller has.
+// mayGrant refuses to grant permissions that the caller does not have.
 func mayGrant(by *Identity, tenant string, scopes Scopes) error {
 	switch {
 	case !by.Scopes.Any(Admin):
-		return &DeniedError{"the access token has not the scope admin"}
+		return &DeniedError{"the access token does not have the scope admin"}
 	case !by.Operator() && tenant != by.Tenant:
-		return &DeniedError{"the access token is for one tenant: it can't make tokens for others"}
+		return &DeniedError{"the access token is for one tenant: it cannot make tokens for others"}
 	case !by.Scopes.Contain(scopes):
-		return &DeniedError{fmt.Sprintf("the access token has the scopes %s: it can't give others", by.Scopes)}
+		return &DeniedError{fmt.Sprintf("the access token has the scopes %s: it cannot grant others", by.Scopes)}
 	}
 	return nil
 }
@@ -188,7 +187,7 @@ func (r *Registry) newToken(n NewToken) (*token, string) {
 
 func (s *snapshot) roomFor(tenant string) error {
 	if len(s.tokens) >= TokensMax {
-		return fmt.Errorf("%w tokens: there are %d: revoke those that are not used", ErrTooMany, len(s.tokens))
+		return fmt.Errorf("%w tokens: there are %d: revoke unused tokens", ErrTooMany, len(s.tokens))
 	}
 	n := 0
 	for _, t := range s.tokens {
@@ -197,17 +196,17 @@ func (s *snapshot) roomFor(tenant string) error {
 		}
 	}
 	if n >= TenantTokensMax && tenant != AllTenants {
-		return fmt.Errorf("%w tokens: tenant %q has %d: revoke those that are not used", ErrTooMany, tenant, n)
+		return fmt.Errorf("%w tokens: tenant %q has %d: revoke unused tokens", ErrTooMany, tenant, n)
 	}
 	return nil
 }
 
-// Tokens returns the tokens that the caller administers, of one tenant, or of all with an empty name. The error is a
+// Tokens returns the tokens that the caller administers: those of one tenant, or of all tenants if tenant is empty. The error is a
 // *DeniedError.
 func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 	switch {
 	case !by.Scopes.Any(Admin):
-		return nil, &DeniedError{"the access token has not the scope admin"}
+		return nil, &DeniedError{"the access token does not have the scope admin"}
 	case by.Operator():
 	case tenant == "":
 		tenant = by.Tenant
@@ -226,9 +225,9 @@ func (r *Registry) Tokens(by *Identity, tenant string) ([]Token, error) {
 	return out, nil
 }
 
-// RotateToken gives a token another secret. Those before it are good for graceMs more, or until they would have ended
-// anyway. The caller must have what the token has: the secret would give it away. The error is a *queue.FieldError, a
-// *DeniedError, ErrNotFound, ErrPrecondition or the store's.
+// RotateToken gives a token another secret. Earlier secrets stay valid for graceMs, or until their own end if that is sooner. The
+// caller must have the token's permissions, because it receives the secret. The error is a *queue.FieldError, a *DeniedError,
+// ErrNotFound, ErrPrecondition or the store's.
 func (r *Registry) RotateToken(ctx context.Context, by *Identity, id string, graceMs uint64) (Token, string, error) {
 	if graceMs > GraceMsMax {
 		return Token{}, "", &queue.FieldError{Field: "grace_ms", Problem: fmt.Sprintf("%d is above %d", graceMs, uint64(GraceMsMax))}
@@ -290,10 +289,10 @@ func (r *Registry) RevokeToken(ctx context.Context, by *Identity, id string) err
 	return err
 }
 
-// administered returns a token that the caller administers. Another tenant's looks like none.
+// administered returns a token that the caller administers. The token of another tenant is ErrNotFound.
 func (s *snapshot) administered(by *Identity, id string) (*token, error) {
 	if !by.Scopes.Any(Admin) {
-		return nil, &DeniedError{"the access token has not the scope admin"}
+		return nil, &DeniedError{"the access token does not have the scope admin"}
 	}
 	t, ok := s.tokens[id]
 	if !ok || !by.Operator() && t.Tenant != by.Tenant {
@@ -302,14 +301,14 @@ func (s *snapshot) administered(by *Identity, id string) (*token, error) {
 	return t, nil
 }
 
-// Empty tells whether the registry has no tokens at all, as before a server's first start.
+// Empty reports whether the registry has no tokens, as before the first start of a server.
 func (r *Registry) Empty() bool { return len(r.current.Load().tokens) == 0 }
 
 // AdminFileNote is the note of the operator's token that a server makes for itself.
 const AdminFileNote = "the server's admin.token"
 
-// ReplaceAdminFile makes an operator's token with all scopes, in place of the one that it made before. keep puts its
-// secret where the operator finds it; it is called before the token is good.
+// ReplaceAdminFile makes an operator's token with all scopes, and removes the one that it made before. keep stores the secret for
+// the operator; it is called before the token becomes valid.
 func (r *Registry) ReplaceAdminFile(ctx context.Context, keep func(secret string) error) error {
 	t, text := r.newToken(NewToken{Tenant: AllTenants, Scopes: AllScopes, Note: AdminFileNote})
 	t.adminFile = true

@@ -1,12 +1,6 @@
 package memory
 
-import (
-	"errors"
-	"sync/atomic"
-)
-
-// ErrExhausted says that the server holds as much as its memory allows; the caller should try again later.
-var ErrExhausted = errors.New("the server holds as much as its memory allows: try again later")
+import "sync/atomic"
 
 // Budget limits how many bytes, or other units, its users take together. A nil Budget has no limit. A Budget is safe for
 // concurrent use.

@@ -16,11 +16,11 @@ const (
 	// fullPercent of the limit is the threshold for what is still in use after that collection: above it, the gate refuses
 	// calls and cuts connections.
 	fullPercent = 83
-	// looksPerLimit is how many times the gate measures the process while it receives as many bytes as the limit.
-	looksPerLimit = 512
-	// lookEvery is the time between two measurements, independent of the input; lookOften is that time above halfPercent.
-	lookEvery, lookOften = 20 * time.Millisecond, 5 * time.Millisecond
-	halfPercent          = 60
+	// measuresPerLimit is how many times the gate measures the process while it receives as many bytes as the limit.
+	measuresPerLimit = 512
+	// measureEvery is the time between two measurements, independent of the input; measureOften is that time above halfPercent.
+	measureEvery, measureOften = 20 * time.Millisecond, 5 * time.Millisecond
+	halfPercent                = 60
 	// calledBytes is the number of bytes that a call counts for, beside the bytes that are received.
 	calledBytes = 8 << 10
 )
@@ -36,10 +36,10 @@ type Gate struct {
 	cut      func() bool // cuts a connection; returns false if no connection is left
 	log      *slog.Logger
 
-	input atomic.Int64  // bytes received since the last measurement
-	full  atomic.Bool   // calls are refused
-	busy  atomic.Bool   // relieve is running
-	relax chan struct{} // a semaphore of one for look: holds its element while no goroutine measures or relieves the process
+	input     atomic.Int64  // bytes received since the last measurement
+	full      atomic.Bool   // calls are refused
+	busy      atomic.Bool   // relieve is running
+	measuring chan struct{} // a semaphore of one for measureLocked: holds its element while no goroutine measures or relieves the process
 
 	pauses, cuts, refusals atomic.Uint64
 }
@@ -47,10 +47,10 @@ type Gate struct {
 // NewGate returns a gate that watches this process. It calls cut, from one goroutine at a time, to cut a connection.
 func NewGate(limit int64, cut func() bool, log *slog.Logger) *Gate {
 	g := &Gate{
-		limit: limit, step: max(64<<10, limit/looksPerLimit), resident: newResident(), collect: debug.FreeOSMemory, cut: cut, log: log,
-		relax: make(chan struct{}, 1),
+		limit: limit, step: max(64<<10, limit/measuresPerLimit), resident: newResident(), collect: debug.FreeOSMemory, cut: cut, log: log,
+		measuring: make(chan struct{}, 1),
 	}
-	g.relax <- struct{}{}
+	g.measuring <- struct{}{}
 	return g
 }
 
@@ -78,31 +78,31 @@ func (g *Gate) Counters() GateCounters {
 	return GateCounters{Pauses: g.pauses.Load(), Cuts: g.cuts.Load(), Refusals: g.refusals.Load()}
 }
 
-// Came records that n bytes were received. It waits while the process is too large, which slows the sender. No further input
+// Received records that n bytes were received. It waits while the process is too large, which slows the sender. No further input
 // passes while a measurement is due, even if the host delays the goroutine that measures.
-func (g *Gate) Came(n int) {
+func (g *Gate) Received(n int) {
 	if g == nil {
 		return
 	}
 	g.input.Add(int64(n))
 	if g.due() {
-		<-g.relax
+		<-g.measuring
 		if g.due() {
-			g.look()
+			g.measureLocked()
 		}
-		g.relax <- struct{}{}
+		g.measuring <- struct{}{}
 	}
 }
 
 // due reports whether input must wait for a measurement of the process.
 func (g *Gate) due() bool { return g.input.Load() >= g.step || g.full.Load() || g.busy.Load() }
 
-// CallCame records that a call was received, since the server allocates far more for a refused call than its headers have.
-func (g *Gate) CallCame() { g.Came(calledBytes) }
+// ReceivedCall records that a call was received, since the server allocates far more for a refused call than its headers have.
+func (g *Gate) ReceivedCall() { g.Received(calledBytes) }
 
 // Watch measures the process periodically until ctx ends.
 func (g *Gate) Watch(ctx context.Context) {
-	timer := time.NewTimer(lookEvery)
+	timer := time.NewTimer(measureEvery)
 	defer timer.Stop()
 	for {
 		select {
@@ -110,20 +110,20 @@ func (g *Gate) Watch(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		<-g.relax
-		used := g.look()
-		g.relax <- struct{}{}
-		next := lookEvery
+		<-g.measuring
+		used := g.measureLocked()
+		g.measuring <- struct{}{}
+		next := measureEvery
 		if used > g.limit/100*halfPercent {
-			next = lookOften
+			next = measureOften
 		}
 		timer.Reset(next)
 	}
 }
 
-// look measures the process, calls relieve if it is too large, and returns its size before that. The caller holds the element
-// of relax.
-func (g *Gate) look() int64 {
+// measureLocked measures the process, calls relieve if it is too large, and returns its size before that. The caller holds the element
+// of measuring.
+func (g *Gate) measureLocked() int64 {
 	g.input.Store(0)
 	used := g.used()
 	switch {

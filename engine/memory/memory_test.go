@@ -135,18 +135,18 @@ func (p *process) gate() *Gate {
 func TestAGateCollectsBeforeItCuts(t *testing.T) {
 	p := &process{live: 30, garbage: 65, conns: []int64{5}}
 	g := p.gate()
-	g.Came(1)
+	g.Received(1)
 	assert.Equal(t, 1, p.collected)
 	assert.Len(t, p.conns, 1)
 	require.NoError(t, g.Admit())
-	g.Came(1)
+	g.Received(1)
 	assert.Equal(t, 1, p.collected, "small enough")
 }
 
 func TestAGateCutsUntilTheProcessIsSmallEnough(t *testing.T) {
 	p := &process{live: 30, conns: []int64{20, 20, 25}}
 	g := p.gate()
-	g.Came(1)
+	g.Received(1)
 	assert.Equal(t, []int64{20, 25}, p.conns)
 	assert.Equal(t, GateCounters{Pauses: 1, Cuts: 1}, g.Counters())
 	require.NoError(t, g.Admit())
@@ -155,14 +155,14 @@ func TestAGateCutsUntilTheProcessIsSmallEnough(t *testing.T) {
 func TestAGateRefusesWhileNothingHelps(t *testing.T) {
 	p := &process{live: 95}
 	g := p.gate()
-	g.Came(1)
+	g.Received(1)
 	require.ErrorIs(t, g.Admit(), ErrExhausted)
 	assert.Equal(t, GateCounters{Pauses: 1, Refusals: 1}, g.Counters())
 	p.live = 80
-	g.Came(1)
+	g.Received(1)
 	require.NoError(t, g.Admit(), "the gate admits calls again by itself")
 	var none *Gate
-	none.Came(1)
+	none.Received(1)
 	require.NoError(t, none.Admit())
 }
 
@@ -177,7 +177,7 @@ func TestAGateLetsNoInputPassALookThatIsDue(t *testing.T) {
 	}
 	var passed atomic.Int32
 	come := func() {
-		g.Came(1 << 20)
+		g.Received(1 << 20)
 		passed.Add(1)
 	}
 	var coming sync.WaitGroup
@@ -201,11 +201,11 @@ func TestACallCountsForMoreThanItsBytes(t *testing.T) {
 	g := p.gate()
 	g.step = 100 << 10
 	for range 10 {
-		g.CallCame()
+		g.ReceivedCall()
 	}
 	assert.Zero(t, p.collected)
 	for range 3 {
-		g.CallCame()
+		g.ReceivedCall()
 	}
 	assert.Equal(t, 1, p.collected)
 }

@@ -218,7 +218,7 @@ func (c *conn) Read(b []byte) (int, error) {
 func (c *conn) read(n int) {
 	if n > 0 {
 		c.came.Add(int64(n))
-		c.owner.gate.Came(n)
+		c.owner.gate.Received(n)
 	}
 }
 
@@ -278,7 +278,7 @@ type link struct {
 var _ call.Link = link{}
 
 // Called implements rpc.Link.
-func (l link) Called() { l.c.owner.gate.CallCame() }
+func (l link) Called() { l.c.owner.gate.ReceivedCall() }
 
 // Known implements rpc.Link.
 func (l link) Known(tenant string) error {

@@ -240,7 +240,7 @@ func TestRequestsHaveABudget(t *testing.T) {
 
 func TestCallsAreRefusedWhileTheProcessIsTooLarge(t *testing.T) {
 	gate := memory.NewGate(1, func() bool { return false }, slog.New(slog.DiscardHandler))
-	gate.Came(1 << 20)
+	gate.Received(1 << 20)
 	g := guardWithin(t, fewCalls(64<<20, gate))
 	_, err := g.as("t0", access.AllScopes).Enqueue(g.ctx, &queuepb.EnqueueRequest{Tasks: newTasks("q", 1)})
 	requireCode(t, codes.ResourceExhausted, err)

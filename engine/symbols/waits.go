@@ -22,7 +22,7 @@ var Waits = []Wait{
 	{Function: Module + "engine/rpc.*", For: ForAnswer, Why: "a call waits for a shard or another node"},
 	{Function: Module + "engine/cluster.*", For: ForWork, Why: "what a cluster does besides serving is done now and then"},
 	{Function: Module + "engine/node.*", For: ForWork, Why: "what a node does besides serving is done now and then"},
-	{Function: Module + "engine/memory.(*Gate).Watch", For: ForWork, Why: "it looks at the process now and then"},
+	{Function: Module + "engine/memory.(*Gate).Watch", For: ForWork, Why: "it measures the process periodically"},
 	{Function: Module + "engine/replica.(*proposal).Wait", For: ForAnswer, Why: "it is the stage replicate"},
 	{Function: Module + "engine/replica.(*tenureLog).settle", For: ForWork, Why: "nothing was proposed"},
 	{Function: Module + "engine/storage/disk.(*deferredSync).*", For: ForWork, Why: "it syncs now and then"},

@@ -30,7 +30,7 @@ func Unbounded() *Bounds { return NewBounds(memory.SharesOf(0, 1, false), nil) }
 func (b *Bounds) Shares() memory.Shares { return b.shares }
 
 // Brought counts bytes that a call brought into memory, as a request of that size does.
-func (b *Bounds) Brought(bytes int) { b.gate.Came(bytes) }
+func (b *Bounds) Brought(bytes int) { b.gate.Received(bytes) }
 
 // Requests returns the budget of the bytes of requests. Calls over HTTP take from it too.
 func (b *Bounds) Requests() *memory.Budget { return b.requests }

@@ -20,7 +20,7 @@ const ballastMax = 64 << 20
 // tryBlock is how much ballast.try writes at once.
 const tryBlock = 64 << 10
 
-// ballast is the file. Its methods are safe for concurrent use.
+// ballast is the ballast file. Its methods are safe for concurrent use.
 type ballast struct {
 	fs   vfs.FS
 	path string

@@ -25,7 +25,8 @@ func (e *DamagedError) Error() string {
 }
 
 // CheckCopy checks all files of a sealed copy of a store: each must match the seal, and each block of each table its checksum. It
-// reads every byte, and returns the first damage as a *DamagedError. open returns a file's content, and what closes it.
+// reads every byte, and returns the first damage as a *DamagedError. open returns the content of a file, and a function that closes
+// it.
 func CheckCopy(names []string, open func(name string) (*io.SectionReader, func() error, error)) error {
 	if !slices.Contains(names, sealName) {
 		return &DamagedError{sealName, "it is missing"}

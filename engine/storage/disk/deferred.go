@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// deferredSync fsyncs the log's files at an interval, and when it is asked to. After a failed fsync every later
-// commit fails: what the disk holds is not known any more.
+// deferredSync fsyncs the log's files at an interval, and in syncAll. After a failed fsync every later commit fails, because the
+// content of the disk is not known.
 type deferredSync struct {
 	mu    sync.Mutex
 	files map[*walFile]struct{}
@@ -17,7 +17,7 @@ type deferredSync struct {
 	done chan struct{}
 }
 
-// newDeferredSync begins; with an interval of 0 nothing is fsynced unasked.
+// newDeferredSync starts the fsyncs. With an interval of 0 only syncAll fsyncs.
 func newDeferredSync(interval time.Duration) *deferredSync {
 	d := &deferredSync{files: map[*walFile]struct{}{}, stop: make(chan struct{}), done: make(chan struct{})}
 	if interval == 0 {
@@ -37,12 +37,12 @@ func (d *deferredSync) run(interval time.Duration) {
 		case <-d.stop:
 			return
 		case <-tick.C:
-			_ = d.syncAll() // the next commit is told
+			_ = d.syncAll() // failed returns the error to the next commit
 		}
 	}
 }
 
-// syncAll fsyncs all that was written to the log before the call.
+// syncAll fsyncs everything that was written to the log before the call.
 func (d *deferredSync) syncAll() error {
 	d.mu.Lock()
 	files := make([]*walFile, 0, len(d.files))

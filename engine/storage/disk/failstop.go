@@ -9,9 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// failStopFS ends the process at the first write or fsync in the store's folder that fails. What the disk holds is
-// not known from then on, and an fsync that is tried again may report success for pages that the system threw
-// away. Pebble itself tries some of these again, and answers others with a panic in the middle of its locks.
+// failStopFS ends the process at the first failed write or fsync in the store's folder: see the package's comment. Pebble
+// itself repeats some failed operations, and panics at others while it holds its locks.
 type failStopFS struct {
 	vfs.FS
 	dir    string
@@ -19,15 +18,15 @@ type failStopFS struct {
 	synced *syncedNote
 
 	logSyncs atomic.Uint64 // fsyncs of the write-ahead log's files
-	syncs    atomic.Uint64 // of all files
-	syncNs   atomic.Int64  // they took together
+	syncs    atomic.Uint64 // fsyncs of all files
+	syncNs   atomic.Int64  // their time together
 }
 
 // contains reports whether a path is the store's folder or a file in it. A checkpoint is written to another folder through the same
 // file system, and its files have the names of the store's.
 func (fs *failStopFS) contains(path string) bool { return path == fs.dir || fs.PathDir(path) == fs.dir }
 
-// check returns an error of the file system, and ends the process if it is about the store. A checkpoint may fail alone.
+// check returns err. It ends the process if err is about a file of the store: a checkpoint may fail without that.
 func (fs *failStopFS) check(what, name string, err error) error {
 	if err != nil && fs.contains(name) {
 		problem := fmt.Sprintf("%s %s: %v", what, name, err)
@@ -50,11 +49,11 @@ func (fs *failStopFS) wrap(what, name string, f vfs.File, err error) (vfs.File, 
 	return file, nil
 }
 
-// markerPrefix begins the names of the empty files by which Pebble says which manifest is the newest one.
+// markerPrefix begins the names of the empty files with which Pebble names the newest manifest.
 const markerPrefix = "marker."
 
-// Create puts a marker on disk only after what it names: Pebble syncs the folder once, after both, and a file system
-// that does not keep the order would leave a store that can't be opened.
+// Create syncs the folder before it creates a marker, so that the file that the marker names is on disk first. Pebble syncs the
+// folder only after both: on a file system that does not keep the order, a crash would leave a store that cannot be opened.
 func (fs *failStopFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(fs.PathBase(name), markerPrefix) {
 		if err := fs.check("fsync", name, SyncDir(fs.FS, fs.PathDir(name))); err != nil {
@@ -76,7 +75,7 @@ func (fs *failStopFS) Rename(oldname, newname string) error {
 
 func (fs *failStopFS) OpenDir(name string) (vfs.File, error) {
 	f, err := fs.FS.OpenDir(name)
-	if err != nil { // a folder that is not there yet is made
+	if err != nil { // the folder may not exist yet: Pebble makes it
 		return nil, err
 	}
 	return &failStopFile{File: f, fs: fs, name: name}, nil
@@ -91,8 +90,8 @@ type failStopFile struct {
 
 	kind    syncedKind
 	number  uint64
-	noted   bool         // it is a log or a manifest of the store
-	written atomic.Int64 // bytes from the file's beginning; of what is only appended to
+	noted   bool         // the file is a log or a manifest of the store
+	written atomic.Int64 // bytes from the file's beginning, of a file that is only appended to
 }
 
 func (f *failStopFile) Write(b []byte) (int, error) {

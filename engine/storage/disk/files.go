@@ -8,18 +8,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Files is the file system that a Pebble of ours works on. A write or fsync in the store's folder that fails ends the
-// process, and a commit with pebble.Sync waits for what the durability says. It is safe for concurrent use.
+// Files is the file system that a Pebble works on. A failed write or fsync in the store's folder ends the process, and a
+// commit with pebble.Sync waits as long as the durability requires. Files is safe for concurrent use.
 type Files struct {
 	vfs.FS
 	failStop *failStopFS
 	deferred *deferredSync // nil under Sync
 }
 
-// Guard returns the files of the store in a folder of a file system. The interval is that of Interval, with 0 for
-// DefaultSyncInterval. Close them after the Pebble.
+// Guard returns the files of the store in a folder of a file system. The interval is for the mode Interval; 0 means
+// DefaultSyncInterval. Close the files after the Pebble.
 func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log) (*Files, error) {
-	dir = fs.PathJoin(dir) // without what Pebble leaves out of its paths
+	dir = fs.PathJoin(dir) // cleaned, as Pebble's paths are
 	failStop := &failStopFS{FS: fs, dir: dir, failed: log.Stop, synced: &syncedNote{fs: fs, path: fs.PathJoin(dir, syncedName)}}
 	switch d {
 	case Sync:
@@ -37,14 +37,14 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 	return &Files{FS: &walFS{FS: failStop, deferred: deferred}, failStop: failStop, deferred: deferred}, nil
 }
 
-// Unwrap returns what the files are on.
+// Unwrap returns the file system below.
 func (f *Files) Unwrap() vfs.FS { return f.FS }
 
-// SyncLog returns when every commit with pebble.Sync that was done before the call survives a loss of power, in
-// whatever mode. An error is that of a write or fsync: nothing is known to be on the disk then.
+// SyncLog returns when every commit with pebble.Sync from before the call survives a loss of power, in every mode. After an
+// error, which is that of a write or fsync, the content of the disk is not known.
 func (f *Files) SyncLog() error {
 	if f.deferred == nil {
-		return nil // the commits waited for that
+		return nil // the commits waited for their fsync
 	}
 	return f.deferred.syncAll()
 }
@@ -52,15 +52,15 @@ func (f *Files) SyncLog() error {
 // SyncedLog returns how far the newest log was fsynced.
 func (f *Files) SyncedLog() SyncedFile { return f.failStop.synced.current(syncedLog) }
 
-// LogSyncs is how many fsyncs of the store's log the file system was asked for.
+// LogSyncs returns the number of fsyncs of the store's log.
 func (f *Files) LogSyncs() uint64 { return f.failStop.logSyncs.Load() }
 
-// Fsyncs is how many fsyncs the file system was asked for, of whatever file, and how long they took together.
+// Fsyncs returns the number of fsyncs of all files, and their time together.
 func (f *Files) Fsyncs() (n uint64, took time.Duration) {
 	return f.failStop.syncs.Load(), time.Duration(f.failStop.syncNs.Load())
 }
 
-// Close ends the fsyncs in the background, and returns the error of one that failed.
+// Close ends the background fsyncs, and returns the error of the first that failed.
 func (f *Files) Close() error {
 	var err error
 	if f.deferred != nil {

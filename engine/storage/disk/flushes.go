@@ -6,8 +6,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Flushes tracks how many bytes a Pebble store holds only in memory. Commit may be called by several goroutines; Begin and End are called by
-// Pebble.
+// Flushes tracks how many bytes a Pebble store holds only in memory. Several goroutines may call Commit; Pebble calls Begin and
+// End.
 type Flushes struct {
 	committed, flushed atomic.Uint64
 	began              uint64 // bytes committed when the flush under way began

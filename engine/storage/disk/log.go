@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Log passes Pebble's log on. Pebble calls Fatalf when it can't keep its word.
+// Log forwards Pebble's log. Pebble calls Fatalf when it cannot guarantee its durability any more.
 type Log struct {
 	log   *slog.Logger
 	fatal func(string)
@@ -17,8 +17,8 @@ type Log struct {
 
 var _ pebble.LoggerAndTracer = Log{}
 
-// NewLog returns a log. Nil for to discards it; fatal is called, with what happened, when the store can't go on:
-// it must not return to the caller in a server, and nil means exit with status 1.
+// NewLog returns a log to a logger; nil discards the log. fatal is called with the problem when the store fails. In a server
+// it must not return; nil means: exit with status 1.
 func NewLog(to *slog.Logger, fatal func(problem string)) Log {
 	if to == nil {
 		to = slog.New(slog.DiscardHandler)
@@ -26,14 +26,14 @@ func NewLog(to *slog.Logger, fatal func(problem string)) Log {
 	return Log{log: to, fatal: fatal}
 }
 
-// Infof is for what Pebble does in the background.
+// Infof logs Pebble's background work, at the level debug.
 func (l Log) Infof(format string, args ...any) {
 	if l.log.Enabled(context.Background(), slog.LevelDebug) {
 		l.log.Debug("pebble: " + fmt.Sprintf(format, args...))
 	}
 }
 
-// Errorf is for what failed and is tried again.
+// Errorf logs failures that Pebble retries.
 func (l Log) Errorf(format string, args ...any) {
 	l.log.Error("pebble: " + fmt.Sprintf(format, args...))
 }
@@ -41,7 +41,7 @@ func (l Log) Errorf(format string, args ...any) {
 // Fatalf ends the process.
 func (l Log) Fatalf(format string, args ...any) { l.Stop(fmt.Sprintf(format, args...)) }
 
-// Stop says what happened and ends the process.
+// Stop logs the problem and ends the process.
 func (l Log) Stop(problem string) {
 	l.log.Error("the store failed, stopping at once: nothing is acknowledged that is not stored", "problem", problem)
 	if l.fatal != nil {
@@ -51,8 +51,8 @@ func (l Log) Stop(problem string) {
 	os.Exit(1)
 }
 
-// Damaged returns what is done when a block does not match its checksum. A server stops: what it would answer from then
-// on may be wrong. Who only looks is told by the read that failed.
+// Damaged returns the handler of a block that does not match its checksum. A server stops, because its later answers might be
+// wrong. With readOnly the handler only logs: the failed read returns an error.
 func (l Log) Damaged(readOnly bool) func(pebble.DataCorruptionInfo) {
 	return func(info pebble.DataCorruptionInfo) {
 		if readOnly {
@@ -66,5 +66,5 @@ func (l Log) Damaged(readOnly bool) func(pebble.DataCorruptionInfo) {
 // Eventf traces nothing.
 func (Log) Eventf(context.Context, string, ...any) {}
 
-// IsTracingEnabled says no.
+// IsTracingEnabled returns false.
 func (Log) IsTracingEnabled(context.Context) bool { return false }

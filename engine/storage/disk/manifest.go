@@ -10,10 +10,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/atomicfs"
 )
 
-// checkManifest says whether the manifest of a store that was not closed in order is damaged before its end. Each
-// of its records is synced before the next one is written, so that a crash can only cut off the last one; but
-// Pebble goes on from what is before the first record that it can't read, and removes the tables that it then
-// does not know.
+// checkManifest returns an error if the manifest of a store that was not closed in order is damaged before its end. Pebble syncs
+// each record before it writes the next, so a crash can cut off the last record only. But Pebble ignores everything from the
+// first unreadable record on, and removes the tables that the lost records name.
 func checkManifest(fs vfs.FS, dir string) error {
 	name, err := atomicfs.ReadMarker(fs, dir, "manifest")
 	if errors.Is(err, os.ErrNotExist) || err == nil && name == "" {
@@ -35,7 +34,7 @@ func checkManifest(fs vfs.FS, dir string) error {
 		return err
 	}
 	if _, number, ok := syncedKindOf(name); !ok || number != synced.number {
-		return nil // the record is of an earlier manifest
+		return nil // the note is about an earlier manifest
 	}
 	if at := int64(wholeRecords([]byte(text))); at < synced.length {
 		return &DamagedError{path, fmt.Sprintf("byte %d is not what was written, and all was on the disk up to byte %d: %s", at, synced.length, remedyOf(fs, dir))}
@@ -46,18 +45,18 @@ func checkManifest(fs vfs.FS, dir string) error {
 // manifestPrefix begins the names of manifests.
 const manifestPrefix = "MANIFEST-"
 
-// The manifest is a log of LevelDB's format: blocks of 32 KiB with chunks in them.
+// The manifest is a log in the format of LevelDB: blocks of 32 KiB that hold chunks.
 //
 //	checksum:4 length:2 position:1 payload
 const (
 	logBlock       = 32 << 10
 	logHeader      = 7
-	logFull        = 1 // a whole record; logFirst begins one of several chunks
+	logFull        = 1 // a whole record; logFirst begins a record of several chunks
 	logFirst       = 2
 	logPositionMax = 4
 )
 
-// chunk returns the position and the end of the chunk that begins at a place, if there is one that is whole.
+// chunk returns the position and the end of the chunk that begins at an offset. ok reports whether a whole chunk does.
 func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	if at+logHeader > len(b) {
 		return 0, 0, false
@@ -70,10 +69,10 @@ func chunk(b []byte, at int) (position byte, end int, ok bool) {
 	return position, end, checksumIs(h, b[at+6:end])
 }
 
-// wholeRecords returns the offset of the first record that can't be read.
+// wholeRecords returns the offset of the first unreadable record.
 func wholeRecords(b []byte) (at int) {
 	for at < len(b) {
-		if logBlock-at%logBlock < logHeader { // what is left of a block is not used
+		if logBlock-at%logBlock < logHeader { // the rest of the block is unused
 			at += logBlock - at%logBlock
 			continue
 		}
@@ -86,7 +85,7 @@ func wholeRecords(b []byte) (at int) {
 	return at
 }
 
-// damagedRecord returns the offset of a record that can't be read, if another record follows it.
+// damagedRecord returns the offset of an unreadable record that another record follows.
 func damagedRecord(b []byte) (at int, damaged bool) {
 	at = wholeRecords(b)
 	for next := at + 1; next < len(b); next++ {

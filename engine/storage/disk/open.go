@@ -8,8 +8,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// Open opens a Pebble. It turns Pebble's panic, which is how it answers a failed fsync of a folder, into an error, and
-// says what to do about a lock that another process holds.
+// Open opens a Pebble. Pebble panics at a failed fsync of a folder: Open returns an error instead. If another process holds the
+// store's lock, the error has the remedy.
 func Open(dir string, o *pebble.Options) (db *pebble.DB, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// quotaFS has what fails because a disk quota is used up (EDQUOT) fail as on a full disk (ENOSPC), which is the only error that
+// quotaFS turns the error of a disk quota that is used up (EDQUOT) into that of a full disk (ENOSPC), the only error that
 // vfs.OnDiskFull handles.
 type quotaFS struct{ vfs.FS }
 
-// quotaError is EDQUOT to a reader, and ENOSPC to a program.
+// quotaError has the text of EDQUOT, and errors.Is reports it as ENOSPC.
 type quotaError struct{ error }
 
 // Unwrap makes the error ENOSPC.
 func (quotaError) Unwrap() error { return syscall.ENOSPC }
 
-func asFull(err error) error {
+func asNoSpace(err error) error {
 	if errors.Is(err, syscall.EDQUOT) {
 		return quotaError{err}
 	}
@@ -28,7 +28,7 @@ func asFull(err error) error {
 
 func (q quotaFS) file(f vfs.File, err error) (vfs.File, error) {
 	if err != nil {
-		return nil, asFull(err)
+		return nil, asNoSpace(err)
 	}
 	return quotaFile{f}, nil
 }
@@ -49,28 +49,28 @@ func (q quotaFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory)
 }
 
 // Link implements vfs.FS.
-func (q quotaFS) Link(oldname, newname string) error { return asFull(q.FS.Link(oldname, newname)) }
+func (q quotaFS) Link(oldname, newname string) error { return asNoSpace(q.FS.Link(oldname, newname)) }
 
 // Remove implements vfs.FS.
-func (q quotaFS) Remove(name string) error { return asFull(q.FS.Remove(name)) }
+func (q quotaFS) Remove(name string) error { return asNoSpace(q.FS.Remove(name)) }
 
 // RemoveAll implements vfs.FS.
-func (q quotaFS) RemoveAll(name string) error { return asFull(q.FS.RemoveAll(name)) }
+func (q quotaFS) RemoveAll(name string) error { return asNoSpace(q.FS.RemoveAll(name)) }
 
 // Rename implements vfs.FS.
 func (q quotaFS) Rename(oldname, newname string) error {
-	return asFull(q.FS.Rename(oldname, newname))
+	return asNoSpace(q.FS.Rename(oldname, newname))
 }
 
 // MkdirAll implements vfs.FS.
 func (q quotaFS) MkdirAll(dir string, perm os.FileMode) error {
-	return asFull(q.FS.MkdirAll(dir, perm))
+	return asNoSpace(q.FS.MkdirAll(dir, perm))
 }
 
 // Lock implements vfs.FS.
 func (q quotaFS) Lock(name string) (io.Closer, error) {
 	c, err := q.FS.Lock(name)
-	return c, asFull(err)
+	return c, asNoSpace(err)
 }
 
 // Unwrap implements vfs.FS.
@@ -81,14 +81,14 @@ type quotaFile struct{ vfs.File }
 // Write implements vfs.File.
 func (f quotaFile) Write(b []byte) (int, error) {
 	n, err := f.File.Write(b)
-	return n, asFull(err)
+	return n, asNoSpace(err)
 }
 
 // WriteAt implements vfs.File.
 func (f quotaFile) WriteAt(b []byte, at int64) (int, error) {
 	n, err := f.File.WriteAt(b, at)
-	return n, asFull(err)
+	return n, asNoSpace(err)
 }
 
 // Sync implements vfs.File.
-func (f quotaFile) Sync() error { return asFull(f.File.Sync()) }
+func (f quotaFile) Sync() error { return asNoSpace(f.File.Sync()) }

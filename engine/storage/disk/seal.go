@@ -11,10 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A store that was closed in order is sealed: a file says what the log, the manifest and the other files of the
-// store were then, and is checked and taken away when the store is opened. Pebble can't tell a damaged end of
-// its log, or of its manifest, from one that was never written, and goes on from what was before it. Tables have
-// checksums of their own; the seal says how long they are.
+// A store that was closed in order is sealed: the file SEAL has the sizes and checksums of the store's files. BreakSeal checks
+// and removes the seal before the store is opened. Pebble cannot distinguish a damaged end of its log or manifest from an end
+// that was never written, and ignores both. Tables have checksums of their own; the seal has their sizes only:
+//
+//	queued store seal 1
+//	SIZE CRC32C NAME        one line a file; "-" in place of the checksum of a table
+//	…
+//	CRC32C                  of all lines before
 const (
 	sealName  = "SEAL"
 	sealTitle = "queued store seal 1"
@@ -55,7 +59,7 @@ func Seal(fs vfs.FS, dir string) error {
 // tableSuffix is how Pebble names its tables.
 const tableSuffix = ".sst"
 
-// describe returns a line of the seal: a file's length, checksum and name. Tables have their own checksums.
+// describe returns the line of a file in the seal.
 func describe(name string, size int64, content io.Reader) (line string, err error) {
 	if strings.HasSuffix(name, tableSuffix) {
 		return fmt.Sprintf("%d - %s", size, name), nil
@@ -98,7 +102,7 @@ func writeFile(fs vfs.FS, dir, name, text string) error {
 	return SyncDir(fs, dir)
 }
 
-// SyncDir fsyncs a folder: which files are in it, under which names.
+// SyncDir fsyncs the directory entries of a folder.
 func SyncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
 	if err != nil {
@@ -107,8 +111,8 @@ func SyncDir(fs vfs.FS, dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// BreakSeal checks the seal of a store that is about to be opened, and takes it away unless the store is only read.
-// A store that was not closed in order, or is new, has none.
+// BreakSeal checks the seal of a store before it is opened, and removes the seal unless the store is only read. A store without
+// a seal is new, or was not closed in order: BreakSeal then checks its files as far as SYNCED allows.
 func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	path := fs.PathJoin(dir, sealName)
 	text, err := readFile(fs, path)
@@ -133,7 +137,7 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	if readOnly {
 		return nil
 	}
-	// It must be gone before anything changes.
+	// The seal must be gone before any file of the store changes.
 	if err := fs.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("break the store's seal: %w", err)
 	}
@@ -143,7 +147,7 @@ func BreakSeal(fs vfs.FS, dir string, readOnly bool) error {
 	return nil
 }
 
-// sealLines returns a seal's lines of files.
+// sealLines returns the lines of a seal that describe files.
 func sealLines(text string) ([]string, error) {
 	lines := strings.Split(text, "\n")
 	if len(lines) < 3 || lines[0] != sealTitle {
@@ -157,7 +161,7 @@ func sealLines(text string) ([]string, error) {
 	return files, nil
 }
 
-// sealedName is the file that a line of a seal is of.
+// sealedName returns the name of the file that a line of a seal describes.
 func sealedName(line string) string { return line[strings.LastIndexByte(line, ' ')+1:] }
 
 func checkSeal(fs vfs.FS, dir, text string) error {

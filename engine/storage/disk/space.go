@@ -105,7 +105,7 @@ type Space struct {
 	floor      SpaceState // see Floor
 	floorWhy   string
 
-	using sync.RWMutex // read-locked while users are called; locked while one joins or leaves
+	using sync.RWMutex // read-locked while users are called; locked while a user joins or leaves
 	users map[SpaceUser]struct{}
 
 	ctx    context.Context
@@ -133,12 +133,12 @@ func WatchSpace(o SpaceOptions) *Space {
 	s := &Space{o: o, ballast: ballast{fs: o.FS, path: o.FS.PathJoin(o.Dir, BallastFile)}, users: map[SpaceUser]struct{}{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.usage.Store(&SpaceUsage{})
-	known := s.look()
+	known := s.measure()
 	s.ballast.begin(s.o.Log, s.Usage())
 	if !known {
 		return s
 	}
-	s.look()
+	s.measure()
 	s.work.Go(s.watch)
 	s.work.Go(s.reclaim)
 	return s
@@ -168,10 +168,10 @@ func (s *Space) Own() SpaceState {
 	}
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
-	return s.ownState()
+	return s.ownStateLocked()
 }
 
-func (s *Space) ownState() SpaceState {
+func (s *Space) ownStateLocked() SpaceState {
 	if s.full > 0 {
 		return max(s.own, SpaceCritical)
 	}
@@ -239,7 +239,7 @@ func (s *Space) Floor(state SpaceState, why string) {
 	defer s.publishing.Unlock()
 	if s.floor != state || s.floorWhy != why {
 		s.floor, s.floorWhy = state, why
-		s.publish()
+		s.publishLocked()
 	}
 }
 
@@ -273,7 +273,7 @@ func (s *Space) watch() {
 			return
 		case <-timer.C:
 		}
-		s.look()
+		s.measure()
 		if s.Own() == SpaceOK {
 			s.ballast.restore(s.o.Log, s.Usage())
 		}
@@ -285,8 +285,8 @@ func (s *Space) watch() {
 	}
 }
 
-// look reads the free space and updates the state. If the free space is unknown, it returns false and keeps the state.
-func (s *Space) look() bool {
+// measure reads the free space and updates the state. If the free space is unknown, it returns false and keeps the state.
+func (s *Space) measure() bool {
 	usage, err := s.o.FS.GetDiskUsage(s.o.Dir)
 	if err != nil {
 		if !errors.Is(err, vfs.ErrUnsupported) {
@@ -303,7 +303,7 @@ func (s *Space) look() bool {
 	s.publishing.Lock()
 	defer s.publishing.Unlock()
 	s.own = judge(s.own, &u)
-	s.publish()
+	s.publishLocked()
 	return true
 }
 
@@ -334,13 +334,13 @@ func judge(was SpaceState, u *SpaceUsage) SpaceState {
 	return SpaceOK
 }
 
-// publish updates growth and changes from the state. The caller holds publishing.
-func (s *Space) publish() {
+// publishLocked updates growth and changes from the state. The caller holds publishing.
+func (s *Space) publishLocked() {
 	was := SpaceState(s.state.Load())
-	now := max(s.ownState(), s.floor)
+	now := max(s.ownStateLocked(), s.floor)
 	var growth, changes *FullError
 	if now > SpaceOK {
-		growth = s.refusal(now)
+		growth = s.refusalLocked(now)
 	}
 	if now >= SpaceCritical {
 		changes = growth
@@ -417,12 +417,12 @@ func (s *Space) Files(fs vfs.FS) vfs.FS {
 func (s *Space) waitForRoom() {
 	s.publishing.Lock()
 	s.full++
-	s.publish()
+	s.publishLocked()
 	s.publishing.Unlock()
 	defer func() {
 		s.publishing.Lock()
 		s.full--
-		s.publish()
+		s.publishLocked()
 		s.publishing.Unlock()
 	}()
 	released := s.ballast.release()
@@ -447,10 +447,10 @@ func (s *Space) waitForRoom() {
 	}
 }
 
-// hasRoom tells whether a write finds room. Only a write tells that: the free bytes don't show a disk quota.
+// hasRoom reports whether a write finds room. It tries a write, because the number of free bytes does not show a disk quota.
 func (s *Space) hasRoom() bool {
 	if u, err := s.o.FS.GetDiskUsage(s.o.Dir); err != nil || u.AvailBytes < roomMin {
 		return err != nil
 	}
-	return !errors.Is(asFull(s.ballast.try(roomMin)), syscall.ENOSPC)
+	return !errors.Is(asNoSpace(s.ballast.try(roomMin)), syscall.ENOSPC)
 }

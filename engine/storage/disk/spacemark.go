@@ -67,8 +67,8 @@ func (e *FullError) Error() string { return e.text }
 // RetryAfter returns how long to wait before trying again.
 func (e *FullError) RetryAfter() time.Duration { return SpaceRetry }
 
-// refusal returns the error of commands that a state refuses. The caller holds publishing.
-func (s *Space) refusal(state SpaceState) *FullError {
+// refusalLocked returns the error of commands that a state refuses. The caller holds publishing.
+func (s *Space) refusalLocked(state SpaceState) *FullError {
 	u := s.Usage()
 	what, mark, setting := "what would grow the store is refused", u.Low, "--disk-low"
 	if state >= SpaceCritical {
@@ -77,7 +77,7 @@ func (s *Space) refusal(state SpaceState) *FullError {
 	const remedy = "free space on the file system or enlarge it"
 	var why string
 	switch {
-	case s.ownState() < state:
+	case s.ownStateLocked() < state:
 		why = s.floorWhy
 	case s.full > 0:
 		why = "the file system of the data folder is full, or a disk quota is used up"

@@ -120,7 +120,7 @@ func readSynced(fs vfs.FS, dir string, kind syncedKind) (s SyncedFile, err error
 	b = b[min(len(b), int(kind)*syncedBytes):]
 	b = b[:min(len(b), syncedBytes)]
 	if len(b) == 0 || len(b) == syncedBytes && [syncedBytes]byte(b) == [syncedBytes]byte{} {
-		return s, nil // no note was written, or a loss of power took it
+		return s, nil // no note was written, or a loss of power removed it
 	}
 	if len(b) == syncedBytes && b[0] > syncedFormat {
 		return s, fmt.Errorf("the file %s has format %d, this server reads format %d: use a newer server", path, b[0], syncedFormat)
@@ -156,7 +156,7 @@ func (s SyncedFile) Check(fs vfs.FS, dir string) error {
 	return s.check(fs, dir, "it was damaged before it was copied")
 }
 
-// check checks a store's log up to where it was fsynced. It accepts a missing log, which was not needed any more.
+// check checks a store's log up to where it was fsynced. It accepts a missing log: Pebble did not need the log any more.
 func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	if s.length == 0 {
 		return nil
@@ -185,9 +185,9 @@ func (s SyncedFile) check(fs vfs.FS, dir, remedy string) error {
 	return nil
 }
 
-// checkChunks returns up to where a log is whole, at most up to a length or the log's end.
+// checkChunks returns the length of the intact beginning of a log, at most the given length.
 func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err error) {
-	block := make([]byte, logBlock) // no chunk crosses the end of one
+	block := make([]byte, logBlock) // no chunk crosses the end of a block
 	for at := int64(0); at < length; at += logBlock {
 		n, err := io.ReadFull(content, block)
 		if errors.Is(err, io.EOF) {
@@ -208,14 +208,14 @@ func checkChunks(content io.Reader, log uint32, length int64) (whole int64, err 
 //	checksum:4 length:2 encoding:1 log number:4 payload
 const (
 	walHeader   = logHeader + 4
-	walFull     = 5 // a whole record; up to walLast they are parts of one
+	walFull     = 5 // a whole record; the encodings up to walLast are parts of a record
 	walLast     = 8
 	walChecksum = 0xa282ead8
 )
 
 // wholeChunks returns the offset of the first chunk of a block that is not whole, or logBlock if all are.
 func wholeChunks(b []byte, log uint32) (at int) {
-	for logBlock-at >= walHeader { // what is left of a block is not used
+	for logBlock-at >= walHeader { // the rest of the block is unused
 		if at+walHeader > len(b) {
 			return at
 		}

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// tableFormat is the format of the tables that Pebble writes at pebble.FormatColumnarBlocks, which all stores have had from
-	// the first. The footer's end says it:
+	// tableFormat is the format of the tables that Pebble writes at pebble.FormatColumnarBlocks, the version of all stores. The
+	// footer of a table ends with:
 	//
 	//	... │ format:4, little-endian │ magic:8
 	//
-	// Pebble has no checksum over it, and takes a table of another format for one without the records that it looks for.
+	// No checksum of Pebble covers the format, and Pebble finds no records in a table of another format.
 	tableFormat   = 5
 	tableMagic    = "\xf0\x9f\xaa\xb3\xf0\x9f\xaa\xb3"
 	tableEndBytes = 4 + len(tableMagic)
 )
 
-// checkTables names a table whose footer says another format than the one that was written. A table without the magic is one
-// that was not written to its end, or Pebble finds it damaged.
+// checkTables returns an error that names a table with another format in its footer than the format that was written. It ignores
+// a table without the magic: the table was not written to its end, or Pebble finds the damage.
 func checkTables(fs vfs.FS, dir string) error {
 	names, err := fs.List(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -52,7 +52,7 @@ func checkTables(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// endOf reads the last tableEndBytes of a file; fewer of a shorter one.
+// endOf returns the last tableEndBytes of a file, or the whole of a shorter file.
 func endOf(fs vfs.FS, path string) (end []byte, err error) {
 	file, err := fs.Open(path)
 	if err != nil {

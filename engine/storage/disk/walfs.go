@@ -9,15 +9,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// walFS makes durability a property of the write-ahead log's files alone. Each commit asks Pebble
-// to sync the log, so that Pebble writes it to the operating system before the commit is done; whether
-// that sync reaches the disk is decided here. Tables and the manifest are always synced for real.
+// walFS defers the fsyncs of the write-ahead log under Interval and None. Every commit has Pebble sync the log, so that Pebble
+// writes the log to the operating system before the commit is done; walFS decides when the disk has it. Tables and the manifest
+// are always fsynced at once.
 type walFS struct {
 	vfs.FS
 	deferred *deferredSync
 }
 
-// walSuffix is how Pebble names its log files.
+// walSuffix ends the names of Pebble's logs.
 const walSuffix = ".log"
 
 func (fs *walFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
@@ -44,18 +44,18 @@ func (fs *walFS) Unwrap() vfs.FS { return fs.FS }
 type walFile struct {
 	vfs.File
 	deferred *deferredSync
-	dirty    atomic.Bool // has data that no fsync covers yet
+	dirty    atomic.Bool // the file has data that no fsync covers yet
 
-	mu     sync.Mutex // held during a deferred fsync and while closing: never while a commit waits
+	mu     sync.Mutex // held during a deferred fsync and while closing; no commit waits for it
 	closed bool
-	err    error // of the first fsync that failed: a later one may report success for what was thrown away
+	err    error // of the first fsync that failed: a later fsync may report success for pages that were thrown away
 }
 
 func (f *walFile) Sync() error     { return f.later() }
 func (f *walFile) SyncData() error { return f.later() }
 
-// SyncTo only has the system begin to write: it waits for nothing. Without it, all of a log would be left to
-// the fsync that ends it, and commits would wait for that.
+// SyncTo has the operating system begin to write, and does not wait. Without it the last fsync of a log would write the whole
+// log, and commits would wait for that fsync.
 func (f *walFile) SyncTo(length int64) (fullSync bool, err error) {
 	if err := f.later(); err != nil {
 		return false, err
@@ -68,11 +68,11 @@ func (f *walFile) later() error {
 	return f.deferred.failed()
 }
 
-// syncNow returns when what was written before the call is on the disk.
+// syncNow returns when everything that was written before the call is on the disk.
 func (f *walFile) syncNow() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	// dirty is cleared first: what is written from here on is left to the next fsync.
+	// dirty is cleared first: the next fsync covers later writes.
 	if f.closed || f.err != nil || !f.dirty.Swap(false) {
 		return f.err
 	}
@@ -80,8 +80,8 @@ func (f *walFile) syncNow() error {
 	return f.err
 }
 
-// Close syncs, whatever the mode: Pebble takes a log that lacks its end for damaged unless it is the
-// newest one, so a log must be whole on disk before the next one is begun.
+// Close fsyncs in every mode. To Pebble, every log but the newest is damaged if its end is missing, so a log must be complete on
+// disk before the next one begins.
 func (f *walFile) Close() error {
 	syncErr := f.syncNow()
 	f.deferred.drop(f)

@@ -1,0 +1,40 @@
+// Package disk is the files of a Pebble: what the stores and the Raft logs of a node have in common.
+//
+// # Usage
+//
+// Guard returns the file system that a Pebble works on; it fails stop and applies the Durability. Open opens the Pebble.
+// BreakSeal checks a store before it is opened; Seal seals it after it was closed:
+//
+//	files, err := disk.Guard(vfs.Default, dir, disk.Sync, 0, disk.NewLog(log, nil))
+//	err = disk.BreakSeal(vfs.Default, dir, false)
+//	db, err := disk.Open(dir, &pebble.Options{FS: files, …})
+//	// …
+//	err = db.Close()
+//	err = files.Close()
+//	err = disk.Seal(vfs.Default, dir)
+//
+// WatchSpace watches the free space of the data folder: Space.Growth and Space.Changes say what it allows, and Space.Files
+// makes writes wait while the disk is full. MakeFolder, WriteWhole and ReadBounded are for the small files of a data folder.
+//
+// # What a failure does
+//
+// After a failed write or fsync the content of the disk is not known, and a repeated fsync may report success for pages
+// that the system threw away. So the first failure in a store's folder ends the process: it is logged, and the function given
+// to NewLog is called. A full disk or a used-up quota is no failure at first: the write waits for room.
+//
+// A crash cuts off the end of a log or manifest; damage may look the same, and Pebble then drops acknowledged commits
+// silently. Two files tell both apart:
+//
+//	SEAL     sizes and checksums of all files of a store that was closed in order; removed before the store changes
+//	SYNCED   how far the newest log and manifest were fsynced; written after each fsync (synced.go draws it)
+//
+// # Concurrency
+//
+// Files, Log and Space are safe for concurrent use. Functions whose name ends in Locked need the lock that their comment names.
+// Pebble calls Files while it holds its own locks, so no function of a file calls Pebble.
+//
+// # Errors
+//
+// *DamagedError names the file that differs from what was written, with the remedy. *FullError refuses a command for lack of
+// space, with the mark and the remedy; it says when to try again.
+package disk
