@@ -12,7 +12,7 @@ const (
 	acceptPauseMax = time.Second
 )
 
-// accept takes connections in until the listener is closed.
+// accept accepts connections until the listener is closed.
 func (m *Mux) accept() {
 	pause := acceptPause
 	for {
@@ -36,65 +36,65 @@ func (m *Mux) accept() {
 		pause = acceptPause
 		select {
 		case m.slots <- struct{}{}:
-			m.running.Go(func() { m.welcome(raw) })
+			m.running.Go(func() { m.acceptConn(raw) })
 		default:
 			m.refused.Add(1)
 			m.problems.warn("closed a connection of a peer: too many handshakes are under way", "remote", raw.RemoteAddr().String(), "handshakes_max", m.bounds.handshakes)
-			_ = raw.Close() // it was not used
+			_ = raw.Close() // nothing was sent on it
 		}
 	}
 }
 
-// welcome makes the handshake of an incoming connection and hands it to those whom it is for. It runs in a slot, which it
-// leaves after the handshake.
-func (m *Mux) welcome(raw net.Conn) {
+// acceptConn makes the handshake of an incoming connection and delivers the connection to its layer. It holds a slot until the end of
+// the handshake.
+func (m *Mux) acceptConn(raw net.Conn) {
 	c := &conn{Conn: raw, raw: raw, mux: m}
 	err := m.keep(c)
 	if err == nil {
-		err = m.receive(c)
+		err = m.serverHandshake(c)
 	}
 	<-m.slots
 	if err != nil {
 		_ = c.abort() // the handshake's error counts
-		m.tellRefused("refused a peer's connection", err, "remote", raw.RemoteAddr().String())
+		m.logRefused("refused a peer's connection", err, "remote", raw.RemoteAddr().String())
 		return
 	}
 	m.accepted.Add(1)
-	if err := c.layer.hand(c); err != nil {
+	if err := c.layer.deliver(c); err != nil {
 		_ = c.abort() // hand's error counts
-		m.tellRefused("dropped a peer's connection", err, "remote", raw.RemoteAddr().String(), "node", c.node, "for", c.layer.place.String())
+		m.logRefused("dropped a peer's connection", err, "remote", raw.RemoteAddr().String(), "node", c.node, "for", c.layer.place.String())
 	}
 }
 
-// tellRefused counts and logs a failed handshake, or says nothing when the mux is being closed.
-func (m *Mux) tellRefused(what string, err error, about ...any) {
+// logRefused counts and logs a failed handshake, unless the mux is being closed.
+func (m *Mux) logRefused(what string, err error, about ...any) {
 	if m.ctx.Err() != nil {
 		return
 	}
 	m.refused.Add(1)
-	if errors.Is(err, errNothingSaid) {
-		m.log.Debug(what, append(about, "error", err)...) // a load balancer that looks whether the port is open
+	if errors.Is(err, errNothingSent) {
+		m.log.Debug(what, append(about, "error", err)...) // a load balancer that checks whether the port is open
 		return
 	}
-	m.problems.tell(what, err, about...)
+	m.problems.refusal(what, err, about...)
 }
 
-// receive makes the handshake of an incoming connection, which is bounded in time.
-func (m *Mux) receive(c *conn) error {
+// serverHandshake makes the handshake of an incoming connection within bounds.handshake.
+func (m *Mux) serverHandshake(c *conn) error {
 	deadline := time.Now().Add(m.bounds.handshake)
 	if err := c.SetDeadline(deadline); err != nil {
 		return err
 	}
-	encrypted, err := m.encrypt(m.ctx, c.raw)
+	encrypted, err := m.serverTLS(m.ctx, c.raw)
 	if err != nil {
 		return err
 	}
 	c.Conn = encrypted
-	from, l, err := m.answer(encrypted, deadline)
+	from, l, err := m.serverHello(encrypted, deadline)
 	if err != nil {
 		return err
 	}
-	if err := c.belong(from, l); err != nil {
+	if err := c.assign(from, l); err != nil {
 		return err
 	}
 	return c.SetDeadline(time.Time{})

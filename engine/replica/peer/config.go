@@ -15,19 +15,20 @@ import (
 // NodeMax is the length of the longest node id, in bytes.
 const NodeMax = 32
 
-// Config is what Listen needs. Listen keeps copies.
+// Config says how Listen works. Listen keeps copies.
 type Config struct {
 	// Node is this node's id: 1 to NodeMax bytes of a-z, 0-9 and "-".
 	Node string
 	// Listen is the host:port to listen on; the system chooses port 0.
 	Listen string
-	// Advertise is the host:port that others are told. Empty: the listener's address. Port 0: the listener's port.
+	// Advertise is the host:port at which the other nodes reach this one. Empty: the listener's address. Port 0: the listener's port.
 	Advertise string
-	// Peers says where this node reaches others, by their ids, whatever the cluster says. It may name this node too.
+	// Peers are the addresses of other nodes, by id. They take precedence over the addresses that the cluster knows. This node may be
+	// among them.
 	Peers map[string]string
 	// Credentials returns the certificate that this node shows and the CA that it trusts. It is called for each handshake, at any time.
 	Credentials func() *certs.Credentials
-	// Log gets a line for each refused connection, within bounds. nil: none.
+	// Log gets a line for each refused connection, at most 20 in 10 s. nil: nothing is logged.
 	Log *slog.Logger
 }
 
@@ -55,7 +56,7 @@ func (c Config) check() error {
 	return nil
 }
 
-// advertise returns the address that others are told, of a listener at l.
+// advertise returns the address at which the other nodes reach a listener at l.
 func (c Config) advertise(l net.Addr) (string, error) {
 	listening, ok := l.(*net.TCPAddr)
 	if !ok {
@@ -63,7 +64,7 @@ func (c Config) advertise(l net.Addr) (string, error) {
 	}
 	if c.Advertise == "" {
 		if listening.IP.IsUnspecified() {
-			return "", fmt.Errorf("listen for peers on %s: others can't be told an address that means all interfaces: say the one to advertise", c.Listen)
+			return "", fmt.Errorf("listen for peers on %s: that means all interfaces: name the address at which the other nodes reach it (advertise)", c.Listen)
 		}
 		return listening.String(), nil
 	}
@@ -80,7 +81,7 @@ func (c Config) advertise(l net.Addr) (string, error) {
 	return c.Advertise, nil
 }
 
-// CheckNode says what is wrong with a node's id.
+// CheckNode checks a node's id.
 func CheckNode(id string) error {
 	wrong := id == "" || len(id) > NodeMax
 	for _, b := range []byte(id) {
@@ -92,7 +93,7 @@ func CheckNode(id string) error {
 	return nil
 }
 
-// CheckAddress says what is wrong with an address at which a node is to be reached.
+// CheckAddress checks an address at which a node is to be reached.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

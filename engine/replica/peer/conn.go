@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Addr is what RemoteAddr of every connection of this package is: the address of the other side, and the node that its
-// certificate is for. gRPC's peer.FromContext returns it to a server of calls.
+// Addr is the type of RemoteAddr of every connection of this package: the address of the other side, and the node of its certificate.
+// A server of calls gets it from gRPC's peer.FromContext.
 type Addr struct {
 	net.Addr
 	Node string
@@ -18,9 +18,9 @@ type addr string
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-// conn is a connection that Close of the mux, or of its layer, closes.
+// conn is a connection. Close of the mux, or of the connection's layer, closes it.
 type conn struct {
-	net.Conn // what its user reads and writes: TLS upon raw; raw itself before the handshake
+	net.Conn // TLS over raw, which the user reads and writes; raw itself before the handshake
 
 	raw    net.Conn
 	mux    *Mux
@@ -29,8 +29,8 @@ type conn struct {
 	closed atomic.Bool
 }
 
-// belong ends the handshake: the connection is one of a node, for a layer.
-func (c *conn) belong(node string, l *layer) error {
+// assign ends the handshake: the connection belongs to a node and a layer.
+func (c *conn) assign(node string, l *layer) error {
 	c.node = node
 	c.mux.mu.Lock()
 	defer c.mux.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// abort closes the connection at once, whatever its user does. TLS says no goodbye then.
+// abort closes the connection at once, without TLS's close notification.
 func (c *conn) abort() error {
 	if c.closed.CompareAndSwap(false, true) {
 		c.mux.forget(c)

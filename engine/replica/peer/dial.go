@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// The addresses that ServerAddr returns carry the node that is meant: Raft's transport passes nothing else to Dial.
+// The addresses that ServerAddr returns contain the node's id, since Raft's transport passes nothing but the address to Dial.
 const addressSeparator = "@"
 
 func joinAddress(node, address string) raft.ServerAddress {
@@ -25,7 +25,7 @@ func splitAddress(a raft.ServerAddress) (node, address string) {
 	return "", string(a)
 }
 
-// dial connects to a node, or to whichever is at the address. l is nil for calls.
+// dial connects to a node, or to any node at the address if node is "". l is nil for calls.
 func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Conn, error) {
 	p := place{purpose: forCalls}
 	if l != nil {
@@ -44,7 +44,7 @@ func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Con
 	}
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		m.refused.Add(1)
-		m.problems.tell("a connection to a peer was refused", err, "address", address, "node", node, "for", p.String())
+		m.problems.refusal("a connection to a peer was refused", err, "address", address, "node", node, "for", p.String())
 	}
 	if node == "" {
 		return nil, fmt.Errorf("dial the node at %s for %s: %w", address, p, err)
@@ -64,10 +64,10 @@ func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer)
 	}
 	c := &conn{Conn: raw, raw: raw, mux: m}
 	if err = m.keep(c); err == nil {
-		err = m.introduce(ctx, c, node, p)
+		err = m.clientHandshake(ctx, c, node, p)
 	}
 	if err == nil {
-		err = c.belong(c.node, l)
+		err = c.assign(c.node, l)
 	}
 	if err != nil {
 		return nil, errors.Join(err, ignoreClosed(c.abort()))
@@ -75,16 +75,16 @@ func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer)
 	return c, nil
 }
 
-// introduce makes the handshake of an outgoing connection: until ctx ends, and in bounded time.
-func (m *Mux) introduce(ctx context.Context, c *conn, node string, p place) error {
+// clientHandshake makes the handshake of an outgoing connection, until ctx ends and within bounds.handshake.
+func (m *Mux) clientHandshake(ctx context.Context, c *conn, node string, p place) error {
 	ctx, cancel := context.WithTimeout(ctx, m.bounds.handshake)
 	defer cancel()
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(interrupted)
-		_ = c.raw.SetDeadline(time.Unix(1, 0)) // a closed connection has no deadline, and needs none
+		_ = c.raw.SetDeadline(time.Unix(1, 0)) // it fails if the connection is closed, which needs no deadline
 	})
-	err := m.speak(ctx, c, node, p)
+	err := m.negotiate(ctx, c, node, p)
 	if !stop() {
 		<-interrupted
 		if cause := context.Cause(ctx); err != nil && !isRefused(err) {
@@ -95,13 +95,13 @@ func (m *Mux) introduce(ctx context.Context, c *conn, node string, p place) erro
 	return err
 }
 
-func (m *Mux) speak(ctx context.Context, c *conn, node string, p place) error {
-	encrypted, err := m.encryptTo(ctx, c.raw)
+func (m *Mux) negotiate(ctx context.Context, c *conn, node string, p place) error {
+	encrypted, err := m.clientTLS(ctx, c.raw)
 	if err != nil {
 		return err
 	}
 	c.Conn = encrypted
-	c.node, err = m.ask(encrypted, node, p)
+	c.node, err = m.clientHello(encrypted, node, p)
 	return err
 }
 

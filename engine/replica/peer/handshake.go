@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// answer makes the listener's side of the handshake, after that of TLS. It returns which node dialed, and for which layer.
-func (m *Mux) answer(c *tls.Conn, deadline time.Time) (node string, l *layer, err error) {
+// serverHello makes the listener's side of the handshake after TLS. It returns the node that dialed, and the layer that it means.
+func (m *Mux) serverHello(c *tls.Conn, deadline time.Time) (node string, l *layer, err error) {
 	h, refused, err := m.readHello(c)
 	if err != nil {
 		return "", nil, err
 	}
 	if refused == nil {
-		l, refused = m.judge(h, names(c))
+		l, refused = m.checkHello(h, names(c))
 	}
 	if refused != nil {
 		return "", nil, m.refuse(c, deadline, refused)
@@ -47,11 +47,11 @@ func (m *Mux) readHello(c *tls.Conn) (hello, *RefusedError, error) {
 	return h, nil, nil
 }
 
-// names returns the nodes that the certificate of the other side is for.
+// names returns the nodes that the other side's certificate names.
 func names(c *tls.Conn) []string { return c.ConnectionState().PeerCertificates[0].DNSNames }
 
-// judge decides whether to take a connection of a dialer whose certificate is for some nodes.
-func (m *Mux) judge(h hello, certified []string) (*layer, *RefusedError) {
+// checkHello decides whether to accept the connection of a dialer. certified are the nodes that the dialer's certificate names.
+func (m *Mux) checkHello(h hello, certified []string) (*layer, *RefusedError) {
 	if !slices.Contains(certified, h.from) {
 		return nil, refuse(CodeCertificate, "the dialer says that it is node %s, and its certificate is for %s", h.from, strings.Join(certified, ", "))
 	}
@@ -90,13 +90,13 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// ask makes the dialer's side of the handshake, after that of TLS. It returns which node is there; to is "" for whichever it is.
-func (m *Mux) ask(c *tls.Conn, to string, p place) (node string, err error) {
+// clientHello makes the dialer's side of the handshake after TLS. It returns the node at the other side; to is "" if any node will do.
+func (m *Mux) clientHello(c *tls.Conn, to string, p place) (node string, err error) {
 	if _, err := c.Write(hello{place: p, instance: m.instance, from: m.node, to: to}.frame().raw); err != nil {
 		return "", fmt.Errorf("begin the handshake: %w", err)
 	}
 	f, err := readFrame(c)
-	if errors.Is(err, errNothingSaid) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, errNothingSent) || errors.Is(err, syscall.ECONNRESET) {
 		return "", errNoAnswer
 	}
 	if isAlert(err) { // TLS 1.3: the listener judges the certificate after the dialer's side of its handshake has ended

@@ -34,21 +34,21 @@ func (p place) String() string {
 	return "calls"
 }
 
-// layer is where the connections of one place come out.
+// layer accepts and dials the connections of one place.
 type layer struct {
 	mux      *Mux
 	place    place
 	incoming chan *conn
-	waiting  atomic.Int64 // connections that nobody accepted yet
+	waiting  atomic.Int64 // connections that are not accepted yet
 	closing  sync.Once
 	closed   chan struct{}
 }
 
-// hand gives a connection to who accepts, for whom it waits a bounded time.
-func (l *layer) hand(c *conn) error {
+// deliver gives a connection to Accept, for which it waits at most bounds.handoff.
+func (l *layer) deliver(c *conn) error {
 	defer l.waiting.Add(-1)
 	if most := l.mux.bounds.handoffs; l.waiting.Add(1) > most {
-		return fmt.Errorf("%d connections wait to be accepted already", most)
+		return fmt.Errorf("%d connections already wait to be accepted, which is the most", most)
 	}
 	patience := time.NewTimer(l.mux.bounds.handoff)
 	defer patience.Stop()
@@ -58,7 +58,7 @@ func (l *layer) hand(c *conn) error {
 	case <-l.closed:
 		return net.ErrClosed
 	case <-patience.C:
-		return fmt.Errorf("nobody accepted it within %s", l.mux.bounds.handoff)
+		return fmt.Errorf("it was not accepted within %s", l.mux.bounds.handoff)
 	}
 }
 
@@ -90,7 +90,7 @@ func (l *layer) Close() error {
 	return nil
 }
 
-// shut ends Accept, and lets a new layer have the place.
+// shut ends Accept, and frees the place for a new layer.
 func (l *layer) shut() {
 	l.closing.Do(func() {
 		l.mux.mu.Lock()
@@ -105,8 +105,8 @@ func (l *layer) shut() {
 // Addr implements net.Listener: it is the advertised address.
 func (l *layer) Addr() net.Addr { return l.mux.advertise }
 
-// Dial implements raft.StreamLayer. An address that ServerAddr returned names the node, and no other is reached; one that is
-// host:port alone reaches whichever node is there.
+// Dial implements raft.StreamLayer. An address that ServerAddr returned names the node, and Dial refuses any other node;
+// at an address that is host:port alone Dial accepts any node.
 func (l *layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if timeout <= 0 {
 		timeout = dialTimeout
@@ -117,11 +117,11 @@ func (l *layer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Con
 	return l.mux.dial(ctx, node, to, l)
 }
 
-// ServerAddr implements raft.ServerAddressProvider: the address at which Dial reaches a node, and nobody else. It is what
-// Config.Peers says, else what SetMembers said, and an error if neither did. For this node it is Addr.
+// ServerAddr implements raft.ServerAddressProvider: the address at which Dial reaches a node and no other. It comes from
+// Config.Peers, else from SetMembers; it is an error if neither has it. For this node it is Addr.
 func (m *Mux) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	node := string(id)
-	if node == m.node { // what Raft tells the others as the leader's address
+	if node == m.node { // the leader's address in Raft's messages
 		return raft.ServerAddress(m.advertise), nil
 	}
 	if a := m.address(node, ""); a != "" {
@@ -130,8 +130,8 @@ func (m *Mux) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	return "", fmt.Errorf("node %q: neither the configured peers nor the members of the cluster have its address", node)
 }
 
-// DialCalls connects to the server for calls of a node, where Config.Peers says it is, else at address, else where SetMembers said.
-// An empty node reaches whichever is at the address. It takes at most until ctx ends, and 10 s if that has no deadline.
+// DialCalls connects to a node's server for calls, at the address of Config.Peers, else at address, else at that of SetMembers. If node is
+// "", any node at the address will do. DialCalls ends with ctx, or after 10 s if ctx has no deadline.
 func (m *Mux) DialCalls(ctx context.Context, node, address string) (net.Conn, error) {
 	if node != "" {
 		address = m.address(node, address)

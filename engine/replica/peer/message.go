@@ -12,8 +12,8 @@ import (
 // The handshake is two frames, after that of TLS and before the first byte of the connection's user:
 //
 //	dialer                                   listener
-//	hello: for what, who, whom         ──▶
-//	                                   ◀──   verdict: accepted, or refused with a reason; who
+//	hello: purpose, from, to           ──▶
+//	                                   ◀──   verdict: accepted, or refused with a reason; node
 //
 // A frame is
 //
@@ -39,17 +39,8 @@ const (
 	kindVerdict = 'v'
 )
 
-// instance is which process a node is: no two have the same.
+// instance identifies a process: no two have the same.
 type instance [16]byte
-
-// Errors about what the other side sends.
-var (
-	errNothingSaid = errors.New("it was closed before the handshake began")
-	errNoAnswer    = errors.New("the other side closed the connection without an answer: its log says why; it may be stopping, or be no node")
-	errNotTLS      = errors.New("it does not speak TLS: it is no node, or one of a version before certificates, which cannot be in a cluster with this one")
-	errNotPeer     = errors.New("it does not begin the handshake of a peer")
-	errMalformed   = errors.New("the handshake is malformed")
-)
 
 // frame is one frame, as it was sent.
 type frame struct {
@@ -72,7 +63,7 @@ func readFrame(r io.Reader) (frame, error) {
 	raw := make([]byte, headerLen, headerLen+bodyMax)
 	if n, err := io.ReadFull(r, raw[:len(magic)]); err != nil {
 		if n == 0 && errors.Is(err, io.EOF) {
-			return frame{}, errNothingSaid
+			return frame{}, errNothingSent
 		}
 		return frame{}, fmt.Errorf("read the handshake: %w", err)
 	}
@@ -93,7 +84,7 @@ func readFrame(r io.Reader) (frame, error) {
 	return frame{version: raw[4], kind: raw[5], body: raw[headerLen:], raw: raw}, nil
 }
 
-// scanner takes a body apart. After a failure all that it returns is empty.
+// scanner parses a body. After a failure it returns empty values.
 type scanner struct {
 	rest   []byte
 	failed bool
@@ -111,7 +102,7 @@ func (s *scanner) take(n int) []byte {
 
 func (s *scanner) text() string { return string(s.take(int(s.take(1)[0]))) }
 
-// end tells whether the body was what was taken, all of it.
+// end returns an error unless the whole body was taken, and nothing else.
 func (s *scanner) end() error {
 	if s.failed || len(s.rest) > 0 {
 		return errMalformed
@@ -124,7 +115,7 @@ func appendText(b []byte, text string) []byte { return append(append(b, byte(len
 type hello struct {
 	place    place
 	instance instance
-	from, to string // to is "" for whichever node is there
+	from, to string // to is "" if any node will do
 }
 
 func (h hello) frame() frame {

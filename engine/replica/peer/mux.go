@@ -7,8 +7,8 @@
 // that the connection belongs to its user: Raft's transport of a group (Mux.Group), or a gRPC server or client of calls
 // (Mux.Calls, Mux.DialCalls). Nothing is sent without encryption.
 //
-// A Mux is safe for concurrent use. A refusal by either side is a *RefusedError; both sides log it, at most so many lines
-// in a while, and count it.
+// A Mux is safe for concurrent use. A refusal by either side is a *RefusedError; both sides count it and log it,
+// at most 20 lines in 10 s.
 package peer
 
 import (
@@ -31,19 +31,19 @@ import (
 
 const keepAlive = 15 * time.Second // of TCP
 
-// bounds are what a Mux keeps to. Tests have smaller ones.
+// bounds are the limits of a Mux. Tests have smaller ones.
 type bounds struct {
 	handshake  time.Duration // of a whole handshake, TLS included
-	handshakes int           // under way at once at the listener; who comes then is closed
-	linger     time.Duration // how long a refused dialer may take to read why
-	handoff    time.Duration // within which a connection must be accepted by those whom it is for
-	handoffs   int64         // connections that wait for that, of one group
+	handshakes int           // under way at once at the listener; further connections are closed
+	linger     time.Duration // how long a refused dialer may take to read the reason
+	handoff    time.Duration // how long a connection waits for its layer's Accept
+	handoffs   int64         // connections of one layer that wait for Accept
 	conns      int           // open at once, dialed and accepted
 }
 
 var defaults = bounds{handshake: 5 * time.Second, handshakes: 128, linger: time.Second, handoff: 5 * time.Second, handoffs: 64, conns: 16_384}
 
-// Counters are what a Mux did since it began.
+// Counters count what a Mux did since Listen.
 type Counters struct {
 	Accepted uint64 // incoming connections whose handshake succeeded
 	Dialed   uint64 // outgoing ones
@@ -61,7 +61,7 @@ type Mux struct {
 	listener    net.Listener
 	advertise   addr
 	log         *slog.Logger
-	problems    lines
+	problems    problemLog
 	connect     func(ctx context.Context, network, address string) (net.Conn, error) // a TCP connection
 	slots       chan struct{}                                                        // one for each handshake under way at the listener
 
@@ -78,7 +78,7 @@ type Mux struct {
 	conns   map[*conn]struct{}
 }
 
-// Listen begins to listen where c says. Connections for a group, or calls, are refused until Group, or Calls, is called.
+// Listen begins to listen at c.Listen. Connections for a group, or calls, are refused until Group, or Calls, is called.
 func Listen(c Config) (*Mux, error) { return listen(c, defaults) }
 
 func listen(c Config, b bounds) (*Mux, error) {
@@ -107,10 +107,10 @@ func listen(c Config, b bounds) (*Mux, error) {
 	return m, nil
 }
 
-// Addr returns the address that this node tells the others: host:port.
+// Addr returns the address at which the other nodes reach this one: host:port.
 func (m *Mux) Addr() string { return string(m.advertise) }
 
-// Counters returns what was done up to now.
+// Counters returns the counts up to now.
 func (m *Mux) Counters() Counters {
 	m.mu.Lock()
 	open := len(m.conns)
@@ -143,7 +143,7 @@ func (m *Mux) Group(n uint16) raft.StreamLayer {
 }
 
 // Calls returns the listener that accepts the connections of other nodes for calls. Closing it leaves the connections
-// that it accepted to those who accepted them.
+// that it accepted open.
 func (m *Mux) Calls() net.Listener { return m.layer(place{purpose: forCalls}) }
 
 func (m *Mux) layer(p place) *layer {
@@ -161,15 +161,15 @@ func (m *Mux) layer(p place) *layer {
 	return l
 }
 
-// find returns the layer that connections for p are for, or nil.
+// find returns the layer of a place, or nil.
 func (m *Mux) find(p place) *layer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.layers[p]
 }
 
-// SetMembers tells the addresses of the nodes that the Raft configurations of the groups name, in place of what an earlier
-// call told. ServerAddr and DialCalls find them where Config.Peers says nothing.
+// SetMembers sets the addresses of the groups' members, in place of those of an earlier call. ServerAddr and DialCalls use them for nodes
+// that are not in Config.Peers.
 func (m *Mux) SetMembers(addresses map[string]string) {
 	addresses = maps.Clone(addresses)
 	m.mu.Lock()
@@ -177,20 +177,20 @@ func (m *Mux) SetMembers(addresses map[string]string) {
 	m.members = addresses
 }
 
-// address returns where a node is reached: what Config.Peers says, else told, else what SetMembers said, else "".
-func (m *Mux) address(node, told string) string {
+// address returns where a node is reached: the address of Config.Peers, else given, else that of SetMembers, else "".
+func (m *Mux) address(node, given string) string {
 	if a := m.peers[node]; a != "" {
 		return a
 	}
-	if told != "" {
-		return told
+	if given != "" {
+		return given
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.members[node]
 }
 
-// keep makes a connection one that Close closes.
+// keep registers a connection, so that Close closes it.
 func (m *Mux) keep(c *conn) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -210,7 +210,7 @@ func (m *Mux) forget(c *conn) {
 	delete(m.conns, c)
 }
 
-// closeConns closes the connections for which which says so.
+// closeConns closes the connections for which which returns true.
 func (m *Mux) closeConns(which func(*conn) bool) {
 	m.mu.Lock()
 	var chosen []*conn
@@ -221,6 +221,6 @@ func (m *Mux) closeConns(which func(*conn) bool) {
 	}
 	m.mu.Unlock()
 	for _, c := range chosen {
-		_ = c.abort() // nobody reads its error
+		_ = c.abort() // the connection is of no use any more
 	}
 }

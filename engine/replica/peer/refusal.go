@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Code says why a handshake was refused. Its numbers are on the wire.
+// Code is the reason why a handshake was refused. The numbers are on the wire.
 type Code byte
 
 // The codes.

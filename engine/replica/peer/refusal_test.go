@@ -186,7 +186,7 @@ func TestWhatNobodyAcceptsIsClosed(t *testing.T) {
 	c, err := a.Group(0).Dial(b.to(), patience)
 	require.NoError(t, err)
 	ended(t, c)
-	b.logs("nobody accepted it", "node=n1", `for="group 0"`)
+	b.logs("it was not accepted", "node=n1", `for="group 0"`)
 
 	b = start(t, "n3", func(_ *Config, b *bounds) { b.handoff, b.handoffs = patience, 1 })
 	l := b.Group(0)
@@ -196,7 +196,7 @@ func TestWhatNobodyAcceptsIsClosed(t *testing.T) {
 	second, err := a.Group(0).Dial(b.to(), patience)
 	require.NoError(t, err)
 	ended(t, second)
-	b.logs("1 connections wait")
+	b.logs("1 connections already wait")
 	exchange(t, first, accept(t, l))
 }
 
@@ -292,20 +292,20 @@ func TestARelayedHandshakeNamesWhoIsMeant(t *testing.T) {
 }
 
 func TestLinesAreBounded(t *testing.T) {
-	var l lines
+	var l problemLog
 	now := time.Now()
 	for range linesMax {
-		unsaid, ok := l.take(now)
+		omitted, ok := l.allow(now)
 		assert.True(t, ok)
-		assert.Zero(t, unsaid)
+		assert.Zero(t, omitted)
 	}
 	for range 3 {
-		_, ok := l.take(now.Add(linesPeriod - 1))
+		_, ok := l.allow(now.Add(linesPeriod - 1))
 		assert.False(t, ok)
 	}
-	unsaid, ok := l.take(now.Add(linesPeriod))
+	omitted, ok := l.allow(now.Add(linesPeriod))
 	assert.True(t, ok)
-	assert.Equal(t, 3, unsaid)
+	assert.Equal(t, 3, omitted)
 }
 
 func TestErrorsAreTold(t *testing.T) {

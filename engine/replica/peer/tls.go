@@ -11,8 +11,8 @@ import (
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// encrypt makes the TLS handshake of an incoming connection.
-func (m *Mux) encrypt(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
+// serverTLS makes the TLS handshake of an incoming connection.
+func (m *Mux) serverTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	own := m.credentials() // for each handshake: files that changed take effect
 	c := tls.Server(raw, &tls.Config{
 		MinVersion:   tls.VersionTLS13,
@@ -23,20 +23,20 @@ func (m *Mux) encrypt(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 		SessionTicketsDisabled: true,
 		VerifyConnection:       verify(own),
 	})
-	return c, shake(ctx, c, errNothingSaid)
+	return c, handshakeTLS(ctx, c, errNothingSent)
 }
 
-// encryptTo makes the TLS handshake of an outgoing connection.
-func (m *Mux) encryptTo(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
+// clientTLS makes the TLS handshake of an outgoing connection.
+func (m *Mux) clientTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 	own := m.credentials()
 	c := tls.Client(raw, &tls.Config{
 		MinVersion:           tls.VersionTLS13,
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own.Certificate, nil },
-		// The certificates of nodes name nodes, not hosts: VerifyConnection verifies the chain, and Mux.ask the node.
+		// The certificates of nodes name nodes, not hosts: VerifyConnection verifies the chain, and Mux.clientHello the node.
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection:   verify(own),
 	})
-	return c, shake(ctx, c, errNoAnswer)
+	return c, handshakeTLS(ctx, c, errNoAnswer)
 }
 
 // verify checks the chain of the other side's certificate, on both sides of a connection.
@@ -44,9 +44,9 @@ func verify(own *certs.Credentials) func(tls.ConnectionState) error {
 	return func(s tls.ConnectionState) error { return own.Verify(s.PeerCertificates) }
 }
 
-// shake makes a TLS handshake. closed is the error if the other side closed the connection. What is wrong with a certificate is a
+// handshakeTLS makes a TLS handshake. closed is the error if the other side closed the connection. What is wrong with a certificate is a
 // *RefusedError.
-func shake(ctx context.Context, c *tls.Conn, closed error) error {
+func handshakeTLS(ctx context.Context, c *tls.Conn, closed error) error {
 	err := c.HandshakeContext(ctx)
 	broken := (*net.OpError)(nil)
 	switch notTLS := (tls.RecordHeaderError{}); {
