@@ -10,30 +10,29 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hashicorp/raft"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/peerpb"
 )
 
-// A voter whose data folder is another one than before has forgotten what it acknowledged, and must not vote: it could help
-// one to lead who lacks it. So a node with a new data folder takes part only once the others were asked whether they know it.
+// A voter with a new data folder has forgotten what it acknowledged. It must not vote: its vote could elect a leader that lacks what was
+// acknowledged. So a node with a new data folder takes part only after the other nodes said that they do not know it, or removed it.
 
 const (
-	// welcomeMin is how long a node with a new data folder waits for others that are not there.
+	// welcomeMin is how long a node with a new data folder waits for nodes that cannot be reached.
 	welcomeMin = 250 * time.Millisecond
-	// welcomeMax is how long it waits for one that is there and does not answer: that one may be recovering what it holds.
+	// welcomeMax is how long it waits for a node that accepts connections and does not answer: that node may be recovering its stores.
 	welcomeMax = time.Minute
-	// readmitMax bounds one try to be removed, readmitPause is between two.
+	// readmitMax bounds one try to be removed. The pause between two tries grows from readmitPause to readmitPauseMax.
 	readmitMax      = 3 * time.Second
 	readmitPause    = 200 * time.Millisecond
 	readmitPauseMax = 2 * time.Second
-	// readmitTellEvery is how often the log says that it is still tried.
-	readmitTellEvery = 10 * time.Second
+	// readmitLogEvery is how often the log says that the node still tries.
+	readmitLogEvery = 10 * time.Second
 )
 
-// target is a node to be asked: by its id, or by its address alone.
+// target is a node of the configuration: its id, or its address alone.
 type target struct{ node, address string }
 
 func (t target) String() string {
@@ -43,7 +42,7 @@ func (t target) String() string {
 	return t.address
 }
 
-// targets are the nodes that the configuration names, but for this one.
+// targets returns the nodes that the configuration names, without this one.
 func (k *Cluster) targets() (out []target) {
 	for _, address := range k.config.Join {
 		out = append(out, target{address: address})
@@ -56,7 +55,7 @@ func (k *Cluster) targets() (out []target) {
 	return out
 }
 
-// connTo connects to a node that may be no member yet. connected is called for each connection that is made.
+// connTo returns a connection to a node that may not be a member. connected is called each time that it connects.
 func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	return k.newConn(func(ctx context.Context) (net.Conn, error) {
 		c, err := k.mux.DialCalls(ctx, t.node, t.address)
@@ -67,7 +66,7 @@ func (k *Cluster) connTo(t target, connected func()) (*grpc.ClientConn, error) {
 	})
 }
 
-// isAdmitted tells whether this node takes part.
+// isAdmitted reports whether this node takes part.
 func (k *Cluster) isAdmitted() bool {
 	select {
 	case <-k.admitted:
@@ -77,7 +76,7 @@ func (k *Cluster) isAdmitted() bool {
 	}
 }
 
-// admit has this node take part when that harms nobody.
+// admit lets this node take part once that is safe.
 func (k *Cluster) admit() {
 	if err := k.seekAdmission(); err != nil && k.ctx.Err() == nil {
 		k.host.Fail(fmt.Errorf("begin to take part in the cluster: %w", err))
@@ -86,7 +85,7 @@ func (k *Cluster) admit() {
 
 func (k *Cluster) seekAdmission() error {
 	if !k.identity.get().Wiped {
-		wiped, err := k.knownOtherwise()
+		wiped, err := k.knownWithAnotherFolder()
 		if err != nil {
 			return err
 		}
@@ -98,7 +97,7 @@ func (k *Cluster) seekAdmission() error {
 		}
 	}
 	k.log.Warn("the other nodes know this one with another data folder: it takes no part until they have removed it, and then joins again", "node", k.Self())
-	if err := k.beReadmitted(); err != nil {
+	if err := k.awaitRemoval(); err != nil {
 		return err
 	}
 	if err := k.identity.change(true, true); err != nil {
@@ -109,7 +108,7 @@ func (k *Cluster) seekAdmission() error {
 	return nil
 }
 
-// begin has a node take part that nobody knows otherwise.
+// begin lets this node take part: no other node knows it with another data folder.
 func (k *Cluster) begin() error {
 	if err := k.identity.change(false, true); err != nil { // first: from here on it may acknowledge
 		return err
@@ -123,19 +122,19 @@ func (k *Cluster) begin() error {
 	if len(k.config.Join) > 0 {
 		return nil // one of them has answered
 	}
-	return k.heedTheLate()
+	return k.awaitLateAnswers()
 }
 
-// heedTheLate asks the first members that did not answer in time, when they come: one that knows this node with another data
-// folder must not be helped to lead. It returns when all have answered.
-func (k *Cluster) heedTheLate() error {
+// awaitLateAnswers asks all first members again, and returns when all have answered. If a member that was late knows this node with
+// another data folder, this node must not vote for it: the node ends, and joins again at its next start.
+func (k *Cluster) awaitLateAnswers() error {
 	ctx, cancel := context.WithCancel(k.ctx)
 	defer cancel()
 	var asking sync.WaitGroup
 	var known atomic.Bool
 	for _, t := range k.targets() {
 		asking.Go(func() {
-			if standing, err := k.standingAt(ctx, t, func() {}); err == nil && standing == peerpb.Standing_STANDING_KNOWN_OTHER {
+			if standing, err := k.askStanding(ctx, t, func() {}); err == nil && standing == peerpb.Standing_STANDING_KNOWN_OTHER {
 				known.Store(true)
 				cancel()
 			}
@@ -148,12 +147,12 @@ func (k *Cluster) heedTheLate() error {
 	if err := k.identity.change(true, false); err != nil {
 		return err
 	}
-	return errors.New("another node, which was not there when this one was started, knows it with another data folder: start it again, and it is removed and joins again")
+	return errors.New("another node, which could not be reached when this node started, knows this node with another data folder: start this node again, and it is removed and joins again")
 }
 
-// knownOtherwise asks the others whether they know this node with another data folder. Those that are not there are not
-// waited for, unless this node is to join them.
-func (k *Cluster) knownOtherwise() (bool, error) {
+// knownWithAnotherFolder asks the other nodes whether they know this node with another data folder. It does not wait for nodes that
+// cannot be reached, unless this node is to join them.
+func (k *Cluster) knownWithAnotherFolder() (bool, error) {
 	ctx, cancel := context.WithCancel(k.ctx)
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -163,9 +162,9 @@ func (k *Cluster) knownOtherwise() (bool, error) {
 	there := make([]atomic.Bool, len(targets))
 	for i, t := range targets {
 		asking.Go(func() {
-			standing, err := k.standingAt(ctx, t, func() { there[i].Store(true) })
+			standing, err := k.askStanding(ctx, t, func() { there[i].Store(true) })
 			if err != nil && ctx.Err() == nil {
-				k.log.Warn("a node does not say whether it knows this one", "at", t, "error", err)
+				k.log.Warn("could not ask a node whether it knows this one", "at", t, "error", err)
 			}
 			answers <- standing
 		})
@@ -202,8 +201,8 @@ func (k *Cluster) knownOtherwise() (bool, error) {
 	return false, nil
 }
 
-// standingAt asks one node, until it answers or ctx ends.
-func (k *Cluster) standingAt(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
+// askStanding asks one node whether it knows this one, until the node answers or ctx ends.
+func (k *Cluster) askStanding(ctx context.Context, t target, connected func()) (_ peerpb.Standing, err error) {
 	c, err := k.connTo(t, connected)
 	if err != nil {
 		return 0, err
@@ -213,14 +212,14 @@ func (k *Cluster) standingAt(ctx context.Context, t target, connected func()) (_
 	return out.GetStanding(), err
 }
 
-// beReadmitted has the others remove this node, until they have or the node stops.
-func (k *Cluster) beReadmitted() error {
+// awaitRemoval asks the other nodes to remove this one, until they have or the node stops.
+func (k *Cluster) awaitRemoval() error {
 	pause := readmitPause
-	var told time.Time
+	var logged time.Time
 	for {
 		err := error(nil)
 		for _, t := range k.targets() {
-			if err = k.readmitAt(t); err == nil {
+			if err = k.requestRemoval(t); err == nil {
 				return nil
 			}
 			err = fmt.Errorf("%s: %s", t, status.Convert(err).Message())
@@ -228,10 +227,10 @@ func (k *Cluster) beReadmitted() error {
 		if k.ctx.Err() != nil {
 			return k.ctx.Err()
 		}
-		if time.Since(told) > readmitTellEvery {
-			told = time.Now()
+		if time.Since(logged) > readmitLogEvery {
+			logged = time.Now()
 			k.log.Warn("this node's data folder is new, and it can't be removed from the cluster to join again: most of the members must run with the data folders that they had; "+
-				"start those that are down. It is tried again", "node", k.Self(), "error", err)
+				"start those that are down. The node tries again", "node", k.Self(), "error", err)
 		}
 		select {
 		case <-k.ctx.Done():
@@ -242,7 +241,7 @@ func (k *Cluster) beReadmitted() error {
 	}
 }
 
-func (k *Cluster) readmitAt(t target) (err error) {
+func (k *Cluster) requestRemoval(t target) (err error) {
 	c, err := k.connTo(t, func() {})
 	if err != nil {
 		return err
@@ -254,7 +253,7 @@ func (k *Cluster) readmitAt(t target) (err error) {
 	return err
 }
 
-// standing is what this node knows of another one.
+// standing returns what this node knows of another one.
 func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	if seen := k.identity.seen(node); seen != "" && seen != incarnation {
 		return peerpb.Standing_STANDING_KNOWN_OTHER
@@ -262,7 +261,7 @@ func (k *Cluster) standing(node, incarnation string) peerpb.Standing {
 	return peerpb.Standing_STANDING_UNKNOWN
 }
 
-// readmit has a node removed that has a new data folder. That one does not take part until this succeeded.
+// readmit removes a node with a new data folder from all groups. That node does not take part until this succeeded.
 func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	ctx, cancel := context.WithTimeout(ctx, readmitMax)
 	defer cancel()
@@ -272,11 +271,11 @@ func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	if node == k.Self() || k.identity.seen(node) == incarnation { // it takes part already
 		return fmt.Errorf("node %q has no new data folder", node)
 	}
-	// Not as an operator's change: the leaders know best whether it is a member, and one that it is not is removed in vain.
+	// Not by Change: the leaders know best whether the node is a member, and removing a node that is not one does nothing.
 	return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, "")
 }
 
-// noteIncarnation keeps that a member with that data folder has applied what was committed.
+// noteIncarnation stores that a member with a data folder has applied what was committed.
 func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 	applied := slices.ContainsFunc(info.GetGroups(), func(g *peerpb.Group) bool { return g.GetAppliedIndex() > 0 })
 	if node == k.Self() || info.GetIncarnation() == "" || !applied {
@@ -290,76 +289,3 @@ func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 		k.host.Fail(err)
 	}
 }
-
-// admittedLayer is the stream layer of a group, which carries nothing before this node may take part: others that try are
-// refused.
-type admittedLayer struct {
-	cluster *Cluster
-	group   uint16
-
-	mu     sync.Mutex
-	closed bool
-	stop   chan struct{}
-}
-
-var _ raft.StreamLayer = (*admittedLayer)(nil)
-
-func newAdmittedLayer(k *Cluster, group uint16) *admittedLayer {
-	return &admittedLayer{cluster: k, group: group, stop: make(chan struct{})}
-}
-
-// under returns the layer below. It is made by the first call.
-func (l *admittedLayer) under() (raft.StreamLayer, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, net.ErrClosed
-	}
-	return l.cluster.mux.Group(l.group), nil
-}
-
-// Accept implements net.Listener.
-func (l *admittedLayer) Accept() (net.Conn, error) {
-	select {
-	case <-l.stop:
-		return nil, net.ErrClosed
-	case <-l.cluster.admitted:
-	}
-	under, err := l.under()
-	if err != nil {
-		return nil, err
-	}
-	return under.Accept()
-}
-
-// Dial implements raft.StreamLayer.
-func (l *admittedLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	if !l.cluster.isAdmitted() {
-		return nil, errors.New("this node takes no part in the cluster yet")
-	}
-	under, err := l.under()
-	if err != nil {
-		return nil, err
-	}
-	return under.Dial(address, timeout)
-}
-
-// Close implements net.Listener.
-func (l *admittedLayer) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil
-	}
-	l.closed = true
-	close(l.stop)
-	return l.cluster.mux.Group(l.group).Close()
-}
-
-// Addr implements net.Listener.
-func (l *admittedLayer) Addr() net.Addr { return peerAddr(l.cluster.mux.Addr()) }
-
-type peerAddr string
-
-func (a peerAddr) Network() string { return "tcp" }
-func (a peerAddr) String() string  { return string(a) }

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// refusal says why a change can't be carried out with the members that there are; nil if it may be. The groups' own
-// answer would come as an error that names no remedy, or after the groups before it have changed.
+// refusal returns why a change is not possible with the present members, or nil. The groups' own refusal would name no remedy, or would
+// come after other groups have changed.
 func (d *directory) refusal(c route.ClusterChange) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,14 +33,14 @@ func (d *directory) refusal(c route.ClusterChange) error {
 	switch {
 	case c.Kind == route.TransferLeadership && !m.Voter:
 		return &route.ChangeError{Field: "node", Problem: fmt.Sprintf("%q has no vote, and can't lead: promote it first", c.Node)}
-	case (c.Kind == route.RemoveMember || c.Kind == route.DemoteMember) && m.Voter && d.voters() == 1:
+	case (c.Kind == route.RemoveMember || c.Kind == route.DemoteMember) && m.Voter && d.votersLocked() == 1:
 		return &route.ChangeError{Problem: fmt.Sprintf("node %s is the only voter: add or promote another first", c.Node)}
 	}
 	return nil
 }
 
-// voters counts the members that have a vote. d.mu is held.
-func (d *directory) voters() (n int) {
+// votersLocked counts the members that have a vote. d.mu is held.
+func (d *directory) votersLocked() (n int) {
 	for _, m := range d.members {
 		if m.Voter {
 			n++

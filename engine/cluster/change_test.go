@@ -64,7 +64,7 @@ func TestAPromotionEndsWhenItsMemberIsRemoved(t *testing.T) {
 	k := nodes[0]
 	require.NoError(t, k.Change(ctx, route.ClusterChange{Kind: route.RemoveMember, Node: "n2"}))
 	require.Eventually(t, func() bool {
-		k.knowMembers()
+		k.updateMembers()
 		_, member := k.Member("n2")
 		return !member
 	}, patience, 10*time.Millisecond)
@@ -80,10 +80,10 @@ func TestAPromotionOfARemovedMemberAddsNobody(t *testing.T) {
 	defer cancel()
 	require.NoError(t, nodes[0].Change(ctx, route.ClusterChange{Kind: route.RemoveMember, Node: "n2"}))
 	for _, n := range nodes[:2] { // one of them leads
-		n.knowMembers()
+		n.updateMembers()
 		err := n.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_VOTER, "n2", "127.0.0.1:1")
 		require.ErrorContains(t, err, `node: "n2" is not a member of the cluster: add it first`)
 	}
-	members, _ := nodes[0].membersNow()
+	members, _ := nodes[0].currentMembers()
 	assert.NotContains(t, members, "n2")
 }

@@ -98,7 +98,7 @@ func (c *clocks) watch(ctx context.Context) {
 
 // follow runs one goroutine per other member, which queries that member, and stops those of former members.
 func (c *clocks) follow(ctx context.Context) {
-	members, _ := c.cluster.membersNow()
+	members, _ := c.cluster.currentMembers()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id := range members {
@@ -106,7 +106,7 @@ func (c *clocks) follow(ctx context.Context) {
 			ctx, cancel := context.WithCancel(ctx)
 			p := &peerClock{stop: cancel, again: make(chan struct{}, 1)}
 			c.peers[id] = p
-			c.cluster.background.Go(func() { c.askOften(ctx, id, p) })
+			c.cluster.background.Go(func() { c.queryPeriodically(ctx, id, p) })
 		}
 	}
 	for id, p := range c.peers {
@@ -117,12 +117,12 @@ func (c *clocks) follow(ctx context.Context) {
 	}
 }
 
-// askOften queries a node's time periodically until ctx ends.
-func (c *clocks) askOften(ctx context.Context, id string, p *peerClock) {
+// queryPeriodically queries a node's time periodically until ctx ends.
+func (c *clocks) queryPeriodically(ctx context.Context, id string, p *peerClock) {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
 	for {
-		c.ask(ctx, id, p)
+		c.query(ctx, id, p)
 		select {
 		case <-ctx.Done():
 			return
@@ -132,9 +132,9 @@ func (c *clocks) askOften(ctx context.Context, id string, p *peerClock) {
 	}
 }
 
-// ask queries a node's time up to clockQuestionsMax times. If the node does not answer or does not know the call, its last estimate
+// query queries a node's time up to clockQuestionsMax times. If the node does not answer or does not know the call, its last estimate
 // stays.
-func (c *clocks) ask(ctx context.Context, id string, p *peerClock) {
+func (c *clocks) query(ctx context.Context, id string, p *peerClock) {
 	conn, err := c.cluster.conn(id)
 	if err != nil {
 		return
@@ -201,7 +201,7 @@ func (c *clocks) counting(skews map[string]skew, voters []string) (map[string]sk
 // check decides again whether this node may lead. Without the answers of a majority of the voters, the last decision holds: no node
 // leads for long without a majority, and a refused node must not lead because answers are late.
 func (c *clocks) check() {
-	_, voters := c.cluster.membersNow()
+	_, voters := c.cluster.currentMembers()
 	if c.skewMax == 0 || !slices.Contains(voters, c.cluster.Self()) {
 		c.decide(nil)
 		return
@@ -266,7 +266,7 @@ func (c *clocks) Renew(ctx context.Context) error {
 	}
 	c.mu.Unlock()
 	for {
-		_, voters := c.cluster.membersNow()
+		_, voters := c.cluster.currentMembers()
 		all, changed := c.skews()
 		n := 1
 		for id, s := range all {
@@ -294,7 +294,7 @@ func (c *clocks) Successor(voters []string) (node string, ok bool) {
 		return "", true
 	}
 	all, _ := c.skews()
-	_, of := c.cluster.membersNow()
+	_, of := c.cluster.currentMembers()
 	known, enough := c.counting(all, of)
 	if !enough {
 		return "", c.refused.Load() == nil
@@ -335,14 +335,14 @@ func (c *clocks) fit(id string) bool {
 		return c.refused.Load() == nil
 	}
 	all, _ := c.skews()
-	_, voters := c.cluster.membersNow()
+	_, voters := c.cluster.currentMembers()
 	known, enough := c.counting(all, voters)
 	_, answers := known[id]
 	return !enough || !answers || c.deviation(id, known).Abs() <= c.skewMax
 }
 
-// membersNow returns the groups' members with their addresses, and the members that vote in any group.
-func (k *Cluster) membersNow() (members map[string]string, voters []string) {
+// currentMembers returns the groups' members with their addresses, and the members that vote in any group.
+func (k *Cluster) currentMembers() (members map[string]string, voters []string) {
 	members = map[string]string{}
 	for _, r := range k.replicas {
 		if r == nil {

@@ -160,7 +160,7 @@ func Open(o Options) (_ *Cluster, err error) {
 	if err := k.identity.keep(); err != nil { // not before: the folder may have been refused
 		return nil, err
 	}
-	k.knowMembers()
+	k.updateMembers()
 	k.background.Go(k.shareQuotas)
 	if !k.isAdmitted() {
 		k.background.Go(k.admit)
@@ -204,7 +204,7 @@ func (k *Cluster) openReplicas() error {
 				Shard: i, Node: o.Node,
 				Dir: storage.ShardFolder(o.DataDir, i), Snapshots: filepath.Join(o.DataDir, snapshotsFolder, fmt.Sprintf("%04d", i)),
 				Store: store, Logs: k.logs.Group(uint16(i)), Stream: newAdmittedLayer(k, uint16(i)), Addresses: k.mux,
-				Bootstrap: servers, Hold: !k.isAdmitted(), Host: replicaHost{k}, Reluctant: k.leavesToOthers, Permission: k.clocks, Log: k.log,
+				Bootstrap: servers, Hold: !k.isAdmitted(), Host: replicaHost{k}, Reluctant: k.yields, Permission: k.clocks, Log: k.log,
 				ElectionTimeout: cmp.Or(o.ElectionTimeout, DefaultElectionTimeout),
 			})
 		})

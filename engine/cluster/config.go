@@ -13,24 +13,24 @@ import (
 
 // Config says how a node takes part in a cluster. The zero value means not at all.
 type Config struct {
-	// Node is this node's id, as rpc.CheckNodeID wants it; "" means that the node stands alone.
+	// Node is this node's id, as route.CheckNodeID wants it; "" means that the node stands alone.
 	Node string
 	// Listen is where the other nodes connect, "host:port"; port 0 lets the system choose.
 	Listen string
-	// Advertise is where the others are told to connect, "host:port"; "" means the listener's address.
+	// Advertise is the address at which the other nodes reach this one, "host:port"; "" means the listener's.
 	Advertise string
-	// Peers are the addresses at which this node reaches nodes, by id. They go before what the cluster knows, so that
-	// each may be a proxy. At the first start, without Join, they are the initial members, this node among them; with
+	// Peers are the addresses at which this node reaches nodes, by id. They take precedence over the addresses that the
+	// cluster knows, so that each may be a proxy. At the first start, without Join, they are the initial members, this node among them; with
 	// neither, this node alone is.
 	Peers map[string]string
-	// Join are addresses of members. At the first start, their cluster is asked for membership.
+	// Join are addresses of members. At the first start, the node joins their cluster.
 	Join []string
 	// CertsDir is the folder with the certificate that this node shows to the others, as package certs describes it.
 	CertsDir string
 	// ElectionTimeout is how long a node hears nothing of a leader before it stands for election; 0 means
 	// DefaultElectionTimeout.
 	ElectionTimeout time.Duration
-	// Alone has each command be an entry of the log of its own, to measure what it is worth that they are not.
+	// Alone makes each command an entry of its own, to measure what group commit is worth.
 	Alone bool
 	// ClockSkewMax is how far a node's clock may differ from the median of the voters' for it to lead, 0 to ClockSkewMaxMax. Leases
 	// that another leader granted last clock.LeaseGrace of it longer. 0 means that leading does not depend on clocks, and no grace.
@@ -46,7 +46,7 @@ const (
 	peersMax               = 32 // nodes that are named, to be reached or to be joined
 )
 
-// On tells whether the node is one of a cluster.
+// On reports whether the node is one of a cluster.
 func (c *Config) On() bool { return c.Node != "" }
 
 // Reach returns how other hosts reach a listener of this node, whose address is given as "host:port": at that address, or

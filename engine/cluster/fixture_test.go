@@ -53,7 +53,7 @@ func startNodes(t *testing.T, n int) (nodes []*Cluster) {
 			if nodes[0].Leader(0) != "n0" {
 				return false
 			}
-			_, voters := nodes[0].membersNow()
+			_, voters := nodes[0].currentMembers()
 			return len(voters) == i+1
 		}, patience, 10*time.Millisecond, "n%d votes", i)
 	}

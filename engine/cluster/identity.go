@@ -14,30 +14,30 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// identityFile, in the data folder, has what a node of a cluster is to the others, and what it knows of them.
+// identityFile, in the data folder, has a node's identity in its cluster, and the data folders of the other nodes.
 const identityFile = "cluster.json"
 
 const (
 	// identityFormat is the newest format that this code reads, and the one it writes.
 	identityFormat = 1
-	// incarnationsMax is how many nodes' incarnations are kept. Those of nodes that are no members go first.
+	// incarnationsMax is how many nodes' incarnations are stored. Those of former members are dropped first.
 	incarnationsMax = 64
 )
 
 // identityRecord is the file's content.
 type identityRecord struct {
 	Format int `json:"format"`
-	// Incarnation is of this data folder: another folder has another one.
+	// Incarnation identifies this data folder.
 	Incarnation string `json:"incarnation"`
-	// Wiped says that the node was a member with another folder, whose content it has forgotten: it joins again.
+	// Wiped says that the node was a member with another folder, whose content is lost: it joins again.
 	Wiped bool `json:"wiped,omitempty"`
 	// Admitted says that the node may take part.
 	Admitted bool `json:"admitted,omitempty"`
-	// Seen are the incarnations of other nodes that had applied what was committed.
+	// Seen has the incarnations of other nodes that had applied what was committed.
 	Seen map[string]string `json:"seen,omitempty"`
 }
 
-// identity is kept in its file whenever it changes. Its methods are safe for concurrent use.
+// identity is written to its file at each change. Its methods are safe for concurrent use.
 type identity struct {
 	path string
 
@@ -45,7 +45,7 @@ type identity struct {
 	record identityRecord
 }
 
-// openIdentity reads who this node is. used says that the folder was a member's before there was such a file.
+// openIdentity reads this node's identity. used says that the folder was a member's before there was such a file.
 func openIdentity(dir string, used bool) (*identity, error) {
 	d := &identity{path: filepath.Join(dir, identityFile)}
 	text, err := os.ReadFile(d.path)
@@ -54,7 +54,7 @@ func openIdentity(dir string, used bool) (*identity, error) {
 		return d, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read who this node is: %w", err)
+		return nil, fmt.Errorf("read the node's identity: %w", err)
 	}
 	if err := json.Unmarshal(text, &d.record); err != nil {
 		return nil, fmt.Errorf("%s: %w", d.path, err)
@@ -83,7 +83,7 @@ func (d *identity) seen(node string) string {
 	return d.record.Seen[node]
 }
 
-// note keeps that another node has applied what was committed. member tells which nodes are members.
+// note stores that another node has applied what was committed. member reports whether a node is a member.
 func (d *identity) note(node, incarnation string, member func(node string) bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,33 +99,33 @@ func (d *identity) note(node, incarnation string, member func(node string) bool)
 		maps.DeleteFunc(changed.Seen, func(node, _ string) bool { return !member(node) })
 	}
 	changed.Seen[node] = incarnation
-	return d.store(changed)
+	return d.storeLocked(changed)
 }
 
-// change keeps whether the node was wiped, and whether it may take part.
+// change stores whether the node was wiped, and whether it may take part.
 func (d *identity) change(wiped, admitted bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	changed := d.record
 	changed.Wiped, changed.Admitted = wiped, admitted
-	return d.store(changed)
+	return d.storeLocked(changed)
 }
 
-// keep writes what was made up at the first start.
+// keep writes the file, which does not exist before the first start.
 func (d *identity) keep() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.store(d.record)
+	return d.storeLocked(d.record)
 }
 
-// store writes the file. d.mu is held.
-func (d *identity) store(r identityRecord) error {
+// storeLocked writes the file. d.mu is held.
+func (d *identity) storeLocked(r identityRecord) error {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = disk.WriteWhole(d.path, text)
 	}
 	if err != nil {
-		return fmt.Errorf("keep who this node is: %w", err)
+		return fmt.Errorf("store the node's identity: %w", err)
 	}
 	d.record = r
 	return nil

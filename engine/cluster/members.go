@@ -21,7 +21,7 @@ import (
 const (
 	// changeMax bounds a change of the cluster that has no earlier deadline.
 	changeMax = 30 * time.Second
-	// changePause is how long a change waits before it looks for a group's leader again.
+	// changePause is the pause before a change looks for a group's leader again.
 	changePause = 100 * time.Millisecond
 	// behindMax is how many entries a member may be behind when it is given a vote.
 	behindMax = 1_000
@@ -43,7 +43,7 @@ func (k *Cluster) Member(node string) (route.Member, bool) { return k.peers.memb
 
 // Status implements route.Cluster.
 func (k *Cluster) Status(ctx context.Context) (route.ClusterStatus, error) {
-	infos := k.askPeers(ctx)
+	infos := k.queryPeers(ctx)
 	out := route.ClusterStatus{Node: k.Self()}
 	k.peers.mu.Lock()
 	for _, m := range k.peers.members {
@@ -84,7 +84,7 @@ func (k *Cluster) groupStatus(i int, members []route.Member, infos map[string]*p
 	return out
 }
 
-// ownInfo is what this node says of itself.
+// ownInfo returns this node's state.
 func (k *Cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 	at, reach := k.host.Listeners(), k.config.Reach
 	out := &peerpb.GetInfoResponse{
@@ -115,7 +115,7 @@ func (k *Cluster) ownInfo() (*peerpb.GetInfoResponse, error) {
 func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
 	ctx, cancel := context.WithTimeout(ctx, changeMax)
 	defer cancel()
-	k.askPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
+	k.queryPeers(ctx) // the directory is up to a second old, and one that was just removed can't be promoted
 	if err := k.peers.refusal(c); err != nil {
 		return err
 	}
@@ -163,13 +163,13 @@ func (k *Cluster) Change(ctx context.Context, c route.ClusterChange) error {
 	}
 }
 
-// addMember adds a node, and gives it its vote when it has caught up: a voter that has nothing would hold up the others.
+// addMember adds a node, and gives it its vote when it has caught up: a voter with an empty log would delay the others.
 func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 	// Also one that seems to be a member: it may just have been removed. A voter stays one.
 	if err := k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_ADD_NONVOTER, c.Node, c.Address); err != nil {
 		return err
 	}
-	k.askPeers(ctx)
+	k.queryPeers(ctx)
 	if !c.Voter {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (k *Cluster) addMember(ctx context.Context, c route.ClusterChange) error {
 func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 	node := c.Node
 	for !k.caughtUp(ctx, node) {
-		k.knowMembers()
+		k.updateMembers()
 		if err := k.peers.refusal(c); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (k *Cluster) promote(ctx context.Context, c route.ClusterChange) error {
 }
 
 func (k *Cluster) caughtUp(ctx context.Context, node string) bool {
-	theirs, err := k.ask(ctx, node)
+	theirs, err := k.query(ctx, node)
 	if err != nil || len(theirs.GetGroups()) != len(k.replicas) {
 		return false
 	}
@@ -215,21 +215,21 @@ func (k *Cluster) inAllGroups(ctx context.Context, change peerpb.GroupChange, no
 	})
 }
 
-// inGroups has the leader of each group carry a change out; nil means that there is nothing to change.
+// inGroups has the leader of each group make a change. change returns nil if a group needs none.
 func (k *Cluster) inGroups(ctx context.Context, one int, change func(i int) *peerpb.ChangeGroupRequest) error {
 	for i := range k.replicas {
 		if one != route.AllShards && one != i {
 			continue
 		}
-		if err := k.atLeader(ctx, i, change); err != nil {
+		if err := k.changeAtLeader(ctx, i, change); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// atLeader tries until a leader is found that carries the change out, or ctx ends.
-func (k *Cluster) atLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
+// changeAtLeader tries until a group's leader makes the change, or ctx ends.
+func (k *Cluster) changeAtLeader(ctx context.Context, i int, change func(int) *peerpb.ChangeGroupRequest) error {
 	for {
 		err := error(&shard.NotLeaderError{Shard: i})
 		if leader := k.Leader(i); leader != "" {
@@ -240,7 +240,7 @@ func (k *Cluster) atLeader(ctx context.Context, i int, change func(int) *peerpb.
 			in.Shard = uint32(i)
 			err = k.changeAt(ctx, leader, in)
 		}
-		if err == nil || !notLeading(err) {
+		if err == nil || !retryable(err) {
 			return err
 		}
 		select {
@@ -263,9 +263,9 @@ func (k *Cluster) changeAt(ctx context.Context, leader string, in *peerpb.Change
 	return err
 }
 
-// notLeading tells that a change was refused because the node that was asked does not lead, or is not there, or because the
-// members changed at the same time: another try may succeed.
-func notLeading(err error) bool {
+// retryable reports whether another try of a change may succeed: the node does not lead or cannot be reached, or the members changed at
+// the same time.
+func retryable(err error) bool {
 	return errors.Is(err, shard.ErrNotLeader) || errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		errors.Is(err, replica.ErrMembersChanged) || status.Code(err) == codes.Unavailable
 }

@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// askEvery is how often the other nodes are asked where their clients connect, and whether they are there.
+	// askEvery is how often a node queries the others' listeners and state.
 	askEvery = time.Second
 	askMax   = time.Second
-	// redialMax is how long a connection to another node waits before it is tried again.
+	// redialMax is the longest pause before a connection to another node is tried again.
 	redialMax = 500 * time.Millisecond
 )
 
-// directory is what a node knows of the others.
+// directory has what a node knows of the members. Its methods are safe for concurrent use.
 type directory struct {
 	mu      sync.Mutex
 	members map[string]route.Member // of the groups' members, and of this node
@@ -46,8 +46,8 @@ func (d *directory) member(node string) (route.Member, bool) {
 	return m, ok
 }
 
-// roomy reports whether a node is there, and its disk has enough space.
-func (d *directory) roomy(node string) bool {
+// hasSpace reports whether a node answers and its disk has enough space.
+func (d *directory) hasSpace(node string) bool {
 	m, ok := d.member(node)
 	return ok && m.Reachable && m.Disk <= adminpb.DiskState_DISK_STATE_OK
 }
@@ -90,7 +90,7 @@ func (k *Cluster) conn(node string) (*grpc.ClientConn, error) {
 	return c, nil
 }
 
-// newConn makes a connection for calls. What dial returns is authenticated, and encrypted where nodes have TLS.
+// newConn returns a connection for calls. The connections that dial makes are authenticated and encrypted.
 func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.ClientConn, error) {
 	retry := backoff.DefaultConfig
 	retry.BaseDelay, retry.MaxDelay = redialMax/10, redialMax
@@ -102,17 +102,17 @@ func (k *Cluster) newConn(dial func(context.Context) (net.Conn, error)) (*grpc.C
 	)
 }
 
-// peerMessageBytesMax is as much as any answer that is forwarded has.
+// peerMessageBytesMax is the size of the largest answer that is forwarded.
 const peerMessageBytesMax = 64 << 20
 
-// watchPeers keeps the directory up to date, and asks for membership if the node's configuration says so. A node that was a member
-// and is removed does not ask again: an operator removes a node while it runs.
+// watchPeers keeps the directory up to date, and joins the cluster if the configuration says so. A node that was removed while it runs
+// does not join again: an operator removed it.
 func (k *Cluster) watchPeers() {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
 	var joined, removed bool
 	for {
-		k.askPeers(k.ctx)
+		k.queryPeers(k.ctx)
 		_, member := k.peers.member(k.Self())
 		switch {
 		case !joined:
@@ -129,16 +129,16 @@ func (k *Cluster) watchPeers() {
 	}
 }
 
-// knowMembers brings the directory up to date with the groups' members, and returns their addresses.
-func (k *Cluster) knowMembers() map[string]string {
-	addresses, voters := k.membersNow()
+// updateMembers updates the directory from the groups' members, and returns their addresses.
+func (k *Cluster) updateMembers() map[string]string {
+	addresses, voters := k.currentMembers()
 	k.mux.SetMembers(addresses)
 	d := &k.peers
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := map[string]route.Member{}
 	for id, address := range addresses {
-		m := d.members[id] // what was known before, until it answers
+		m := d.members[id] // what is known, until the node answers
 		m.Node, m.PeerAddress, m.Voter = id, address, slices.Contains(voters, id)
 		found[id] = m
 	}
@@ -146,23 +146,23 @@ func (k *Cluster) knowMembers() map[string]string {
 	for id, c := range d.conns {
 		if _, still := found[id]; !still {
 			delete(d.conns, id)
-			_ = c.Close() // of a node that is gone
+			_ = c.Close() // of a node that was removed
 		}
 	}
 	return addresses
 }
 
-// askPeers asks each member of any group what it is, and returns the answers of those that gave one.
-func (k *Cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
-	addresses := k.knowMembers()
+// queryPeers asks each member of any group for its state, and returns the answers.
+func (k *Cluster) queryPeers(ctx context.Context) map[string]*peerpb.GetInfoResponse {
+	addresses := k.updateMembers()
 	answers := map[string]*peerpb.GetInfoResponse{}
 	var answered sync.Mutex
 	var all sync.WaitGroup
 	for id := range addresses {
 		all.Go(func() {
-			info, err := k.ask(ctx, id)
+			info, err := k.query(ctx, id)
 			if err != nil {
-				return // it is noted in the directory
+				return // the directory says that it is not reachable
 			}
 			answered.Lock()
 			defer answered.Unlock()
@@ -173,8 +173,8 @@ func (k *Cluster) askPeers(ctx context.Context) map[string]*peerpb.GetInfoRespon
 	return answers
 }
 
-// ask asks a node what it is, and notes that.
-func (k *Cluster) ask(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
+// query asks a node for its state, and notes the answer in the directory.
+func (k *Cluster) query(ctx context.Context, id string) (*peerpb.GetInfoResponse, error) {
 	info, err := k.info(ctx, id)
 	if err == nil {
 		k.noteIncarnation(id, info)
@@ -221,7 +221,7 @@ func (k *Cluster) join(member bool) (joined bool) {
 	}
 	for _, t := range k.targets() {
 		err := k.joinAt(t)
-		if err == nil && wiped { // from here on it is a member like any other
+		if err == nil && wiped { // from here on it is an ordinary member
 			if err := k.identity.change(false, true); err != nil {
 				k.host.Fail(err)
 			}
@@ -230,7 +230,7 @@ func (k *Cluster) join(member bool) (joined bool) {
 			break
 		}
 		if k.ctx.Err() == nil {
-			k.log.Info("asked for membership in vain; it is tried again", "at", t, "error", err)
+			k.log.Info("could not join the cluster; the node tries again", "at", t, "error", err)
 		}
 	}
 	return false

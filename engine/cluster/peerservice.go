@@ -71,7 +71,7 @@ func peerError(err error) error {
 		return nil
 	case errors.As(err, &refused):
 		return status.Error(codes.FailedPrecondition, err.Error())
-	case notLeading(err):
+	case retryable(err):
 		return status.Error(codes.Unavailable, err.Error())
 	default:
 		return status.Error(codes.Internal, err.Error())

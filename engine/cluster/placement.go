@@ -49,7 +49,7 @@ func (k *Cluster) surplus() (i int, to string) {
 	}
 	for _, m := range s.Members {
 		id := string(m.ID)
-		if m.Suffrage == raft.Voter && k.peers.roomy(id) && k.clocks.fit(id) && led[id]+1 < led[self] && (to == "" || led[id] < led[to]) {
+		if m.Suffrage == raft.Voter && k.peers.hasSpace(id) && k.clocks.fit(id) && led[id]+1 < led[self] && (to == "" || led[id] < led[to]) {
 			to = id
 		}
 	}
@@ -62,7 +62,7 @@ func (k *Cluster) HandOver() {
 	var all sync.WaitGroup
 	for _, r := range k.replicas {
 		all.Go(func() {
-			if err := r.Transfer(k.roomyVoter()); err != nil {
+			if err := r.Transfer(k.voterWithSpace()); err != nil {
 				k.log.Info("stopping without handing leadership over", "error", err)
 			}
 		})

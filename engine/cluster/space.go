@@ -98,8 +98,8 @@ func (k *Cluster) majoritySpace() (state disk.SpaceState, why string) {
 	return state, "too few nodes have enough disk space: " + strings.Join(lacking, ", ")
 }
 
-// leavesToOthers reports whether another voter should lead because its disk has more space.
-func (k *Cluster) leavesToOthers() bool {
+// yields reports whether another voter should lead because its disk has more space.
+func (k *Cluster) yields() bool {
 	own := k.space.Own()
 	return own > disk.SpaceOK && slices.ContainsFunc(k.voters(), func(m route.Member) bool { return k.better(m, own) })
 }
@@ -109,8 +109,8 @@ func (k *Cluster) better(m route.Member, than disk.SpaceState) bool {
 	return m.Node != k.Self() && m.Reachable && k.spaceOf(m) < than && k.clocks.fit(m.Node)
 }
 
-// roomyVoter returns a voter that should lead when this node stops; "" if any may.
-func (k *Cluster) roomyVoter() string {
+// voterWithSpace returns a voter that should lead when this node stops; "" if any may.
+func (k *Cluster) voterWithSpace() string {
 	voters := k.voters()
 	if !slices.ContainsFunc(voters, func(m route.Member) bool { return m.Node != k.Self() && k.spaceOf(m) > disk.SpaceOK }) {
 		return ""
