@@ -179,7 +179,7 @@ func TestAWipedNodeThatBeganAloneStops(t *testing.T) {
 	case <-time.After(patience):
 		require.Fail(t, "it goes on")
 	}
-	require.Contains(t, process.log.String(), "knows it with another data folder: start it again")
+	require.Contains(t, process.log.String(), "knows this node with another data folder: start this node again")
 	c.gone(wiped)
 	c.start(wiped)
 	c.said(wiped, cantBeReadmitted)
