@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/pronybench/prony/engine/internal/signal"
 )
 
 // sharing is the state of a registry, beside its accounts, in a cluster whose nodes share quotas.
@@ -21,10 +23,7 @@ func newSharing() *sharing {
 }
 
 func (s *sharing) wake() {
-	select {
-	case s.lacking <- struct{}{}:
-	default:
-	}
+	signal.Send(s.lacking)
 }
 
 // shared returns the quotas that nodes share, in the order of Shares; 0 means no quota.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -120,7 +121,7 @@ func (b *batcher[T]) enter(ctx context.Context, c *call[T]) error {
 	first := len(b.waiting) == 1
 	b.mu.Unlock()
 	if first {
-		b.signal()
+		signal.Send(b.wake)
 	}
 	return nil
 }
@@ -143,19 +144,12 @@ func (b *batcher[T]) wait(ctx context.Context, c *call[T]) error {
 	}
 }
 
-func (b *batcher[T]) signal() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
-
 // flush asks for a frame even if no call waits.
 func (b *batcher[T]) flush() {
 	b.mu.Lock()
 	b.extra = true
 	b.mu.Unlock()
-	b.signal()
+	signal.Send(b.wake)
 }
 
 // run is the sending goroutine. It returns when the session ended, or is closing and all calls went out.
@@ -265,7 +259,7 @@ func (b *batcher[T]) resolve(number uint64, ids []string, errs []*queuepb.ItemEr
 	more := len(b.waiting) > 0 || b.extra || b.closing
 	b.mu.Unlock()
 	if more {
-		b.signal()
+		signal.Send(b.wake)
 	}
 	if !answers(calls, ids, errs) {
 		finish(calls, unknownOutcome(errNoAnswer))
@@ -409,7 +403,7 @@ func (b *batcher[T]) fail(err error) {
 	b.waiting, b.frames = nil, nil
 	b.mu.Unlock()
 	b.encoding.Unlock()
-	b.signal()
+	signal.Send(b.wake)
 	finish(waiting, undone(err))
 	if errors.Is(err, ErrClosed) {
 		err = unknownOutcome(err)
@@ -431,5 +425,5 @@ func (b *batcher[T]) close() {
 	b.mu.Lock()
 	b.closing = true
 	b.mu.Unlock()
-	b.signal()
+	signal.Send(b.wake)
 }

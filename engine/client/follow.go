@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/pronybench/prony/engine/internal/signal"
 )
 
 // linked is what a follower needs of a link.
@@ -180,10 +182,7 @@ func (f *follower[L]) linkEnded() {
 	if f.alone {
 		f.cancel()
 	}
-	select {
-	case f.poked <- struct{}{}:
-	default:
-	}
+	signal.Send(f.poked)
 }
 
 // publish changes where calls go.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -32,7 +33,7 @@ func (k *Cluster) makeAdminToken(another bool) {
 			return
 		case errors.Is(err, shard.ErrNotLeader), errors.Is(err, shard.ErrUnknownOutcome): // the next leader does it
 		case errors.As(err, &full): // it is tried again when there is space
-			time.AfterFunc(disk.SpaceRetry, func() { signal(k.ledZero) })
+			time.AfterFunc(disk.SpaceRetry, func() { signal.Send(k.ledZero) })
 		case k.ctx.Err() == nil:
 			k.host.Fail(err)
 			return

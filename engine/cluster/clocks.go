@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/replica"
 )
@@ -262,7 +263,7 @@ func (c *clocks) Renew(ctx context.Context) error {
 	c.follow(c.cluster.ctx)
 	c.mu.Lock()
 	for _, p := range c.peers {
-		signal(p.again)
+		signal.Send(p.again)
 	}
 	c.mu.Unlock()
 	for {

@@ -316,10 +316,3 @@ func (k *Cluster) PeersRefused() uint64 { return k.mux.Counters().Refused }
 
 // LogSyncs returns how many fsyncs the log of all groups made.
 func (k *Cluster) LogSyncs() uint64 { return k.logs.Counters().Syncs }
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/engine/access"
 	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/replica"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
@@ -42,7 +43,7 @@ func (k replicaHost) Lead(i int, store *storage.Store, log storage.Log, tenure s
 	k.running[i] = s
 	if i == 0 {
 		k.quotas.coordinate(access.NewCoordinator(tenure.Term, len(k.replicas), k.quotas.nowMs()))
-		signal(k.ledZero)
+		signal.Send(k.ledZero)
 	}
 	return nil
 }
@@ -62,7 +63,7 @@ func (k replicaHost) Lose(i int) {
 // SystemChanged implements replica.Host.
 func (k replicaHost) SystemChanged(i int) {
 	if i == 0 {
-		signal(k.systemChanged)
+		signal.Send(k.systemChanged)
 	}
 }
 

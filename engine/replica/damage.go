@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -26,7 +27,7 @@ func (r *Replica) reportDamage(found *disk.DamagedError) {
 	if r.damage.CompareAndSwap(nil, found) {
 		r.o.Log.Error("the store is damaged", "error", r.Damage())
 	}
-	signal(r.damaged)
+	signal.Send(r.damaged)
 }
 
 // yield hands leadership over whenever this member leads with a damaged store.

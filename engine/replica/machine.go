@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -59,16 +60,9 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 		r.o.Host.SystemChanged(r.o.Shard)
 	}
 	if r.sinceSnap.Add(bytes) >= r.o.SnapshotBytes {
-		signal(r.cut)
+		signal.Send(r.cut)
 	}
 	return out
-}
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }
 
 // Snapshot implements raft.FSM. The store itself is the snapshot, once Persist has flushed it.

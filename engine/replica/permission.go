@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/internal/signal"
 )
 
 // Permission says whether this node may lead, which its clock decides. Its methods are safe for concurrent use.
@@ -39,7 +41,7 @@ func (r *Replica) renew() error {
 
 // Review makes the replica check whether this node may lead. If the node leads and must not, the replica ends the tenure and hands over,
 // or steps down if no other node takes over.
-func (r *Replica) Review() { signal(r.review) }
+func (r *Replica) Review() { signal.Send(r.review) }
 
 // stepAside hands leadership over to a node that may lead. The caller has ended the tenure, because this node must not lead. If no
 // node takes over, this node sends nothing to its followers any more: Raft steps down when it reaches no majority for half an

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -77,6 +78,6 @@ func (l *spaceLog) StoreLogs(entries []*raft.Log) error {
 // CutLog flushes the applied entries to the store and truncates the log before its size requires that, which reclaims space.
 func (r *Replica) CutLog() {
 	if r.sinceSnap.Load() > 0 {
-		signal(r.cut)
+		signal.Send(r.cut)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -126,7 +127,7 @@ func (r *Replica) freeStore() {
 
 // Restart ends the tenure and begins another one if this node still leads. The host calls it when the shard failed because a proposal
 // was refused or has an unknown outcome.
-func (r *Replica) Restart() { signal(r.restart) }
+func (r *Replica) Restart() { signal.Send(r.restart) }
 
 // tenureLog is the group's log during one tenure.
 type tenureLog struct {

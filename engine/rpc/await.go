@@ -21,7 +21,7 @@ func (s *Service) GetTask(ctx context.Context, in *queuepb.GetTaskRequest) (*que
 		return nil, err
 	}
 	here := func(ctx context.Context, _ *queuepb.GetTaskRequest) (*queuepb.GetTaskResponse, error) {
-		found, err := call.Await(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
+		found, err := shard.AwaitReply(ctx, func(reply func(shard.Found, error)) error { return s.shards.Lookup(tenant, id, reply) })
 		if err != nil {
 			return nil, s.refuse(err)
 		}
@@ -56,8 +56,8 @@ func (s *Service) AwaitResult(ctx context.Context, in *queuepb.AwaitResultReques
 
 // awaitResultHere waits for the end of a task of a shard that this node leads.
 func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.ID, most time.Duration) (*queuepb.AwaitResultResponse, error) {
-	ended := make(chan call.Answer[shard.Awaited], 1)
-	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- call.Answer[shard.Awaited]{Value: a, Err: err} })
+	ended := make(chan shard.Reply[shard.Awaited], 1)
+	cancel, err := s.shards.Await(tenant, id, func(a shard.Awaited, err error) { ended <- shard.Reply[shard.Awaited]{Value: a, Err: err} })
 	if err != nil {
 		return nil, s.refuse(err)
 	}
@@ -66,7 +66,7 @@ func (s *Service) awaitResultHere(ctx context.Context, tenant string, id queue.I
 	if err := cmp.Or(refused, ctx.Err()); err != nil {
 		return nil, s.refuse(err)
 	}
-	var a call.Answer[shard.Awaited]
+	var a shard.Reply[shard.Awaited]
 	select {
 	case a = <-ended: // the current state of the task, if it did not end; a shard that stops answers all waiting calls
 	case <-call.TokenEnded(ctx):
@@ -92,7 +92,7 @@ func (s *Service) checkWait(ms uint64) error {
 }
 
 // awaitEnd returns when there is an answer, or no time to wait for one.
-func (s *Service) awaitEnd(ctx context.Context, ended chan call.Answer[shard.Awaited], most time.Duration) error {
+func (s *Service) awaitEnd(ctx context.Context, ended chan shard.Reply[shard.Awaited], most time.Duration) error {
 	wait := time.NewTimer(most)
 	defer wait.Stop()
 	select {

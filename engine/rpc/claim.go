@@ -72,18 +72,18 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 
 // handOver passes what was leased to a call. If the call ends before that, handingOut gives the leases back.
 type handOver[T any] struct {
-	out      chan call.Answer[T] // has room for one
+	out      chan shard.Reply[T] // has room for one
 	left     atomic.Bool
 	giveBack func(T)
 }
 
 func newHandOver[T any](giveBack func(T)) *handOver[T] {
-	return &handOver[T]{out: make(chan call.Answer[T], 1), giveBack: giveBack}
+	return &handOver[T]{out: make(chan shard.Reply[T], 1), giveBack: giveBack}
 }
 
 // put passes the value to the call; it does not block.
 func (h *handOver[T]) put(v T, err error) {
-	h.out <- call.Answer[T]{Value: v, Err: err}
+	h.out <- shard.Reply[T]{Value: v, Err: err}
 	if h.left.Load() {
 		h.drop()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
+	"github.com/pronybench/prony/engine/shard"
 )
 
 // Enqueue implements the call.
@@ -47,7 +48,7 @@ func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.
 	var results []queue.Enqueued
 	if len(tasks.Items) > 0 {
 		var err error
-		results, err = call.Await(ctx, func(reply func([]queue.Enqueued, error)) error {
+		results, err = shard.AwaitReply(ctx, func(reply func([]queue.Enqueued, error)) error {
 			return s.shards.Enqueue(tenant, tasks.Items, reply)
 		})
 		s.returnEnqueues(tenant, len(tasks.Items), results, err)

@@ -1,6 +1,10 @@
 package rpc
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/pronybench/prony/engine/internal/signal"
+)
 
 // outbox holds what waits to be sent on one stream. Its length is bounded by what the client may
 // have unanswered: its frames in flight and its credits.
@@ -19,10 +23,7 @@ func (o *outbox[T]) put(v ...T) {
 	o.items = append(o.items, v...)
 	o.mu.Unlock()
 	if first {
-		select {
-		case o.wake <- struct{}{}:
-		default:
-		}
+		signal.Send(o.wake)
 	}
 }
 

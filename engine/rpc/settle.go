@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
+	"github.com/pronybench/prony/engine/shard"
 )
 
 // Complete implements the call.
@@ -100,7 +101,7 @@ func settle[I item, Q any, R interface {
 // settleHere settles at the shards that this node leads. It returns the results of the n items of the call.
 func (s *Service) settleHere(ctx context.Context, tenant string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError) ([]*queuepb.SettleResult, error) {
 	if len(ts.Items) > 0 {
-		outcomes, err := call.Await(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts.Items, reply) })
+		outcomes, err := shard.AwaitReply(ctx, func(reply func([]error, error)) error { return s.shards.Settle(tenant, ts.Items, reply) })
 		if err != nil {
 			return nil, s.refuse(err)
 		}

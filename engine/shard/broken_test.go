@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -65,7 +66,7 @@ func TestABrokenInvariantAnswersWhatWaits(t *testing.T) {
 		&query[Found]{reply: answer(), decided: func(s *Shard, _ int64) (Found, error) { return Found{}, nil }},
 	)
 	f.inbox.mu.Unlock()
-	f.inbox.signal()
+	signal.Send(f.inbox.wake)
 	for _, c := range answers {
 		require.ErrorContains(t, receive(t, c).err, "a test")
 	}

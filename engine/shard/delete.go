@@ -75,7 +75,7 @@ func (g *Group) deleteEmpty(ctx context.Context, st *queue.Stats) error {
 	if err != nil {
 		return err
 	}
-	_, err = answered(ctx, func(reply func([]struct{}, error)) error {
+	_, err = AwaitReply(ctx, func(reply func([]struct{}, error)) error {
 		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Delete(st.Tenant, st.Name, func(none struct{}, err error) {
 				if errors.Is(err, ErrNoQueue) {

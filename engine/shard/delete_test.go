@@ -40,7 +40,7 @@ func TestAQueueIsDeletedFromAllShards(t *testing.T) {
 	assert.EqualValues(t, 9, removed)
 	_, err = f.QueueStats(ctx, tenant, "q")
 	require.ErrorIs(t, err, ErrNoQueue)
-	all, err := answered(ctx, f.Stats)
+	all, err := AwaitReply(ctx, f.Stats)
 	require.NoError(t, err)
 	assert.Empty(t, all, "the figures of all queues do not have it")
 	assert.NotContains(t, *f.places.ordered.Load(), queueName{tenant, "q"})

@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -107,7 +108,7 @@ func (c *begin) publish(s *Shard, err error) {
 func (x *examine) finish(s *Shard, err error) {
 	x.reply(s, err)
 	if s.examining.Add(-1) == 0 {
-		s.inbox.signal()
+		signal.Send(s.inbox.wake)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/pronybench/prony/engine/internal/clock"
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -167,7 +168,7 @@ func (g *Group) NowMs() int64 { return g.clock() }
 func (g *Group) ClockMoved() {
 	for _, s := range g.here.Load().shards {
 		if s != nil {
-			s.inbox.signal()
+			signal.Send(s.inbox.wake)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	if err != nil {
 		return queue.Stats{}, err
 	}
-	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
+	all, err := AwaitReply(ctx, func(reply func([][]queue.Stats, error)) error {
 		return gather(shards, func(s *Shard, reply func([]queue.Stats, error)) error {
 			return s.QueueStats(tenant, name, func(st queue.Stats, err error) {
 				if errors.Is(err, ErrNoQueue) {
@@ -61,13 +61,13 @@ func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64,
 }
 
 func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint64, err error) {
-	st, err := answered(ctx, func(reply func(queue.Stats, error)) error { return s.QueueStats(tenant, name, reply) })
+	st, err := AwaitReply(ctx, func(reply func(queue.Stats, error)) error { return s.QueueStats(tenant, name, reply) })
 	if err != nil {
 		return 0, err
 	}
 	most := st.Ready + st.Delayed
 	for removed < most {
-		p, err := answered(ctx, func(reply func(Purged, error)) error {
+		p, err := AwaitReply(ctx, func(reply func(Purged, error)) error {
 			return s.Purge(tenant, name, int(min(purgeMax, most-removed)), reply)
 		})
 		if err != nil {
@@ -88,7 +88,7 @@ func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []qu
 	for i, id := range ids {
 		each[i], refs[i] = id.Shard, id.Ref
 	}
-	return answered(ctx, func(reply func([]error, error)) error {
+	return AwaitReply(ctx, func(reply func([]error, error)) error {
 		return scatter(g.here.Load().shards, split(refs, each, g.size), reply,
 			func(s *Shard, part []queue.Ref, reply func([]error, error)) error {
 				return s.Change(what, tenant, part, reply)
@@ -148,7 +148,7 @@ func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage
 		if i == from.Shard {
 			left.After = from.After
 		}
-		part, err := answered(ctx, func(reply func(Listed, error)) error { return v.shards[i].List(left, reply) })
+		part, err := AwaitReply(ctx, func(reply func(Listed, error)) error { return v.shards[i].List(left, reply) })
 		if errors.Is(err, ErrNoQueue) {
 			missing++
 			continue

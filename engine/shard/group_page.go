@@ -14,7 +14,7 @@ func (g *Group) Page(ctx context.Context, l List, from ListPlace) (page ListPage
 		return page, err
 	}
 	l.After = from.After
-	part, err := answered(ctx, func(reply func(Listed, error)) error { return s.List(l, reply) })
+	part, err := AwaitReply(ctx, func(reply func(Listed, error)) error { return s.List(l, reply) })
 	if err != nil {
 		return page, err
 	}

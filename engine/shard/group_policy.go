@@ -9,24 +9,6 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// answered returns what ask's reply was called with, unless ctx ends before.
-func answered[T any](ctx context.Context, ask func(reply func(T, error)) error) (v T, err error) {
-	type answer struct {
-		v   T
-		err error
-	}
-	done := make(chan answer, 1) // the reply must not block
-	if err := ask(func(v T, err error) { done <- answer{v, err} }); err != nil {
-		return v, err
-	}
-	select {
-	case a := <-done:
-		return a.v, a.err
-	case <-ctx.Done():
-		return v, ctx.Err()
-	}
-}
-
 // Configure sets the policy of a queue, made if need be, in every shard. When it fails, or ctx ends, the policy may
 // hold in some shards: to set one again, or a restart, makes them agree.
 func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
@@ -36,7 +18,7 @@ func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Poli
 		return err
 	}
 	version := g.places.next(q)
-	_, err = answered(ctx, func(reply func([]struct{}, error)) error {
+	_, err = AwaitReply(ctx, func(reply func([]struct{}, error)) error {
 		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Configure(tenant, name, p, version, reply)
 		}, func(none []struct{}, err error) {
@@ -56,7 +38,7 @@ func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) err
 	if err != nil {
 		return err
 	}
-	_, err = answered(ctx, func(reply func([]struct{}, error)) error {
+	_, err = AwaitReply(ctx, func(reply func([]struct{}, error)) error {
 		return gather(shards, func(s *Shard, reply func(struct{}, error)) error {
 			return s.Pause(tenant, name, paused, reply)
 		}, reply)
@@ -85,7 +67,7 @@ func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 func (g *Group) learnPolicies() error {
 	ctx := context.Background() // the shards answer everything they take
 	shards := g.here.Load().shards
-	all, err := answered(ctx, func(reply func([][]queue.Stats, error)) error {
+	all, err := AwaitReply(ctx, func(reply func([][]queue.Stats, error)) error {
 		return gather(shards, (*Shard).policies, reply)
 	})
 	if err != nil {
@@ -117,7 +99,7 @@ func (g *Group) learnPolicies() error {
 
 // learnOf reads how the queues of a shard are configured that this node has come to lead.
 func (g *Group) learnPoliciesOf(s *Shard) error {
-	stats, err := answered(context.Background(), s.policies) // a shard answers every accepted command, also if it loses leadership
+	stats, err := AwaitReply(context.Background(), s.policies) // a shard answers every accepted command, also if it loses leadership
 	if err != nil {
 		return fmt.Errorf("read the queues' policies: %w", err)
 	}
@@ -144,12 +126,12 @@ func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []
 		var err error
 		var full *disk.FullError
 		if has.PolicyVersion < q.PolicyVersion {
-			_, err = answered(ctx, func(reply func(struct{}, error)) error {
+			_, err = AwaitReply(ctx, func(reply func(struct{}, error)) error {
 				return s.Configure(q.Tenant, q.Name, q.Policy, q.PolicyVersion, reply)
 			})
 		}
 		if err == nil && q.Paused && !has.Paused {
-			_, err = answered(ctx, func(reply func(struct{}, error)) error {
+			_, err = AwaitReply(ctx, func(reply func(struct{}, error)) error {
 				return s.Pause(q.Tenant, q.Name, true, reply)
 			})
 		}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/engine/internal/signal"
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
@@ -51,7 +52,7 @@ func (b *inbox) put(c command, l load) error {
 	}
 	b.mu.Unlock()
 	if first {
-		b.signal()
+		signal.Send(b.wake)
 	}
 	return nil
 }
@@ -64,14 +65,7 @@ func (b *inbox) resume(c command) {
 		b.since = stages.Now()
 	}
 	b.mu.Unlock()
-	b.signal()
-}
-
-func (b *inbox) signal() {
-	select {
-	case b.wake <- struct{}{}:
-	default: // a signal is pending: the taker will see this command too
-	}
+	signal.Send(b.wake)
 }
 
 // take moves everything that waits to the end of into. It returns when the oldest of that came, 0 where nothing did.
@@ -95,5 +89,5 @@ func (b *inbox) close(why error) {
 		b.closed = why
 	}
 	b.mu.Unlock()
-	b.signal()
+	signal.Send(b.wake)
 }

@@ -17,7 +17,7 @@ var Waits = []Wait{
 	{Function: Module + "engine/rpc.(*workStream).receive.func1", For: ForWork, Why: "a stream that ends waits for its tasks"},
 	{Function: Module + "engine/rpc.(*Service).claimWaiting", For: ForWork, Why: "there is no task to claim"},
 	{Function: Module + "engine/rpc.(*inFlight).acquire", For: ForLock, Why: "as many calls are under way as may be"},
-	{Function: Module + "engine/rpc/call.Await", For: ForAnswer, Why: "a call waits for its shard, whose stages say for what"},
+	{Function: Module + "engine/shard.AwaitReply", For: ForAnswer, Why: "a call waits for its shard, whose stages say for what"},
 	{Function: Module + "engine/rpc/route.*", For: ForAnswer, Why: "a call waits for another node"},
 	{Function: Module + "engine/rpc.*", For: ForAnswer, Why: "a call waits for a shard or another node"},
 	{Function: Module + "engine/cluster.*", For: ForWork, Why: "what a cluster does besides serving is done now and then"},

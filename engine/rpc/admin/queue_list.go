@@ -79,7 +79,7 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 		return nil, a.refuse(err)
 	}
 	here := func(ctx context.Context, _ *adminpb.ListQueuesRequest) (*adminpb.ListQueuesResponse, error) {
-		all, err := call.Await(ctx, a.shards.Stats)
+		all, err := shard.AwaitReply(ctx, a.shards.Stats)
 		if err != nil {
 			return nil, a.refuse(err)
 		}
@@ -107,7 +107,7 @@ func (a *Service) ListQueues(ctx context.Context, in *adminpb.ListQueuesRequest)
 // allFigures returns the figures of all queues of all tenants, for an operator. Its errors have a gRPC status.
 func (a *Service) allFigures(ctx context.Context) ([]queue.Stats, error) {
 	if !a.router.Routes(ctx) {
-		all, err := call.Await(ctx, a.shards.Stats)
+		all, err := shard.AwaitReply(ctx, a.shards.Stats)
 		return all, a.refuse(err)
 	}
 	var all []queue.Stats

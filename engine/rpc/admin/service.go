@@ -68,7 +68,7 @@ func (a *Service) refuse(err error) error { return call.Status(route.Explain(a.c
 
 // queuesOfTenants counts each tenant's queues.
 func (a *Service) queuesOfTenants(ctx context.Context) (map[string]uint64, error) {
-	stats, err := call.Await(ctx, a.shards.Stats)
+	stats, err := shard.AwaitReply(ctx, a.shards.Stats)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,25 @@
+package shard
+
+import "context"
+
+// Reply is the arguments of a reply function.
+type Reply[T any] struct {
+	Value T
+	Err   error
+}
+
+// AwaitReply calls ask with a reply function that does not block, and returns what it is called with. It returns the error of ask, or of
+// ctx if ctx ends before.
+func AwaitReply[T any](ctx context.Context, ask func(reply func(T, error)) error) (T, error) {
+	done := make(chan Reply[T], 1)
+	var none T
+	if err := ask(func(v T, err error) { done <- Reply[T]{v, err} }); err != nil {
+		return none, err
+	}
+	select {
+	case r := <-done:
+		return r.Value, r.Err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+}
