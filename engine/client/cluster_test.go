@@ -73,7 +73,7 @@ type clusterNode struct {
 	cluster *cluster
 	index   int
 	address string
-	server  *grpc.Server
+	server  *grpc.Server // nil while it is down; written by the test's goroutine, under the cluster's mu
 	served  chan error
 	hangs   bool // it takes what comes and answers nothing
 	lies    []int
@@ -120,9 +120,18 @@ func (n *clusterNode) start() {
 		return err == nil
 	}, patience, time.Millisecond)
 	n.address = l.Addr().String()
-	n.server, n.served = grpc.NewServer(grpc.MaxRecvMsgSize(16<<20)), make(chan error, 1)
-	queuepb.RegisterQueueServiceServer(n.server, n)
-	go func(s *grpc.Server, served chan error) { served <- s.Serve(l) }(n.server, n.served)
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))
+	queuepb.RegisterQueueServiceServer(s, n)
+	n.served = make(chan error, 1)
+	n.runs(s)
+	go func(served chan error) { served <- s.Serve(l) }(n.served)
+}
+
+// runs notes which server is the node's, for what other nodes forward to it.
+func (n *clusterNode) runs(s *grpc.Server) {
+	n.cluster.mu.Lock()
+	defer n.cluster.mu.Unlock()
+	n.server = s
 }
 
 // kill cuts all connections and stops listening.
@@ -132,7 +141,7 @@ func (n *clusterNode) kill() {
 		if err := <-n.served; !errors.Is(err, grpc.ErrServerStopped) {
 			assert.NoError(n.cluster.t, err)
 		}
-		n.server = nil
+		n.runs(nil)
 	}
 }
 
