@@ -21,10 +21,7 @@ func Encode(o *load.Outcome, balance result.Ledger) (*Outcome, error) {
 	}
 	if open := o.Open; open != nil {
 		h.Slip, h.Service = open.Slip, open.Service
-		encoded.Open = &Open{
-			PerSecond: open.PerSecond, Scheduled: open.Scheduled, Finished: open.Finished, Unfinished: open.Unfinished,
-			Unsent: open.Unsent, Dropped: open.Dropped, Refused: open.Refused, Held: open.Held,
-		}
+		encoded.Open = &open.Arrivals
 	}
 	var err error
 	if encoded.Histograms, err = h.Encode(); err != nil {
@@ -55,11 +52,7 @@ func (o *Outcome) Load(begin time.Time, phases scenario.Phases) (*load.Outcome, 
 		Drained: o.Drained,
 	}
 	if open := o.Open; open != nil {
-		decoded.Open = &load.Open{
-			PerSecond: open.PerSecond, Scheduled: open.Scheduled, Finished: open.Finished, Unfinished: open.Unfinished,
-			Unsent: open.Unsent, Dropped: open.Dropped, Refused: open.Refused, Held: open.Held,
-			Slip: h.Slip, Service: h.Service,
-		}
+		decoded.Open = &load.Open{Arrivals: *open, Slip: h.Slip, Service: h.Service}
 	}
 	return decoded, nil
 }

@@ -64,8 +64,10 @@ func TestOutcomeComesBackAsItWas(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "open") {
 			o.Open = &load.Open{
-				PerSecond: rapid.Float64Range(0, 1e9).Draw(t, "rate"), Scheduled: count("scheduled"), Finished: count("done"),
-				Unfinished: count("unfinished"), Unsent: count("unsent"), Dropped: count("dropped"), Refused: count("refused"), Held: count("held"),
+				Arrivals: result.Arrivals{
+					PerSecond: rapid.Float64Range(0, 1e9).Draw(t, "rate"), Scheduled: count("scheduled"), Finished: count("done"),
+					Unfinished: count("unfinished"), Unsent: count("unsent"), Dropped: count("dropped"), Refused: count("refused"), Held: count("held"),
+				},
 				Slip: drawHistogram(t, "slip"), Service: drawHistogram(t, "service"),
 			}
 		}
@@ -101,7 +103,7 @@ func TestOutcomeThatCannotBeRead(t *testing.T) {
 		"not known":        {func(o *Outcome) { o.Histograms["mood"] = o.Histograms["cycle"] }, "there is no mood histogram"},
 		"before the start": {func(o *Outcome) { o.FinishedNS = -1 }, "finished_ns is -1"},
 		"open without slip": {func(o *Outcome) {
-			o.Open, o.Histograms["service"] = &Open{}, o.Histograms["cycle"]
+			o.Open, o.Histograms["service"] = &result.Arrivals{}, o.Histograms["cycle"]
 		}, "an account is there: true"},
 		"closed with slip": {func(o *Outcome) { o.Histograms["slip"] = o.Histograms["cycle"] }, "an account is there: false"},
 	} {

@@ -131,7 +131,7 @@ func (s *standIn) outcome(open bool) error {
 		CycleLatency: h.Cycle, Drained: true, FailedCalls: load.Refusals{Count: 1, First: "produce: it is closed"},
 	}
 	if open {
-		o.Open = &load.Open{PerSecond: 9, Scheduled: 10, Slip: result.NewHistogram(), Service: result.NewHistogram()}
+		o.Open = &load.Open{Arrivals: result.Arrivals{PerSecond: 9, Scheduled: 10}, Slip: result.NewHistogram(), Service: result.NewHistogram()}
 	}
 	encoded, err := Encode(o, result.Ledger{Enqueued: 8, Completed: 8, Samples: []string{"one"}})
 	if err != nil {

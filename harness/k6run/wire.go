@@ -62,7 +62,7 @@ type Outcome struct {
 	// Histograms are those of the result, by name and in its encoding: "enqueue", "settle" and "cycle", and of an open load
 	// "slip" and "service".
 	Histograms map[string]string `json:"histograms"`
-	Open       *Open             `json:"open,omitempty"` // of an open load
+	Open       *result.Arrivals  `json:"open,omitempty"` // of an open load
 	Clamped    uint64            `json:"clamped,omitempty"`
 
 	RefusedEnqueues    load.Refusals `json:"refused_enqueues"`
@@ -71,16 +71,4 @@ type Outcome struct {
 
 	Drained bool          `json:"drained"`
 	Ledger  result.Ledger `json:"ledger"`
-}
-
-// Open is the account of an open load, as in load.Open.
-type Open struct {
-	PerSecond  float64 `json:"per_second"`
-	Scheduled  uint64  `json:"scheduled"`
-	Finished   uint64  `json:"finished"`
-	Unfinished uint64  `json:"unfinished"`
-	Unsent     uint64  `json:"unsent"`
-	Dropped    uint64  `json:"dropped"`
-	Refused    uint64  `json:"refused"`
-	Held       uint64  `json:"held"`
 }

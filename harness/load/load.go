@@ -25,6 +25,7 @@ import (
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -113,17 +114,8 @@ type Outcome struct {
 // Open accounts for the tasks of an open load that were due inside the window. The histograms of the enqueue and the cycle
 // latency have each of these tasks once: with its response time from the intended start or, censored, with the time that was
 // left of the window at the intended start, if the task was not done by the window's end.
-//
-//	Scheduled = Finished + Unfinished + Unsent + Dropped + Refused
 type Open struct {
-	PerSecond  float64 // tasks that were due
-	Scheduled  uint64
-	Finished   uint64 // completed inside the window
-	Unfinished uint64 // sent, and not completed by its end
-	Unsent     uint64 // due when every producer had a call under way until its end, or the generator slipped beyond it
-	Dropped    uint64 // not sent, because the in-flight limit was reached
-	Refused    uint64 // by the server
-	Held       uint64 // sent late, because every producer had a call in flight when they were due
+	result.Arrivals // without PeakPerSecond, which a load does not know
 
 	// Slip is how late the generator itself sent a task, or did not send it until the window's end: counted from when the task
 	// was due and a producer was free.

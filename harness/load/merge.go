@@ -19,8 +19,8 @@ func (a *accounting) newOutcome(window time.Duration) *Outcome {
 	}
 	if a.schedule != nil {
 		o.Open = &Open{
-			PerSecond: meanPerSecond(a.schedule.pacer, window),
-			Slip:      result.NewHistogram(), Service: result.NewHistogram(),
+			Arrivals: result.Arrivals{PerSecond: meanPerSecond(a.schedule.pacer, window)},
+			Slip:     result.NewHistogram(), Service: result.NewHistogram(),
 		}
 	}
 	return o

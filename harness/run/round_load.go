@@ -122,7 +122,8 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 		w := result.RoundWorkload{Name: o.workloads[i].Name, Cycles: outcome.Cycles}
 		if outcome.Open != nil {
 			h.Slip, h.Service = outcome.Open.Slip, outcome.Open.Service
-			w.Arrivals = arrivals(outcome.Open, r.peaks[p.point])
+			w.Arrivals = new(outcome.Open.Arrivals)
+			w.Arrivals.PeakPerSecond = r.peaks[p.point]
 			m.round.Arrivals = plus(m.round.Arrivals, w.Arrivals)
 			r.checkSlip(outcome.Open, w.Name, several, m)
 		}
@@ -136,14 +137,6 @@ func (r *runner) take(o *outcomes, p plannedRound, m *measured) error {
 	var err error
 	m.histograms, err = result.Union(sets...)
 	return err
-}
-
-func arrivals(a *load.Open, peak float64) *result.Arrivals {
-	return &result.Arrivals{
-		PerSecond: a.PerSecond, PeakPerSecond: peak,
-		Scheduled: a.Scheduled, Finished: a.Finished, Unfinished: a.Unfinished, Unsent: a.Unsent,
-		Dropped: a.Dropped, Refused: a.Refused, Held: a.Held,
-	}
 }
 
 // plus returns the account of two open loads together.
