@@ -17,7 +17,7 @@ import (
 
 // cluster is a short round on three nodes.
 func cluster() *scenario.Scenario {
-	s := patient(small())
+	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp", Procs: 1}
 	return s
 }

@@ -35,7 +35,7 @@ func byName(arms []result.Arm) *result.Comparison {
 func TestCompareOnRealServers(t *testing.T) {
 	longtest.Only(t)
 	t.Parallel()
-	s := patient(small())
+	s := small()
 	s.Rounds = 2
 	s.Captures, s.ProfiledRounds = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}, 2
 	on := script(t, `echo "$ARM" >>"$(dirname "$0")/arms"`, "exec '"+queued+"' \"$@\"")

@@ -19,7 +19,7 @@ import (
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
+	s := small()
 	s.Rounds = 2
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	s.Sweeps = []scenario.Sweep{{Path: "workload.main.batch", Values: []string{"1", "64"}}}
@@ -69,7 +69,7 @@ func TestSweep(t *testing.T) {
 
 func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
+	s := small()
 	s.Workloads[0].Batch = 1
 	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{OfPeak: 0.1}}, 100_000
 	e := execute(t, s, real(t))
@@ -99,7 +99,7 @@ func TestOpenLoadAtAPartOfThePeak(t *testing.T) {
 // A generator that is late by its own fault spoils the round, whatever the server did.
 func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
+	s := small()
 	s.Workloads[0].Arrivals, s.Workloads[0].InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 200}}, 1000
 	on := acting(t, faultNone)
 	s.Validity.SlipMsP99Max = new(1e-6) // a nanosecond
@@ -114,7 +114,7 @@ func TestGeneratorThatDoesNotKeepUp(t *testing.T) {
 func TestIdleServer(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{0, 3} {
-		s := patient(small())
+		s := small()
 		s.Workloads[0].Arrivals, s.Workloads[0].Producers, s.Workloads[0].Workers = scenario.Arrivals{Kind: scenario.None}, 0, workers
 		e := execute(t, s, real(t))
 		r := e.result
@@ -133,7 +133,7 @@ func TestBacklog(t *testing.T) {
 	for _, restart := range []string{"none", "term", "kill"} {
 		t.Run(restart, func(t *testing.T) {
 			t.Parallel()
-			s := patient(small())
+			s := small()
 			s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 			s.Backlog = &scenario.Backlog{Tasks: 3000, Restart: restart, Fill: patience, Drain: patience}
 			if restart == "none" {
@@ -174,7 +174,7 @@ func TestBacklog(t *testing.T) {
 func TestBacklogThatFails(t *testing.T) {
 	t.Parallel()
 	backlog := func(restart string) *scenario.Scenario {
-		s := patient(small())
+		s := small()
 		s.Rounds = 2
 		s.Backlog = &scenario.Backlog{Tasks: 1000, Restart: restart, Fill: patience, Drain: patience}
 		return s
@@ -242,7 +242,7 @@ func TestPlainCalls(t *testing.T) {
 		for _, batch := range []int{1, 64} {
 			t.Run(fmt.Sprintf("%s batch=%d", driver, batch), func(t *testing.T) {
 				t.Parallel()
-				s := patient(small())
+				s := small()
 				s.Workloads[0].Driver, s.Workloads[0].Batch = driver, batch
 				s.Workloads[0].Tenants, s.Workloads[0].Queues, s.Workloads[0].Connections = 2, 2, 2
 				e := execute(t, s, real(t))
@@ -262,7 +262,7 @@ func TestShardedTopology(t *testing.T) {
 	for _, driver := range []string{"stream", "unary"} {
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
-			s := patient(small())
+			s := small()
 			s.Topology.Kind, s.Topology.Shards = "sharded", 4
 			s.Workloads[0].Driver, s.Workloads[0].Queues = driver, 3
 			r := execute(t, s, real(t)).result
@@ -286,7 +286,7 @@ func TestDriverThatTheServerHasNoPlaceFor(t *testing.T) {
 // A server that wants an access token is shown the one that it wrote, in all that is asked of it.
 func TestServerThatWantsAToken(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
+	s := small()
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}}
 	e := execute(t, s, acting(t, faultToken))
 	assert.Equal(t, result.Pass, e.result.Verdict, e.reasons())

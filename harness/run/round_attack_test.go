@@ -12,7 +12,7 @@ import (
 
 // attacked returns a scenario with one point without attackers and one under attack.
 func attacked(kinds ...string) *scenario.Scenario {
-	s := patient(small())
+	s := small()
 	for _, clients := range []int{0, 1} {
 		s.Points = append(s.Points, scenario.Point{
 			Name: []string{"clients=0", "clients=1"}[clients], Values: []scenario.Value{{Path: "attack.clients", Text: "0"}},

@@ -55,7 +55,7 @@ func TestGeneratorThatIsTheBottleneck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := patient(small())
+			s := small()
 			s.Workloads[0].InFlight = 64 // a call at a time: neither side is busy all the time
 			s.Workloads[0].Producers, s.Workloads[0].Workers = 1, 1
 			s.Validity.GeneratorCPUPercentMax = new(1e-6)

@@ -108,7 +108,8 @@ func on(t *testing.T, s *scenario.Scenario, root string, server server) *result.
 // On a host where everything is wrong each reason is named.
 func TestUnfitHost(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
+	s := small()
+	s.Phases.Window = 2 * window
 	s.Validity = strict()
 	// Each step is 100 s of CPU time, so that what the run itself uses is next to nothing, and 1 s of standing still.
 	root := hostThatMoves(t, 4000, 4000, 2000, 1e6, 1e6)
@@ -145,7 +146,7 @@ func TestUnfitHost(t *testing.T) {
 // What a host does not say is said once, and is no reason.
 func TestHostThatSaysNothing(t *testing.T) {
 	t.Parallel()
-	s := patient(small())
+	s := small()
 	s.Rounds, s.Validity = 2, strict()
 	r := on(t, s, t.TempDir(), acting(t, faultNone))
 	assert.Equal(t, result.Pass, r.Verdict, "%v", r.Reasons)
