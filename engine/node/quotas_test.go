@@ -82,6 +82,9 @@ func startNodes(t *testing.T, n int) (nodes []*Node, apis []queuepb.QueueService
 	return nodes, apis
 }
 
+// refusedPause is how long a client waits after a refusal.
+const refusedPause = 10 * time.Millisecond
+
 // enqueueAll enqueues batches through the nodes with some of the apis until enough are in and each was refused often in a row,
 // and returns how many tasks were accepted.
 func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals int, enough int64) int64 {
@@ -106,7 +109,9 @@ func enqueueAll(t *testing.T, apis []queuepb.QueueServiceClient, batch, refusals
 				accepted.Add(int64(took))
 				if refused++; took > 0 {
 					refused = 0
+					continue
 				}
+				<-time.After(refusedPause) // calls without a pause leave no CPU time to the nodes, which share the quota out
 			}
 		})
 	}
