@@ -82,7 +82,7 @@ func (b *broken) delay() {
 	wait := time.Duration(0)
 	switch b.fault {
 	case faultSlows:
-		wait = served / 100
+		wait = served / 25 // far more than a busy host adds
 	case faultWarms:
 		wait = (2*time.Second - served) / 20
 	}
