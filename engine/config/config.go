@@ -11,10 +11,10 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// Config is everything that a server is configured with.
+// Config is the configuration of a server.
 type Config struct {
 	Node node.Config
-	// AddressFile is where the server writes its pid and addresses; "" for nowhere.
+	// AddressFile is the file to which the server writes its pid and addresses, or "".
 	AddressFile string
 	LogLevel    slog.Level
 	LogFormat   LogFormat
@@ -29,7 +29,7 @@ const (
 	LogJSON LogFormat = "json"
 )
 
-// Default returns the configuration of a server that is told nothing.
+// Default returns the default configuration.
 func Default() *Config {
 	return &Config{
 		Node: node.Config{

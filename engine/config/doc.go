@@ -1,8 +1,14 @@
-// Package config reads what a server is configured with: flags, the environment and one HCL file, in this order of
-// precedence, over defaults.
+// Package config reads the configuration of a server from flags, the environment, one HCL file and defaults, in this order of
+// precedence.
 //
-// One table, in table.go, names every setting. From it follow the flags, the environment variables, the names that
-// the file may hold and the documentation, so that none of them can differ from another. Nothing is read leniently:
-// an unknown name, a value of the wrong kind or out of its range is a problem, and all problems of all sources are
-// reported together, each with its place and, where a name is misspelt, the one that was probably meant.
+//	l := config.NewLoader()
+//	l.AddFlags(cmd.Flags())                          // before the command line is parsed
+//	loaded, err := l.Load(os.Environ(), others)      // err is a *Problems
+//	node.Open(loaded.Config.Node)
+//
+// The table in table.go names every setting. The flags, the environment variables, the names in the file and the documentation
+// (Markdown) follow from the table. Reading is strict: an unknown name, a value of the wrong kind and a value out of range are
+// problems. Load reports all problems of all sources together, each with its place and, for a misspelt name, a suggestion.
+//
+// A Loader is for one Load, by one goroutine.
 package config

@@ -16,17 +16,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fileBytesMax bounds what is read of a file, and with it the depth of the parser's recursion.
+// fileBytesMax bounds the bytes that are read of a file, and so the depth of the parser's recursion.
 const fileBytesMax = 64 << 10
 
-// fileValue is what a file says of a setting.
+// fileValue is the value of a setting in a file.
 type fileValue struct {
 	at    hcl.Range
 	texts []string
 }
 
-// readFile returns what a file says, by path of the setting. What is wrong is noted; the rest is returned all the
-// same, so that it is checked in the same pass.
+// readFile returns the values in a file, by path of the setting. It adds problems, and also returns the values beside them, so
+// that they are checked in the same pass.
 func readFile(path string, table []*Setting, problems *Problems) map[string]fileValue {
 	src, err := readSource(path)
 	if err != nil {
@@ -79,15 +79,15 @@ func withoutPath(err error) error {
 	return err
 }
 
-// Bounds of what the parser is given: it recurses, and its stack would outgrow the process's.
+// Bounds of the parser's input: the parser is recursive, and would exhaust the stack.
 const (
 	bracketsMax  = 16
 	operatorsMax = 200
 )
 
-// tooDeep returns where a text nests deeper than any configuration, or nil.
+// tooDeep returns the place where a text nests too deep for the parser, or nil.
 func tooDeep(src []byte, path string) *hcl.Range {
-	tokens, _ := hclsyntax.LexConfig(src, path, hcl.InitialPos) // what is wrong with tokens the parser says too
+	tokens, _ := hclsyntax.LexConfig(src, path, hcl.InitialPos) // the parser reports problems of tokens too
 	depth, operators := 0, 0
 	for i := range tokens {
 		switch tokens[i].Type {
@@ -115,7 +115,7 @@ type fileReader struct {
 	values   map[string]fileValue
 }
 
-// note notes a problem at a place of the file.
+// note adds a problem at a place of the file.
 func (r *fileReader) note(at hcl.Range, message, remedy string) {
 	r.problems.addAt(at.Start.Byte+1, place(at), message, remedy)
 }
@@ -124,7 +124,7 @@ func place(r hcl.Range) string {
 	return fmt.Sprintf("%s:%d:%d", r.Filename, r.Start.Line, r.Start.Column)
 }
 
-// syntax notes what the parser, or the evaluation of a value, found.
+// syntax adds the problems that the parser, or the evaluation of a value, found.
 func (r *fileReader) syntax(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		at := hcl.Range{Start: hcl.InitialPos}
@@ -151,7 +151,7 @@ func (r *fileReader) body(block string, body *hclsyntax.Body) {
 		case block != "" || !slices.Contains(r.blocks(), b.Type):
 			r.unknown(block, "block", b.Type, b.TypeRange)
 		case again:
-			r.note(b.TypeRange, fmt.Sprintf("the block %s is there twice", b.Type), "put everything into the one at "+place(earlier))
+			r.note(b.TypeRange, fmt.Sprintf("the block %s is repeated", b.Type), "write everything into the block at "+place(earlier))
 		case len(b.Labels) > 0:
 			r.note(b.LabelRanges[0], fmt.Sprintf("the block %s takes no name", b.Type), "write "+b.Type+" { ... }")
 			fallthrough
@@ -180,7 +180,7 @@ func (r *fileReader) attribute(block string, a *hclsyntax.Attribute) {
 		r.unknown(block, "attribute", a.Name, a.NameRange)
 		return
 	case r.table[i].NotInFile:
-		r.note(a.NameRange, fmt.Sprintf("%s is not for the file: it would take effect at every start", path), "pass --"+r.table[i].Flag()+" to one")
+		r.note(a.NameRange, fmt.Sprintf("%s cannot be in the file, where it would take effect at every start", path), "pass --"+r.table[i].Flag()+" to one start")
 		return
 	}
 	v, diags := a.Expr.Value(nil)
@@ -200,7 +200,7 @@ func (r *fileReader) attribute(block string, a *hclsyntax.Attribute) {
 	r.values[path] = fileValue{at: a.NameRange, texts: texts}
 }
 
-// texts turns a value of a file into what a flag would be given, or says what to write instead.
+// texts returns a value of a file as the texts of a flag, or a remedy.
 func texts(k kind, v cty.Value) (texts []string, remedy string) {
 	isA := func(t cty.Type) bool { return !v.IsNull() && v.IsKnown() && v.Type() == t }
 	switch k {
@@ -282,7 +282,7 @@ func stringPairs(v cty.Value) ([]string, bool) {
 	return items, true
 }
 
-// repeated returns where an object has a name for the second time, or nil. The parser lets the last one hold.
+// repeated returns the place where an object repeats a name, or nil. The parser uses the last value.
 func repeated(e hclsyntax.Expression) *hcl.Range {
 	object, is := e.(*hclsyntax.ObjectConsExpr)
 	if !is {
@@ -291,7 +291,7 @@ func repeated(e hclsyntax.Expression) *hcl.Range {
 	seen := map[string]bool{}
 	for _, item := range object.Items {
 		name, diags := item.KeyExpr.Value(nil)
-		if diags.HasErrors() || name.IsNull() || name.Type() != cty.String { // which the evaluation of the whole says
+		if diags.HasErrors() || name.IsNull() || name.Type() != cty.String { // the evaluation of the whole object reports it
 			continue
 		}
 		if seen[name.AsString()] {
@@ -327,7 +327,7 @@ func (r *fileReader) attributes(of string) (names []string) {
 	return names
 }
 
-// unknown notes a name that is not known at its place, and what was probably meant.
+// unknown adds a problem for an unknown name, with a suggestion.
 func (r *fileReader) unknown(block, what, name string, at hcl.Range) {
 	where := "the file"
 	blocks := r.blocks()

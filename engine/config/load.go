@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Origin is which kind of source a value is from.
+// Origin is the kind of source of a value.
 type Origin string
 
 // The origins, each taking precedence over the one before it.
@@ -20,7 +20,7 @@ const (
 	FromFlag        Origin = "flag"
 )
 
-// Effective is a setting with the value that holds and where it is from.
+// Effective is a setting with its effective value and the source of the value.
 type Effective struct {
 	*Setting
 	Origin Origin
@@ -32,7 +32,7 @@ type Effective struct {
 type Loader struct {
 	config *Config
 	table  []*Setting
-	flags  map[*Setting][]string // what flags said, in order
+	flags  map[*Setting][]string // the values of flags, in order
 	file   string
 
 	removed []string // paths of removed settings that flags gave
@@ -53,10 +53,9 @@ const (
 	FileEnv  = EnvPrefix + "CONFIG"
 )
 
-// AddFlags defines a flag for each setting, and --config for the file. What they are given is checked by Load,
-// together with everything else.
+// AddFlags defines a flag for each setting, and --config for the file. Load checks their values.
 func (l *Loader) AddFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&l.file, FileFlag, "", "read the settings in this HCL file; flags and the environment go before it")
+	flags.StringVar(&l.file, FileFlag, "", "read the settings in this HCL file; flags and the environment override it")
 	for _, s := range l.table {
 		f := flags.VarPF(&flagValue{loader: l, setting: s, def: s.Value()}, s.Flag(), "", s.Usage)
 		if s.value.kind == kindBool {
@@ -66,7 +65,7 @@ func (l *Loader) AddFlags(flags *pflag.FlagSet) {
 	l.addRemovedFlags(flags)
 }
 
-// flagValue keeps what a flag is given until Load.
+// flagValue keeps the values of a flag for Load.
 type flagValue struct {
 	loader  *Loader
 	setting *Setting
@@ -74,7 +73,7 @@ type flagValue struct {
 }
 
 func (f *flagValue) Set(text string) error {
-	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last one holds, as is usual
+	if k := f.setting.value.kind; k != kindList && k != kindMap { // the last value counts, as is usual
 		delete(f.loader.flags, f.setting)
 	}
 	f.loader.flags[f.setting] = append(f.loader.flags[f.setting], text)
@@ -84,22 +83,22 @@ func (f *flagValue) Set(text string) error {
 func (f *flagValue) Type() string { return f.setting.Kind() }
 
 func (f *flagValue) String() string {
-	if f.setting == nil { // a zero value, which pflag makes to find out what default is empty
+	if f.setting == nil { // pflag makes a zero value to recognize empty defaults
 		return ""
 	}
 	return f.def
 }
 
-// Loaded is what a load found.
+// Loaded is the result of Load.
 type Loaded struct {
 	Config   *Config
 	Settings []Effective
-	// Warnings are about what is not wrong and probably not meant.
+	// Warnings are about input that is valid and probably a mistake.
 	Warnings []Problem
 }
 
-// Load reads the file and the environment, "NAME=value" each, and returns the configuration. The variables in
-// others belong to somebody else. The error is a *Problems.
+// Load reads the file and the environment, "NAME=value" each, and returns the configuration. It
+// ignores the variables in others, which other programs read. The error is a *Problems.
 func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	out, err := l.load(environment, others)
 	if err != nil {
@@ -118,7 +117,7 @@ func (l *Loader) Load(environment, others []string) (*Loaded, error) {
 	return out, nil
 }
 
-// together notes defaults of tasks that go beyond what may be asked for.
+// together adds a problem for each default of tasks that exceeds its limit.
 func (l *Loader) together(problems *Problems) {
 	values := map[string]string{}
 	for _, s := range l.table {
@@ -183,8 +182,8 @@ func (l *Loader) whole() string {
 	return "configuration"
 }
 
-// apply sets a value, or notes what is wrong with it. The offset is the place in the file, from 1; flags and variables,
-// which have none, are named by their place already.
+// apply sets a value, or adds a problem. The offset is the place in the file, from 1, or 0 for flags and variables, whose place
+// names the setting already.
 func (s *Setting) apply(at string, offset int, texts []string, problems *Problems) {
 	err := s.value.set(texts)
 	if err == nil {
@@ -197,8 +196,8 @@ func (s *Setting) apply(at string, offset int, texts []string, problems *Problem
 	problems.addAt(offset, at, fmt.Sprintf("%s%s %s", name, strconv.Quote(strings.Join(texts, ",")), err), "")
 }
 
-// environment picks the variables of this server, and warns of those whose names are nearly theirs. Others are
-// nobody's mistake: a cluster manager may define variables with the same prefix.
+// environment returns the variables of this server, and warnings about variables whose names are similar. It ignores others with
+// the same prefix: a cluster manager may define some.
 func (l *Loader) environment(all, others []string) (map[string]string, []Problem) {
 	known := []string{FileEnv}
 	for _, s := range l.table {
@@ -221,7 +220,7 @@ func (l *Loader) environment(all, others []string) (map[string]string, []Problem
 	return found, warnings
 }
 
-// pathName is how a file's author writes a setting: "cert in tls".
+// pathName returns a setting as a file has it: "cert in tls".
 func pathName(path string) string {
 	if block, attribute, inner := strings.Cut(path, "."); inner {
 		return attribute + " in " + block

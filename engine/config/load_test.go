@@ -304,10 +304,10 @@ admin {
 	assert.Equal(t, []string{
 		`q.hcl:2:1: unknown attribute lisen in the file: did you mean listen?`,
 		`q.hcl:3:10: shards is string: write a whole number, without quotes`,
-		`q.hcl:4:1: durability "synch" is none of "sync", "interval", "none": did you mean "sync"?`,
+		`q.hcl:4:1: durability "synch" is not one of "sync", "interval", "none": did you mean "sync"?`,
 		`q.hcl:5:1: unknown attribute tls in the file: tls is a block: write tls { ... } without =`,
 		`q.hcl:6:1: unknown attribute lease in the file: did you mean lease in queue?`,
-		`q.hcl:7:1: new_admin_token is not for the file: it would take effect at every start: pass --new-admin-token to one`,
+		`q.hcl:7:1: new_admin_token cannot be in the file, where it would take effect at every start: pass --new-admin-token to one start`,
 		`q.hcl:8:1: unknown attribute replicas in the file: the attributes here are: listen, http, admin, insecure, busy_poll, address_file, data, shards, durability, sync_interval, stall_max, disk_low, disk_critical, auth, memory`,
 		`q.hcl:9:17: sync_interval is number: write a string with the unit, as in "30s"`,
 		`q.hcl:10:12: insecure is string: write true or false, without quotes`,
@@ -322,13 +322,13 @@ admin {
 		`q.hcl:24:3: batch_max in limits "1.5" is not a whole number from 1 to 1000`,
 		`q.hcl:25:15: error_max in limits is number: write a string with the unit, as in "64KiB"`,
 		`q.hcl:28:1: unknown block queu in the file: did you mean queue?`,
-		`q.hcl:34:1: the block log is there twice: put everything into the one at q.hcl:31:1`,
+		`q.hcl:34:1: the block log is repeated: write everything into the block at q.hcl:31:1`,
 		`q.hcl:37:1: unknown block admin in the file: admin is an attribute: write admin = ...`,
 		`--listen: "," has an empty item: name at least one, with a comma between two`,
 		`QUEUED_SHARDS: "0" is not from 1 to 32`,
-		`QUEUED_AUTH: "maybe" is none of "on", "off"`,
+		`QUEUED_AUTH: "maybe" is not one of "on", "off"`,
 		`--queue-lease: "never" is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`,
-		`--log-level: "wran" is none of "debug", "info", "warn", "error": did you mean "warn"?`,
+		`--log-level: "wran" is not one of "debug", "info", "warn", "error": did you mean "warn"?`,
 	}, problems(t, err))
 }
 

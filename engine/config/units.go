@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// day is the longest unit that a duration may have: those above it differ in length.
+// day is the longest unit of a duration: longer units vary in length.
 const day = 24 * time.Hour
 
 var errDuration = errors.New(`is not a duration: write a number with its unit (ms, s, m, h or d), as in "30s", "1h30m" or "7d"`)
@@ -32,7 +32,7 @@ func ParseDuration(text string) (time.Duration, error) {
 		}
 		return 0, errDuration
 	case d < 0:
-		return 0, errors.New("is negative: write one from 0s up")
+		return 0, errors.New("is negative: write 0s or more")
 	case d%time.Millisecond != 0:
 		return 0, errors.New("is not a whole number of milliseconds")
 	}

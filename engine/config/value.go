@@ -31,18 +31,18 @@ const (
 	kindMemory   kind = "memory"
 )
 
-// value is where a setting is kept, behind its text.
+// value gets and sets a field of the configuration as text.
 type value struct {
 	kind kind
-	// set replaces the value by what the texts say, of which only a list or a map may have several. The error completes a
-	// sentence that begins with the setting's name and the text.
+	// set sets the field. Only a list or a map accepts several texts. The error completes a sentence that begins with the
+	// setting's name and the text.
 	set func(texts []string) error
 	get func() string
-	// choices are the texts that a choice may be.
+	// choices are the texts of a choice.
 	choices []string
 }
 
-// one makes a setter of texts from one of a single text.
+// one adapts a setter of a single text.
 func one(set func(text string) error) func([]string) error {
 	return func(texts []string) error {
 		if len(texts) != 1 {
@@ -66,7 +66,7 @@ func text(at *string) value {
 	}
 }
 
-// list is one or more texts; a text may hold several, with commas between them.
+// list is one or more texts; commas separate several items in a text.
 func list(at *[]string) value {
 	return value{
 		kind: kindList,
@@ -90,7 +90,7 @@ func list(at *[]string) value {
 	}
 }
 
-// optional is a value of several texts that may also be none at all, which one empty text says.
+// optional makes a list or map that may be empty: one empty text calls none.
 func optional(v value, none func()) value {
 	set := v.set
 	v.set = func(texts []string) error {
@@ -103,7 +103,7 @@ func optional(v value, none func()) value {
 	return v
 }
 
-// pairs is a map; a text holds pairs NAME=VALUE with commas between them.
+// pairs is a map: pairs NAME=VALUE, separated by commas.
 func pairs(at *map[string]string) value {
 	return optional(value{
 		kind: kindMap,
@@ -131,7 +131,7 @@ func pairs(at *map[string]string) value {
 // Pair is one item of a map.
 type Pair struct{ Name, Value string }
 
-// ParsePairs reads pairs NAME=VALUE with commas between them. No name may be there twice.
+// ParsePairs parses pairs NAME=VALUE, separated by commas. It refuses a repeated name.
 func ParsePairs(text string) ([]Pair, error) {
 	var all []Pair
 	for item := range strings.SplitSeq(text, ",") {
@@ -148,7 +148,7 @@ func ParsePairs(text string) ([]Pair, error) {
 	return all, nil
 }
 
-// choice is one of a few texts; each has the value at its place.
+// choice is one of a few texts, each of which stands for the value at its index.
 func choice[T comparable](at *T, texts []string, values []T) value {
 	return value{
 		kind:    kindChoice,
@@ -161,7 +161,7 @@ func choice[T comparable](at *T, texts []string, values []T) value {
 				if meant := Nearest(text, texts); meant != "" {
 					remedy = fmt.Sprintf(": did you mean %q?", meant)
 				}
-				return fmt.Errorf("is none of %s%s", quotedList(texts), remedy)
+				return fmt.Errorf("is not one of %s%s", quotedList(texts), remedy)
 			}
 			*at = values[i]
 			return nil
@@ -192,7 +192,7 @@ func boolean(at *bool) value {
 	}
 }
 
-// unless is boolean for a field that says the opposite.
+// unless is a boolean for a field with the opposite meaning.
 func unless(at *bool) value {
 	v := boolean(at)
 	set := v.set
@@ -207,7 +207,7 @@ func unless(at *bool) value {
 	return v
 }
 
-// within says that a value is out of its range.
+// within returns an error if a value is out of its range.
 func within[T cmp.Ordered](v, least, most T, format func(T) string) error {
 	if v < least || v > most {
 		return fmt.Errorf("is not from %s to %s", format(least), format(most))

@@ -59,7 +59,7 @@ func (b *body) read(w http.ResponseWriter, in *http.Request) error {
 	if in.ContentLength > int64(b.bytesMax) {
 		return b.tooLarge()
 	}
-	// The connection has no deadline of its own while a body is read, and gets none for the time after that.
+	// The connection has no deadline while a body is read, nor after that.
 	err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.readMax))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return status.Errorf(codes.Internal, "bound the reading of the body: %v", err)

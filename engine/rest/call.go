@@ -13,14 +13,14 @@ import (
 type response struct {
 	http.ResponseWriter
 
-	holds func(bytes int) // is told of what is being written
+	holds func(bytes int) // counts the bytes that are being written
 
 	answer any
 	err    error
 }
 
-// Write answers the client. An error is the client's connection: there is nobody left to tell, and the generated
-// code would log it.
+// Write answers the client. It returns no error: after one the client's connection is gone, and the generated code would only
+// log it.
 func (w *response) Write(b []byte) (int, error) {
 	w.holds(len(b))
 	defer w.holds(-len(b))
@@ -60,7 +60,7 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 		WriteError(w, exhausted("the server has as many calls under way as it may"))
 		return
 	}
-	// The generated code sees what it needs: of every header it would make metadata that nobody reads.
+	// Only the headers that are needed reach the generated code, which would make metadata of every header.
 	call := in.WithContext(in.Context())
 	call.Header, call.Host, call.RemoteAddr = http.Header{}, "", ""
 	if !r.hasBody() {

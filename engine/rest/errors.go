@@ -62,7 +62,7 @@ func writeError(w http.ResponseWriter, code int, err error) {
 	}
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(code)
-	_, _ = w.Write(text) // an error here is the client's connection: there is nobody left to tell
+	_, _ = w.Write(text) // an error means that the client's connection is gone
 }
 
 // retryAfter returns after how many whole seconds, rounded up, it is worth trying again.

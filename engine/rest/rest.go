@@ -29,7 +29,7 @@ type Options struct {
 	// identity in the request's context, where the service looks for it, or answers by WriteError. It sees the
 	// request before its body is read. The OpenAPI description is not guarded.
 	Guard func(http.Handler) http.Handler
-	// Observe, if not nil, is told of each call that has an RPC, also of those that the guard refused. It is
+	// Observe, if not nil, is called for each call that has an RPC, also if the guard refused it. It is
 	// called by the call's goroutine.
 	Observe func(Call)
 	// ItemsMax is how many elements each list of a request may have; 0 means 1,000.
@@ -38,7 +38,7 @@ type Options struct {
 	Requests *memory.Budget
 	// RequestBytesMax is how large a body may be; 0 means 16 MiB, which is the most.
 	RequestBytesMax int
-	// Holds, if not nil, is told how many bytes more, or less if negative, of an answer wait for the client of a call.
+	// Holds, if not nil, is called with the change in the number of bytes of an answer that wait for the client of a call.
 	Holds func(ctx context.Context, bytes int)
 }
 

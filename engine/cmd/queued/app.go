@@ -22,7 +22,7 @@ type app struct {
 	in       io.Reader
 	out, err io.Writer
 	env      []string // "NAME=value"
-	asks     bool     // somebody sits there who can be asked
+	asks     bool     // standard input is a terminal: the program may ask for confirmation
 	progress bool     // standard error is a terminal, which shows progress
 
 	clock clock
@@ -93,7 +93,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return f.exit
 }
 
-// cancelled reports whether an error is that somebody, here or on the way, stopped waiting.
+// cancelled reports whether an error is a cancellation, by this process or on the way.
 func cancelled(err error) bool {
 	s := statusOf(err)
 	return errors.Is(err, context.Canceled) || s != nil && s.Code() == codes.Canceled
@@ -209,7 +209,7 @@ func (a *app) confirm(what string, yes bool) error {
 	return nil
 }
 
-// note writes to standard error, for a person. What can't be written has nobody to read it.
+// note writes a line for a person to standard error, and ignores a failed write.
 func (a *app) note(format string, args ...any) { _, _ = fmt.Fprintf(a.err, format, args...) }
 
 func isTerminal(f *os.File) bool {

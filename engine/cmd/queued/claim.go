@@ -28,11 +28,11 @@ func (a *app) claimCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "claim --queue QUEUE",
 		Short: "Lease ready tasks, and print their ids, tokens and payloads",
-		Long: `Leases up to --max ready tasks. Until the lease ends they are nobody else's: settle each with its id and
-token by 'queued complete', 'fail' or 'release', or keep it longer with 'extend'.
+		Long: `Leases up to --max ready tasks. No other worker gets a task before its lease ends: settle each task with its
+id and token by 'queued complete', 'fail' or 'release', or extend its lease with 'extend'.
 
-Without a ready task it waits for --wait, and then prints nothing and ends with 0. In a table a payload
-that is not plain text is quoted; with --output json payloads are in base64.`,
+If no task becomes ready within --wait, the command prints nothing and ends with 0. In a table, a payload that
+is not plain text is quoted; with --output json payloads are in base64.`,
 		Example: `  queued claim --queue mail
   queued claim --queue mail --max 10 --wait 30s --lease 5m
   queued claim --queue urgent=5 --queue bulk=1 --max 100      # five of urgent for one of bulk

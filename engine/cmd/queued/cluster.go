@@ -24,12 +24,12 @@ func (a *app) clusterCommand() *cobra.Command {
 func (a *app) clusterStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say how the nodes and the shards of a cluster are",
-		Long: `Says how the nodes and the shards of a cluster are, as the node that is asked sees it: a line for each node,
-and one for each shard with how many log entries each copy lacks of the leader's. CLOCK is how far
-the clock of a node is ahead of that of the node that is asked, and by how much that may be wrong. It ends
-with 0 only if the node is a member, each node answers, has disk space and a clock that lets it lead, and
-each shard has a leader.`,
+		Short: "Show the state of a cluster's nodes and shards",
+		Long: `Shows the state of a cluster as the node that is asked sees it: a line for each node, and a line for each shard
+with the number of log entries by which each copy is behind its leader. CLOCK is how far the clock of a node
+is ahead of the clock of the node that is asked, and the bound on the error of that. The command ends with 0
+only if the node is a member, each node answers, has disk space and a clock that allows it to lead, and each
+shard has a leader.`,
 		Example: `  queued cluster status
   queued cluster status --output json | jq -r '.groups[] | "\(.shard) \(.leader)"'`,
 		Args: noArgs,
@@ -156,8 +156,8 @@ func (a *app) clusterAdd() *cobra.Command {
 		Use:   "add NODE ADDRESS",
 		Short: "Make a node a member of all shards' groups",
 		Long: `Makes a node a member of all shards' groups; ADDRESS is where the other nodes reach it, its --cluster-listen or
---cluster-advertise. The node catches up by itself; 'queued cluster status' says how far it is. A node that
-is started with --cluster-join needs no such call.`,
+--cluster-advertise. The node catches up by itself; 'queued cluster status' shows how far it is behind. A node
+that is started with --cluster-join does not need this command.`,
 		Example: `  queued cluster add n4 n4.example:7073
   queued cluster add n5 10.0.0.5:7073 --nonvoter`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -189,7 +189,7 @@ func (a *app) changesCluster(c *cobra.Command, timeout time.Duration) *connectio
 	return conn
 }
 
-// done prints that a change to a node was carried out, unless there is an error.
+// done prints that a change to a node is done, unless there is an error.
 func (a *app) done(err error, node, done string) error {
 	if err != nil {
 		return err
@@ -222,9 +222,9 @@ func (a *app) onMember(c *cobra.Command, ask, done string, call func(ctx context
 func (a *app) clusterRemove() *cobra.Command {
 	return a.onMember(&cobra.Command{
 		Use:   "remove",
-		Short: "Take a node out of the cluster",
-		Long: `Takes a node out of all shards' groups. What it leads gets another leader first. Its data folder stays and is
-of no use any more: stop it, and give it a new one before it joins again.`,
+		Short: "Remove a node from the cluster",
+		Long: `Removes a node from all shards' groups. The shards that it leads get another leader first. Its data folder stays
+and cannot be used again: stop the node, and give it a new data folder before it joins again.`,
 		Example: `  queued cluster remove n3
   queued cluster remove n3 --yes`,
 	}, "take node %s and its copy of all shards out of the cluster", "removed", func(ctx context.Context, api adminpb.AdminServiceClient, node string) error {
@@ -247,7 +247,7 @@ func (a *app) clusterPromote() *cobra.Command {
 func (a *app) clusterDemote() *cobra.Command {
 	return a.onMember(&cobra.Command{
 		Use:     "demote",
-		Short:   "Take a node's vote; it goes on copying",
+		Short:   "Take a node's vote; the node continues to copy",
 		Example: `  queued cluster demote n3`,
 	}, "", "demoted", func(ctx context.Context, api adminpb.AdminServiceClient, node string) error {
 		_, err := api.DemoteMember(ctx, &adminpb.DemoteMemberRequest{Node: node})
@@ -287,16 +287,17 @@ func (a *app) clusterTransfer() *cobra.Command {
 	var to string
 	c := &cobra.Command{
 		Use:   "transfer",
-		Short: "Have another node lead",
-		Long: `Has another node lead one shard, or all. Without --to the node that leads gives the lead to any other voter, and
-without --shard too the node that is asked gives up all that it leads, as before it is stopped.`,
+		Short: "Hand leadership over to another node",
+		Long: `Hands the leadership of one shard, or of all, over to another node. Without --to the leader chooses any other
+voter. Without --shard and --to, the node that is asked hands over all shards that it leads, as it does before it
+is stopped.`,
 		Example: `  queued cluster transfer --shard 0 --to n2
   queued cluster transfer --to n2
   queued cluster transfer --admin-server n1.example:7071`,
 		Args: noArgs,
 	}
 	shard.define(c, "the shard; all if left out")
-	c.Flags().StringVar(&to, "to", "", "the node that is to lead; any other voter if left out")
+	c.Flags().StringVar(&to, "to", "", "the new leader; any other voter if left out")
 	conn := a.changesCluster(c, clusterTimeout)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		return conn.adminService(c, func(ctx context.Context, api adminpb.AdminServiceClient) error {
@@ -319,8 +320,8 @@ func (a *app) clusterSnapshot() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Have a node snapshot its shards and cut their logs",
-		Long: `Has the node that is asked snapshot its own copy of one shard, or of all, and cut the logs. Nodes do so by
-themselves every now and then. A snapshot is no backup: 'queued backup' makes one.`,
+		Long: `Has the node that is asked snapshot its own copy of one shard, or of all, and cut the logs. Nodes also do so
+periodically. A snapshot is not a backup: 'queued backup' makes one.`,
 		Example: `  queued cluster snapshot
   queued cluster snapshot --shard 1 --admin-server n2.example:7071`,
 		Args: noArgs,

@@ -19,9 +19,9 @@ func (a *app) configCommand() *cobra.Command {
 func (a *app) configCheck() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say everything that is wrong with a configuration file",
-		Long: `Says everything that is wrong with a configuration file, each with its line and what to write instead. It
-looks at the file alone: flags and the environment play no part. It ends with 1 if something is wrong.`,
+		Short: "Report all problems of a configuration file",
+		Long: `Reports all problems of a configuration file, each with its line and what to write instead. It ignores flags and
+the environment. It ends with 1 if there is a problem.`,
 		Example: `  queued config check /etc/queued.hcl`,
 		Args:    oneArg("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -71,9 +71,9 @@ func (a *app) configShow() *cobra.Command {
 	loader := config.NewLoader()
 	c := &cobra.Command{
 		Use:   "show",
-		Short: "Print every setting with its value and where that is from",
-		Long: `Prints every setting as 'queued serve' with the same flags, environment and file would take it, and where
-its value is from.`,
+		Short: "Print every setting with its value and its source",
+		Long: `Prints every setting that 'queued serve' with the same flags, environment and file would use, with its value and
+the source of the value.`,
 		Example: `  queued config show
   QUEUED_SHARDS=4 queued config show --config /etc/queued.hcl --durability none`,
 		Args: noArgs,

@@ -111,8 +111,8 @@ func (c *connection) fromEnvironment(flags *pflag.FlagSet) {
 	}
 }
 
-// secret returns the access token, or "" where there is none. The server's own token file is read only for a server
-// on this host: it makes its bearer an operator, and is nobody else's to see.
+// secret returns the access token, or "" without one. It reads the server's own token file only for a server on this host,
+// because that token gives all permissions.
 func (c *connection) secret(address string) (string, error) {
 	switch {
 	case c.token != "" && c.tokenFile != "":

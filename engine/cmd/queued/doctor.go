@@ -21,13 +21,13 @@ func (a *app) doctorCommand() *cobra.Command {
 		Short: "Check the host, the configuration and the data folder",
 		Long: `Checks, before 'queued serve' with the same flags, environment and file or beside it: the configuration, the
 clock, limits on processors, memory and open files, the data folder, its file system, free space and the
-time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, the addresses; of a
-cluster's node also its certificate, and whether the other nodes are reached. Beside a server that runs it compares
-the server's clock with the host's wall clock, and shows the skew between the nodes of a cluster.
+time that an fsync takes (at most 200 of them, or 2 s), certificates, the admin token, and the addresses. For a
+cluster's node it also checks the certificate and whether the other nodes are reached. Beside a running server it
+compares the server's clock with the host's wall clock, and shows the skew between the nodes of a cluster.
 
-The stores are read to the end and their counters checked, unless a server holds them; a server that is
-started meanwhile is refused. Each check says ok, warning or problem, and what to do. It ends with 1 if
-there is a problem.`,
+It reads the stores to the end and checks their counters, unless a server holds them; a server cannot start
+meanwhile. Each check reports ok, warning or problem, and the remedy. The command ends with 1 if there is a
+problem.`,
 		Example: `  queued doctor
   queued doctor --config /etc/queued.hcl
   queued doctor --data /var/lib/queued --output json | jq '.findings[] | select(.level != "ok")'`,

@@ -36,9 +36,9 @@ func (a *app) enqueueCommand() *cobra.Command {
 		Long: `Stores a task and prints its id once the server has acknowledged it. The payload is the argument, or the
 file that --file names, or the standard input.
 
-With --lines, each line of the input is a task of its own, in order. They are sent over one stream in
-batches; a server that is full for the moment is waited for. With --key, the number of the line is put
-after the key: the same import run again within the server's key window stores nothing twice.`,
+With --lines, each line of the input is a task, in order. The tasks are sent in batches over one stream; while the
+server has no room, the command waits. With --key, each task's key is the key followed by the number of its line:
+the same import, run again within the server's key window, stores nothing twice.`,
 		Example: `  queued enqueue --queue mail 'hello'
   queued enqueue --queue thumbnails --file picture.jpg --priority 5
   date | queued enqueue --queue log --delay 10m --ttl 1d

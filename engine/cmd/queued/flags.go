@@ -103,7 +103,7 @@ func (v *wordValue[T]) Set(text string) error {
 	if meant := config.Nearest(text, v.words); meant != "" {
 		remedy = fmt.Sprintf(": did you mean %s?", meant)
 	}
-	return fmt.Errorf("is none of %s%s", strings.Join(v.words, ", "), remedy)
+	return fmt.Errorf("is not one of %s%s", strings.Join(v.words, ", "), remedy)
 }
 
 func (*wordValue[T]) Type() string { return "word" }
@@ -155,7 +155,7 @@ func needs(c *cobra.Command, names ...string) {
 	}
 }
 
-// missing is the error of a command line that lacks flags, nil if it lacks none.
+// missing returns an error that names the flags that a command line lacks, or nil.
 func missing(c *cobra.Command) error {
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -198,7 +198,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOneArg wants one argument or none.
+// atMostOneArg refuses more than one argument.
 func atMostOneArg(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) <= 1 {

@@ -282,7 +282,7 @@ func (s *lineSender) account(batch []line, answer *queuepb.EnqueueAnswer) (left 
 	return left, wait
 }
 
-// progress shows how far it is, where somebody looks.
+// progress shows how many lines are done, if standard error is a terminal.
 func (s *lineSender) progress(last bool) {
 	a := s.flags.connection.app
 	if !a.progress || !last && time.Since(s.shown) < progressEvery {

@@ -33,7 +33,7 @@ func (p *pages) walk(page func(size uint32, token string) (got int, next string,
 		if err != nil || next == "" {
 			return err
 		}
-		if next == token && got == 0 { // it would go on for ever
+		if next == token && got == 0 { // the loop would never end
 			return fmt.Errorf("the server's list does not get on from page token %q", token)
 		}
 		token = next

@@ -66,11 +66,11 @@ func (a *app) queuesConfigure() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "configure QUEUE",
 		Short: "Change a queue's policy, and make the queue if need be",
-		Long: `Changes what the flags name of a queue's policy, and leaves the rest as it is, or with --reset sets it to the
-server's defaults. The queue is made if need be. Tasks that are already enqueued keep what they were
-enqueued with.
+		Long: `Changes the parts of a queue's policy that the flags name. The other parts stay, or with --reset return to the
+server's defaults. If the queue does not exist, the command makes it. Tasks that are already enqueued keep the
+settings they were enqueued with.
 
-The policy is read, changed and written back: of two changes at the same time one may be lost.`,
+The policy is read, changed and written back: one of two changes at the same time may be lost.`,
 		Example: `  queued queues configure mail --max-attempts 5 --backoff-initial 10s --backoff-max 1h
   queued queues configure ledger --placement ordered
   queued queues configure mail --reset`,

@@ -17,8 +17,8 @@ func (a *app) probeCommand() *cobra.Command {
 		Use:   "probe",
 		Short: "Ask a server whether it is ready, for health checks",
 		Long: `Asks a server's admin listener whether it is ready to serve, or with --live whether it is alive. It needs no
-access token. It ends with 0 if so, with 1 if not, and with 3 if nothing answers: a container or a
-service manager can call it where there is no shell and no curl.`,
+access token. It ends with 0 if so, with 1 if not, and with 3 if nothing answers: for containers and service
+managers without a shell or curl.`,
 		Example: `  queued probe
   queued probe --live --admin-server 127.0.0.1:7071 --timeout 2s`,
 		Args: noArgs,

@@ -160,8 +160,8 @@ func (a *app) onQueue(c *cobra.Command, done string, call func(ctx context.Conte
 func (a *app) queuesPause() *cobra.Command {
 	return a.onQueue(&cobra.Command{
 		Use:     "pause",
-		Short:   "Stop a queue from handing tasks out",
-		Long:    "Stops a queue from handing tasks out. Enqueueing and settling go on.",
+		Short:   "Stop a queue from handing out tasks",
+		Long:    "Stops a queue from handing out tasks. It still accepts new tasks and settlements.",
 		Example: `  queued queues pause mail`,
 	}, "paused", func(ctx context.Context, api adminpb.AdminServiceClient, tenant, queue string) error {
 		_, err := api.PauseQueue(ctx, &adminpb.PauseQueueRequest{Tenant: tenant, Queue: queue})
@@ -185,7 +185,7 @@ func (a *app) queuesPurge() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "purge QUEUE",
 		Short: "Remove a queue's ready and delayed tasks for good",
-		Long:  "Removes a queue's ready and delayed tasks for good. Leased and dead ones stay.",
+		Long:  "Removes a queue's ready and delayed tasks for good. Leased and dead tasks stay.",
 		Example: `  queued queues purge mail
   queued queues purge mail --yes`,
 		Args: oneArg("QUEUE"),
@@ -212,8 +212,8 @@ func (a *app) queuesDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "delete QUEUE",
 		Short: "Remove a queue, with its policy and figures",
-		Long: `Removes a queue that has no tasks, with its policy and figures. With --force the queue's tasks are removed first,
-in whatever state. Results of its tasks can't be read any more.`,
+		Long: `Removes a queue that has no tasks, with its policy and figures. With --force it first removes the queue's tasks, in
+all states. The results of its tasks cannot be read any more.`,
 		Example: `  queued queues delete mail
   queued queues delete mail --force --yes`,
 		Args: oneArg("QUEUE"),

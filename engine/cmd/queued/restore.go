@@ -12,14 +12,14 @@ func (a *app) restoreCommand() *cobra.Command {
 	var from, data string
 	c := &cobra.Command{
 		Use:   "restore --from BACKUP --data DIR",
-		Short: "Make a data folder of a backup, after checking it",
-		Long: `Makes a new data folder of a backup, without a server. Every file's checksum is compared with the manifest,
-every store of the copy is opened and read to the end, and its counters are compared with its tasks; what
-is damaged is named. The backup is never written to.
+		Short: "Make a data folder from a backup, after checking it",
+		Long: `Makes a new data folder from a backup, without a server. It compares every file's checksum with the manifest, reads
+every store of the copy to the end, compares its counters with its tasks, and names what is damaged. It never
+writes to the backup.
 
-The data folder must not exist, or be empty. A restore that is interrupted leaves none that 'queued serve'
-would take. The access tokens of the backup are good again; the admin.token file is not part of a backup: start
-the server once with --new-admin-token if no operator has a token.`,
+The data folder must not exist, or must be empty. 'queued serve' refuses the data folder of an interrupted
+restore. The access tokens of the backup are valid again; the admin.token file is not part of a backup: start the
+server once with --new-admin-token if no operator has a token.`,
 		Example: `  queued restore --from /mnt/backups/2030-01-31 --data /var/lib/queued-new
   queued serve --data /var/lib/queued-new`,
 		Args: noArgs,

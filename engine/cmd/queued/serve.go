@@ -34,12 +34,12 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: `Runs the server until SIGINT or SIGTERM, which end it in order. Nothing needs to be configured: it serves
 ./data on this host's loopback address.
 
-At the first start it writes an operator's access token to DATA/admin.token; the other commands find it
-there, or are passed it. To be reached from other hosts it needs a certificate.
+At the first start it writes an operator's access token to DATA/admin.token. The other commands read the token
+there, or get it from --token-file. To serve other hosts it needs a certificate.
 
 Each setting is a flag, an environment variable (--sync-interval is QUEUED_SYNC_INTERVAL) and a name in the
-file of --config (sync_interval; --tls-cert is cert in the block tls). The flag goes before the variable
-before the file. 'queued config show' prints what would hold.`,
+file of --config (sync_interval; --tls-cert is cert in the block tls). The flag overrides the
+variable, and the variable overrides the file. 'queued config show' prints the values in effect.`,
 		Example: `  queued serve                                             # ./data, fsync before each acknowledgement
   queued serve --config /etc/queued.hcl
   queued serve --listen 127.0.0.1:7070,unix:/run/queued.sock

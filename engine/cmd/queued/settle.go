@@ -41,7 +41,7 @@ func leases(args []string) ([]leased, error) {
 // settleCall sends one settlement for each lease.
 type settleCall func(ctx context.Context, api queuepb.QueueServiceClient, tenant string, leases []leased) ([]*queuepb.SettleResult, error)
 
-// settle is a command whose arguments are leases. done says what became of those accepted.
+// settle is a command whose arguments are leases. done is the word for the leases that the server accepted.
 func (a *app) settle(c *cobra.Command, done string, check func(n int) error, call settleCall) *cobra.Command {
 	c.Use += " ID TOKEN [ID TOKEN]..."
 	conn := a.connect(c, false, true)
@@ -143,7 +143,7 @@ func (a *app) failCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fail",
 		Short: "Settle leased tasks whose work failed",
-		Long: `Settles leased tasks whose work failed: they are tried again after a backoff, or after --delay, until their
+		Long: `Settles leased tasks whose work failed: they are retried after a backoff, or after --delay, until their
 attempts are used up. Then they are dead letters: see 'queued dead'.`,
 		Example: `  queued fail 0000000000000000000000g1 4096 --error 'no such mailbox'
   queued fail 0000000000000000000000g1 4096 --delay 10m`,
@@ -165,7 +165,7 @@ func (a *app) extendCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "extend",
 		Short:   "Move the end of leases",
-		Long:    "Lets leases hold for --lease from now. Their tokens stay valid.",
+		Long:    "Lets leases end --lease from now. Their tokens stay valid.",
 		Example: `  queued extend 0000000000000000000000g1 4096 --lease 10m`,
 	}
 	durationFlag(c.Flags(), &lease, "lease", "how long from now the leases hold")

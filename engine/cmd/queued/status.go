@@ -16,8 +16,8 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "status",
-		Short:   "Say what a server is and how it is",
-		Long:    "Says what a server is and how it is. It ends with 0 only if the server is ready.",
+		Short:   "Show what a server runs and its state",
+		Long:    "Shows what a server runs and its state. It ends with 0 only if the server is ready.",
 		Example: `  queued status`,
 		Args:    noArgs,
 	}
@@ -67,9 +67,9 @@ func (a *app) backupCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup [NAME]",
 		Short: "Let the server write a backup into its data folder",
-		Long: `Lets the server write a checkpoint of all shards into its data folder, under backups/NAME; the name is the
-time if left out. The server goes on serving. Copy the folder elsewhere: it is of no use on the disk
-that it protects from. 'queued restore' makes a new data folder of it.`,
+		Long: `Lets the server write a checkpoint of all shards into its data folder, in backups/NAME; without a name, the name
+is the time. The server continues to serve. Copy the folder to another disk: a backup on the same disk is lost
+with it. 'queued restore' makes a new data folder from a backup.`,
 		Example: `  queued backup
   queued backup before-upgrade --output json | jq -r .path`,
 		Args: atMostOneArg("name"),

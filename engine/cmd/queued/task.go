@@ -61,9 +61,9 @@ func (a *app) resultCommand() *cobra.Command {
 	var wait time.Duration
 	c := &cobra.Command{
 		Use:   "result ID",
-		Short: "Show what came of a task, and wait for it",
-		Long: `Shows what came of a task, for as long as its result is kept. With --wait it waits until the task is done
-or dead. It ends with 0 only if the task is done.`,
+		Short: "Show the outcome of a task, or wait for it",
+		Long: `Shows the outcome of a task, as long as its result is kept. With --wait it waits until the task is done or
+dead. It ends with 0 only if the task is done.`,
 		Example: `  queued enqueue --queue thumbnails --result-retention 1h --file picture.jpg
   queued result 0000000000000000000000g1 --wait 5m`,
 		Args: oneArg("ID"),

@@ -67,7 +67,7 @@ func (a *app) tasksCancel() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID...",
 		Short: "Remove tasks that are not done",
-		Long: `Removes tasks that are not done, in whatever state, for good. The lease of a leased one ends: settling it is
+		Long: `Removes tasks that are not done, in all states, for good. The lease of a leased task ends: settling the task is
 refused as stale.`,
 		Example: `  queued tasks cancel 0000000000000000000000g1
   queued tasks cancel --yes 0000000000000000000000g1 0000000000000000000000g2`,

@@ -106,8 +106,8 @@ func (a *app) tenantsConfigure() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "configure TENANT",
 		Short: "Change a tenant's quotas",
-		Long: `Changes the quotas that the flags name, and leaves the others as they are, or with --reset takes them off.
-The quotas are read, changed and written back: of two changes at the same time one may be lost.`,
+		Long: `Changes the quotas that the flags name. The other quotas stay, or with --reset are removed. The quotas are read,
+changed and written back: one of two changes at the same time may be lost.`,
 		Example: `  queued tenants configure acme --tasks-max 1000000 --bytes-max 10GiB
   queued tenants configure acme --leases-max 500
   queued tenants configure acme --reset`,

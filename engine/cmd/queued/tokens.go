@@ -28,7 +28,7 @@ func scopes(names []string) (out []adminpb.Scope, err error) {
 			if meant := config.Nearest(name, words); meant != "" {
 				remedy = ": did you mean " + meant + "?"
 			}
-			return nil, usageError{fmt.Errorf("--scope: %q is none of %s%s", name, strings.Join(words, ", "), remedy)}
+			return nil, usageError{fmt.Errorf("--scope: %q is not one of %s%s", name, strings.Join(words, ", "), remedy)}
 		}
 		out = append(out, adminpb.Scope(n))
 	}
@@ -42,7 +42,7 @@ func (a *app) tokensCreate() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --tenant TENANT --scope SCOPE",
 		Short: "Make an access token, and print its secret",
-		Long: `Makes an access token and prints its secret, which the server does not keep and nobody can read again.
+		Long: `Makes an access token and prints its secret. The server does not keep the secret, so it cannot be shown again.
 Clients send it as "authorization: Bearer SECRET".
 
 Scopes: produce (enqueue, read tasks and results), work (claim and settle), admin (the commands of this
@@ -54,7 +54,7 @@ program that administer). The tenant "*" is all tenants, for operators.`,
 	flags := c.Flags()
 	flags.StringVar(&tenant, "tenant", "", `tenant that the token is for; "*" for all`)
 	flags.StringSliceVar(&names, "scope", nil, "produce, work or admin; several with commas, or the flag repeated")
-	durationFlag(flags, &expires, "expires-in", "how long it is good; for ever if left out")
+	durationFlag(flags, &expires, "expires-in", "how long the token is valid; for ever if left out")
 	flags.StringVar(&note, "note", "", "what it is for")
 	needs(c, "tenant", "scope")
 	conn := a.connect(c, true, false)
@@ -143,7 +143,7 @@ func (a *app) tokensRevoke() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "revoke ID",
 		Short:   "End an access token at once",
-		Long:    "Ends an access token at once, also for streams that are open with it.",
+		Long:    "Ends an access token at once, and the streams that were opened with it.",
 		Example: `  queued tenants tokens revoke tok_1`,
 		Args:    oneArg("ID"),
 	}

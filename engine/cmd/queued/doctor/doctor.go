@@ -71,7 +71,7 @@ func (r *report) add(check string, level Level, message, remedy string) {
 	*r = append(*r, Finding{check, level, message, remedy})
 }
 
-// Run carries all checks out, those of the data folder in time proportional to what it holds; ctx cuts them short.
+// Run makes all checks. Those of the data folder take time proportional to its content; ctx ends them early.
 func Run(ctx context.Context, in Input) []Finding {
 	var r report
 	r.configuration(&in)

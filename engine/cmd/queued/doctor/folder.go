@@ -102,7 +102,7 @@ func (r *report) space(h Host, dir string, low, critical storage.SpaceMark) {
 	}
 }
 
-// fileSystems are those that deserve a word, by their magic numbers.
+// fileSystems are the file systems that a check comments on, by their magic numbers.
 var fileSystems = map[int64]struct {
 	name   string
 	memory bool   // what it holds is gone with the power

@@ -16,7 +16,7 @@ import (
 	"github.com/pronybench/prony/engine/config"
 )
 
-// Host is what is known of a host. Its functions may be replaced by a test; This returns those that look.
+// Host reads the properties of a host. Tests replace its functions; This returns the real ones.
 type Host struct {
 	Now func() time.Time
 	// Synchronised reports whether something keeps the clock right.
@@ -27,7 +27,7 @@ type Host struct {
 	FileSystem func(dir string) (int64, error)
 	// FileLimit returns how many files the process may open.
 	FileLimit func() (uint64, error)
-	// MemoryLimit returns the process's limit in bytes; 0 for none.
+	// MemoryLimit returns the process's limit in bytes; 0 without a limit.
 	MemoryLimit func() (uint64, error)
 	// CPUQuota returns how many processors' time the process gets; 0 for no quota.
 	CPUQuota func() (float64, error)
@@ -77,7 +77,7 @@ func synchronised() (bool, error) {
 }
 
 // eachGroup calls visit with the content of a file in each folder of the process's control groups, from its own
-// up to the root. Only version 2 is looked at; where there is none, there is nothing to visit.
+// up to the root. Only version 2 is read; without it there is nothing to visit.
 func eachGroup(self, root, name string, visit func(text string) error) error {
 	text, err := os.ReadFile(self)
 	if errors.Is(err, os.ErrNotExist) {

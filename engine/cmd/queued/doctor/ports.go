@@ -62,7 +62,7 @@ func (r *report) port(ctx context.Context, check, address string, ask func(conte
 	return true
 }
 
-// free tries to listen. A Unix socket that nobody answers is free: the server removes it.
+// free tries to listen. A Unix socket without a listener is free: the server removes it.
 func free(address string) error {
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		c, err := net.DialTimeout("unix", path, askMax)
