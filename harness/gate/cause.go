@@ -19,25 +19,25 @@ const (
 	causeScan       = "scan"
 )
 
-// causesMax is how many causes are named: more than a few are none.
+// causesMax bounds the causes that are named.
 const causesMax = 5
 
-// partMin is the part of the base's time per cycle that a cause must explain to be one.
+// partMin is the least part of the base's time per cycle that a cause explains.
 const partMin = 0.04
 
-// suspect is a cause with what it is charged with.
-type suspect struct {
+// candidate is a possible cause.
+type candidate struct {
 	result.Cause
-	functions []string // whose CPU time is the suspect's
+	functions []string // functions whose CPU time the candidate explains
 }
 
-// Causes says why a change takes longer for a cycle than its base, the most likely cause first, or nothing where there is no
-// clear evidence of any. It needs the counters, stages and profiles of both; what is missing accuses nobody.
+// Causes says why a cycle takes longer in a change than in its base, the most likely cause first. It returns nothing without clear
+// evidence. It needs the counters, stages and profiles of both sides; a missing one yields no cause.
 //
-// Each rule asks for something that load and host do not change by themselves: a count per cycle, the median of a stage, the
-// part of a function in a profile beyond what all functions grew by. So a change that is the same as its base is not
-// accused by a noisy host. What one cause explains is not counted again for another: the CPU time that allocating takes is
-// the allocations', and that spent in the holder of a lock, or of who waits for it, is the lock's.
+// Each rule needs evidence that load and host do not change by themselves: a count per cycle, the median of a stage, or the growth
+// of a function in a profile beyond the growth of all functions. A noisy host therefore yields no cause for identical builds.
+// What one cause explains is not counted again for another: the CPU time of allocating belongs to the allocations, and the CPU
+// time of a lock's holders and waiters belongs to the lock.
 func Causes(base, change *result.Result) []result.Cause {
 	b, hasBase := gather(base)
 	c, hasChange := gather(change)
@@ -45,13 +45,13 @@ func Causes(base, change *result.Result) []result.Cause {
 		return nil
 	}
 	d := diagnosis{b: b, c: c, grown: growths(b.functions, c.functions)}
-	for _, rule := range []func(*diagnosis) []suspect{
+	for _, rule := range []func(*diagnosis) []candidate{
 		fsyncRule, allocationRule, scanRule, lockRule, cpuRule, timerRule, rpcRule,
 	} {
-		d.suspects = append(d.suspects, rule(&d)...)
+		d.candidates = append(d.candidates, rule(&d)...)
 	}
-	out := make([]result.Cause, 0, len(d.suspects))
-	for _, s := range d.suspects {
+	out := make([]result.Cause, 0, len(d.candidates))
+	for _, s := range d.candidates {
 		if s.Score >= partMin*b.us {
 			out = append(out, s.Cause)
 		}
@@ -60,30 +60,30 @@ func Causes(base, change *result.Result) []result.Cause {
 	return out[:min(len(out), causesMax)]
 }
 
-// diagnosis is a comparison under way. Rules run in order: the later ones leave alone what earlier ones explain.
+// diagnosis is the state of Causes. The rules run in order: a later rule ignores what an earlier one explained.
 type diagnosis struct {
-	b, c     evidence
-	grown    map[string]growth // CPU, by function
-	suspects []suspect
+	b, c       evidence
+	grown      map[string]growth // CPU, by function
+	candidates []candidate
 }
 
-// growth is how much more a function takes for each cycle than in the base.
+// growth is how much more CPU time a function takes for each cycle than in the base.
 type growth struct {
-	excess  float64 // beyond what all other functions together grew by
+	excess  float64 // beyond the growth of all other functions together
 	plain   float64 // in all
-	sure    bool    // it is larger than the chance of sampling
+	sure    bool    // it is larger than sampling noise
 	callers []string
 }
 
 const (
 	// sigmas is how many standard deviations of sampled counts a growth must be.
 	sigmas = 3.5
-	// samplesMin is how many samples a function needs to be accused.
+	// samplesMin is how many samples a function needs to be a cause.
 	samplesMin = 8
 )
 
-// growths compares the functions of two profiles. On a host that is slower for a while everything takes more, each function
-// its part of that: what counts is what one takes beyond it.
+// growths compares the functions of two profiles. On a host that is slower for a while all functions take proportionally more; only
+// growth beyond that counts.
 func growths(b, c charges) map[string]growth {
 	out := map[string]growth{}
 	if b.total <= 0 || c.total <= 0 {
@@ -109,7 +109,7 @@ func growths(b, c charges) map[string]growth {
 	return out
 }
 
-// cpuOf is how much more CPU time functions take for each cycle that no suspect is charged with yet, and which of them do.
+// cpuOf returns how much more CPU time a cycle takes in those functions that no candidate explains yet, and names the functions.
 func (d *diagnosis) cpuOf(is func(function string, g growth) bool) (us float64, functions []string) {
 	for function, g := range d.grown {
 		if g.excess > 0 && !d.charged(function) && is(function, g) {
@@ -122,12 +122,12 @@ func (d *diagnosis) cpuOf(is func(function string, g growth) bool) (us float64, 
 }
 
 func (d *diagnosis) charged(function string) bool {
-	return slices.ContainsFunc(d.suspects, func(s suspect) bool { return slices.Contains(s.functions, function) })
+	return slices.ContainsFunc(d.candidates, func(s candidate) bool { return slices.Contains(s.functions, function) })
 }
 
-// explained is what suspects of some kinds explain.
+// explained returns the time that candidates of some kinds explain.
 func (d *diagnosis) explained(kinds ...string) (us float64) {
-	for _, s := range d.suspects {
+	for _, s := range d.candidates {
 		if slices.Contains(kinds, s.Kind) {
 			us += s.Score
 		}

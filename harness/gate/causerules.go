@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// What a rule asks for. The figures are those that identical builds never reached on a host whose speed changed by half.
+// The thresholds of the rules. Identical builds never reached them on a host whose speed changed by half.
 const (
 	fsyncsMin    = 0.01 // more a cycle
 	scannedMin   = 10   // keys more a cycle
@@ -22,7 +22,7 @@ const (
 
 	lockTimesMin = 4    // as long as in the base is waited
 	lockPartMin  = 0.10 // of the base's time per cycle is waited, where the holders take no CPU time of note
-	// heldNsMin is waiting, for each cycle, that shows that others want a lock while its holder computes.
+	// heldNsMin is the waiting for each cycle that shows that a lock is wanted while its holder computes.
 	heldNsMin = 30
 
 	cpuPartMin = 0.12 // of the base's CPU time per cycle
@@ -38,21 +38,21 @@ const (
 )
 
 // fsyncRule: the store fsyncs more often for each cycle, and that takes time.
-func fsyncRule(d *diagnosis) []suspect {
+func fsyncRule(d *diagnosis) []candidate {
 	more := d.c.fsyncs - d.b.fsyncs
 	if more < fsyncsMin || d.c.fsyncs < timesMin*d.b.fsyncs {
 		return nil
 	}
 	took := max(0, d.c.fsyncUs-d.b.fsyncUs)
-	return []suspect{{Cause: result.Cause{
+	return []candidate{{Cause: result.Cause{
 		Kind: causeFsync, Name: "prony_storage_fsyncs_total", Score: took,
 		Sentence: fmt.Sprintf("%s fsyncs a cycle, %s before: they take %s a cycle longer, %s each",
 			few(d.c.fsyncs), few(d.b.fsyncs), microseconds(took), microseconds(d.c.fsyncUs/d.c.fsyncs)),
 	}}}
 }
 
-// allocationRule: a function allocates more for each cycle. The allocating, and the collecting, is CPU time.
-func allocationRule(d *diagnosis) []suspect {
+// allocationRule: a function allocates more for each cycle. Its CPU time is that of allocating and of collecting.
+func allocationRule(d *diagnosis) []candidate {
 	more := d.c.allocs.total - d.b.allocs.total
 	if d.b.allocs.total <= 0 || more < allocatedMin || d.c.allocs.total < timesMin*d.b.allocs.total {
 		return nil
@@ -64,13 +64,13 @@ func allocationRule(d *diagnosis) []suspect {
 		return nil // it is a little of everything
 	}
 	first := functions[0]
-	// What a server allocates beside its cycles, as for who asks how it is, is more for each cycle where cycles are slow: what
-	// counts must be much in the same time, too.
+	// Allocations that are not for tasks, such as those of the metrics endpoint, are more for each cycle if cycles are slow. The
+	// growth must therefore be large for each second too.
 	if of(first)/d.c.us < allocatedRateMin*d.b.allocs.total/d.b.us {
 		return nil
 	}
 	us, charged := d.cpuOf(func(f string, _ growth) bool { return f == first || f == result.ChargeGC })
-	return []suspect{{functions: charged, Cause: result.Cause{
+	return []candidate{{functions: charged, Cause: result.Cause{
 		Kind: causeAllocation, Name: first, Score: us,
 		Sentence: fmt.Sprintf("%s allocates %s a cycle, %s before: allocating and collecting it takes %s of CPU a cycle longer",
 			named(first, d.c.allocs.of[first].callers), render.Amount(d.c.allocs.of[first].value, "bytes"), render.Amount(d.b.allocs.of[first].value, "bytes"), microseconds(us)),
@@ -78,7 +78,7 @@ func allocationRule(d *diagnosis) []suspect {
 }
 
 // scanRule: scans of the store step over more keys, and the functions that store take more CPU time.
-func scanRule(d *diagnosis) []suspect {
+func scanRule(d *diagnosis) []candidate {
 	if d.c.scanned-d.b.scanned < scannedMin || d.c.scanned < timesMin*d.b.scanned {
 		return nil
 	}
@@ -88,17 +88,17 @@ func scanRule(d *diagnosis) []suspect {
 		name = charged[0]
 		by = " in " + named(name, d.grown[name].callers)
 	}
-	return []suspect{{functions: charged, Cause: result.Cause{
+	return []candidate{{functions: charged, Cause: result.Cause{
 		Kind: causeScan, Name: name, Score: us,
 		Sentence: fmt.Sprintf("scans%s step over %s keys a cycle, deleted ones included, %s before: %s of CPU a cycle",
 			by, few(d.c.scanned), few(d.b.scanned), microseconds(us)),
 	}}}
 }
 
-// lockRule: a lock or a full channel is waited for, and was not before. Its own is also the CPU time of those who hold it or
-// pass it, since that is what the others wait for.
-func lockRule(d *diagnosis) []suspect {
-	var found []suspect
+// lockRule: goroutines wait for a lock or a full channel, and did not before. The lock explains also the CPU time of its holders, since
+// the waiters wait for that.
+func lockRule(d *diagnosis) []candidate {
+	var found []candidate
 	for _, name := range slices.Sorted(maps.Keys(d.c.locks)) {
 		now, was := d.c.locks[name], d.b.locks[name]
 		more := now.WaitNsPerCycle - was.WaitNsPerCycle
@@ -107,7 +107,7 @@ func lockRule(d *diagnosis) []suspect {
 		}
 		sites := map[string]bool{}
 		for _, s := range slices.Concat(now.Holders, now.Waiters) {
-			if strings.HasPrefix(s.Function, module) { // a library's lock is anybody's
+			if strings.HasPrefix(s.Function, module) { // many functions use a library's lock
 				sites[s.Function] = true
 			}
 		}
@@ -117,7 +117,7 @@ func lockRule(d *diagnosis) []suspect {
 		if us < cpuPartMin*d.b.functions.total && more/1e3 < lockPartMin*d.b.us {
 			continue
 		}
-		s := suspect{functions: charged, Cause: result.Cause{Kind: causeLock, Name: name, Score: us + more/1e3}}
+		s := candidate{functions: charged, Cause: result.Cause{Kind: causeLock, Name: name, Score: us + more/1e3}}
 		channel := now.Kind == "channel" || now.Kind == "select"
 		if channel {
 			s.Kind = causeChannel
@@ -128,7 +128,7 @@ func lockRule(d *diagnosis) []suspect {
 	return found
 }
 
-// holds tells whether a holder of a lock is among callers.
+// holds reports whether a holder of a lock is among callers.
 func holds(l result.Lock, callers []string) bool {
 	return slices.ContainsFunc(l.Holders, func(s result.LockSite) bool { return slices.Contains(callers, s.Function) })
 }
@@ -162,14 +162,14 @@ func lockSentence(d *diagnosis, l result.Lock, cpuUs float64, channel bool) stri
 }
 
 // cpuRule: a function takes more CPU time for each cycle, beyond what all others do.
-func cpuRule(d *diagnosis) []suspect {
-	var found []suspect
+func cpuRule(d *diagnosis) []candidate {
+	var found []candidate
 	_, functions := d.cpuOf(func(f string, g growth) bool {
 		return g.sure && g.excess >= cpuPartMin*d.b.functions.total && f != result.ChargeScheduling
 	})
 	for _, f := range functions {
 		g, now := d.grown[f], d.c.functions.of[f]
-		found = append(found, suspect{functions: []string{f}, Cause: result.Cause{
+		found = append(found, candidate{functions: []string{f}, Cause: result.Cause{
 			Kind: causeCPU, Name: f, Score: g.excess,
 			Sentence: fmt.Sprintf("%s takes %s of CPU a cycle, %s before: %s of the server's",
 				named(f, g.callers), microseconds(now.value), microseconds(d.b.functions.of[f].value), render.PercentTo(now.value/d.c.functions.total, 0)),
@@ -178,10 +178,9 @@ func cpuRule(d *diagnosis) []suspect {
 	return found
 }
 
-// timerRule: a stage takes longer for each batch, also in the median, and nothing computes, fsyncs or waits for a lock
-// meanwhile.
-func timerRule(d *diagnosis) []suspect {
-	var most suspect
+// timerRule: a stage takes longer for each batch, also in the median, without computing, fsyncs or waits for a lock.
+func timerRule(d *diagnosis) []candidate {
+	var most candidate
 	for _, name := range []string{result.StageDecide, result.StageApply, result.StageCommit, result.StageReply} {
 		now, was := d.c.stages[name], d.b.stages[name]
 		more := now.us - was.us
@@ -201,23 +200,23 @@ func timerRule(d *diagnosis) []suspect {
 	if most.Score <= 0 {
 		return nil
 	}
-	return []suspect{most}
+	return []candidate{most}
 }
 
 // rpcRule: calls take longer outside the stages, and the servers have CPU time left.
-func rpcRule(d *diagnosis) []suspect {
+func rpcRule(d *diagnosis) []candidate {
 	if d.c.cpuCores > coresPartMax*d.b.cpuCores || d.b.cpuCores <= 0 || len(d.c.stages) == 0 || len(d.b.stages) == 0 {
 		return nil
 	}
 	inside := stagesUs(d.c) - stagesUs(d.b)
 	lost := max(0, d.c.us-d.b.us)
-	for _, s := range d.suspects {
-		lost -= s.Score // who waits for a stage's work is not to be accused for it again
+	for _, s := range d.candidates {
+		lost -= s.Score // explained already
 	}
 	if lost < outsidePartMin*(d.c.us-d.b.us) {
 		return nil
 	}
-	var most suspect
+	var most candidate
 	for _, call := range []struct {
 		name     string
 		now, was float64
@@ -240,10 +239,10 @@ func rpcRule(d *diagnosis) []suspect {
 	if most.Score <= 0 {
 		return nil
 	}
-	return []suspect{most}
+	return []candidate{most}
 }
 
-// stagesUs is what a batch takes from its oldest command's arrival to its last answer, in the medians of the stages.
+// stagesUs returns the time of a batch from its oldest command's arrival to its last answer, as the sum of the stages' medians.
 func stagesUs(e evidence) (us float64) {
 	for name, s := range e.stages {
 		if name == result.StageReplicate || name == result.StageApply && e.stages[result.StageReplicate].p50Us > 0 {

@@ -2,7 +2,7 @@ package gate
 
 import "github.com/pronybench/prony/harness/render"
 
-// named is a function with the two that called it, as far as they are known: the nearest alone may be a helper of many.
+// named writes a function with its two nearest callers, if they are known.
 func named(function string, callers []string) string {
 	switch len(callers) {
 	case 0:
@@ -16,7 +16,7 @@ func named(function string, callers []string) string {
 // microseconds writes a time, given in microseconds, in the unit that fits.
 func microseconds(us float64) string { return render.Nanoseconds(1e3 * us) }
 
-// few writes a count for each cycle: one in a hundred cycles is next to none.
+// few writes a count for each cycle.
 func few(n float64) string {
 	switch {
 	case n == 0:

@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Report is what the gate says of one result.
+// Report is the judgement of one result by its baseline.
 type Report struct {
 	Scenario string         `json:"scenario"`
 	Run      string         `json:"run"`
@@ -19,7 +19,7 @@ type Report struct {
 	// Findings has one entry for each limit of the baseline, in its order; of a run with a sweep one for each point
 	// that the limit holds for.
 	Findings []Finding `json:"findings"`
-	// Where says where the time went, from the result's profiles. It is filled in when the verdict is regressed.
+	// Where says where the time went, from the result's profiles, if the verdict is regressed.
 	Where []string `json:"where,omitempty"`
 }
 
@@ -30,8 +30,7 @@ type Finding struct {
 	Workload string  `json:"workload,omitempty"` // of a scenario with several
 	Kind     Kind    `json:"kind"`
 	Limit    float64 `json:"limit"`
-	// Value is the median over rounds, or for a count of tasks at fault the sum; nil where there is none that
-	// is a finite number.
+	// Value is the median over rounds, or for a count of tasks at fault the sum; nil if the result has no finite value.
 	Value    *float64 `json:"value"`
 	Observed float64  `json:"observed,omitempty"`
 	On       string   `json:"on,omitempty"`
@@ -66,7 +65,7 @@ func Check(b *Baselines, r *result.Result) Report {
 		return refuse("the result has version %d and this program judges version %d: run the scenario again", r.Version, result.Version)
 	}
 	if !r.Verdict.Known() {
-		return refuse("the result's own verdict is %q, which is none: run the scenario again", r.Verdict)
+		return refuse("the result's own verdict %q is unknown: run the scenario again", r.Verdict)
 	}
 	report.Reasons = append(report.Reasons, r.Reasons...)
 	baseline, found := b.For(r.Scenario)
@@ -96,8 +95,8 @@ func Check(b *Baselines, r *result.Result) Report {
 	return report
 }
 
-// profilesOf returns the profiles that may explain the limits that were broken: of a run with a sweep, those of the
-// points at fault, each named.
+// profilesOf returns the profiles that may explain the broken limits. In a run with a sweep they are those of the points whose limits
+// are broken, each with the point's name.
 func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	var profiles []namedProfile
 	for _, p := range r.Profiles {
@@ -108,7 +107,7 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	return profiles
 }
 
-// locksOf returns the locks that may explain them, likewise.
+// locksOf returns the locks that may explain the broken limits, as profilesOf returns profiles.
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
 	for _, l := range r.Locks {
@@ -119,7 +118,7 @@ func locksOf(r *result.Result, findings []Finding) []namedLock {
 	return locks
 }
 
-// brokenAt is the name of a point, and whether a limit is broken at it.
+// brokenAt returns the name of a point, and whether a limit is broken at it.
 func brokenAt(r *result.Result, findings []Finding, number int) (name string, broken bool) {
 	for _, point := range r.Points {
 		if point.Number == number {
@@ -144,7 +143,7 @@ func ofLedger(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// judged says whether a limit's metric means anything: not where the ledger does not balance.
+// judged reports whether a limit is judged: only those on the ledger's counts are if the ledger does not balance.
 func judged(l Limit, r *result.Result) bool {
 	return r.Verdict != result.Incorrect || ofLedger(l.Metric)
 }
@@ -172,7 +171,7 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 	return findings
 }
 
-// of are the metrics that a limit is set on: those of its workload where it names one, and nil where there is no such one.
+// of returns the metrics that a limit is set on: those of its workload if it names one, and nil if that workload does not exist.
 func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[string]result.Metric {
 	if l.Workload == "" {
 		return all
@@ -272,8 +271,8 @@ func (l Limit) relativeTo(r *result.Result) (float64, error) {
 
 func bound(l Limit) string { return fmt.Sprintf("a %s of %s", l.Kind, render.Digits(l.Value, 4)) }
 
-// atFault is the largest of what a result says of a count of tasks at fault: its summary, the highest round, and
-// the sum over the rounds' ledgers. Were they to differ, the worst would be true.
+// atFault returns a count of tasks at fault: the largest of the result's summary, the highest round, and the sum over the rounds'
+// ledgers, because a gate assumes the worst if they differ.
 func atFault(metric string, m result.Metric, rounds []result.Round) float64 {
 	sum := 0.0
 	for _, r := range rounds {

@@ -128,8 +128,8 @@ func TestCheckVerdicts(t *testing.T) {
 			r.Verdict = result.Invalid
 			set("lost", 1)(r)
 		}, result.Incorrect, "lost 1 is above the ceiling 0: nothing acknowledged is lost"},
-		{"no own verdict", own(""), result.Misconfigured, `the result's own verdict is "", which is none: run the scenario again`},
-		{"unknown own verdict", own("fine"), result.Misconfigured, `the result's own verdict is "fine", which is none: run the scenario again`},
+		{"no own verdict", own(""), result.Misconfigured, `the result's own verdict "" is unknown: run the scenario again`},
+		{"unknown own verdict", own("fine"), result.Misconfigured, `the result's own verdict "fine" is unknown: run the scenario again`},
 		{"another version", func(r *result.Result) { r.Version++ }, result.Misconfigured, "the result has version 5 and this program judges version 4: run the scenario again"},
 		{"no version", func(r *result.Result) { r.Version = 0 }, result.Misconfigured, "the result has version 0 and this program judges version 4: run the scenario again"},
 	} {

@@ -13,8 +13,9 @@ const (
 	commitCount   = "prony_commit_seconds_count"
 )
 
-// commits says how long the server's commits took and how much one carried, over the timed rounds: every cycle
-// waits for three of them, its enqueue's, its lease's and its completion's, so a slow commit explains a slow server whatever the profiles show.
+// commits says how long the server's commits took and how many cycles a commit carried, over the timed rounds. Every cycle waits for
+// three commits, those of its enqueue, its lease and its completion, so that slow commits explain a slow server whatever the
+// profiles show.
 func commits(rounds []result.Round) []string {
 	var seconds, count, completed float64
 	for i := range rounds {

@@ -17,7 +17,8 @@ const (
 	controlArm = "control"
 )
 
-// Judge returns what judges the arms of a comparison measured in blocks, named base, change and control, by the policy; the control may be missing.
+// Judge returns the function that compares arms measured in blocks by the policy. The arms are named base, change and control; the
+// control may be missing.
 func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 	return func(arms []result.Arm) *result.Comparison {
 		var base, change result.Arm
@@ -37,7 +38,7 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 }
 
 // Compare judges a change against its base. paired says that both, and the control, were measured in blocks: the timed rounds of
-// one number belong together. The control is the base measured a second time; nil where there is none.
+// one number belong together. The control is the base measured a second time, or nil.
 //
 // A timing is regressed, or improved, where all of this holds:
 //
@@ -45,10 +46,9 @@ func Judge(policy Policy) func([]result.Arm) *result.Comparison {
 //   - its whole interval is further from 1 than the ratio of the control, which is the noise of this very run;
 //   - the test of the paired rounds is significant after Holm's correction over the timings.
 //
-// It is the same where the ratio is nearer to 1 than that, its interval holds nothing worse, the control differs by less, and a change of the least effect
-// would have been found; else it is inconclusive.
-// Where there is a control the change is compared with both arms of the base: twice the rounds make its ratio steadier, and what the two
-// arms of the base differ by does not depend on it.
+// A timing is the same if the ratio is nearer to 1 than the least effect, its interval holds nothing worse, the control differs by less,
+// and the rounds could have detected the least effect; otherwise it is inconclusive. With a control the change is compared with both
+// arms of the base: twice the rounds make the ratio steadier.
 //
 // A counter is regressed on the same conditions, with a level of its own, or where its ranges do not overlap and it rose by the least effect at least, and by twice the
 // widest range of any arm: see the method counter.
@@ -115,8 +115,8 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	return c
 }
 
-// causesBeyond are the causes for which the change takes longer than the base, without those that the control would be accused of as well: they
-// are what the host did.
+// causesBeyond returns the causes for which the change takes longer than the base, without those that the control has too: the host
+// caused them.
 func causesBeyond(base, change result.Arm, control *result.Arm) []result.Cause {
 	causes := Causes(base.Result, change.Result)
 	if control == nil {
@@ -128,7 +128,7 @@ func causesBeyond(base, change result.Arm, control *result.Arm) []result.Cause {
 	})
 }
 
-// alike refuses arms that can't be compared.
+// alike returns an error if the arms cannot be compared.
 func alike(arms []result.Arm) error {
 	for _, a := range arms {
 		switch {
@@ -137,7 +137,7 @@ func alike(arms []result.Arm) error {
 		case a.Result.Version < 1 || a.Result.Version > result.Version:
 			return fmt.Errorf("the result of the %s has version %d and this program judges version %d: run the scenario again", a.Name, a.Result.Version, result.Version)
 		case !a.Result.Verdict.Known():
-			return fmt.Errorf("the verdict %q of the %s is none: run the scenario again", a.Result.Verdict, a.Name)
+			return fmt.Errorf("the verdict %q of the %s is unknown: run the scenario again", a.Result.Verdict, a.Name)
 		case a.Result.Scenario != arms[0].Result.Scenario:
 			return fmt.Errorf("%s is of scenario %q and %s of %q: figures of different scenarios can't be compared",
 				arms[0].Name, arms[0].Result.Scenario, a.Name, a.Result.Scenario)
@@ -155,7 +155,7 @@ type side struct {
 	cycles []*hdrhistogram.Histogram
 }
 
-// judgement is the comparison of some arms under way.
+// judgement is the state of Compare.
 type judgement struct {
 	policy   Policy
 	paired   bool
@@ -182,10 +182,10 @@ func newJudgement(arms []result.Arm, paired bool, policy Policy) (*judgement, er
 	if paired {
 		j.pair()
 	} else {
-		j.warnings = append(j.warnings, "the rounds were not measured in turn: what slowed the host for one side only passes for a difference")
+		j.warnings = append(j.warnings, "the rounds were not measured in turn: a host that was slower for one side only looks like a difference")
 	}
 	if len(arms) < 3 {
-		j.warnings = append(j.warnings, "there is no control: the noise of the host is known from the spread of the rounds only")
+		j.warnings = append(j.warnings, "there is no control: only the spread of the rounds shows the noise of the host")
 	}
 	for _, s := range j.sides {
 		if len(s.rounds) < 2 {
@@ -218,7 +218,7 @@ func (j *judgement) pair() {
 	}
 }
 
-// values are those of a metric in each round of a side; there is false where no round has it.
+// values returns a metric's value in each round of a side. there is false if no round has the metric.
 func (s side) values(metric string) (values []float64, there bool, err error) {
 	var missing []int
 	for _, r := range s.rounds {
@@ -252,7 +252,7 @@ func (j *judgement) all() ([]result.MetricDelta, error) {
 	return deltas, errors.Join(errs...)
 }
 
-// metric compares one metric; there is false where no side has it.
+// metric compares one metric. there is false if no side has the metric.
 func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err error) {
 	spec, _ := result.Lookup(m.Metric)
 	d = result.MetricDelta{Metric: m.Metric, Unit: spec.Unit, Better: spec.Better, Effect: m.Effect, P: 1, PAdjusted: 1}

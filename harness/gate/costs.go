@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// costPartMin is the part of the time, or of the servers' CPU time, below which something is not worth a sentence.
+	// costPartMin is the least part of the time, or of the servers' CPU time, that is worth a sentence.
 	costPartMin = 0.05
 	costsMax    = 12
-	// costSamplesMin is how many samples a function needs to be named: where the time goes may be said with less certainty
-	// than who is to blame.
+	// costSamplesMin is how many samples a function needs to be named: fewer than a cause needs.
 	costSamplesMin = 4
-	// idleNsMin is waiting for a lock that is worth one.
+	// idleNsMin is the waiting for a lock for each cycle that is worth a sentence.
 	idleNsMin = 100
 )
 
-// Costs says where the time of a run goes, the largest first: its stages, the functions that compute, what is allocated,
-// fsyncs, locks. Unlike those of Causes these are no accusations: time must go somewhere. The scores are microseconds per
-// cycle, and overlap: a stage's time has that of its functions in it. Of a run with a sweep there are none.
+// Costs says where the time of a run goes, the largest part first: stages, functions that compute, allocations, fsyncs, locks. Unlike
+// Causes it names no defects: time must go somewhere. The scores are microseconds per cycle. They overlap: a stage's time includes
+// that of its functions. A run with a sweep has no costs.
 func Costs(r *result.Result) []result.Cause {
 	e, ok := gather(r)
 	if !ok {

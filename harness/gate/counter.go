@@ -16,20 +16,20 @@ const CounterRoundsMin = 3
 // counterGap is how many times the widest range of any arm a counter must have changed by.
 const counterGap = 2
 
-// counter compares a metric that counts what the server did for a cycle. Such a figure depends on the code and on how calls were
-// batched, hardly on the host's speed, so that a handful of rounds tells it to a fraction of a percent, where a test of ranks over
-// three rounds could not reach any level worth the name: the smallest p of three against three is 0.1.
+// counter compares a metric that counts what the server did for a cycle. A counter depends on the code and on how calls were batched,
+// hardly on the host's speed. A few rounds measure it to a fraction of a percent, but a test of ranks over three rounds cannot reach
+// a useful level: the smallest p of three against three is 0.1.
 //
-// It is called changed where it would be if it were a timing, among the counters and at a level of their own, or where, with at least three rounds of each side,
+// A counter has changed if the rule of timings says so, at the level of the counters, or if, with at least three rounds of each side,
 //
 //   - all rounds of the change lie beyond all rounds of the base and of the control, in one direction,
 //   - the medians differ by the least effect or more, and
 //   - they differ by twice the widest range that the rounds of any one arm have.
 //
-// Were both sides alike, their rounds could be exchanged for one another. That those of the change come to lie at one end of all of them has then the
-// probability of 1 in (3n over n): 1 in 84 for three rounds, with a control, whatever the distribution; and that in addition the gap is twice as
-// wide as the spread on either side of it leaves of these only distributions of two values, of which it is at most (4/27)^n, or 1 in 307.
-// For a distribution with one peak it is far less: of normal rounds about 1 in 5,000, however wide they spread (the test counts them).
+// The false-alarm rate is bounded. If both sides are alike, their rounds are exchangeable: the n rounds of the change lie at one end of all
+// 3n rounds with the probability 1 / C(3n, n), which is 1 in 84 for three rounds with a control, whatever the distribution. The gap of
+// twice the range excludes all but distributions of two values, for which the probability is at most (4/27)^n, or 1 in 307. For normal
+// rounds it is about 1 in 5,000, however wide they spread (a test counts them).
 func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	for i, side := range values {
 		for _, v := range side {
@@ -87,11 +87,11 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	return nil
 }
 
-// fromZero compares with a base of nothing, of which there is no ratio: whatever there is now is new.
+// fromZero compares a counter with a base of 0, to which there is no ratio.
 func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 	d.Ratio, d.RatioLow, d.RatioHigh = 1, 1, 1
 	if slices.Max(change) == 0 && slices.Max(base) == 0 {
-		d.Outcome, d.Because = result.Same, "is nothing on both sides"
+		d.Outcome, d.Because = result.Same, "is 0 on both sides"
 		return
 	}
 	if max(slices.Max(change), slices.Max(base)) < least {

@@ -1,6 +1,32 @@
-// Package gate judges what a run measured. It reads the checked-in limits under baselines/ and says of a stored
-// result which of them it keeps, which it breaks and where to look.
+// Package gate judges what a run measured. It reads results and writes nothing; package report writes its judgements.
 //
-// A gate fails closed: a metric that is missing, zero or no number breaks its limit, and a scenario without a
-// baseline is misconfigured, since a gate that judges nothing has passed nothing.
+// # Floors and ceilings
+//
+// Check compares one result with the checked-in limits of its scenario, which LoadBaselines reads from baselines/. A value beyond
+// its limit makes the verdict regressed, and tasks at fault make it incorrect. A result whose own verdict is not pass keeps that verdict.
+//
+// Check fails closed. A metric that is missing, zero, negative, infinite or NaN breaks its limit, and a scenario without a baseline is
+// misconfigured: a gate that judges nothing has passed nothing.
+//
+// # Comparisons
+//
+// Compare judges a change against its base, metric by metric, by a Policy. Rounds that were measured in blocks are compared in pairs; a
+// control, which is the base measured a second time, shows the noise of the same run. A metric is
+//
+//   - regressed or improved if the ratio differs from 1 by at least the least effect, its whole confidence interval lies further from
+//     1 than the control's ratio, and the test is significant after Holm's correction;
+//   - same if the ratio and its interval are within the least effect and the rounds could have detected an effect of that size;
+//   - inconclusive otherwise: the rounds, or the host, do not tell. Inconclusive is not pass. More rounds, or a quieter host, decide.
+//
+// Counters, such as keys set for each cycle, hardly depend on the host, so that three rounds are enough for a rule of their own; see
+// CounterRoundsMin. The verdict is the worst of the arms' own verdicts, regressed, and inconclusive; pass needs every required
+// metric to be decided.
+//
+// If a change is regressed, Causes names what takes longer, from counters, stages, locks and profiles of both sides. Costs says of
+// one run where its time goes.
+//
+// # Self-test
+//
+// RunSelfTest measures the gate: how often it calls identical builds different (the false-alarm rate), and how often it calls a loss
+// that was injected (the power).
 package gate

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// evidence is what a result says of where its time goes, for each cycle and in microseconds where nothing else is said.
+// evidence is where the time of a result goes, in microseconds for each cycle unless a comment says otherwise.
 type evidence struct {
 	us        float64 // of wall time
 	cpuCores  float64 // that the servers kept busy
@@ -43,7 +43,7 @@ type chargeEvidence struct {
 	callers []string
 }
 
-// gather reads a result. Of one with a sweep there is none: its points have no time in common.
+// gather reads the evidence of a result. ok is false for a run with a sweep, because its points differ.
 func gather(r *result.Result) (e evidence, ok bool) {
 	if r == nil || len(r.Points) > 0 {
 		return e, false
@@ -86,7 +86,7 @@ func gather(r *result.Result) (e evidence, ok bool) {
 	return e, true
 }
 
-// addLock adds up a lock of several nodes.
+// addLock adds up one lock of two nodes.
 func addLock(a, b result.Lock) result.Lock {
 	if a.Name == "" {
 		return b
@@ -98,7 +98,7 @@ func addLock(a, b result.Lock) result.Lock {
 	return a
 }
 
-// charged adds up the charges of all profiles of a kind, in a unit that is so many times the profile's.
+// charged adds up the charges of all profiles of a kind, each multiplied by unit.
 func charged(profiles []result.Profile, kind string, unit float64) charges {
 	c := charges{of: map[string]chargeEvidence{}}
 	for _, p := range profiles {
@@ -120,7 +120,7 @@ func charged(profiles []result.Profile, kind string, unit float64) charges {
 	return c
 }
 
-// mean is a metric's mean over the timed rounds that have it; 0 without one.
+// mean returns a metric's mean over the timed rounds that have it, and 0 without such a round.
 func mean(r *result.Result, metric string) float64 {
 	sum, n := 0.0, 0
 	for i := range r.Rounds {

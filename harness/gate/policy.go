@@ -24,12 +24,12 @@ type Judged struct {
 	Metric string
 	// Effect is the least change of the ratio from 1 that matters, as a part of 1; greater than 0.
 	Effect float64
-	// Least is the least difference that matters, in the metric's unit; 0 is none. A thousandth of an fsync for each cycle may double
-	// and is still nothing.
+	// Least is the least difference that matters, in the metric's unit. A thousandth of an fsync for each cycle may double and still
+	// not matter.
 	Least float64
-	// Counter says that it counts what was done, whatever the host's speed: it has a rule of its own.
+	// Counter says that the metric counts what was done, whatever the host's speed. Counters have a rule of their own.
 	Counter bool
-	// Required says that a comparison can't pass where it is inconclusive.
+	// Required says that a comparison in which the metric is inconclusive is inconclusive.
 	Required bool
 }
 
@@ -38,15 +38,15 @@ const (
 	EffectRate = 0.03
 	EffectP50  = 0.05
 	EffectP99  = 0.10
-	// EffectPerCounter is below the 1 % that is to be called: a change of just the least effect is found half of the time.
+	// EffectPerCounter is below the 1 % that the gate must call, because an effect of just the least size is called half of the time.
 	EffectPerCounter = 0.005
 	// LeastPerCycle is the least difference of a counter, in its unit.
 	LeastPerCycle = 0.005
 )
 
 // DefaultPolicy judges the rate and the CPU time of a cycle, the cycle's latency, and the counters of what the server did
-// for each cycle. With the other conditions, an Alpha of 5 % comes to far less false alarms than that: half of it is in the other direction, and
-// most of the rest is too small to matter or no larger than the control's difference. `prony gate selftest` measures how many.
+// for each cycle. With the other conditions, an Alpha of 5 % yields a far lower false-alarm rate: half of the alarms are in the other
+// direction, and most others are too small to matter or no larger than the control's difference. `prony gate selftest` measures it.
 func DefaultPolicy() Policy {
 	p := Policy{Alpha: 0.05, Metrics: []Judged{
 		{Metric: result.CyclesPerS, Effect: EffectRate, Required: true},
@@ -75,11 +75,11 @@ func (p Policy) WithEffect(effect float64) Policy {
 	return p
 }
 
-// counterAlpha is the part of Alpha that the counters have for themselves, in addition: they are corrected for their own number, so
-// that they do not take from what the timings can tell.
+// counterAlpha is the level of the counters as a part of Alpha, in addition to the timings' own. Counters are corrected for their own
+// number, so that they cost the timings no power.
 const counterAlpha = 0.2
 
-// alpha is the level of all counters together, or of all timings.
+// alpha returns the level of all counters together, or of all timings.
 func (p Policy) alpha(counter bool) float64 {
 	if counter {
 		return counterAlpha * p.Alpha
@@ -87,7 +87,7 @@ func (p Policy) alpha(counter bool) float64 {
 	return p.Alpha
 }
 
-// level is that which the most significant one of the counters, or of the timings, must reach.
+// level returns the level that the most significant one of the counters, or of the timings, must reach.
 func (p Policy) level(counter bool) float64 {
 	n := 0
 	for _, m := range p.Metrics {
@@ -124,7 +124,7 @@ func (p Policy) check() error {
 			return fmt.Errorf("policy: the least effect %v of %s is outside 0 to 1", m.Effect, m.Metric)
 		}
 		if math.IsNaN(m.Least) || m.Least < 0 {
-			return fmt.Errorf("policy: the least difference %v of %s is less than nothing", m.Least, m.Metric)
+			return fmt.Errorf("policy: the least difference %v of %s is negative", m.Least, m.Metric)
 		}
 		if _, known := result.Lookup(m.Metric); !known {
 			return fmt.Errorf("policy: there is no metric %q", m.Metric)

@@ -14,8 +14,8 @@ import (
 // SelfTestVersion is that of SelfTest's schema.
 const SelfTestVersion = 1
 
-// SelfTest says how often the gate cries wolf and how often it sees one: what it called of comparisons whose answer is known. It is
-// stored as selftest.json, which the page is made from.
+// SelfTest is the false-alarm rate and the power of the gate, measured by comparisons whose answer is known. It is stored as
+// selftest.json, which the page is made from.
 type SelfTest struct {
 	Version      int             `json:"version"`
 	Scenario     string          `json:"scenario"`
@@ -34,7 +34,7 @@ type SelfTest struct {
 	Counters     []Trial         `json:"counters"`
 }
 
-// Truth is how much slower than the identical arms an arm was, over all blocks.
+// Truth is the measured loss of an arm that was slowed, over all blocks, beside the identical arms.
 type Truth struct {
 	Arm      string  `json:"arm"`
 	Planted  string  `json:"planted"`
@@ -58,7 +58,7 @@ type Spread struct {
 	Pairs  float64 `json:"pairs"`
 }
 
-// Trial is what came of several comparisons of one kind.
+// Trial counts the verdicts of several comparisons of one kind.
 type Trial struct {
 	Arm string `json:"arm"` // that was the change, or of counters the metric
 	// Disjoint says that no two comparisons share a block; others draw their blocks from the whole bank, and are not independent.
@@ -73,7 +73,7 @@ type Trial struct {
 	ByMetric map[string]int `json:"by_metric,omitempty"`
 }
 
-// Share is that of the comparisons that were regressed.
+// Share returns the share of the comparisons that were regressed.
 func (t Trial) Share() float64 {
 	if t.Comparisons == 0 {
 		return math.NaN()
@@ -115,8 +115,8 @@ type SelfTestPlan struct {
 // CounterShift is by how much a self-test scales counters to see whether the gate calls that.
 const CounterShift = 0.01
 
-// RunSelfTest judges many comparisons out of one bank of blocks, in which all arms were measured beside each other. The same bank has always the
-// same outcome.
+// RunSelfTest judges many comparisons drawn from one bank of blocks, in which all arms were measured beside each other. It is
+// deterministic.
 func RunSelfTest(bank []result.Arm, plan SelfTestPlan) (*SelfTest, error) {
 	b, err := newBank(bank, plan)
 	if err != nil {
@@ -183,7 +183,8 @@ func newBank(arms []result.Arm, plan SelfTestPlan) (*bank, error) {
 	return b, nil
 }
 
-// JoinSegments makes one bank of segments measured one after the other: the timed rounds of blocks that all arms have, numbered anew from 1.
+// JoinSegments makes one bank of segments that were measured one after the other. It keeps the timed rounds of blocks that all arms have,
+// and numbers the blocks from 1.
 func JoinSegments(segments [][]result.Arm) []result.Arm {
 	var joined []result.Arm
 	next := 1
@@ -297,7 +298,7 @@ func (b *bank) spreads() []Spread {
 	return spreads
 }
 
-// take is an arm with these blocks only, under the name given.
+// take returns an arm with these blocks only, under the name given.
 func (b *bank) take(arm int, name string, blocks []int) result.Arm {
 	of := b.arms[arm]
 	part := *of.Result
@@ -323,7 +324,7 @@ func (b *bank) compare(change, turn int, blocks []int) *result.Comparison {
 	return Compare(b.take(same[0], baseArm, blocks), b.take(change, changeArm, blocks), &control, true, b.plan.Policy)
 }
 
-// sets are the disjoint sets of n blocks that follow one another.
+// sets returns the disjoint sets of n consecutive blocks.
 func (b *bank) sets(n int) [][]int {
 	var sets [][]int
 	for from := 0; from+n <= len(b.numbers); from += n {

@@ -12,13 +12,13 @@ import (
 	"github.com/pronybench/prony/harness/stat"
 )
 
-// percentileOf is the percentile of the cycle's latency that a metric is.
+// percentileOf maps the metrics of the cycle's latency to their percentiles.
 var percentileOf = map[string]float64{
 	result.CycleLatencyMs + "_p50": 50, result.CycleLatencyMs + "_p90": 90, result.CycleLatencyMs + "_p95": 95,
 	result.CycleLatencyMs + "_p99": 99, result.CycleLatencyMs + "_p999": 99.9,
 }
 
-// timing compares a metric that depends on the host's speed. The outcome is not known before the correction.
+// timing compares a metric that depends on the host's speed. It leaves the outcome to correct.
 func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	bases, histograms := [][]float64{values[0]}, [][]*hdrhistogram.Histogram{j.sides[0].cycles}
 	if len(values) > 2 && j.paired {
@@ -100,7 +100,8 @@ func unpairedContrast(change, base []float64, alpha float64, resamples int) (tes
 	return test, math.Sqrt(variance), ratio, nil
 }
 
-// correct corrects the tests for their number, the timings and the counters each among themselves, and gives each metric that has none yet its outcome.
+// correct corrects the tests for their number, the timings and the counters each among themselves, and sets the outcomes that are not
+// set yet.
 func (j *judgement) correct(deltas []result.MetricDelta) {
 	for _, counter := range []bool{false, true} {
 		var ps []float64
@@ -117,7 +118,7 @@ func (j *judgement) correct(deltas []result.MetricDelta) {
 	}
 }
 
-// conclude gives a metric its outcome, at the level alpha. A difference of less than leastUnits does not matter, whatever the ratio is.
+// conclude sets the outcome of a metric at the level alpha. A difference of less than leastUnits does not matter, whatever the ratio.
 func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	if math.Abs(d.Change.Median-d.Base.Median) < leastUnits {
 		negligible(d, leastUnits)
@@ -128,7 +129,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	if d.Ratio < 1 {
 		least = -math.Log1p(-d.Effect)
 	}
-	// The end of the interval that is nearer to 1, and the control's ratio: what the base differs by from itself in this very run.
+	// near is the end of the interval that is nearer to 1; noise is how far the control's ratio is from 1.
 	near, noise := 0.0, 0.0
 	if (d.RatioLow > 1) == (d.RatioHigh > 1) {
 		near = min(math.Abs(math.Log(d.RatioLow)), math.Abs(math.Log(d.RatioHigh)))
@@ -146,7 +147,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 		}
 		return
 	}
-	// The least effect in the worse direction, and how far the interval reaches towards it.
+	// reach is how far the interval reaches in the worse direction.
 	reach := d.RatioHigh
 	if d.Better == result.Higher {
 		reach = 1 / d.RatioLow
@@ -187,7 +188,7 @@ func negligible(d *result.MetricDelta, leastUnits float64) {
 	d.Because = fmt.Sprintf("differs by less than %s %s", render.Digits(leastUnits, 4), d.Unit)
 }
 
-// worse says in which direction a ratio goes.
+// worse returns whether a ratio is an improvement or a regression.
 func worse(d *result.MetricDelta, ratio float64) result.Outcomes {
 	if (ratio > 1) == (d.Better == result.Higher) {
 		return result.Improved
