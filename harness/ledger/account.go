@@ -22,14 +22,12 @@ const (
 	answered          = acknowledged | refused | unknown
 )
 
-// settled reports whether nothing that can still happen to a task is allowed, so that it need not be
-// remembered.
+// settled reports whether a task has reached its end, so that whatever happens to it later is a fault and it need not be remembered.
 func settled(task uint8) bool {
 	return task&refused != 0 || task&completed != 0 && task&answered != 0
 }
 
-// doubtful reports whether a task that is not completed may be so, or may never have been enqueued: nothing says that it
-// will be heard of again.
+// doubtful reports whether a task that is not known to be completed may have been, or may never have been enqueued.
 func doubtful(task uint8) bool {
 	return task&(refused|completed) == 0 && task&(unknown|completionInDoubt) != 0
 }

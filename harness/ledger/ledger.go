@@ -1,9 +1,8 @@
 // Package ledger is the account of every task of a round. It proves that each task completed exactly
 // once with its payload intact, or says which did not.
 //
-// A task is known by the identity in its payload. Each producer has an account of its own, with one
-// page per 256 consecutive tasks, which is dropped once nothing that may still happen to any of them
-// is allowed: memory follows the tasks under way, not the tasks sent.
+// The payload of a task holds its identity. Each producer has an account of its own, with one page for each 256 consecutive
+// tasks. A page is dropped once all of its tasks are settled, so that memory follows the tasks in flight and not the tasks sent.
 package ledger
 
 import (
@@ -52,15 +51,15 @@ func New(round uint64, producers int, routes []Route) *Ledger {
 	return l
 }
 
-// Beside says which other ledgers are those of workloads that run at the same time, on tenants of their own: one of their
-// tasks that is claimed here is misrouted, and not damaged. It must be called before the first task is claimed.
+// Beside names the ledgers of the workloads that run at the same time, on tenants of their own. A task of theirs that is claimed here
+// counts as misrouted, not as damaged. Beside must be called before the first task is claimed.
 func (l *Ledger) Beside(others ...*Ledger) { l.beside = others }
 
 // routesMax bounds the routes that a ledger knows, over all that AddRoute may add.
 const routesMax = 1 << 17
 
-// AddRoute says of another queue that tasks are sent to it: one of them that is claimed elsewhere is misrouted, and not damaged.
-// Of more than 131,072 routes the later ones are not noted.
+// AddRoute adds a queue that tasks are sent to. A task of it that is claimed elsewhere counts as misrouted, not as damaged. A ledger
+// keeps 131,072 routes and ignores later ones.
 func (l *Ledger) AddRoute(r Route) {
 	l.routesMu.Lock()
 	defer l.routesMu.Unlock()
@@ -77,7 +76,7 @@ func (l *Ledger) routeOf(hash uint64) (r Route, named bool) {
 	return r, named
 }
 
-// account returns that of a producer who uses it.
+// account returns a producer's account and marks it as used.
 func (l *Ledger) account(producer int) *account {
 	for used := l.used.Load(); int64(producer) >= used; used = l.used.Load() {
 		l.used.CompareAndSwap(used, int64(producer)+1)
@@ -85,8 +84,8 @@ func (l *Ledger) account(producer int) *account {
 	return &l.accounts[producer]
 }
 
-// strayed returns where a task was sent to that another workload's ledger knows.
-func (l *Ledger) strayed(id Identity, route uint64) (sentTo Route, found bool) {
+// misrouted returns where a task of another workload was sent, if one of the ledgers beside this one knows the task.
+func (l *Ledger) misrouted(id Identity, route uint64) (sentTo Route, found bool) {
 	for _, other := range l.beside {
 		if to, named := other.routeOf(route); named && other.knows(id) {
 			return to, true
@@ -126,8 +125,7 @@ func (l *Ledger) Refused(producer int, first uint64, n int) {
 	l.answer(producer, first, n, refused)
 }
 
-// Unknown says that it will never be known whether n tasks from first on were enqueued. They may be
-// completed or not.
+// Unknown says that the enqueue of n tasks from first on will never be answered. They may be completed or not.
 func (l *Ledger) Unknown(producer int, first uint64, n int) {
 	l.answer(producer, first, n, unknown)
 }
@@ -146,7 +144,7 @@ func (l *Ledger) answer(producer int, first uint64, n int, flag uint8) {
 	}
 }
 
-// Verdict says what a claimed payload is good for.
+// Verdict is the judgement of a claimed payload.
 type Verdict uint8
 
 const (
@@ -170,10 +168,10 @@ func (l *Ledger) Claimed(payload []byte, from Address) (Identity, Verdict) {
 	}
 	var sample string
 	sentTo, named := l.routeOf(route)
-	if to, strayed := l.strayed(id, route); strayed && err == nil {
+	if to, found := l.misrouted(id, route); found && err == nil {
 		l.faults.add(&l.faults.misrouted, 1, fmt.Sprintf("misrouted: %s of another workload was sent to %s/%s and claimed from %s/%s",
 			id, to.Tenant, to.Queue, from.Tenant, from.Queue))
-		return id, Unreadable // here there is no account of it
+		return id, Unreadable // this ledger has no account of the task
 	}
 	switch {
 	case err != nil:

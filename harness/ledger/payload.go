@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/cespare/xxhash/v2"
@@ -52,16 +51,6 @@ func (id Identity) String() string {
 func (id Identity) word() uint64 {
 	return uint64(id.Producer)<<sequenceBits | id.Sequence&(MaxSequences-1)
 }
-
-// Errors of Open, to be used with errors.Is.
-var (
-	// ErrDamaged is returned for bytes that are not what Seal wrote.
-	ErrDamaged = errors.New("payload is damaged")
-	// ErrMisrouted is returned for a payload that is not sealed for the tenant and queue it was
-	// claimed from. Without a list of the round's routes it cannot be told from damage to the
-	// checksum itself; Ledger.Claimed has that list.
-	ErrMisrouted = errors.New("payload is not sealed for this tenant and queue")
-)
 
 // Address is a queue of a tenant, made ready for many payloads: the names are hashed once.
 type Address struct {

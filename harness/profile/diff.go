@@ -33,9 +33,6 @@ type PerRound struct {
 	Profiles map[string]*profile.Profile // by kind
 }
 
-// ErrTooFewRounds says that profiles can't be compared: one of the sides has fewer than two profiled rounds.
-var ErrTooFewRounds = errors.New("too few profiled rounds to compare profiles")
-
 // Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both
 // have: cpu, mutex, block and allocs. It returns those whose 95 % interval excludes zero and that differ by at least half a
 // percent of the profile's total, the largest difference of each kind first. Every twentieth function that does not differ

@@ -55,10 +55,13 @@ func readJSON(path string, into any) error {
 	case *head.Version > Version:
 		return fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, *head.Version, Version)
 	}
-	// Results of earlier builds have the count of dropped arrivals, and its metric, under a former name.
-	data = bytes.ReplaceAll(data, []byte(`"shed"`), []byte(`"dropped"`))
-	if err := json.Unmarshal(data, into); err != nil {
+	if err := json.Unmarshal(Renamed(data), into); err != nil {
 		return fmt.Errorf("read %s: corrupt: %w", path, err)
 	}
 	return nil
+}
+
+// Renamed returns a stored document with the names that its fields and metrics have now: earlier builds called dropped arrivals shed.
+func Renamed(document []byte) []byte {
+	return bytes.ReplaceAll(document, []byte(`"shed"`), []byte(`"dropped"`))
 }

@@ -1,5 +1,3 @@
-// Package result is what a run measured: its schema, how it is stored in a run folder, and its
-// export in the Go benchmark format.
 package result
 
 import (
@@ -28,8 +26,8 @@ type Result struct {
 	Warnings []string `json:"warnings,omitempty"`
 	Manifest Manifest `json:"manifest"`
 	Rounds   []Round  `json:"rounds"`
-	// Metrics are those of all rounds. Of a run with a sweep they are only the counts of tasks at fault: rounds of
-	// different points have nothing else in common.
+	// Metrics are those of all rounds. A run with a sweep has only the counts of tasks at fault here: rounds of different points have
+	// nothing else in common.
 	Metrics map[string]Metric `json:"metrics"`
 	Points  []Point           `json:"points,omitempty"` // of a sweep, in its order; their numbers count from 1
 	// Workloads are the metrics of each workload of a scenario with several and without a sweep.

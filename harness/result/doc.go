@@ -1,0 +1,27 @@
+// Package result is what a run measured: its types, how a run folder stores them, and their export in the Go benchmark format.
+//
+// # A run folder
+//
+//	runs/20261121T171500.123Z-full-cycle/   the id: start in UTC and scenario
+//	  manifest.json     Manifest: command, scenario with all defaults, host, build; written before the first round
+//	  rounds.json       the rounds so far, written again after each round
+//	  histograms.json   the latencies of each round: HdrHistogram V2, compressed, in base64
+//	  bench.txt         one line for each timed round, for benchstat
+//	  result.json       Result: everything but the histograms; written last
+//	  profiles/         of the profiled rounds; logs of servers and traces lie beside it
+//	runs/latest         a symbolic link to the run that was stored last
+//
+// A comparison's folder has a run folder for each arm (base, change, control) and comparison.json. Every file is replaced in one step
+// (see WriteFile), so that a reader never sees a part of one. A folder with result.json is complete.
+//
+// Package cmd/schema writes the JSON schemas under schema/ from these types and their comments. Every document names the Version of
+// its schema; Read reads all versions up to its own and refuses newer ones.
+//
+// # From rounds to metrics
+//
+// The table Specs names every metric with its unit and direction. Round.Derive computes the metrics of a round from its fields and
+// histograms. Summarise reduces the timed rounds to one Metric each: a median with its confidence interval (package stat), a percentile
+// of merged histograms, or for tasks at fault a sum. A metric that was not measured is missing, never zero.
+//
+// Functions on values are pure. A Folder is not safe for concurrent use.
+package result
