@@ -17,7 +17,7 @@ type Admin struct {
 // DialAdmin returns the admin calls of the server whose admin listener is at "host:port". It connects at first use. The
 // options are those of Dial, and so is WithToken's rule.
 func DialAdmin(address string, options ...grpc.DialOption) (*Admin, error) {
-	conn, err := connect(address, &usual, options)
+	conn, err := connect(address, &defaultTiming, options)
 	if err != nil {
 		return nil, err
 	}

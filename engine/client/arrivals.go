@@ -17,21 +17,21 @@ type receiver struct {
 	watched bool // its context can end, and the session watches for that
 }
 
-// arrivals hands pushed tasks out, in order, to receivers, in order.
+// arrivals gives pushed tasks to receivers, both in their order.
 type arrivals struct {
-	idle sync.Pool // of *receiver that were read
+	idle sync.Pool // of *receiver for reuse
 
 	mu      sync.Mutex
 	tasks   []*queuepb.Task // pushed and not received
 	taken   int             // how many of them were received
-	max     int             // how many may be
+	max     int             // of tasks
 	waiting []*receiver     // only when there are no tasks
 	err     error           // why no more tasks come
 	watch   watch
 	over    <-chan struct{} // closed at the session's end
 }
 
-// put hands tasks out, and returns false if there are more than there may be.
+// put adds tasks. It returns false if there are more than the session has slots.
 func (a *arrivals) put(tasks []*queuepb.Task) bool {
 	a.mu.Lock()
 	n := min(len(tasks), len(a.waiting))
@@ -68,7 +68,7 @@ func (a *arrivals) drop(expired map[leaseKey]struct{}) int {
 	return waiting - len(kept)
 }
 
-// pop returns a task that is at hand. The caller holds mu.
+// pop returns the next task, if there is one. The caller holds mu.
 func (a *arrivals) pop() (*queuepb.Task, bool) {
 	if a.taken == len(a.tasks) {
 		return nil, false
@@ -82,7 +82,7 @@ func (a *arrivals) pop() (*queuepb.Task, bool) {
 	return t, true
 }
 
-// tryReceive returns a task that is at hand.
+// tryReceive returns the next task, if there is one.
 func (a *arrivals) tryReceive() (*queuepb.Task, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,14 +136,14 @@ func (a *arrivals) read(r *receiver) (*queuepb.Task, error) {
 	return t, err
 }
 
-// interrupt sends all receivers away that wait now.
+// interrupt ends the waits of all receivers with an error.
 func (a *arrivals) interrupt(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.dismiss(err)
 }
 
-// dismiss gives all receivers that wait an error. The caller holds mu.
+// dismiss is interrupt for a caller that holds mu.
 func (a *arrivals) dismiss(err error) {
 	for _, r := range a.waiting {
 		r.err = err
@@ -152,7 +152,7 @@ func (a *arrivals) dismiss(err error) {
 	a.waiting = nil
 }
 
-// end says that no more tasks come, and why; the first reason counts.
+// end ends all further waits with an error. The first error counts.
 func (a *arrivals) end(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -162,7 +162,7 @@ func (a *arrivals) end(err error) {
 	a.dismiss(a.err)
 }
 
-// ended sends all receivers away whose context is the one that was watched and has ended.
+// ended ends the waits of all receivers with the watched context, which has ended.
 func (a *arrivals) ended(ctx context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

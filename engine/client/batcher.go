@@ -18,15 +18,15 @@ import (
 type call[T any] struct {
 	items  []T
 	count  int  // of items
-	one    [1]T // what items is of, in a call of one
+	one    [1]T // the memory of items in a call of one
 	how    settling
 	bytes  int
 	errs   []error       // one for each item, nil where accepted; nil if all were
 	ids    []string      // of accepted tasks, for a producer
 	failed error         // the outcome of all items is unknown, or none was sent
-	done   chan struct{} // has an element once the call is resolved; nil if nobody waits for it any more
+	done   chan struct{} // has an element once the call is resolved; nil if no caller waits any more
 
-	covered bool // nobody needs to wait for its context: it can't end, or the session watches it
+	covered bool // the caller need not wait for the context: it can't end, or the session watches it
 	watched bool // its context can end, and the session watches for that
 }
 
@@ -36,17 +36,16 @@ type frame[T any] struct {
 	calls  []*call[T]
 }
 
-// batcher sends calls in frames and resolves them when their answers come. One goroutine sends; the
-// session's receiving goroutine resolves. What a caller handed over is not read any more once its call has
-// returned, whatever it returned.
+// batcher sends calls in frames and resolves them when their answers come. One goroutine sends; the session's receiving goroutine
+// resolves. The batcher does not read a caller's items after the call has returned.
 type batcher[T any] struct {
 	begin     func(f *wire.Frame, number uint64)
 	encode    func(f *wire.Frame, c *call[T]) error
 	send      func(*wire.Frame) error
-	answered  func(calls []*call[T]) // told of each frame's calls before they are resolved; may be nil
+	answered  func(calls []*call[T]) // called with each frame's calls before they are resolved; may be nil
 	framesMax int
 
-	idle sync.Pool     // of *call[T] that are resolved and read
+	idle sync.Pool     // of *call[T] for reuse
 	wake chan struct{} // has an element when the sender may have something to do
 
 	encoding sync.Mutex // held while calls are taken and encoded; taken before mu
@@ -85,15 +84,15 @@ func (b *batcher[T]) single(item T, bytes int) *call[T] {
 	return c
 }
 
-// keep keeps a call that was resolved and read for another one.
+// keep keeps a resolved call for reuse.
 func (b *batcher[T]) keep(c *call[T]) {
 	*c = call[T]{done: c.done}
 	b.idle.Put(c)
 }
 
 // do sends a call and waits for the answers to its items; then the caller reads c.ids and c.errs, and keeps c.
-// When ctx ends first, their outcome is unknown. Items that no frame could carry are refused here: sending them
-// would end the session, and everybody else's calls with it.
+// When ctx ends first, their outcome is unknown. Items that are too large for a frame are refused here: sending them would end the
+// session, and all other calls with it.
 func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	if err := b.enter(ctx, c); err != nil {
 		return err
@@ -101,7 +100,7 @@ func (b *batcher[T]) do(ctx context.Context, c *call[T]) error {
 	return b.wait(ctx, c)
 }
 
-// enter is the first half of do. What it refuses is not sent.
+// enter is the first half of do. A call that it refuses is not sent.
 func (b *batcher[T]) enter(ctx context.Context, c *call[T]) error {
 	if c.bytes > frameBytesMax {
 		return fmt.Errorf("%w: %d bytes in one call: send at most %d", ErrInvalidArgument, c.bytes, frameBytesMax)
@@ -126,7 +125,7 @@ func (b *batcher[T]) enter(ctx context.Context, c *call[T]) error {
 	return nil
 }
 
-// wait is the second half.
+// wait is the second half of do.
 func (b *batcher[T]) wait(ctx context.Context, c *call[T]) error {
 	if c.covered {
 		<-c.done
@@ -152,7 +151,7 @@ func (b *batcher[T]) flush() {
 	signal.Send(b.wake)
 }
 
-// run is the sending goroutine. It returns when the session ended, or is closing and all calls went out.
+// run is the sending goroutine. It returns when the session has ended, or is closing and all calls were sent.
 func (b *batcher[T]) run() error {
 	var f wire.Frame
 	for range b.wake {
@@ -179,13 +178,13 @@ func (b *batcher[T]) run() error {
 	return nil
 }
 
-// taken is what take found.
+// taken is the result of take.
 type taken int
 
 const (
 	takeFrame   taken = iota
 	takeNothing       // to send now
-	takeEnd           // the session ended, or is closing and everything went out
+	takeEnd           // the session has ended, or is closing and all calls were sent
 )
 
 // itemBytes is about how large an item is as a message, beside its payload and texts.
@@ -335,8 +334,8 @@ func (b *batcher[T]) reuse(calls []*call[T]) {
 	}
 }
 
-// withdraw takes a call back: callers that give up must not pile up. One that is being encoded is waited for. It
-// returns false if the call is resolved, or about to be.
+// withdraw removes a call whose caller gives up, so that such calls do not accumulate. It waits while the call is encoded. It returns
+// false if the call is resolved, or about to be.
 func (b *batcher[T]) withdraw(c *call[T]) bool {
 	b.encoding.Lock()
 	defer b.encoding.Unlock()
@@ -348,14 +347,14 @@ func (b *batcher[T]) withdraw(c *call[T]) bool {
 	}
 	for _, f := range b.frames {
 		if i := slices.Index(f.calls, c); i >= 0 {
-			f.calls[i] = &call[T]{count: c.count} // its answers come all the same
+			f.calls[i] = &call[T]{count: c.count} // the answer still has its items
 			return true
 		}
 	}
 	return false
 }
 
-// ended takes back all calls of the context that was watched and has ended.
+// ended withdraws all calls of the watched context, which has ended.
 func (b *batcher[T]) ended(ctx context.Context) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -390,8 +389,8 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call: those on their way with err, or an unknown outcome if they are merely cut off, and those that
-// wait with what says that they were not sent.
+// fail ends every call: those that were sent with err, or an unknown outcome if the link was only closed, and those that wait with an
+// error that says that nothing was done.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()
@@ -413,14 +412,14 @@ func (b *batcher[T]) fail(err error) {
 	}
 }
 
-// cause is why the session ended.
+// cause returns why the link ended.
 func (b *batcher[T]) cause() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// close lets the calls that wait go out and refuses further ones.
+// close sends the calls that wait and refuses further ones.
 func (b *batcher[T]) close() {
 	b.mu.Lock()
 	b.closing = true

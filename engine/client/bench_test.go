@@ -90,5 +90,5 @@ func BenchmarkComplete(b *testing.B) {
 	b.StopTimer()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
-	_ = w.Close(over) // what nobody received would be released by plain calls, which this server has none of
+	_ = w.Close(over) // what nobody received would be released by unary calls, which this server has none of
 }

@@ -67,15 +67,15 @@ type Client struct {
 	options  []grpc.DialOption // as the caller gave them
 	retryMax time.Duration
 	follows  bool // the caller gave several addresses, or asked for retries
-	rhythm   rhythm
+	timing   timing
 	keys     bool // sessions give tasks without a key one of their own
 	seeds    []string
 	api      queuepb.QueueServiceClient
 	once     queuepb.QueueServiceClient // tries each node once
 	routing  routing
 
-	only atomic.Pointer[peer] // where all plain calls go while there is one address and no cluster
-	last atomic.Pointer[peer] // that answered a plain call
+	only atomic.Pointer[peer] // where all unary calls go while there is one address and no cluster
+	last atomic.Pointer[peer] // that answered a unary call
 
 	mu     sync.Mutex
 	peers  []*peer // in the order in which they became known; seeds come first
@@ -87,15 +87,15 @@ type Client struct {
 // encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the last of a kind
 // counts; all hold for every connection, and so does WithToken's rule for addresses that the cluster names.
 func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
-	c := &Client{options: options, retryMax: retryMaxDefault, rhythm: usual}
+	c := &Client{options: options, retryMax: retryMaxDefault, timing: defaultTiming}
 	for _, o := range options {
 		switch o := o.(type) {
 		case retryOption:
 			c.retryMax, c.follows = o.max, true
 		case keysOption:
 			c.keys = true
-		case rhythmOption:
-			c.rhythm = o.rhythm
+		case timingOption:
+			c.timing = o.timing
 		}
 	}
 	for _, address := range strings.Split(addresses, ",") {
@@ -115,17 +115,17 @@ func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
 	if !c.follows {
 		c.only.Store(c.peers[0])
 	}
-	c.api = queuepb.NewQueueServiceClient(&plain{client: c, most: c.retryMax})
-	c.once = queuepb.NewQueueServiceClient(&plain{client: c})
+	c.api = queuepb.NewQueueServiceClient(&unary{client: c, most: c.retryMax})
+	c.once = queuepb.NewQueueServiceClient(&unary{client: c})
 	c.routing.client = c
 	c.routing.changed = make(chan struct{})
 	return c, nil
 }
 
-// API returns the plain calls. With several addresses they go to one that answers, and to another one when it can't
-// be reached, refused the call for not leading, or broke while it answered a call that only reads or that can be
-// repeated: an enqueue of tasks that all have a key. That goes on until the call's context or the time of
-// WithRetryMax ends. A call that may have taken effect and can't be repeated fails with what the connection broke of.
+// API returns the unary calls. With several addresses a call goes to one node, and to another one if that node can't be reached,
+// refuses the call because it does not lead, or breaks the connection during a call that only reads or can be repeated: an enqueue of
+// tasks that all have a key. That goes on until the call's context or the time of WithRetryMax ends. A call that may have taken effect
+// and can't be repeated fails with the error of the connection.
 func (c *Client) API() queuepb.QueueServiceClient { return c.api }
 
 // Close cuts the connections. Close sessions first: calls under way end with ErrUnknownOutcome.
@@ -144,7 +144,7 @@ func (c *Client) Close() error {
 }
 
 // connect returns a connection to one address.
-func connect(address string, r *rhythm, options []grpc.DialOption) (*grpc.ClientConn, error) {
+func connect(address string, r *timing, options []grpc.DialOption) (*grpc.ClientConn, error) {
 	target := address
 	if !strings.HasPrefix(address, "unix:") {
 		target = "passthrough:///" + address

@@ -16,8 +16,8 @@ type enqueuing struct {
 	ids      []string
 }
 
-// goOn sends again what a first try did not settle, if it may be sent again, or sends all if there was no try.
-func (p *Producer) goOn(ctx context.Context, tasks []Task, first *call[Task], err error) ([]string, []error, error) {
+// retry sends the tasks again that have no outcome after a first try, if they may be sent again. Without a first try, it sends all.
+func (p *Producer) retry(ctx context.Context, tasks []Task, first *call[Task], err error) ([]string, []error, error) {
 	if first == nil && p.links.closing() {
 		return nil, nil, ErrClosed
 	}
@@ -36,14 +36,14 @@ func (p *Producer) goOn(ctx context.Context, tasks []Task, first *call[Task], er
 		}
 		e.try(ctx, &tries)
 	}
-	errs, err := e.outcome()
+	errs, err := e.result()
 	if err != nil {
 		return nil, nil, err
 	}
 	return e.ids, errs, nil
 }
 
-// tried notes what came of a call that was made of the tasks at some places.
+// tried records the outcome of a call with the tasks at some places.
 func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 	for i, place := range places {
 		one := err
@@ -64,10 +64,10 @@ func (e *enqueuing) tried(places []int, c *call[Task], err error) {
 	}
 }
 
-// try sends what is open once more: to the node that is said to lead, or else to the next one. Where there is no link,
-// any node carries it out.
+// try sends the open tasks once more: to the leader that a refusal named, or else to the next link. Without a link, a unary call goes
+// to any node.
 func (e *enqueuing) try(ctx context.Context, tries *tries[*produceLink]) {
-	l, ok := e.producer.links.toward(e.near)
+	l, ok := e.producer.links.toward(e.leaderHint)
 	places := e.trying()
 	tasks := make([]Task, len(places))
 	for i, place := range places {
@@ -76,7 +76,7 @@ func (e *enqueuing) try(ctx context.Context, tries *tries[*produceLink]) {
 	if !ok {
 		ctx, cancel := context.WithDeadline(ctx, tries.deadline)
 		defer cancel()
-		e.tryPlainly(ctx, places, tasks)
+		e.tryUnary(ctx, places, tasks)
 		return
 	}
 	c := batchOf(l.batcher, tasks)
@@ -88,7 +88,7 @@ func (e *enqueuing) try(ctx context.Context, tries *tries[*produceLink]) {
 	e.tried(places, c, err)
 }
 
-func (e *enqueuing) tryPlainly(ctx context.Context, places []int, tasks []Task) {
+func (e *enqueuing) tryUnary(ctx context.Context, places []int, tasks []Task) {
 	in := &queuepb.EnqueueRequest{Tenant: e.producer.tenant, Tasks: make([]*queuepb.NewTask, len(tasks))}
 	for i := range tasks {
 		in.Tasks[i] = &queuepb.NewTask{}
@@ -108,5 +108,5 @@ func (e *enqueuing) tryPlainly(ctx context.Context, places []int, tasks []Task) 
 			c.errs[i] = itemError(r.GetError())
 		}
 	}
-	e.tried(places, c, callFate(ctx, err))
+	e.tried(places, c, callOutcome(ctx, err))
 }

@@ -35,9 +35,9 @@ const sweepEvery = 20 * time.Millisecond
 // endedMin is how many expired leases a session remembers, or as many as it has slots if it has more.
 const endedMin = 1_024
 
-// expiry ends the leases that expire while they are held. Times are those of the session's monotonic clock since began. The server
+// expiry ends the leases that expire while the worker holds them. Times are those of the session's monotonic clock since began. The server
 // sends the remaining time of each lease with its task. The client counts that time from the arrival of the task, so that it never
-// ends a lease before the server does. The mutex of held guards all but began, drop and the counters.
+// ends a lease before the server does. The mutex of leases guards all but began, drop and the counters.
 type expiry struct {
 	began time.Time
 	// drop removes expired tasks that wait for Receive, and returns their number.
@@ -59,7 +59,7 @@ type leaseKey struct {
 
 // endedLeases remembers the most recently expired leases, to recognise late settlements.
 type endedLeases struct {
-	set   held
+	set   leaseSet
 	order []leaseKey // a ring, once it is full
 	next  int        // the oldest of a full ring
 }
@@ -106,25 +106,25 @@ func (s *slots) expires(at time.Duration) {
 // sweep ends the expired leases: Receive does not return their tasks any more, and their slots are free.
 func (s *slots) sweep() {
 	x := &s.expiry
-	s.held.mu.Lock()
+	s.leases.mu.Lock()
 	expired := map[leaseKey]struct{}{}
 	now := x.now()
-	for i := range s.held.entries {
-		if l := &s.held.entries[i]; l.over(now) {
+	for i := range s.leases.entries {
+		if l := &s.leases.entries[i]; l.over(now) {
 			expired[leaseKey{l.id, l.token}] = struct{}{}
 		}
 	}
-	s.held.mu.Unlock()
+	s.leases.mu.Unlock()
 	unreceived := 0
 	if len(expired) > 0 {
 		unreceived = x.drop(expired) // before their slots are free, since the server may fill these at once
 	}
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	count := 0
 	for k := range expired {
 		// The lease may have been settled or extended meanwhile.
-		if i := s.held.find(k.id, k.token); i >= 0 && s.held.entries[i].over(now) {
+		if i := s.leases.find(k.id, k.token); i >= 0 && s.leases.entries[i].over(now) {
 			s.freeLease(k.id, k.token)
 			x.ended.add(k, max(endedMin, int(s.total)))
 			count++
@@ -133,16 +133,16 @@ func (s *slots) sweep() {
 	x.expired.Add(uint64(count))
 	x.unreceived.Add(uint64(unreceived))
 	if count > 0 {
-		s.deal()
-		for _, l := range s.links { // no settlement may follow that the credits could ride on
+		s.distribute()
+		for _, l := range s.links { // the credits may have no settlement to go out with
 			if l.freed.Load() > 0 {
 				l.batcher.flush()
 			}
 		}
 	}
 	next := time.Duration(0)
-	for i := range s.held.entries {
-		if l := &s.held.entries[i]; l.until != 0 && (next == 0 || l.until < next) {
+	for i := range s.leases.entries {
+		if l := &s.leases.entries[i]; l.until != 0 && (next == 0 || l.until < next) {
 			next = l.until
 		}
 	}
@@ -152,8 +152,8 @@ func (s *slots) sweep() {
 
 // stopExpiry stops the timer of a session that has ended.
 func (s *slots) stopExpiry() {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	s.expiry.stopped = true
 	if s.expiry.timer != nil {
 		s.expiry.timer.Stop()
@@ -165,8 +165,8 @@ func (s *slots) tooLate(t *queuepb.Task, err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) || errors.Is(err, ErrLeaseExpired) {
 		return err
 	}
-	i := s.held.find(t.GetId(), t.GetToken())
-	if i >= 0 && s.held.entries[i].over(s.expiry.now()) || s.expiry.ended.set.find(t.GetId(), t.GetToken()) >= 0 {
+	i := s.leases.find(t.GetId(), t.GetToken())
+	if i >= 0 && s.leases.entries[i].over(s.expiry.now()) || s.expiry.ended.set.find(t.GetId(), t.GetToken()) >= 0 {
 		return &expiredError{err}
 	}
 	return err
@@ -174,14 +174,14 @@ func (s *slots) tooLate(t *queuepb.Task, err error) error {
 
 // extended records that the server has extended a lease, or, if not confirmed, may have. The caller holds the mutex.
 func (s *slots) extended(t *queuepb.Task, leaseMs uint64, confirmed bool) {
-	i := s.held.find(t.GetId(), t.GetToken())
-	if i < 0 || s.held.entries[i].until == 0 {
+	i := s.leases.find(t.GetId(), t.GetToken())
+	if i < 0 || s.leases.entries[i].until == 0 {
 		return
 	}
 	until := s.expiry.now() + time.Duration(leaseMs)*time.Millisecond
 	if !confirmed {
-		until = max(until, s.held.entries[i].until)
+		until = max(until, s.leases.entries[i].until)
 	}
-	s.held.entries[i].until = until
+	s.leases.entries[i].until = until
 	s.expires(until)
 }

@@ -58,7 +58,7 @@ func (s *expiryServer) push() {
 	}
 	sent := s.nowMs()
 	time.Sleep(time.Duration(rapid.Int64Range(0, int64(s.latency)).Draw(s.r, "on the way")))
-	s.slots.came(s.link, tasks, sent)
+	s.slots.arrived(s.link, tasks, sent)
 	require.True(s.r, s.tasks.put(tasks), "the server sends no more tasks than credits")
 }
 
@@ -113,12 +113,12 @@ func (s *expiryServer) settle() {
 
 func (s *expiryServer) check() {
 	s.slots.check(s.r, int(s.slots.total))
-	s.slots.held.mu.Lock()
-	defer s.slots.held.mu.Unlock()
+	s.slots.leases.mu.Lock()
+	defer s.slots.leases.mu.Unlock()
 	open := 0
 	for token, ends := range s.ends {
 		over := time.Duration(s.nowMs()-ends) * time.Millisecond
-		held := s.slots.held.find(strconv.FormatUint(token, 10), token) >= 0
+		held := s.slots.leases.find(strconv.FormatUint(token, 10), token) >= 0
 		if over < 0 {
 			open++
 			require.True(s.r, held, "the client ended the lease %d before the server did", token)
@@ -157,7 +157,7 @@ func TestHeldLeasesExpire(t *testing.T) {
 			time.Sleep(2 * time.Second) // all leases have expired by now
 			synctest.Wait()
 			s.check()
-			require.Zero(r, s.slots.held.count)
+			require.Zero(r, s.slots.leases.count)
 			_, has := s.tasks.tryReceive()
 			require.False(r, has, "a task whose lease has expired")
 			s.grant(s.slots.expiry.expired.Load() == settled) // slots of expired leases are granted without a settlement
@@ -185,8 +185,8 @@ func TestLeasesOfAnOlderServerStay(t *testing.T) {
 		l := acted()
 		s.expiry.began = time.Now()
 		s.admit(l, 1)
-		s.came(l, []*queuepb.Task{{Id: "a", Token: 1, LeaseExpiresAtMs: 1}}, 0)
+		s.arrived(l, []*queuepb.Task{{Id: "a", Token: 1, LeaseExpiresAtMs: 1}}, 0)
 		time.Sleep(time.Hour)
-		assert.Equal(t, 1, s.held.count)
+		assert.Equal(t, 1, s.leases.count)
 	})
 }

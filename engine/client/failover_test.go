@@ -253,10 +253,10 @@ func TestEachTaskIsCompletedOnceThroughFailovers(t *testing.T) {
 		// What a broken link had pushed is lost to the session until its lease ends: the test ends these leases.
 		redeliver := func() {
 			u.c.change(func() {
-				w.slots.held.mu.Lock()
-				defer w.slots.held.mu.Unlock()
+				w.slots.leases.mu.Lock()
+				defer w.slots.leases.mu.Unlock()
 				for _, s := range u.c.stored {
-					if s.token != 0 && s.completed == 0 && w.slots.held.find(s.id, s.token) < 0 {
+					if s.token != 0 && s.completed == 0 && w.slots.leases.find(s.id, s.token) < 0 {
 						s.token = 0
 						stolen[s.id] = true
 					}
@@ -305,8 +305,8 @@ func (c *cluster) isCompleted(id string) bool {
 
 // check compares what links have with what there is.
 func (s *slots) check(r require.TestingT, total int) {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	sum, live := s.spare, int32(0)
 	for _, l := range s.links {
 		sum += l.has
@@ -314,17 +314,17 @@ func (s *slots) check(r require.TestingT, total int) {
 		require.GreaterOrEqual(r, l.has, l.tasks)
 		require.GreaterOrEqual(r, l.tasks, int32(0))
 	}
-	orphans := int32(s.held.count) - live
+	orphans := int32(s.leases.count) - live
 	require.GreaterOrEqual(r, orphans, int32(0))
 	require.GreaterOrEqual(r, s.spare, int32(0))
 	require.EqualValues(r, total, sum+orphans)
-	require.LessOrEqual(r, s.held.count, total)
+	require.LessOrEqual(r, s.leases.count, total)
 }
 
 // hasty lets a client wait for a tenth of what it usually does.
-var hasty = rhythmOption{rhythm: rhythm{
-	waitMin: usual.waitMin / 10, waitMax: usual.waitMax / 10, keeperWaitMax: usual.keeperWaitMax / 10, calm: usual.calm / 10,
-	leaveMax: usual.leaveMax / 10, openMax: usual.openMax, balanceEvery: usual.balanceEvery / 10,
-	resultWait: usual.resultWait, answerMax: usual.answerMax,
-	askMax: usual.askMax, askGrace: usual.askGrace, askEvery: usual.askEvery / 10,
+var hasty = timingOption{timing: timing{
+	waitMin: defaultTiming.waitMin / 10, waitMax: defaultTiming.waitMax / 10, keeperWaitMax: defaultTiming.keeperWaitMax / 10, calm: defaultTiming.calm / 10,
+	leaveMax: defaultTiming.leaveMax / 10, openMax: defaultTiming.openMax, balanceEvery: defaultTiming.balanceEvery / 10,
+	resultWait: defaultTiming.resultWait, answerMax: defaultTiming.answerMax,
+	askMax: defaultTiming.askMax, askGrace: defaultTiming.askGrace, askEvery: defaultTiming.askEvery / 10,
 }}

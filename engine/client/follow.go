@@ -23,25 +23,25 @@ type linked interface {
 	reason() error          // why, then
 }
 
-// follower keeps the links of a session: one to each node that leads. One goroutine, the keeper, changes them. Of a
-// server that stands alone there is one link, no keeper, and the session ends with the link.
+// follower keeps the links of a session: one to each node that leads. One goroutine, the keeper, changes them. With a server that is
+// in no cluster there is one link and no keeper, and the session ends with the link.
 type follower[L linked] struct {
 	client *Client
 	ctx    context.Context // the session's
 	cancel context.CancelFunc
 	// open opens a link to one of the nodes that lead; ctx is the link's.
 	open func(ctx context.Context, to leader, all []leader) (L, error)
-	// balance is called after each change, and regularly: it tells whether it wants to be. It may make a link leave.
+	// balance is called after each change, and regularly while it returns true. It may make a link leave. May be nil.
 	balance func(all []leader, links []L) (again bool)
-	// starved is called when there has been no link for the retry time, and again each time that passes.
+	// starved is called each time that there was no link for the retry time. May be nil.
 	starved func(error)
-	// ended is called when the session ends without having been closed; may be nil, as balance and starved may.
+	// ended is called when the session ends without having been closed. May be nil.
 	ended func(error)
-	alone bool // of a server that stands alone
+	alone bool // the server is in no cluster
 
 	links  atomic.Pointer[[]L] // where calls go; the list is not changed
 	turn   atomic.Uint32
-	poked  chan struct{} // has an element when a link has ended
+	wake   chan struct{} // has an element when a link has ended
 	stop   chan struct{} // closed when the session is closed
 	failed chan struct{} // closed when the session ends without having been closed
 	over   chan struct{} // closed when the session has ended
@@ -49,7 +49,7 @@ type follower[L linked] struct {
 
 	mu      sync.Mutex
 	changed chan struct{} // closed, and replaced, when links change
-	trouble error         // that the keeper last had
+	lastErr error         // of the keeper
 	err     error         // why the session ended; set before over is closed
 
 	// The keeper's.
@@ -57,13 +57,13 @@ type follower[L linked] struct {
 	opening   []leader
 	opened    chan opened[L]
 	pace      pace
-	stale     bool      // the routes are to be asked for
-	upsetAt   time.Time // when there last was trouble
-	notBefore time.Time // when to try again
-	since     time.Time // since when there is no link; zero while there is one
+	stale     bool // ask for the routes again
+	lastErrAt time.Time
+	notBefore time.Time // of the next try
+	since     time.Time // when the last link ended; zero while there is a link
 }
 
-// opened is what came of opening a link.
+// opened is the result of opening a link.
 type opened[L linked] struct {
 	to   leader
 	link L
@@ -72,16 +72,16 @@ type opened[L linked] struct {
 
 func newFollower[L linked](ctx context.Context, c *Client) *follower[L] {
 	f := &follower[L]{
-		client: c, poked: make(chan struct{}, 1), stop: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
+		client: c, wake: make(chan struct{}, 1), stop: make(chan struct{}), failed: make(chan struct{}), over: make(chan struct{}),
 		changed: make(chan struct{}), opened: make(chan opened[L]),
 	}
-	f.pace.of = &c.rhythm
+	f.pace.of = &c.timing
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	f.links.Store(&[]L{})
 	return f
 }
 
-// start opens the first links, and returns an error if there was none within the retry time.
+// start opens the first links. It returns an error if none opened within the retry time.
 func (f *follower[L]) start() error {
 	t, err := f.routes()
 	if err != nil {
@@ -120,8 +120,8 @@ func (f *follower[L]) start() error {
 	}
 }
 
-// routes asks for the routes the first time. A client that does not follow gets one address's answer or error; what
-// that address refuses, it may refuse again on a stream.
+// routes asks for the routes the first time. A client that does not follow gets the answer or error of its one address; a refusal is
+// left to the stream.
 func (f *follower[L]) routes() (*table, error) {
 	if t, _ := f.client.routing.current(); t != nil {
 		return t, nil
@@ -142,7 +142,7 @@ func (f *follower[L]) current() ([]L, <-chan struct{}) {
 	return *f.links.Load(), f.changed
 }
 
-// pick returns the link that a call goes to: one after the other.
+// pick returns the link that a call goes to: each link in turn.
 func (f *follower[L]) pick() (l L, ok bool) {
 	links := *f.links.Load()
 	switch len(links) {
@@ -154,7 +154,7 @@ func (f *follower[L]) pick() (l L, ok bool) {
 	return links[int(f.turn.Add(1))%len(links)], true
 }
 
-// closing tells whether the session was closed.
+// closing reports whether Close was called.
 func (f *follower[L]) closing() bool {
 	select {
 	case <-f.stop:
@@ -164,7 +164,7 @@ func (f *follower[L]) closing() bool {
 	}
 }
 
-// toward returns the link to an address as a server names it, or with "" the next one.
+// toward returns the link to an address as a server names it; without an address, the next link.
 func (f *follower[L]) toward(address string) (l L, ok bool) {
 	if address == "" {
 		return f.pick()
@@ -182,7 +182,7 @@ func (f *follower[L]) linkEnded() {
 	if f.alone {
 		f.cancel()
 	}
-	signal.Send(f.poked)
+	signal.Send(f.wake)
 }
 
 // publish changes where calls go.
@@ -199,17 +199,17 @@ func (f *follower[L]) publish(links []L) {
 	f.changed = make(chan struct{})
 }
 
-// problem is why there is no link, or was none.
+// problem returns why there is no link, or was none.
 func (f *follower[L]) problem() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.trouble == nil {
+	if f.lastErr == nil {
 		return errors.New("no node is known to lead")
 	}
-	return f.trouble
+	return f.lastErr
 }
 
-// why is why the session ended.
+// why returns why the session ended.
 func (f *follower[L]) why() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -225,7 +225,7 @@ func (f *follower[L]) keep() {
 	defer wait.Stop()
 	for end == nil {
 		_, routes := f.client.routing.current()
-		next, err := f.tend()
+		next, err := f.maintain()
 		if err != nil {
 			end = err
 			break
@@ -236,7 +236,7 @@ func (f *follower[L]) keep() {
 			end = unknownOutcome(f.ctx.Err())
 		case <-f.stop:
 			end = ErrClosed
-		case <-f.poked:
+		case <-f.wake:
 		case <-routes:
 		case o := <-f.opened:
 			f.take(o)
@@ -269,7 +269,7 @@ func (f *follower[L]) close(ctx context.Context) error {
 // markClosing lets closing return true, and the keeper end the session.
 func (f *follower[L]) markClosing() { f.once.Do(func() { close(f.stop) }) }
 
-// broke tells of a session that has ended whether that was without having been closed.
+// broke reports whether a session that has ended was not closed.
 func (f *follower[L]) broke() bool {
 	err := f.why()
 	if f.alone {
@@ -278,7 +278,7 @@ func (f *follower[L]) broke() bool {
 	return !errors.Is(err, ErrClosed)
 }
 
-// finish ends the session: in order if it is closed, at once otherwise.
+// finish ends the session: after the calls under way if it was closed, and at once otherwise.
 func (f *follower[L]) finish(end error) {
 	f.leaving = append(f.leaving, *f.links.Load()...)
 	f.publish(nil)
@@ -309,8 +309,9 @@ func (f *follower[L]) finish(end error) {
 	close(f.over)
 }
 
-// tend looks after the links, and returns when to do so again at the latest. An error ends the session.
-func (f *follower[L]) tend() (time.Duration, error) {
+// maintain removes ended links and opens missing ones. It returns after what time to call it again at the latest. An error ends the
+// session.
+func (f *follower[L]) maintain() (time.Duration, error) {
 	f.leaving = slices.DeleteFunc(f.leaving, func(l L) bool { return hasEnded(l) })
 	links := slices.Clone(*f.links.Load())
 	var fatal error
@@ -322,7 +323,7 @@ func (f *follower[L]) tend() (time.Duration, error) {
 		if isFinal(l.reason()) {
 			fatal = err
 		}
-		f.upset(err)
+		f.noteError(err)
 		return true
 	})
 	if fatal != nil {
@@ -340,7 +341,7 @@ func (f *follower[L]) tend() (time.Duration, error) {
 	if wait := time.Until(f.notBefore); wait > 0 {
 		return wait, nil
 	}
-	return f.tendNodes(links), nil
+	return f.maintainLinks(links), nil
 }
 
 func hasEnded[L linked](l L) bool {
@@ -352,13 +353,13 @@ func hasEnded[L linked](l L) bool {
 	}
 }
 
-// tendNodes opens the links that are missing and gives up those that are not wanted any more.
-func (f *follower[L]) tendNodes(links []L) time.Duration {
+// maintainLinks opens the missing links and retires those to nodes that lead nothing.
+func (f *follower[L]) maintainLinks(links []L) time.Duration {
 	t, _ := f.client.routing.current()
 	if f.stale || t == nil || !t.complete() {
 		asked, err := f.client.routing.ask(f.ctx)
 		if err != nil {
-			f.upset(err)
+			f.noteError(err)
 			return max(time.Millisecond, time.Until(f.notBefore))
 		}
 		t, f.stale = asked, false
@@ -377,15 +378,15 @@ func (f *follower[L]) tendNodes(links []L) time.Duration {
 	}
 	switch {
 	case !t.complete():
-		f.upset(errors.New("not every shard has a leader"))
+		f.noteError(errors.New("not every shard has a leader"))
 		return max(time.Millisecond, time.Until(f.notBefore))
 	case again:
-		return f.client.rhythm.balanceEvery
+		return f.client.timing.balanceEvery
 	}
-	return time.Hour // something happens before, or nothing needs to be done
+	return time.Hour // an event comes before, or nothing needs to be done
 }
 
-// missing returns the nodes that lead, and that there is no link to and none being opened.
+// missing returns the nodes that lead and have no link, neither open nor opening.
 func (f *follower[L]) missing(all []leader, links []L) (out []leader) {
 	for _, to := range all {
 		at := func(l L) bool { return l.node().same(to) }
@@ -396,7 +397,7 @@ func (f *follower[L]) missing(all []leader, links []L) (out []leader) {
 	return out
 }
 
-// drop lets the links leave whose nodes lead nothing any more, once there is a link to one that does.
+// drop retires the links to nodes that lead nothing any more, once there is a link to a node that leads.
 func (f *follower[L]) drop(all []leader, links []L) {
 	wanted := func(l L) bool { return slices.ContainsFunc(all, l.node().same) }
 	if !slices.ContainsFunc(links, wanted) {
@@ -404,41 +405,42 @@ func (f *follower[L]) drop(all []leader, links []L) {
 	}
 	for _, l := range links {
 		if !wanted(l) {
-			f.letGo(l)
+			f.retire(l)
 		}
 	}
 }
 
-// letGo lets a link leave: no further calls go to it.
-func (f *follower[L]) letGo(l L) {
+// retire closes a link after the calls under way; no further calls go to the link.
+func (f *follower[L]) retire(l L) {
 	f.publish(slices.DeleteFunc(slices.Clone(*f.links.Load()), func(o L) bool { return o == l }))
 	f.leaving = append(f.leaving, l)
 	l.leave()
-	time.AfterFunc(f.client.rhythm.leaveMax, l.cut)
+	time.AfterFunc(f.client.timing.leaveMax, l.cut)
 }
 
-// take takes over what came of opening a link.
+// take adds a link that was opened, or notes why it could not be opened.
 func (f *follower[L]) take(o opened[L]) {
 	f.opening = slices.DeleteFunc(f.opening, o.to.same)
 	if o.err != nil {
-		f.upset(o.err)
+		f.noteError(o.err)
 		return
 	}
 	f.publish(append(slices.Clone(*f.links.Load()), o.link))
 }
 
-// upset notes trouble: the routes are asked for anew, at once if it was calm before, and later each time otherwise.
-func (f *follower[L]) upset(err error) {
+// noteError records an error of a link. The keeper asks for the routes again: at once if there was no error for some time, and after
+// growing pauses otherwise.
+func (f *follower[L]) noteError(err error) {
 	f.mu.Lock()
-	f.trouble = err
+	f.lastErr = err
 	f.mu.Unlock()
 	now := time.Now()
 	f.stale = true
-	if now.Sub(f.upsetAt) > f.client.rhythm.calm {
+	if now.Sub(f.lastErrAt) > f.client.timing.calm {
 		f.pace.wait = 0
 		f.notBefore = now
 	} else if now.After(f.notBefore) {
-		f.notBefore = now.Add(min(f.pace.next(), f.client.rhythm.keeperWaitMax))
+		f.notBefore = now.Add(min(f.pace.next(), f.client.timing.keeperWaitMax))
 	}
-	f.upsetAt = now
+	f.lastErrAt = now
 }

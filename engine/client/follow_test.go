@@ -256,7 +256,7 @@ func TestBatchesGoToAllThatLead(t *testing.T) {
 	}
 }
 
-// TestATaskGoesOnWhenItsShardIsLedByNobodyTheClientReaches: any node forwards a plain call.
+// TestATaskGoesOnWhenItsShardIsLedByNobodyTheClientReaches: any node forwards a unary call.
 func TestWhatNoLinkLeadsToGoesPlainly(t *testing.T) {
 	ctx := bounded(t)
 	c := running(t, 2, 2)

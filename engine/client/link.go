@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// link is one stream of a session, to one node, and what is on its way there.
+// link is one stream of a session, to one node, with the calls under way.
 type link[T any] struct {
 	to      leader
 	peer    *peer
@@ -18,7 +18,7 @@ type link[T any] struct {
 	cancel  context.CancelFunc
 	batcher *batcher[T]
 	end     error         // why the link ended; set before over is closed
-	over    chan struct{} // closed once nothing comes from the link any more
+	over    chan struct{} // closed when the link has ended
 }
 
 // openLink opens a stream to a node. ctx bounds the link's life. Then the caller sets the batcher and starts the link.
@@ -30,10 +30,10 @@ func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to lea
 	}
 	p.inUse.Add(1)
 	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(c.rhythm.openMax, cancel)
+	late := time.AfterFunc(c.timing.openMax, cancel)
 	stream, err := open(ctx, p)
 	if !late.Stop() && err == nil {
-		err = fmt.Errorf("it took longer than %v", c.rhythm.openMax)
+		err = fmt.Errorf("it took longer than %v", c.timing.openMax)
 	}
 	if err != nil {
 		cancel()
@@ -43,7 +43,7 @@ func openLink[T any, S grpc.ClientStream](ctx context.Context, c *Client, to lea
 	return &link[T]{to: to, peer: p, stream: stream, cancel: cancel, over: make(chan struct{})}, stream, nil
 }
 
-// start lets the link work. receive returns why the link ended; then ended is called.
+// start starts the link's goroutines. receive returns why the link ended; then ended is called.
 func (l *link[T]) start(receive func() error, ended func()) {
 	go func() {
 		err := l.batcher.run()

@@ -17,7 +17,7 @@ import (
 // WithPlaintextToken says so.
 func WithToken(secret string) grpc.DialOption { return tokenOption{secret: secret} }
 
-// WithPlaintextToken lets the access token go to another host without TLS, where everybody on the way can read it.
+// WithPlaintextToken lets the access token go to another host without TLS, where anyone on the network path can read it.
 func WithPlaintextToken() grpc.DialOption { return plaintextOption{} }
 
 // WithTLS encrypts the connection. The configuration says which servers to trust and, for mTLS, which certificate to
@@ -26,9 +26,9 @@ func WithTLS(config *tls.Config) grpc.DialOption {
 	return grpc.WithTransportCredentials(credentials.NewTLS(config))
 }
 
-// WithBusyPoll lets the connection poll for a moment before its thread sleeps, unless WithTLS encrypts it. It is for a
-// process that has a processor of its own and runs on that one alone (GOMAXPROCS=1 of several): there short answers
-// come faster, and idle time is spent. Elsewhere nothing changes.
+// WithBusyPoll makes the connection poll for a short time before its thread sleeps, unless WithTLS encrypts it. It is for a process
+// that has a processor of its own and uses only that one (GOMAXPROCS=1 on a host of several): short answers come faster, and idle
+// time costs CPU. In other processes the option has no effect.
 func WithBusyPoll() grpc.DialOption { return busyPollOption{} }
 
 type busyPollOption struct{ grpc.EmptyDialOption }
@@ -51,7 +51,7 @@ type tokenOption struct {
 
 type plaintextOption struct{ grpc.EmptyDialOption }
 
-// tokenOptions replaces our options by what gRPC knows, and tells whether there is a token that must not go unencrypted.
+// tokenOptions replaces this package's options by gRPC's, and reports whether there is a token that must not be sent unencrypted.
 func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOption, guarded bool) {
 	plaintext := OnThisHost(address)
 	for _, o := range options {
@@ -70,7 +70,7 @@ func tokenOptions(address string, options []grpc.DialOption) (out []grpc.DialOpt
 	return out, guarded
 }
 
-// OnThisHost tells whether an address, "host:port" or "unix:/path", can't be another host's.
+// OnThisHost reports whether an address, "host:port" or "unix:/path", is certainly of this host.
 func OnThisHost(address string) bool {
 	if strings.HasPrefix(address, "unix:") {
 		return true

@@ -19,7 +19,7 @@ type peer struct {
 	inUse   atomic.Int32 // by links and calls
 }
 
-// peer returns the peer of an address, and makes it known.
+// peer returns the peer of an address, and adds it to the known peers.
 func (c *Client) peer(address string) (*peer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *Client) peer(address string) (*peer, error) {
 	if len(c.peers) >= peersMax {
 		return nil, fmt.Errorf("dial %s: there are connections to %d addresses already", address, peersMax)
 	}
-	conn, err := connect(address, &c.rhythm, c.options)
+	conn, err := connect(address, &c.timing, c.options)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (c *Client) known() []*peer {
 	return slices.Clone(c.peers)
 }
 
-// forget closes the connections to addresses that nobody named, that are not used, and that are not among those to keep.
+// forget closes the connections to addresses that are no seeds, are not in use and are not to be kept.
 func (c *Client) forget(keep []leader) {
 	c.mu.Lock()
 	var gone []*peer
@@ -61,6 +61,6 @@ func (c *Client) forget(keep []leader) {
 	})
 	c.mu.Unlock()
 	for _, p := range gone {
-		_ = p.conn.Close() // it has no calls that could be told
+		_ = p.conn.Close() // no calls are under way
 	}
 }

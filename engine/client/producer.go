@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/wire"
 )
 
-// produceFramesMax is how many frames of a producer link are on their way at once. What is called meanwhile
-// waits and goes out together; more frames would be smaller ones.
+// produceFramesMax is how many frames of a producer link are under way at once. Later calls wait and go out together; with more frames
+// each frame would be smaller.
 const produceFramesMax = 2
 
 // Producer is a session that enqueues over a stream; in a cluster over one to each node that leads, a call to each in
@@ -86,7 +86,7 @@ func (p *Producer) open(ctx context.Context, to leader, _ []leader) (*produceLin
 
 // Enqueue stores one task and returns its id once the server acknowledged it. The error is an *Error
 // if the server refused the task, ErrUnknownOutcome if the session broke or ctx ended first, and ErrUnavailable if the
-// task was not stored because no node could be found in time that stores it.
+// task was not stored because no node could be reached in time that stores it.
 func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	if p.keys != "" && t.Key == "" {
 		t.Key = p.key()
@@ -104,9 +104,9 @@ func (p *Producer) Enqueue(ctx context.Context, t Task) (string, error) {
 	return p.enqueueOne(ctx, t, c, err)
 }
 
-// enqueueOne goes on after a first try, or without one.
+// enqueueOne goes on after a first try; c is nil without a first try.
 func (p *Producer) enqueueOne(ctx context.Context, t Task, c *call[Task], err error) (string, error) {
-	ids, errs, err := p.goOn(ctx, []Task{t}, c, err)
+	ids, errs, err := p.retry(ctx, []Task{t}, c, err)
 	if err != nil {
 		return "", err
 	}
@@ -128,7 +128,7 @@ func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string
 	}
 	l, ok := p.links.pick()
 	if !ok {
-		return p.goOn(ctx, tasks, nil, nil)
+		return p.retry(ctx, tasks, nil, nil)
 	}
 	c := batchOf(l.batcher, tasks)
 	defer l.batcher.keep(c)
@@ -136,7 +136,7 @@ func (p *Producer) EnqueueBatch(ctx context.Context, tasks []Task) (ids []string
 	if err == nil && c.errs == nil && len(c.ids) == len(tasks) && !slices.Contains(c.ids, "") {
 		return c.ids, nil, nil
 	}
-	return p.goOn(ctx, tasks, c, err)
+	return p.retry(ctx, tasks, c, err)
 }
 
 func batchOf(b *batcher[Task], tasks []Task) *call[Task] {
@@ -175,7 +175,7 @@ func encodeTasks(f *wire.Frame, c *call[Task]) error {
 	return nil
 }
 
-// Close lets the calls under way end and closes the session. When ctx ends first, it cuts the session.
+// Close waits for the calls under way and closes the session. If ctx ends first, Close cuts the session.
 func (p *Producer) Close(ctx context.Context) error {
 	return p.links.close(ctx)
 }

@@ -11,30 +11,30 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// awaitOnce asks once. Of a cluster, a node that hangs is not waited for much longer than it was asked to wait.
+// awaitOnce makes one call. In a cluster it bounds the call, since a node may hang.
 func (c *Client) awaitOnce(ctx context.Context, wait time.Duration, in *queuepb.AwaitResultRequest) (*queuepb.AwaitResultResponse, error) {
 	if c.only.Load() == nil {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, wait+c.rhythm.answerMax)
+		ctx, cancel = context.WithTimeout(ctx, wait+c.timing.answerMax)
 		defer cancel()
 	}
 	return c.api.AwaitResult(ctx, in)
 }
 
 // AwaitResult waits until a task is done or dead, or ctx ends. The answer's state says which; a done task has its
-// result while that is kept. In a cluster it goes on waiting through a failover, for as long as WithRetryMax says without
-// an answer. The error is ErrNotFound if nothing is known of the task, or no longer, and for a done
-// task whose result is not kept. tenant is "" for the token's.
+// result while the server keeps it. In a cluster the wait goes on through a failover, for the time of WithRetryMax without an answer.
+// The error is ErrNotFound if the server does not know the task, or not any more, and for a done task whose result is not kept. tenant
+// is "" for the token's.
 func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.AwaitResultResponse, error) {
 	for {
-		wait := c.rhythm.resultWait
+		wait := c.timing.resultWait
 		if deadline, ok := ctx.Deadline(); ok {
 			wait = min(wait, max(0, time.Until(deadline)))
 		}
 		r, err := c.awaitOnce(ctx, wait, &queuepb.AwaitResultRequest{Tenant: tenant, Id: id, WaitMs: uint64(wait.Milliseconds())})
 		if err != nil {
 			if c.only.Load() == nil && ctx.Err() == nil && status.Code(err) == codes.DeadlineExceeded {
-				c.turnAway()
+				c.switchPeer()
 				continue
 			}
 			if status.Code(err) == codes.NotFound {
@@ -45,7 +45,7 @@ func (c *Client) AwaitResult(ctx context.Context, tenant, id string) (*queuepb.A
 		switch r.GetState() {
 		case queuepb.TaskState_TASK_STATE_DONE, queuepb.TaskState_TASK_STATE_DEAD:
 			return r, nil
-		default: // it goes on
+		default: // wait on
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err

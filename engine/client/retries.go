@@ -10,36 +10,36 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retries is a call some of whose items have no outcome yet. Callers that are done at the first try need none.
+// retries is a call some of whose items have no outcome yet. A call that succeeds at the first try does not create one.
 type retries struct {
-	errs  []error // one for each item that has an outcome: nil where it was accepted
-	open  []int   // the places of those that have none
-	doubt []bool  // an earlier try of the item may have taken effect
-	near  string  // the address that the last refusal for not leading named
-	cause error   // what the last try failed of
+	errs       []error // one for each item that has an outcome: nil where it was accepted
+	open       []int   // the places of the items that have none
+	unsure     []bool  // an earlier try of the item may have taken effect
+	leaderHint string  // the leader's address in the last refusal because another node leads
+	cause      error   // of the last failure
 }
 
 func newRetries(n int) retries {
-	r := retries{errs: make([]error, n), open: make([]int, n), doubt: make([]bool, n)}
+	r := retries{errs: make([]error, n), open: make([]int, n), unsure: make([]bool, n)}
 	for i := range r.open {
 		r.open[i] = i
 	}
 	return r
 }
 
-// fate is what one try means for an item.
-type fate int
+// outcome is what one try means for an item.
+type outcome int
 
 const (
-	settled fate = iota // it has its outcome
-	notDone             // nothing was done
-	unclear             // it may have taken effect
+	settled outcome = iota // the item has its result
+	notDone                // nothing was done
+	unclear                // the try may have taken effect
 )
 
-// fateOf tells what an error means for what it is about.
-func fateOf(err error) fate {
+// outcomeOf returns what an error means for its item.
+func outcomeOf(err error) outcome {
 	var refused *Error
-	var doubt *doubtError
+	var doubt *ambiguousError
 	switch {
 	case err == nil || errors.As(err, &doubt):
 		return settled
@@ -60,8 +60,8 @@ func fateOf(err error) fate {
 	return settled
 }
 
-// callFate tells what the error of a plain call means, and gives it the session's words.
-func callFate(ctx context.Context, err error) error {
+// callOutcome returns the error of a session for the error of a unary call.
+func callOutcome(ctx context.Context, err error) error {
 	switch {
 	case err == nil || isFinal(err) || isUndone(err):
 		return err
@@ -71,12 +71,11 @@ func callFate(ctx context.Context, err error) error {
 	return unknownOutcome(err)
 }
 
-// note takes an item's outcome of one try. again tells whether the item may be sent again although a try of it may have
-// taken effect.
+// note records an item's outcome of one try. again says that the item may be sent again although a try may have taken effect.
 func (r *retries) note(place int, err error, again bool) {
-	switch fateOf(err) {
+	switch outcomeOf(err) {
 	case settled:
-		if r.doubt[place] && errors.Is(err, ErrOverloaded) { // which is about this try only
+		if r.unsure[place] && errors.Is(err, ErrOverloaded) { // which is about this try only
 			r.keep(place, err)
 			return
 		}
@@ -85,10 +84,10 @@ func (r *retries) note(place int, err error, again bool) {
 		r.keep(place, err)
 		var refused *Error
 		if errors.As(err, &refused) {
-			r.near = refused.Leader
+			r.leaderHint = refused.Leader
 		}
 	case unclear:
-		r.doubt[place] = true
+		r.unsure[place] = true
 		if !again {
 			r.errs[place] = err
 			return
@@ -102,14 +101,14 @@ func (r *retries) keep(place int, cause error) {
 	r.cause = cause
 }
 
-// trying lets go of the open places for a try, which notes an outcome for each.
+// trying returns the open places and clears them. The caller makes a try, and calls note for each place.
 func (r *retries) trying() []int {
 	places := r.open
-	r.open, r.near = nil, ""
+	r.open, r.leaderHint = nil, ""
 	return places
 }
 
-// giveUp gives all items that have none an outcome.
+// giveUp gives each open item an outcome.
 func (r *retries) giveUp(why error) {
 	refused, doubtful := why, why
 	if r.cause != nil {
@@ -117,7 +116,7 @@ func (r *retries) giveUp(why error) {
 		doubtful = fmt.Errorf("%w, last: %s", why, r.cause.Error()) // without %w: a refusal of the last try does not mean that the item was refused
 	}
 	for _, i := range r.open {
-		if r.doubt[i] {
+		if r.unsure[i] {
 			r.errs[i] = unknownOutcome(doubtful)
 		} else {
 			r.errs[i] = fmt.Errorf("nothing was done: %w: %w", ErrUnavailable, refused)
@@ -126,9 +125,8 @@ func (r *retries) giveUp(why error) {
 	r.open = nil
 }
 
-// outcome returns what a batch's call does: an error that all items share and that refuses none of them in particular,
-// or one for each, or none.
-func (r *retries) outcome() (errs []error, err error) {
+// result returns the result of a batch: an error of the whole call, or an error for each item that failed, or nil.
+func (r *retries) result() (errs []error, err error) {
 	failed := 0
 	for _, e := range r.errs {
 		var refused *Error
@@ -157,11 +155,11 @@ type tries[L linked] struct {
 
 func (f *follower[L]) tries() tries[L] {
 	_, changed := f.current()
-	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), pace: pace{of: &f.client.rhythm}, seen: changed}
+	return tries[L]{links: f, deadline: time.Now().Add(f.client.retryMax), pace: pace{of: &f.client.timing}, seen: changed}
 }
 
-// wait waits until another try makes sense: for the links to change, or for some time, and without a link for one. An
-// error says that there is to be no other try. A session that is closing opens no links, and waits for none.
+// wait waits until another try makes sense: until the links change or some time has passed, and without a link until one opens. An
+// error ends the tries. A session that is closing opens no links, so wait does not wait for one.
 func (p *tries[L]) wait(ctx context.Context) error {
 	for {
 		links, changed := p.links.current()

@@ -14,7 +14,7 @@ import (
 // If an earlier try may have taken effect, the item's outcome is unknown, even if the last try was refused.
 func TestGivingUpInDoubtIsNoRefusal(t *testing.T) {
 	r := newRetries(2)
-	r.doubt[0] = true
+	r.unsure[0] = true
 	r.cause = &Error{Code: queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, Message: "n2 leads"}
 	r.giveUp(context.DeadlineExceeded)
 	var refused *Error

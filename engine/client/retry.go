@@ -17,9 +17,9 @@ import (
 // retryMaxDefault is how long a call is tried again unless WithRetryMax says otherwise.
 const retryMaxDefault = 30 * time.Second
 
-// WithRetryMax says for how long a call that was not done is tried again, and for how long a call waits for a node
-// that leads: 30 s unless told otherwise; 0 tries once. With it a client of one address whose server stands alone
-// follows that server through a restart. Without it, and with one such address, a session ends with its connection.
+// WithRetryMax sets for how long a call that was not done is tried again, and for how long a call waits for a leader. The default is
+// 30 s; with 0 a call is tried once. With this option the client of a single server that is in no cluster follows that server through
+// a restart. Without it, a session with such a server ends with its connection.
 func WithRetryMax(max time.Duration) grpc.DialOption { return retryOption{max: max} }
 
 // WithIdempotency lets producer sessions give each task without a key one of their own, so that a task whose outcome
@@ -35,7 +35,7 @@ type retryOption struct {
 
 type keysOption struct{ grpc.EmptyDialOption }
 
-// undoneError says that nothing was done: what it is about may be sent again.
+// undoneError says that nothing was done: the call or item may be sent again.
 type undoneError struct{ cause error }
 
 func (e *undoneError) Error() string { return e.cause.Error() }
@@ -53,7 +53,7 @@ func isUndone(err error) bool {
 	return errors.As(err, &u)
 }
 
-// notLeader returns the detail of a status which says that the node does not lead.
+// notLeader returns the detail of a status that says that the node does not lead, or nil.
 func notLeader(err error) *queuepb.NotLeader {
 	if status.Code(err) != codes.Unavailable {
 		return nil
@@ -66,7 +66,7 @@ func notLeader(err error) *queuepb.NotLeader {
 	return nil
 }
 
-// isFinal tells whether a status is a decision of the server that another try would not change.
+// isFinal reports whether a status is a decision of the server that another try would not change.
 func isFinal(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied, codes.Unauthenticated,
@@ -77,7 +77,7 @@ func isFinal(err error) bool {
 	}
 }
 
-// linkEnd is what the end of a stream means for the frames on it that have no answer.
+// linkEnd returns what the end of a stream means for the frames that have no answer.
 func linkEnd(err error) error {
 	if errors.Is(err, io.EOF) {
 		return ErrClosed
@@ -88,7 +88,7 @@ func linkEnd(err error) error {
 	return unknownOutcome(err)
 }
 
-// sleep waits, and returns why if it was cut short: by ctx, or because over was closed.
+// sleep waits. It returns an error if ctx ended or over was closed before.
 func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

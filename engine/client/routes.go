@@ -20,26 +20,26 @@ const shardsMax = 1 << 12
 
 // leader is a node that leads.
 type leader struct {
-	node    string // "" of a server that stands alone
-	address string // where it is reached
-	named   string // where the cluster says that it is reached; "" of a server that stands alone
+	node    string // "" for a server that is in no cluster
+	address string // where this client reaches it
+	named   string // its address as the cluster names it; "" for a server that is in no cluster
 }
 
-// same tells whether two are the same node.
+// same reports whether two are the same node.
 func (l leader) same(o leader) bool {
 	return l.node == o.node && (l.node != "" || l.address == o.address)
 }
 
-// table is who leads which shard.
+// table says which node leads each shard.
 type table struct {
 	leaders []leader // by shard; zero where none is known
-	alone   bool     // the server is no cluster's
+	alone   bool     // the server is in no cluster
 }
 
-// complete tells whether each shard's leader is known.
+// complete reports whether each shard's leader is known.
 func (t *table) complete() bool { return !slices.Contains(t.leaders, leader{}) }
 
-// nodes returns the nodes that lead something, each once, in an order that depends on nothing else.
+// nodes returns the nodes that lead a shard, each once, sorted.
 func (t *table) nodes() (all []leader) {
 	for _, l := range t.leaders {
 		if l != (leader{}) && !slices.ContainsFunc(all, l.same) {
@@ -50,7 +50,7 @@ func (t *table) nodes() (all []leader) {
 	return all
 }
 
-// routing is what a client knows of the routes. It asks one time at a time, whoever wants to know.
+// routing is what a client knows of the routes. All callers share one round of questions.
 type routing struct {
 	client *Client
 
@@ -69,14 +69,14 @@ type asking struct {
 	err   error
 }
 
-// current returns what is known, and a channel that is closed when it changes.
+// current returns the table, and a channel that is closed when the table changes.
 func (r *routing) current() (*table, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.table, r.changed
 }
 
-// ask asks the nodes anew, or waits for the round that is under way.
+// ask asks the nodes for the routes, or waits for the round that is under way.
 func (r *routing) ask(ctx context.Context) (*table, error) {
 	r.mu.Lock()
 	a := r.asking
@@ -96,7 +96,7 @@ func (r *routing) ask(ctx context.Context) (*table, error) {
 
 // round is one round of questions.
 func (r *routing) round(a *asking) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.client.rhythm.askMax)
+	ctx, cancel := context.WithTimeout(context.Background(), r.client.timing.askMax)
 	defer cancel()
 	answers, err := r.client.answers(ctx)
 	var t *table
@@ -120,13 +120,13 @@ func (r *routing) round(a *asking) {
 	}
 }
 
-// answer is what one node says.
+// answer is one node's answer.
 type answer struct {
 	peer   *peer
 	routes []*queuepb.Route
 }
 
-// answers asks all nodes that are known. The error says why the last one did not answer, where none did.
+// answers asks all known nodes. If no node answers, the error says why the last one did not.
 func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	type reply struct {
 		answer
@@ -164,7 +164,7 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 			case r.err == nil:
 				answers = append(answers, r.answer)
 				if grace == nil {
-					grace = time.After(c.rhythm.askGrace)
+					grace = time.After(c.timing.askGrace)
 				}
 			case isFinal(r.err):
 				refused = r.err
@@ -178,14 +178,14 @@ func (c *Client) answers(ctx context.Context) ([]answer, error) {
 	if len(answers) > 0 {
 		return answers, nil
 	}
-	if refused != nil { // it tells more than that another one is down
+	if refused != nil { // says more than that another node is down
 		last = refused
 	}
 	return nil, errors.Join(last)
 }
 
-// count makes one table of what several nodes say: for each shard the node that most of them name, and among those
-// that as many name one that says so itself. A node that lost touch with the others names itself, alone.
+// count makes one table of several answers: for each shard the node that most answers name. Of nodes that equally many name, it takes
+// one that names itself. A node that lost its connection to the others is the only one that names itself.
 func count(answers []answer, old *table) *table {
 	addresses := map[string]string{} // of nodes, as they proved to be reachable
 	shards := 0
@@ -206,26 +206,26 @@ func count(answers []answer, old *table) *table {
 		var votes []vote
 		for _, a := range answers {
 			if shard < len(a.routes) {
-				votes = cast(votes, a.peer, a.routes[shard], addresses)
+				votes = addVote(votes, a.peer, a.routes[shard], addresses)
 			}
 		}
 		var was leader
 		if old != nil && shard < len(old.leaders) {
 			was = old.leaders[shard]
 		}
-		t.leaders[shard] = elected(votes, was)
+		t.leaders[shard] = winner(votes, was)
 	}
 	return t
 }
 
-// vote is for how many nodes think that one leads.
+// vote says how many nodes name a leader.
 type vote struct {
 	leader leader
 	count  int
 	itself bool
 }
 
-func cast(votes []vote, from *peer, r *queuepb.Route, addresses map[string]string) []vote {
+func addVote(votes []vote, from *peer, r *queuepb.Route, addresses map[string]string) []vote {
 	l := leader{node: r.GetNode(), address: r.GetAddress(), named: r.GetAddress()}
 	if proven, ok := addresses[l.node]; ok {
 		l.address = proven
@@ -246,7 +246,7 @@ func cast(votes []vote, from *peer, r *queuepb.Route, addresses map[string]strin
 	return votes
 }
 
-func elected(votes []vote, was leader) leader {
+func winner(votes []vote, was leader) leader {
 	var best vote
 	for _, v := range votes {
 		better := v.count > best.count
@@ -279,14 +279,14 @@ func (r *routing) follow() (leave func()) {
 }
 
 func (r *routing) watch(until <-chan struct{}) {
-	t := time.NewTicker(r.client.rhythm.askEvery)
+	t := time.NewTicker(r.client.timing.askEvery)
 	defer t.Stop()
 	for {
 		select {
 		case <-until:
 			return
 		case <-t.C:
-			_, _ = r.ask(context.Background()) // a round is bounded; who needs what it failed of asks itself
+			_, _ = r.ask(context.Background()) // a round is bounded; callers that need its error ask themselves
 		}
 	}
 }

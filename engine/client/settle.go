@@ -27,7 +27,7 @@ func encodeSettlements(f *wire.Frame, c *call[*queuepb.Task]) error {
 func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) error {
 	l, ok := w.linkOf(t)
 	if !ok {
-		return w.settleAgain(ctx, []*queuepb.Task{t}, how, nil, nil)
+		return w.retrySettle(ctx, []*queuepb.Task{t}, how, nil, nil)
 	}
 	c := l.batcher.single(t, how.bytes())
 	c.how = how
@@ -36,10 +36,10 @@ func (w *Worker) settleOne(ctx context.Context, t *queuepb.Task, how settling) e
 	if err == nil && c.errs == nil {
 		return nil
 	}
-	return w.settleAgain(ctx, []*queuepb.Task{t}, how, c, err)
+	return w.retrySettle(ctx, []*queuepb.Task{t}, how, c, err)
 }
 
-// linkOf returns the link that a task is settled over: that which it came from, or else the next one.
+// linkOf returns the link for the settlement of a task: the link that the task came from, or else the next one.
 func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
 	if links := *w.links.links.Load(); len(links) == 1 {
 		return links[0], true
@@ -50,8 +50,8 @@ func (w *Worker) linkOf(t *queuepb.Task) (*workLink, bool) {
 	return w.links.pick()
 }
 
-// settleAgain goes on after a first try of one settlement, or without one.
-func (w *Worker) settleAgain(ctx context.Context, tasks []*queuepb.Task, how settling, c *call[*queuepb.Task], err error) error {
+// retrySettle goes on after a first try of a settlement; c is nil without a first try.
+func (w *Worker) retrySettle(ctx context.Context, tasks []*queuepb.Task, how settling, c *call[*queuepb.Task], err error) error {
 	if c == nil && w.links.closing() || err == ErrClosed && w.links.closing() { //nolint:errorlint // not even taken: one that was wraps it
 		return w.freed(tasks, ErrClosed)
 	}
@@ -76,7 +76,7 @@ func (w *Worker) freed(tasks []*queuepb.Task, err error) error {
 	return err
 }
 
-// settle carries out a batch.
+// settle settles a batch.
 func (w *Worker) settle(ctx context.Context, tasks []*queuepb.Task, how settling) ([]error, error) {
 	if links := *w.links.links.Load(); len(links) == 1 {
 		l := links[0]
@@ -109,14 +109,14 @@ type settlement struct {
 	worker *Worker
 	tasks  []*queuepb.Task
 	how    settling
-	before time.Time // when the tries must end
+	before time.Time // the end of all tries
 }
 
 func (w *Worker) settlement(tasks []*queuepb.Task, how settling) *settlement {
 	return &settlement{retries: newRetries(len(tasks)), worker: w, tasks: tasks, how: how, before: time.Now().Add(w.client.retryMax)}
 }
 
-// tried notes what came of a call that was made of the tasks at some places.
+// tried records the outcome of a call with the tasks at some places.
 func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 	for i, place := range places {
 		one := err
@@ -127,7 +127,7 @@ func (s *settlement) tried(places []int, c *call[*queuepb.Task], err error) {
 			s.errs[place] = one
 			continue
 		}
-		if s.doubt[place] && s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
+		if s.unsure[place] && s.how.action != queuepb.SettleAction_SETTLE_ACTION_EXTEND {
 			one = s.repeated(one)
 		}
 		s.note(place, one, true)
@@ -140,16 +140,16 @@ func (s *settlement) repeated(err error) error {
 	if !errors.Is(err, ErrStaleToken) && !errors.Is(err, ErrNotFound) {
 		return err
 	}
-	return &doubtError{fmt.Errorf("an earlier try has settled the task, or the lease has ended: %s", err.Error())}
+	return &ambiguousError{fmt.Errorf("an earlier try has settled the task, or the lease has ended: %s", err.Error())}
 }
 
-// doubtError is an unknown outcome that no further try would make clear.
-type doubtError struct{ cause error }
+// ambiguousError is an unknown outcome that no further try could resolve.
+type ambiguousError struct{ cause error }
 
-func (e *doubtError) Error() string   { return ErrUnknownOutcome.Error() + ": " + e.cause.Error() }
-func (e *doubtError) Unwrap() []error { return []error{ErrUnknownOutcome, e.cause} }
+func (e *ambiguousError) Error() string   { return ErrUnknownOutcome.Error() + ": " + e.cause.Error() }
+func (e *ambiguousError) Unwrap() []error { return []error{ErrUnknownOutcome, e.cause} }
 
-// finish tries until all is settled, or time is over, and frees the slots.
+// finish tries until all tasks are settled or time is over, and frees the slots.
 func (s *settlement) finish(ctx context.Context) ([]error, error) {
 	tries := s.worker.links.tries()
 	for len(s.open) > 0 {
@@ -164,13 +164,13 @@ func (s *settlement) finish(ctx context.Context) ([]error, error) {
 	} else {
 		s.worker.slots.freeAll(s.tasks, s.errs)
 	}
-	return s.outcome()
+	return s.result()
 }
 
-// try sends what is open once more: to the node that is said to lead, or the link that each task came from, or else the
-// next one. Where there is no link, any node carries it out.
+// try sends the open tasks once more: to the leader that a refusal named, or to the link that each task came from, or else to the
+// next link. Without a link, a unary call goes to any node.
 func (s *settlement) try(ctx context.Context) {
-	near := s.near
+	near := s.leaderHint
 	byLink := map[*workLink][]int{}
 	for _, place := range s.trying() {
 		l, ok := s.worker.links.toward(near)
@@ -214,7 +214,7 @@ func (s *settlement) try(ctx context.Context) {
 	if places := byLink[nil]; len(places) > 0 {
 		ctx, cancel := context.WithDeadline(ctx, s.before)
 		defer cancel()
-		results, err := s.tryPlainly(ctx, s.at(places))
+		results, err := s.tryUnary(ctx, s.at(places))
 		c := &call[*queuepb.Task]{errs: make([]error, len(places))}
 		if err == nil && len(results) != len(places) {
 			err = unknownOutcome(errNoAnswer)
@@ -224,7 +224,7 @@ func (s *settlement) try(ctx context.Context) {
 				c.errs[i] = itemError(r.GetError())
 			}
 		}
-		s.tried(places, c, callFate(ctx, err))
+		s.tried(places, c, callOutcome(ctx, err))
 	}
 }
 
@@ -236,8 +236,8 @@ func (s *settlement) at(places []int) []*queuepb.Task {
 	return tasks
 }
 
-// tryPlainly settles tasks with a plain call.
-func (s *settlement) tryPlainly(ctx context.Context, tasks []*queuepb.Task) ([]*queuepb.SettleResult, error) {
+// tryUnary settles tasks with a unary call.
+func (s *settlement) tryUnary(ctx context.Context, tasks []*queuepb.Task) ([]*queuepb.SettleResult, error) {
 	api, tenant := s.worker.client.once, s.worker.config.Tenant
 	switch s.how.action {
 	case queuepb.SettleAction_SETTLE_ACTION_COMPLETE:

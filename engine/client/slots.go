@@ -12,12 +12,12 @@ import (
 type workLink struct {
 	*link[*queuepb.Task]
 
-	freed atomic.Int32 // slots that were given to the link and not granted to the server yet
+	freed atomic.Int32 // slots of the link that were not granted to the server yet
 	share atomic.Int32 // how many slots the link should have
 
 	// Guarded by the slots' mutex.
-	has   int32 // slots: granted, or to be, and not used, or used by tasks that came from here
-	tasks int32 // that came from here and are not settled
+	has   int32 // slots of the link: granted or to be granted, and those of its tasks
+	tasks int32 // that came over the link and are not settled
 	gone  bool
 
 	leaving bool
@@ -26,29 +26,28 @@ type workLink struct {
 
 // leave lets the calls under way end, and then the link.
 func (l *workLink) leave() {
-	l.slots.held.mu.Lock()
+	l.slots.leases.mu.Lock()
 	l.leaving = true
 	l.share.Store(0)
-	l.slots.held.mu.Unlock()
+	l.slots.leases.mu.Unlock()
 	l.link.leave()
 }
 
-// slots shares a worker's slots out among its links. Each slot is a link's, or of a task that came from a link that is
-// gone, or spare: so a session never holds more tasks than it has slots, whatever its links do. The mutex is that of
-// held: what frees a slot removes a lease.
+// slots divides a worker's slots among its links. A slot belongs to a link, or to a task of a link that has ended, or is spare. So a
+// session never holds more tasks than it has slots. The mutex is that of leases: freeing a slot removes a lease.
 type slots struct {
-	held   held
+	leases leaseSet
 	expiry expiry
 
 	total int32
 	spare int32
-	links []*workLink // that are not gone, in the order of their nodes
+	links []*workLink // that have not ended
 }
 
-// admit gives a new link its share, as far as there are slots, and returns what to grant in its first frame.
+// admit gives a new link its share, as far as there are spare slots. It returns the credits for the link's first frame.
 func (s *slots) admit(l *workLink, share int32) int32 {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	l.share.Store(share)
 	l.has = min(share, s.spare)
 	s.spare -= l.has
@@ -56,37 +55,37 @@ func (s *slots) admit(l *workLink, share int32) int32 {
 	return l.has
 }
 
-// leave takes back what a link that has ended was granted and did not use.
+// leave takes back the unused slots of a link that has ended.
 func (s *slots) leave(l *workLink) {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	if l.gone {
 		return
 	}
 	l.gone = true
 	s.links = slices.DeleteFunc(s.links, func(o *workLink) bool { return o == l })
 	s.spare += l.has - l.tasks
-	s.deal()
+	s.distribute()
 }
 
-// origin returns the link that a task came from, if it goes on, or nil.
+// origin returns the link that a task came from, or nil if that link ends or has ended.
 func (s *slots) origin(t *queuepb.Task) *workLink {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
-	if l := s.held.origin(t.GetId(), t.GetToken()); l != nil && !l.gone && !l.leaving {
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
+	if l := s.leases.origin(t.GetId(), t.GetToken()); l != nil && !l.gone && !l.leaving {
 		return l
 	}
 	return nil
 }
 
-// came records the leases of tasks that just arrived. serverMs is the server's time when it sent them, or 0.
-func (s *slots) came(l *workLink, tasks []*queuepb.Task, serverMs int64) {
+// arrived records the leases of tasks that just arrived. serverMs is the server's time when it sent them, or 0.
+func (s *slots) arrived(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 	now := s.expiry.now()
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	for _, t := range tasks {
 		until := holdsUntil(now, t.GetLeaseExpiresAtMs(), serverMs)
-		if s.held.put(t.GetId(), t.GetToken(), l, until) {
+		if s.leases.put(t.GetId(), t.GetToken(), l, until) {
 			l.tasks++
 			s.expires(until)
 		}
@@ -95,8 +94,8 @@ func (s *slots) came(l *workLink, tasks []*queuepb.Task, serverMs int64) {
 
 // settled frees the slots of leases that answered calls have ended.
 func (s *slots) settled(calls []*call[*queuepb.Task]) {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	for _, c := range calls {
 		extends := c.how.action == queuepb.SettleAction_SETTLE_ACTION_EXTEND
 		for i, t := range c.items {
@@ -113,19 +112,19 @@ func (s *slots) settled(calls []*call[*queuepb.Task]) {
 			}
 		}
 	}
-	s.deal()
+	s.distribute()
 }
 
-// frees tells whether a settlement's outcome ends the occupation of a slot. One that the server refused for what it
-// says does not: the lease still holds, and the task may be settled again.
+// frees reports whether a settlement with this error frees the task's slot. A settlement that the server refused for its content does
+// not: the lease still holds, and the task can be settled again.
 func frees(err error) bool {
 	return err == nil || errors.Is(err, ErrStaleToken) || errors.Is(err, ErrNotFound)
 }
 
 // extendAll records the final outcomes of extensions.
 func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	for i, t := range tasks {
 		errs[i] = s.tooLate(t, errs[i])
 		if errs[i] == nil || errors.Is(errs[i], ErrUnknownOutcome) {
@@ -134,25 +133,25 @@ func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
 	}
 }
 
-// freeAll frees the slots of tasks whose settlements have these errors for good.
+// freeAll frees the slots of tasks whose settlements have these final errors.
 func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	for i, t := range tasks {
 		errs[i] = s.tooLate(t, errs[i])
 		if frees(errs[i]) || errors.Is(errs[i], ErrUnknownOutcome) || errors.Is(errs[i], ErrClosed) {
 			s.free(t)
 		}
 	}
-	s.deal()
+	s.distribute()
 }
 
-// free ends the occupation of a slot, once for each lease: a task that is settled twice, say because the first outcome
-// was unknown, has freed its slot once. The caller holds the mutex.
+// free frees the slot of a task, once for each lease: a task that is settled twice, for example because the first outcome was unknown,
+// frees its slot once. The caller holds the mutex.
 func (s *slots) free(t *queuepb.Task) { s.freeLease(t.GetId(), t.GetToken()) }
 
 func (s *slots) freeLease(id string, token uint64) {
-	l, was := s.held.remove(id, token)
+	l, was := s.leases.remove(id, token)
 	if !was {
 		return
 	}
@@ -163,8 +162,8 @@ func (s *slots) freeLease(id string, token uint64) {
 	s.spare++
 }
 
-// deal gives spare slots to the links that have less than their share. The caller holds the mutex.
-func (s *slots) deal() {
+// distribute gives spare slots to the links that have less than their share. The caller holds the mutex.
+func (s *slots) distribute() {
 	for _, l := range s.links {
 		n := min(s.spare, l.share.Load()-l.has)
 		if n <= 0 {
@@ -172,15 +171,15 @@ func (s *slots) deal() {
 		}
 		s.spare -= n
 		l.has += n
-		// Credits ride on the frames of settlements; they go alone only when the server runs short of them.
+		// Credits go out with the frames of settlements, and in a frame of their own only when the server runs short of them.
 		if l.freed.Add(n) >= max(1, l.share.Load()/4) {
 			l.batcher.flush()
 		}
 	}
 }
 
-// shareOf returns how many of n slots the node at a place of several should have: as many as the others, and the rest
-// goes to the first. With fewer slots than nodes, turn says where the first is.
+// shareOf returns the share of n slots for the node at a place: an equal part, and the first nodes get the remainder. With fewer slots
+// than nodes, turn says which node is the first.
 func shareOf(n, place, nodes, turn int) int32 {
 	if n < nodes {
 		place = (place + nodes - turn%nodes) % nodes
@@ -192,11 +191,11 @@ func shareOf(n, place, nodes, turn int) int32 {
 	return int32(share)
 }
 
-// setShares sets the shares of the links, and returns one that has slots beyond its share which it does not use while
-// another link has too few: nothing but its end frees them. It returns nil while another link is about to end.
-func (s *slots) setShares(share func(*workLink) int32) (hoarder *workLink) {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
+// setShares sets the shares of the links. It returns a link with unused slots beyond its share while another link has too few: only
+// the end of that link frees them. It returns nil while another link is about to end.
+func (s *slots) setShares(share func(*workLink) int32) (overfull *workLink) {
+	s.leases.mu.Lock()
+	defer s.leases.mu.Unlock()
 	leaving, poor := false, false
 	for _, l := range s.links {
 		leaving = leaving || l.leaving
@@ -204,16 +203,16 @@ func (s *slots) setShares(share func(*workLink) int32) (hoarder *workLink) {
 			l.share.Store(share(l))
 		}
 	}
-	s.deal()
+	s.distribute()
 	for _, l := range s.links {
 		poor = poor || l.has < l.share.Load()
 		unused := l.has - l.tasks
-		if l.has > l.share.Load() && unused > 0 && (hoarder == nil || unused > hoarder.has-hoarder.tasks) {
-			hoarder = l
+		if l.has > l.share.Load() && unused > 0 && (overfull == nil || unused > overfull.has-overfull.tasks) {
+			overfull = l
 		}
 	}
 	if leaving || !poor {
 		return nil
 	}
-	return hoarder
+	return overfull
 }

@@ -44,7 +44,7 @@ func TestSlotsGoToWhoHasTooFew(t *testing.T) {
 	require.EqualValues(t, 10, s.admit(a, 10))
 	require.EqualValues(t, 0, s.admit(b, 5), "there are none")
 	s.check(t, 10)
-	s.came(a, numbered(1, 8), 0)
+	s.arrived(a, numbered(1, 8), 0)
 	half := func(*workLink) int32 { return 5 }
 	require.Same(t, a, s.setShares(half), "it has two that it does not use, and b has none")
 	s.settled([]*call[*queuepb.Task]{{items: numbered(1, 4)}})
@@ -53,7 +53,7 @@ func TestSlotsGoToWhoHasTooFew(t *testing.T) {
 	assert.EqualValues(t, 4, b.has, "what a gives back is b's, until it has its share")
 	assert.EqualValues(t, 4, b.freed.Load())
 	assert.Len(t, b.batcher.wake, 1, "the server is told")
-	s.came(a, numbered(9, 2), 0)
+	s.arrived(a, numbered(9, 2), 0)
 	require.Nil(t, s.setShares(half), "a uses what it has")
 	s.settled([]*call[*queuepb.Task]{{items: numbered(5, 1), errs: []error{ErrInvalidArgument}}, {items: numbered(6, 1), how: settling{action: queuepb.SettleAction_SETTLE_ACTION_EXTEND}}})
 	assert.EqualValues(t, 6, a.has, "neither ends a lease")

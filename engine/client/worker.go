@@ -17,8 +17,8 @@ import (
 // slotsMax is how many tasks a worker session may hold: the server's limit of credits.
 const slotsMax = 1 << 16
 
-// workFramesMax is how many frames of a worker session are on their way at once. It is more than producers have:
-// where both are busy, finishing tasks goes before making more of them.
+// workFramesMax is how many frames of a worker session are under way at once. It is more than for producers, so that finishing tasks
+// goes before adding tasks when both are busy.
 const workFramesMax = 3
 
 // WorkerConfig says what a worker session takes.
@@ -52,11 +52,10 @@ type Worker struct {
 	tasks  arrivals
 	// The keeper's.
 	turned time.Time
-	turn   int //: which nodes have a slot, where there are fewer slots than nodes
+	turn   int // which nodes have a slot when there are fewer slots than nodes
 }
 
-// Worker opens a session. ctx bounds its life. In a cluster it waits for a node that leads, for as long as WithRetryMax
-// says.
+// Worker opens a session. ctx bounds the session's life. In a cluster Worker waits for a leader, for the time of WithRetryMax.
 func (c *Client) Worker(ctx context.Context, config WorkerConfig) (*Worker, error) {
 	if config.Slots < 1 || config.Slots > slotsMax {
 		return nil, fmt.Errorf("slots: %w: %d: pass 1 to %d", ErrInvalidArgument, config.Slots, slotsMax)
@@ -123,11 +122,11 @@ func (w *Worker) receive(l *workLink, stream grpc.BidiStreamingClient[queuepb.Wo
 			l.batcher.resolve(a.GetFrame(), nil, a.GetErrors())
 		}
 		if tasks := in.GetTasks(); len(tasks) > 0 {
-			w.slots.came(l, tasks, in.GetNowMs())
+			w.slots.arrived(l, tasks, in.GetNowMs())
 			if !w.tasks.put(tasks) {
 				return unknownOutcome(errors.New("the server pushed more tasks than it was granted"))
 			}
-			clear(tasks) // they are their receivers'
+			clear(tasks) // the receivers own them
 		}
 	}
 }
@@ -143,26 +142,26 @@ func (w *Worker) share(of leader, all []leader) int32 {
 	return shareOf(w.config.Slots, slices.IndexFunc(all, of.same), len(all), w.turn)
 }
 
-// balance brings the links' shares up to date. Where there are fewer slots than nodes, each node has one for a while. A
-// link that keeps slots from others has to leave: the server has no other way to give back what it was granted.
+// balance updates the links' shares. With fewer slots than nodes, the nodes have a slot in turn. A link that keeps slots that another
+// link needs is retired: the server has no other way to give back credits.
 func (w *Worker) balance(all []leader, links []*workLink) (again bool) {
-	if w.config.Slots < len(all) && time.Since(w.turned) >= w.client.rhythm.balanceEvery {
+	if w.config.Slots < len(all) && time.Since(w.turned) >= w.client.timing.balanceEvery {
 		w.turn++
 		w.turned = time.Now()
 	}
-	hoarder := w.slots.setShares(func(l *workLink) int32 {
+	overfull := w.slots.setShares(func(l *workLink) int32 {
 		if !slices.ContainsFunc(all, l.to.same) {
 			return 0
 		}
 		return w.share(l.to, all)
 	})
-	if hoarder != nil && slices.Contains(links, hoarder) {
-		w.links.letGo(hoarder)
+	if overfull != nil && slices.Contains(links, overfull) {
+		w.links.retire(overfull)
 	}
-	return hoarder != nil || w.config.Slots < len(all)
+	return overfull != nil || w.config.Slots < len(all)
 }
 
-// Receive waits for a leased task. It returns ErrClosed after Close, and what ended the session if it broke.
+// Receive waits for a leased task. It returns ErrClosed after Close, and the reason if the session broke.
 func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
 	if w.links.closing() { // a task could not be settled any more
 		return nil, ErrClosed
@@ -170,7 +169,7 @@ func (w *Worker) Receive(ctx context.Context) (*queuepb.Task, error) {
 	return w.tasks.receive(ctx)
 }
 
-// TryReceive returns a leased task if one is at hand.
+// TryReceive returns a leased task if one has arrived.
 func (w *Worker) TryReceive() (*queuepb.Task, bool) { return w.tasks.tryReceive() }
 
 // settling says how the items of a call are settled.
@@ -190,7 +189,7 @@ func (w *Worker) Complete(ctx context.Context, t *queuepb.Task) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE})
 }
 
-// CompleteWith is Complete with what came of the task, at most 256 KiB unless the server says otherwise. The server
+// CompleteWith is Complete with the task's result, at most 256 KiB with the server's default limit. The server
 // keeps it if the task, or its queue, has a result retention. The result must not change until the call has returned.
 func (w *Worker) CompleteWith(ctx context.Context, t *queuepb.Task, result []byte) error {
 	return w.settleOne(ctx, t, settling{action: queuepb.SettleAction_SETTLE_ACTION_COMPLETE, result: result})
@@ -219,16 +218,15 @@ func (w *Worker) Release(ctx context.Context, t *queuepb.Task, delay time.Durati
 	})
 }
 
-// Extend lets the lease of a task hold for lease from now.
+// Extend sets the end of a task's lease to now plus lease.
 func (w *Worker) Extend(ctx context.Context, t *queuepb.Task, lease time.Duration) error {
 	return w.settleOne(ctx, t, settling{
 		action: queuepb.SettleAction_SETTLE_ACTION_EXTEND, leaseMs: uint64(lease.Milliseconds()),
 	})
 }
 
-// Close lets the calls under way end, closes the session, and gives the tasks that nobody received back
-// to the server. Tasks that were received and not settled come back when their leases expire. When ctx ends
-// first, it cuts the session.
+// Close waits for the calls under way, closes the session, and releases the tasks that were not received. Tasks that were received and
+// not settled are ready again when their leases expire. If ctx ends first, Close cuts the session.
 func (w *Worker) Close(ctx context.Context) error {
 	w.links.markClosing()
 	w.tasks.end(ErrClosed)
@@ -239,8 +237,8 @@ func (w *Worker) Close(ctx context.Context) error {
 	return w.releaseUnreceived(ctx)
 }
 
-// releaseUnreceived comes after the session's end: before it, the server could push what was just given
-// back to the same session again.
+// releaseUnreceived releases the tasks that were not received. The session has ended: earlier, the server could push the released tasks
+// to the same session again.
 func (w *Worker) releaseUnreceived(ctx context.Context) error {
 	if w.links.broke() {
 		return nil // the leases expire in their time
@@ -258,7 +256,7 @@ func (w *Worker) releaseUnreceived(ctx context.Context) error {
 			return nil
 		}
 		if _, err := w.client.api.Release(ctx, &queuepb.ReleaseRequest{Tenant: w.config.Tenant, Releases: releases}); err != nil {
-			return fmt.Errorf("give back the tasks that nobody received, their leases expire in their time: %w", err)
+			return fmt.Errorf("release the tasks that were not received; they are ready again when their leases expire: %w", err)
 		}
 	}
 }

@@ -7,50 +7,49 @@ import (
 	"google.golang.org/grpc"
 )
 
-// rhythm is how long a client waits for what.
-type rhythm struct {
+// timing has the waits and limits of a client.
+type timing struct {
 	// The waits between two tries grow from waitMin to waitMax, each less a random part of up to a half.
 	waitMin, waitMax time.Duration
 	// keeperWaitMax bounds the keeper's waits: there is one for all calls of a session, and they wait for it.
 	keeperWaitMax time.Duration
-	// calm is after how long without trouble a session's next try comes at once again.
+	// calm is the time without an error after which a session's next try comes at once again.
 	calm time.Duration
-	// leaveMax is how long a session waits for the answers to calls on a link that it gives up. It repeats a settlement without an
-	// answer, whose outcome may then be unknown.
+	// leaveMax is how long a session waits for the answers to calls on a link that it retires. The session then repeats a settlement
+	// without an answer, whose outcome may be unknown.
 	leaveMax time.Duration
 	// openMax is how long a node has to accept a stream.
 	openMax time.Duration
-	// balanceEvery is how often a session looks whether its links have what they should.
+	// balanceEvery is how often a session compares its links' slots with their shares.
 	balanceEvery time.Duration
 	// resultWait is how long one call of AwaitResult waits at the server, whose own limit is a minute; answerMax is how
 	// much longer a node of a cluster has to answer it.
 	resultWait, answerMax time.Duration
-	// askMax is how long a node has to say what the routes are.
+	// askMax is how long a node has to answer with the routes.
 	askMax time.Duration
-	// askGrace is how long the other nodes have once one has answered: what one node says may be out of date.
+	// askGrace is how long the other nodes have once one has answered: the answer of one node may be out of date.
 	askGrace time.Duration
-	// askEvery is how often the routes are asked for while sessions follow them: a node that hangs says nothing by
-	// itself.
+	// askEvery is how often the routes are asked for while sessions follow them: a node that hangs sends no refusal.
 	askEvery time.Duration
 }
 
-var usual = rhythm{
+var defaultTiming = timing{
 	waitMin: 20 * time.Millisecond, waitMax: 500 * time.Millisecond, keeperWaitMax: 125 * time.Millisecond, calm: 2 * time.Second,
 	leaveMax: 2 * time.Second, openMax: 3 * time.Second, balanceEvery: time.Second,
 	resultWait: 30 * time.Second, answerMax: 5 * time.Second,
 	askMax: time.Second, askGrace: 100 * time.Millisecond, askEvery: 500 * time.Millisecond,
 }
 
-// rhythmOption is a dial option for tests.
-type rhythmOption struct {
+// timingOption is a dial option for tests.
+type timingOption struct {
 	grpc.EmptyDialOption
 
-	rhythm
+	timing
 }
 
-// pace spaces out the tries of one call, or of one session.
+// pace has the pauses between the tries of one call, or of one session.
 type pace struct {
-	of   *rhythm
+	of   *timing
 	wait time.Duration
 }
 

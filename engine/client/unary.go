@@ -13,16 +13,16 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// plain carries plain calls to a node that answers. It has a picker of its own rather than gRPC's round robin: any node
-// carries a call out, but the one that leads does so without a second hop, and one that lost touch with the others
-// takes calls and fails them. So calls stay with one node, preferably one that leads, until it fails.
-type plain struct {
+// unary sends unary calls to a node that answers. Any node executes a call, but the leader does so without a second hop, and a node
+// that lost its connection to the others accepts calls and fails them. So calls stay with one node, preferably a leader, until that
+// node fails. gRPC's round robin would spread them.
+type unary struct {
 	client *Client
-	most   time.Duration // how long to try for
+	most   time.Duration // how long to try
 }
 
 // Invoke implements grpc.ClientConnInterface.
-func (c *plain) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
+func (c *unary) Invoke(ctx context.Context, method string, in, out any, options ...grpc.CallOption) error {
 	if p := c.client.only.Load(); p != nil {
 		return p.conn.Invoke(ctx, method, in, out, options...)
 	}
@@ -37,7 +37,7 @@ func (c *plain) Invoke(ctx context.Context, method string, in, out any, options 
 }
 
 // NewStream implements grpc.ClientConnInterface.
-func (c *plain) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, options ...grpc.CallOption) (s grpc.ClientStream, err error) {
+func (c *unary) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, options ...grpc.CallOption) (s grpc.ClientStream, err error) {
 	if p := c.client.only.Load(); p != nil {
 		return p.conn.NewStream(ctx, d, method, options...)
 	}
@@ -48,7 +48,7 @@ func (c *plain) NewStream(ctx context.Context, d *grpc.StreamDesc, method string
 	return s, err
 }
 
-// repeatable tells whether a call may be carried out twice.
+// repeatable reports whether a call may be executed twice without harm.
 func repeatable(method string, in any) bool {
 	switch method {
 	case queuepb.QueueService_GetTask_FullMethodName, queuepb.QueueService_AwaitResult_FullMethodName,
@@ -59,14 +59,11 @@ func repeatable(method string, in any) bool {
 	return ok && !slices.ContainsFunc(enqueue.GetTasks(), func(t *queuepb.NewTask) bool { return t.GetIdempotencyKey() == "" })
 }
 
-// undoneCall is the error of a call that no node carried out.
-func undoneCall(p *peer, err error) error { return fmt.Errorf("%s: %w", p.address, err) }
-
-// try lets one node after the other carry a call out until one does, or fails it for good, or time is over. It goes
-// through all nodes at least once, unless ctx ends.
+// try makes a call at one node after the other, until one executes or refuses it, or time is over. It goes through all nodes at least
+// once, unless ctx ends.
 func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (again bool, err error)) error {
-	var deadline time.Time // counted from the first failure: what was waited for before it was no trouble
-	pace := pace{of: &c.rhythm}
+	var deadline time.Time // counted from the first failure: a call may wait long before that
+	pace := pace{of: &c.timing}
 	var last error
 	for {
 		for _, p := range c.order() {
@@ -77,7 +74,7 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 				c.last.Store(p)
 				return nil
 			}
-			last = undoneCall(p, err)
+			last = fmt.Errorf("%s: %w", p.address, err)
 			if deadline.IsZero() {
 				deadline = time.Now().Add(most)
 			}
@@ -95,7 +92,7 @@ func (c *Client) try(ctx context.Context, most time.Duration, call func(*peer) (
 	}
 }
 
-// order returns all peers, those first that are worth trying first.
+// order returns all peers, the one that answered last first.
 func (c *Client) order() []*peer {
 	peers := c.known()
 	if i := slices.Index(peers, c.last.Load()); i > 0 {
@@ -104,14 +101,14 @@ func (c *Client) order() []*peer {
 	return peers
 }
 
-// turnAway turns to another node than the one in use.
-func (c *Client) turnAway() {
+// switchPeer makes later calls go to another node than the one in use.
+func (c *Client) switchPeer() {
 	if peers := c.order(); len(peers) > 1 {
 		c.last.Store(peers[1+rand.N(len(peers)-1)])
 	}
 }
 
-// prefer turns to a node that leads, if the one in use did not answer or leads nothing.
+// prefer makes later calls go to a node that leads, if the one in use did not answer or leads nothing.
 func (c *Client) prefer(answers []answer, t *table) {
 	leads := func(p *peer) bool {
 		return slices.ContainsFunc(t.leaders, func(l leader) bool { return l.address == p.address })

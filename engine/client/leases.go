@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// held is the set of leases that occupy a worker's slots, and from which link each came: open addressing with linear probing, since it is asked
-// twice for each task. A task that is leased twice, because its first lease expired, is in it twice, with two
-// tokens; two tasks of different shards may have the same token.
-type held struct {
+// leaseSet is the set of leases that occupy a worker's slots, each with its link. It uses open addressing with linear probing, since
+// each task needs two look-ups. A task that was leased twice, because its first lease expired, is in the set twice, with two tokens;
+// two tasks of different shards may have the same token.
+type leaseSet struct {
 	mu      sync.Mutex
 	entries []lease // a power of two of them, at most half of them used
 	count   int
@@ -28,9 +28,9 @@ func (l *lease) over(now time.Duration) bool { return l.used && l.until != 0 && 
 const heldMin = 64
 
 // slot returns where the search for a lease starts.
-func (h *held) slot(id string, token uint64) int {
+func (h *leaseSet) slot(id string, token uint64) int {
 	x := token
-	for i := max(0, len(id)-8); i < len(id); i++ { // the end of an id tells neighbours apart
+	for i := max(0, len(id)-8); i < len(id); i++ { // neighbouring ids differ in their ends
 		x = x<<8 ^ x>>56 ^ uint64(id[i])
 	}
 	x *= 0x9e3779b97f4a7c15
@@ -38,14 +38,14 @@ func (h *held) slot(id string, token uint64) int {
 }
 
 // put adds a lease that came from a link, and reports whether it is new. The caller holds mu.
-func (h *held) put(id string, token uint64, from *workLink, until time.Duration) bool {
+func (h *leaseSet) put(id string, token uint64, from *workLink, until time.Duration) bool {
 	if 2*(h.count+1) > len(h.entries) {
 		h.grow()
 	}
 	return h.insert(lease{id, token, true, from, until})
 }
 
-func (h *held) grow() {
+func (h *leaseSet) grow() {
 	old := h.entries
 	h.entries = make([]lease, max(heldMin, 2*len(old)))
 	h.count = 0
@@ -56,7 +56,7 @@ func (h *held) grow() {
 	}
 }
 
-func (h *held) insert(l lease) bool {
+func (h *leaseSet) insert(l lease) bool {
 	i := h.slot(l.id, l.token)
 	for ; h.entries[i].used; i = (i + 1) & (len(h.entries) - 1) {
 		if h.entries[i].token == l.token && h.entries[i].id == l.id {
@@ -69,7 +69,7 @@ func (h *held) insert(l lease) bool {
 }
 
 // find returns the place of a lease, or -1.
-func (h *held) find(id string, token uint64) int {
+func (h *leaseSet) find(id string, token uint64) int {
 	if h.count == 0 {
 		return -1
 	}
@@ -85,7 +85,7 @@ func (h *held) find(id string, token uint64) int {
 }
 
 // origin returns the link that a lease came from, or nil if it is not in. The caller holds mu.
-func (h *held) origin(id string, token uint64) *workLink {
+func (h *leaseSet) origin(id string, token uint64) *workLink {
 	if i := h.find(id, token); i >= 0 {
 		return h.entries[i].from
 	}
@@ -93,7 +93,7 @@ func (h *held) origin(id string, token uint64) *workLink {
 }
 
 // remove removes a lease, and returns the link that it came from and whether it was in. The caller holds mu.
-func (h *held) remove(id string, token uint64) (from *workLink, was bool) {
+func (h *leaseSet) remove(id string, token uint64) (from *workLink, was bool) {
 	i := h.find(id, token)
 	if i < 0 {
 		return nil, false
@@ -101,7 +101,7 @@ func (h *held) remove(id string, token uint64) (from *workLink, was bool) {
 	from = h.entries[i].from
 	mask := len(h.entries) - 1
 	h.count--
-	// Move up what was pushed down by the one that is gone, so that no search stops short of it.
+	// Move up the entries that the removed one had displaced, so that searches still find them.
 	for j := (i + 1) & mask; h.entries[j].used; j = (j + 1) & mask {
 		home := h.slot(h.entries[j].id, h.entries[j].token)
 		if (j-home)&mask >= (j-i)&mask {

@@ -15,7 +15,7 @@ func TestHeldIsASet(t *testing.T) {
 		token uint64
 	}
 	rapid.Check(t, func(r *rapid.T) {
-		var h held
+		var h leaseSet
 		model := map[key]bool{}
 		ids := rapid.SliceOfN(rapid.StringMatching(`[a-c]{0,10}`), 1, 20).Draw(r, "ids")
 		for range rapid.IntRange(1, 400).Draw(r, "steps") {
@@ -43,7 +43,7 @@ func TestHeldIsASet(t *testing.T) {
 
 // TestShardsMayGiveTheSameToken to different tasks.
 func TestShardsMayGiveTheSameToken(t *testing.T) {
-	var h held
+	var h leaseSet
 	a, b := &workLink{}, &workLink{}
 	assert.True(t, h.put("a", 1, a, 0))
 	assert.True(t, h.put("b", 1, b, 0))
