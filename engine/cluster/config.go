@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pronybench/prony/engine/rpc/route"
+	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
 // Config says how a node takes part in a cluster. The zero value means not at all.
 type Config struct {
-	// Node is this node's id, as route.CheckNodeID wants it; "" means that the node stands alone.
+	// Node is this node's id, as nodeid.Check wants it; "" means that the node stands alone.
 	Node string
 	// Listen is where the other nodes connect, "host:port"; port 0 lets the system choose.
 	Listen string
@@ -78,7 +78,7 @@ func (c *Config) Check() (errs []error) {
 		slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return errs
 	}
-	if err := route.CheckNodeID(c.Node); err != nil {
+	if err := nodeid.Check(c.Node); err != nil {
 		problem("cluster node %w", err)
 	}
 	errs = append(errs, c.checkAddresses()...)
@@ -106,7 +106,7 @@ func (c *Config) checkAddresses() (errs []error) {
 		problem("cluster listen address %q is no address that others could connect to: advertise one", c.Listen)
 	}
 	if c.Advertise != "" {
-		if err := route.CheckPeerAddress(c.Advertise); err != nil {
+		if err := nodeid.CheckAddress(c.Advertise); err != nil {
 			problem("cluster advertised address %w", err)
 		}
 	}
@@ -119,10 +119,10 @@ func (c *Config) checkAddresses() (errs []error) {
 	at := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(c.Peers)) {
 		address := c.Peers[id]
-		if err := route.CheckNodeID(id); err != nil {
+		if err := nodeid.Check(id); err != nil {
 			problem("cluster peer %w", err)
 		}
-		if err := route.CheckPeerAddress(address); err != nil {
+		if err := nodeid.CheckAddress(address); err != nil {
 			problem("cluster peer %s: address %w", id, err)
 		}
 		if other, taken := at[address]; taken {
@@ -131,7 +131,7 @@ func (c *Config) checkAddresses() (errs []error) {
 		at[address] = id
 	}
 	for _, address := range c.Join {
-		if err := route.CheckPeerAddress(address); err != nil {
+		if err := nodeid.CheckAddress(address); err != nil {
 			problem("cluster node to join: address %w", err)
 		}
 	}

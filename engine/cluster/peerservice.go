@@ -7,6 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/pronybench/prony/engine/internal/nodeid"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/rpc/route"
 )
@@ -35,9 +36,9 @@ func (s *peerService) ReadClock(context.Context, *peerpb.ReadClockRequest) (*pee
 
 // Join implements the call.
 func (s *peerService) Join(ctx context.Context, in *peerpb.JoinRequest) (*peerpb.JoinResponse, error) {
-	err := route.CheckNodeID(in.GetNode())
+	err := nodeid.Check(in.GetNode())
 	if err == nil {
-		err = route.CheckPeerAddress(in.GetAddress())
+		err = nodeid.CheckAddress(in.GetAddress())
 	}
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -58,7 +59,7 @@ func (s *peerService) Welcome(_ context.Context, in *peerpb.WelcomeRequest) (*pe
 
 // Readmit implements the call.
 func (s *peerService) Readmit(ctx context.Context, in *peerpb.ReadmitRequest) (*peerpb.ReadmitResponse, error) {
-	if err := route.CheckNodeID(in.GetNode()); err != nil {
+	if err := nodeid.Check(in.GetNode()); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
 	return &peerpb.ReadmitResponse{}, peerError(s.cluster.readmit(ctx, in.GetNode(), in.GetIncarnation()))

@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/access"
+	"github.com/pronybench/prony/engine/internal/nodeid"
 	"github.com/pronybench/prony/engine/peerpb"
 	"github.com/pronybench/prony/engine/queue"
-	"github.com/pronybench/prony/engine/rpc/route"
 	"github.com/pronybench/prony/engine/shard"
 )
 
@@ -171,7 +171,7 @@ func reportMessage(r access.Report) *peerpb.ShareQuotasRequest {
 
 // reportOf checks a report.
 func reportOf(in *peerpb.ShareQuotasRequest) (access.Report, error) {
-	if err := route.CheckNodeID(in.GetNode()); err != nil {
+	if err := nodeid.Check(in.GetNode()); err != nil {
 		return access.Report{}, fmt.Errorf("node: %w", err)
 	}
 	if n := len(in.GetTenants()); n > access.TenantsMax {

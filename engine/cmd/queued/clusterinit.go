@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pronybench/prony/engine/config"
-	"github.com/pronybench/prony/engine/replica/peer"
+	"github.com/pronybench/prony/engine/internal/nodeid"
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
@@ -70,8 +70,11 @@ func initialPeers(text string) (peers []initialPeer, err error) {
 		return nil, fmt.Errorf("--nodes: %q %w", text, err)
 	}
 	for _, p := range pairs {
-		if err := errors.Join(peer.CheckNode(p.Name), peer.CheckAddress(p.Value)); err != nil {
-			return nil, fmt.Errorf("--nodes: %w", err)
+		if err := nodeid.Check(p.Name); err != nil {
+			return nil, fmt.Errorf("--nodes: node %w", err)
+		}
+		if err := nodeid.CheckAddress(p.Value); err != nil {
+			return nil, fmt.Errorf("--nodes: node %s: address %w", p.Name, err)
 		}
 		peers = append(peers, initialPeer{p.Name, p.Value})
 	}

@@ -9,15 +9,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pronybench/prony/engine/internal/nodeid"
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
 
-// NodeMax is the length of the longest node id, in bytes.
-const NodeMax = 32
-
 // Config says how Listen works. Listen keeps copies.
 type Config struct {
-	// Node is this node's id: 1 to NodeMax bytes of a-z, 0-9 and "-".
+	// Node is this node's id: as nodeid.Check wants it.
 	Node string
 	// Listen is the host:port to listen on; the system chooses port 0.
 	Listen string
@@ -33,8 +31,8 @@ type Config struct {
 }
 
 func (c Config) check() error {
-	if err := CheckNode(c.Node); err != nil {
-		return err
+	if err := nodeid.Check(c.Node); err != nil {
+		return fmt.Errorf("node %w", err)
 	}
 	if c.Credentials == nil {
 		return errors.New("the node has no certificate for its peers")
@@ -42,11 +40,11 @@ func (c Config) check() error {
 	at := map[string]string{}
 	for _, node := range slices.Sorted(maps.Keys(c.Peers)) {
 		address := c.Peers[node]
-		if err := CheckNode(node); err != nil {
-			return fmt.Errorf("peers: %w", err)
+		if err := nodeid.Check(node); err != nil {
+			return fmt.Errorf("peers: node %w", err)
 		}
-		if err := CheckAddress(address); err != nil {
-			return fmt.Errorf("peers: node %s: %w", node, err)
+		if err := nodeid.CheckAddress(address); err != nil {
+			return fmt.Errorf("peers: node %s: address %w", node, err)
 		}
 		if other, ok := at[address]; ok {
 			return fmt.Errorf("peers: nodes %s and %s have one address, %s: each needs its own", other, node, address)
@@ -72,35 +70,8 @@ func (c Config) advertise(l net.Addr) (string, error) {
 	if err == nil && port == "0" {
 		return net.JoinHostPort(host, strconv.Itoa(listening.Port)), nil
 	}
-	if err := CheckAddress(c.Advertise); err != nil {
-		return "", fmt.Errorf("advertise: %w", err)
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		return "", fmt.Errorf("advertise: address %q means all interfaces: name the host as others reach it", c.Advertise)
+	if err := nodeid.CheckAddress(c.Advertise); err != nil {
+		return "", fmt.Errorf("advertise: address %w", err)
 	}
 	return c.Advertise, nil
-}
-
-// CheckNode checks a node's id.
-func CheckNode(id string) error {
-	wrong := id == "" || len(id) > NodeMax
-	for _, b := range []byte(id) {
-		wrong = wrong || b != '-' && (b < 'a' || b > 'z') && (b < '0' || b > '9')
-	}
-	if wrong {
-		return fmt.Errorf("node id %q: an id is 1 to %d bytes of a-z, 0-9 and -", id, NodeMax)
-	}
-	return nil
-}
-
-// CheckAddress checks an address at which a node is to be reached.
-func CheckAddress(address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("address %q: %w: an address is host:port", address, err)
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); host == "" || err != nil || n == 0 {
-		return fmt.Errorf("address %q: an address is host:port, with a host and a port from 1 to 65535", address)
-	}
-	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
 // The addresses that ServerAddr returns contain the node's id, since Raft's transport passes nothing but the address to Dial.
@@ -54,8 +56,8 @@ func (m *Mux) dial(ctx context.Context, node, address string, l *layer) (net.Con
 
 func (m *Mux) open(ctx context.Context, node, address string, p place, l *layer) (*conn, error) {
 	if node != "" {
-		if err := CheckNode(node); err != nil {
-			return nil, err
+		if err := nodeid.Check(node); err != nil {
+			return nil, fmt.Errorf("node %w", err)
 		}
 	}
 	raw, err := m.connect(ctx, "tcp", address)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode"
+
+	"github.com/pronybench/prony/engine/internal/nodeid"
 )
 
 // The handshake is two frames, after that of TLS and before the first byte of the connection's user:
@@ -137,12 +139,12 @@ func parseHello(f frame) (h hello, err error) {
 	if p := h.place.purpose; p != forGroup && p != forCalls || p == forCalls && h.place.group != 0 {
 		return hello{}, fmt.Errorf("%w: it does not say what the connection is for", errMalformed)
 	}
-	if err := CheckNode(h.from); err != nil {
-		return hello{}, fmt.Errorf("%w: %w", errMalformed, err)
+	if err := nodeid.Check(h.from); err != nil {
+		return hello{}, fmt.Errorf("%w: node %w", errMalformed, err)
 	}
 	if h.to != "" {
-		if err := CheckNode(h.to); err != nil {
-			return hello{}, fmt.Errorf("%w: %w", errMalformed, err)
+		if err := nodeid.Check(h.to); err != nil {
+			return hello{}, fmt.Errorf("%w: node %w", errMalformed, err)
 		}
 	}
 	return h, nil
@@ -162,7 +164,7 @@ func parseVerdict(f frame) (v verdict, err error) {
 	s := scanner{rest: f.body}
 	v.code = Code(s.take(1)[0])
 	v.node, v.reason = s.text(), s.text()
-	if err = s.end(); f.kind != kindVerdict || err != nil || CheckNode(v.node) != nil {
+	if err = s.end(); f.kind != kindVerdict || err != nil || nodeid.Check(v.node) != nil {
 		return verdict{}, errMalformed
 	}
 	if len(v.reason) > reasonMax || strings.ContainsFunc(v.reason, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {

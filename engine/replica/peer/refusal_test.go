@@ -76,7 +76,7 @@ func TestADialerWithoutTheNameOfANode(t *testing.T) {
 	a, b := start(t, "n1"), start(t, "n2")
 	for _, node := range []string{"N2", "n 2", string(bytes.Repeat([]byte("n"), 300))} {
 		_, err := a.Group(0).Dial(joinAddress(node, b.Addr()), patience)
-		require.ErrorContains(t, err, "node id")
+		require.ErrorContains(t, err, "is no node's id")
 	}
 }
 

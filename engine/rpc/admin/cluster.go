@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/nodeid"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
 	"github.com/pronybench/prony/engine/rpc/route"
@@ -100,7 +101,7 @@ func asField(field string, err error) error {
 	return &queue.FieldError{Field: field, Problem: err.Error()}
 }
 
-func checkNode(id string) error { return asField("node", route.CheckNodeID(id)) }
+func checkNode(id string) error { return asField("node", nodeid.Check(id)) }
 
 // checkShard turns an optional shard into that of a change.
 func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
@@ -116,7 +117,7 @@ func (a *clusterAdmin) checkShard(shard *uint32) (int, error) {
 // AddMember implements the call.
 func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberRequest) (*adminpb.AddMemberResponse, error) {
 	c := route.ClusterChange{Kind: route.AddMember, Node: in.GetNode(), Address: in.GetAddress(), Voter: !in.GetNonvoter(), Shard: route.AllShards}
-	err := a.execute(ctx, c, checkNode(c.Node), asField("address", route.CheckPeerAddress(c.Address)))
+	err := a.execute(ctx, c, checkNode(c.Node), asField("address", nodeid.CheckAddress(c.Address)))
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,6 @@ package route
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -154,51 +149,4 @@ func (e *ChangeError) Error() string {
 		return e.Problem
 	}
 	return e.Field + ": " + e.Problem
-}
-
-// nodeIDMax is the length of the longest id of a node, in bytes.
-const nodeIDMax = 32
-
-// CheckNodeID checks a node's id: 1 to 32 characters of a-z, 0-9 and "-". The error completes a sentence that begins with
-// what it is.
-func CheckNodeID(id string) error {
-	if id == "" {
-		return errors.New("is empty: name a node")
-	}
-	bad := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
-	if len(id) > nodeIDMax || strings.ContainsFunc(id, bad) {
-		return fmt.Errorf("%q is no node's id: use 1 to %d characters of a-z, 0-9 and -", clip(id), nodeIDMax)
-	}
-	return nil
-}
-
-// hostMax is the length of the longest host name, in bytes.
-const hostMax = 253
-
-// CheckPeerAddress checks where a node is reached: host:port, with a host that others can use and a port from 1. The
-// error completes a sentence as that of CheckNodeID does.
-func CheckPeerAddress(address string) error {
-	if address == "" {
-		return errors.New("is empty: write host:port")
-	}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || len(host) > hostMax || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("%q is no host:port", clip(address))
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("%q has no port from 1 to 65535", clip(address))
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return fmt.Errorf("%q names no host: name one that the other nodes reach", clip(address))
-	}
-	return nil
-}
-
-// clip bounds how much of what was sent a message repeats.
-func clip(text string) string {
-	const most = 64
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
 }

@@ -1,0 +1,57 @@
+// Package nodeid checks what nodes of a cluster are called and where they are reached.
+package nodeid
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// Max is the length of the longest id, in bytes.
+const Max = 32
+
+// Check checks a node's id: 1 to 32 characters of a-z, 0-9 and "-". The error completes a sentence that begins with
+// the field's name.
+func Check(id string) error {
+	if id == "" {
+		return errors.New("is empty: name a node")
+	}
+	bad := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
+	if len(id) > Max || strings.ContainsFunc(id, bad) {
+		return fmt.Errorf("%q is no node's id: use 1 to %d characters of a-z, 0-9 and -", clip(id), Max)
+	}
+	return nil
+}
+
+// hostMax is the length of the longest host name, in bytes.
+const hostMax = 253
+
+// CheckAddress checks the address at which other nodes reach a node: host:port, with a host that other hosts can use and a port from 1.
+// The error completes a sentence as that of Check does.
+func CheckAddress(address string) error {
+	if address == "" {
+		return errors.New("is empty: write host:port")
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || len(host) > hostMax || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%q is no host:port", clip(address))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return fmt.Errorf("%q has no port from 1 to 65535", clip(address))
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("%q names no host: name one that the other nodes reach", clip(address))
+	}
+	return nil
+}
+
+// clip bounds how much of an input a message repeats.
+func clip(text string) string {
+	const most = 64
+	if len(text) <= most {
+		return text
+	}
+	return text[:most] + "..."
+}
