@@ -1,4 +1,4 @@
-# Ten million tasks that nobody has claimed: what they cost in memory, how soon a server that was killed with them serves
+# Ten million tasks that no worker has claimed: what they cost in memory, how soon a server that was killed with them serves
 # again, and how fast they drain. The window before it is the reference in the same run: its queue stays nearly empty.
 #
 # drain_ratio is the rate of the drain to that of the window. A cycle of the drain has no enqueue, so the same rate is

@@ -1,4 +1,4 @@
-# What `prony compare` measures where it is told nothing else: many short rounds of two builds in turn. A shared host changes its
+# What `prony compare` measures without --scenario: many short rounds of two builds in turn. A shared host changes its
 # speed by half within minutes, so that what tells a change from that is the pairing of rounds that ran one after the other, not their length.
 
 scenario "compare" {

@@ -1,5 +1,5 @@
 # What it costs to survive the loss of a node: the same workload on one process without Raft, on a cluster of one node,
-# which has the log and nobody to copy it to, and on three. The points take turns within one run, and the cost of each is
+# which has the log and no follower, and on three. The points alternate within one run, and the cost of each is
 # that of the rounds of the same turn, so that a host that drifts does not count as a cost.
 
 scenario "cost-of-ha" {

@@ -10,7 +10,7 @@ scenario "open-half" {
     shards     = 1
     durability = "none"
     listen     = "tcp"
-    procs      = 2 # with one, the flush of a memtable takes turns with the tasks
+    procs      = 2 # with one, the flush of a memtable and the tasks alternate
   }
 
   workload "main" {

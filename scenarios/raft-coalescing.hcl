@@ -1,5 +1,5 @@
 # What it gives that all commands that wait share one entry of the Raft log: the same load with that, and without, where
-# each command is an entry of its own. The two take turns.
+# each command is an entry of its own. The two alternate.
 
 scenario "raft-coalescing" {
   title = "One task per call on three nodes, with commands that share Raft entries and with an entry for each"

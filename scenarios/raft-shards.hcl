@@ -33,7 +33,7 @@ scenario "raft-shards" {
     drain      = "30s"
   }
 
-  # Of each point; the points take turns, so that a host that drifts does so for all of them.
+  # The rounds of each point. The points alternate, so that a host that drifts does so for all of them.
   rounds = 6
 
   sweep "topology.shards" { values = [1, 2, 4] }

@@ -30,7 +30,7 @@ scenario "shard-scaling" {
     drain      = "30s"
   }
 
-  # Of each point; the points take turns, so that a host that drifts does so for all of them.
+  # The rounds of each point. The points alternate, so that a host that drifts does so for all of them.
   rounds = 5
 
   sweep "topology.shards" { values = [1, 2, 4, 8] }

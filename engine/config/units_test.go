@@ -67,7 +67,7 @@ func TestFormatsAreReadBack(t *testing.T) {
 func TestNearest(t *testing.T) {
 	names := []string{"listen", "http", "admin", "shards", "durability", "sync_interval", "tls"}
 	for name, want := range map[string]string{
-		"lisen": "listen", "sharsd": "shards", "durabilty": "durability", "sync-interval": "sync_interval", "lts": "tls", "tlss": "tls",
+		"lisen": "listen", "sharsd": "shards", "durabilty": "durability", "sync-interval": "sync_interval", "tl": "tls", "tlss": "tls",
 		"": "", "replicas": "", "x": "", "durability": "durability",
 	} {
 		assert.Equal(t, want, Nearest(name, names), name)

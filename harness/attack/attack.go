@@ -1,9 +1,3 @@
-// Package attack simulates hostile clients of a queue server under test. Each kind of attack repeats what one broken or
-// malicious client could do, or the largest admin calls that a tenant may make. The attackers run in their own process, so that
-// their CPU time counts neither as the generator's nor as the servers'.
-//
-// An attacker connects only to the addresses in its plan, which must be on the loopback interface. It pauses between two
-// tries: an attack is meant to exhaust the memory, connections and disk of the server, not the CPUs that both share.
 package attack
 
 import (

@@ -85,9 +85,9 @@ func (p *Plan) happenings() []happening {
 
 func (h happening) begins() time.Duration { return h.Begins(h.number) }
 
-// Inject carries a plan out, one fault after the other, and returns what it did. A fault that is due while the nodes
-// have not recovered from the last one waits for them. When it fails, or ctx is done, nothing is left paused and no link
-// ill; nodes that are down stay so. links may be nil where no fault is one of links.
+// Inject executes a plan, one fault after the other, and returns an event for each. A fault that is due before the nodes
+// have recovered from the last one waits for them. If a fault fails, or ctx is done, Inject resumes paused nodes and restores
+// the links; nodes that are down stay down. links may be nil if no fault concerns links.
 func Inject(ctx context.Context, p Plan, c Cluster, links Links) ([]Event, error) {
 	var events []Event
 	for i, h := range p.happenings() {
@@ -183,7 +183,7 @@ func awaitLeader(ctx context.Context, c Cluster) (string, error) {
 			if ctx.Err() != nil {
 				return "", ctx.Err()
 			}
-			return "", errors.Join(fmt.Errorf("nobody led within %v", leaderTimeout), err)
+			return "", errors.Join(fmt.Errorf("no node led shard 0 within %v", leaderTimeout), err)
 		}
 	}
 }

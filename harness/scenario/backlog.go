@@ -43,7 +43,7 @@ var backlogBlock = hclfile.Inner{
 // backlogMax is far above what fits a disk of today with payloads of the smallest size.
 const backlogMax = 1_000_000_000
 
-// readBacklog reads backlog { tasks reference restart fill drain }, or returns nil where there is none.
+// readBacklog reads backlog { tasks reference restart fill drain }, or returns nil without such a block.
 func readBacklog(s *hclfile.Block, workloads []Workload) *Backlog {
 	blocks := s.Blocks("backlog", backlogBlock)
 	if len(blocks) == 0 {

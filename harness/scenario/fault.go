@@ -25,7 +25,7 @@ const (
 
 // The modes of a partition: how it treats connections.
 const (
-	Drop  = "drop"  // nothing passes and nobody is told, as when a cable is pulled
+	Drop  = "drop"  // packets vanish without an error, as when a cable is pulled
 	Reset = "reset" // connections are reset and new ones too, as when a firewall rejects them
 )
 

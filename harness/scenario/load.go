@@ -160,7 +160,7 @@ func readOnce(b *hclfile.Block) *Scenario {
 	return s
 }
 
-// checkServer refuses what needs a server where there is none.
+// checkServer refuses parts that need a server in a topology without one.
 func checkServer(b *hclfile.Block, kind string) {
 	for _, part := range []string{"backlog", "series", "capture"} {
 		if kind == NoTopology && b.HasBlock(part) {

@@ -66,7 +66,7 @@ func readPhases(s *hclfile.Block) Phases {
 // LongestWarmup is how long the warm-up takes at most.
 func (p Phases) LongestWarmup() time.Duration { return max(p.Warmup, p.WarmupMax) }
 
-// checkWarmup refuses to wait for a steady rate where there is none to wait for, or no time for it.
+// checkWarmup refuses to wait for a steady rate of a load that never has one, or without the time to wait.
 func checkWarmup(b *hclfile.Block, s *Scenario) {
 	if s.Phases.WarmupMax == 0 {
 		return

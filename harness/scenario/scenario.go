@@ -1,5 +1,3 @@
-// Package scenario is the language that scenarios are written in: it parses files of HCL, checks
-// them, and yields plain values. One file of this package per block kind.
 package scenario
 
 import (

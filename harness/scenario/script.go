@@ -37,7 +37,7 @@ func readScript(b *hclfile.Block, driver string) Script {
 	return Script{Path: path, SHA256: hex.EncodeToString(sum[:])}
 }
 
-// checkK6 refuses what a workload of the driver "k6" does not have: the script makes the calls, and it is told the plan.
+// checkK6 refuses what a workload of the driver "k6" does not have: the script makes the calls, by the plan that it receives.
 func checkK6(b *hclfile.Block, w Workload, workloads int) {
 	if w.Driver != DriverK6 {
 		return
@@ -84,17 +84,17 @@ func checkOfK6(b *hclfile.Block, s *Scenario) {
 		refuse("a backlog", "the script's load ends with its drain")
 	}
 	if b.HasBlock("fault") {
-		refuse("a fault", "nobody tells the script to go on through failures")
+		refuse("a fault", "the script does not know that it must go on through failures")
 	}
 	if s.Phases.WarmupMax > 0 {
-		refuse("phases.warmup_max", "the script is told when its window begins before it sends anything")
+		refuse("phases.warmup_max", "the script learns when its window begins before it sends anything")
 	}
 	if s.SeriesEvery > 0 && s.SeriesEvery < k6SeriesLeast {
 		refuse(fmt.Sprintf("a series that samples every %s", hclfile.FormatDuration(s.SeriesEvery)), "the script says how far it is four times a second")
 	}
 	for _, c := range s.Captures {
 		if c.Kind == captureTrace {
-			refuse(`capture "trace"`, "nobody hears at once of a slow cycle of the script's")
+			refuse(`capture "trace"`, "the script does not report a slow cycle at once")
 		}
 	}
 	for _, i := range s.Invariants {

@@ -19,7 +19,7 @@ const (
 	seriesSamplesMax = 10_000
 )
 
-// readSeries reads series { every }, or returns 0 where there is none. A window of 0 is one that is not known.
+// readSeries reads series { every }, or returns 0 without such a block. A window of 0 is unknown.
 func readSeries(s *hclfile.Block, window time.Duration) time.Duration {
 	blocks := s.Blocks("series", seriesBlock)
 	if len(blocks) == 0 {
@@ -30,7 +30,7 @@ func readSeries(s *hclfile.Block, window time.Duration) time.Duration {
 	switch {
 	case every == 0 || window == 0:
 	case window%(seriesParts*every) != 0:
-		b.AttrProblem("every", fmt.Sprintf("the window of %s is not a multiple of %d times %s: its first and last tenths could not be told from the samples",
+		b.AttrProblem("every", fmt.Sprintf("the window of %s is not a multiple of %d times %s: its first and last tenths would not begin and end at a sample",
 			hclfile.FormatDuration(window), seriesParts, hclfile.FormatDuration(every)),
 			fmt.Sprintf("write every = %q", hclfile.FormatDuration(window/seriesParts)))
 	case window/every > seriesSamplesMax:

@@ -27,12 +27,12 @@ type Validity struct {
 // ValidityLimit is one of the limits.
 type ValidityLimit struct {
 	Name    string   // the attribute's
-	Default *float64 // nil: there is none
+	Default *float64 // nil: no limit
 	Max     float64  // the largest that may be asked for
 	of      func(*Validity) **float64
 }
 
-// In returns the limit that v has; nil is none.
+// In returns the limit that v has, or nil for no limit.
 func (l ValidityLimit) In(v Validity) *float64 { return *l.of(&v) }
 
 // TrendPercentDefault is the trend of the rate beyond which a load does not count as steady, whatever limit a scenario has.
@@ -85,7 +85,7 @@ func validityAttributes() []string {
 	return names
 }
 
-// readValidity reads validity { on_breach steal_percent_max ... }, or returns the defaults where there is none.
+// readValidity reads validity { on_breach steal_percent_max ... }, or returns the defaults without such a block.
 func readValidity(s *hclfile.Block) Validity {
 	v := DefaultValidity()
 	blocks := s.Blocks("validity", validityBlock)

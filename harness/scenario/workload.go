@@ -231,7 +231,7 @@ const (
 // readSides reads producers and workers. Where nothing arrives there is no producer, and workers only wait.
 func readSides(b *hclfile.Block, w *Workload) {
 	if w.Arrivals.Kind == None {
-		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() nobody sends anything"})
+		w.Producers = b.Int("producers", hclfile.IntSpec{Max: 0, Why: "with arrivals = none() no task is sent"})
 		w.Workers = b.Int("workers", hclfile.IntSpec{Max: 100_000})
 	} else {
 		w.Producers = b.Int("producers", hclfile.IntSpec{Min: 1, Max: 100_000, Required: true})

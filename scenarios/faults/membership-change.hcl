@@ -1,5 +1,5 @@
 # A follower is removed from the cluster and added again five seconds later, then the leader is: the cluster goes on with two
-# members, and whoever is added catches up before it has a vote.
+# members, and a node that is added catches up before it has a vote.
 
 scenario "membership-change" {
   title = "Members removed and added under load"

@@ -67,8 +67,8 @@ func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Bod
 	return b
 }
 
-// unknown notes that a name is none of those known, and returns the one it was probably meant to be, or "". others are the
-// names of what it is not: of blocks for an attribute.
+// unknown notes that a name is not known, and returns the known one that was probably meant, or "". others are the names of
+// the other sort: of blocks for an attribute.
 func (b *Block) unknown(what, name string, at hcl.Range, known, others []string) (meant string) {
 	meant = Nearest(name, known)
 	remedy := ""

@@ -28,7 +28,7 @@ func (b *Block) Call(name string, calls *hcl.EvalContext, example string) (v cty
 }
 
 // eval evaluates an expression and notes what is wrong with it. calls has the functions and further names that may stand in
-// it; nil is none.
+// it; it may be nil.
 func (b *Block) eval(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := b.evaluate(expr, calls)
 	for _, d := range diags {

@@ -22,7 +22,7 @@ func Suggest(name string, known []string) string {
 func Nearest(name string, candidates []string) string {
 	best, distance := "", 3
 	for _, c := range candidates {
-		if d := levenshtein.Distance(name, c, nil); d < distance && 2*d <= max(len(name), 3) {
+		if d := levenshtein.Distance(name, c, nil); d < distance && 2*d <= len(name) {
 			best, distance = c, d
 		}
 	}

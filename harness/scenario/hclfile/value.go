@@ -10,7 +10,7 @@ import (
 // want is what an attribute must be.
 type want struct {
 	of       cty.Type
-	or       cty.Type // another type that the attribute may have; the zero value is none
+	or       cty.Type // another type that the attribute may have; may be the zero value
 	what     string   // in words: "a whole number"
 	remedy   string   // of another type
 	required bool
