@@ -9,7 +9,7 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// query is a command of the admin calls: decided at once, answered when it is durable.
+// query is a command of the admin calls: decided in one turn, and answered when it is durable.
 type query[T any] struct {
 	decided func(s *Shard, nowMs int64) (T, error)
 	refused func(error) (T, error) // the answer to a change if the disk has no space for it; nil for a command that only reads
@@ -26,7 +26,7 @@ func (c *query[T]) publish(_ *Shard, err error) {
 
 func put[T any](s *Shard, c *query[T]) error { return s.inbox.put(c, load{}) }
 
-// Configure sets the policy of a queue, made if need be, if the version is above the one in force.
+// Configure sets the policy of a queue if the version is above the current one. It makes the queue if it does not exist.
 func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) {
@@ -37,7 +37,7 @@ func (s *Shard) Configure(tenant, name string, p queue.Policy, version uint64, r
 	})
 }
 
-// Pause stops a queue, made if need be, from handing tasks out, or lets it go on.
+// Pause stops or resumes handing out the tasks of a queue. It makes the queue if it does not exist.
 func (s *Shard) Pause(tenant, name string, paused bool, reply func(struct{}, error)) error {
 	return put(s, &query[struct{}]{
 		decided: func(s *Shard, _ int64) (none struct{}, err error) { return none, s.state.Pause(tenant, name, paused) },
@@ -52,7 +52,7 @@ type Purged struct {
 	More    bool // the queue has further tasks
 }
 
-// purgeMax is how many tasks one command removes: others' commands must not wait for a whole purge.
+// purgeMax is how many tasks one command removes: other commands must not wait for a whole purge.
 const purgeMax = 512
 
 // Purge removes some ready and delayed tasks of a queue. Call it again while there are more.
@@ -81,7 +81,7 @@ const (
 	PurgeDead                   // remove a dead task
 )
 
-// Change carries a change out on tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
+// Change changes tasks of one tenant; reply is called as for Enqueue, with nil, ErrNotFound or
 // ErrNotDead for each. Other commands are decided between its parts.
 func (s *Shard) Change(what Change, tenant string, refs []queue.Ref, reply func([]error, error)) error {
 	out := make([]error, len(refs))
@@ -120,13 +120,13 @@ type List struct {
 	State  TaskState // Ready, Delayed, Leased or Dead
 	After  storage.Place
 	Limit  int
-	// BytesMax is about how many bytes of payloads and errors a page holds at most, but for its first task; 0: any number.
+	// BytesMax is about how many bytes of payloads and errors a page holds at most, apart from its first task; 0 means no bound.
 	BytesMax int
 	// Match chooses among dead tasks; nil means all.
 	Match func(*Found) bool
 }
 
-// Listed is a page. Next is empty after the last one; a page may be short, or empty, and not the last.
+// Listed is a page of a list. Next is empty for the last page. A page that is not the last may be short, or empty.
 type Listed struct {
 	Tasks []Found
 	Next  storage.Place
@@ -209,7 +209,7 @@ func (s *Shard) readLeased(b *listing, page storage.Page) (Listed, error) {
 	return out, err
 }
 
-// lastError reads what a task's last attempt reported, of those that are used up.
+// lastError reads the error of a task's last used-up attempt.
 func (s *Shard) lastError(ref queue.Ref, attempts uint32) (string, error) {
 	if attempts == 0 {
 		return "", nil
@@ -256,9 +256,9 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 	return out, err
 }
 
-// readReady lists those that are ready again, which go first, and then those that were never claimed.
+// readReady lists ready tasks: first those that are ready again, and then those that were never claimed.
 func (s *Shard) readReady(b *listing, page storage.Page) ([]storage.Listed, storage.Place, error) {
-	const again, fresh = 'd', 't' // which part a place is of
+	const again, fresh = 'd', 't' // the part of the list that a place belongs to
 	part := byte(again)
 	if len(page.After) > 0 {
 		part, page.After = page.After[0], page.After[1:]
@@ -305,6 +305,6 @@ func (s *Shard) PutSystem(records []storage.SystemRecord, reply func(struct{}, e
 // System reads the node's own records.
 func (s *Shard) System() ([]storage.SystemRecord, error) { return s.store.System() }
 
-// Checkpoint writes a consistent copy of the store into a folder that must not exist. What was acknowledged
-// before the call is in it.
+// Checkpoint writes a consistent copy of the store into a folder that must not exist. The copy has everything that was acknowledged
+// before the call.
 func (s *Shard) Checkpoint(dir string) error { return s.store.Checkpoint(dir) }

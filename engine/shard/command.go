@@ -113,16 +113,16 @@ func (sub *Subscription) Credit(n int) error {
 	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Credit(w, n) })
 }
 
-// Sent says that the subscriber is done with so many bytes of the payloads it was delivered. It is given
-// more only as it says so: what was delivered and not sent is held in memory.
+// Sent says that the subscriber does not hold so many bytes of delivered payloads any more. The bytes that it holds are bounded: further
+// tasks are delivered only as Sent is called.
 func (sub *Subscription) Sent(bytes int64) error {
 	return sub.change(func(s *queue.State, w *queue.Waiter) { s.Sent(w, bytes) })
 }
 
-// giveBack returns what the subscription used up for tasks that it was not delivered: it will never say that it is
-// done with them.
+// giveBack returns the credit and the bytes of tasks that were leased and could not be delivered. The subscriber cannot call Sent for
+// these.
 func (sub *Subscription) giveBack(credit int, bytes int64) {
-	// A shard that is stopping refuses: it gives nothing more to anybody.
+	// A shard that is stopping refuses the change: it delivers nothing more.
 	_ = sub.change(func(s *queue.State, w *queue.Waiter) {
 		s.Sent(w, bytes)
 		s.Credit(w, credit)
@@ -133,7 +133,7 @@ func (sub *Subscription) change(to func(*queue.State, *queue.Waiter)) error {
 	return sub.shard.inbox.put(&change{sub: sub, to: to}, load{})
 }
 
-// change is what a subscriber tells of itself. A subscription that could not be made, or was closed, has no waiter.
+// change changes the waiter of a subscription. A subscription that could not be made, or was closed, has no waiter.
 type change struct {
 	sub *Subscription
 	to  func(*queue.State, *queue.Waiter)
@@ -147,8 +147,8 @@ func (c *change) decide(s *Shard, _ int64) {
 
 func (*change) publish(*Shard, error) {}
 
-// Close ends the subscription and then calls closed: deliver is not called any more. Tasks that
-// were delivered stay leased until they are settled or their leases expire.
+// Close ends the subscription and then calls closed: deliver is not called after that. Delivered tasks stay leased until they are settled
+// or their leases expire.
 func (sub *Subscription) Close(closed func()) {
 	if sub.shard.inbox.put(&unsubscribe{sub: sub, closed: closed}, load{}) != nil {
 		closed() // the shard is stopping

@@ -33,7 +33,7 @@ type examine struct {
 	left   []int // indexes of refs that are not resolved
 	next   int   // the index in left of the next ref
 	stale  []int // indexes of refs to be read
-	again  []int // indexes of refs that changed while others were resolved
+	again  []int // indexes of refs that changed while other tasks were resolved
 	marks  []uint64
 	looked []storage.Looked
 	err    error // why the reading failed

@@ -18,10 +18,9 @@ import (
 // ShardsMax is how many shards a group may have.
 const ShardsMax = 32
 
-// Group is the shards of one process behind one API: it places tasks, finds the shard of an id, and merges
-// answers. Each shard has its own deciding goroutine, store and commits, and its number in the group is the
-// shard number of its tasks' ids. With one shard every call goes straight to it. Its methods are safe for
-// concurrent use.
+// Group is the shards of one process behind one API: it places tasks, finds the shard of an id, splits batches and merges answers. A
+// shard's number in the group is the shard number in the ids of its tasks. With one shard every call goes straight to it. A Group's
+// methods are safe for concurrent use.
 type Group struct {
 	size    int
 	here    atomic.Pointer[view]
@@ -31,14 +30,14 @@ type Group struct {
 	spread  atomic.Uint32 // the next call's spread tasks go to this shard
 	polling atomic.Uint32 // the next claim that does not wait begins here
 
-	mu   sync.Mutex                         // guards changes of here, and what follows
-	subs map[*GroupSubscription]func(error) // where the nodes of a cluster share the shards: who is told of a change
+	mu   sync.Mutex                         // guards subs, and changes of here
+	subs map[*GroupSubscription]func(error) // of a cluster's group: called when the node begins to lead a shard
 }
 
-// view is which shards the group has: all of them, or where the nodes of a cluster share them, those that this one leads.
+// view is the shards of the group: all of them, or in a cluster those that this node leads.
 type view struct {
 	shards []*Shard // by number; nil where another node leads
-	led    []int    // the numbers of the others, ascending
+	led    []int    // the numbers of those that are not nil, ascending
 }
 
 func newView(shards []*Shard) *view {
@@ -51,7 +50,7 @@ func newView(shards []*Shard) *view {
 	return v
 }
 
-// at returns a shard that exists.
+// at returns the shard with a number of the group, or a *NotLeaderError.
 func (v *view) at(i int) (*Shard, error) {
 	if s := v.shards[i]; s != nil {
 		return s, nil
@@ -59,7 +58,7 @@ func (v *view) at(i int) (*Shard, error) {
 	return nil, &NotLeaderError{i}
 }
 
-// all returns the shards that are here.
+// all returns the shards of the view, or a *NotLeaderError if it has none.
 func (v *view) all() ([]*Shard, error) {
 	out := make([]*Shard, len(v.led))
 	for k, i := range v.led {
@@ -71,8 +70,8 @@ func (v *view) all() ([]*Shard, error) {
 	return out, nil
 }
 
-// NewClusterGroup returns a group of shards none of which this node leads yet. Lead and Lose change that. nowMs is the clock of the
-// shards, as Options.NowMs.
+// NewClusterGroup returns the group of a cluster's node, which leads no shard yet: see Lead and Lose. nowMs is the clock of the shards, as
+// Options.NowMs.
 func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, error) {
 	if shards < 1 || shards > ShardsMax {
 		return nil, fmt.Errorf("%d shards: use 1 to %d", shards, ShardsMax)
@@ -83,8 +82,7 @@ func NewClusterGroup(shards int, nowMs func() int64, log *slog.Logger) (*Group, 
 	return g, nil
 }
 
-// Lead adds a shard that this node leads from now on. Subscribers that do not draw from it are ended with
-// ErrRoutesChanged.
+// Lead adds a shard that this node leads from now on. It ends subscriptions that do not draw from the shard with ErrRoutesChanged.
 func (g *Group) Lead(i int, s *Shard) error {
 	if err := g.learnPoliciesOf(s); err != nil {
 		return err
@@ -101,7 +99,7 @@ func (g *Group) Lead(i int, s *Shard) error {
 	return nil
 }
 
-// Lose takes a shard out that this node does not lead any more. The shard itself is the caller's to stop.
+// Lose removes a shard that this node does not lead any more. The caller stops the shard.
 func (g *Group) Lose(i int) { g.replace(i, nil) }
 
 func (g *Group) replace(i int, s *Shard) {
@@ -173,7 +171,7 @@ func (g *Group) ClockMoved() {
 	}
 }
 
-// Close refuses further commands, carries out those that wait, and returns when their answers are out.
+// Close refuses further commands, executes those that wait, and returns once they are answered.
 func (g *Group) Close() {
 	var all sync.WaitGroup
 	for _, s := range g.here.Load().shards {
@@ -192,8 +190,8 @@ func (g *Group) of(id queue.ID) (*Shard, error) {
 	return g.here.Load().at(int(id.Shard))
 }
 
-// Lookup finds one task of a tenant; reply is called once and must not block. ErrNotFound says that there is
-// none. Lookup returns ErrNotFound, ErrNotLeader, ErrOverloaded or ErrClosed, and then reply is not called.
+// Lookup finds one task of a tenant; reply is called once, with ErrNotFound if the task does not exist, and must not block. Lookup returns
+// ErrNotFound, ErrNotLeader, ErrOverloaded or ErrClosed, and then reply is not called.
 func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) error {
 	s, err := g.of(id)
 	if err != nil {
@@ -202,7 +200,7 @@ func (g *Group) Lookup(tenant string, id queue.ID, reply func(Found, error)) err
 	return s.Lookup(tenant, id.Ref, reply)
 }
 
-// Stats asks for the figures of all queues, over all shards; reply is called as for Lookup.
+// Stats requests the figures of all queues, summed over all shards; reply is called as for Lookup.
 func (g *Group) Stats(reply func([]queue.Stats, error)) error {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -220,8 +218,8 @@ func (g *Group) Stats(reply func([]queue.Stats, error)) error {
 	})
 }
 
-// gather asks every shard, and replies once all have answered: with their answers in the shards' order, or the
-// first error. Where a shard takes no question, the others are waited for all the same.
+// gather asks every shard, and replies once all have answered: with their answers in the shards' order, or the first error. If a shard
+// refuses the question, gather still waits for the others.
 func gather[T any](shards []*Shard, ask func(*Shard, func(T, error)) error, reply func([]T, error)) error {
 	j := newJoin(make([]T, len(shards)), len(shards), reply)
 	asked := 0
@@ -290,13 +288,13 @@ func MergeStats(all [][]queue.Stats) []queue.Stats {
 			}
 			at[key] = len(out)
 			out = append(out, *q)
-			out[len(out)-1].ID = 0 // another in each shard
+			out[len(out)-1].ID = 0 // it differs between shards
 		}
 	}
 	return out
 }
 
-// Audited is a queue's counters over all shards, with the tasks that were really found.
+// Audited is a queue's counters over all shards, and the numbers of tasks that the stores have.
 type Audited struct {
 	Tenant string
 	Name   string
@@ -306,8 +304,8 @@ type Audited struct {
 	Counted, Found storage.States
 }
 
-// Audit counts the stored tasks of each queue. What it says of a shard is of one moment; the shards' moments
-// differ. It reads every task's key.
+// Audit counts the stored tasks of each queue. It reads every task's key. The figures of one shard are of one moment, which differs between
+// shards.
 func (g *Group) Audit() ([]Audited, error) {
 	var out []Audited
 	at := map[queueName]int{}

@@ -35,8 +35,8 @@ func (g *Group) QueueStats(ctx context.Context, tenant, name string) (queue.Stat
 	return merged[0], nil
 }
 
-// Purge removes the ready and delayed tasks of a queue that are there when it begins, or as many, and returns how
-// many. Others' commands come in between. When ctx ends it stops half-way.
+// Purge removes as many ready and delayed tasks of a queue as there are when it begins, and returns their number. Other commands are
+// decided in between. If ctx ends, Purge stops half-way.
 func (g *Group) Purge(ctx context.Context, tenant, name string) (removed uint64, err error) {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -81,8 +81,7 @@ func (s *Shard) purgeAll(ctx context.Context, tenant, name string) (removed uint
 	return removed, nil
 }
 
-// Change carries a change out on tasks of one tenant; it returns nil, ErrNotFound or ErrNotDead for each, or
-// ErrOverloaded or ErrClosed where a shard takes no more.
+// Change changes tasks of one tenant. It returns nil, ErrNotFound or ErrNotDead for each, or the refusal of its shard.
 func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []queue.ID) ([]error, error) {
 	each, refs := make([]uint16, len(ids)), make([]queue.Ref, len(ids))
 	for i, id := range ids {
@@ -96,7 +95,7 @@ func (g *Group) Change(ctx context.Context, what Change, tenant string, ids []qu
 	})
 }
 
-// outcomeOf is what came of an item that is answered with an error or nil.
+// outcomeOf is the outcome of an item whose answer is an error or nil.
 func outcomeOf(_ int, outcome, refused error) error {
 	if refused != nil {
 		return refused
@@ -113,7 +112,7 @@ func (g *Group) Await(tenant string, id queue.ID, reply func(Awaited, error)) (c
 	return s.Await(tenant, id.Ref, reply)
 }
 
-// ListPlace is where a list over all shards goes on. The zero value is its beginning.
+// ListPlace is where a list over all shards continues. The zero value is its beginning.
 type ListPlace struct {
 	Shard int
 	After storage.Place
@@ -123,7 +122,7 @@ type ListPlace struct {
 type ListPage struct {
 	Tasks []Found
 	IDs   []queue.ID // one for each
-	// Next is where the list goes on; nil after the last page. A page may be short, or empty, and not the last.
+	// Next is where the list continues, or nil for the last page. A page that is not the last may be short, or empty.
 	Next *ListPlace
 }
 
@@ -192,8 +191,8 @@ const (
 	deadPageBytes = 8 << 20 // of payloads that are read for that
 )
 
-// ChangeDead redrives, or purges, the dead tasks of a queue that match, and returns how many. Those that die while
-// it is at work may be left out: match should choose by time. When ctx ends it stops half-way.
+// ChangeDead redrives, or purges, the dead tasks of a queue that match, and returns how many. It may leave out tasks that die meanwhile:
+// match should choose by time. If ctx ends, ChangeDead stops half-way.
 func (g *Group) ChangeDead(ctx context.Context, what Change, tenant, name string, match func(*Found) bool) (changed uint64, err error) {
 	return g.changeAll(ctx, what, List{Tenant: tenant, Queue: name, State: Dead, Limit: deadPage, BytesMax: deadPageBytes, Match: match})
 }
@@ -215,7 +214,7 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 				switch {
 				case outcome == nil:
 					changed++
-				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead): // somebody was quicker
+				case !errors.Is(outcome, ErrNotFound) && !errors.Is(outcome, ErrNotDead): // another call changed the task first
 					return changed, outcome
 				}
 			}
@@ -227,8 +226,8 @@ func (g *Group) changeAll(ctx context.Context, what Change, l List) (changed uin
 	}
 }
 
-// Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. What was acknowledged
-// before the call is in it. Copies of several shards are of one moment each: no task is torn, since it is in one shard.
+// Checkpoint writes a consistent copy of one shard's store into a folder that must not exist. The copy has everything that was acknowledged
+// before the call. Copies of several shards are of different moments, and each task is in one shard.
 func (g *Group) Checkpoint(shard int, dir string) error {
 	s, err := g.here.Load().at(shard)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not block. Where the tasks go to several shards and one of them refuses its part,
-// those tasks have ErrOverloaded or ErrClosed as their own error. Otherwise Enqueue returns the refusal, and then
-// reply is not called. The caller must not change tasks before reply is called.
+// Enqueue stores tasks of one tenant. reply is called once, when the tasks are durable; it must not block. If the tasks go to several shards
+// and one of them refuses its part, these tasks have the refusal as their own error. Otherwise Enqueue returns the refusal, and reply is
+// not called. The caller must not change tasks before reply is called.
 func (g *Group) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {
 	v := g.here.Load()
 	if g.size == 1 {
@@ -68,7 +68,7 @@ func (g *Group) Settle(tenant string, settlements []queue.Settlement, reply func
 		outcomeOf)
 }
 
-// sameShard says whether all settlements are for one shard, which exists.
+// sameShard reports whether all settlements are for one shard, which exists.
 func (g *Group) sameShard(settlements []queue.Settlement) (shard uint16, same bool) {
 	if len(settlements) == 0 {
 		return 0, true
@@ -109,7 +109,7 @@ func split[T any](items []T, each []uint16, shards int) parts[T] {
 	return p
 }
 
-// of returns the items of a shard and their places; that of the number of shards is none's.
+// of returns the items of a shard and their places. The number of shards stands for the items of shards that do not exist.
 func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	from := 0
 	if shard > 0 {
@@ -118,8 +118,9 @@ func (p *parts[T]) of(shard int) (items []T, places []int32) {
 	return p.items[from:p.ends[shard]], p.places[from:p.ends[shard]]
 }
 
-// scatter sends each shard its part, refuses that of a shard that is nil, and replies once all parts are answered, in the call's order. outcome makes
-// an item's answer of its shard's, or of why the shard took none or lost leadership. When no shard took any, the reason is returned.
+// scatter sends each shard its part, and replies once all parts are answered, in the call's order. outcome makes an item's answer from its
+// shard's answer, or from the error if the shard is nil, refused its part or lost leadership. If all shards refused, scatter returns the
+// error.
 func scatter[T, U any](shards []*Shard, p parts[T], reply func([]U, error),
 	send func(*Shard, []T, func([]U, error)) error, outcome func(shard int, answer U, refused error) U,
 ) error {

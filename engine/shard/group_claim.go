@@ -15,15 +15,14 @@ type GroupSubscription struct {
 	group *Group
 	subs  []*Subscription // by shard; nil where it does not draw from one
 	one   *Subscription   // the only one; nil with several
-	pool  *pool           // nil with one: it has the credit
+	pool  *pool           // nil with one shard, which has the credit
 }
 
-// subscriberBytesMax is about how many bytes of payloads a subscriber is given, by all shards together, before it
-// says that it sent some.
+// subscriberBytesMax is about how many bytes of payloads all shards together deliver to a subscriber before it calls Sent.
 const subscriberBytesMax = 8 << 20
 
-// Subscribe makes a waiter at every shard that is here. Queues share its credit by their weights over all shards, taking it that a
-// spread queue has as much in each of them. deliver is called from the shards' publishing goroutines, by several at
+// Subscribe makes a waiter at every shard that is here. Queues share its credit by their weights over all shards, on the assumption that a
+// spread queue has equal parts in all of them. deliver is called from the shards' publishing goroutines, by several at
 // once, with leased tasks, once their leases are durable; with c.Once it is called at most once. failed is called
 // at most once, if the subscription can't be served. Neither may block.
 //
@@ -44,7 +43,7 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 		sub.pool = &pool{once: c.Once, subs: sub.subs}
 		sub.pool.word.Store(poolWord{credit: c.Credit}.pack())
 		c.Credit = 0
-		if !c.Once { // the one grant is one shard's
+		if !c.Once { // the only grant comes from one shard
 			c.BytesMax = max(1, c.BytesMax/int64(len(v.led)))
 		}
 	}
@@ -81,7 +80,7 @@ func (g *Group) Subscribe(c queue.Claim, deliver func(shard uint16, ds []queue.D
 	g.subs[sub] = failed
 	changed := !slices.Equal(v.led, g.here.Load().led)
 	g.mu.Unlock()
-	if changed { // meanwhile: whoever changed it did not see this subscription
+	if changed { // meanwhile, without seeing this subscription
 		failed(ErrRoutesChanged)
 	}
 	return sub, nil
@@ -98,9 +97,8 @@ func (s *GroupSubscription) Credit(n int) error {
 	return nil
 }
 
-// Sent says that the subscriber is done with so many bytes of the payloads that a shard delivered. It is given
-// more only as it says so, and should after about a MiB from all shards, shared evenly: what was delivered and
-// not sent is held in memory.
+// Sent says that the subscriber does not hold so many bytes of payloads any more that a shard delivered. The bytes that it holds are
+// bounded: it should call Sent after about a MiB, shared evenly by the shards.
 func (s *GroupSubscription) Sent(shard uint16, bytes int64) error {
 	return s.subs[shard].Sent(bytes)
 }
@@ -164,8 +162,8 @@ func (g *Group) Claim(c queue.Claim, reply func([]Granted, error)) error {
 type poll struct {
 	here   *view
 	claim  queue.Claim // what is still to be leased
-	turn   int         // whose it is, of here.led
-	left   int         // to ask, with this one
+	turn   int         // the index in here.led of the shard that is asked
+	left   int         // how many shards are to be asked, with this one
 	sub    *Subscription
 	err    error
 	leased []Granted
@@ -208,7 +206,7 @@ func (p *poll) publish(_ *Shard, err error) {
 		}
 	}
 	if len(p.leased) > 0 {
-		err = nil // what was leased is to be handed out
+		err = nil // the leased tasks are handed out
 	}
 	p.reply(p.leased, err)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// Configure sets the policy of a queue, made if need be, in every shard. When it fails, or ctx ends, the policy may
-// hold in some shards: to set one again, or a restart, makes them agree.
+// Configure sets the policy of a queue in every shard, and makes the queue if it does not exist. If it fails, or ctx ends, only some shards
+// may have the policy: setting a policy again, or a restart, makes them agree.
 func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Policy) error {
 	q := queueName{tenant, name}
 	shards, err := g.here.Load().all()
@@ -31,8 +31,8 @@ func (g *Group) Configure(ctx context.Context, tenant, name string, p queue.Poli
 	return err
 }
 
-// Pause stops a queue, made if need be, from handing tasks out in any shard, or lets it go on. When it fails, or
-// ctx ends, it may have done so in some shards.
+// Pause stops or resumes handing out the tasks of a queue in every shard, and makes the queue if it does not exist. If it fails, or ctx ends,
+// it may have taken effect in some shards.
 func (g *Group) Pause(ctx context.Context, tenant, name string, paused bool) error {
 	shards, err := g.here.Load().all()
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Shard) policies(reply func([]queue.Stats, error)) error {
 	})
 }
 
-// learn reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
+// learnPolicies reads how the queues are configured, when the group starts, and completes what a crash left half-way: the
 // latest policy holds in every shard, and a queue that is paused in one is in all.
 func (g *Group) learnPolicies() error {
 	ctx := context.Background() // the shards answer everything they take
@@ -97,7 +97,7 @@ func (g *Group) learnPolicies() error {
 	return nil
 }
 
-// learnOf reads how the queues of a shard are configured that this node has come to lead.
+// learnPoliciesOf reads how the queues of a shard are configured that this node leads now.
 func (g *Group) learnPoliciesOf(s *Shard) error {
 	stats, err := AwaitReply(context.Background(), s.policies) // a shard answers every accepted command, also if it loses leadership
 	if err != nil {
@@ -111,7 +111,7 @@ func (g *Group) learnPoliciesOf(s *Shard) error {
 	return nil
 }
 
-// complete brings one shard, with its own figures, to where the group is.
+// completePolicies gives one shard, with its own figures, the policies and pauses of the group.
 func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []queue.Stats) error {
 	own := make(map[queueName]*queue.Stats, len(stats))
 	for i := range stats {
@@ -137,7 +137,7 @@ func (g *Group) completePolicies(ctx context.Context, s *Shard, stats, merged []
 		}
 		switch {
 		case errors.Is(err, queue.ErrTooManyQueues):
-			// It can't hold a task of the queue either.
+			// The shard cannot hold a task of the queue either.
 			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)
 		case errors.As(err, &full): // the next start, or the next change of the policy, completes the change
 			g.log.Warn("a shard could not store a queue's policy", "tenant", q.Tenant, "queue", q.Name, "shard", s.opts.Number, "error", err)

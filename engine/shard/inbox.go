@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// inbox is what waits to be decided: any number of goroutines put commands in, the deciding one
-// takes all of them at once. Its lock is held for an append or a swap only.
+// inbox holds the commands that wait to be decided. Any number of goroutines put commands in, and the deciding goroutine takes all of them
+// at once. The lock is held for an append or a swap only.
 type inbox struct {
 	wake chan struct{} // has an element when there may be something to take
 
@@ -17,7 +17,7 @@ type inbox struct {
 	waiting []command
 	since   time.Duration // when the oldest of them came, by stages.Now
 	load    load          // of waiting
-	closed  error         // why nothing more is taken; nil while it is
+	closed  error         // why further commands are refused; nil while they are accepted
 	loadMax load
 }
 
@@ -31,8 +31,8 @@ func newInbox(loadMax load) *inbox {
 	return &inbox{wake: make(chan struct{}, 1), loadMax: loadMax}
 }
 
-// put adds a command. One without load is always taken: how many there can be is bounded by the streams and
-// calls that send them. One with more than the bound is taken when nothing else waits.
+// put adds a command. It always accepts a command without load: the streams and calls that send such commands bound their number. It accepts
+// a command above the bound if no other command with load waits.
 func (b *inbox) put(c command, l load) error {
 	b.mu.Lock()
 	if b.closed != nil {
@@ -68,7 +68,7 @@ func (b *inbox) resume(c command) {
 	signal.Send(b.wake)
 }
 
-// take moves everything that waits to the end of into. It returns when the oldest of that came, 0 where nothing did.
+// take moves all waiting commands to the end of into. It returns when the oldest of them came, or 0 if there were none.
 func (b *inbox) take(into []command) (all []command, since time.Duration, closed error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,7 +82,7 @@ func (b *inbox) take(into []command) (all []command, since time.Duration, closed
 	return into, since, b.closed
 }
 
-// close refuses further commands with a reason, of which the first counts; those already in can still be taken.
+// close makes put refuse further commands with an error; the error of the first close counts. Waiting commands can still be taken.
 func (b *inbox) close(why error) {
 	b.mu.Lock()
 	if b.closed == nil {

@@ -48,16 +48,15 @@ func (s *Shard) Lookup(tenant string, ref queue.Ref, reply func(Found, error)) e
 	}}, load{tasks: 1})
 }
 
-// Awaited is how a task ended, or where it was when the wait was over.
+// Awaited is how a task ended, or its state at the end of the wait.
 type Awaited struct {
 	State     TaskState
 	Result    queue.Result // of a done task whose result is kept
 	LastError string       // of a dead task
 }
 
-// Await calls reply once, when a task is done or dead or was removed, from the publishing goroutine: with
-// ErrNotFound if nothing is known of the task, or no longer. cancel ends the wait: reply is called with the state
-// that the task is in then, unless it was called before.
+// Await calls reply once, when a task is done, dead or removed, from the publishing goroutine; with ErrNotFound if the shard does not know
+// the task, or its result is not kept any more. cancel ends the wait: unless reply was called, it is called with the task's state.
 func (s *Shard) Await(tenant string, ref queue.Ref, reply func(Awaited, error)) (cancel func(), err error) {
 	c := &await{tenant: tenant, ref: ref, reply: reply}
 	if err := s.inbox.put(c, load{tasks: 1}); err != nil {
@@ -184,7 +183,7 @@ func (a *answer) readResult(s *Shard) error {
 	return nil
 }
 
-// ended adds the answers to those who wait for tasks that ended with this commit.
+// ended adds the answers to the waits for tasks that ended in this turn.
 func (s *Shard) ended(commands []command) []command {
 	for _, e := range s.state.Ended() {
 		for _, c := range s.waiting[e.Ref] {
@@ -206,7 +205,7 @@ func (s *Shard) ended(commands []command) []command {
 	return commands
 }
 
-// abandoned answers all that still waits, when the shard stops.
+// unanswered returns commands that answer all waits and requests, when the shard stops.
 func (s *Shard) unanswered() (commands []command) {
 	for _, c := range s.asking {
 		commands = append(commands, &figuresAnswer{c})

@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// directory knows which queues are ordered, and the versions of their policies. Who places a task reads it without
-// a lock; a change copies it.
+// directory knows which queues are ordered, and the versions of their policies. Placing a task reads it without a lock; a change copies
+// it.
 type directory struct {
 	ordered atomic.Pointer[map[queueName]struct{}]
 
@@ -17,8 +17,8 @@ type directory struct {
 	versions map[queueName]policyVersions // of the queues that were ever configured
 }
 
-// policyVersions are of one queue's policy. Versions go upward, so that of two changes under way at once the same
-// one holds in every shard.
+// policyVersions are the versions of one queue's policy. Versions only grow, so that every shard ends with the same one of two concurrent
+// changes.
 type policyVersions struct {
 	given  uint64 // the highest that was given to a change
 	placed uint64 // the one that the directory follows
@@ -34,7 +34,7 @@ func (d *directory) next(q queueName) uint64 {
 	return v.given
 }
 
-// follow has tasks placed as a policy says that holds in every shard, unless a later one does already.
+// follow makes placement follow a policy that every shard has, unless it follows a later one.
 func (d *directory) follow(q queueName, p queue.Placement, version uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,9 +78,9 @@ func (g *Group) pinned(ordered map[queueName]struct{}, tenant string, t *queue.N
 	return 0, false
 }
 
-// owner returns the shard that a name belongs to. It must stay as it is: what is stored lies where it says.
+// owner returns the shard that a name belongs to. It must not change: stored tasks are where owner placed them.
 func (g *Group) owner(name ...string) int {
-	// FNV-1a (Fowler, Noll and Vo), folded since its low bits alone are the weaker ones.
+	// FNV-1a (Fowler, Noll and Vo), folded because its low bits are the weaker ones.
 	h := uint64(0xcbf29ce484222325)
 	for _, part := range name {
 		for i := range len(part) {

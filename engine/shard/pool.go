@@ -7,30 +7,28 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// pool is the credit that one subscriber has at all shards of a group. The deciding goroutines take from it
-// when they have a task to hand out, so that credit is never stuck at a shard that has none. A shard that finds
-// it empty is starved: what comes next goes to starved shards, and only what they all do not need stays in the
-// pool. So a shard can't be kept from its share by quicker ones.
+// pool is the credit that one subscriber has at all shards of a group. The deciding goroutines take credit when they have a task to hand
+// out, so that no credit is stuck at a shard without tasks. A shard that finds the pool empty is starved: new credit goes to starved
+// shards first, and only the rest stays in the pool. So faster shards cannot take a slower shard's share.
 //
 // Which of the starved shards goes first is decided by stride scheduling (Waldspurger and Weihl, MIT LCS TM-528,
-// 1995): each has a pass, which grows by what it is given, the less the more it weighs, and the lowest goes first.
+// 1995): each has a pass, which grows by the credit it is given divided by its weight, and the shard with the lowest pass goes first.
 //
-// Credit and starved shards are one word that is swapped as a whole, and nobody waits for anybody:
+// Credit and starved shards are one word that is swapped as a whole, without a lock:
 //
 //	starved shards: 32 bits │ credit: 32
 //
 // While a shard is starved the credit is 0.
 type pool struct {
 	word   atomic.Uint64
-	once   bool // who takes, takes all
+	once   bool // the first shard that takes credit takes all of it
 	subs   []*Subscription
 	shares [ShardsMax]poolPass
-	// pass is about that of the shard that was fed last.
+	// pass is about the pass of the shard that was given credit last.
 	pass atomic.Int64
 }
 
-// poolPass is what decides when a shard's turn is. It need not agree with the word at every moment: it is about
-// who goes first, not about how much there is.
+// poolPass decides when a shard's turn is. It may disagree with the word for a moment: it decides the order, not the amount of credit.
 type poolPass struct {
 	pass   atomic.Int64
 	weight atomic.Int64 // how much of the credit the shard is due, when it was starved last
@@ -43,8 +41,8 @@ const (
 	poolSlice = 16
 	// poolStride is by how much a pass grows for one credit, at the weight of 1.
 	poolStride = 1 << 24
-	// poolLag is how much credit a shard may be behind the others, having needed none: that is what it is given
-	// before them when it comes back.
+	// poolLag is how far the pass of a shard that needed no credit for a while may be behind the others', in credit: that much it is given
+	// before them when it needs credit again.
 	poolLag = 64
 )
 
@@ -79,10 +77,10 @@ func (p *pool) take(shard, n, weight int) int {
 	}
 }
 
-// charge counts credit that a shard was given, or gave back.
+// charge adds credit that a shard was given, or gave back, to its pass.
 func (s *poolPass) charge(n int) { s.pass.Add(int64(n) * poolStride / s.weight.Load()) }
 
-// catchUp has a shard that needed nothing for long be not too far behind the others.
+// catchUp bounds how far a shard that needed no credit is behind the others.
 func (p *pool) catchUp(s *poolPass) {
 	if least := p.pass.Load() - poolLag*poolStride/s.weight.Load(); s.pass.Load() < least {
 		s.pass.Store(least)
@@ -95,8 +93,8 @@ func (p *pool) giveBack(shard, n int) {
 	p.add(n)
 }
 
-// add puts credit in: starved shards are given it in turn. It reports false, and does nothing, when there
-// would be more than poolCreditMax.
+// add adds credit, which goes to starved shards first. It returns false, and does nothing, if the pool would have more than
+// poolCreditMax.
 func (p *pool) add(n int) bool {
 	for {
 		old := p.word.Load()
@@ -124,7 +122,7 @@ func (p *pool) add(n int) bool {
 	}
 }
 
-// feed hands the credit to starved shards: plenty is divided by their weights at once, little goes to one of them.
+// feed gives credit to starved shards: much credit is divided by their weights, little goes to one of them.
 func (p *pool) feed(w *poolWord, given *[ShardsMax]int) {
 	starved := bits.OnesCount32(w.starved)
 	if starved == 0 || w.credit == 0 {
@@ -171,5 +169,5 @@ var _ queue.Pool = poolShare{}
 
 func (s poolShare) Take(n, weight int) int { return s.pool.take(s.shard, n, weight) }
 
-// Return can't find the pool full: what comes back was in it.
+// Return gives credit back. The pool has room for it, because it came from the pool.
 func (s poolShare) Return(n int) { s.pool.giveBack(s.shard, n) }

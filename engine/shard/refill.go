@@ -6,9 +6,9 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Refills are answered without holding the shard up, as examine reads tasks:
+// Refills are answered without blocking the deciding goroutine, as examine reads tasks:
 //
-//  1. The deciding goroutine takes what the state asks for at the end of a turn.
+//  1. The deciding goroutine takes the state's Refills at the end of a turn.
 //  2. Once all that was decided so far is visible in the store, a goroutine of its own reads, for one turn's worth of answers.
 //  3. A later turn hands the answers to the state, which knows what changed meanwhile.
 
@@ -19,8 +19,7 @@ const (
 	refillBytesMax = 1 << 20
 )
 
-// takeRefills begins with what the state asks for, and returns the command that goes on with it, if that has to wait for the
-// commit of this turn.
+// takeRefills takes the state's Refills. It begins to read them, or adds the command that does so once the turn is visible in the store.
 func (s *Shard) takeRefills(commands []command) []command {
 	refills := s.state.Refills()
 	if len(refills) == 0 {
@@ -61,7 +60,7 @@ func (c *visible) decide(s *Shard, _ int64) {
 
 func (*visible) publish(*Shard, error) {}
 
-// readRefills reads what can be read, unless that is under way.
+// readRefills begins to read the Refills that can be read, unless others are being read.
 func (s *Shard) readRefills() {
 	if s.filling || len(s.unread) == 0 {
 		return
@@ -133,7 +132,7 @@ type refilled struct {
 	items   int
 	left    []queue.Refill // to be read
 	err     error
-	full    bool // nothing may change
+	full    bool // the disk has no space for changes
 }
 
 func (c *refilled) decide(s *Shard, _ int64) {

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// What is particular to a shard on a replicated store, which lives as long as its node leads.
+// A replicated shard lives as long as the tenure of its node.
 
 // batchesSkipped lease batches are skipped as well, in case an earlier term exceeded its range. A loss of power takes fewer.
 const batchesSkipped = 1 << 24
@@ -20,15 +20,15 @@ func skipNumbers(from *queue.Recovered, term uint64) {
 	from.Reserved.Batch = max(from.Reserved.Batch, from.Meta.NextBatch+batchesSkipped)
 }
 
-// Lose stops a replicated shard whose node has lost leadership, and returns when all that waits or is under way is
-// answered: with a *NotLeaderError where nothing was done.
+// Lose stops a replicated shard whose node has lost leadership. It returns when all commands are answered: with a *NotLeaderError if nothing
+// was done.
 func (s *Shard) Lose() {
 	s.inbox.close(&NotLeaderError{s.opts.Number})
 	<-s.done
 	s.reading.Wait()
 }
 
-// end answers all that still waits. The deciding goroutine's.
+// end answers all commands that still wait. The deciding goroutine calls it last.
 func (s *Shard) end(why error) {
 	if s.opts.Replicate == nil {
 		why = errors.Join(why, s.failure)
@@ -53,7 +53,7 @@ func (*endSubscription) decide(*Shard, int64) {}
 
 func (c *endSubscription) publish(_ *Shard, err error) { c.sub.fail(err) }
 
-// answers says whether any of the commands is answered with what the state holds, so that it must be a leader's.
+// answers reports whether an answer to the commands depends on the state, so that this node must lead.
 func answers(commands []command) bool {
 	for _, c := range commands {
 		switch c := c.(type) {

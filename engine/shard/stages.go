@@ -6,19 +6,19 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// batchTimes are when a batch came from one stage into the next, by stages.Now; 0 where it did not.
+// batchTimes are the times at which a turn entered its stages, by stages.Now; 0 for a stage that it did not enter.
 type batchTimes struct {
 	since     time.Duration // its oldest command came
-	began     time.Duration // its decision did
-	decided   time.Duration // ended
-	submitted time.Duration // the store, or the log that nodes share, has it
-	taken     time.Duration // the publishing goroutine has it
-	durable   time.Duration
-	answering time.Duration // its answers go out, where they waited for something else than its commit
+	began     time.Duration // the decision began
+	decided   time.Duration // the decision ended
+	submitted time.Duration // the store or the Raft log has the batch
+	taken     time.Duration // the publishing goroutine has the turn
+	durable   time.Duration // the commit is durable
+	answering time.Duration // the answers go out, if they waited for something else than this commit
 }
 
-// observe notes a batch whose answers are out, unless it failed. A batch costs one reading of the clock for each stage,
-// however many commands it has.
+// observe adds the times of a published turn to the histograms. A turn costs one reading of the clock for each stage, however many commands
+// it has.
 func (s *Shard) observe(t *batchTimes) {
 	if t.began == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// stage says since when a goroutine of the shard has been at one batch.
+// stage is since when a goroutine of the shard has worked on one turn.
 type stage struct{ sinceNs atomic.Int64 } // by stages.Now; 0 when it is idle
 
 // begin and end are called by the goroutine. begin returns the time.
