@@ -103,7 +103,7 @@ scenario "wrong" {
 		got := prony(t, args...)
 		assert.Equal(t, 2, got.code)
 		for _, says := range []string{
-			"wrong.hcl:3", "durabilty", `"durability"`, "wrong.hcl:10", "3 parsecs", "wrong.hcl:11", "exporter",
+			"wrong.hcl line 3", "durabilty", `"durability"`, "wrong.hcl line 10", "3 parsecs", "wrong.hcl line 11", "exporter",
 		} {
 			assert.Contains(t, got.stderr, says)
 		}
