@@ -36,8 +36,8 @@ func settledEdges(s span, over int64) *windowEdges {
 	return e
 }
 
-// settle says when the window begins, which must not be before the call, and ends. What was recorded until then was not
-// inside.
+// settle sets when the window begins, which must not be before the call, and when the window ends. Calls that were recorded
+// before settle are outside of the window.
 func (e *windowEdges) settle(s span, over int64) {
 	e.over.Store(over)
 	e.to.Store(s.end)

@@ -94,8 +94,8 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 	}
 }
 
-// recordOpen enters those that were due inside the window. What was answered after it is known to have taken longer than
-// until its end.
+// recordOpen records the tasks that were due inside the window. A task that was answered after the window's end is censored
+// there.
 func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 	s, inside := e.schedule, e.window.contains(now)
 	for i, due := range intended {

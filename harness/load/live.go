@@ -57,7 +57,7 @@ func liveUpper(bucket int) time.Duration {
 	return time.Duration((liveParts+part+1)<<(octave-1) - 1)
 }
 
-// p99 returns the latency that 99 % of the cycles noted do not exceed, and 0 where there are none.
+// p99 returns the latency that 99 % of the cycles noted do not exceed, and 0 without cycles.
 func (l *live) p99() time.Duration {
 	var counts [liveBuckets]uint64
 	var total uint64

@@ -113,8 +113,8 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 	return m, nil
 }
 
-// Begin says when the warm-up begins, of a meter that was made without an epoch, and what share of the arrivals is its own,
-// above 0 and up to 1. What is sent before is in the ledger, and in no window. Only the first call counts.
+// Begin sets when the warm-up of a meter without an epoch begins, and which share of the arrivals is the meter's own: above 0
+// and up to 1. The ledger has the tasks that were sent before, no window has them. Only the first call counts.
 func (m *Meter) Begin(at time.Time, share float64) {
 	m.beginning.Do(func() {
 		m.start = int64(at.Sub(m.clock.epoch))

@@ -11,7 +11,7 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// producer is one goroutine that enqueues. What it records is read only after it has returned.
+// producer is one goroutine that enqueues. Its records are read only after it has returned.
 type producer struct {
 	*round
 	number int

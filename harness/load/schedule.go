@@ -23,7 +23,7 @@ type schedule struct {
 	free     freeTime
 	turn     chan struct{} // has an element when no producer waits
 
-	// What the producer that has the turn reads and writes.
+	// The producer that has the turn reads and writes the following fields.
 	next    int64 // the number of the task due next
 	slip    latencies
 	held    uint64 // tasks of the window that were due before a producer was free
@@ -123,7 +123,7 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 	return n
 }
 
-// freeTime is since when there has always been a producer without a call under way. What was due earlier was not late by
+// freeTime keeps since when at least one producer has been without a call in flight. A task that was due earlier was not late by
 // the generator's fault.
 type freeTime struct {
 	mu    sync.Mutex

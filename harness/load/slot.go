@@ -9,8 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// slot is one goroutine that claims and completes, a batch at a time. What it records is read only
-// after it has returned.
+// slot is one goroutine that claims and completes, a batch at a time. Its records are read only after it has returned.
 type slot struct {
 	*round
 	number  int

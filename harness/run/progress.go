@@ -29,7 +29,7 @@ type progress struct {
 	live bool // the cursor is on a line to be drawn over
 	last load.Progress
 	pace pace
-	arm  string // of several whose rounds take turns, the one whose turn it is
+	arm  string // the arm of the current round, in a comparison
 }
 
 // columnsDefault is how wide a line drawn over may be where the terminal does not say how wide it is.

@@ -50,15 +50,15 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		Binary: r.options.Server, Dir: r.data, Topology: r.points[p.point].Topology, Env: r.env,
 		LogPath: r.folder.File(filepath.Join(logsDir, fmt.Sprintf("server-%02d.log", p.number))),
 	}
-	harm := newHarm(r.scenario, &config)
-	defer func() { m.stopErr = errors.Join(m.stopErr, harm.close()) }()
+	faults := newInjection(r.scenario, &config)
+	defer func() { m.stopErr = errors.Join(m.stopErr, faults.close()) }()
 	cluster, err := topology.Start(ctx, config)
 	if err != nil {
 		m.broken = true
 		m.fault(serverFailed(err, false))
 		return m
 	}
-	r.loadOn(ctx, cluster, p, harm, &m)
+	r.loadOn(ctx, cluster, p, faults, &m)
 	r.calibrate(p, &m)
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.
 	stopErr := cluster.Stop(context.WithoutCancel(ctx))
@@ -71,7 +71,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 }
 
 // loadOn puts the load on running servers and fills in what it measured.
-func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, harm *harm, m *measured) {
+func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p plannedRound, faults *injection, m *measured) {
 	loads := newLoads(r, cluster, p)
 	window := newWindowProbe(r, cluster, loads, p)
 	attackers, err := r.startAttack(cluster, p)
@@ -86,7 +86,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	loads.steady = window.rates.settled
 	window.trace.start(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
-	outcome, err := loads.run(whileAll, harm, window.start, window.end)
+	outcome, err := loads.run(whileAll, faults, window.start, window.end)
 	cancel()
 	endAttack(attackers, m)
 	if err == nil {
@@ -101,7 +101,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	if err := r.take(outcome, p, m); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}
-	harm.score(outcome, m)
+	faults.score(outcome, m)
 	if err := window.spent(m, loads.any()); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}

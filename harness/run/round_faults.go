@@ -13,12 +13,12 @@ import (
 	"github.com/pronybench/prony/harness/topology"
 )
 
-// harm is what a round's scenario has done to its cluster, and the cycles meanwhile. That of a scenario without faults
-// does nothing.
-type harm struct {
+// injection injects the faults of a scenario into the cluster of a round, and counts the cycles meanwhile. It does nothing for a
+// scenario without faults.
+type injection struct {
 	faults []scenario.Fault
 	window time.Duration
-	mesh   *netproxy.Mesh // nil where no fault is one of links
+	mesh   *netproxy.Mesh // nil if no fault is about links
 
 	// Written by the goroutines that the window's start launches, which have ended when load returns.
 	series fault.Series
@@ -26,10 +26,10 @@ type harm struct {
 	err    error
 }
 
-// newHarm prepares a scenario's faults. If one of the faults is about links, the nodes of the topology reach each other through
+// newInjection prepares a scenario's faults. If one of the faults is about links, the nodes of the topology reach each other through
 // links that can fail.
-func newHarm(s *scenario.Scenario, config *topology.Config) *harm {
-	h := &harm{faults: s.Faults, window: s.Phases.Window}
+func newInjection(s *scenario.Scenario, config *topology.Config) *injection {
+	h := &injection{faults: s.Faults, window: s.Phases.Window}
 	for _, f := range s.Faults {
 		if !f.OfLinks() || h.mesh != nil {
 			continue
@@ -43,23 +43,23 @@ func newHarm(s *scenario.Scenario, config *topology.Config) *harm {
 	return h
 }
 
-func (h *harm) close() error {
+func (h *injection) close() error {
 	if h.mesh == nil {
 		return nil
 	}
 	return h.mesh.Close()
 }
 
-// load puts the load on the cluster, and from its window's start on does the harm. A load with faults goes on through
+// load puts the load on the cluster, and injects the faults from the window's start on. A load with faults persists through
 // failures.
-func (h *harm) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.Outcome, error) {
+func (h *injection) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.Outcome, error) {
 	if len(h.faults) == 0 {
 		return load.RunAll(ctx, cfgs...)
 	}
 	for i := range cfgs {
 		cfgs[i].Persist = true
 	}
-	harming, cancel := context.WithCancel(ctx)
+	injecting, cancel := context.WithCancel(ctx)
 	started := make(chan struct{})
 	done := make(chan struct{})
 	before := cfgs[0].Hooks.WindowStart
@@ -68,7 +68,7 @@ func (h *harm) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.
 		close(started)
 		go func() {
 			defer close(done)
-			h.do(harming, began, l)
+			h.do(injecting, began, l)
 		}()
 		return before(hooks)
 	}
@@ -85,8 +85,8 @@ func (h *harm) load(ctx context.Context, cfgs []load.Config, l *loads) ([]*load.
 	return outcomes, err
 }
 
-// do does the harm and counts cycles, until the window is over.
-func (h *harm) do(ctx context.Context, began time.Time, l *loads) {
+// do injects the faults and counts cycles until the window is over.
+func (h *injection) do(ctx context.Context, began time.Time, l *loads) {
 	sampled := make(chan struct{})
 	go func() {
 		defer close(sampled)
@@ -102,12 +102,12 @@ func (h *harm) do(ctx context.Context, began time.Time, l *loads) {
 }
 
 // score fills in what the faults did to the load.
-func (h *harm) score(o *outcomes, m *measured) {
+func (h *injection) score(o *outcomes, m *measured) {
 	if len(h.faults) == 0 {
 		return
 	}
 	if h.err != nil {
-		m.fault(result.Incorrect, "the faults could not be carried through: "+h.err.Error())
+		m.fault(result.Incorrect, "the faults could not be injected: "+h.err.Error())
 	}
 	slot, cycles := h.series.Slots()
 	failed := o.sum(failedCalls)

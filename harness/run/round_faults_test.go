@@ -16,8 +16,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// harmed is small on a cluster of three nodes to which harm is done.
-func harmed(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
+// faulty is small on a cluster of three nodes with faults.
+func faulty(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
 	s := small()
 	s.Topology = scenario.Topology{Kind: scenario.Raft, Nodes: 3, Shards: 1, Durability: "none", Listen: "tcp"}
 	s.Workloads[0].Batch, s.Workloads[0].InFlight, s.Workloads[0].Idempotent = 8, 1024, true
@@ -31,9 +31,9 @@ func harmed(window time.Duration, faults ...scenario.Fault) *scenario.Scenario {
 }
 
 // A leader is killed, another one is cut off, and a follower is taken out: whatever was acknowledged is completed once.
-func TestHarmDoneToARealCluster(t *testing.T) {
+func TestFaultsOfARealCluster(t *testing.T) {
 	longtest.Only(t)
-	e := execute(t, harmed(12*time.Second,
+	e := execute(t, faulty(12*time.Second,
 		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetLeader}, At: time.Second, For: 200 * time.Millisecond},
 		scenario.Fault{
 			Kind: scenario.FaultPartition, Target: scenario.Target{Kind: scenario.TargetLeader}, At: 4 * time.Second, For: time.Second,
@@ -68,11 +68,11 @@ func TestHarmDoneToARealCluster(t *testing.T) {
 	assert.Contains(t, e.shown.String(), "faults: 3, first cycle after ")
 }
 
-func TestHarmThatCannotBeDoneIsIncorrect(t *testing.T) {
-	e := execute(t, harmed(3*time.Second,
+func TestFaultThatCannotBeInjectedIsIncorrect(t *testing.T) {
+	e := execute(t, faulty(3*time.Second,
 		scenario.Fault{Kind: scenario.FaultKill, Target: scenario.Target{Kind: scenario.TargetNode, Node: "n9"}, At: 100 * time.Millisecond}), real(t))
 	require.Equal(t, result.Incorrect, e.result.Verdict)
-	assert.Contains(t, e.reasons(), `the faults could not be carried through: fault 1, kill of node("n9"): n9: there is no node "n9"`)
+	assert.Contains(t, e.reasons(), `the faults could not be injected: fault 1, kill of node("n9"): n9: there is no node "n9"`)
 	assert.NotContains(t, e.result.Metrics, result.FaultFirstAckMsMax, "what did not happen has no figures")
 }
 
@@ -80,10 +80,12 @@ func TestScoresBecomeAResult(t *testing.T) {
 	series := fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 1000}, {At: 2 * time.Second, Total: 1000}, {At: 4 * time.Second, Total: 3000}}
 	event := fault.Event{Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", Began: time.Second, Done: time.Second, Healed: 1500 * time.Millisecond}
 	outcome := &outcomes{all: []*load.Outcome{{FailedCalls: load.Refusals{Count: 5, First: "connection reset"}, RefusedCompletions: load.Refusals{Count: 2}}}}
-	harm := func() *harm { return &harm{faults: []scenario.Fault{{}}, series: series, events: []fault.Event{event}} }
+	injected := func() *injection {
+		return &injection{faults: []scenario.Fault{{}}, series: series, events: []fault.Event{event}}
+	}
 
 	m := &measured{round: result.Round{Number: 3, Verdict: result.Pass}}
-	harm().score(outcome, m)
+	injected().score(outcome, m)
 	assert.Equal(t, result.Pass, m.round.Verdict)
 	f := m.round.Faults
 	require.Len(t, f.Events, 1)
@@ -96,20 +98,20 @@ func TestScoresBecomeAResult(t *testing.T) {
 	assert.Equal(t, uint64(2), f.RefusedCompletions)
 	assert.Equal(t, []string{"round 3: 5 calls of the load failed, and their outcome is unknown; the first: connection reset"}, m.warnings)
 
-	dead := harm()
+	dead := injected()
 	dead.series = series[:3]
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	dead.score(&outcomes{}, m)
 	assert.Equal(t, result.Incorrect, m.round.Verdict)
 	assert.Contains(t, m.round.Reasons[0], "no cycle was acknowledged after the last fault, kill of all(), was over")
 
-	idle := harm()
+	idle := injected()
 	idle.series = fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 0}, {At: 4 * time.Second, Total: 10}}
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	idle.score(&outcomes{}, m)
 	assert.Equal(t, result.Invalid, m.round.Verdict)
 
-	broken := harm()
+	broken := injected()
 	broken.err = errors.New("n1: address already in use")
 	m = &measured{round: result.Round{Verdict: result.Pass}}
 	broken.score(&outcomes{}, m)
@@ -117,8 +119,8 @@ func TestScoresBecomeAResult(t *testing.T) {
 	assert.Len(t, m.round.Faults.Events, 1, "what did happen is in the result")
 }
 
-func TestNoHarmIsDoneWithoutFaults(t *testing.T) {
-	h := newHarm(small(), nil)
+func TestNoFaultIsInjectedWithoutFaults(t *testing.T) {
+	h := newInjection(small(), nil)
 	m := &measured{}
 	h.score(nil, m)
 	assert.Nil(t, m.round.Faults)

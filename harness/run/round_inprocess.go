@@ -12,7 +12,7 @@ import (
 // generator puts the workloads of a round on the servers: this process, or a k6 process that runs a script.
 type generator interface {
 	// load makes the load and injects the faults of the scenario, and calls the hooks. It is called once.
-	load(ctx context.Context, h *harm, hooks load.Hooks) ([]*load.Outcome, error)
+	load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error)
 	// count returns how many tasks of all workloads are known to be completed. It may be called at any time.
 	count() count
 	// balance returns the current account of all workloads together.
@@ -41,7 +41,7 @@ func (c count) perSecondSince(earlier count) float64 {
 // inProcess is the generator that is a part of this process: it puts the workloads on the servers through drivers.
 type inProcess struct{ of *loads }
 
-func (g inProcess) load(ctx context.Context, h *harm, hooks load.Hooks) ([]*load.Outcome, error) {
+func (g inProcess) load(ctx context.Context, h *injection, hooks load.Hooks) ([]*load.Outcome, error) {
 	return stage(g.of, func(cfgs []load.Config) ([]*load.Outcome, error) {
 		cfgs[0].Hooks = hooks
 		for i := range cfgs {

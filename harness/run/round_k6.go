@@ -27,7 +27,7 @@ func newScripted(l *loads, round uint64) *scripted {
 	return &scripted{of: l, round: round, began: time.Now()}
 }
 
-func (s *scripted) load(ctx context.Context, _ *harm, hooks load.Hooks) (outcomes []*load.Outcome, err error) {
+func (s *scripted) load(ctx context.Context, _ *injection, hooks load.Hooks) (outcomes []*load.Outcome, err error) {
 	r := s.of.runner
 	target := targetOf(s.of.cluster, s.of.workloads[0])
 	log := func(what string) string {

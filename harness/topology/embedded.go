@@ -134,7 +134,7 @@ func (e *embedded) Signal(sig os.Signal) error {
 	return fmt.Errorf("send %s to a server inside the harness: it has no process of its own", sig)
 }
 
-// Kill cuts all connections and ends the server. What it had acknowledged it keeps.
+// Kill cuts all connections and ends the server. The server keeps what it acknowledged.
 func (e *embedded) Kill() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -20,7 +20,7 @@ type folders struct {
 // its final zero byte).
 const socketPathBytesMax = 107
 
-// makeFolders makes a server's folders below dir. What it made is in the answer also when it fails.
+// makeFolders makes a server's folders below dir. If it fails, it returns those that it made, beside the error.
 func makeFolders(dir string, unix bool) (folders, error) {
 	var f folders
 	var err error

@@ -14,7 +14,7 @@ import (
 
 // Server is one server of a topology over its whole life: its data folder, its ports, its log, and the processes that
 // run on them one after the other. Its methods may be called from any goroutine; those that start, end or signal the
-// process take turns. A process that ends in any other way than by these methods is a failure of the cluster.
+// process wait for each other. A process that ends in any other way than by these methods is a failure of the cluster.
 type Server struct {
 	// ID is the node's: "n1", "n2" and so on; "" of a server that stands alone.
 	ID string
@@ -142,7 +142,7 @@ func (s *Server) WaitReady(ctx context.Context) error {
 // Pause stops the process with SIGSTOP: it does nothing until Resume, and its connections stay open.
 func (s *Server) Pause() error { return s.signal(syscall.SIGSTOP) }
 
-// Resume lets a paused process go on. Of one that is not paused or has ended it does nothing.
+// Resume lets a paused process continue. It does nothing to a process that is not paused or has ended.
 func (s *Server) Resume() error { return s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) error {

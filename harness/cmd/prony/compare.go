@@ -103,7 +103,7 @@ func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.C
 	case f.base != "" && len(runs) == 0:
 		return f.measure(c, args, policy)
 	case f.base != "" || f.change != "" && len(runs) > 0:
-		return nil, "", errors.New("--base and --change measure anew, and stored runs are compared as they are: give one or the other")
+		return nil, "", errors.New("--base and --change measure, and stored runs are compared as they are: give one or the other")
 	case len(runs) == 2:
 		return compareStored(runs[0], runs[1], policy)
 	case len(runs) == 1:
@@ -137,7 +137,7 @@ func compareStored(basePath, changePath string, policy gate.Policy) (*result.Com
 	return gate.Compare(base, change, nil, false, policy), "", nil
 }
 
-// compareAgain judges the arms of a stored comparison by today's policy. What was stored stays.
+// compareAgain judges the arms of a stored comparison by today's policy. The stored comparison stays as it is.
 func compareAgain(dir string, policy gate.Policy) (*result.Comparison, string, error) {
 	stored, err := result.ReadComparison(dir)
 	if err != nil {

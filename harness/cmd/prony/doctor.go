@@ -23,8 +23,8 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say what this host can do for measuring",
 		Long: `Measures what the load generator reaches by itself here, how late it sends tasks, and how long an fsync takes in the
-folder for data, and says which of the host's signals can be read. It takes a few seconds. What is unfit makes the exit
-code 3; what is unknown does not, but no scenario can judge it.`,
+folder for data, and says which of the host's signals can be read. It takes a few seconds. A check that is unfit makes
+the exit code 3. A check that is unknown does not, but no scenario can judge its signal.`,
 		Example: `  prony doctor
   prony doctor --json --dir /mnt/data`,
 		Args: cobra.NoArgs,

@@ -111,7 +111,7 @@ func finish(c *cobra.Command, asJSON bool, document *result.Document, err error)
 	return nil
 }
 
-// say writes a line for a person. What can't be written has nobody to read it.
+// say writes a line for a person. It ignores errors: nothing depends on the line.
 func say(w io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(w, format+"\n", args...)
 }
@@ -121,7 +121,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns returns how wide the terminal behind w is whenever it is asked; nil where that is none.
+// columns returns a function that says how wide the terminal behind w is, or nil if w is no terminal.
 func columns(w io.Writer) func() int {
 	f, ok := w.(*os.File)
 	if !ok || !isTerminal(w) {

@@ -23,7 +23,7 @@ type profileOpen struct {
 // pprofSays is what go tool pprof writes before the address that it serves.
 const pprofSays = "Serving web UI on "
 
-// openEnds is how long pprof may take to end when it is told to.
+// openEnds is how long pprof may take to end after the signal.
 const openEnds = 5 * time.Second
 
 func profileOpenCommand() *cobra.Command {
@@ -89,7 +89,7 @@ func servePprof(c *cobra.Command, file string, asJSON bool) error {
 	return readErr
 }
 
-// relay prints the address when pprof has told it, passes on the rest, and returns the last lines of that.
+// relay prints the address that pprof serves, passes on pprof's other lines, and returns the last ones.
 func relay(c *cobra.Command, says io.Reader, file string, asJSON bool) (last string, err error) {
 	const lastMax = 4 << 10
 	lines := bufio.NewScanner(says)

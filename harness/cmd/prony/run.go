@@ -33,9 +33,9 @@ func runCommand(args []string) *cobra.Command {
 		Use:   "run FILE...",
 		Short: "Run the scenarios of files, one after the other",
 		Long: `Runs every scenario of the files given: each round on a server started afresh. If the scenario
-captures profiles, profiled rounds, one or as many as profiled_rounds says, are spread over the timed ones. The points of a sweep take turns, and a
-load that is a part of the peak has a round before it that finds the peak. The result goes to a folder of its own
-under --out, with the symbolic link "latest" beside it: manifest.json, result.json, rounds.json, histograms.json,
+captures profiles, profiled rounds, one or as many as profiled_rounds says, are spread over the timed ones. The points of a
+sweep alternate. A load that is a part of the peak has a round before it that finds the peak. The result goes to a folder of
+its own under --out, with the symbolic link "latest" beside it: manifest.json, result.json, rounds.json, histograms.json,
 bench.txt (for benchstat), profiles/, traces/, logs/, and the run's page, report.md.
 
 A cycle counts when the server acknowledged its completion. If the ledger does not balance, the verdict is

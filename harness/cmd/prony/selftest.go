@@ -68,8 +68,8 @@ three that are identical, and two that compute a little for each task, so that t
 Many comparisons are judged from these blocks: each "regressed" of identical arms is a false alarm, each other verdict on
 a slowed arm a miss. How slow the slowed arms really were is measured as well.
 
-What is measured is stored in the bank's folder as it goes: an interrupted self-test, or one with a longer --for, goes on
-with the same bank. --for 0 judges what there is.`,
+The bank's folder keeps each measurement: an interrupted self-test, or one with a longer --for, goes on with the same bank.
+--for 0 measures nothing and judges the bank.`,
 		Example: `  prony gate selftest --for 30m
   prony gate selftest --for 0 --publish reports`,
 		Args: cobra.NoArgs,
@@ -349,7 +349,7 @@ func (f *selfTestFlags) judge() (*gate.SelfTest, error) {
 	})
 }
 
-// readSegment reads all arms of a segment. Of one that was not finished a file is missing, which is os.ErrNotExist.
+// readSegment reads all arms of a segment. It returns os.ErrNotExist for a segment that was not finished.
 func readSegment(dir string, names []string) ([]result.Arm, error) {
 	var arms []result.Arm
 	for _, name := range names {

@@ -60,8 +60,7 @@ func refresh(ctx context.Context, filesOnly bool) error {
 	return result.WriteFile(document, []byte(shown))
 }
 
-// shell carries a command line out with bin/ in the path, and returns all it printed. What it ends with is its verdict, and
-// no error.
+// shell runs a command line with bin/ in the path, and returns its output. Its exit status is a verdict and no error.
 func shell(ctx context.Context, line string) (string, error) {
 	fmt.Fprintln(os.Stderr, "$", line)
 	bin, err := filepath.Abs("bin")

@@ -109,7 +109,7 @@ func (w *worker) Claim(ctx context.Context, into []driver.Delivery) (int, error)
 		}
 		select {
 		case <-wait.ready:
-			woken = wait // nobody else has it any more
+			woken = wait // the queue has removed it from its waiters
 		case <-ctx.Done():
 			w.tenant.leave(wait)
 			return 0, ctx.Err()
