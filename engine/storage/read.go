@@ -22,26 +22,6 @@ func (s *Store) Task(ref queue.Ref) (t queue.Task, found bool, err error) {
 	return t, found, err
 }
 
-// Progress returns the progress that past attempts left.
-func (s *Store) Progress(ref queue.Ref) (p queue.Progress, found bool, err error) {
-	v, found, err := s.get(record.RefKey(record.PrefixProgress, ref))
-	if err != nil || !found {
-		return p, false, err
-	}
-	p, err = record.DecodeProgress(v)
-	return p, true, record.Named(err, "progress of task", ref)
-}
-
-// Dead returns the record of a dead task.
-func (s *Store) Dead(ref queue.Ref) (x queue.Dead, found bool, err error) {
-	v, found, err := s.get(record.RefKey(record.PrefixDead, ref))
-	if err != nil || !found {
-		return x, false, err
-	}
-	x, err = record.DecodeDead(v)
-	return x, true, record.Named(err, "dead task", ref)
-}
-
 // Fresh answers a queue.Refill of fresh tasks: up to r.Limit from r.FromSeq on, within the Refill's bounds of bytes and of
 // tasks that are read. nextSeq is the first seq that was not read; math.MaxUint64 means that no task is left.
 func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, err error) {

@@ -184,14 +184,6 @@ func Open(dir string, o Options) (*Store, error) {
 // Durability is the mode that the store was opened with.
 func (s *Store) Durability() Durability { return s.durability }
 
-// Persist returns when all commits survive a loss of power, in every mode.
-func (s *Store) Persist() error {
-	if s.durability == Sync && !s.replicated {
-		return nil
-	}
-	return s.Flush()
-}
-
 // NewBatch returns an empty batch.
 func (s *Store) NewBatch() *Batch {
 	return &Batch{store: s, b: s.db.NewBatch()}

@@ -64,11 +64,11 @@ func TestRecordsAreReadBackAndGoAway(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, found)
 	assert.Equal(t, task, gotTask)
-	gotProgress, found, err := s.Progress(ref)
+	gotProgress, found, err := s.progressOf(ref)
 	require.NoError(t, err)
 	require.True(t, found)
 	assert.Equal(t, progress, gotProgress)
-	gotDead, found, err := s.Dead(ref)
+	gotDead, found, err := s.deadRecord(ref)
 	require.NoError(t, err)
 	require.True(t, found)
 	assert.Equal(t, dead, gotDead)
@@ -80,7 +80,7 @@ func TestRecordsAreReadBackAndGoAway(t *testing.T) {
 	_, found, err = s.Task(ref)
 	require.NoError(t, err)
 	assert.False(t, found)
-	_, found, err = s.Progress(ref)
+	_, found, err = s.progressOf(ref)
 	require.NoError(t, err)
 	assert.False(t, found)
 	assert.Equal(t, uint64(3), s.Counters().Sets)
@@ -260,8 +260,8 @@ func TestUnreadableRecordsAreNamed(t *testing.T) {
 			_, _, err := s.Returned(queue.Refill{Queue: 1, Priority: 2, Limit: 1})
 			return err
 		}, "due record of task (queue 1, priority 2, seq 3)"},
-		"progress": {record.RefKey(record.PrefixProgress, ref), func(s *Store) error { _, _, err := s.Progress(ref); return err }, "progress of task (queue 1"},
-		"dead":     {record.RefKey(record.PrefixDead, ref), func(s *Store) error { _, _, err := s.Dead(ref); return err }, "dead task (queue 1"},
+		"progress": {record.RefKey(record.PrefixProgress, ref), func(s *Store) error { _, _, err := s.progressOf(ref); return err }, "progress of task (queue 1"},
+		"dead":     {record.RefKey(record.PrefixDead, ref), func(s *Store) error { _, _, err := s.deadRecord(ref); return err }, "dead task (queue 1"},
 		"queue":    {record.QueueKey(7), func(s *Store) error { _, err := s.Recover(); return err }, "queue 7"},
 		"meta":     {[]byte{record.PrefixMeta}, func(s *Store) error { _, err := s.Recover(); return err }, "the shard's own record"},
 		"lease": {

@@ -89,9 +89,9 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 		return r.Queues[0]
 	}
 	dueOf := func(s *storage.Store, seq uint64) int64 {
-		p, _, err := s.Progress(ref(seq))
+		stored, _, err := s.LookHead(ref(seq))
 		require.NoError(t, err)
-		return p.DueAtMs
+		return stored.Progress.DueAtMs
 	}
 	for name, c := range map[string]struct {
 		change func(s *storage.Store, b *storage.Batch)

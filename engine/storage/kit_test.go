@@ -1,0 +1,26 @@
+package storage
+
+import (
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
+)
+
+// progressOf returns the stored progress of a task, also if the task is gone.
+func (s *Store) progressOf(ref queue.Ref) (p queue.Progress, found bool, err error) {
+	v, found, err := s.get(record.RefKey(record.PrefixProgress, ref))
+	if err != nil || !found {
+		return p, false, err
+	}
+	p, err = record.DecodeProgress(v)
+	return p, true, record.Named(err, "progress of task", ref)
+}
+
+// deadRecord returns the record of a dead task, also if the task is gone.
+func (s *Store) deadRecord(ref queue.Ref) (x queue.Dead, found bool, err error) {
+	v, found, err := s.get(record.RefKey(record.PrefixDead, ref))
+	if err != nil || !found {
+		return x, false, err
+	}
+	x, err = record.DecodeDead(v)
+	return x, true, record.Named(err, "dead task", ref)
+}
