@@ -98,7 +98,7 @@ func Table(c *Config) []*Setting {
 		{Path: "disk_low", Group: groupData, value: mark(&n.DiskLow), Usage: "the server refuses new tasks and large results while the data folder's file system has less free space: a size up to 1TiB, a percentage up to 50%, or 0B for off; auto is 5%, and at most 4GiB"},
 		{Path: "disk_critical", Group: groupData, value: mark(&n.DiskCritical), Usage: "the server refuses all changes and still serves reads while the file system has less free space: values as for disk-low, and at most disk-low; auto is half of disk-low"},
 
-		{Path: "auth", Group: groupAccess, value: choice(&n.Auth, []string{"on", "off"}, []bool{true, false}), Usage: "whether calls need an access token; off makes everybody an operator"},
+		{Path: "auth", Group: groupAccess, value: choice(&n.Auth, []string{"on", "off"}, []bool{true, false}), Usage: "whether calls need an access token; off makes every caller an operator"},
 		{Path: "new_admin_token", Group: groupAccess, value: boolean(&n.NewAdminToken), NotInFile: true, Usage: "make a new operator token in DATA/admin.token; the one before is revoked"},
 		{Path: "metrics.auth", Group: groupAccess, value: boolean(&n.Metrics.Auth), Usage: "require an operator's token at /metrics, as at /audit and /debug/; needs auth"},
 		{Path: "metrics.tenants", Group: groupAccess, value: boolean(&n.Metrics.Tenants), Usage: "show the figures of each queue at /metrics, with the names of its tenant and queue; false shows the sums over all queues"},
@@ -108,7 +108,7 @@ func Table(c *Config) []*Setting {
 
 		{Path: "cluster.node", Group: groupCluster, value: text(&own.Node), Usage: "this server's id in a cluster, which turns clustering on: 1 to 32 of a-z, 0-9 and -; fixed when the data folder is made"},
 		{Path: "cluster.listen", Group: groupCluster, value: text(&own.Listen), Usage: "where the other nodes connect: host:port"},
-		{Path: "cluster.advertise", Group: groupCluster, value: text(&own.Advertise), Usage: "the address that other nodes are told for this one: host:port; empty for the listener's own"},
+		{Path: "cluster.advertise", Group: groupCluster, value: text(&own.Advertise), Usage: "the address at which other nodes reach this one: host:port; empty for the listener's own"},
 		{Path: "cluster.peers", Group: groupCluster, value: pairs(&own.Peers), Usage: "where this node reaches each node, NODE=HOST:PORT with commas; without join, the first start makes a cluster of exactly these, this node among them"},
 		{Path: "cluster.join", Group: groupCluster, value: optional(list(&own.Join), func() { own.Join = nil }), Usage: "at the first start, ask the cluster of these nodes for membership: host:port; several with commas, or the flag repeated"},
 		{Path: "cluster.certs", Group: groupCluster, value: text(&own.CertsDir), Usage: "folder with the certificate that this node shows to the other nodes, as 'queued cluster init' makes it: ca.crt, tls.crt and tls.key; read again when they change"},
