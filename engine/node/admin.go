@@ -18,7 +18,7 @@ import (
 )
 
 // newAdmin makes the admin listener's server: probes, metrics, profiles, audit, and the admin service over gRPC and
-// REST. It is apart from the clients' listeners because profiles tell what the server does, and cost it time.
+// REST. It is apart from the clients' listeners because profiles show what the server does, and cost CPU time.
 func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits, metricsAuth bool) error {
 	if n.adminAt == nil {
 		return nil
@@ -103,7 +103,7 @@ func (n *Node) notReadyWhy() string {
 }
 
 func writeLine(w http.ResponseWriter, line string) {
-	// An error here is the asker's connection: there is nobody left to tell.
+	// An error means that the client's connection is gone.
 	_, _ = fmt.Fprintln(w, line)
 }
 

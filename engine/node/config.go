@@ -1,4 +1,3 @@
-// Package node is a whole server: the shards, their stores, the listeners and their lifecycle.
 package node
 
 import (
@@ -27,9 +26,9 @@ type Config struct {
 	// Listeners are served beside those of Listen, as they are: without TLS of the node's. Open takes them over, and
 	// they are closed with the node, or when it fails.
 	Listeners []net.Listener
-	// HTTP is the REST listener, "host:port"; empty means none.
+	// HTTP is the address of the REST listener, "host:port"; without it there is no such listener.
 	HTTP string
-	// Admin is the admin listener, "host:port"; empty means none.
+	// Admin is the address of the admin listener, "host:port"; without it there is no such listener.
 	Admin string
 	// BusyPoll lets gRPC connections without TLS poll before their thread sleeps; package busypoll says when that pays.
 	BusyPoll bool
@@ -49,7 +48,7 @@ type Config struct {
 	// Memory bounds the process's memory. The zero value means no bound, for a server inside another process.
 	Memory memory.Size
 
-	// Auth asks clients for access tokens. Without it everybody who can connect is an operator.
+	// Auth requires access tokens of clients. Without it every client is an operator.
 	Auth bool
 	// NewAdminToken makes another operator's token, with Auth, in place of the one that the server made before, and writes
 	// its secret to the file that TokenFile names. The first start does so by itself.
@@ -139,7 +138,7 @@ func (c *Config) check() error {
 	return errors.Join(errs...)
 }
 
-// checkReach refuses a listener that other hosts could reach and that would let anybody in, or anybody listen.
+// checkReach refuses a listener that other hosts can reach and that lacks TLS or authentication.
 func (c *Config) checkReach(what, address string) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("%s %q: %w: write host:port", what, address, err)
@@ -161,7 +160,7 @@ func (c *Config) checkReach(what, address string) error {
 		what, address, strings.Join(missing, " and no "))
 }
 
-// isLoopback tells whether only this host can reach an address.
+// isLoopback reports whether only this host can reach an address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	ip := net.ParseIP(host)

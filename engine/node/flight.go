@@ -16,7 +16,7 @@ const (
 	// flightSecondsMax is how far back a flight recorder may be asked to look.
 	flightSecondsMax     = 60
 	flightSecondsDefault = 5
-	// flightLongest is after how long a recorder that nobody stops ends by itself: it costs a few percent of a busy server.
+	// flightLongest is how long a recorder runs at most: it costs a few percent of a busy server.
 	flightLongest = 15 * time.Minute
 )
 
@@ -71,13 +71,13 @@ func (f *flight) snapshot(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "the flight recorder is off: start it with POST /debug/trace/start", http.StatusConflict)
 		return
 	}
-	var taken bytes.Buffer // the runtime waits for whom it writes to, and that may be slow
+	var taken bytes.Buffer // the runtime waits for the writer, and a client may be slow
 	if _, err := f.recorder.WriteTo(&taken); err != nil {
 		http.Error(w, "take a snapshot of the trace: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	_, _ = w.Write(taken.Bytes()) // an error is the asker's connection
+	_, _ = w.Write(taken.Bytes()) // an error means that the client's connection is gone
 }
 
 func (f *flight) halt(w http.ResponseWriter, _ *http.Request) {

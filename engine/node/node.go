@@ -1,3 +1,25 @@
+// Package node is a whole server: it assembles the shards, their stores, the listeners and, in a cluster, the replicas, and it starts
+// and stops them in order.
+//
+//	n, err := node.Open(node.Config{DataDir: dir, Listen: []string{"127.0.0.1:7070"}, Durability: storage.Sync, Auth: true})
+//	if err != nil {
+//		return err
+//	}
+//	select {
+//	case <-ctx.Done():
+//	case err = <-n.Failed():
+//	}
+//	return errors.Join(err, n.Shutdown(stopCtx))
+//
+// Open checks the whole configuration, listens, opens the stores and recovers what they hold, and serves. Its error names every problem of
+// the configuration, and closes what was opened. Shutdown lets calls end, commits what waits, and closes the stores; it is called exactly
+// once after each successful Open, also after Failed.
+//
+// The other methods are safe for concurrent use. The node decides nothing about tasks: package shard does. What a node is to a cluster is
+// package cluster, whose Host it is; package node/metrics has its Prometheus series.
+//
+// After Open the only error is that of Failed: a store that cannot be written, a listener that ended, a shard that holds what cannot be
+// read. The node is not ready then (/readyz) and its shards refuse what they have not committed; the process should stop.
 package node
 
 import (
@@ -35,9 +57,9 @@ import (
 // Node is a running server.
 type Node struct {
 	log       *slog.Logger
-	stores    []*storage.Store // by shard; none in a cluster, see store
+	stores    []*storage.Store // by shard; empty in a cluster, see store
 	shards    *shard.Group
-	cluster   *cluster.Cluster // nil: it stands alone
+	cluster   *cluster.Cluster // nil if the node stands alone
 	service   *rpc.Service
 	grpc      *grpc.Server
 	health    *health.Server
@@ -66,8 +88,8 @@ type Node struct {
 	stopWatching func() // nil before the process is watched
 	watching     sync.WaitGroup
 
-	failed   chan error             // has the reason once the node can't go on
-	notReady atomic.Pointer[string] // why the node is not ready: it failed, or stops. The first reason stays
+	failed   chan error             // has the reason after the node failed
+	notReady atomic.Pointer[string] // why the node is not ready: it failed or stops. The first reason stays
 	serving  sync.WaitGroup
 
 	storesInUse  sync.RWMutex // read-locked by admin requests that read the stores
@@ -155,7 +177,7 @@ func Open(c Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// openState opens the shards, or this node's copies of a cluster's, and says where the node's own records are.
+// openState opens the shards, or this node's replicas of a cluster's shards, and returns where the node's own records are.
 func (n *Node) openState(c Config) (systemRecords, error) {
 	if err := settleLayout(c.fs, c.DataDir, c.Shards); err != nil {
 		return nil, err
@@ -181,8 +203,8 @@ func (n *Node) openState(c Config) (systemRecords, error) {
 	return clusterRecords{n}, err
 }
 
-// checkNodeOf refuses to let a data folder be another node's than it was. Alone, a server would go on without the others,
-// and what it stored would be nowhere else when it is a node again.
+// checkNodeOf refuses a data folder of another node. A member's folder must not be served alone either: what the server then stores would
+// be missing on the other nodes when it is a member again.
 func checkNodeOf(dir, was, node string) error {
 	switch {
 	case was == "" || was == node:
@@ -256,7 +278,7 @@ func (n *Node) serve() {
 	n.spaceChanged(n.space.State())
 }
 
-// fail notes why the node can't go on; the first reason counts.
+// fail stores why the node failed; the first reason counts.
 func (n *Node) fail(err error) {
 	n.turnNotReady("failed: " + err.Error())
 	select {
@@ -270,7 +292,7 @@ func (n *Node) turnNotReady(why string) {
 	n.health.Shutdown()
 }
 
-// Failed has the reason once the node can't go on. Shutdown is still to be called.
+// Failed has the reason after the node failed. Shutdown must still be called.
 func (n *Node) Failed() <-chan error { return n.failed }
 
 // Addresses returns where clients connect: those of Config.Listeners, and then of Config.Listen in its order, with the ports that
@@ -295,8 +317,8 @@ func (n *Node) Admin() string {
 }
 
 // Shutdown stops the node in order: it turns not ready, lets calls and streams end with the answers
-// they owe, carries out what waits, and closes the stores. When ctx ends first, connections are cut; what was
-// acknowledged is safe all the same.
+// they owe, executes what waits, and closes the stores. When ctx ends first, connections are cut; what was acknowledged is
+// safe all the same.
 func (n *Node) Shutdown(ctx context.Context) error {
 	n.turnNotReady("stopping")
 	n.stopClock()
