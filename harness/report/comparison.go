@@ -165,7 +165,7 @@ func deltasSection(p *page, c *comparison, durability string) {
 		" difference found says nothing.")
 	var rows [][]string
 	for _, d := range c.Metrics {
-		judged := []string{"–", "–", "–"}
+		judged := []string{none, none, none}
 		if d.Ratio > 0 {
 			judged = []string{render.Number(d.PAdjusted), partOrNone(d.Detectable), render.Percent(d.Effect)}
 		}
@@ -194,13 +194,13 @@ func side(m result.Metric) string {
 	if m.N == 0 {
 		return "missing"
 	}
-	return fmt.Sprintf("%s (%s to %s)", render.Number(m.Median), render.Number(m.Low), render.Number(m.High))
+	return interval(m)
 }
 
 // ratio writes a ratio with its interval, with the digits that a change of a tenth of a percent takes; 0 is none.
 func ratio(v, low, high float64) string {
 	if v <= 0 {
-		return "–"
+		return none
 	}
 	return fmt.Sprintf("%.3f (%.3f to %.3f)", v, low, high)
 }

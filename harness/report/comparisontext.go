@@ -73,7 +73,7 @@ func shortCommit(s result.Side) string {
 func deltaTable(c *result.Comparison) render.Table {
 	t := render.Table{Header: []string{"", "metric", "unit", ">base", ">change", ">difference", ">95 % interval", ">control", "verdict"}}
 	for _, d := range c.Metrics {
-		row := []string{marks[d.Outcome], d.Metric, d.Unit, median(d.Base), median(d.Change), "-", "-", "-", string(d.Outcome)}
+		row := []string{marks[d.Outcome], d.Metric, d.Unit, shortMedian(d.Base), shortMedian(d.Change), "-", "-", "-", string(d.Outcome)}
 		if d.Ratio > 0 {
 			row[5], row[6] = render.Change(d.Ratio), render.Change(d.RatioLow)+" to "+render.Change(d.RatioHigh)
 		}
@@ -85,7 +85,7 @@ func deltaTable(c *result.Comparison) render.Table {
 	return t
 }
 
-func median(m result.Metric) string {
+func shortMedian(m result.Metric) string {
 	if m.N == 0 {
 		return "missing"
 	}

@@ -127,7 +127,7 @@ func processesSection(p *page, r *result.Result) {
 	p.paragraph("What each process used in a window: the load generator, and the server or the nodes. Memory is resident memory," +
 		" and the pauses are those in which the garbage collector stops the whole process.")
 	if ofScript(r) {
-		p.paragraph("The generator is the k6 process. What its Go runtime does, nobody outside of it can tell.")
+		p.paragraph("The generator is the k6 process. What its Go runtime does is not visible from outside.")
 	}
 	p.table([]string{
 		">round", "process", ">CPUs", ">memory, MB", ">files open", ">goroutines", ">GC pause p99, ms", ">GC pause max, ms",
@@ -137,7 +137,7 @@ func processesSection(p *page, r *result.Result) {
 
 func perCycle(v float64, cycles uint64) string {
 	if cycles == 0 {
-		return "–"
+		return none
 	}
 	return render.Number(v / float64(cycles))
 }

@@ -5,12 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
 
 // nodesSection shows what each node of a cluster did in each timed round, and which of them led.
 func nodesSection(p *page, r *result.Result) {
-	columns := []column{
+	columns := columns{
 		{">CPU, µs/cycle", result.ServerCPUUsPerCycle},
 		{">CPUs", result.ServerCPUCores},
 		{">memory, MB", result.ServerRSSMBMax},
@@ -29,10 +30,7 @@ func nodesSection(p *page, r *result.Result) {
 		}
 		for _, n := range round.Nodes {
 			row := []string{roundName(r, round), code(n.ID), leads(n, round.Nodes)}
-			for _, c := range columns {
-				row = append(row, cellOf(n.Metrics, c.metric))
-			}
-			rows = append(rows, row)
+			rows = append(rows, append(row, cells(columns, n.Metrics, render.Number)...))
 		}
 	}
 	if len(rows) == 0 {
@@ -45,9 +43,7 @@ func nodesSection(p *page, r *result.Result) {
 		" Written is what the node had the kernel send to storage, log and state together, an entry is what one proposal" +
 		" carried, and the times are means: of one call that appends to the log, and from a leader's proposal to its effect.")
 	header := []string{">round", "node", "leads"}
-	for _, c := range columns {
-		header = append(header, c.header)
-	}
+	header = append(header, columns.headers()...)
 	p.table(header, rows)
 }
 
@@ -59,7 +55,7 @@ func leads(n result.Node, all []result.Node) string {
 	}
 	switch {
 	case len(n.Leads) == 0:
-		return "–"
+		return none
 	case shards == len(n.Leads) && shards > 1:
 		return "all"
 	}

@@ -70,22 +70,8 @@ func opening(p *page, r *result.Result) {
 	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.",
 		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), plan(r.Rounds)+atPoints(r))
 	scriptParagraph(p, r)
-	var reasons []string
-	for _, reason := range r.Reasons {
-		reasons = append(reasons, text(reason))
-	}
-	if len(reasons) > 0 {
-		p.paragraph("Reasons for the verdict:")
-		p.list(reasons)
-	}
-	var warnings []string
-	for _, warning := range r.Warnings {
-		warnings = append(warnings, text(warning))
-	}
-	if len(warnings) > 0 {
-		p.paragraph("Warnings:")
-		p.list(warnings)
-	}
+	listed(p, "Reasons for the verdict:", r.Reasons)
+	listed(p, "Warnings:", r.Warnings)
 }
 
 // plan says how many rounds there were, and how long their windows.
@@ -213,7 +199,7 @@ func roundsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Rounds, durability %s", code(r.Manifest.Durability()))
-	columns := []column{
+	columns := columns{
 		{">cycles/s", result.CyclesPerS},
 		{">server CPU, µs/cycle", result.ServerCPUUsPerCycle},
 		{">client CPU, µs/cycle", result.ClientCPUUsPerCycle},
@@ -223,14 +209,16 @@ func roundsSection(p *page, r *result.Result) {
 		{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
 		{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
 	}
-	columns = append(columns, partColumns(r.Rounds)...)
+	var metrics []map[string]float64
+	for _, round := range r.Rounds {
+		metrics = append(metrics, round.Metrics)
+	}
+	columns = append(columns, present(partColumns, metrics)...)
 	header := []string{">round", "kind", "verdict", "started (UTC)", ">window, s", ">cycles"}
 	if len(r.Points) > 0 {
 		header = append([]string{">round", "point"}, header[1:]...)
 	}
-	for _, c := range columns {
-		header = append(header, c.header)
-	}
+	header = append(header, columns.headers()...)
 	var rows [][]string
 	var notes []string
 	for _, round := range r.Rounds {
@@ -248,13 +236,7 @@ func roundsSection(p *page, r *result.Result) {
 		row = append(row,
 			kind, text(string(round.Verdict)), round.Started.UTC().Format(time.TimeOnly),
 			render.Digits(round.WindowSeconds, 3), render.Count(round.Cycles))
-		for _, c := range columns {
-			cell := "–"
-			if v, found := round.Metrics[c.metric]; found {
-				cell = render.Number(v)
-			}
-			row = append(row, cell)
-		}
+		row = append(row, cells(columns, round.Metrics, render.Number)...)
 		rows = append(rows, row)
 		for _, reason := range round.Reasons {
 			notes = append(notes, fmt.Sprintf("Round %d: %s", round.Number, text(reason)))

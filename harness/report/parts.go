@@ -105,7 +105,7 @@ func cell(round result.Round, metric string) string { return cellOf(round.Metric
 func cellOf(metrics map[string]float64, metric string) string {
 	v, found := metrics[metric]
 	if !found {
-		return "–"
+		return none
 	}
 	return render.Number(v)
 }

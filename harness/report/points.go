@@ -8,40 +8,57 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// column is a metric as a column of a table; the header is as page.table wants it.
-type column struct{ header, metric string }
+// partColumns are metrics that only some scenarios have.
+var partColumns = columns{
+	{">server, CPUs", result.ServerCPUCores},
+	{">sets/cycle", result.StorageSetsPerCycle},
+	{">gets/cycle", result.StorageGetsPerCycle},
+	{">deletes/cycle", result.StorageDeletesPerCycle},
+	{">set, bytes/cycle", result.StorageSetBytesPerCycle},
+	{">written, bytes/cycle", result.WrittenBytesPerCycle},
+	{">fsyncs/cycle", result.StorageFsyncsPerCycle},
+	{">server allocations/cycle", result.ServerAllocsPerCycle},
+	{">server allocated, bytes/cycle", result.ServerAllocBytesPerCycle},
+	{">entries/cycle", result.RaftEntriesPerCycle},
+	{">entry, bytes", result.RaftEntryBytesMean},
+	{">log, bytes/cycle", result.RaftLogBytesPerCycle},
+	{">append, ms", result.RaftAppendMsMean},
+	{">commit, ms", result.RaftCommitMsMean},
+	{">elections", result.RaftElections},
+	{">last tenth ÷ second", result.SteadyRateRatio},
+	{">disk at most, MB", result.DiskMBMax},
+	{">disk at the end, MB", result.DiskMBEnd},
+}
 
-// partColumns are the columns of metrics that only some scenarios have, where any of the rounds has them.
-func partColumns(rounds []result.Round) []column {
-	var columns []column
-	for _, c := range []column{
-		{">server, CPUs", result.ServerCPUCores},
-		{">sets/cycle", result.StorageSetsPerCycle},
-		{">gets/cycle", result.StorageGetsPerCycle},
-		{">deletes/cycle", result.StorageDeletesPerCycle},
-		{">set, bytes/cycle", result.StorageSetBytesPerCycle},
-		{">written, bytes/cycle", result.WrittenBytesPerCycle},
-		{">fsyncs/cycle", result.StorageFsyncsPerCycle},
-		{">server allocations/cycle", result.ServerAllocsPerCycle},
-		{">server allocated, bytes/cycle", result.ServerAllocBytesPerCycle},
-		{">entries/cycle", result.RaftEntriesPerCycle},
-		{">entry, bytes", result.RaftEntryBytesMean},
-		{">log, bytes/cycle", result.RaftLogBytesPerCycle},
-		{">append, ms", result.RaftAppendMsMean},
-		{">commit, ms", result.RaftCommitMsMean},
-		{">elections", result.RaftElections},
-		{">last tenth ÷ second", result.SteadyRateRatio},
-		{">disk at most, MB", result.DiskMBMax},
-		{">disk at the end, MB", result.DiskMBEnd},
-	} {
-		for _, round := range rounds {
-			if _, found := round.Metrics[c.metric]; found {
-				columns = append(columns, c)
-				break
-			}
-		}
-	}
-	return columns
+// pointColumns are the metrics that points are compared by.
+var pointColumns = columns{
+	{">CPU, µs/cycle", result.CPUUsPerCycle},
+	{">server, µs/cycle", result.ServerCPUUsPerCycle},
+	{">client, µs/cycle", result.ClientCPUUsPerCycle},
+	{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
+	{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
+	{">server, CPUs", result.ServerCPUCores},
+	{">server memory, MB", result.ServerRSSMBMax},
+	{">sets/cycle", result.StorageSetsPerCycle},
+	{">gets/cycle", result.StorageGetsPerCycle},
+	{">set, bytes/cycle", result.StorageSetBytesPerCycle},
+	{">written, bytes/cycle", result.WrittenBytesPerCycle},
+	{">fsyncs/cycle", result.StorageFsyncsPerCycle},
+	{">server allocations/cycle", result.ServerAllocsPerCycle},
+	{">server allocated, bytes/cycle", result.ServerAllocBytesPerCycle},
+	{">entries/cycle", result.RaftEntriesPerCycle},
+	{">entry, bytes", result.RaftEntryBytesMean},
+	{">log, bytes/cycle", result.RaftLogBytesPerCycle},
+	{">append, ms", result.RaftAppendMsMean},
+	{">commit, ms", result.RaftCommitMsMean},
+	{">offered/s", result.OfferedPerS},
+	{">unfinished", result.Unfinished},
+	{">slip p99, ms", result.SlipMs + "_p99"},
+	{">drain, cycles/s", result.DrainCyclesPerS},
+	{">first claim, s", result.RestartFirstClaimS},
+	{">turns above 2 ms", result.ShardTurnsAbove2MsRatio},
+	{">turn at most, ms", result.ShardTurnMsMax},
+	{">last tenth ÷ second", result.SteadyRateRatio},
 }
 
 // pointName is the name of a point by its number.
@@ -88,7 +105,11 @@ func pointsSection(p *page, r *result.Result) {
 			" its 95 %% interval.", code(first.Key+"="+first.Text))
 	}
 	p.paragraph("%s", explained)
-	columns := pointColumns(r.Points)
+	var metrics []map[string]result.Metric
+	for _, point := range r.Points {
+		metrics = append(metrics, point.Metrics)
+	}
+	columns := present(pointColumns, metrics)
 	var header []string
 	for _, v := range r.Points[0].Values {
 		header = append(header, code(v.Key))
@@ -97,9 +118,7 @@ func pointsSection(p *page, r *result.Result) {
 	if costs {
 		header = append(header, ">cost", ">cost, low", ">cost, high")
 	}
-	for _, c := range columns {
-		header = append(header, c.header)
-	}
+	header = append(header, columns.headers()...)
 	first := r.Points[0].Metrics[result.CyclesPerS].Median
 	var rows [][]string
 	for _, point := range r.Points {
@@ -111,18 +130,12 @@ func pointsSection(p *page, r *result.Result) {
 		if found {
 			row = append(row, fmt.Sprint(m.N), render.Number(m.Median), render.Number(m.Low), render.Number(m.High), share(m.Median, first))
 		} else {
-			row = append(row, "–", "–", "–", "–", "–")
+			row = append(row, none, none, none, none, none)
 		}
 		if costs {
 			row = append(row, costCells(point)...)
 		}
-		for _, c := range columns {
-			cell := "–"
-			if m, found := point.Metrics[c.metric]; found {
-				cell = render.Number(m.Median)
-			}
-			row = append(row, cell)
-		}
+		row = append(row, cells(columns, point.Metrics, median)...)
 		rows = append(rows, row)
 	}
 	p.table(header, rows)
@@ -131,56 +144,14 @@ func pointsSection(p *page, r *result.Result) {
 func costCells(point result.Point) []string {
 	m, found := point.Metrics[result.RateCost]
 	if !found {
-		return []string{"–", "–", "–"}
+		return []string{none, none, none}
 	}
 	return []string{render.Number(m.Median), render.Number(m.Low), render.Number(m.High)}
 }
 
 func share(value, of float64) string {
 	if of <= 0 {
-		return "–"
+		return none
 	}
 	return render.Number(value / of)
-}
-
-// pointColumns are the metrics that points are compared by, where any of them has them.
-func pointColumns(points []result.Point) []column {
-	var columns []column
-	for _, c := range []column{
-		{">CPU, µs/cycle", result.CPUUsPerCycle},
-		{">server, µs/cycle", result.ServerCPUUsPerCycle},
-		{">client, µs/cycle", result.ClientCPUUsPerCycle},
-		{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
-		{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
-		{">server, CPUs", result.ServerCPUCores},
-		{">server memory, MB", result.ServerRSSMBMax},
-		{">sets/cycle", result.StorageSetsPerCycle},
-		{">gets/cycle", result.StorageGetsPerCycle},
-		{">set, bytes/cycle", result.StorageSetBytesPerCycle},
-		{">written, bytes/cycle", result.WrittenBytesPerCycle},
-		{">fsyncs/cycle", result.StorageFsyncsPerCycle},
-		{">server allocations/cycle", result.ServerAllocsPerCycle},
-		{">server allocated, bytes/cycle", result.ServerAllocBytesPerCycle},
-		{">entries/cycle", result.RaftEntriesPerCycle},
-		{">entry, bytes", result.RaftEntryBytesMean},
-		{">log, bytes/cycle", result.RaftLogBytesPerCycle},
-		{">append, ms", result.RaftAppendMsMean},
-		{">commit, ms", result.RaftCommitMsMean},
-		{">offered/s", result.OfferedPerS},
-		{">unfinished", result.Unfinished},
-		{">slip p99, ms", result.SlipMs + "_p99"},
-		{">drain, cycles/s", result.DrainCyclesPerS},
-		{">first claim, s", result.RestartFirstClaimS},
-		{">turns above 2 ms", result.ShardTurnsAbove2MsRatio},
-		{">turn at most, ms", result.ShardTurnMsMax},
-		{">last tenth ÷ second", result.SteadyRateRatio},
-	} {
-		for _, p := range points {
-			if _, found := p.Metrics[c.metric]; found {
-				columns = append(columns, c)
-				break
-			}
-		}
-	}
-	return columns
 }

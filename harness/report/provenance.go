@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -11,11 +12,7 @@ import (
 
 // machine names the host in a few words.
 func machine(h result.Host) string {
-	cpu := h.CPUModel
-	if cpu == "" {
-		cpu = "unknown CPU"
-	}
-	return fmt.Sprintf("%s, %d CPUs", text(cpu), h.CPUs)
+	return fmt.Sprintf("%s, %d CPUs", text(cmp.Or(h.CPUModel, "unknown CPU")), h.CPUs)
 }
 
 // provenanceSection says what one needs to trust the figures, and to measure them again.
@@ -62,12 +59,7 @@ func known(v float64, unit string) string {
 	return strings.TrimSpace(render.Digits(v, 3) + " " + unit)
 }
 
-func orUnknown(s string) string {
-	if s == "" {
-		return "unknown"
-	}
-	return s
-}
+func orUnknown(s string) string { return cmp.Or(s, "unknown") }
 
 func moment(t time.Time) string {
 	if t.IsZero() {

@@ -1,5 +1,3 @@
-// Package report writes the pages: Markdown with plots, made from stored runs and from nothing else, so that
-// the same data yields the same bytes at any time and on any machine.
 package report
 
 import (
@@ -17,9 +15,8 @@ const RunPage = "report.md"
 // Render writes the page and the plots of the run stored in the folder in, which is a run folder or a folder
 // under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
 // where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
-// paths of the files it wrote, the page first. A plot that the data cannot fill, or that must not be shown since
-// the verdict is incorrect, is not written, and one from an earlier rendering is removed. Of a folder with a comparison
-// the page is compare-<scenario>.md, or comparison.md.
+// paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
+// and removes such a plot of an earlier rendering. The page of a comparison's folder is compare-<scenario>.md, or comparison.md.
 func Render(in, out string) ([]string, error) {
 	if compared, err := isComparison(in); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -109,7 +106,7 @@ func copyFiles(from, to string, names []string) error {
 	return nil
 }
 
-// figure is a plot of a page. svg is nil where there is none to show.
+// figure is a plot of a page. svg is nil if the page does not show the plot.
 type figure struct {
 	file    string
 	caption string

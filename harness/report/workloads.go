@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario/hclfile"
 )
 
-// workloadMetrics are the columns of the table of workloads that ran at once.
-var workloadMetrics = []column{
+// workloadColumns are the columns of the table of workloads that ran at once.
+var workloadColumns = columns{
 	{">cycles/s", result.CyclesPerS},
 	{">offered/s", result.OfferedPerS},
 	{">enqueue p99, ms", result.EnqueueLatencyMs + "_p99"},
@@ -41,30 +41,20 @@ func workloadsSection(p *page, r *result.Result) {
 			workloadTable(p, point.Workloads)
 		}
 	}
-	columns := workloadColumns(func(yield func(string) bool) bool {
-		for _, round := range r.Rounds {
-			for _, w := range round.Workloads {
-				for name := range w.Metrics {
-					if yield(name) {
-						return true
-					}
-				}
-			}
+	var metrics []map[string]float64
+	for _, round := range r.Rounds {
+		for _, w := range round.Workloads {
+			metrics = append(metrics, w.Metrics)
 		}
-		return false
-	})
-	header := []string{">round", "workload", ">cycles"}
-	for _, c := range columns {
-		header = append(header, c.header)
 	}
+	columns := present(workloadColumns, metrics)
+	header := []string{">round", "workload", ">cycles"}
+	header = append(header, columns.headers()...)
 	var rows [][]string
 	for _, round := range r.Rounds {
 		for _, w := range round.Workloads {
 			row := []string{roundName(r, round), code(w.Name), render.Count(w.Cycles)}
-			for _, c := range columns {
-				row = append(row, cellOf(w.Metrics, c.metric))
-			}
-			rows = append(rows, row)
+			rows = append(rows, append(row, cells(columns, w.Metrics, render.Number)...))
 		}
 	}
 	p.table(header, rows)
@@ -80,47 +70,22 @@ func mixed(r *result.Result) bool {
 	return false
 }
 
-// workloadColumns are those of which any name is among those given.
-func workloadColumns(any func(func(string) bool) bool) []column {
-	var columns []column
-	for _, c := range workloadMetrics {
-		if any(func(name string) bool { return name == c.metric }) {
-			columns = append(columns, c)
-		}
-	}
-	return columns
-}
-
 // workloadTable shows the metrics of workloads over all timed rounds, with their spread.
 func workloadTable(p *page, workloads []result.Workload) {
 	if len(workloads) == 0 {
 		return
 	}
-	columns := workloadColumns(func(yield func(string) bool) bool {
-		for _, w := range workloads {
-			for name := range w.Metrics {
-				if yield(name) {
-					return true
-				}
-			}
-		}
-		return false
-	})
-	header := []string{"workload", ">n"}
-	for _, c := range columns {
-		header = append(header, c.header)
+	var metrics []map[string]result.Metric
+	for _, w := range workloads {
+		metrics = append(metrics, w.Metrics)
 	}
+	columns := present(workloadColumns, metrics)
+	header := []string{"workload", ">n"}
+	header = append(header, columns.headers()...)
 	var rows [][]string
 	for _, w := range workloads {
 		row := []string{code(w.Name), strconv.Itoa(w.Metrics[result.CyclesPerS].N)}
-		for _, c := range columns {
-			cell := "–"
-			if m, found := w.Metrics[c.metric]; found {
-				cell = fmt.Sprintf("%s (%s to %s)", render.Number(m.Median), render.Number(m.Low), render.Number(m.High))
-			}
-			row = append(row, cell)
-		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, cells(columns, w.Metrics, interval)...))
 	}
 	p.table(header, rows)
 }

@@ -131,14 +131,14 @@ func TestSchemasHoldWhatGoWrites(t *testing.T) {
 		full(filled, 0)
 		text, err := json.Marshal(filled.Interface())
 		require.NoError(t, err)
-		assert.NoError(t, s.Validate(instance(t, result.Renamed(text))), "%s: %s", d.name, text)
+		assert.NoError(t, s.Validate(instance(t, text)), "%s: %s", d.name, text)
 
 		var object map[string]any
 		require.NoError(t, json.Unmarshal(text, &object))
 		object["unheard_of"] = 1
 		text, err = json.Marshal(object)
 		require.NoError(t, err)
-		assert.ErrorContains(t, s.Validate(instance(t, result.Renamed(text))), "unheard_of", d.name)
+		assert.ErrorContains(t, s.Validate(instance(t, text)), "unheard_of", d.name)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestSchemasRefuse(t *testing.T) {
 		spoil(r)
 		text, err = json.Marshal(r)
 		require.NoError(t, err)
-		assert.Error(t, s.Validate(instance(t, result.Renamed(text))), name)
+		assert.Error(t, s.Validate(instance(t, text)), name)
 	}
 }
 
