@@ -21,7 +21,7 @@ type enqueue struct {
 	out    []queue.Enqueued
 }
 
-// Enqueue stores tasks of one tenant. reply is called once, from the shard's releasing goroutine,
+// Enqueue stores tasks of one tenant. reply is called once, from the shard's publishing goroutine,
 // when the tasks are durable; it must not block. Enqueue returns ErrOverloaded, ErrClosed or a *disk.FullError, and then
 // reply is not called.
 func (s *Shard) Enqueue(tenant string, tasks []queue.NewTask, reply func([]queue.Enqueued, error)) error {

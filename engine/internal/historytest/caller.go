@@ -35,8 +35,8 @@ func (c *Caller) Enqueue(ctx context.Context, payload string) (string, Outcome) 
 	return id, outcome
 }
 
-// claimAnswerMax is longer than a claim that does not wait takes. One that takes longer was asked again by the node that it
-// was called at, of another leader: what the first one leased, if anything, is nobody's until its lease ends.
+// claimAnswerMax is longer than a claim that does not wait takes. If a claim takes longer, the called node repeated it at another leader,
+// and no client knows a task that the first leader leased until that lease ends.
 const claimAnswerMax = 200 * time.Millisecond
 
 // Claim claims one task if one is there.

@@ -20,10 +20,10 @@ const problemsMax = 20
 // Check holds a history against what a queue promises, and returns a line for each promise that was broken:
 //
 //   - what was acknowledged is completed, or may be, or is left;
-//   - what was refused, or was never enqueued, comes to nobody, and no call makes two tasks;
-//   - a lease is settled once, and a task completed once; after that it comes to nobody;
+//   - a task that was refused, or never enqueued, is never leased, and no call makes two tasks;
+//   - a lease is settled once, and a task completed once; after that it is never leased;
 //   - a task's tokens do not repeat, and grow with its leases;
-//   - a task is leased to nobody else before its lease expires or is settled, and once it is, the earlier
+//   - a task is not leased again before its lease expires or is settled, and once it is, the earlier
 //     lease settles nothing;
 //   - a lease that has neither expired nor been settled is not refused as stale.
 func Check(ops []Op, rules Rules) []string {
@@ -96,7 +96,7 @@ func (c *checker) task(payload string, ops []Op) {
 	}
 	switch {
 	case !enqueued:
-		c.report(fmt.Sprintf("%s was enqueued by nobody", payload), ops...)
+		c.report(fmt.Sprintf("%s was never enqueued", payload), ops...)
 	case !possible && (came || c.rules.Left[payload]):
 		c.report(fmt.Sprintf("%s is there, and its enqueue was refused", payload), ops...)
 	case acknowledged && !done && !c.rules.Left[payload]:
@@ -147,7 +147,7 @@ func (c *checker) leases(id string, ops []Op) {
 			case s.Kind == Complete:
 				c.report(fmt.Sprintf("%s was completed and leased again", id), s, later)
 			case s.Call > later.Return:
-				c.report(fmt.Sprintf("%s: an earlier lease was settled after it came to somebody else", id), later, s)
+				c.report(fmt.Sprintf("%s: an earlier lease was settled after the task was leased again", id), later, s)
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func TestWhatAQueueMayNotDo(t *testing.T) {
 		"lost after a refused completion": {
 			[]Op{enqueued, grant(10, 5, 1), settle(20, Complete, 5, Stale)}, "is lost",
 		},
-		"invented":        {[]Op{grant(10, 5, 1), settle(20, Complete, 5, OK)}, "p was enqueued by nobody"},
+		"invented":        {[]Op{grant(10, 5, 1), settle(20, Complete, 5, OK)}, "p was never enqueued"},
 		"refused":         {[]Op{at(0, Op{Kind: Enqueue, Outcome: Refused}), grant(10, 5, 1)}, "its enqueue was refused"},
 		"completed twice": {[]Op{enqueued, grant(10, 5, 1), settle(20, Complete, 5, OK), grant(200, 6, 2), settle(220, Complete, 6, OK)}, "completed 2 times"},
 		"two tasks":       {[]Op{enqueued, grant(10, 5, 1), settle(20, Complete, 5, OK), other(grant(10, 5, 1))}, "p has 2 ids"},

@@ -26,14 +26,14 @@ type Load struct {
 	Every time.Duration
 	// Untidy has workers fail, release and extend some tasks, and settle some too late, instead of completing all in time.
 	Untidy bool
-	// Punctual has nobody settle too late all the same.
+	// Punctual makes all workers settle in time.
 	Punctual bool
 
 	clients  atomic.Int64
 	sessions atomic.Int64 // that were opened
 }
 
-// maxAttempts is more than any task needs in a test: none is dead.
+// maxAttempts is more than any task needs in a test, so that no task dies.
 const maxAttempts = 1_000
 
 // Produce enqueues tasks, one after the other, until stop is closed or ctx ends; ctx bounds each call. With keyed, each

@@ -59,8 +59,8 @@ func CheckQueue(ops []Op, skewMs int64, limit time.Duration) Verdict {
 type held struct {
 	payload string
 	phase   phase
-	token   uint64 // of the last lease; 0 when nobody knows it
-	// expiresMs is when the lease ends; of one that nobody knows, the earliest moment.
+	token   uint64 // of the last lease; 0 if no client knows it
+	// expiresMs is when the lease ends, or can end at the earliest if no client knows the lease.
 	expiresMs int64
 }
 
@@ -190,7 +190,7 @@ func (m *model) claimUnknown(q contents, o *Op) []contents {
 	return out
 }
 
-// claimable tells whether a claim can have got a task at some time: of the fresh ones, the first only.
+// claimable reports whether a claim can have got a task at a time. Only the first of the fresh tasks can be claimed.
 func (m *model) claimable(q contents, i int, atMs int64) bool {
 	switch q[i].phase {
 	case fresh:
@@ -231,7 +231,7 @@ func (m *model) settle(q contents, i int, o *Op) []contents {
 	return nil
 }
 
-// reads tells whether a reader can have seen what it saw.
+// reads reports whether a reader can have seen its answer.
 func (m *model) reads(q contents, i int, o *Op) bool {
 	if i < 0 || o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED {
 		return i < 0 && o.State == queuepb.TaskState_TASK_STATE_UNSPECIFIED

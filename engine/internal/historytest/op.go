@@ -33,7 +33,7 @@ var kinds = map[Kind]string{
 // String returns the kind's name.
 func (k Kind) String() string { return kinds[k] }
 
-// ends tells whether an operation of the kind ends a lease.
+// ends reports whether an operation of the kind ends a lease.
 func (k Kind) ends() bool { return k == Complete || k == Fail || k == Release }
 
 // Outcome is what a client knows of its call.

@@ -46,7 +46,7 @@ func ofStatus(err error) Outcome {
 		if strings.HasPrefix(s.Message(), "connection error:") {
 			return Refused // there was no connection to send it over
 		}
-		return Unknown // the connection broke, perhaps after the call was carried out
+		return Unknown // the connection broke, perhaps after the call was executed
 	}
 	return Unknown
 }

@@ -60,7 +60,7 @@ func readWrong(file string) (w wrong, err error) {
 	return w, nil
 }
 
-// Wall returns what the wall clock shows, in nanoseconds, when it would show ns without the fault. The file is read anew each time, so that
+// Wall returns what the wall clock shows, in nanoseconds, when it would show ns without the fault. The file is read each time, so that
 // a test can step the clock of a process; while it cannot be read, what it said last holds.
 func Wall(ns int64) int64 {
 	if wall.file == "" {

@@ -6,7 +6,7 @@
 // another than its own is wanted: "cpu", or "cpu:500ns".
 //
 //	lock     a mutex that the deciding goroutine needs for each command is held for 20 us after each commit
-//	channel  each command passes a channel of capacity one between deciding and releasing, 64 times
+//	channel  each command passes a channel of capacity one between deciding and publishing, 64 times
 //	cpu      5 us of computing for each task enqueued
 //	alloc    64 KiB, in pieces of 512 bytes, allocated for each task enqueued
 //	fsync    an fsync of a file beside the store for each task enqueued

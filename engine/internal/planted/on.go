@@ -109,7 +109,7 @@ func Command() {
 	}
 }
 
-// Commit is called by the releasing goroutine for each commit, when its answers are out: clients send again meanwhile.
+// Commit is called by the publishing goroutine for each commit, when its answers are out: clients send again meanwhile.
 func Commit() {
 	if is("lock") {
 		commit.mu.Lock()
@@ -163,7 +163,7 @@ func Send(commands int) {
 	}
 }
 
-// Receive is called by the releasing goroutine before it answers each of them.
+// Receive is called by the publishing goroutine before it answers each of them.
 func Receive() {
 	if is("channel") {
 		for range fault.amount.count {
