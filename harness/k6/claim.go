@@ -26,7 +26,7 @@ type claimOptions struct {
 	max  int
 	wait time.Duration
 
-	// Of a plain call.
+	// Those of a plain call follow.
 	queues []string
 	tenant string
 	lease  time.Duration

@@ -15,9 +15,6 @@ import (
 	"github.com/pronybench/prony/harness/load"
 )
 
-// errInit is what a call in the init context gets.
-var errInit = errors.New("nothing is sent while the script is read: call it in setup, in teardown, or in a VU's function")
-
 // queueClient is a script's client. Its methods run on the VU's event loop.
 type queueClient struct {
 	*instance

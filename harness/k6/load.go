@@ -2,7 +2,6 @@ package k6
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -187,9 +186,6 @@ func (l *loadHandle) object() *sobek.Object {
 func inMillis(d time.Duration) string {
 	return fmt.Sprintf("%dms", int64(math.Ceil(d.Seconds()*1e3)))
 }
-
-// errAside is what setup and teardown get that want tasks of the load.
-var errAside = errors.New("setup comes before the load, and teardown after it: call it in a VU's function")
 
 // next is the script's: it waits until tasks are to be sent.
 func (l *loadHandle) next(n sobek.Value) *sobek.Promise {

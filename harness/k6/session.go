@@ -19,19 +19,16 @@ type session[S closable] struct {
 	opened bool
 	stream S
 	closed bool
-	pause  time.Duration // before the next failure is told
+	pause  time.Duration // before the next failure is reported
 }
 
-// errSessionClosed is what a script gets that uses what it has closed.
-var errSessionClosed = errors.New("it was closed before; open another one")
-
-// A script that tries again at once must not spin: the first failures are told after failMin, later ones up to failMax.
+// A script that tries again at once must not spin: the first failures are reported after failMin, later ones after up to failMax.
 const (
 	failMin = 20 * time.Millisecond
 	failMax = time.Second
 )
 
-// use calls do with the stream, which dial opens where there is none. A stream that broke is let go.
+// use calls do with the stream, which dial opens if no stream is open. A stream that broke is let go.
 func (s *session[S]) use(ctx context.Context, dial func() (S, error), do func(S) error) error {
 	stream, err := s.get(dial)
 	if err != nil {
@@ -82,7 +79,7 @@ func (s *session[S]) drop(ctx context.Context) {
 	}
 }
 
-// patience waits before a failure is told, longer each time, unless the session was closed by the script.
+// patience waits before a failure is reported, longer each time, unless the session was closed by the script.
 func (s *session[S]) patience(ctx context.Context, err error) error {
 	if errors.Is(err, errSessionClosed) {
 		return err

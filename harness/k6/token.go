@@ -22,8 +22,8 @@ const (
 const secretBytesMax = 4096
 
 // localToken returns the token that a server on this host keeps for its operators, as its own commands find it: in QUEUED_DATA, or
-// in ./data. It is "" where an address may be another host's, whose server it is none of, and where there is no such file, or
-// it is not this user's to read: the server may not ask for a token.
+// in ./data. The token is "" if an address may be that of another host, if no such file exists, or if this user
+// may not read the file: the server may not ask for a token.
 func (p *process) localToken(addresses string) (string, error) {
 	for _, address := range strings.Split(addresses, ",") {
 		if !client.OnThisHost(strings.TrimSpace(address)) {

@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/harness/ledger"
 )
 
-// ReadPlan returns the plan in the environment, which lookup reads; nil where there is none, because nobody but k6 runs the
-// script.
+// ReadPlan returns the plan in the environment, which lookup reads; nil without a plan, if a person runs the
+// script with k6.
 func ReadPlan(lookup func(name string) (value string, set bool)) (*k6run.Plan, error) {
 	text, set := lookup(k6run.PlanEnv)
 	if !set || text == "" {

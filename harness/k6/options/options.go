@@ -17,7 +17,7 @@ import (
 type Error struct {
 	Call   string // "connect", "produce"
 	Field  string // "timeout", "tls.ca"; "" for the argument itself
-	Value  string // as a script would write it; "" where there is none
+	Value  string // as a script would write it; "" without a value
 	Remedy string
 }
 

@@ -1,10 +1,10 @@
 package hclfile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -71,7 +71,7 @@ func newBlock(r *Reader, file string, node *hclsyntax.Block, body *hclsyntax.Bod
 // the other sort: of blocks for an attribute.
 func (b *Block) unknown(what, name string, at hcl.Range, known, others []string) (meant string) {
 	meant = Nearest(name, known)
-	remedy := ""
+	remedy := Suggest(name, known)
 	switch {
 	case b.names.Renamed[name] != "":
 		meant = b.names.Renamed[name]
@@ -80,19 +80,8 @@ func (b *Block) unknown(what, name string, at hcl.Range, known, others []string)
 		meant, remedy = "", fmt.Sprintf("%s is a block: write %s { ... } without =", name, name)
 	case what == "block" && slices.Contains(others, name):
 		meant, remedy = "", fmt.Sprintf("%s is an attribute: write %s = ...", name, name)
-	case meant != "":
-		remedy = fmt.Sprintf("did you mean %q?", meant)
-	case len(b.names.Attributes)+len(b.names.Blocks) == 0:
-		remedy = fmt.Sprintf("%s takes neither attributes nor blocks", b)
-	default:
-		var all []string
-		if len(b.names.Attributes) > 0 {
-			all = append(all, "the attributes here are: "+List(b.names.Attributes))
-		}
-		if len(b.names.Blocks) > 0 {
-			all = append(all, "the blocks here are: "+List(b.names.Blocks))
-		}
-		remedy = strings.Join(all, "; ")
+	case meant == "":
+		remedy = fmt.Sprintf("%s takes: %s", b, cmp.Or(List(slices.Concat(known, others)), "nothing"))
 	}
 	b.r.problem(at, fmt.Sprintf("unknown %s %q in %s", what, clip(name), b), remedy)
 	return meant
