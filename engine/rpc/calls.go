@@ -13,7 +13,7 @@ import (
 )
 
 // NewCallsServer returns the gRPC server that the other nodes of a cluster call: with the services of clients, whose calls
-// they forward and which ask auth who calls, and with the nodes' own, for which the connection says who they are.
+// they forward and auth authenticates, and with the service of the nodes, for which the connection authenticates the node.
 func NewCallsServer(s *Service, admin adminpb.AdminServiceServer, peers peerpb.PeerServiceServer, auth *call.Auth, options ...grpc.ServerOption) *grpc.Server {
 	in := call.Intake{Auth: auth, Bounds: s.bounds, ItemsMax: max(call.ItemsMax(s.limits), access.TenantsMax)}
 	g := grpc.NewServer(append(options,

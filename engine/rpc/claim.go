@@ -45,7 +45,7 @@ func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (que
 	return claim, err
 }
 
-// claimNow answers with what is ready.
+// claimNow answers with the tasks that are ready.
 func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	h := newHandOver[[]shard.Granted](func(all []shard.Granted) {
 		for _, g := range all {
@@ -70,7 +70,7 @@ func (s *Service) claimNow(ctx context.Context, claim queue.Claim) (*queuepb.Cla
 	}
 }
 
-// handOver passes what was leased to a call. If the call ends before that, handingOut gives the leases back.
+// handOver passes leased tasks to a call. If the call ends before that, handOver gives the leases back.
 type handOver[T any] struct {
 	out      chan shard.Reply[T] // has room for one
 	left     atomic.Bool
@@ -204,19 +204,19 @@ func (s *Service) claimed(ctx context.Context, tenant string, all ...shard.Grant
 	return out, nil
 }
 
-// giveBack releases what was leased and is not handed out.
+// giveBack releases leased tasks that no answer carries.
 func (s *Service) giveBack(tenant string, shard uint16, d []queue.Delivery) {
 	back := make([]queue.Settlement, len(d))
 	for i := range back {
 		back[i] = queue.Settlement{Shard: shard, Ref: d[i].Ref, Token: d[i].Token, Action: queue.Release}
 	}
-	// A server that is stopping refuses: then the leases expire in their time.
+	// If the server stops, the shards refuse the settlement, and the leases expire.
 	_ = s.shards.Settle(tenant, back, func([]error, error) {})
 }
 
 func (s *Service) claim(ctx context.Context, tenant string, queues []string, weights []uint32, leaseMs uint64) (queue.Claim, error) {
 	if len(weights) == 0 {
-		weights = nil // over REST an empty list may come
+		weights = nil // REST may pass an empty list
 	}
 	tenant, err := call.Tenant(ctx, access.Work, tenant)
 	if err == nil {
@@ -225,7 +225,7 @@ func (s *Service) claim(ctx context.Context, tenant string, queues []string, wei
 	return queue.Claim{Tenant: tenant, Queues: queues, Weights: weights, LeaseMs: leaseMs}, err
 }
 
-// leasedTasks converts what a shard leased.
+// leasedTasks converts the tasks that a shard leased.
 func leasedTasks(shard uint16, deliveries []queue.Delivery) []*queuepb.Task {
 	messages := make([]queuepb.Task, len(deliveries))
 	out := make([]*queuepb.Task, len(deliveries))

@@ -16,12 +16,12 @@ import (
 const (
 	// claimBytesMax limits the answer to a claim that several nodes answer.
 	claimBytesMax = 3 << 20
-	// claimMoreBytesMax is how many bytes a claim may have leased at some nodes when it asks a further one: the answer
-	// stays below what a gRPC client takes, whatever comes.
+	// claimMoreBytesMax is how many bytes a claim may have leased when it asks a further node: the answer then stays below the limit of
+	// a gRPC client.
 	claimMoreBytesMax = 256 << 10
-	// claimCloseMax is how long a claim that was served waits for what it leased elsewhere at the same moment.
+	// claimCloseMax is how long a claim that has tasks waits for those that it leased at other nodes at the same moment.
 	claimCloseMax = 250 * time.Millisecond
-	// claimReturnMax is how long the return of what a claim leased and can't hand out may take.
+	// claimReturnMax is how long the release of tasks may take that a claim leased and its answer can't carry.
 	claimReturnMax = 2 * time.Second
 )
 
@@ -31,8 +31,8 @@ func untilOf(waitMs uint64) func() uint64 {
 	return func() uint64 { return uint64(max(0, time.Until(until).Milliseconds())) }
 }
 
-// Claim implements the call. Over several nodes that lead it first asks them in turn for what is ready, and then waits
-// at all of them at once.
+// Claim implements the call. If several nodes lead, it first asks one after the other for ready tasks, and then waits at all of them at
+// once.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 	claim, err := s.checkClaim(ctx, in)
 	if err != nil {
@@ -59,11 +59,11 @@ func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb
 type routedClaim struct {
 	service *Service
 	in      *queuepb.ClaimRequest
-	claim   queue.Claim   // what in asks for
+	claim   queue.Claim   // in, checked and converted
 	left    func() uint64 // milliseconds to wait
 }
 
-// ask returns the claim for so many tasks, with what is left of its wait.
+// ask returns the request for a number of tasks, with the rest of the claim's wait.
 func (c *routedClaim) ask(tasks uint32, wait bool) *queuepb.ClaimRequest {
 	in := &queuepb.ClaimRequest{
 		Tenant: c.in.GetTenant(), Queues: c.in.GetQueues(), Weights: c.in.GetWeights(), LeaseMs: c.in.GetLeaseMs(), MaxTasks: tasks,
@@ -107,7 +107,7 @@ func (c *routedClaim) round(ctx context.Context) (*queuepb.ClaimResponse, error)
 	return c.everywhere(ctx, nodes)
 }
 
-// inTurn leases what is ready, at one node after the other until there is enough.
+// inTurn leases ready tasks at one node after the other until there are enough.
 func (c *routedClaim) inTurn(ctx context.Context, nodes []string) (*queuepb.ClaimResponse, error) {
 	out, want, bytes := &queuepb.ClaimResponse{}, max(1, c.in.GetMaxTasks()), 0
 	var failed error
@@ -179,7 +179,7 @@ func (c *routedClaim) everywhere(ctx context.Context, nodes []string) (*queuepb.
 type waitingClaim struct {
 	*routedClaim
 
-	settled chan struct{} // closed once nothing more is to be leased
+	settled chan struct{} // closed when no more tasks are to be leased
 	once    sync.Once
 
 	mu     sync.Mutex
@@ -189,7 +189,7 @@ type waitingClaim struct {
 
 func (w *waitingClaim) settle() { w.once.Do(func() { close(w.settled) }) }
 
-// end notes what came of the wait at one node. One error ends the waits at all nodes: who leads is to be looked up again,
+// end records the result of the wait at one node. One error ends the waits at all nodes: the leaders are to be looked up again,
 // or the call is refused.
 func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	w.mu.Lock()
@@ -203,8 +203,8 @@ func (w *waitingClaim) end(tasks []*queuepb.Task, err error) {
 	}
 }
 
-// wait waits at one node. A wait elsewhere is a Work stream: unlike a call it can be ended without losing what is leased
-// at that moment.
+// wait waits at one node. A wait at another node is a Work stream: unlike a call, a stream can be ended without losing the tasks that
+// are leased at that moment.
 func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Task, error) {
 	if t.Local() {
 		out, err := w.here(ctx, w.ask(w.in.GetMaxTasks(), true), w.settled)
@@ -216,7 +216,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	if err != nil {
 		return nil, t.ReadFailure(err)
 	}
-	// An error of sending is what receiving says too.
+	// Receiving returns an error of sending too.
 	_ = stream.Send(&queuepb.WorkRequest{
 		Open:    &queuepb.WorkOpen{Tenant: w.in.GetTenant(), Queues: w.in.GetQueues(), Weights: w.in.GetWeights(), LeaseMs: w.in.GetLeaseMs()},
 		Credits: max(1, w.in.GetMaxTasks()),
@@ -242,7 +242,7 @@ func (w *waitingClaim) wait(ctx context.Context, t *route.Target) ([]*queuepb.Ta
 	}
 }
 
-// answer hands out what was leased, as much as an answer carries, and gives the rest back.
+// answer returns the leased tasks, as many as an answer carries, and releases the others.
 func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimResponse, error) {
 	n, bytes, most := 0, 0, int(max(1, w.in.GetMaxTasks()))
 	for ended == nil && n < len(w.tasks) && n < most {
@@ -263,7 +263,7 @@ func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimR
 	return &queuepb.ClaimResponse{}, w.failed
 }
 
-// returnTasks gives leases back. Where that fails they expire in their time.
+// returnTasks releases tasks. If that fails, their leases expire.
 func (w *waitingClaim) returnTasks(ctx context.Context, tasks []*queuepb.Task) {
 	if len(tasks) == 0 {
 		return

@@ -71,8 +71,8 @@ func (s *Service) enqueueHere(ctx context.Context, tenant string, in []*queuepb.
 	return out, nil
 }
 
-// takeEnqueues takes tasks from what the tenant's rate allows. It first waits, for a bounded time, until this node's share of the
-// quotas has room for them.
+// takeEnqueues charges tasks to the tenant's rate. It first waits, for a bounded time, until this node's share of the quotas has room for
+// the tasks.
 func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queuepb.NewTask) error {
 	s.quotas.AwaitRoom(ctx, tenant, len(tasks), func() (bytes int64) {
 		for _, t := range tasks {
@@ -83,7 +83,7 @@ func (s *Service) takeEnqueues(ctx context.Context, tenant string, tasks []*queu
 	return s.quotas.TakeEnqueues(tenant, len(tasks))
 }
 
-// returnEnqueues gives back what takeEnqueues took for tasks of shards that another node leads, since that node takes it again.
+// returnEnqueues undoes takeEnqueues for the tasks of shards that another node leads, since that node charges them again.
 func (s *Service) returnEnqueues(tenant string, tasks int, results []queue.Enqueued, err error) {
 	if s.router == nil {
 		return

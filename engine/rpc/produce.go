@@ -79,7 +79,7 @@ func (p *produceStream) receive() error {
 			<-p.stream.Context().Done()
 			return p.stream.Context().Err()
 		}
-		wire.RecycleProduceRequest(&in) // what is kept of the tasks was copied
+		wire.RecycleProduceRequest(&in) // the shards have copied the tasks
 	}
 }
 
@@ -112,7 +112,7 @@ func (p *produceStream) enqueue(tenant string, in *queuepb.ProduceRequest) bool 
 			refuse(err)
 			return
 		}
-		if err != nil { // the outcome is not known: no answer says so
+		if err != nil { // the outcome is unknown: the stream ends without an answer
 			select {
 			case p.failed <- err:
 			default:

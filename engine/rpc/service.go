@@ -28,19 +28,19 @@ type Service struct {
 	stopOnce sync.Once
 }
 
-// NewService serves the shards of a group. The quotas of calls are the registry's; who may call, NewServer's Auth says.
+// NewService returns a service of the shards of a group. The registry has the quotas of calls; NewServer's Auth authenticates callers.
 func NewService(g *shard.Group, limits queue.Limits, quotas *access.Registry) *Service {
 	return &Service{shards: g, limits: limits, quotas: quotas, bounds: call.Unbounded(), stopping: make(chan struct{})}
 }
 
-// InCluster has the service be one node's of a cluster: unary calls go where their shards are led, and refusals say
-// who leads. It is called before the service is served.
+// InCluster makes the service that of a node of a cluster: unary calls go to the leaders of their shards, and refusals name the leader.
+// Call InCluster before the service is served.
 func (s *Service) InCluster(r *route.Router) {
 	r.Stopping = s.stopping
 	s.router = r
 }
 
-// Within sets the bounds of the service and its servers. The caller calls it before it makes the servers.
+// Within sets the bounds of the service and its servers. Call Within before the servers are made.
 func (s *Service) Within(b *call.Bounds) { s.bounds = b }
 
 // refuse returns the status for an error, with the leader if another node leads.
@@ -53,11 +53,11 @@ func (s *Service) refuseItem(index int, err error) *queuepb.ItemError {
 	return call.ItemError(index, route.Explain(s.router.Cluster(), err))
 }
 
-// Stop ends all streams, after the answers they owe, and all waiting claims.
+// Stop ends all waiting claims, and all streams after the answers to the frames that were read.
 func (s *Service) Stop() { s.stopOnce.Do(func() { close(s.stopping) }) }
 
-// holdWhenStopping keeps a stream from reading further frames once the server stops: what was read is
-// answered, and then the stream ends. A busy client would keep it open otherwise.
+// holdWhenStopping stops a stream from reading further frames once the server stops: the frames that were read are answered, and then
+// the stream ends. Otherwise a busy client would keep the stream open.
 func (s *Service) holdWhenStopping(stream context.Context) error {
 	select {
 	case <-s.stopping:
@@ -68,7 +68,7 @@ func (s *Service) holdWhenStopping(stream context.Context) error {
 	}
 }
 
-// enter checks who calls, the tenant and the number of items of a call. It returns the tenant.
+// enter checks the caller, the tenant and the number of items of a call. It returns the tenant.
 func (s *Service) enter(ctx context.Context, scopes access.Scopes, name, field string, items int) (tenant string, err error) {
 	tenant, err = call.Tenant(ctx, scopes, name)
 	if err == nil {
@@ -77,11 +77,14 @@ func (s *Service) enter(ctx context.Context, scopes access.Scopes, name, field s
 	return tenant, call.Status(err)
 }
 
-// enterTask checks who calls, the tenant and the id of a call on one task.
-func enterTask(ctx context.Context, scopes access.Scopes, in interface {
+// taskRequest is a request for one task.
+type taskRequest interface {
 	GetTenant() string
 	GetId() string
-}) (tenant string, id queue.ID, err error) {
+}
+
+// enterTask checks the caller, the tenant and the id of a request for one task.
+func enterTask(ctx context.Context, scopes access.Scopes, in taskRequest) (tenant string, id queue.ID, err error) {
 	if tenant, err = call.Tenant(ctx, scopes, in.GetTenant()); err != nil {
 		return "", id, call.Status(err)
 	}

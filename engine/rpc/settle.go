@@ -119,7 +119,7 @@ func messages[M any](ts []queue.Settlement, of func(id string, t *queue.Settleme
 	return out
 }
 
-// item is what the settling messages have in common.
+// item is a message that settles a task.
 type item interface {
 	GetId() string
 	GetToken() uint64

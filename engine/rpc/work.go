@@ -24,7 +24,7 @@ import (
 const creditsMax = 1 << 16
 
 // messageBytesMax is about how large a message becomes before the next item goes into another one:
-// well under the 4 MiB that a gRPC client takes unless told otherwise.
+// well below the 4 MiB that is the default limit of a gRPC client.
 const messageBytesMax = 1 << 20
 
 // Work implements the stream. The handler's goroutine sends; a second one receives.
@@ -104,7 +104,7 @@ func (w *workStream) receive() error {
 		return w.service.refuse(err)
 	}
 	w.sub.Store(sub)
-	defer func() { // what is granted until then is delivered before received says that the client ended
+	defer func() { // tasks that were granted before are delivered before received says that the client ended
 		closed := make(chan struct{})
 		sub.Close(func() { close(closed) })
 		select {
@@ -117,7 +117,7 @@ func (w *workStream) receive() error {
 		if err := w.frame(claim.Tenant, sub, in); err != nil {
 			return err
 		}
-		wire.RecycleWorkRequest(in) // what is kept of the settlements was copied
+		wire.RecycleWorkRequest(in) // the shards have copied the settlements
 		if err := w.stream.RecvMsg(in); err != nil {
 			return endOfStream(err)
 		}
@@ -200,8 +200,8 @@ func (w *workStream) settle(tenant string, in *queuepb.WorkRequest) {
 	}
 }
 
-// fail ends the stream: without an answer to what is under way, since its outcome is not known, unless the reason is
-// that this node leads other shards than before. The first reason counts.
+// fail ends the stream. Frames under way get no answer, since their outcome is unknown, unless the reason is that this node leads other
+// shards than before. The first reason counts.
 func (w *workStream) fail(err error) {
 	select {
 	case w.failed <- err:
@@ -252,7 +252,7 @@ func (w *workStream) send() error {
 		}
 		select {
 		case <-w.out.wake:
-			runtime.Gosched() // let what is about to come go out in the same message
+			runtime.Gosched() // let items that are about to come go out in the same message
 			items = w.out.take(items[:0])
 			if err := w.sendItems(items); err != nil {
 				return err
@@ -337,7 +337,7 @@ func (w *workStream) sendItems(items []workItem) error {
 	return nil
 }
 
-// reportSent reports to the shards what was sent, so that they deliver more.
+// reportSent reports the sent bytes to the shards, so that they deliver more tasks.
 func (w *workStream) reportSent() error {
 	sub := w.sub.Load()
 	if sub == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/call"
 )
 
-// accessAdmin implements the admin service's calls on tenants and tokens. Who may do what, the registry decides.
+// accessAdmin implements the admin service's calls on tenants and tokens. The registry decides what a caller may do.
 type accessAdmin struct {
 	registry *access.Registry
 	// queues counts each tenant's queues.

@@ -39,7 +39,7 @@ func ofRegistry[Q, R any](ctx context.Context, a *Service, in Q, repeatable bool
 	return route.Follow(ctx, a.router, 0, repeatable, route.ForwardMax, route.AdminCall(local, there).Of(in))
 }
 
-// administrator returns who calls, if the token has the scope admin.
+// administrator returns the caller, if the token has the scope admin.
 func administrator(ctx context.Context) (*access.Identity, error) {
 	return call.Allowed(ctx, access.Admin)
 }
@@ -93,7 +93,7 @@ func (a *Service) ListTenants(ctx context.Context, in *adminpb.ListTenantsReques
 	return &adminpb.ListTenantsResponse{Tenants: all}, err
 }
 
-// tenants returns the tenants of the cluster, by name. What a tenant holds is the sum of what it holds at each leader.
+// tenants returns the tenants of the cluster, by name. A tenant's figures are the sums over all leaders.
 func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	by, err := call.Identity(ctx)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *Service) tenants(ctx context.Context) ([]*adminpb.Tenant, error) {
 	return out, nil
 }
 
-// notReadyMax is how long a node that is not ready looks for the cluster's figures.
+// notReadyMax is how long a node that is not ready waits for the cluster's figures.
 const notReadyMax = 500 * time.Millisecond
 
 // GetStatus implements the call. The tasks are the cluster's, all else is this node's.
@@ -144,7 +144,7 @@ func (a *Service) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*
 		return nil, a.refuse(err)
 	}
 	out := a.statusHere()
-	if !out.GetReady() { // it is to say so at once
+	if !out.GetReady() { // the answer must come at once
 		var done context.CancelFunc
 		ctx, done = context.WithTimeout(ctx, notReadyMax)
 		defer done()
@@ -159,5 +159,5 @@ func (a *Service) GetStatus(ctx context.Context, _ *adminpb.GetStatusRequest) (*
 	case out.GetReady():
 		return nil, err
 	}
-	return out, nil // a server that is not ready can still say so
+	return out, nil // without the figures, if the server is not ready
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/rpc/route"
 )
 
-// clusterAdmin implements the admin service's calls on the cluster. All of them are operators'.
+// clusterAdmin implements the admin service's calls on the cluster. All of them need an operator.
 type clusterAdmin struct {
 	cluster route.Cluster // nil without a cluster
 	shards  func() int    // how many there are
@@ -26,7 +26,7 @@ func clusterStatus(err error) error {
 	var refused *route.ChangeError
 	var elsewhere interface{ GRPCStatus() *status.Status }
 	switch {
-	case errors.As(err, &elsewhere): // another node's words
+	case errors.As(err, &elsewhere): // the error of another node
 		return elsewhere.GRPCStatus().Err()
 	case !errors.As(err, &refused):
 		return call.Status(err)
@@ -124,7 +124,7 @@ func (a *clusterAdmin) AddMember(ctx context.Context, in *adminpb.AddMemberReque
 	return &adminpb.AddMemberResponse{}, nil
 }
 
-// changeMember changes what a member is.
+// changeMember changes one member.
 func (a *clusterAdmin) changeMember(ctx context.Context, kind route.ChangeKind, node string) error {
 	return a.execute(ctx, route.ClusterChange{Kind: kind, Node: node, Shard: route.AllShards}, checkNode(node))
 }

@@ -35,7 +35,7 @@ func (a *Service) PurgeDead(ctx context.Context, in *adminpb.PurgeDeadRequest) (
 	return &adminpb.PurgeDeadResponse{Removed: n, Results: results}, nil
 }
 
-// choice is which dead tasks a call is for.
+// choice is a request for some dead tasks.
 type choice interface {
 	GetTenant() string
 	GetIds() []string
@@ -43,7 +43,7 @@ type choice interface {
 	GetFilter() *adminpb.DeadFilter
 }
 
-// chosen checks a choice, and returns the tenant and what it chooses among a queue's dead tasks, if it is no choice of ids.
+// chosen checks a choice. It returns the tenant and, without ids, which of the queue's dead tasks are chosen.
 func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match func(*shard.Found) bool, err error) {
 	if tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant()); err != nil {
 		return "", nil, err
@@ -67,8 +67,8 @@ func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match f
 	return tenant, match, err
 }
 
-// changeDead changes the dead tasks that were chosen: those with the ids, with a result for each, or those of a queue. done is what
-// happens to them. there is the call at another node, with some of the ids or none.
+// changeDead changes the chosen dead tasks: those with the ids, with a result for each, or those of a queue. done is the verb for
+// messages. there is the call at another node, with some of the ids or none.
 func (a *Service) changeDead(ctx context.Context, what shard.Change, done string, in choice,
 	there func(context.Context, adminpb.AdminServiceClient, []string) ([]*queuepb.SettleResult, uint64, error),
 ) ([]*queuepb.SettleResult, uint64, error) {
@@ -84,7 +84,7 @@ func (a *Service) changeDead(ctx context.Context, what shard.Change, done string
 	}
 	n, err := a.countAll(ctx, done,
 		func(ctx context.Context) (uint64, error) {
-			until := a.shards.NowMs() // or those that die again would be redriven again
+			until := a.shards.NowMs() // tasks that die again are not redriven again
 			return a.shards.ChangeDead(ctx, what, tenant, in.GetQueue(), func(d *shard.Found) bool {
 				return d.DeadRecord.DiedAtMs <= until && match(d)
 			})

@@ -43,7 +43,7 @@ func (a *Service) ListDead(ctx context.Context, in *adminpb.ListDeadRequest) (*a
 	return out, nil
 }
 
-// deadList checks what a list of dead tasks is asked for.
+// deadList checks a request for a list of dead tasks.
 func (a *Service) deadList(ctx context.Context, in *adminpb.ListDeadRequest) (shard.List, error) {
 	tenant, err := target(ctx, in)
 	if err != nil {
@@ -100,7 +100,7 @@ func cut(text string, most int) string {
 	return strings.ToValidUTF8(text[:max(0, most-len(more))], "") + more
 }
 
-// match checks a filter of dead tasks, and returns what it chooses.
+// match checks a filter of dead tasks. It returns whether a task is chosen.
 func (a *Service) match(f *adminpb.DeadFilter) (func(*shard.Found) bool, error) {
 	from, before := f.GetDiedFromMs(), f.GetDiedBeforeMs()
 	var bad *queue.FieldError

@@ -13,20 +13,20 @@ import (
 
 // A page token is the text of
 //
-//	format:1 | what list it is of:8 | where the list goes on | CRC-32C of all before:4
+//	format:1 | hash of the list's parameters:8 | where the list goes on | CRC-32C of all before:4
 //
-// so that a damaged token, or another list's, is found out. It is no secret and no proof: what it says is checked again.
+// so that a damaged token, or one of another list, is refused. A token is neither a secret nor a proof: its content is checked again.
 const (
 	pageFormat    = 1
 	pageTokenHead = 1 + 8
 	pageTokenTail = 4
-	// pageTokenMax is more than any token of ours has.
+	// pageTokenMax is more than any token of this server has.
 	pageTokenMax = 1 << 10
 )
 
 var pageText = base64.RawURLEncoding.Strict()
 
-// listName names a list by what was asked for.
+// listName returns the hash of a list's parameters.
 func listName(parts ...string) uint64 {
 	h := fnv.New64a()
 	for _, p := range parts {

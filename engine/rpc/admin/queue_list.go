@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// queueList is what a list of queues was asked for.
+// queueList is a request for a list of queues.
 type queueList struct {
 	tenant                 string // "" for all
 	prefix                 string // of the names
@@ -24,7 +24,7 @@ type queueList struct {
 	afterTenant, afterName string
 }
 
-// queueList checks what a list of queues is asked for.
+// queueList checks a request for a list of queues.
 func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) (l queueList, err error) {
 	l.tenant, err = call.TenantOrAll(ctx, access.Admin, in.GetTenant())
 	if err == nil && in.GetPrefix() != "" {
@@ -50,7 +50,7 @@ func (a *Service) queueList(ctx context.Context, in *adminpb.ListQueuesRequest) 
 // has reports whether a queue is of the list, and not of an earlier page.
 func (l *queueList) has(q *queue.Stats) bool {
 	return (l.tenant == "" || q.Tenant == l.tenant) && strings.HasPrefix(q.Name, l.prefix) &&
-		!(l.goesOn && cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) <= 0)
+		(!l.goesOn || cmp.Or(cmp.Compare(q.Tenant, l.afterTenant), cmp.Compare(q.Name, l.afterName)) > 0)
 }
 
 // page returns the page of the list that begins with the first of these queues. more says that there are further queues.

@@ -59,7 +59,7 @@ func (a *Service) getQueue(ctx context.Context, tenant string, in *adminpb.GetQu
 	return &adminpb.GetQueueResponse{Queue: queueMessage(&shard.MergeStats(lists)[0], nowMs)}, nil
 }
 
-// ConfigureQueue implements the call. The first shard's leader goes first: what it refuses holds nowhere.
+// ConfigureQueue implements the call. The first shard's leader goes first: if it refuses, the policy changes in no shard.
 func (a *Service) ConfigureQueue(ctx context.Context, in *adminpb.ConfigureQueueRequest) (*adminpb.ConfigureQueueResponse, error) {
 	var policy queue.Policy
 	tenant, err := target(ctx, in)
@@ -178,13 +178,13 @@ func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueReques
 
 // countAll has all leaders change tasks of a queue, and returns how many they changed. here changes those of the shards that this
 // node leads, and there is the call at another node.
-func (a *Service) countAll(ctx context.Context, what string, here func(context.Context) (uint64, error),
+func (a *Service) countAll(ctx context.Context, done string, here func(context.Context) (uint64, error),
 	there func(context.Context, adminpb.AdminServiceClient) (uint64, error),
 ) (sum uint64, err error) {
 	local := func(ctx context.Context) (uint64, error) {
 		n, err := here(ctx)
 		if err != nil {
-			return 0, a.refuse(partly(what, n, err))
+			return 0, a.refuse(partly(done, n, err))
 		}
 		return n, nil
 	}
@@ -209,7 +209,7 @@ func (a *Service) countAll(ctx context.Context, what string, here func(context.C
 	switch {
 	case err != nil && sum > 0:
 		s := status.Convert(err).Proto()
-		s.Message = fmt.Sprintf("%s %d tasks, and then: %s", what, sum, s.GetMessage())
+		s.Message = fmt.Sprintf("%s %d tasks, and then: %s", done, sum, s.GetMessage())
 		err = status.ErrorProto(s)
 	case err == nil && !has:
 		err = call.Status(shard.ErrNoQueue)
@@ -217,18 +217,18 @@ func (a *Service) countAll(ctx context.Context, what string, here func(context.C
 	return sum, err
 }
 
-// partly says what a call did before it failed.
-func partly(what string, n uint64, err error) error {
+// partly adds to an error how many tasks a call changed before it failed.
+func partly(done string, n uint64, err error) error {
 	if n == 0 || errors.Is(err, shard.ErrNoQueue) {
 		return err
 	}
-	return fmt.Errorf("%s %d tasks, and then: %w", what, n, err)
+	return fmt.Errorf("%s %d tasks, and then: %w", done, n, err)
 }
 
 // policy checks and converts a policy.
 func (a *Service) policy(in *adminpb.QueuePolicy) (p queue.Policy, err error) {
 	if in == nil {
-		return p, &queue.FieldError{Field: "policy", Problem: "is missing: say what is to hold; an empty one sets the server's defaults"}
+		return p, &queue.FieldError{Field: "policy", Problem: "is missing: pass one; an empty policy sets the server's defaults"}
 	}
 	switch in.GetPlacement() {
 	case adminpb.Placement_PLACEMENT_UNSPECIFIED, adminpb.Placement_PLACEMENT_SPREAD, adminpb.Placement_PLACEMENT_ORDERED:

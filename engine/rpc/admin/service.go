@@ -25,7 +25,7 @@ type Service struct {
 	router *route.Router // nil without a cluster
 }
 
-// laterCalls answers calls that a later schema may have. It is a type of its own so that clusterAdmin goes before it.
+// laterCalls answers calls of a later schema. It is a type of its own so that the methods of clusterAdmin take precedence.
 type laterCalls struct {
 	adminpb.UnimplementedAdminServiceServer
 }
@@ -51,7 +51,7 @@ type Status struct {
 	Disk *adminpb.DiskStatus
 }
 
-// New administers the shards of a group, and who may use them.
+// New returns a service for the shards of a group and the registry of their tenants.
 func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Host) *Service {
 	a := &Service{shards: g, limits: limits, host: host}
 	a.accessAdmin = &accessAdmin{registry: registry, queues: a.queuesOfTenants, refuse: a.refuse}
@@ -59,7 +59,7 @@ func New(g *shard.Group, limits queue.Limits, registry *access.Registry, host Ho
 	return a
 }
 
-// InCluster makes the server one of a cluster: calls go where their shards are led. It is to be called before calls are
+// InCluster makes the service that of a node of a cluster: calls go to the leaders of their shards. Call InCluster before the service is
 // served.
 func (a *Service) InCluster(r *route.Router) { a.cluster, a.router = r.Cluster(), r }
 
@@ -101,7 +101,7 @@ type queueRequest interface {
 	GetQueue() string
 }
 
-// target checks who calls and for which queue. It returns the tenant.
+// target checks the caller and the queue of a request. It returns the tenant.
 func target(ctx context.Context, in queueRequest) (tenant string, err error) {
 	tenant, err = call.Tenant(ctx, access.Admin, in.GetTenant())
 	if err == nil {

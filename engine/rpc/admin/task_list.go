@@ -17,7 +17,7 @@ import (
 
 const (
 	// pageBytesMax is about how many bytes of payloads and errors a page has: with the largest task on top it is still
-	// below the 4 MiB that a gRPC client takes unless told otherwise.
+	// below the 4 MiB that is the default limit of a gRPC client.
 	pageBytesMax = 1 << 20
 	// historyBytesMax is how many bytes of errors the history of one task has.
 	historyBytesMax = 1 << 20
@@ -59,7 +59,7 @@ var listed = map[queuepb.TaskState]shard.TaskState{
 	queuepb.TaskState_TASK_STATE_DEAD:    shard.Dead,
 }
 
-// taskList checks what a list of tasks is asked for.
+// taskList checks a request for a list of tasks.
 func (a *Service) taskList(ctx context.Context, in *adminpb.ListTasksRequest) (shard.List, error) {
 	tenant, err := target(ctx, in)
 	state, can := listed[in.GetState()]
@@ -86,8 +86,8 @@ func taskListName(l *shard.List) uint64 {
 	return listName("tasks", l.Tenant, l.Queue, strconv.Itoa(int(l.State)))
 }
 
-// list returns one page of tasks, and the token of the next. Of a cluster, it is one of the page's shard alone: others may
-// lead the shards that follow.
+// list returns one page of tasks, and the token of the next page. In a cluster the page has tasks of one shard only: other nodes may lead
+// the next shards.
 func (a *Service) list(ctx context.Context, l shard.List, size uint32, token string) (page shard.ListPage, next string, err error) {
 	if l.Limit, err = pageSize(size); err != nil {
 		return page, "", err

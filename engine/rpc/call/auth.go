@@ -15,14 +15,14 @@ import (
 // DefaultTenant is the tenant of an operator's calls that name none.
 const DefaultTenant = "default"
 
-// Auth finds out who calls. All ways into a service go through it: the interceptors of NewServer, and Guard for HTTP.
-// It is safe for concurrent use.
+// Auth authenticates callers. All listeners of a service use it: the interceptors of NewServer, and Guard for HTTP. It is safe for
+// concurrent use.
 //
 // Each call of a service checks with Tenant, TenantOrAll, Allowed or Operator what the caller may do. These refuse a context
 // without a caller, so that a listener that was forgotten is closed.
 type Auth struct {
 	registry *access.Registry
-	everyone *access.Identity // who calls when no tokens are asked for; nil when they are
+	everyone *access.Identity // the caller of every call if no tokens are required; nil if they are
 	behind   func() bool      // whether the registry may lack tokens that are good; nil: it never does
 	refused  func(error)      // called for each gRPC call that is refused by its headers, unless nil
 }
@@ -31,16 +31,16 @@ type Auth struct {
 // Interceptors do not see these calls. refused must not block. Call ObserveRefusals before the server serves calls.
 func (a *Auth) ObserveRefusals(refused func(error)) { a.refused = refused }
 
-// NewAuth asks for the registry's tokens.
+// NewAuth requires the registry's tokens.
 func NewAuth(r *access.Registry) *Auth { return &Auth{registry: r} }
 
-// NewAuthBehind asks for the tokens of a registry that another node may be ahead of. While behind says so, a token that
-// it does not know is not refused as a bad one: the caller is told to try again. behind is called for each such token.
+// NewAuthBehind requires the tokens of a registry that may lack the newest changes of another node. While behind returns true, an
+// unknown token is not refused as a bad one: the refusal says to try again. behind is called for each such token.
 func NewAuthBehind(r *access.Registry, behind func() bool) *Auth {
 	return &Auth{registry: r, behind: behind}
 }
 
-// NoAuth asks for nothing: everybody is an operator.
+// NoAuth requires no token: every caller is an operator.
 func NoAuth() *Auth { return &Auth{everyone: access.Everybody()} }
 
 func (a *Auth) off() bool { return a != nil && a.everyone != nil }
@@ -72,7 +72,7 @@ func withIdentity(ctx context.Context, i *access.Identity) context.Context {
 
 type authorizationKey struct{}
 
-// withAuthorization keeps what a caller over HTTP showed, for calls that are forwarded to another node.
+// withAuthorization keeps the authorization of a caller over HTTP, for calls that are forwarded to another node.
 func withAuthorization(ctx context.Context, authorization []string) context.Context {
 	if len(authorization) == 0 {
 		return ctx
@@ -80,7 +80,7 @@ func withAuthorization(ctx context.Context, authorization []string) context.Cont
 	return context.WithValue(ctx, authorizationKey{}, authorization)
 }
 
-// Authorization returns what the caller showed.
+// Authorization returns the caller's authorization headers.
 func Authorization(ctx context.Context) []string {
 	if a, ok := ctx.Value(authorizationKey{}).([]string); ok {
 		return a
@@ -88,7 +88,7 @@ func Authorization(ctx context.Context) []string {
 	return metadata.ValueFromIncomingContext(ctx, "authorization")
 }
 
-// Identity returns who calls. It refuses a context that did not come through an Auth.
+// Identity returns the caller. It refuses a context that did not come through an Auth.
 func Identity(ctx context.Context) (*access.Identity, error) {
 	if i, ok := ctx.Value(identityKey{}).(*access.Identity); ok {
 		return i, nil
@@ -96,7 +96,7 @@ func Identity(ctx context.Context) (*access.Identity, error) {
 	return nil, access.ErrNoToken
 }
 
-// Allowed returns who calls, if its token has one of the scopes.
+// Allowed returns the caller, if its token has one of the scopes.
 func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error) {
 	i, err := Identity(ctx)
 	if err != nil {
@@ -108,8 +108,8 @@ func Allowed(ctx context.Context, scopes access.Scopes) (*access.Identity, error
 	return i, nil
 }
 
-// Tenant is what a call begins with: it returns the tenant that it is for, if the caller has one of the scopes and
-// the tenant is the caller's. A call that names none is for the token's tenant, or DefaultTenant with an operator's.
+// Tenant returns the tenant that a call is for, if the caller has one of the scopes and may act for the tenant. A call without a name is
+// for the token's tenant, or for DefaultTenant with an operator's token.
 func Tenant(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
@@ -127,7 +127,7 @@ func TenantOf(i *access.Identity, name string) (string, error) {
 	return tenant, err
 }
 
-// TenantOrAll is Tenant for calls that list: without a name, an operator's is for all tenants, and it returns "".
+// TenantOrAll is Tenant for calls that list: for an operator's call without a name it returns "", all tenants.
 func TenantOrAll(ctx context.Context, scopes access.Scopes, name string) (string, error) {
 	i, err := Allowed(ctx, scopes)
 	if err != nil {
@@ -150,16 +150,16 @@ func TenantOrAllOf(i *access.Identity, name string) (tenant string, err error) {
 	return name, err
 }
 
-// Operator returns who calls, if it is an operator with the scope admin.
+// Operator returns the caller, if it is an operator with the scope admin.
 func Operator(ctx context.Context) (*access.Identity, error) {
 	i, err := Allowed(ctx, access.Admin)
 	if err == nil && !i.Operator() {
-		err = &access.DeniedError{Problem: "this is an operator's: it needs an access token for all tenants"}
+		err = &access.DeniedError{Problem: "this call is for operators: use an access token for all tenants"}
 	}
 	return i, err
 }
 
-// TokenEnded is closed when the caller's token is good no longer, for calls that wait.
+// TokenEnded returns a channel that is closed when the caller's token ends, for calls that wait.
 func TokenEnded(ctx context.Context) <-chan struct{} {
 	if i, err := Identity(ctx); err == nil {
 		return i.Done()
@@ -167,7 +167,7 @@ func TokenEnded(ctx context.Context) <-chan struct{} {
 	return nil
 }
 
-// isAccessError reports whether an error says that the caller is not authenticated, or that it may not do what it asks.
+// isAccessError reports whether an error says that the caller is not authenticated, or not allowed to make the call.
 func isAccessError(err error) (unauthenticated, denied bool) {
 	var d *access.DeniedError
 	return errors.Is(err, access.ErrNoToken) || errors.Is(err, access.ErrBadToken) || errors.Is(err, access.ErrExpired) || errors.Is(err, access.ErrEnded),

@@ -17,9 +17,9 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 )
 
-// Guard authenticates what comes to an HTTP handler by its header "Authorization: Bearer SECRET", and hands it on with
-// the caller in the request's context, where the calls of a service look for it. Whoever can't be let in is refused
-// before the body is read: refuse answers with an error that has a gRPC status.
+// Guard authenticates HTTP requests by their header "Authorization: Bearer SECRET". It passes them on with the caller in the request's
+// context, where the calls of a service look for it. Other requests are refused before their body is read: refuse answers with an error
+// that has a gRPC status.
 func (a *Auth) Guard(next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		authorization := in.Header.Values("Authorization")
@@ -40,7 +40,7 @@ func (a *Auth) Guard(next http.Handler, refuse func(http.ResponseWriter, error))
 	})
 }
 
-// GuardOperator is Guard for what only an operator with the scope admin may have.
+// GuardOperator is Guard for handlers that only an operator with the scope admin may use.
 func (a *Auth) GuardOperator(next http.Handler, refuse func(http.ResponseWriter, error)) http.Handler {
 	return a.Guard(http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
 		if _, err := Operator(in.Context()); err != nil {

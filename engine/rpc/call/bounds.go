@@ -101,10 +101,10 @@ func (r *reservation) take(bytes int) error {
 	return nil
 }
 
-// give gives back what was taken.
+// give returns the taken bytes to the budget.
 func (r *reservation) give() { r.bounds.requests.Give(r.taken.Swap(0)) }
 
-// end gives back what was taken, and makes take give back at once what it takes later.
+// end returns the taken bytes to the budget, and makes later calls of take return theirs at once.
 func (r *reservation) end() {
 	r.ended.Store(true)
 	r.give()

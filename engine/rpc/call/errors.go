@@ -37,7 +37,7 @@ const (
 // memoryRetryDelay is the retry delay in refusals of a server that has no memory left for the call.
 const memoryRetryDelay = time.Second
 
-// refusal is what an error says to a client, whether it refuses a whole call or one item of a batch.
+// refusal is the meaning of an error for a client, whether the error refuses a whole call or one item of a batch.
 type refusal struct {
 	call  codes.Code
 	item  queuepb.ErrorCode
@@ -45,13 +45,13 @@ type refusal struct {
 	retry time.Duration     // when it is worth trying again, or 0
 	// reason is one of the reasons above, or "".
 	reason string
-	// leader says who leads instead, or nil.
+	// leader names the leader, or is nil.
 	leader *queuepb.NotLeader
-	// unknown says that what was asked for may or may not take effect.
+	// unknown says that the call may or may not take effect.
 	unknown bool
 }
 
-// refusals say what the errors that mean one thing each mean.
+// refusals are the meanings of the errors that have no fields.
 var refusals = []struct {
 	err error
 	refusal

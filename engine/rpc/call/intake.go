@@ -102,7 +102,7 @@ type boundedStream struct {
 	taken reservation // for the last received message
 }
 
-// until returns a handler that calls handle, and afterwards gives back what the stream holds.
+// until returns a handler that calls handle, and afterwards returns what the stream holds to the budgets.
 func (s *boundedStream) until(leave func(), handle grpc.StreamHandler) grpc.StreamHandler {
 	return func(srv any, stream grpc.ServerStream) error {
 		defer leave()

@@ -9,25 +9,25 @@ import (
 	"github.com/pronybench/prony/engine/adminpb"
 )
 
-// Cluster is the cluster that a server is a node of, as the services see it. A server that stands alone has none: nil.
-// Its methods are safe for concurrent use. Those without a context answer from memory and never block.
+// Cluster is the cluster of a node, as the services see it; nil for a server that is in no cluster. The methods are safe for concurrent
+// use. Those without a context answer from memory and never block.
 type Cluster interface {
 	// Self is this node's id.
 	Self() string
-	// Leader returns the node that leads a shard as far as this node knows; "" if no leader is known, and for a shard
-	// that there is not. The answer may be late: a node that is asked and does not lead answers NOT_LEADER.
+	// Leader returns the node that leads a shard as far as this node knows; "" if no leader is known or the shard does not exist. The
+	// answer may be out of date: a node that does not lead refuses a call with NOT_LEADER.
 	Leader(shard int) string
-	// Member returns what is known of a node, also of this one; false if it is not a member.
+	// Member returns what this node knows of a member, also of itself; false if the node is not a member.
 	Member(node string) (Member, bool)
 	// Conn returns a connection to the node-to-node server of another member, which serves QueueService and
-	// AdminService with the ordinary access tokens. It belongs to the cluster: nobody else closes it. An error means that
-	// the node is not a member or that the cluster closes; an unreachable node is what calls find out.
+	// AdminService with the ordinary access tokens. The cluster owns and closes it. An error means
+	// that the node is not a member or that the cluster closes; for an unreachable node the calls fail.
 	Conn(node string) (grpc.ClientConnInterface, error)
-	// Status asks all members how they are, each for a bounded time. A member that does not answer is one that is not
-	// reachable, not an error.
+	// Status asks all members for their status, each for a bounded time. A member that does not answer is not reachable; that is no
+	// error.
 	Status(ctx context.Context) (ClusterStatus, error)
-	// Change carries a change out at the leader of each group that it concerns, and returns when all of them have it.
-	// It is not taken back when it fails on the way: asked again, it goes on with the groups that do not have it. Errors
+	// Change makes a change at the leader of each group that it concerns, and returns when all groups have it. A change that fails half-way
+	// is not undone: the same change again goes on with the groups that do not have it. Errors
 	// are *ChangeError where the cluster refuses, shard.NotLeaderError where a group has no leader in time, and ctx's.
 	Change(ctx context.Context, c ClusterChange) error
 }
@@ -40,11 +40,11 @@ type Member struct {
 	// Address, HTTP and Admin are where clients connect: gRPC, REST, administration. "" where there is no such listener,
 	// or the node has not said yet.
 	Address, HTTP, Admin string
-	// Voter tells that it has a vote; others only copy.
+	// Voter says that the node has a vote; others only copy.
 	Voter bool
-	// Reachable tells that it answered. Only Status finds that out.
+	// Reachable says that the node answered. Only Status sets it.
 	Reachable bool
-	// Version is its program's; "" when the node has not said yet.
+	// Version is the program's; "" before the node's first report.
 	Version string
 	// Clock is the difference of its clock from this node's; nil if the node has not reported its time recently. Only Status sets
 	// it.
@@ -63,14 +63,14 @@ type ClockSkew struct {
 	Error time.Duration // the bound on the error of Ahead
 }
 
-// ClusterStatus is how a cluster is.
+// ClusterStatus is the status of a cluster.
 type ClusterStatus struct {
-	Node    string        // that was asked
+	Node    string        // that answers
 	Members []Member      // by id
 	Groups  []GroupStatus // one for each shard, in their order
 }
 
-// GroupStatus is how the Raft group of a shard is. Indexes are those of log entries, from 1; 0 means none.
+// GroupStatus is the status of a shard's Raft group. Indexes are those of log entries, from 1; 0 means none.
 type GroupStatus struct {
 	Shard  int
 	Leader string // "" when none is known
@@ -80,7 +80,7 @@ type GroupStatus struct {
 	Replicas []ReplicaStatus
 }
 
-// ReplicaStatus is how one member's copy of a shard is.
+// ReplicaStatus is the status of one member's copy of a shard.
 type ReplicaStatus struct {
 	Node string
 	// LastIndex is the last entry in its log, AppliedIndex the last one in its state, SnapshotIndex the last one in its
@@ -104,15 +104,15 @@ type ClusterChange struct {
 // AllShards as ClusterChange.Shard means the groups of all shards.
 const AllShards = -1
 
-// ChangeKind is what a ClusterChange does.
+// ChangeKind is the kind of a ClusterChange.
 type ChangeKind int
 
 // The kinds of changes.
 const (
-	// AddMember makes Node at Address a member of all groups. What is there already and the same stays.
+	// AddMember makes Node at Address a member of all groups. Groups that have the same member already do not change.
 	AddMember ChangeKind = iota + 1
-	// RemoveMember takes Node out of all groups. Groups that it leads get another leader first. One that is no member
-	// is refused.
+	// RemoveMember removes Node from all groups. Groups that Node leads get another leader first. If Node is no member, the change is
+	// refused.
 	RemoveMember
 	// PromoteMember gives Node a vote in all groups.
 	PromoteMember

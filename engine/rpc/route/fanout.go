@@ -29,9 +29,8 @@ func nodesOf(plan []string) (nodes []string) {
 	return nodes
 }
 
-// Gather asks all nodes that lead something, at once, for something that changes nothing, and returns their answers,
-// that of the first shard's leader first. Each shard is in one of the answers: Gather asks again if the leaders
-// change meanwhile, or if a node does not have a shard that it leads.
+// Gather executes a read at all nodes that lead a shard, at once, and returns their answers, that of the first shard's leader first. Each
+// shard is in one of the answers: Gather asks again if the leaders change meanwhile, or if a node does not have a shard that it leads.
 func Gather[R any](ctx context.Context, r *Router, ask func(context.Context, *Target) (R, error)) (answers []R, err error) {
 	err = r.Retry(ctx, false, func() (int, error) {
 		plan := r.plan()
@@ -83,9 +82,9 @@ func askAll[R any](ctx context.Context, r *Router, plan []string, ask func(conte
 	return answers, failed
 }
 
-// Cover has each shard's leader do something, one node after the other, that of the first shard first. A node does it
-// for all shards that it leads, and does it again if others come to it before they had their turn. repeatable is what
-// may be done twice without harm.
+// Cover executes a change at each shard's leader, one node after the other, the leader of the first shard first. A node executes the
+// change for all shards that it leads, and again if it begins to lead a shard that was not changed yet. repeatable says that the change
+// may take effect twice without harm.
 func (r *Router) Cover(ctx context.Context, repeatable bool, do func(context.Context, *Target) error) error {
 	left := make([]int, r.shards)
 	for i := range left {

@@ -8,8 +8,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// Explain adds to an error of leadership which node leads, as far as the cluster knows. A shard that takes nothing more
-// since this node stops is one that others are about to lead. Without a cluster the error stays as it is.
+// Explain adds the leader to an error of leadership, as far as the cluster knows it. A shard that is closed because this node stops gets
+// another leader soon, so that its error is one of leadership too. Without a cluster Explain returns the error unchanged.
 func Explain(c Cluster, err error) error {
 	if c == nil || err == nil {
 		return err
@@ -29,7 +29,7 @@ func Explain(c Cluster, err error) error {
 	return err
 }
 
-// Misrouted refuses what is for a shard that this node does not lead.
+// Misrouted returns the error for a call to a shard that this node does not lead.
 func Misrouted(c Cluster, n int, err error) error {
 	leader := &queuepb.NotLeader{Shard: uint32(max(0, n))}
 	if node := c.Leader(n); node != c.Self() { // which knows that it does, and is not ready yet or is no longer

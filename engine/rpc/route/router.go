@@ -22,11 +22,11 @@ import (
 const forwardedKey = "prony-forwarded"
 
 const (
-	// ConnectMax is how long a call waits for a connection to another node, before it looks again who leads.
+	// ConnectMax is how long a call waits for a connection to another node before it looks for the leader again.
 	ConnectMax = time.Second
-	// leadWatch is how often a call that is under way at another node looks whether that node still leads anything.
+	// leadWatch is how often a call that is under way at another node checks whether that node still leads a shard.
 	leadWatch = 500 * time.Millisecond
-	// ForwardMax is how long another node may take for a call that does not wait for anything.
+	// ForwardMax is how long another node may take for a call that does not wait.
 	ForwardMax = 30 * time.Second
 	// forwardsMax is how many calls may be under way at other nodes for the callers of one service here.
 	forwardsMax = 4_096
@@ -156,7 +156,7 @@ type forward struct {
 	covered coverage      // of the answer
 }
 
-// Invoke implements the interface. It is what gRPC does itself, and notes when the call goes out.
+// Invoke implements the interface. It works as gRPC's own Invoke, and notes when the call is sent.
 func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...grpc.CallOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -200,7 +200,7 @@ func (f *forward) Invoke(ctx context.Context, method string, in, out any, o ...g
 	return err
 }
 
-// NewStream implements the interface, for the calls that are streams: it is Invoke's bounds that count, not these.
+// NewStream implements the interface for streams. It has none of Invoke's bounds.
 func (f *forward) NewStream(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (grpc.ClientStream, error) {
 	stream, done, err := f.open(ctx, d, method, o...)
 	if err == nil {
@@ -209,7 +209,7 @@ func (f *forward) NewStream(ctx context.Context, d *grpc.StreamDesc, method stri
 	return stream, err
 }
 
-// open begins a call with the caller's own authorization. done is to be called when it is over.
+// open begins a call with the caller's own authorization. The caller calls done when the call is over.
 func (f *forward) open(ctx context.Context, d *grpc.StreamDesc, method string, o ...grpc.CallOption) (_ grpc.ClientStream, done func(), err error) {
 	conn, err := f.router.cluster.Conn(f.node)
 	if err != nil {
