@@ -147,10 +147,10 @@ func TestWaitsForWork(t *testing.T) {
 		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*Mutex).Lock", shardPath + "(*Shard).wait", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.(*inFlight).acquire", "a/b.loop"}, symbols.ForLock},
-		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc/call.Await[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/shard.AwaitReply[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
 		{[]string{"sync.(*Cond).Wait", "github.com/cockroachdb/pebble/v2/record.(*flusherCond).Wait", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForWork},
-		{[]string{"runtime.chanrecv1", symbols.Module + "engine/memory.(*Gate).look", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.chanrecv1", symbols.Module + "engine/memory.(*Gate).measureLocked", symbols.Module + "engine/memory.(*Gate).Watch", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*WaitGroup).Wait", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*Mutex).Lock", "a/b.f", "github.com/prometheus/client_golang/prometheus.(*Registry).Gather", "g"}, symbols.ForAnswer},
 	} {
