@@ -61,7 +61,7 @@ func (m *Mux) acceptConn(raw net.Conn) {
 	}
 	m.accepted.Add(1)
 	if err := c.layer.deliver(c); err != nil {
-		_ = c.abort() // hand's error counts
+		_ = c.abort() // the error of deliver counts
 		m.logRefused("dropped a peer's connection", err, "remote", raw.RemoteAddr().String(), "node", c.node, "for", c.layer.place.String())
 	}
 }

@@ -164,6 +164,18 @@ func TestWhoSaysNothingIsClosed(t *testing.T) {
 	b.logs("level=DEBUG")
 }
 
+// TestAHandshakeThatBreaksOffIsNotACertificateProblem closes a connection in the middle of a TLS record.
+func TestAHandshakeThatBreaksOffIsNotACertificateProblem(t *testing.T) {
+	b := start(t, "n2")
+	c := b.raw()
+	_, err := c.Write([]byte("\x16\x03\x01\x00\xff\x01"))
+	require.NoError(t, err)
+	require.NoError(t, c.Close())
+	b.refusals(1)
+	b.logs("TLS handshake: unexpected EOF")
+	assert.NotContains(t, b.log.String(), "certificate")
+}
+
 func TestNoMoreHandshakesThanTheBound(t *testing.T) {
 	a, b := start(t, "n1"), start(t, "n2", func(_ *Config, b *bounds) { b.handshakes = 2; b.handshake = patience })
 	calls := b.Calls()
@@ -256,6 +268,27 @@ func TestWhatAListenerMustAnswer(t *testing.T) {
 		require.NoError(t, l.Close())
 	}
 	assert.Zero(t, a.Counters().Open)
+}
+
+// TestAListenerThatResetsTheConnection closes connections with input that was not read, as a listener with too many handshakes does.
+func TestAListenerThatResetsTheConnection(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		conn, err := l.Accept()
+		if !assert.NoError(t, err) {
+			return
+		}
+		_, err = conn.Read(make([]byte, 1))
+		assert.NoError(t, err)
+		assert.NoError(t, conn.Close())
+	}()
+	_, err = start(t, "n1").DialCalls(within(t), "n2", l.Addr().String())
+	require.ErrorIs(t, err, errNoAnswer)
+	<-done
+	require.NoError(t, l.Close())
 }
 
 // TestARelayedHandshakeNamesWhoIsMeant passes a dialer on to another node of the same cluster.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"syscall"
 
 	"github.com/pronybench/prony/engine/replica/peer/certs"
 )
@@ -36,7 +37,11 @@ func (m *Mux) clientTLS(ctx context.Context, raw net.Conn) (*tls.Conn, error) {
 		InsecureSkipVerify: true, //nolint:gosec // see above
 		VerifyConnection:   verify(own),
 	})
-	return c, handshakeTLS(ctx, c, errNoAnswer)
+	err := handshakeTLS(ctx, c, errNoAnswer)
+	if errors.Is(err, syscall.ECONNRESET) { // the listener closed the connection before it read the whole hello
+		err = errNoAnswer
+	}
+	return c, err
 }
 
 // verify checks the chain of the other side's certificate, on both sides of a connection.
@@ -58,7 +63,7 @@ func handshakeTLS(ctx context.Context, c *tls.Conn, closed error) error {
 		return closed
 	case isAlert(err):
 		return refuseAlert(err)
-	case errors.As(err, &broken) || ctx.Err() != nil: // it broke off, or took too long
+	case errors.As(err, &broken) || errors.Is(err, io.ErrUnexpectedEOF) || ctx.Err() != nil: // it broke off, or took too long
 		return fmt.Errorf("TLS handshake: %w", err)
 	}
 	return refuse(CodeCertificate, "TLS handshake: %s", err)
