@@ -36,7 +36,7 @@ func carry(ctx context.Context, t *testing.T, cfg Config, hooks load.Hooks) (*En
 
 func TestRoundOfAScript(t *testing.T) {
 	t.Parallel()
-	cfg := acting(t, "say hello", "print summary", "connect", "ready 1", "begin", "progress 3", "progress 5", "window", "outcome", "exit 0")
+	cfg := acting(t, "say hello", "print summary", "connect", "ready 2", "begin", "progress 3", "progress 5", "window", "outcome", "exit 0")
 	var mu sync.Mutex
 	var seen []load.Progress
 	var edges []time.Time
@@ -93,7 +93,7 @@ func TestWhatAProcessIsCalledWith(t *testing.T) {
 		t.Setenv(name, "17")
 	}
 	noted := filepath.Join(t.TempDir(), "noted")
-	cfg := acting(t, "note "+noted, "connect", "ready 1", "begin", "window", "outcome")
+	cfg := acting(t, "note "+noted, "connect", "ready 2", "begin", "window", "outcome")
 	cfg.Plan.Workload.Procs = 3
 	_, err := carry(t.Context(), t, cfg, load.Hooks{})
 	require.NoError(t, err)
@@ -131,25 +131,26 @@ func TestProcessesThatGoWrong(t *testing.T) {
 		"it is never ready":     {"connect | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms"}},
 		"it hangs up":           {"connect | close | hang", []func(*Config){ready}, []string{"the script was not ready after 50ms"}},
 		"it hangs up and ends":  {"connect | close | exit 104", nil, []string{"k6 ended before its script was ready", "exit status 104"}},
-		"another version":       {"connect | ready 7 | hang", nil, []string{"k6 has version 7 of the extension's messages, the harness has 1: run `make k6`"}},
+		"dropped called shed":   {"connect | ready 1 | hang", nil, []string{"k6 has version 1 of the extension's messages, the harness has 2"}},
+		"another version":       {"connect | ready 7 | hang", nil, []string{"k6 has version 7 of the extension's messages, the harness has 2: run `make k6`"}},
 		"garbage":               {"connect | raw GET / HTTP/1.1 | hang", nil, []string{"k6 sent what the harness does not understand", "GET / HTTP/1.1"}},
 		"an empty message":      {"connect | raw {} | hang", nil, []string{`"{}" has 0 of ready, progress and outcome`}},
-		"two in one":            {`connect | raw {"ready":{"version":1},"progress":{}} | hang`, nil, []string{"has 2 of ready, progress and outcome"}},
+		"two in one":            {`connect | raw {"ready":{"version":2},"progress":{}} | hang`, nil, []string{"has 2 of ready, progress and outcome"}},
 		"progress first":        {`connect | raw {"progress":{}} | hang`, nil, []string{"k6 sent something before the script was ready"}},
 		"too long a message":    {"connect | long | hang", nil, []string{"a message is longer than 4194304 bytes"}},
-		"garbage in the window": {"connect | ready 1 | begin | raw x | hang", nil, []string{"k6 sent what the harness does not understand"}},
-		"ready twice":           {"connect | ready 1 | ready 1 | hang", nil, []string{"that it is ready, twice"}},
-		"it dies":               {"connect | ready 1 | begin | die", nil, []string{"k6 ended without an outcome", "after its load began", "signal: killed"}},
-		"it breaks off":         {"connect | ready 1 | begin | close | hang", []func(*Config){exit}, []string{"k6 broke the connection off without an outcome", "status: running"}},
-		"no outcome":            {"connect | ready 1 | begin | hang", []func(*Config){outcome}, []string{"the script had not ended 50ms after its drain's time was up"}},
-		"too early":             {"connect | ready 1 | begin | outcome | exit 0", nil, []string{"the script ended its load", "after it began, and the window's end was at 110ms: its VUs must go on", "plan.js"}},
-		"too early, and throws": {"say Uncaught | connect | ready 1 | begin | outcome | exit 107", nil, []string{"the script ended its load", "the window's end was at 110ms: k6 did not end in order", "exit status 107", "Uncaught"}},
-		"no histograms":         {`connect | ready 1 | begin | window | raw {"outcome":{"finished_ns":110000000}} | exit 0`, nil, []string{"k6 sent what the harness does not understand", "histogram"}},
-		"a histogram of noise":  {`connect | ready 1 | begin | window | raw {"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}} | exit 0`, nil, []string{"decode the enqueue histogram"}},
-		"of another kind":       {"connect | ready 1 | begin | window | outcome open | exit 0", nil, []string{"the account of an open load: true; the plan has one: false"}},
-		"it does not end":       {"connect | ready 1 | begin | window | outcome | hang", []func(*Config){exit}, []string{"k6 had not ended 50ms after its script had"}},
-		"it does not obey":      {"stubborn | connect | ready 1 | begin | window | outcome | hang", []func(*Config){exit, grace}, []string{"k6 had not ended 50ms after its script had"}},
-		"its teardown throws":   {"connect | ready 1 | begin | window | outcome | say teardown failed | exit 107", nil, []string{"k6 did not end in order", "exit status 107", "teardown failed"}},
+		"garbage in the window": {"connect | ready 2 | begin | raw x | hang", nil, []string{"k6 sent what the harness does not understand"}},
+		"ready twice":           {"connect | ready 2 | ready 2 | hang", nil, []string{"that it is ready, twice"}},
+		"it dies":               {"connect | ready 2 | begin | die", nil, []string{"k6 ended without an outcome", "after its load began", "signal: killed"}},
+		"it breaks off":         {"connect | ready 2 | begin | close | hang", []func(*Config){exit}, []string{"k6 broke the connection off without an outcome", "status: running"}},
+		"no outcome":            {"connect | ready 2 | begin | hang", []func(*Config){outcome}, []string{"the script had not ended 50ms after its drain's time was up"}},
+		"too early":             {"connect | ready 2 | begin | outcome | exit 0", nil, []string{"the script ended its load", "after it began, and the window's end was at 110ms: its VUs must go on", "plan.js"}},
+		"too early, and throws": {"say Uncaught | connect | ready 2 | begin | outcome | exit 107", nil, []string{"the script ended its load", "the window's end was at 110ms: k6 did not end in order", "exit status 107", "Uncaught"}},
+		"no histograms":         {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000}} | exit 0`, nil, []string{"k6 sent what the harness does not understand", "histogram"}},
+		"a histogram of noise":  {`connect | ready 2 | begin | window | raw {"outcome":{"finished_ns":110000000,"histograms":{"enqueue":"HIST"}}} | exit 0`, nil, []string{"decode the enqueue histogram"}},
+		"of another kind":       {"connect | ready 2 | begin | window | outcome open | exit 0", nil, []string{"the account of an open load: true; the plan has one: false"}},
+		"it does not end":       {"connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit}, []string{"k6 had not ended 50ms after its script had"}},
+		"it does not obey":      {"stubborn | connect | ready 2 | begin | window | outcome | hang", []func(*Config){exit, grace}, []string{"k6 had not ended 50ms after its script had"}},
+		"its teardown throws":   {"connect | ready 2 | begin | window | outcome | say teardown failed | exit 107", nil, []string{"k6 did not end in order", "exit status 107", "teardown failed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,12 +174,12 @@ func TestProcessesThatGoWrong(t *testing.T) {
 func TestThresholds(t *testing.T) {
 	t.Parallel()
 	const said = "thresholds on metrics 'prony_lost, prony_cycles' have been crossed"
-	ended, err := carry(t.Context(), t, acting(t, "connect", "ready 1", "begin", "window", "outcome", "say "+said, "say and more", "exit 99"), load.Hooks{})
+	ended, err := carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "window", "outcome", "say "+said, "say and more", "exit 99"), load.Hooks{})
 	require.NoError(t, err)
 	assert.Equal(t, said, ended.Thresholds)
 
 	// One that aborts the test ends the load before its window.
-	_, err = carry(t.Context(), t, acting(t, "connect", "ready 1", "begin", "outcome", "say "+said, "exit 99"), load.Hooks{})
+	_, err = carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "outcome", "say "+said, "exit 99"), load.Hooks{})
 	var of *Error
 	require.ErrorAs(t, err, &of)
 	assert.Equal(t, said, of.Thresholds)
@@ -187,7 +188,7 @@ func TestThresholds(t *testing.T) {
 
 func TestOpenLoad(t *testing.T) {
 	t.Parallel()
-	cfg := acting(t, "connect", "ready 1", "begin", "window", "outcome open")
+	cfg := acting(t, "connect", "ready 2", "begin", "window", "outcome open")
 	cfg.Plan.Workload.Arrivals = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 9}}
 	ended, err := carry(t.Context(), t, cfg, load.Hooks{})
 	require.NoError(t, err)
@@ -209,7 +210,7 @@ func TestProcessEndsWithItsContext(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			_, err := carry(ctx, t, acting(t, "connect | ready 1 | begin | progress 1 | "+steps), load.Hooks{
+			_, err := carry(ctx, t, acting(t, "connect | ready 2 | begin | progress 1 | "+steps), load.Hooks{
 				Progress: func(load.Progress) {
 					if name == "window" {
 						cancel(cause)
@@ -225,7 +226,7 @@ func TestProcessEndsWithItsContext(t *testing.T) {
 func TestHooksThatFail(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no such thing")
-	_, err := carry(t.Context(), t, acting(t, "connect", "ready 1", "begin", "hang"), load.Hooks{
+	_, err := carry(t.Context(), t, acting(t, "connect", "ready 2", "begin", "hang"), load.Hooks{
 		WindowStart: func(context.Context) error { return broken },
 		WindowEnd:   func(context.Context) error { panic("it must not be called") },
 	})
@@ -236,7 +237,7 @@ func TestHooksThatFail(t *testing.T) {
 // A hook that fails because the process has ended says nothing, also where it is the first to know: why that ended does.
 func TestHookThatFailsSinceTheProcessHasEnded(t *testing.T) {
 	t.Parallel()
-	p, err := Start(t.Context(), acting(t, "connect", "ready 1", "begin", "say Aborted", "exit 109"))
+	p, err := Start(t.Context(), acting(t, "connect", "ready 2", "begin", "say Aborted", "exit 109"))
 	require.NoError(t, err)
 	e := p.config.Plan.edges(time.Now())
 	heard := p.channel
@@ -260,7 +261,7 @@ func TestNothingOfAProcessIsLeft(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			noted := filepath.Join(t.TempDir(), "pid")
-			cfg := acting(t, "child "+noted, "connect", "ready 1", "begin", "window", "outcome", last)
+			cfg := acting(t, "child "+noted, "connect", "ready 2", "begin", "window", "outcome", last)
 			if last == "hang" {
 				cfg.exitTimeout = 10 * time.Millisecond
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Version is that of the messages. Both sides must have the same one.
-const Version = 1
+// Version is that of the messages. Both sides must have the same one: a field under another name would be read as zero.
+const Version = 2
 
 // The environment of a k6 process. A person may set the first three for a script that runs on its own.
 const (

@@ -71,11 +71,11 @@ func TestPlanThatCannotBeRead(t *testing.T) {
 		says string
 	}{
 		"not JSON":    {"{", "not JSON"},
-		"version":     {changed(func(p *k6run.Plan) { p.Version = 9 }), "version 9 and this k6 knows 1: build prony and k6 from the same commit"},
+		"version":     {changed(func(p *k6run.Plan) { p.Version = 9 }), "version 9 and this k6 knows 2: build prony and k6 from the same commit"},
 		"no version":  {"{}", "version 0"},
 		"newer field": {`{"version": 9, "mood": 1}`, "version 9"},
-		"other field": {`{"version": 1, "mood": 1}`, `unknown field "mood"`},
-		"type":        {`{"version": 1, "round": "x"}`, "round"},
+		"other field": {`{"version": 2, "mood": 1}`, `unknown field "mood"`},
+		"type":        {`{"version": 2, "round": "x"}`, "round"},
 		"long":        {strings.Repeat(" ", k6run.MessageBytesMax+1), "more than the 4194304"},
 		"tenants":     {changed(func(p *k6run.Plan) { p.Workload.Tenants = 0 }), "workload.tenants is 0; it must be at least 1"},
 		"payload":     {changed(func(p *k6run.Plan) { p.Workload.Payload.Max = 31 }), "workload.payload is 31; it must be at least 32"},
