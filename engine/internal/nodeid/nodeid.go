@@ -20,7 +20,7 @@ func Check(id string) error {
 	}
 	bad := func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') }
 	if len(id) > Max || strings.ContainsFunc(id, bad) {
-		return fmt.Errorf("%q is no node's id: use 1 to %d characters of a-z, 0-9 and -", clip(id), Max)
+		return fmt.Errorf("%.64q is no node's id: use 1 to %d characters of a-z, 0-9 and -", id, Max)
 	}
 	return nil
 }
@@ -36,22 +36,13 @@ func CheckAddress(address string) error {
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || len(host) > hostMax || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("%q is no host:port", clip(address))
+		return fmt.Errorf("%.64q is no host:port", address)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return fmt.Errorf("%q has no port from 1 to 65535", clip(address))
+		return fmt.Errorf("%.64q has no port from 1 to 65535", address)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		return fmt.Errorf("%q names no host: name one that the other nodes reach", clip(address))
+		return fmt.Errorf("%.64q names no host: name one that the other nodes reach", address)
 	}
 	return nil
-}
-
-// clip bounds how much of an input a message repeats.
-func clip(text string) string {
-	const most = 64
-	if len(text) <= most {
-		return text
-	}
-	return text[:most] + "..."
 }
