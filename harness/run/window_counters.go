@@ -171,13 +171,15 @@ func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
 		metrics[result.WrittenBytesPerCycle] = bytes
 	}
 	entries, _ := s.delta(entriesCounter)
-	bytes, _ := s.delta(entryBytesCounter)
-	if entries > 0 && bytes > 0 {
+	bytes, sized := s.delta(entryBytesCounter)
+	if entries > 0 && sized {
 		metrics[result.RaftEntryBytesMean] = bytes / entries
 	}
 	if entries > 0 && !s.partial {
 		metrics[result.RaftEntriesPerCycle] = entries / float64(cycles)
-		metrics[result.RaftLogBytesPerCycle] = bytes / float64(cycles)
+		if sized {
+			metrics[result.RaftLogBytesPerCycle] = bytes / float64(cycles)
+		}
 	}
 	for metric, histogram := range map[string]string{
 		result.RaftAppendMsMean: appendSecondsCounter, result.RaftCommitMsMean: commitSecondsCounter,

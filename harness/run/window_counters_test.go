@@ -82,6 +82,19 @@ func TestLeaderThatChanged(t *testing.T) {
 	assert.Equal(t, []int{0}, m.round.Nodes[0].Leads)
 }
 
+// A server that has no counter has no figure of it: a 0 would be a measurement.
+func TestFiguresOfANodeWithoutACounter(t *testing.T) {
+	t.Parallel()
+	s := threeNodes().servers[0]
+	delete(s.countersBefore, entryBytesCounter)
+	delete(s.countersAfter, entryBytesCounter)
+	metrics := map[string]float64{}
+	s.perCycle(metrics, 100)
+	assert.InDelta(t, 0.5, metrics[result.RaftEntriesPerCycle], 1e-9)
+	assert.NotContains(t, metrics, result.RaftLogBytesPerCycle)
+	assert.NotContains(t, metrics, result.RaftEntryBytesMean)
+}
+
 // A process that ends takes its counters along. What the others counted is not divided by the cycles of the whole window: a
 // figure that is not known is missing.
 func TestCountersOfAServerThatDidNotLiveThroughTheWindow(t *testing.T) {
