@@ -69,6 +69,7 @@ func initialPeers(text string) (peers []initialPeer, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("--nodes: %q %w", text, err)
 	}
+	at := map[string]string{}
 	for _, p := range pairs {
 		if err := nodeid.Check(p.Name); err != nil {
 			return nil, fmt.Errorf("--nodes: node %w", err)
@@ -76,6 +77,10 @@ func initialPeers(text string) (peers []initialPeer, err error) {
 		if err := nodeid.CheckAddress(p.Value); err != nil {
 			return nil, fmt.Errorf("--nodes: node %s: address %w", p.Name, err)
 		}
+		if other, taken := at[p.Value]; taken {
+			return nil, fmt.Errorf("--nodes: nodes %s and %s have the same address, %s: give each node one of its own", other, p.Name, p.Value)
+		}
+		at[p.Value] = p.Name
 		peers = append(peers, initialPeer{p.Name, p.Value})
 	}
 	return peers, nil

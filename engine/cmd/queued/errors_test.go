@@ -82,6 +82,7 @@ var mistakes = [][]string{
 	{"cluster", "init", "--nodes", "n1=127.0.0.1:7073"},
 	{"cluster", "init", "--nodes", "n1", "--out", "certs"},
 	{"cluster", "init", "--nodes", "n1=127.0.0.1:7073,n1=127.0.0.1:8073", "--out", "certs"},
+	{"cluster", "init", "--nodes", "n1=10.0.0.1:7073,n2=10.0.0.1:7073", "--out", "certs"},
 	{"cluster", "init", "--nodes", "N1=127.0.0.1", "--out", "certs"},
 	{"status", "--token", "a", "--token-file", "b"},
 	{"status", "--token", "two words"},
