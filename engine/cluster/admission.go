@@ -241,16 +241,23 @@ func (k *Cluster) awaitRemoval() error {
 	}
 }
 
-func (k *Cluster) requestRemoval(t target) (err error) {
+func (k *Cluster) requestRemoval(t target) error {
+	return k.callAt(t, readmitMax, func(ctx context.Context, peer peerpb.PeerServiceClient) error {
+		_, err := peer.Readmit(ctx, &peerpb.ReadmitRequest{Node: k.Self(), Incarnation: k.identity.get().Incarnation})
+		return err
+	})
+}
+
+// callAt makes one call at another node, on a connection of its own.
+func (k *Cluster) callAt(t target, timeout time.Duration, call func(context.Context, peerpb.PeerServiceClient) error) (err error) {
 	c, err := k.connTo(t, func() {})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	ctx, cancel := context.WithTimeout(k.ctx, readmitMax)
+	ctx, cancel := context.WithTimeout(k.ctx, timeout)
 	defer cancel()
-	_, err = peerpb.NewPeerServiceClient(c).Readmit(ctx, &peerpb.ReadmitRequest{Node: k.Self(), Incarnation: k.identity.get().Incarnation})
-	return err
+	return call(ctx, peerpb.NewPeerServiceClient(c))
 }
 
 // standing returns what this node knows of another one.

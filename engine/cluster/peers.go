@@ -236,14 +236,9 @@ func (k *Cluster) join(member bool) (joined bool) {
 	return false
 }
 
-func (k *Cluster) joinAt(t target) (err error) {
-	c, err := k.connTo(t, func() {})
-	if err != nil {
+func (k *Cluster) joinAt(t target) error {
+	return k.callAt(t, changeMax, func(ctx context.Context, peer peerpb.PeerServiceClient) error {
+		_, err := peer.Join(ctx, &peerpb.JoinRequest{Node: k.Self(), Address: k.mux.Addr()})
 		return err
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	ctx, cancel := context.WithTimeout(k.ctx, changeMax)
-	defer cancel()
-	_, err = peerpb.NewPeerServiceClient(c).Join(ctx, &peerpb.JoinRequest{Node: k.Self(), Address: k.mux.Addr()})
-	return err
+	})
 }

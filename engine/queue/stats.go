@@ -25,7 +25,7 @@ type Stats struct {
 	CompletedPerS float64
 }
 
-// Add adds the figures of the same queue in another shard. The policy is the newer one.
+// Add adds the figures of q, which is the same queue in another shard, or another queue of a sum. The policy is the newer one.
 func (s *Stats) Add(q *Stats) {
 	s.Paused = s.Paused || q.Paused
 	if q.PolicyVersion > s.PolicyVersion {

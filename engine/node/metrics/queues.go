@@ -83,7 +83,7 @@ func (c *queueCollector) Collect(out chan<- prometheus.Metric) {
 	nowMs := c.nowMs()
 	all := noQueues("")
 	for i := range stats {
-		add(&all, &stats[i])
+		all.Add(&stats[i])
 	}
 	out <- prometheus.MustNewConstMetric(c.queues, prometheus.GaugeValue, float64(len(stats)))
 	collect(out, &all, nowMs, c.allTasks, c.all)
@@ -121,23 +121,10 @@ func largest(stats []queue.Stats, n int) []queue.Stats {
 	})
 	other := noQueues(otherQueues)
 	for i := range stats[n:] {
-		add(&other, &stats[n+i])
+		other.Add(&stats[n+i])
 	}
 	return append(stats[:n:n], other)
 }
 
 // noQueues is the sum of no queues.
 func noQueues(name string) queue.Stats { return queue.Stats{Name: name, ReadySinceMs: math.MaxInt64} }
-
-// add adds the figures of q to sum, and keeps the earliest time since when a task has been ready.
-func add(sum, q *queue.Stats) {
-	sum.Enqueued += q.Enqueued
-	sum.Completed += q.Completed
-	sum.Removed += q.Removed
-	sum.Bytes += q.Bytes
-	sum.ReadySinceMs = min(sum.ReadySinceMs, q.ReadySinceMs)
-	sum.Ready += q.Ready
-	sum.Delayed += q.Delayed
-	sum.Leased += q.Leased
-	sum.Dead += q.Dead
-}

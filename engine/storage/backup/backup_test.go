@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/storagetest"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -18,7 +19,7 @@ func TestBackup(t *testing.T) {
 	data := t.TempDir()
 	store, err := storage.Open(storage.ShardFolder(data, 0), storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
-	putTasks(t, store, 1, 10)
+	storagetest.PutTasks(t, store, 1, 10)
 	checkpoint := func(shard int, dir string) error {
 		assert.Zero(t, shard)
 		return store.Checkpoint(dir)
@@ -31,7 +32,7 @@ func TestBackup(t *testing.T) {
 	verified, err := Verify(t.Context(), path)
 	require.NoError(t, err)
 	assert.Equal(t, made, verified)
-	putTasks(t, store, 11, 10) // the backup is of the moment that it was made
+	storagetest.PutTasks(t, store, 11, 10) // the backup is of the moment that it was made
 	require.NoError(t, store.Close())
 	r, err := Restore(t.Context(), path, filepath.Join(t.TempDir(), "data"))
 	require.NoError(t, err)

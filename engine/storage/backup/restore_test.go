@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/storagetest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/fsck"
@@ -27,9 +27,9 @@ func newBackup(t *testing.T) string {
 	for shard := range 2 {
 		store, err := storage.Open(t.TempDir(), storage.Options{Durability: storage.Sync})
 		require.NoError(t, err)
-		putTasks(t, store, 1, 50)
+		storagetest.PutTasks(t, store, 1, 50)
 		require.NoError(t, store.Flush())
-		putTasks(t, store, 51, 20)
+		storagetest.PutTasks(t, store, 51, 20)
 		require.NoError(t, os.MkdirAll(filepath.Dir(storage.ShardFolder(dir, shard)), 0o700))
 		require.NoError(t, store.Checkpoint(storage.ShardFolder(dir, shard)))
 		require.NoError(t, store.Close())
@@ -39,45 +39,9 @@ func newBackup(t *testing.T) string {
 	return dir
 }
 
-// putTasks stores n tasks from a seq on, and a queue record that counts all up to them.
-func putTasks(t *testing.T, s *storage.Store, from, n uint64) {
-	t.Helper()
-	b := s.NewBatch()
-	for seq := from; seq < from+n; seq++ {
-		ref := queue.Ref{Queue: 1, Seq: seq}
-		b.PutTask(ref, queue.Task{EnqueuedAtMs: 1, Payload: bytes.Repeat([]byte{byte(seq)}, 100)})
-	}
-	all := from + n - 1
-	b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "mail", NextSeq: from + n, Lanes: 1, Counts: queue.Counts{Enqueued: all, Fresh: all, Bytes: 100 * all}})
-	b.PutMeta(queue.Meta{NextBatch: 1, NextQueue: 2})
-	commitBatch(t, b)
-}
-
-func commitBatch(t *testing.T, b *storage.Batch) {
-	t.Helper()
-	c, err := b.Submit()
-	require.NoError(t, err)
-	require.NoError(t, c.Wait())
-}
-
-// tree is every file of a folder with its content.
-func tree(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	files := map[string]string{}
-	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		files[path] = string(text)
-		return err
-	}))
-	return files
-}
-
 func TestABackupIsRestored(t *testing.T) {
 	backup := newBackup(t)
-	before := tree(t, backup)
+	before := storagetest.Files(t, backup)
 	for name, data := range map[string]string{"new": filepath.Join(t.TempDir(), "data"), "empty": t.TempDir()} {
 		r, err := Restore(t.Context(), backup, data)
 		require.NoError(t, err, name)
@@ -98,13 +62,13 @@ func TestABackupIsRestored(t *testing.T) {
 			require.NoError(t, store.Close())
 		}
 	}
-	assert.Equal(t, before, tree(t, backup), "the backup is not touched")
+	assert.Equal(t, before, storagetest.Files(t, backup), "the backup is not touched")
 }
 
 // Whatever byte of a backup is flipped, the restore finds it, names the file and leaves nothing behind.
 func TestAFlippedByteIsFoundAndNamed(t *testing.T) {
 	backup := newBackup(t)
-	files := tree(t, backup)
+	files := storagetest.Files(t, backup)
 	require.Greater(t, len(files), 8)
 	for path, text := range files {
 		if len(text) == 0 {
@@ -253,10 +217,10 @@ func TestAnInterruptedRestore(t *testing.T) {
 func TestCountersThatDoNotAgree(t *testing.T) {
 	store, err := storage.Open(t.TempDir(), storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
-	putTasks(t, store, 1, 3)
+	storagetest.PutTasks(t, store, 1, 3)
 	b := store.NewBatch()
 	b.PutTask(queue.Ref{Queue: 1, Seq: 9}, queue.Task{EnqueuedAtMs: 1})
-	commitBatch(t, b)
+	storagetest.Commit(t, b)
 	dir := filepath.Join(t.TempDir(), "backup")
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, storage.ShardsFolder), 0o700))
 	require.NoError(t, store.Checkpoint(storage.ShardFolder(dir, 0)))

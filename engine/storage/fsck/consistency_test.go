@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/storagetest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -76,7 +77,7 @@ func soundStore(t *testing.T) *storage.Store {
 	enqueue(func(n *queue.NewTask) { n.TTLMs, n.Priority = 5_000_000, 9 })
 	require.Equal(t, uint64(seqMayExpire), claim(1)[0].Seq)
 	state.Flush()
-	commitBatch(t, b)
+	storagetest.Commit(t, b)
 	return s
 }
 
@@ -154,7 +155,7 @@ func TestInconsistenciesAreNamed(t *testing.T) {
 			b := s.NewBatch()
 			c.change(s, b)
 			b.PutSystem("k", []byte("v"))
-			commitBatch(t, b)
+			storagetest.Commit(t, b)
 			found, err := CheckConsistency(t.Context(), s, 10)
 			require.NoError(t, err)
 			if c.want == "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/engine/internal/storagetest"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/record"
@@ -20,13 +21,13 @@ func newStore(t *testing.T, more func(b *storage.Batch)) string {
 	dir := t.TempDir()
 	s, err := storage.Open(dir, storage.Options{Durability: storage.Sync})
 	require.NoError(t, err)
-	putTasks(t, s, 1, 50)
+	storagetest.PutTasks(t, s, 1, 50)
 	require.NoError(t, s.Flush())
-	putTasks(t, s, 51, 20)
+	storagetest.PutTasks(t, s, 51, 20)
 	if more != nil {
 		b := s.NewBatch()
 		more(b)
-		commitBatch(t, b)
+		storagetest.Commit(t, b)
 	}
 	require.NoError(t, s.Close())
 	return dir
@@ -34,11 +35,11 @@ func newStore(t *testing.T, more func(b *storage.Batch)) string {
 
 func TestVerifyWritesNothing(t *testing.T) {
 	dir := newStore(t, nil)
-	before := tree(t, dir)
+	before := storagetest.Files(t, dir)
 	h, err := Verify(t.Context(), dir)
 	require.NoError(t, err)
 	assert.Equal(t, Holding{Queues: 1, Tasks: 70}, h)
-	assert.Equal(t, before, tree(t, dir))
+	assert.Equal(t, before, storagetest.Files(t, dir))
 }
 
 func TestVerifyFindsDamage(t *testing.T) {

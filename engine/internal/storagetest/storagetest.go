@@ -1,4 +1,5 @@
-package fsck
+// Package storagetest fills and reads stores for tests of the packages above storage.
+package storagetest
 
 import (
 	"bytes"
@@ -13,8 +14,8 @@ import (
 	"github.com/pronybench/prony/engine/storage"
 )
 
-// putTasks stores n tasks from a seq on, and a queue record that counts all up to them.
-func putTasks(t *testing.T, s *storage.Store, from, n uint64) {
+// PutTasks stores n tasks from a seq on, and a queue record that counts all up to them.
+func PutTasks(t *testing.T, s *storage.Store, from, n uint64) {
 	t.Helper()
 	b := s.NewBatch()
 	for seq := from; seq < from+n; seq++ {
@@ -24,18 +25,19 @@ func putTasks(t *testing.T, s *storage.Store, from, n uint64) {
 	all := from + n - 1
 	b.PutQueue(&queue.Record{ID: 1, Tenant: "t", Name: "mail", NextSeq: from + n, Lanes: 1, Counts: queue.Counts{Enqueued: all, Fresh: all, Bytes: 100 * all}})
 	b.PutMeta(queue.Meta{NextBatch: 1, NextQueue: 2})
-	commitBatch(t, b)
+	Commit(t, b)
 }
 
-func commitBatch(t *testing.T, b *storage.Batch) {
+// Commit submits a batch and waits until it is committed.
+func Commit(t *testing.T, b *storage.Batch) {
 	t.Helper()
 	c, err := b.Submit()
 	require.NoError(t, err)
 	require.NoError(t, c.Wait())
 }
 
-// tree is every file of a folder with its content.
-func tree(t *testing.T, dir string) map[string]string {
+// Files returns the content of each file below a folder, by path.
+func Files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
