@@ -389,8 +389,8 @@ func finish[T any](calls []*call[T], err error) {
 	}
 }
 
-// fail ends every call: those that were sent with err, or an unknown outcome if the link was only closed, and those that wait with an
-// error that says that nothing was done.
+// fail ends every call. A call that was sent ends with err, or with an unknown outcome if the link was only closed. A call that
+// was not sent ends with an error that says that nothing was done.
 func (b *batcher[T]) fail(err error) {
 	b.encoding.Lock()
 	b.mu.Lock()

@@ -11,12 +11,12 @@
 //	err = w.Complete(ctx, task)
 //
 // A session batches by itself: callers pass single tasks, from any number of goroutines, and the calls that wait while a frame is on
-// its way go out together in the next frame. Client.API has the unary calls, DialAdmin those of the admin listener.
+// its way go out together in the next frame. Client.API has the unary calls; DialAdmin connects to the admin listener.
 //
 // A client that was given several addresses follows a cluster. Its sessions keep a stream to each node that leads a shard; unary
 // calls go to any node. After a refusal because another node leads, and after a broken connection, the client sends a call again if
-// nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. Producer and Worker say which calls
-// those are.
+// nothing was done or if the call can be repeated without harm, for the time of WithRetryMax. The comments of Producer and Worker
+// list the calls that can be repeated.
 //
 // All types are safe for concurrent use, except where their comments say otherwise. Close a session before its client: the calls of
 // the session that are under way then end in order.

@@ -199,7 +199,7 @@ func (f *follower[L]) publish(links []L) {
 	f.changed = make(chan struct{})
 }
 
-// problem returns why there is no link, or was none.
+// problem returns the follower's last error. If there was no error yet, problem returns one that says that no leader is known.
 func (f *follower[L]) problem() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
-// retries is a call some of whose items have no outcome yet. A call that succeeds at the first try does not create one.
+// retries is the state of a call that still has items without an outcome. A call that succeeds at the first try has no retries.
 type retries struct {
 	errs       []error // one for each item that has an outcome: nil where it was accepted
 	open       []int   // the places of the items that have none

@@ -133,7 +133,7 @@ func (s *slots) extendAll(tasks []*queuepb.Task, errs []error, leaseMs uint64) {
 	}
 }
 
-// freeAll frees the slots of tasks whose settlements have these final errors.
+// freeAll frees the slots of tasks after their settlement. errs has the final error of each task's settlement.
 func (s *slots) freeAll(tasks []*queuepb.Task, errs []error) {
 	s.leases.mu.Lock()
 	defer s.leases.mu.Unlock()

@@ -56,8 +56,8 @@ func (k *Cluster) followRegistry() {
 	}
 }
 
-// LacksTokens reports whether there may be access tokens that this node does not know, since it has not applied what was committed
-// before it started: a node that crashed may have to apply it all again.
+// LacksTokens reports whether this node may be missing access tokens, because it has not yet applied all entries that were
+// committed before it started. A node that crashed may have to apply all of these entries again.
 func (k *Cluster) LacksTokens() bool {
 	if k.knowsTokens.Load() {
 		return false
@@ -66,5 +66,5 @@ func (k *Cluster) LacksTokens() bool {
 	if err == nil && s.Leader != "" && s.CommitIndex > 0 && s.Applied >= s.CommitIndex && k.registry.Follow(k.ctx) == nil && !k.registry.Empty() {
 		k.knowsTokens.Store(true)
 	}
-	return true // this call was judged by what was known before
+	return true // this call's token was checked before Follow read the registry
 }

@@ -16,8 +16,9 @@ import (
 	"github.com/pronybench/prony/engine/peerpb"
 )
 
-// A voter with a new data folder has forgotten what it acknowledged. It must not vote: its vote could elect a leader that lacks what was
-// acknowledged. So a node with a new data folder takes part only after the other nodes said that they do not know it, or removed it.
+// A voter with a new data folder has lost the entries that it acknowledged. It must not vote: its vote could elect a leader
+// without these entries. So a node with a new data folder takes part only after the other nodes said that they do not know it, or
+// removed it.
 
 const (
 	// welcomeMin is how long a node with a new data folder waits for nodes that cannot be reached.
@@ -282,7 +283,7 @@ func (k *Cluster) readmit(ctx context.Context, node, incarnation string) error {
 	return k.inAllGroups(ctx, peerpb.GroupChange_GROUP_CHANGE_REMOVE, node, "")
 }
 
-// noteIncarnation stores that a member with a data folder has applied what was committed.
+// noteIncarnation stores the incarnation of a member, which names its data folder, once the member has applied committed entries.
 func (k *Cluster) noteIncarnation(node string, info *peerpb.GetInfoResponse) {
 	applied := slices.ContainsFunc(info.GetGroups(), func(g *peerpb.Group) bool { return g.GetAppliedIndex() > 0 })
 	if node == k.Self() || info.GetIncarnation() == "" || !applied {

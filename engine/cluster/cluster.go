@@ -83,7 +83,8 @@ type Options struct {
 	Used bool
 	// Shards are the shards of shard.NewClusterGroup. The cluster leads them and loses them; the server closes them.
 	Shards *shard.Group
-	// Store has the options of each replica's store, whose Cache is one of CacheBytes. Logs has those of the log that all groups share.
+	// Store has the options of each replica's store; all stores share one cache of CacheBytes. Logs has the options of the log that
+	// all groups share.
 	Store      storage.Options
 	CacheBytes int64
 	Logs       logs.Options
@@ -213,7 +214,7 @@ func (k *Cluster) openReplicas() error {
 	return errors.Join(errs...)
 }
 
-// firstMembers returns the members of groups that begin: none where this node asks for membership.
+// firstMembers returns the members of newly created groups. It returns nil if this node has to ask for membership.
 func (k *Cluster) firstMembers() []raft.Server {
 	c := k.config.Config
 	if len(c.Join) > 0 || k.identity.get().Wiped {

@@ -45,7 +45,8 @@ type identity struct {
 	record identityRecord
 }
 
-// openIdentity reads this node's identity. used says that the folder was a member's before there was such a file.
+// openIdentity reads this node's identity. used says that a member already used the folder
+// before servers wrote identity files.
 func openIdentity(dir string, used bool) (*identity, error) {
 	d := &identity{path: filepath.Join(dir, identityFile)}
 	text, err := os.ReadFile(d.path)

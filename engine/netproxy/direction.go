@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Cut says what a direction does with what is sent.
+// Cut says what a direction does with the bytes that the sender sends.
 type Cut int
 
 const (

@@ -34,8 +34,8 @@ func (t TLS) check() error {
 	return nil
 }
 
-// certificates are what handshakes use. They are read again at the first handshake after their files changed. Files that
-// cannot be used change nothing: what was good stays in use.
+// certificates are what handshakes use. They are read again at the first handshake after their files changed. If the
+// new files cannot be used, the certificates that were read before stay in use.
 type certificates struct {
 	files *reload.Value[*tls.Config]
 }

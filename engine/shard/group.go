@@ -34,7 +34,7 @@ type Group struct {
 	subs map[*GroupSubscription]func(error) // of a cluster's group: called when the node begins to lead a shard
 }
 
-// view is the shards of the group: all of them, or in a cluster those that this node leads.
+// view holds the shards that this node serves: all shards of the group, or in a cluster only the shards that this node leads.
 type view struct {
 	shards []*Shard // by number; nil where another node leads
 	led    []int    // the numbers of those that are not nil, ascending

@@ -109,7 +109,8 @@ func growths(b, c charges) map[string]growth {
 	return out
 }
 
-// cpuOf returns how much more CPU time a cycle takes in those functions that no candidate explains yet, and names the functions.
+// cpuOf selects the functions that is accepts and that no candidate explains yet. It returns by how much their CPU time per cycle
+// has grown, and their names, the largest growth first.
 func (d *diagnosis) cpuOf(is func(function string, g growth) bool) (us float64, functions []string) {
 	for function, g := range d.grown {
 		if g.excess > 0 && !d.charged(function) && is(function, g) {

@@ -143,7 +143,7 @@ func ofLedger(metric string) bool {
 	return known && spec.OfLedger()
 }
 
-// judged reports whether a limit is judged: only those on the ledger's counts are if the ledger does not balance.
+// judged reports whether a limit is judged. If the ledger does not balance, only limits on the ledger's counts are judged.
 func judged(l Limit, r *result.Result) bool {
 	return r.Verdict != result.Incorrect || ofLedger(l.Metric)
 }
@@ -171,7 +171,8 @@ func judgeAll(limits []Limit, r *result.Result) []Finding {
 	return findings
 }
 
-// of returns the metrics that a limit is set on: those of its workload if it names one, and nil if that workload does not exist.
+// of returns the metrics that a limit applies to: the metrics of the workload that the limit names, or all if it names no
+// workload. It returns nil if the workload does not exist.
 func of(l Limit, all map[string]result.Metric, workloads []result.Workload) map[string]result.Metric {
 	if l.Workload == "" {
 		return all

@@ -87,7 +87,7 @@ func (j *judgement) counter(d *result.MetricDelta, values [][]float64) error {
 	return nil
 }
 
-// fromZero compares a counter with a base of 0, to which there is no ratio.
+// fromZero compares a counter if its base is 0, so that no ratio can be computed.
 func fromZero(d *result.MetricDelta, base, change []float64, least float64) {
 	d.Ratio, d.RatioLow, d.RatioHigh = 1, 1, 1
 	if slices.Max(change) == 0 && slices.Max(base) == 0 {

@@ -46,9 +46,9 @@ func (j *judgement) timing(d *result.MetricDelta, values [][]float64) error {
 	return nil
 }
 
-// contrast compares one side with those that are the base, at the level alpha: it returns the test, the standard deviation of the
-// differences of logarithms that the test is of, and the ratio. Of a percentile the ratio is that of merged histograms, and the
-// test is of the rounds' own percentiles, of which only the ranks count.
+// contrast compares the changed side with the base sides at the level alpha. It returns the test, the standard deviation of the
+// differences of logarithms, and the ratio. If the metric is a percentile, the test compares the percentiles of the single rounds
+// by rank, and the ratio is computed from the merged histograms of all rounds.
 func (j *judgement) contrast(
 	metric string, alpha float64, change []float64, changed []*hdrhistogram.Histogram, bases [][]float64, based [][]*hdrhistogram.Histogram,
 ) (test stat.Comparison, sd float64, ratio stat.Summary, err error) {

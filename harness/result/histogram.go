@@ -107,7 +107,8 @@ func Merge(rounds ...Histograms) (Histograms, error) {
 	return merged, err
 }
 
-// Union adds up histograms into new ones, as those of workloads that ran at once. It has each kind that any of them has.
+// Union adds up histograms, such as the histograms of workloads that ran at once, into new ones. The result has a histogram of
+// each kind that at least one argument has.
 func Union(all ...Histograms) (Histograms, error) {
 	var sum Histograms
 	for _, h := range all {

@@ -34,7 +34,7 @@ var storageCounters = map[string]string{
 }
 
 // counted returns by how much a counter grew over all servers as far as their last processes counted it, and whether any
-// server has it. It suits means and distributions; what is divided by the window's cycles needs total.
+// server has it. It suits means and distributions. Use total for a figure that is divided by the window's cycles.
 func (w *windowProbe) counted(counter string) (sum float64, there bool) {
 	for _, s := range w.servers {
 		if grown, has := s.delta(counter); has {

@@ -65,8 +65,9 @@ func student(degrees int) distuv.StudentsT {
 	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(degrees)}
 }
 
-// WilsonInterval returns the 95 % confidence interval of a probability, of which hits in n trials were seen (Wilson 1927). It holds its
-// level also with no hits, or with hits only. Without trials it is 0 to 1.
+// WilsonInterval returns the 95 % confidence interval of a probability that is estimated from n trials with so many hits (Wilson
+// 1927). The interval keeps its confidence level even if no trial, or every trial, is a hit. Without trials the interval
+// is 0 to 1.
 func WilsonInterval(hits, n int) (low, high float64) {
 	if n <= 0 || hits < 0 || hits > n {
 		return 0, 1

@@ -64,7 +64,7 @@ func texts(warnings []error) (all []string) {
 	return all
 }
 
-// checkFinite refuses no values, and values of which one is NaN or infinite.
+// checkFinite returns an error if values is empty, or if a value is NaN or infinite.
 func checkFinite(of string, values []float64) error {
 	if len(values) == 0 {
 		return fmt.Errorf("%s: %w", of, ErrNoValues)

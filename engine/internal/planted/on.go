@@ -163,7 +163,7 @@ func Send(commands int) {
 	}
 }
 
-// Receive is called by the publishing goroutine before it answers each of them.
+// Receive is called by the publishing goroutine before it answers each command.
 func Receive() {
 	if is("channel") {
 		for range fault.amount.count {

@@ -31,7 +31,7 @@ type Value[T any] struct {
 	current atomic.Pointer[T]
 
 	mu   sync.Mutex
-	seen []os.FileInfo // the files as they were last read; nil where there was none. Guarded by mu
+	seen []os.FileInfo // one for each file, as of the last read; nil for a file that did not exist. Guarded by mu
 }
 
 // Open makes the value for the first time.

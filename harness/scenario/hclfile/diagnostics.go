@@ -98,7 +98,7 @@ func (r *Reader) Problem(path, message, remedy string) {
 	r.problem(hcl.Range{Filename: path}, message, remedy)
 }
 
-// Err returns all problems found so far as a *Diagnostics, or nil if there are none.
+// Err returns a *Diagnostics with all problems found so far. It returns nil if the reader has found no problem.
 func (r *Reader) Err() error {
 	if len(r.problems) == 0 {
 		return nil

@@ -37,8 +37,8 @@ func (b *Block) eval(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Val
 	return v, v != cty.NilVal
 }
 
-// evaluate evaluates an expression and returns what is wrong with it. A value of NilVal without a diagnostic is one made of a
-// name whose own value is wrong, which was noted where the name is defined.
+// evaluate evaluates an expression and returns the problems of the expression. It returns NilVal without a diagnostic if the
+// expression uses a name that has no valid value: the problem was already noted where the name is defined.
 func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if diags := b.scope.check(expr, calls); len(diags) > 0 {
 		return cty.NilVal, diags
@@ -59,8 +59,8 @@ func (b *Block) evaluate(expr hclsyntax.Expression, calls *hcl.EvalContext) (cty
 	return v, nil
 }
 
-// check returns what an expression holds that HCL has and files have not: names that are not known here, and loops, whose
-// work is not in proportion to what is written.
+// check returns a diagnostic for each part of an expression that HCL allows and scenario files do not: unknown names, and loops,
+// because a short loop can cause any amount of work.
 func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags hcl.Diagnostics) {
 	refuse := func(at hcl.Range, message, remedy string) {
 		diags = append(diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: message, Detail: remedy, Subject: &at})
@@ -97,7 +97,7 @@ func (s *scope) check(expr hclsyntax.Expression, calls *hcl.EvalContext) (diags 
 	return diags
 }
 
-// context returns what the names in an expression stand for, beside what is in calls.
+// context returns the values of the names in an expression, in addition to the names and functions in calls.
 func (s *scope) context(expr hclsyntax.Expression, calls *hcl.EvalContext) *hcl.EvalContext {
 	values := map[string]map[string]cty.Value{kindVariable: {}, kindLocal: {}}
 	for _, name := range expr.Variables() {

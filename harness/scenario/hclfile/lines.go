@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// Bounds of what the parser and the evaluation are given, whose recursion and memory they limit.
+// Bounds of the text that is parsed and evaluated. They limit the recursion and the memory of the parser and the evaluation.
 const (
 	bracketsMax = 50   // how deep brackets nest
 	exponentMax = 1024 // the largest binary exponent of a number: to write one out takes memory in proportion to it
@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// excessive returns the first token that goes beyond a bound, and what to say of it, or nil.
+// excessive returns the range of the first token that exceeds a bound, and a message for it. It returns nil if no token does.
 func excessive(tokens hclsyntax.Tokens) (at *hcl.Range, message string) {
 	depth := 0
 	for i, token := range tokens {

@@ -98,7 +98,8 @@ func (b *Block) declare() {
 	}
 }
 
-// declareVariable adds a variable, whose default stands for itself: it is the type of what is given for it.
+// declareVariable adds a variable. Its default must be a literal, and a value that is given for the variable must have the type
+// of the default.
 func (b *Block) declareVariable(v *Block) {
 	d := &definition{kind: kindVariable, name: v.Label(), at: v.node.LabelRanges[0]}
 	b.r.variables = append(b.r.variables, d.name)
@@ -157,7 +158,7 @@ func (b *Block) define(d *definition) bool {
 	return false
 }
 
-// settle evaluates a local, once, and before it those that it is made of.
+// settle evaluates a local once, after the locals that its expression uses.
 func (b *Block) settle(d *definition) {
 	s, expr := b.scope, d.expr
 	if expr == nil {
@@ -220,7 +221,7 @@ func valueSize(v cty.Value) (size int, bounded bool) {
 	return each, true
 }
 
-// unknown says what is wrong with a name that begins with var or local, or "".
+// unknown returns a message and a remedy for a name that begins with var or local and is not defined, or "" if it is defined.
 func (s *scope) unknown(kind string, t hcl.Traversal) (message, remedy string) {
 	if s.names[key(t)] != nil {
 		return "", ""

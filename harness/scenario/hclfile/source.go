@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// fileBytesMax bounds what is read of a file, and with it the work and the depth of the parser.
+	// fileBytesMax bounds the size of a file, and thereby the work and the depth of the parser.
 	fileBytesMax = 64 << 10
 	// lineBytesMax bounds a line, which is shown whole with each problem in it.
 	lineBytesMax = 1000
@@ -47,7 +47,7 @@ func (s *source) place(r hcl.Range) *hcl.Range {
 		end = start + i
 	}
 	if start == end && start > 0 && s.src[start-1] != '\n' {
-		start-- // what is wrong at the end of a line is shown with that line alone
+		start-- // a problem at the end of a line is shown with that line only
 	}
 	return &hcl.Range{Filename: r.Filename, Start: pos(start), End: pos(end)}
 }
@@ -126,7 +126,7 @@ func blank(src []byte, offset int) bool {
 	return true
 }
 
-// ReadFile returns what is in a regular file, up to one byte more than so many. Its errors do not name the path.
+// ReadFile returns the content of a regular file, at most bytesMax+1 bytes of it. Its errors do not name the path.
 func ReadFile(path string, bytesMax int) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

@@ -46,7 +46,7 @@ func (b *Block) Kind(kinds []string, renamed map[string]string) string {
 	return kind
 }
 
-// refuse says what is wrong with a name that should be one of those known, or "".
+// refuse returns a message and a remedy if a name is not in known, and "" otherwise.
 func refuse(what, name string, known []string, renamed map[string]string) (message, remedy string) {
 	if slices.Contains(known, name) {
 		return "", ""
@@ -107,9 +107,9 @@ type FileSpec struct {
 // pathBytesMax bounds a path, as written.
 const pathBytesMax = 500
 
-// OtherFile returns the path of the regular file that an attribute names, and what is in it. The attribute is a path relative
-// to the file that it is written in; what is returned is relative to the working directory, or absolute where that file's path
-// is. The path is "" after a problem was noted, and of an attribute that is absent.
+// OtherFile returns the path and the content of the regular file that an attribute names. The attribute is a path relative to the
+// scenario file. The returned path is relative to the working directory, or absolute if the scenario file's path is absolute. The
+// path is "" if a problem was noted or the attribute is absent.
 func (b *Block) OtherFile(name string, spec FileSpec) (path string, content []byte) {
 	text := b.Text(name, TextSpec{MaxBytes: pathBytesMax, Required: spec.Required, Example: spec.Example})
 	if text == "" {

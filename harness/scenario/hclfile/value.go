@@ -61,8 +61,8 @@ func TypeName(v cty.Value) string {
 	return "an object"
 }
 
-// Whole returns a number as an integer, or ok false if it has a fraction or goes beyond what an integer holds. Decimal
-// fractions make binary ones, so what is a whole number but for the last bits is that number.
+// Whole returns a number as an integer, or ok false if it has a fraction or goes beyond what an integer holds. A number
+// that differs from an integer only in the last bits counts as that integer, since decimal fractions are inexact in binary.
 func Whole(v cty.Value) (n int, ok bool) {
 	f, _ := v.AsBigFloat().Float64()
 	n = int(f)
