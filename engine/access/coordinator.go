@@ -72,7 +72,7 @@ type Grants [kinds]Grant
 // NoGrants returns grants that change nothing.
 func NoGrants() Grants { return Grants{{Spare: -1}, {Spare: -1}, {Spare: -1}, {Spare: -1}} }
 
-// Answer is the answer to a report. Tenants has only those whose grants change something.
+// Answer is the answer to a report. Tenants has only the tenants whose grants change something.
 type Answer struct {
 	Epoch   uint64
 	Tenants map[string]Grants

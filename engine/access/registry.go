@@ -103,8 +103,8 @@ type change struct {
 }
 
 // change makes one change: decide alters a copy of the current snapshot and returns what to store. The change takes effect when
-// it is stored. One change is made at a time. ctx bounds the wait for other changes, but not the storing, whose outcome would
-// be unknown.
+// it is stored. One change is made at a time. ctx bounds the wait for other changes. It does not bound the write to the
+// store, because the outcome of an interrupted write would be unknown.
 func (r *Registry) change(ctx context.Context, decide func(*snapshot) (change, error)) error {
 	if r.store == nil {
 		return errors.New("the access registry was not loaded")

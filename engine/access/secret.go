@@ -37,7 +37,7 @@ func newSecret(id string) (string, secretHash) {
 	return text, hashSecret(text)
 }
 
-// hashSecret hashes the whole text, so that one text only has the hash.
+// hashSecret hashes the whole text, so that no other text has the same hash.
 func hashSecret(text string) secretHash {
 	var b [secretLen]byte
 	copy(b[:], text)

@@ -67,8 +67,8 @@ func (s *State) charge(a Account, bytes int64) error {
 	return err
 }
 
-// leaseRetryMs is how soon a queue whose tenant is at its quota of leases is tried again: the tenant's leases may end in another shard,
-// of which this one learns nothing.
+// leaseRetryMs is how soon dispatch tries a queue again after its tenant reached the quota of leases. The retry is needed because
+// the tenant's leases may end in another shard, which does not notify this one.
 const leaseRetryMs = 50
 
 // starve takes a queue out of dispatch until leases of its tenant end.

@@ -200,7 +200,7 @@ func (s *State) releaseHeld(out []Grant) []Grant {
 // turns gives hot queues turns until no queue has both a task and a waiter for it. It returns the queues that can get another turn only
 // in the next Dispatch; they stay marked as hot.
 func (s *State) turns() (blocked []*Queue) {
-	var deferred []*Queue // queues of which all waiters prefer another queue's task
+	var deferred []*Queue // queues whose waiters all prefer another queue's task
 	progressed := false   // a task was leased since they were deferred
 	for {
 		for s.hot.len() > 0 {
@@ -227,7 +227,7 @@ func (s *State) turns() (blocked []*Queue) {
 			s.ignorePreference = false
 			return append(blocked, deferred...)
 		}
-		// The preferred tasks may be gone by now. If no task was leased, the waiters take those of any queue.
+		// The preferred tasks may be gone by now. If no task was leased, the waiters take tasks of any queue.
 		s.ignorePreference = !progressed
 		progressed = false
 		for _, q := range deferred {

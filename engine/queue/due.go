@@ -14,7 +14,7 @@ import "math"
 const (
 	// countEveryMs is how far the count may be behind while the queue's figures are not requested.
 	countEveryMs = 1_000
-	// countLanesMax is for how many lanes one turn reads the store.
+	// countLanesMax is the number of lanes for which one turn reads the store.
 	countLanesMax = 16
 )
 

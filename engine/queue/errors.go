@@ -47,8 +47,8 @@ func (e *BrokenError) Error() string {
 		": nothing of this turn is stored; restart the server, which recovers the state from the store, and report the defect"
 }
 
-// Broken returns the BrokenError of a panic whose value is given, as recover returns it, or nil if there was no panic. It passes other
-// panics on.
+// Broken returns the BrokenError that a panic was raised with, or nil if there was no panic. panicked is the result of recover.
+// Broken passes other panics on.
 func Broken(panicked any) *BrokenError {
 	switch p := panicked.(type) {
 	case nil:

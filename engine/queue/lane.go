@@ -118,7 +118,7 @@ func (s *State) popFresh(l *lane) freshTask {
 	return f
 }
 
-// passOver marks a fresh task of the window, if it is in it, as gone: its place stays until its turn comes.
+// passOver marks a fresh task as gone. If the window has the task, its place in the window stays until its turn comes.
 func (s *State) passOver(l *lane, seq uint64) {
 	l.noteGone(seq)
 	n := l.fresh.len()

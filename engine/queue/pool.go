@@ -26,7 +26,7 @@ func (s *State) draw(w *Waiter) {
 	s.noteDrawn(w)
 }
 
-// weight is the sum of the weights of those of the waiter's queues that have a task for it now.
+// weight returns the sum of the weights of the waiter's queues that have a task for it now.
 func (s *State) weight(w *Waiter) int {
 	if len(w.subs) == 1 {
 		return 1

@@ -15,7 +15,7 @@ const (
 )
 
 // Refill asks for what is stored and not in memory. The reading must see everything that was decided before Refills returned
-// the Refill. What was decided later the reading may see up to any decision, and the answer may come at any time.
+// the Refill. The reading may also see later decisions, up to any of them. The answer may come at any time.
 type Refill struct {
 	Stream   Stream
 	Queue    uint32

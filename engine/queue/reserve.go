@@ -1,15 +1,15 @@
 package queue
 
-// Reserved bounds the numbers that a shard may have issued and whose commits a loss of power may have taken after clients got their
-// ids and tokens. A recovered state issues only numbers from these bounds on.
+// Reserved bounds the numbers that a shard may have issued. After a loss of power, clients may hold ids and tokens of commits
+// that the store lost. Therefore a recovered state issues only numbers from these bounds on.
 type Reserved struct {
 	Batch uint64 // lease batches below it, which tokens derive from
 	Queue uint32 // queues below it
 	Seq   uint64 // seqs below it, in all queues
 }
 
-// How many numbers one reservation adds. Each reservation costs a durable write, and each restart may skip as many numbers. Only few
-// of the 2^32 queue numbers are reserved at once; of batches and seqs, more than a shard issues in several seconds.
+// How many numbers one reservation adds. Each reservation costs a durable write, and each restart may skip as many numbers. A
+// reservation adds only few of the 2^32 queue numbers, and more batches and seqs than a shard issues in several seconds.
 const (
 	batchesReserved = 1 << 24
 	queuesReserved  = 1 << 10
@@ -33,10 +33,10 @@ func (r Reserved) InTerm(term uint64) Reserved {
 	return r
 }
 
-// A restored store leaves out the numbers that may have been issued since the backup, by the server that the backup is of and by
-// servers that were restored from the same backup before: as many as 256 terms have, and for each millisecond since the backup
-// 2^22 seqs and 2^10 lease batches. That is 4 billion tasks of a queue and a million claims a second without a pause, one term in
-// 5 minutes, or one start under interval or none in 16 s, which leaves out what was reserved.
+// A restored store skips the numbers that may have been issued since the backup, by the original server and by servers that were
+// restored from the same backup before. It skips the numbers of 256 terms and, for each millisecond since the backup, 2^22 seqs
+// and 2^10 lease batches. That covers 4 billion tasks of a queue and a million claims a second without a pause, one term in 5
+// minutes, or one start in 16 s under durability interval or none, because such a start skips the reserved numbers.
 const (
 	restoredTerms    = 256
 	seqsPerMsBits    = 22
@@ -47,9 +47,9 @@ const (
 	restoredQueueMax = 1 << 31
 )
 
-// AfterRestore returns the reservation of a store that is restored from a backup, which was made in a term and a time ago. No number
-// that the store issues with it was issued since the backup. Numbers of queues are left out as far as there is room: ids differ by
-// their seqs.
+// AfterRestore returns the reservation of a store that is restored from a backup. The backup was made in the term, agoMs ago.
+// With the reservation, the store issues no number that was issued since the backup. Queue numbers are an exception: AfterRestore
+// skips them only as far as there is room, because the seqs alone make ids unique.
 func (r *Recovered) AfterRestore(term, agoMs uint64) (Reserved, error) {
 	out := r.Reserved.InTerm(term)
 	out.Batch = max(out.Batch, r.Meta.NextBatch)

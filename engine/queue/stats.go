@@ -19,7 +19,7 @@ type Stats struct {
 	Leased        uint64
 	Dead          uint64
 	Bytes         uint64 // of the payloads of all tasks that the queue holds
-	// ReadySinceMs is when the task became ready that has been ready for longest; math.MaxInt64 if no task is ready.
+	// ReadySinceMs is when the task that has been ready for longest became ready; math.MaxInt64 if no task is ready.
 	ReadySinceMs  int64
 	EnqueuedPerS  float64
 	CompletedPerS float64
@@ -68,8 +68,8 @@ func (s *Stats) Age(fromMs, nowMs int64) {
 // ChangedQueues returns how many queues' figures may have changed since TakeChanged returned the queue.
 func (s *State) ChangedQueues() int { return s.unseen.len() }
 
-// TakeChanged returns a queue whose figures may have changed since TakeChanged returned it last. ChangedQueues must be above 0. The
-// figures of a queue with a lane that is behind change with the time, so that this queue stays among the changed ones.
+// TakeChanged returns a queue whose figures may have changed since TakeChanged returned it last. ChangedQueues must be above 0. A
+// queue with a lane that is behind stays among the changed queues, because its figures change with time.
 func (s *State) TakeChanged() *Queue {
 	s.worked++
 	q := s.unseen.pop()

@@ -29,9 +29,9 @@ func (r *Replica) alignHistory() error {
 	return r.raiseTerm()
 }
 
-// adoptStore makes a store that no group wrote, but a single server or a restore from a backup, the first snapshot of a group whose
-// only member is this node. Nodes that join get the snapshot. A group with several first members cannot adopt a store, because only
-// one of them would have it.
+// adoptStore turns the store of a single server, or of a restore from a backup, into the first snapshot of a group. This node is
+// the only member of the group; nodes that join get the snapshot. A group with several first members cannot adopt a store, because
+// only one of them would have it.
 func (r *Replica) adoptStore() error {
 	at := r.store.Load().Position()
 	holds, err := r.store.Load().Holds()

@@ -38,7 +38,7 @@ func (r *Replica) Counters() Counters {
 	}
 }
 
-// OnCommit sets a function that is called after each commit of this leader: whole is the time from the proposal until the entry was
-// applied, and applying the part of it that the store took for this entry and those applied with it. One goroutine at a time calls
-// the function.
+// OnCommit sets a function that is called after each commit of this leader. whole is the time from the proposal until the entry
+// was applied. applying is the part of whole in which the store applied this entry and the entries in the same call. One
+// goroutine at a time calls the function.
 func (r *Replica) OnCommit(f func(whole, applying time.Duration)) { r.count.onCommit.Store(&f) }

@@ -201,8 +201,8 @@ func (r *Replica) alignLog() error {
 	if last >= at.Index || taken != nil && taken.Meta.Index >= at.Index {
 		return nil
 	}
-	// A loss of power took the log's end, which durability none and interval allow. Applied entries were committed, so that the log may
-	// continue after them.
+	// A loss of power took the end of the log. Durability none and interval allow this. The applied entries were committed, so
+	// the log may continue after them.
 	r.o.Log.Warn("the log lost its end: continuing from the store", "log", last, "store", at.Index)
 	configuration, index, err := r.lastConfiguration(taken, last)
 	if err != nil {

@@ -184,7 +184,7 @@ func (s *snapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 type sink struct {
 	to     *snapshots
 	record record
-	file   *os.File // of what is received; nil until something is
+	file   *os.File // has the received data; nil until data arrives
 }
 
 // ID implements raft.SnapshotSink.

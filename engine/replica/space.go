@@ -12,8 +12,8 @@ import (
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
-// reluctantElections is for how many election timeouts after the last contact with a leader a reluctant node does not stand for
-// election. After that it stands, because the others may be unable to win.
+// reluctantElections is the number of election timeouts, from the last contact with a leader, in which a reluctant node does not
+// stand for election. After that it stands, because the others may be unable to win.
 const reluctantElections = 10
 
 // reluctant reports whether this node should leave elections to others, because its disk lacks space and theirs do not.

@@ -114,8 +114,9 @@ func (r *Replica) lose() {
 	r.o.Log.Info("not leading any more")
 }
 
-// freeStore returns with inUse locked, which it can be only after the tenure has ended. The tenure ends once all of its proposals are
-// answered, and Raft, which called freeStore, answers none meanwhile. So freeStore has the proposals fail with an unknown outcome.
+// freeStore locks inUse, and returns with the lock held. The lock is free only after the tenure has ended, and the tenure ends
+// once all of its proposals are answered. Raft answers no proposal while it runs freeStore, so freeStore makes them fail with an
+// unknown outcome.
 func (r *Replica) freeStore() {
 	for !r.inUse.TryLock() {
 		if l := r.tenure.Load(); l != nil {
@@ -138,7 +139,7 @@ type tenureLog struct {
 	abandoned chan struct{}  // closed when waiting for answers ends, although Raft has not answered
 	once      sync.Once
 
-	// lastAgreed is when the last proposal was made to which a majority agreed. settle sets it, and Verify reads it.
+	// lastAgreed is the time of the last proposal that a majority agreed to. settle sets it, and Verify reads it.
 	lastAgreed atomic.Pointer[time.Time]
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// claimHere claims at the shards that this node leads. Once ctx ends, or settled is closed, nothing more is leased: tasks that are
-// leased when ctx ends are given back, and those that are leased when settled is closed are returned.
+// claimHere claims at the shards that this node leads. Once ctx ends or settled is closed, claimHere leases no
+// more tasks. When ctx ends, it gives the leased tasks back; when settled is closed, it returns them.
 func (s *Service) claimHere(ctx context.Context, claim queue.Claim, waitMs uint64, settled <-chan struct{}) (*queuepb.ClaimResponse, error) {
 	s.quotas.AwaitRoom(ctx, claim.Tenant, 0, nil, 1)
 	if waitMs == 0 {

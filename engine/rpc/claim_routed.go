@@ -19,9 +19,9 @@ const (
 	// claimMoreBytesMax is how many bytes a claim may have leased when it asks a further node: the answer then stays below the limit of
 	// a gRPC client.
 	claimMoreBytesMax = 256 << 10
-	// claimCloseMax is how long a claim that has tasks waits for those that it leased at other nodes at the same moment.
+	// claimCloseMax is how long a claim that has tasks waits for tasks that other nodes leased to it at the same moment.
 	claimCloseMax = 250 * time.Millisecond
-	// claimReturnMax is how long the release of tasks may take that a claim leased and its answer can't carry.
+	// claimReturnMax bounds the time to release leased tasks that the answer of a claim can't carry.
 	claimReturnMax = 2 * time.Second
 )
 

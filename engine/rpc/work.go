@@ -232,7 +232,7 @@ func (w *workStream) deliver(shard uint16, deliveries []queue.Delivery) {
 // holdsNothing records that no bytes wait to be sent any more.
 func (w *workStream) holdsNothing() { w.link.Holds(-int(w.held.Swap(0))) }
 
-// holds adds bytes, which may be negative, to those that wait to be sent.
+// holds adds a number of bytes, which may be negative, to the number of bytes that wait to be sent.
 func (w *workStream) holds(bytes int64) {
 	w.held.Add(bytes)
 	w.link.Holds(int(bytes))

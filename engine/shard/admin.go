@@ -256,7 +256,8 @@ func (s *Shard) readList(b *listing) (Listed, error) {
 	return out, err
 }
 
-// readReady lists ready tasks: first those that are ready again, and then those that were never claimed.
+// readReady lists ready tasks: first the returned tasks, which are ready again, and then the fresh tasks, which were never
+// claimed.
 func (s *Shard) readReady(b *listing, page storage.Page) ([]storage.Listed, storage.Place, error) {
 	const again, fresh = 'd', 't' // the part of the list that a place belongs to
 	part := byte(again)

@@ -15,14 +15,15 @@ type turn struct {
 	early     []storage.Commit // commits that had to be visible before the rest could be decided
 	commit    storage.Commit
 	committed bool             // commit is set: the turn changed something
-	verified  storage.Proposal // of a replicated store, if nothing was committed: whether this node leads, as the answers suppose
+	verified  storage.Proposal // of a replicated store, if nothing was committed: confirms that this node leads
 	err       error
 	times     batchTimes
 	commands  []command // to answer
 	grants    []queue.Grant
 }
 
-// turn decides and commits commands, of which the oldest came at since, and hands them to the publishing goroutine. It began at began.
+// turn decides and commits commands, and hands them to the publishing goroutine. since is when the oldest command arrived, began
+// when the turn began.
 func (s *Shard) turn(commands []command, since, began time.Duration) {
 	t := turn{commands: commands, err: s.failure}
 	if t.err == nil {
@@ -96,9 +97,9 @@ func (s *Shard) takeCarried(commands []command) []command {
 	return commands
 }
 
-// carry ends the closed subscriptions, and returns the commands that this turn answers. Two kinds are answered by a later turn:
-// the end of a subscription that stays, with the turn that has leased all ready tasks; and a purge that needs a Refill, so that
-// its caller does not repeat the call meanwhile.
+// carry ends the closed subscriptions, and returns the commands that this turn answers. Later turns answer two kinds of commands.
+// The turn that has leased all ready tasks answers the end of a subscription that stays. A turn after the Refill answers a purge
+// that needs a Refill, so that its caller does not repeat the call meanwhile.
 func (s *Shard) carry(commands []command, all bool) []command {
 	if len(s.leaving) == 0 && s.refilling == 0 {
 		return commands

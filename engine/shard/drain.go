@@ -29,8 +29,8 @@ func (s *Shard) run() {
 	}
 }
 
-// drain waits until there is work, and takes all commands that wait, of which the oldest came at since. over says that the shard is
-// closed and everything is answered.
+// drain waits until there is work and takes all waiting commands. since is when the oldest of them arrived. over says that the
+// shard is closed and all commands are answered.
 func (s *Shard) drain(timer *time.Timer) (commands []command, since time.Duration, over bool) {
 	for {
 		commands, since, closed := s.inbox.take(s.spare())
@@ -70,7 +70,7 @@ func (s *Shard) wait(timer *time.Timer) {
 // three nodes, applying and answering work at the same time, on different entries: with larger ones most stages would be idle.
 const entryTasksMax = 512
 
-// entry returns how many of the commands, at least one, to decide together: approximately as many as fill one entry of the log, or one
+// entry returns how many of the commands to decide together: at least one, and approximately as many as fill one log entry or one
 // turn.
 func (s *Shard) entry(commands []command) int {
 	most := queue.TurnMax

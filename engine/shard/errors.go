@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	// ErrOverloaded says that as many commands wait as may; the caller should try again later. Nothing was done.
+	// ErrOverloaded says that the inbox is full; the caller should try again later. Nothing was done.
 	ErrOverloaded = errors.New("the shard has too much waiting: try again later")
 	// ErrClosed says that the shard is stopping, or stopped. Nothing was done.
 	ErrClosed = errors.New("the shard is stopping")
@@ -37,7 +37,8 @@ func (e *NotLeaderError) Error() string {
 // Is makes it an ErrNotLeader.
 func (e *NotLeaderError) Is(target error) bool { return target == ErrNotLeader }
 
-// notRefused returns the error of a command of which a part took effect. ErrNotLeader would say that nothing was done.
+// notRefused returns the error of a command that partly took effect. It replaces ErrNotLeader, which would say that nothing was
+// done.
 func notRefused(err error) error {
 	if errors.Is(err, ErrNotLeader) {
 		return fmt.Errorf("%w: %s", ErrUnknownOutcome, err.Error())

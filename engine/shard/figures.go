@@ -7,13 +7,13 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 )
 
-// Figures of queues are exact: a task that became due counts as ready, in memory or not. What is not known yet, mainly after a
-// recovery, is read first. The reading is in parts, so that other commands are handled in between.
+// Figures of queues are exact: a task that became due counts as ready, in memory or not. Figures that are not known yet,
+// mainly after a recovery, are read from the store first. The reading is in parts, so that other commands are handled in between.
 
 const (
 	// figuresQueuesMax is how many queues' figures are computed in one turn.
 	figuresQueuesMax = 256
-	// figuresReadsMax is for how many queues one turn reads the store.
+	// figuresReadsMax is the number of queues for which one turn reads the store.
 	figuresReadsMax = 16
 )
 
@@ -74,8 +74,8 @@ func (f *lastFigures) all(nowMs int64) []queue.Stats {
 	return out
 }
 
-// Stats requests the figures of all queues; reply is called as for Enqueue. The figures of each queue are those of one time after the
-// call.
+// Stats requests the figures of all queues; reply is called as for Enqueue. All figures of a queue are as of one time after
+// the call.
 func (s *Shard) Stats(reply func([]queue.Stats, error)) error {
 	return s.inbox.put(&figures{reply: reply}, load{})
 }

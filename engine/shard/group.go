@@ -37,7 +37,7 @@ type Group struct {
 // view holds the shards that this node serves: all shards of the group, or in a cluster only the shards that this node leads.
 type view struct {
 	shards []*Shard // by number; nil where another node leads
-	led    []int    // the numbers of those that are not nil, ascending
+	led    []int    // the numbers of the shards that are not nil, ascending
 }
 
 func newView(shards []*Shard) *view {
@@ -171,7 +171,7 @@ func (g *Group) ClockMoved() {
 	}
 }
 
-// Close refuses further commands, executes those that wait, and returns once they are answered.
+// Close refuses further commands, executes the waiting commands, and returns once they are answered.
 func (g *Group) Close() {
 	var all sync.WaitGroup
 	for _, s := range g.here.Load().shards {
@@ -300,12 +300,13 @@ type Audited struct {
 	Name   string
 	Counts queue.Counts
 	Stored uint64
-	// Counted has the numbers of tasks by state from the counters, and Found those from the tasks' records, as of the same times.
+	// Counted has the numbers of tasks by state according to the counters, Found according to the tasks' records. Both are as of
+	// the same times.
 	Counted, Found storage.States
 }
 
-// Audit counts the stored tasks of each queue. It reads every task's key. The figures of one shard are of one moment, which differs between
-// shards.
+// Audit counts the stored tasks of each queue. It reads every task's key. The figures of one shard are as of one moment; the
+// moments of the shards differ.
 func (g *Group) Audit() ([]Audited, error) {
 	var out []Audited
 	at := map[queueName]int{}

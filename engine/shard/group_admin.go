@@ -126,8 +126,8 @@ type ListPage struct {
 	Next *ListPlace
 }
 
-// List lists tasks of the shards that are here from a place on; l.After is not used. ErrNoQueue says that no shard has the queue, and
-// storage.ErrPlace that the place is not of this list.
+// List lists tasks of the shards that this node leads, from a place on. It ignores l.After. ErrNoQueue says that no shard has the
+// queue, and storage.ErrPlace that the place belongs to another list.
 func (g *Group) List(ctx context.Context, l List, from ListPlace) (page ListPage, err error) {
 	if from.Shard < 0 || from.Shard >= g.size {
 		return page, storage.ErrPlace

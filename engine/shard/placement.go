@@ -97,8 +97,8 @@ type target struct {
 	each []uint16 // nil: all go to one
 }
 
-// place decides where the tasks of a call go. Spread tasks go to one shard, and those of the next call to the
-// next shard: a batch stays a batch.
+// place decides where the tasks of a call go. The spread tasks of one call go to one shard, so that a batch
+// stays a batch. The spread tasks of the next call go to the next shard.
 func (g *Group) place(v *view, tenant string, tasks []queue.NewTask) target {
 	ordered := *g.places.ordered.Load()
 	to := target{one: -1}

@@ -93,7 +93,7 @@ func (s *Shard) deliver(g queue.Grant, err error) {
 	if len(deliveries) > 0 {
 		sub.deliver(deliveries)
 	}
-	if missed > 0 && (!sub.claim.Once || len(deliveries) == 0) { // otherwise it had its only grant
+	if missed > 0 && (!sub.claim.Once || len(deliveries) == 0) { // a Once claim that got tasks gets no other grant
 		sub.giveBack(missed, missedBytes)
 	}
 }

@@ -34,7 +34,7 @@ func (s *Shard) takeRefills(commands []command) []command {
 	return commands
 }
 
-// refilling is Refills that wait until what was decided before them is visible.
+// refilling holds Refills until the store shows all decisions that were made before them.
 type refilling struct{ refills []queue.Refill }
 
 func (c *refilling) publish(s *Shard, err error) {

@@ -18,7 +18,7 @@ import (
 type Options struct {
 	Queue queue.Config
 	Log   *slog.Logger
-	// NowMs is the shard's clock: Unix milliseconds that never go back, as those of package clock; nil means the host's.
+	// NowMs is the shard's clock: Unix milliseconds that never go back (see package clock); nil means the host's clock.
 	NowMs func() int64
 	// Failed, if not nil, is called once, when the shard stops because of an error: the store failed, a record cannot be read, or an
 	// invariant is broken. The shard then answers every command with the error.
@@ -39,8 +39,8 @@ type Options struct {
 
 	// Number is the shard's number in its group.
 	Number int
-	// Replicate, if not nil, is the log to which the shard proposes its decisions, as those of Tenure. The shard lives as long as
-	// the tenure, whose first entry is applied.
+	// Replicate, if not nil, is the log to which the shard proposes its decisions in Tenure. The store must have applied the
+	// first entry of the tenure. The shard lives as long as the tenure.
 	Replicate storage.Log
 	Tenure    storage.Tenure
 	// LeaseGraceMs extends the leases that the shard recovers. It bounds how far the clock of the node that granted them may have been
@@ -84,7 +84,7 @@ type Shard struct {
 	tickedMs  int64                      // the state machine's time
 	failure   error                      // why the shard stopped; set once
 	leaving   []*Subscription            // closed, and not ended yet
-	subs      map[*Subscription]struct{} // of a replicated shard: those to end when leadership is lost
+	subs      map[*Subscription]struct{} // of a replicated shard: subscriptions to end when leadership is lost
 	waiting   map[queue.Ref][]*await     // waits for the end of a task
 	carried   []command                  // commands that a later turn answers, see carry
 	asking    []*figures                 // requests for figures that are not answered yet
@@ -159,7 +159,7 @@ func New(store *storage.Store, o Options) (*Shard, error) {
 // NowMs is the shard's time: Unix milliseconds.
 func (s *Shard) NowMs() int64 { return s.opts.NowMs() }
 
-// Close refuses further commands, executes those that wait, and returns once they are answered.
+// Close refuses further commands, executes the waiting commands, and returns once they are answered.
 func (s *Shard) Close() {
 	s.inbox.close(ErrClosed)
 	<-s.done

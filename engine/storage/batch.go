@@ -36,7 +36,7 @@ func (b *Batch) Empty() bool { return b.b.Empty() }
 // Commit is a submitted batch: Wait returns when it is durable.
 type Commit struct {
 	b        *pebble.Batch
-	reserves *disk.Files // not nil: the store's files, whose log Wait syncs
+	reserves *disk.Files // if not nil, Wait syncs the log among these files
 	proposal Proposal    // of a replicated store
 }
 

@@ -97,8 +97,8 @@ func endOfSlice(below [][]pebble.SSTableInfo, from, to []byte) []byte {
 	return to
 }
 
-// overlap returns the size of the tables that a compaction of the whole table rewrites: those of the next level with tables that
-// overlap it.
+// overlap returns the size of the tables that a compaction of the whole table rewrites. These are the overlapping tables of the
+// next level that is not empty.
 func overlap(below [][]pebble.SSTableInfo, with *pebble.SSTableInfo) (size uint64) {
 	for _, level := range below {
 		for i := range level {

@@ -39,7 +39,7 @@ func (p *buffers) Get(length int) *[]byte {
 	return &b
 }
 
-// Put keeps a buffer for reuse. It leaves a buffer of another size than those of the pool to the garbage collector.
+// Put keeps a buffer for reuse. It leaves a buffer whose size the pool does not use to the garbage collector.
 func (p *buffers) Put(b *[]byte) {
 	class := bits.Len(uint(cap(*b))) - 1 - bufferBitsMin
 	if class < 0 || class >= len(p.classes) || cap(*b) != 1<<(class+bufferBitsMin) {

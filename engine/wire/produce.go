@@ -181,7 +181,7 @@ func appendPlaces(places []uint32, b []byte) ([]uint32, bool) {
 	return places, true
 }
 
-// refill returns a list of n messages. It reuses those of an old list.
+// refill returns a list of n messages. It reuses the messages of an old list.
 func refill[T any](list []*T, n int) []*T {
 	if n == 0 {
 		return nil

@@ -168,8 +168,8 @@ func (m *Mux) find(p place) *layer {
 	return m.layers[p]
 }
 
-// SetMembers sets the addresses of the groups' members, in place of those of an earlier call. ServerAddr and DialCalls use them for nodes
-// that are not in Config.Peers.
+// SetMembers replaces the addresses of the groups' members. ServerAddr and DialCalls use these addresses for nodes that are not
+// in Config.Peers.
 func (m *Mux) SetMembers(addresses map[string]string) {
 	addresses = maps.Clone(addresses)
 	m.mu.Lock()

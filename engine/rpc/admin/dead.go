@@ -67,8 +67,8 @@ func (a *Service) chosen(ctx context.Context, in choice) (tenant string, match f
 	return tenant, match, err
 }
 
-// changeDead changes the chosen dead tasks: those with the ids, with a result for each, or those of a queue. done is the verb for
-// messages. there is the call at another node, with some of the ids or none.
+// changeDead changes the chosen dead tasks: tasks given by id, with a result for each id, or tasks of a queue. done is the verb
+// for messages. there makes the call at another node, with some of the ids or none.
 func (a *Service) changeDead(ctx context.Context, what shard.Change, done string, in choice,
 	there func(context.Context, adminpb.AdminServiceClient, []string) ([]*queuepb.SettleResult, uint64, error),
 ) ([]*queuepb.SettleResult, uint64, error) {

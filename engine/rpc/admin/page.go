@@ -73,7 +73,7 @@ func parseTaskPlace(at []byte) shard.ListPlace {
 	return shard.ListPlace{Shard: int(at[0]), After: storage.Place(at[1:])}
 }
 
-// queuePlace is after which queue a list of queues goes on. No name has the separator.
+// queuePlace returns the place after a queue in a list of queues. No name contains the separator.
 func queuePlace(tenant, name string) []byte { return []byte(tenant + "\x00" + name) }
 
 func parseQueuePlace(at []byte) (tenant, name string, err error) {

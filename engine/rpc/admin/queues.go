@@ -176,8 +176,8 @@ func (a *Service) DeleteQueue(ctx context.Context, in *adminpb.DeleteQueueReques
 	return &adminpb.DeleteQueueResponse{Removed: n}, nil
 }
 
-// countAll has all leaders change tasks of a queue, and returns how many they changed. here changes those of the shards that this
-// node leads, and there is the call at another node.
+// countAll has all leaders change tasks of a queue, and returns how many they changed. here changes the tasks of the shards that
+// this node leads, and there makes the call at another node.
 func (a *Service) countAll(ctx context.Context, done string, here func(context.Context) (uint64, error),
 	there func(context.Context, adminpb.AdminServiceClient) (uint64, error),
 ) (sum uint64, err error) {

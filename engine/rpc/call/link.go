@@ -18,7 +18,7 @@ type Link interface {
 	Probed()
 	// Consumed records that received bytes were decoded.
 	Consumed(bytes int)
-	// Holds adds bytes, which may be negative, to those that the server keeps until the client reads them.
+	// Holds adds to the number of bytes that the server keeps until the client reads them. bytes may be negative.
 	Holds(bytes int)
 	// Answers records that bytes of answers were passed to the connection for writing.
 	Answers(bytes int)

@@ -2,7 +2,8 @@ package call
 
 import "github.com/pronybench/prony/engine/queuepb"
 
-// Part is some of the items of a call, each with its place in the call: those that passed the checks, or those that one node gets.
+// Part has some of the items of a call, each with its place in the call: the items that passed the checks, or the items for one
+// node.
 type Part[T any] struct {
 	Items  []T
 	places []int // nil: the i-th item has place i

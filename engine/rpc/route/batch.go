@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/engine/shard"
 )
 
-// AnyShard is the shard of an item that any node may take, or whose shard only the node that takes it knows.
+// AnyShard marks an item that any node may take, including an item whose shard only the receiving node can find out.
 const AnyShard = -1
 
 // Batch is a call on items each of which belongs to a shard.
@@ -37,7 +37,7 @@ type spread[I, R any] struct {
 	items   []I
 	results []R      // nil before the first round
 	left    []int    // the places of items without result
-	nodes   []string // of each item: where a node that refused it said that it belongs
+	nodes   []string // of each item: the node to try after a refusal, or ""
 	done    int      // how many items have their result
 }
 
@@ -134,7 +134,7 @@ func (p *part[I, R]) ask(ctx context.Context, r *Router, do func(context.Context
 	}
 }
 
-// split sorts items by the node to ask, and returns the places of those that no node is known for.
+// split sorts items by the node to ask. orphans are the places of the items for which no node is known.
 func (s *spread[I, R]) split(left []int) (parts []*part[I, R], orphans []int) {
 	at := map[string]*part[I, R]{}
 	for _, i := range left {
@@ -205,7 +205,7 @@ func (s *spread[I, R]) take(p *part[I, R]) (left []int) {
 	return left
 }
 
-// next returns the node that an item is tried at next, as far as one that refused it said.
+// next returns the node to try after a node refused the item, or "" if no such node is known.
 func (s *spread[I, R]) next(i int) string {
 	if s.nodes == nil {
 		return ""
@@ -213,8 +213,8 @@ func (s *spread[I, R]) next(i int) string {
 	return s.nodes[i]
 }
 
-// other returns the node to try after one that refused: that at the address that it named, or else the next one that
-// leads something.
+// other returns the node to try after a node refused: the node at the address that the refusal named, or else the next node that
+// leads a shard.
 func (r *Router) other(node, address string) string {
 	if at := r.nodeAt(address); at != "" {
 		return at
@@ -225,7 +225,7 @@ func (r *Router) other(node, address string) string {
 			return nodes[(k+1)%len(nodes)]
 		}
 	}
-	return "" // it leads nothing: any other
+	return "" // the refusing node leads no shard: try any other
 }
 
 // SpreadIDs executes a batch of items that name tasks, as Spread does. part has the items that passed the checks; errs refuses the

@@ -88,8 +88,8 @@ type ReplicaStatus struct {
 	LastIndex, AppliedIndex, SnapshotIndex uint64
 }
 
-// ClusterChange is a change of the cluster. Which fields count, its kind says; Shard counts as AllShards does with
-// kinds that change members, which are those of all groups.
+// ClusterChange is a change of the cluster. Kind determines which fields are used. A kind that changes members changes them
+// in all groups, whatever Shard is.
 type ClusterChange struct {
 	Kind ChangeKind
 	Node string

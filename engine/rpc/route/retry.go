@@ -70,7 +70,7 @@ func (r *Router) sleep(ctx context.Context, d time.Duration, until time.Time) bo
 	return false
 }
 
-// outcome is what is known of a call that a node refused as a whole.
+// outcome says what a failed call did at a node.
 type outcome int
 
 const (
@@ -118,8 +118,8 @@ func (t *Target) failure(err error, repeatable bool) error {
 	return err
 }
 
-// ReadFailure returns ErrRetry, or the error itself if other nodes would refuse the call too. The call is one that can be made again
-// whatever came of it: a read, or a claim, whose leases expire.
+// ReadFailure returns ErrRetry, or the error itself if other nodes would refuse the call too. The call must be safe to
+// repeat after any outcome: a read, or a claim, because the leases of a lost answer expire.
 func (t *Target) ReadFailure(err error) error {
 	if err != nil && t.outcome(err, true) != refused {
 		return ErrRetry
@@ -127,7 +127,7 @@ func (t *Target) ReadFailure(err error) error {
 	return err
 }
 
-// unknownOutcome refuses a call of which it is not known whether it took effect.
+// unknownOutcome returns the error of a call that may or may not have taken effect.
 func unknownOutcome(err error) error {
 	return call.Status(errors.Join(shard.ErrUnknownOutcome, errors.New(status.Convert(err).Message())))
 }
