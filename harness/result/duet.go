@@ -1,0 +1,103 @@
+package result
+
+import "time"
+
+// DuetVersion is that of Duet's schema.
+const DuetVersion = 1
+
+// Duet is what two builds measured beside each other: both alive on one host, the load given to one and the other in alternating
+// slices, in several generations of fresh processes. It is stored as duet.json.
+type Duet struct {
+	Version  int       `json:"version"`
+	Scenario string    `json:"scenario"`
+	Started  time.Time `json:"started"`
+	Finished time.Time `json:"finished"`
+	// Manifest has the host, the command and the scenario. Its build is that of the harness; those of the sides are in Sides.
+	Manifest Manifest `json:"manifest"`
+	// Sides are base and change, in this order.
+	Sides [2]DuetSide `json:"sides"`
+	// Together says that both sides had load at the same time, on cores of their own; otherwise their slices alternate.
+	Together    bool         `json:"together,omitempty"`
+	SliceMs     float64      `json:"slice_ms"`       // that was wanted; a slice ends when nothing is in flight any more
+	OpenPerS    float64      `json:"open_per_s"`     // arrivals a second of the open-loop phase, the same for both sides; 0 without one
+	Generations []Generation `json:"generations"`    // in order
+	Work        *FixedWork   `json:"work,omitempty"` // counters from fixed work; nil if not measured
+	Warnings    []string     `json:"warnings,omitempty"`
+}
+
+// DuetSide says what one side of a duet is.
+type DuetSide struct {
+	Name    string   `json:"name"` // "base" or "change"
+	Commit  string   `json:"commit"`
+	Dirty   bool     `json:"dirty"`
+	Servers []string `json:"servers"` // SHA-256 of the queued binaries: one for each layout that the linker made
+	// Generator is the SHA-256 of the load generator. OwnClient says that the generator was built with this side's client
+	// package; otherwise it was built with the client of the harness's own tree.
+	Generator string   `json:"generator"`
+	OwnClient bool     `json:"own_client"`
+	Env       []string `json:"env,omitempty"` // of the servers and the generator, beside the harness's own
+}
+
+// Generation is one start of fresh processes of both sides, with new data folders.
+type Generation struct {
+	Number  int       `json:"number"` // from 1
+	Started time.Time `json:"started"`
+	Seconds float64   `json:"seconds"` // from the start of the processes to their end
+	// First is the side whose processes started first: 0 is the base, 1 the change.
+	First  int               `json:"first"`
+	Layout int               `json:"layout"` // index into the Servers of both sides
+	Sides  [2]GenerationSide `json:"sides"`
+	// Slices are those of the closed loop, in the order in which they were measured.
+	Slices []Slice `json:"slices,omitempty"`
+	// Verdict is pass if the generation counts. Reasons say why it does not.
+	Verdict Verdict  `json:"verdict"`
+	Reasons []string `json:"reasons,omitempty"`
+	// Marks name slices that a stall of the host or the server disturbed. A marked slice counts like any other.
+	Marks []string `json:"marks,omitempty"`
+}
+
+// GenerationSide is what one side measured in a generation. CPU time covers the time from the first slice's begin to the last
+// slice's end, slices of the other side included, so that flushes, compactions and collections are charged to the side that they
+// belong to.
+type GenerationSide struct {
+	Cycles      uint64  `json:"cycles"`        // acknowledged, of the closed loop
+	ServerCPUNs int64   `json:"server_cpu_ns"` // all processes of the side's servers
+	ClientCPUNs int64   `json:"client_cpu_ns"` // the side's generator
+	IdleCPUNs   int64   `json:"idle_cpu_ns"`   // the part of ServerCPUNs that was used in slices of the other side
+	ActiveS     float64 `json:"active_s"`      // the sum of the side's slices
+	// Open is the cycle latency of the open-loop phase; nil without one.
+	Open *DuetLatency `json:"open,omitempty"`
+	// Ledger is the balance of all the side's tasks.
+	Ledger Ledger `json:"ledger"`
+}
+
+// DuetLatency is the response time of a cycle from its intended start. Arrivals that were not finished at the end of their slice count with
+// the time that they had waited until then.
+type DuetLatency struct {
+	Arrivals   uint64  `json:"arrivals"`
+	Unfinished uint64  `json:"unfinished"`
+	P50Ms      float64 `json:"p50_ms"` // of the merged histogram of the side's open slices
+	P99Ms      float64 `json:"p99_ms"`
+	SlipMsP99  float64 `json:"slip_ms_p99"` // by how much the generator itself sent late
+}
+
+// Slice is the shortest measured piece of a duet.
+type Slice struct {
+	Side        int     `json:"side"`
+	Seconds     float64 `json:"seconds"` // until nothing was in flight
+	Cycles      uint64  `json:"cycles"`
+	ServerCPUNs int64   `json:"server_cpu_ns"`
+	ClientCPUNs int64   `json:"client_cpu_ns"`
+	OtherCPUNs  int64   `json:"other_cpu_ns"` // of the other side's servers, meanwhile
+}
+
+// FixedWork is what both sides counted for the same seeded sequence of operations, with one request outstanding.
+type FixedWork struct {
+	Seed   uint64 `json:"seed"`
+	Cycles uint64 `json:"cycles"`
+	// Counters are the totals over all cycles, by metric name, of base and change.
+	Counters map[string][2]float64 `json:"counters"`
+	// Shown are totals that are not judged, likewise: context switches and system calls.
+	Shown    map[string][2]float64 `json:"shown,omitempty"`
+	Warnings []string              `json:"warnings,omitempty"`
+}
