@@ -42,6 +42,8 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 	operators("GET /debug/pprof/profile", pprof.Profile)
 	operators("GET /debug/pprof/symbol", pprof.Symbol)
 	operators("GET /debug/pprof/trace", pprof.Trace)
+	operators("POST /debug/cpu/start", n.cpuProfile.start)
+	operators("POST /debug/cpu/stop", n.cpuProfile.halt)
 	operators("POST /debug/trace/start", n.flight.start)
 	operators("GET /debug/trace/snapshot", n.flight.snapshot)
 	operators("POST /debug/trace/stop", n.flight.halt)

@@ -92,6 +92,7 @@ func (n *Node) stopAdmin(ctx context.Context) {
 	}
 	n.adminGRPC.Stop()
 	n.flight.stop()
+	n.cpuProfile.stop()
 }
 
 // HTTP returns the address of the REST listener, or "".

@@ -56,34 +56,35 @@ import (
 
 // Node is a running server.
 type Node struct {
-	log       *slog.Logger
-	stores    []*storage.Store // by shard; empty in a cluster, see store
-	shards    *shard.Group
-	cluster   *cluster.Cluster // nil if the node stands alone
-	service   *rpc.Service
-	grpc      *grpc.Server
-	health    *health.Server
-	space     *storage.Space // nil until the data folder is there
-	http      *http.Server
-	admin     *http.Server
-	adminGRPC *grpc.Server
-	listeners []net.Listener
-	httpAt    net.Listener
-	adminAt   net.Listener
-	metrics   *metrics.Metrics
-	stallMax  time.Duration
-	statsMax  time.Duration
-	registry  *access.Registry
-	auth      *call.Auth
-	tokenFile string
-	tls       *certificates // nil without TLS
-	flight    flight
-	clock     *clock.Clock
-	stopClock context.CancelFunc // ends watchClock
-	shares    memory.Shares
-	files     fileShares
-	bounds    *call.Bounds
-	conns     *conns
+	log        *slog.Logger
+	stores     []*storage.Store // by shard; empty in a cluster, see store
+	shards     *shard.Group
+	cluster    *cluster.Cluster // nil if the node stands alone
+	service    *rpc.Service
+	grpc       *grpc.Server
+	health     *health.Server
+	space      *storage.Space // nil until the data folder is there
+	http       *http.Server
+	admin      *http.Server
+	adminGRPC  *grpc.Server
+	listeners  []net.Listener
+	httpAt     net.Listener
+	adminAt    net.Listener
+	metrics    *metrics.Metrics
+	stallMax   time.Duration
+	statsMax   time.Duration
+	registry   *access.Registry
+	auth       *call.Auth
+	tokenFile  string
+	tls        *certificates // nil without TLS
+	flight     flight
+	cpuProfile cpuProfile
+	clock      *clock.Clock
+	stopClock  context.CancelFunc // ends watchClock
+	shares     memory.Shares
+	files      fileShares
+	bounds     *call.Bounds
+	conns      *conns
 
 	stopWatching func() // nil before the process is watched
 	watching     sync.WaitGroup

@@ -1,0 +1,63 @@
+package node
+
+import (
+	"bytes"
+	"net/http"
+	"runtime/pprof"
+	"sync"
+	"time"
+)
+
+// cpuProfileLongest is how long a CPU profile runs at most if it is not stopped. A profile costs about a percent of a busy server.
+const cpuProfileLongest = 15 * time.Minute
+
+// cpuProfile records CPU profiles that begin and end on request, so that a profile covers a chosen time exactly. The runtime has
+// one profile for all of a process.
+type cpuProfile struct {
+	mu      sync.Mutex
+	profile *bytes.Buffer // nil when off
+	end     *time.Timer   // that stops it
+}
+
+// start begins a profile. The answer comes once it has begun.
+func (c *cpuProfile) start(w http.ResponseWriter, _ *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.profile != nil {
+		http.Error(w, "a CPU profile is recorded: stop it first, with POST /debug/cpu/stop", http.StatusConflict)
+		return
+	}
+	profile := &bytes.Buffer{}
+	if err := pprof.StartCPUProfile(profile); err != nil {
+		http.Error(w, "start the CPU profile: "+err.Error(), http.StatusConflict)
+		return
+	}
+	c.profile = profile
+	c.end = time.AfterFunc(cpuProfileLongest, func() { c.stop() })
+	writeLine(w, "on")
+}
+
+// halt ends the profile and answers with it.
+func (c *cpuProfile) halt(w http.ResponseWriter, _ *http.Request) {
+	profile := c.stop()
+	if profile == nil {
+		http.Error(w, "no CPU profile is recorded: start one with POST /debug/cpu/start", http.StatusConflict)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = w.Write(profile.Bytes()) // an error means that the client's connection is gone
+}
+
+// stop ends the profile and returns it, or nil if none is recorded.
+func (c *cpuProfile) stop() *bytes.Buffer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.profile == nil {
+		return nil
+	}
+	c.end.Stop()
+	pprof.StopCPUProfile()
+	profile := c.profile
+	c.profile = nil
+	return profile
+}
