@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/validity"
 )
 
 // judgeHost compares the signals of the host and the trend of the rate with the limits of the scenario. Profiled rounds yield no
@@ -17,12 +18,12 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 		return
 	}
 	m.round.Signals = w.host.signals
-	j := judgeSignals(m.round.Signals, r.scenario.Validity)
+	j := validity.Signals(m.round.Signals, r.scenario.Validity)
 	if w.kind == timed && len(r.scenario.Faults) == 0 && steadyLoad(w.loads.workloads) {
 		m.round.Warmup = w.rates.judge()
 		judgeTrend(&j, m.round.Warmup, r.scenario.Validity)
 	}
-	for _, name := range j.unknown {
+	for _, name := range j.Unknown {
 		if !slices.Contains(r.unknown, name) {
 			r.unknown = append(r.unknown, name)
 		}
@@ -31,13 +32,13 @@ func (r *runner) judgeHost(w *windowProbe, m *measured) {
 }
 
 // judged makes a round invalid for each value beyond a limit, or only warns.
-func (m *measured) judged(j judgement, warnOnly bool) {
-	warnings := j.warnings
+func (m *measured) judged(j validity.Judgement, warnOnly bool) {
+	warnings := j.Warnings
 	if warnOnly {
-		warnings = append(slices.Clone(j.reasons), warnings...)
-		j.reasons = nil
+		warnings = append(slices.Clone(j.Reasons), warnings...)
+		j.Reasons = nil
 	}
-	for _, reason := range j.reasons {
+	for _, reason := range j.Reasons {
 		m.fault(result.Invalid, reason)
 	}
 	for _, warning := range warnings {
@@ -60,8 +61,8 @@ func (r *runner) checkSlip(open *load.Open, workload string, several bool, m *me
 		of = "workload " + strings.ReplaceAll(workload, "%", "%%") + ": "
 	}
 	slip := time.Duration(open.Slip.ValueAtPercentile(99))
-	var j judgement
-	j.add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
+	var j validity.Judgement
+	j.Add("slip_ms_p99_max", float64(slip)/float64(time.Millisecond), r.scenario.Validity,
 		of+"the generator did not keep up with its schedule: it sent one in a hundred tasks %s late or more, through its own fault", " ms")
 	m.judged(j, false)
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/validity"
 )
 
 // serversSpare is the share of their CPUs below which the servers have CPU time to spare.
@@ -56,8 +57,8 @@ func (r *runner) judgeGenerator(w *windowProbe, m *measured) {
 	if !judged {
 		return
 	}
-	var j judgement
-	j.add("generator_cpu_percent_max", percent, r.scenario.Validity,
+	var j validity.Judgement
+	j.Add("generator_cpu_percent_max", percent, r.scenario.Validity,
 		"the generator was the bottleneck: it used %s of the CPUs that it may use, and the servers had some to spare", " %")
 	m.judged(j, w.kind == profiled)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
+	"github.com/pronybench/prony/harness/validity"
 )
 
 const (
@@ -197,7 +198,7 @@ func trendText(t stat.Trend) string {
 }
 
 // judgeTrend holds the trend against the scenario's limit.
-func judgeTrend(j *judgement, w *result.Warmup, v scenario.Validity) {
+func judgeTrend(j *validity.Judgement, w *result.Warmup, v scenario.Validity) {
 	if w == nil || w.PValue >= stat.TrendAlpha {
 		return
 	}
@@ -206,5 +207,5 @@ func judgeTrend(j *judgement, w *result.Warmup, v scenario.Validity) {
 	if t.Percent < 0 {
 		how = "fell"
 	}
-	j.add("trend_percent_max", math.Abs(t.Percent), v, "the rate "+how+" by %s over the window, which chance does not explain", " %")
+	j.Add("trend_percent_max", math.Abs(t.Percent), v, "the rate "+how+" by %s over the window, which chance does not explain", " %")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/validity"
 )
 
 // judged samples a load that has completed so many tasks at a time after its launch, half a second of which is no load yet.
@@ -67,16 +68,16 @@ func TestRateThatRises(t *testing.T) {
 	assert.Contains(t, w.Reason, "the rate rose by 63")
 	assert.Contains(t, w.Reason, "a longer phases.warmup helps")
 
-	var j judgement
+	var j validity.Judgement
 	judgeTrend(&j, w, scenario.Validity{TrendPercentMax: new(50.0)})
-	require.Len(t, j.reasons, 1)
-	assert.Contains(t, j.reasons[0], "the rate rose by 63")
-	j = judgement{}
+	require.Len(t, j.Reasons, 1)
+	assert.Contains(t, j.Reasons[0], "the rate rose by 63")
+	j = validity.Judgement{}
 	judgeTrend(&j, w, scenario.Validity{TrendPercentMax: new(70.0)})
 	judgeTrend(&j, w, scenario.Validity{})
 	judgeTrend(&j, nil, scenario.Validity{TrendPercentMax: new(0.0)})
 	judgeTrend(&j, &result.Warmup{TrendPercent: 90, PValue: 0.2}, scenario.Validity{TrendPercentMax: new(0.0)})
-	assert.Empty(t, j.reasons, "beyond no limit, or not beyond chance")
+	assert.Empty(t, j.Reasons, "beyond no limit, or not beyond chance")
 }
 
 // A warm-up that rises and a window that does not: nothing is wrong.

@@ -1,4 +1,4 @@
-package run
+package validity
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func fitHost() result.Signals {
 
 func TestSignalsOfAFitHost(t *testing.T) {
 	s := fitHost()
-	assert.Equal(t, judgement{}, judgeSignals(&s, everyLimit()))
+	assert.Equal(t, Judgement{}, Signals(&s, everyLimit()))
 }
 
 // Each reason, provoked alone.
@@ -46,31 +46,31 @@ func TestSignalsBeyondALimit(t *testing.T) {
 	} {
 		s := fitHost()
 		c.change(&s)
-		assert.Equal(t, judgement{reasons: []string{c.want}}, judgeSignals(&s, everyLimit()), name)
+		assert.Equal(t, Judgement{Reasons: []string{c.want}}, Signals(&s, everyLimit()), name)
 
 		lax := everyLimit()
 		lax.Warn = true
-		j := judgeSignals(&s, lax)
-		assert.Empty(t, j.reasons, name)
-		assert.Len(t, j.warnings, 1, name)
-		assert.Empty(t, judgeSignals(&s, scenario.Validity{}).reasons, "%s: there is no limit", name)
+		j := Signals(&s, lax)
+		assert.Empty(t, j.Reasons, name)
+		assert.Len(t, j.Warnings, 1, name)
+		assert.Empty(t, Signals(&s, scenario.Validity{}).Reasons, "%s: there is no limit", name)
 	}
 }
 
 // A signal that could not be read is never taken for a good one, where there is a limit for it.
 func TestSignalsOfAnUnknownHost(t *testing.T) {
-	assert.Equal(t, judgement{unknown: []string{"steal", "foreign CPU", "CPU pressure", "memory pressure", "throttling", "clock", "frequency"}},
-		judgeSignals(&result.Signals{}, everyLimit()))
+	assert.Equal(t, Judgement{Unknown: []string{"steal", "foreign CPU", "CPU pressure", "memory pressure", "throttling", "clock", "frequency"}},
+		Signals(&result.Signals{}, everyLimit()))
 	some := everyLimit()
 	some.PressureCPUPercentMax, some.FrequencyDropPercentMax = nil, nil
-	assert.Equal(t, []string{"steal", "foreign CPU", "memory pressure", "throttling", "clock"}, judgeSignals(&result.Signals{}, some).unknown)
-	assert.Equal(t, judgement{}, judgeSignals(&result.Signals{}, scenario.Validity{}))
+	assert.Equal(t, []string{"steal", "foreign CPU", "memory pressure", "throttling", "clock"}, Signals(&result.Signals{}, some).Unknown)
+	assert.Equal(t, Judgement{}, Signals(&result.Signals{}, scenario.Validity{}))
 }
 
 // Every limit of the language but those of the load is one of a signal.
 func TestEverySignalHasALimit(t *testing.T) {
 	known := map[string]bool{"trend_percent_max": true, "slip_ms_p99_max": true, "generator_cpu_percent_max": true}
-	for _, s := range judgedSignals {
+	for _, s := range signals {
 		known[s.limit] = true
 	}
 	for _, l := range scenario.ValidityLimits() {

@@ -1,4 +1,6 @@
-package run
+// Package validity judges whether a measurement can be trusted: whether the host, and what was measured of the load, stayed within the
+// limits of the scenario.
+package validity
 
 import (
 	"fmt"
@@ -8,11 +10,11 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// judgement is what a round's signals say about its validity.
-type judgement struct {
-	reasons  []string // why the round is invalid, one sentence each
-	warnings []string // the same, if the scenario's validity block only warns
-	unknown  []string // names of the signals that have a limit and could not be read
+// Judgement is what the figures of a round, or of a generation of a duet, say about its validity. The zero Judgement finds nothing wrong.
+type Judgement struct {
+	Reasons  []string // why it is invalid, one sentence each
+	Warnings []string // the same, if the scenario's validity block only warns
+	Unknown  []string // names of the signals that have a limit and could not be read
 }
 
 // judgedSignal is a signal of the host that has a limit.
@@ -25,8 +27,8 @@ type judgedSignal struct {
 	unit     string
 }
 
-// judgedSignals are the signals that have a limit. A comment says why a value beyond the limit makes a round invalid.
-var judgedSignals = []judgedSignal{
+// signals are the signals that have a limit. A comment says why a value beyond the limit makes a round invalid.
+var signals = []judgedSignal{
 	// The figures leave out stolen time, and no figure of a process shows it.
 	{
 		"steal", "steal_percent_max", func(s *result.Signals) *float64 { return s.StealPercent },
@@ -63,8 +65,8 @@ var judgedSignals = []judgedSignal{
 	},
 }
 
-// validityLimits are the limits of the validity block by attribute.
-var validityLimits = func() map[string]scenario.ValidityLimit {
+// limits are the limits of the validity block by attribute.
+var limits = func() map[string]scenario.ValidityLimit {
 	limits := map[string]scenario.ValidityLimit{}
 	for _, l := range scenario.ValidityLimits() {
 		limits[l.Name] = l
@@ -72,32 +74,32 @@ var validityLimits = func() map[string]scenario.ValidityLimit {
 	return limits
 }()
 
-// judgeSignals compares the signals of a round with the limits of its scenario.
-func judgeSignals(s *result.Signals, v scenario.Validity) (j judgement) {
-	for _, of := range judgedSignals {
-		value, known := of.value(s), validityLimits[of.limit]
+// Signals compares the signals of a round with the limits of its scenario.
+func Signals(s *result.Signals, v scenario.Validity) (j Judgement) {
+	for _, of := range signals {
+		value, known := of.value(s), limits[of.limit]
 		limit := known.In(v)
 		switch {
 		case value == nil && limit != nil:
-			j.unknown = append(j.unknown, of.name)
+			j.Unknown = append(j.Unknown, of.name)
 		case value == nil:
 		default:
-			j.add(of.limit, *value, v, of.happened, of.unit)
+			j.Add(of.limit, *value, v, of.happened, of.unit)
 		}
 	}
 	return j
 }
 
-// add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit; %s stands
+// Add compares a figure with the limit of that name, which must exist. happened describes a value beyond the limit; %s stands
 // for the value with its unit.
-func (j *judgement) add(name string, value float64, v scenario.Validity, happened, unit string) {
-	l := validityLimits[name]
+func (j *Judgement) Add(name string, value float64, v scenario.Validity, happened, unit string) {
+	l := limits[name]
 	limit := l.In(v)
 	said := fmt.Sprintf(happened, render.Digits(value, 3)+unit)
 	switch {
 	case limit != nil && value > *limit && !v.Warn:
-		j.reasons = append(j.reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, render.Digits(*limit, 3)+unit, name))
+		j.Reasons = append(j.Reasons, fmt.Sprintf("%s; up to %s is sound (validity.%s)", said, render.Digits(*limit, 3)+unit, name))
 	case limit != nil && value > *limit:
-		j.warnings = append(j.warnings, fmt.Sprintf("%s; up to %s is sound", said, render.Digits(*limit, 3)+unit))
+		j.Warnings = append(j.Warnings, fmt.Sprintf("%s; up to %s is sound", said, render.Digits(*limit, 3)+unit))
 	}
 }
