@@ -151,6 +151,8 @@ var Uses = map[string]Use{
 	"engine/node.(*conns).count":                      {Locks: []string{"node.conns.mu"}},
 	"engine/node.(*conns).cut":                        {Locks: []string{"node.conns.mu"}},
 	"engine/node.(*conns).overdue":                    {Locks: []string{"node.conns.mu"}},
+	"engine/node.(*cpuProfile).start":                 {Locks: []string{"node.cpuProfile.mu"}},
+	"engine/node.(*cpuProfile).stop":                  {Locks: []string{"node.cpuProfile.mu"}},
 	"engine/node.(*flight).snapshot":                  {Locks: []string{"node.flight.mu"}},
 	"engine/node.(*flight).start":                     {Locks: []string{"node.flight.mu"}},
 	"engine/node.(*flight).stop":                      {Locks: []string{"node.flight.mu"}},
