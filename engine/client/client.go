@@ -38,6 +38,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 
+	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -87,6 +88,9 @@ type Client struct {
 // encrypted, and without WithToken no access token is sent. Options of gRPC's own go too, and the last of a kind
 // counts; all hold for every connection, and so does WithToken's rule for addresses that the cluster names.
 func Dial(addresses string, options ...grpc.DialOption) (*Client, error) {
+	if err := plantedclient.Begin(); err != nil {
+		return nil, fmt.Errorf("dial %s: %w", addresses, err)
+	}
 	c := &Client{options: options, retryMax: retryMaxDefault, timing: defaultTiming}
 	for _, o := range options {
 		switch o := o.(type) {

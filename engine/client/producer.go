@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/wire"
 )
@@ -167,6 +168,7 @@ func (p *Producer) withKeys(tasks []Task) []Task {
 func encodeTasks(f *wire.Frame, c *call[Task]) error {
 	var m queuepb.NewTask
 	for i := range c.items {
+		plantedclient.Task()
 		c.items[i].fill(&m)
 		if err := f.Message(wire.ProduceRequestTasks, &m); err != nil {
 			return err

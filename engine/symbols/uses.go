@@ -96,6 +96,8 @@ var Uses = map[string]Use{
 	"engine/internal/historytest.(*Recorder).Call":    {Locks: []string{"historytest.Recorder.mu"}},
 	"engine/internal/historytest.(*Recorder).Count":   {Locks: []string{"historytest.Recorder.mu"}},
 	"engine/internal/historytest.(*Recorder).Ops":     {Locks: []string{"historytest.Recorder.mu"}},
+	"engine/internal/planted.(*background).task":      {Sends: []string{"planted.background.wake"}, Receives: []string{"planted.background.wake"}},
+	"engine/internal/planted.(*commits).wait":         {Locks: []string{"planted.commits.mu"}},
 	"engine/internal/planted.(*fsyncs).one":           {Locks: []string{"planted.fsyncs.mu"}},
 	"engine/internal/planted.Command":                 {Locks: []string{"planted.commits.mu"}},
 	"engine/internal/planted.Commit":                  {Locks: []string{"planted.commits.mu"}},

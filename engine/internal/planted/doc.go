@@ -1,9 +1,9 @@
-// Package planted slows the engine down on purpose, in one of eight ways whose remedy is known, so that what a
+// Package planted slows the engine down on purpose, in one of a few ways whose remedy is known, so that what a
 // measurement says of the cause can be checked.
 //
 // The faults are in binaries built with the tag planted only. In all others the functions are empty, and the compiler
 // leaves nothing of them. With the tag, the environment variable PRONY_PLANTED names the fault, with an amount where
-// another than its own is wanted: "cpu", or "cpu:500ns".
+// another than its own is wanted: "cpu", "cpu:500ns", or "fsync:1/400" for one fsync in 400 tasks.
 //
 //	lock     a mutex that the deciding goroutine needs for each command is held for 20 us after each commit
 //	channel  each command passes a channel of capacity one between deciding and publishing, 64 times
@@ -13,6 +13,14 @@
 //	timer    2 ms of waiting before each commit
 //	rpc      1 ms of sleep for each frame of a stream and each unary call
 //	scan     each lease batch reads its lane from 2,000 tasks before, which are deleted
+//
+// Four more have amounts that are calibrated, so that a build loses a known part of its rate or CPU time. A step is a nanosecond or
+// two of computing.
+//
+//	work        1,000 steps of computing for each task enqueued, by the deciding goroutine
+//	background  1,000 steps for each task enqueued, by a goroutine of their own beside the others
+//	wait        3 us of waiting for each task enqueued on average, in sleeps that hold a mutex that publishing needs
+//	client      steps of computing for each task sent, by the client: see package plantedclient
 //
 // PRONY_PLANTED_CLOCK makes the process's wall clock wrong, as the engine's clock reads it. It names a file with an offset, and maybe a
 // drift in parts per million since the start: "10s", or "-2s 5000". The file is read at each reading, so that a test steps the clock by

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 )
 
 // Enabled says that the binary has the faults.
@@ -24,10 +26,12 @@ var fault struct {
 	amount amount
 }
 
-// amount is how large a fault is: a time, a number, or bytes.
+// amount is how large a fault is: a time, or a number of operations, steps or bytes. A number is for each task or command, or for
+// so many of them.
 type amount struct {
 	time  time.Duration
 	count int
+	per   int // tasks; 0 and 1 mean each
 }
 
 // amounts are the faults with what is theirs unless the environment says otherwise. A time of 0 says that it is a number.
@@ -40,7 +44,16 @@ var amounts = map[string]amount{
 	"timer":   {time: 2 * time.Millisecond},
 	"rpc":     {time: time.Millisecond},
 	"scan":    {count: 2_000},
+
+	"work":       {count: 1_000},
+	"background": {count: 1_000},
+	"wait":       {time: 3 * time.Microsecond},
+
+	plantedclient.Fault: {count: 1_000},
 }
+
+// shared is the one fault whose amount may be for several tasks.
+const shared = "fsync"
 
 // Begin reads the planted fault, and the fault of the wall clock, from the environment. It fails if the environment names an unknown
 // fault; no name means no fault. It is called before a node opens.
@@ -63,7 +76,7 @@ func Begin() error {
 	}
 	if given {
 		var err error
-		if a, err = parse(rest, a.time > 0); err != nil {
+		if a, err = parse(name, rest, a.time > 0); err != nil {
 			return fmt.Errorf("the amount %q of %s: %w", rest, variable, err)
 		}
 	}
@@ -77,7 +90,7 @@ const (
 	countMax = 1 << 24
 )
 
-func parse(text string, timed bool) (a amount, err error) {
+func parse(fault, text string, timed bool) (a amount, err error) {
 	if timed {
 		a.time, err = time.ParseDuration(text)
 		if err == nil && (a.time <= 0 || a.time > timeMax) {
@@ -85,13 +98,25 @@ func parse(text string, timed bool) (a amount, err error) {
 		}
 		return a, err
 	}
-	a.count, err = strconv.Atoi(text)
-	if err != nil {
-		err = errors.New("it is not a number")
-	} else if a.count <= 0 || a.count > countMax {
-		err = fmt.Errorf("use 1 to %d", countMax)
+	number, per, divided := strings.Cut(text, "/")
+	if divided && fault != shared {
+		return a, fmt.Errorf("only %s may be for several tasks", shared)
+	}
+	if a.count, err = countOf(number); err == nil && divided {
+		a.per, err = countOf(per)
 	}
 	return a, err
+}
+
+func countOf(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, errors.New("it is not a number")
+	}
+	if n <= 0 || n > countMax {
+		return 0, fmt.Errorf("use 1 to %d", countMax)
+	}
+	return n, nil
 }
 
 func is(name string) bool { return fault.name == name }
@@ -111,11 +136,35 @@ func Command() {
 
 // Commit is called by the publishing goroutine for each commit, when its answers are out: clients send again meanwhile.
 func Commit() {
-	if is("lock") {
+	switch fault.name {
+	case "lock":
 		commit.mu.Lock()
 		burn(fault.amount.time)
 		commit.mu.Unlock()
+	case "wait":
+		commit.mu.Lock()
+		commit.mu.Unlock()
 	}
+}
+
+// sleepMin is the shortest sleep of the fault wait: a timer wakes some 60 us late, which would be most of a shorter one.
+const sleepMin = 250 * time.Microsecond
+
+// owed is the time that the fault wait has yet to wait. Only a shard's deciding goroutine uses it: with several shards the amount is
+// not exact.
+var owed time.Duration
+
+// wait holds the mutex that publishing needs, asleep, as soon as enough is owed for a sleep. What a sleep lasted longer than it should is
+// paid back by the next tasks.
+func (c *commits) wait(each time.Duration) {
+	if owed += each; owed < sleepMin {
+		return
+	}
+	c.mu.Lock()
+	began := time.Now()
+	time.Sleep(sleepMin)
+	owed -= time.Since(began)
+	c.mu.Unlock()
 }
 
 // burn computes for a time.
@@ -144,7 +193,7 @@ const pieceBytes = 512
 
 func storm(bytes int) {
 	for ; bytes > 0; bytes -= pieceBytes {
-		sink.ring[sink.next%len(sink.ring)] = make([]byte, pieceBytes)
+		sink.ring[sink.next%len(sink.ring)] = make([]byte, min(bytes, pieceBytes))
 		sink.next++
 	}
 }

@@ -24,7 +24,7 @@ func symbols(t *testing.T, name string, flags ...string) (out []string, variable
 	text, err := exec.Command("go", "tool", "nm", binary).Output()
 	require.NoError(t, err)
 	for line := range strings.Lines(string(text)) {
-		if strings.Contains(line, "engine/internal/planted.") {
+		if strings.Contains(line, "engine/internal/planted.") || strings.Contains(line, "engine/internal/planted/plantedclient.") {
 			out = append(out, strings.TrimSpace(line))
 		}
 	}
@@ -40,7 +40,7 @@ func TestAReleaseHasNoFault(t *testing.T) {
 	assert.Empty(t, found)
 	assert.Zero(t, variables)
 	found, variables = symbols(t, "queued-planted", "-tags", "planted")
-	for _, fault := range []string{"planted.Command", "planted.Wall"} {
+	for _, fault := range []string{"planted.Command", "planted.Wall", "plantedclient.Task"} {
 		assert.True(t, slices.ContainsFunc(found, func(s string) bool { return strings.HasSuffix(s, fault) }), "the test sees %s: %v", fault, found)
 	}
 	assert.NotZero(t, variables, "and the variables")

@@ -5,8 +5,11 @@ package planted
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/pronybench/prony/engine/internal/planted/plantedclient"
 )
 
 // Task is called by the deciding goroutine for each task enqueued, with the files of the store and the folder it is in.
@@ -17,9 +20,51 @@ func Task(fs vfs.FS, dir string) error {
 	case "alloc":
 		storm(fault.amount.count)
 	case "fsync":
-		return syncs.one(fs, fs.PathJoin(dir, "planted"), fault.amount.count)
+		if tasks++; tasks >= fault.amount.per {
+			tasks = 0
+			return syncs.one(fs, fs.PathJoin(dir, "planted"), fault.amount.count)
+		}
+	case "work":
+		sink.number = plantedclient.Compute(fault.amount.count)
+	case "wait":
+		commit.wait(fault.amount.time)
+	case "background":
+		beside.task(fault.amount.count)
 	}
 	return nil
+}
+
+// tasks is how many tasks were enqueued since the last fsync of the fault.
+var tasks int
+
+// background computes beside the goroutines that serve requests, as much as tasks ask for.
+type background struct {
+	start sync.Once
+	owed  atomic.Int64  // steps
+	wake  chan struct{} // of capacity one
+	sink  uint64
+}
+
+var beside = background{wake: make(chan struct{}, 1)}
+
+// pieceSteps is how many steps are computed at a time: a tenth of a millisecond or two.
+const pieceSteps = 1 << 16
+
+// task asks for some steps. It starts the goroutine at the first task, which ends with the process.
+func (b *background) task(steps int) {
+	b.start.Do(func() {
+		go func() {
+			for range b.wake {
+				b.sink = plantedclient.Compute(int(b.owed.Swap(0)))
+			}
+		}()
+	})
+	if b.owed.Add(int64(steps)) >= pieceSteps {
+		select {
+		case b.wake <- struct{}{}:
+		default: // it is awake
+		}
+	}
 }
 
 // fsyncs are files that are fsynced, by name.
