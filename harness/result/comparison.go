@@ -16,12 +16,14 @@ type Comparison struct {
 	// Control is the base measured a second time beside itself; nil where two stored results are compared, which have none.
 	Control *Side `json:"control,omitempty"`
 	// Paired says that the rounds of the sides were measured in blocks, one of each side in each, so that what slows the host
-	// for a while is in all of them.
+	// for a while is in all of them. The blocks of a duet are its generations.
 	Paired  bool `json:"paired"`
 	Blocks  int  `json:"blocks,omitempty"`  // that count
 	Dropped int  `json:"dropped,omitempty"` // blocks left out, since one of their rounds was invalid
-	// Metrics are those compared, in the order of Specs.
+	// Metrics are those compared, in the order of Specs; of a duet the primaries, then the counters from fixed work.
 	Metrics []MetricDelta `json:"metrics"`
+	// Duet says how a duet was judged, and is nil of any other comparison.
+	Duet *DuetJudgement `json:"duet,omitempty"`
 	// Causes explain a difference, the most likely first.
 	Causes   []Cause        `json:"causes,omitempty"`
 	Profiles []ProfileDelta `json:"profiles,omitempty"`
@@ -34,7 +36,7 @@ type Side struct {
 	Commit string `json:"commit"`
 	Dirty  bool   `json:"dirty"`
 	Server string `json:"server"` // SHA-256 of the queued binary
-	Rounds int    `json:"rounds"` // timed ones that count
+	Rounds int    `json:"rounds"` // timed ones that count; of a duet its generations
 }
 
 // MetricDelta is the difference of one metric.
@@ -46,17 +48,20 @@ type MetricDelta struct {
 	Change Metric `json:"change"`
 	// Ratio is change to base, with its bootstrap interval: the pseudomedian over the rounds of each block, or, of a latency, that of the
 	// percentiles of the merged histograms. Where there is a control it is of the same build as the base, and change is compared
-	// with both: their geometric mean in each block, or all their histograms merged.
+	// with both: their geometric mean in each block, or all their histograms merged. Of a primary of a duet it is the geometric mean
+	// over the generations, with the interval of Student's t.
 	Ratio     float64 `json:"ratio"`
 	RatioLow  float64 `json:"ratio_low"`
 	RatioHigh float64 `json:"ratio_high"`
-	// ControlRatio is that of the control to the base: the noise of this very run. 0 where there is no control.
+	// ControlRatio is that of the control to the base: the noise of this very run. 0 where there is no control. That of a duet is of the
+	// base's odd slices to its even ones.
 	ControlRatio     float64 `json:"control_ratio,omitempty"`
 	ControlRatioLow  float64 `json:"control_ratio_low,omitempty"`
 	ControlRatioHigh float64 `json:"control_ratio_high,omitempty"`
 	P                float64 `json:"p"`          // of the test that both sides are alike
 	PAdjusted        float64 `json:"p_adjusted"` // after Holm's correction over the timings of the run; of a counter P
-	// Effect is the least change of the ratio from 1 that matters, as a part of 1.
+	// Effect is the least change of the ratio from 1 that matters, as a part of 1. A primary of a duet regressed if its loss is larger
+	// for sure.
 	Effect float64 `json:"effect"`
 	// Detectable is the smallest change of the ratio from 1 that these rounds could have told, likewise; 0 where they could tell
 	// none, which a warning says.
@@ -64,12 +69,15 @@ type MetricDelta struct {
 	Outcome    Outcomes `json:"outcome"`
 	Because    string   `json:"because"` // one sentence: why that is the outcome
 	Warnings   []string `json:"warnings,omitempty"`
+	// Loss is what a primary of a duet is judged by, and nil of any other metric.
+	Loss *Loss `json:"loss,omitempty"`
 }
 
 // Outcomes of a comparison of one metric.
 type Outcomes string
 
-// What a comparison says of a metric. Same is said only where a change of the least effect would have been seen.
+// What a comparison says of a metric. Same is said only where a change of the least effect would have been seen;
+// of a primary of a duet, where a loss of its margin is excluded.
 const (
 	Improved Outcomes = "improved"
 	Worsened Outcomes = "regressed"

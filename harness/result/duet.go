@@ -69,6 +69,9 @@ type GenerationSide struct {
 	Open *DuetLatency `json:"open,omitempty"`
 	// Ledger is the balance of all the side's tasks.
 	Ledger Ledger `json:"ledger"`
+	// Faults say why the generation does not count, where the reason is of this side alone: a process that ended, calls that failed, a
+	// rate of 0. The gate tests whether the change has more of such generations than the base.
+	Faults []string `json:"faults,omitempty"`
 }
 
 // DuetLatency is the response time of a cycle from its intended start. Arrivals that were not finished at the end of their slice count with

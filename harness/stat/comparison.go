@@ -108,25 +108,3 @@ func doubledRanks(differences []float64) (ranks []int, positive, total int) {
 	}
 	return ranks, positive, total
 }
-
-// Holm corrects the P of several tests for their number (Holm 1979). Calling all tests significant whose corrected P is at most alpha
-// makes a false alarm with probability alpha at most, however the tests depend on one another. The result is in the order of ps; each
-// is at least the P that it was, and at most 1. A P that is NaN or outside 0 to 1 counts as 1.
-func Holm(ps []float64) []float64 {
-	sound := make([]float64, len(ps))
-	order := make([]int, len(ps))
-	for i, p := range ps {
-		sound[i], order[i] = p, i
-		if math.IsNaN(p) || p < 0 || p > 1 {
-			sound[i] = 1
-		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sound[a], sound[b]) })
-	corrected := make([]float64, len(ps))
-	highest := 0.0
-	for step, i := range order {
-		highest = max(highest, min(1, float64(len(ps)-step)*sound[i]))
-		corrected[i] = highest
-	}
-	return corrected
-}

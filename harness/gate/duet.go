@@ -1,0 +1,120 @@
+package gate
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// JudgeDuet judges the change of a duet against its base. look is from 1 to policy.Looks: the number of times that this duet has been
+// judged, this time included, while it went on. Later looks see the generations of the earlier ones and more.
+//
+// A primary's figure is taken once per generation and side: CPU time is all that the side's processes used, divided by the cycles
+// that were acknowledged; the rate is cycles by the time of the side's slices; a latency is a percentile of the side's merged
+// histogram. Slices are never judged by themselves. The ratio of the change to the base in one generation is one value. Fresh processes make
+// the values independent, and their logarithms are judged by Student's t:
+//
+//   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's weighted step-down procedure over the
+//     primaries bounds the probability of a false alarm in one look by what the look may spend, and the looks together spend policy.Alpha.
+//   - A primary is the same if the one-sided upper 95 % bound of its loss is below its margin.
+//
+// The verdict is regressed if a primary, or a counter from fixed work, is; pass if all primaries are the same or improved; otherwise
+// inconclusive, and more generations are needed: Decided is false until the last look. Before the last look there is no pass while a loss
+// above policy.Least is suspected at the level of 10 %: such a duet goes on.
+//
+// Generations that do not count are left out; see faults. If one is incorrect or misconfigured, that is the verdict, and no figure is
+// judged. A figure that is 0, negative or not finite makes the verdict invalid.
+func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
+	c := &result.Comparison{Version: result.Version, Verdict: result.Pass, Paired: true, Metrics: []result.MetricDelta{}}
+	c.Duet = &result.DuetJudgement{
+		Look: look, Looks: policy.Looks, Alpha: policy.spent(look), AlphaAll: policy.Alpha, Confidence: 1 - passAlpha, Decided: true,
+	}
+	if err := checkDuet(d, look, policy); err != nil {
+		fail(c, result.Misconfigured, err.Error())
+		return c
+	}
+	conditions(c, d)
+	j := &duetJudgement{c: c, policy: policy, look: look}
+	j.count(d)
+	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
+		return c
+	}
+	j.faults(d)
+	show(c, j.generations)
+	if n := len(j.generations); n < policy.GenerationsMin {
+		fail(c, result.Inconclusive, fmt.Sprintf("%d generations count, and a verdict needs at least %d", n, policy.GenerationsMin))
+	} else {
+		j.primaries()
+		j.verdict()
+	}
+	c.Duet.Decided = look == policy.Looks || c.Verdict != result.Inconclusive
+	return c
+}
+
+// duetJudgement is the state of JudgeDuet.
+type duetJudgement struct {
+	c      *result.Comparison
+	policy DuetPolicy
+	look   int
+	// generations are those that count.
+	generations []result.Generation
+	suspected   bool // a primary's loss may be above the least
+}
+
+// fail adds a reason for a verdict.
+func fail(c *result.Comparison, v result.Verdict, reason string) {
+	c.Verdict = result.Worst(c.Verdict, v)
+	c.Reasons = append(c.Reasons, reason)
+}
+
+// checkDuet returns an error if a duet cannot be judged.
+func checkDuet(d *result.Duet, look int, policy DuetPolicy) error {
+	if err := policy.check(); err != nil {
+		return err
+	}
+	switch {
+	case d == nil:
+		return fmt.Errorf("there is no duet to judge")
+	case d.Version < 1 || d.Version > result.DuetVersion:
+		return fmt.Errorf("the duet has version %d and this program judges version %d: measure it again", d.Version, result.DuetVersion)
+	case look < 1 || look > policy.Looks:
+		return fmt.Errorf("look %d is not among the %d looks of the policy", look, policy.Looks)
+	}
+	return nil
+}
+
+// conditions copies to a comparison what was measured, and how.
+func conditions(c *result.Comparison, d *result.Duet) {
+	c.Scenario, c.Started, c.Finished = d.Scenario, d.Started, d.Finished
+	c.Warnings = append(c.Warnings, d.Warnings...)
+	for i, side := range []*result.Side{&c.Base, &c.Change} {
+		s := d.Sides[i]
+		*side = result.Side{Name: []string{baseArm, changeArm}[i], Commit: s.Commit, Dirty: s.Dirty}
+		if len(s.Servers) > 0 {
+			side.Server = s.Servers[0]
+		}
+	}
+	o := c.Duet
+	o.Measured, o.Durability, o.Together = len(d.Generations), d.Manifest.Durability(), d.Together
+	o.SliceMs, o.OpenPerS, o.Layouts = d.SliceMs, d.OpenPerS, len(d.Sides[0].Servers)
+	o.OwnClients = d.Sides[0].OwnClient && d.Sides[1].OwnClient
+	for _, g := range d.Generations {
+		o.Seconds += g.Seconds
+	}
+}
+
+// verdict judges the whole by its primaries.
+func (j *duetJudgement) verdict() {
+	c := j.c
+	for _, d := range c.Metrics {
+		switch d.Outcome {
+		case result.Worsened:
+			fail(c, result.Regressed, d.Metric+" "+d.Because)
+		case result.Unclear:
+			fail(c, result.Inconclusive, d.Metric+" "+d.Because)
+		}
+	}
+	if c.Verdict == result.Pass && j.suspected && j.look < j.policy.Looks {
+		fail(c, result.Inconclusive, fmt.Sprintf("a loss of more than %s is suspected, so that it is too early to pass", percent(j.policy.Least)))
+	}
+}

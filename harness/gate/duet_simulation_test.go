@@ -1,0 +1,96 @@
+package gate_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// duetNoise is how a host disturbs a duet: the standard deviation of the logarithm of the ratio of the sides, in one generation.
+type duetNoise struct {
+	cost, p50, p99 float64
+	shared         float64 // the part of the noise of CPU and rate that both have; 0 to 1
+	stalls         float64 // the share of generations in which one side stalls
+}
+
+// quietHost has a standard error of 0.55 % for CPU and rate over 15 generations.
+var quietHost = duetNoise{cost: 0.0213, p50: 0.03, p99: 0.12, shared: 0.5}
+
+// losses are those of a planted change, as parts of 1.
+type losses struct{ server, client, rate, p50, p99 float64 }
+
+// simulated is a duet on a host that is not there.
+func simulated(random *rand.Rand, generations int, n duetNoise, l losses) *result.Duet {
+	d := &result.Duet{
+		Version: result.DuetVersion, Scenario: "duet", SliceMs: 25, OpenPerS: 500,
+		Started:  time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC),
+		Finished: time.Date(2026, 11, 22, 20, 1, 30, 0, time.UTC),
+		Manifest: result.Manifest{Scenario: scenario.Scenario{Topology: scenario.Topology{Durability: "none"}}},
+	}
+	for i, name := range []string{"base", "change"} {
+		d.Sides[i] = result.DuetSide{Name: name, Commit: "0123456789abcdef", Servers: []string{"one of " + name, "two of " + name}, OwnClient: true}
+	}
+	for range generations {
+		extend(random, d, n, l)
+	}
+	return d
+}
+
+// extend measures one more generation.
+func extend(random *rand.Rand, d *result.Duet, n duetNoise, l losses) {
+	g := result.Generation{
+		Number: len(d.Generations) + 1, Seconds: 5.5, Verdict: result.Pass, First: random.IntN(2), Layout: random.IntN(2),
+	}
+	common := random.NormFloat64()
+	costNoise := func() float64 {
+		return n.cost * (math.Sqrt(n.shared)*common + math.Sqrt(1-n.shared)*random.NormFloat64())
+	}
+	server, client, rate := costNoise(), costNoise(), costNoise()
+	p50, p99 := n.p50*random.NormFloat64(), n.p99*random.NormFloat64()
+	stalled := -1
+	if random.Float64() < n.stalls {
+		stalled = random.IntN(2)
+	}
+	host := math.Exp(0.1 * random.NormFloat64()) // the speed of the host differs from generation to generation
+	const cycles = 100_000
+	for i := range g.Sides {
+		// Half of the noise of a ratio is each side's.
+		factor := func(noise, loss float64) float64 {
+			if i == 0 {
+				return host * math.Exp(-noise/2)
+			}
+			return host * math.Exp(noise/2) * (1 + loss)
+		}
+		stall, cost := 1.0, 1.0
+		if i == stalled {
+			stall, cost = 1.5+random.Float64(), 1.05
+		}
+		side := result.GenerationSide{
+			Cycles: cycles, ServerCPUNs: int64(cycles * 20e3 * cost * factor(server, l.server)), ClientCPUNs: int64(cycles * 10e3 * cost * factor(client, l.client)),
+			ActiveS: 1.5 * stall * factor(rate, 1/(1-l.rate)-1), Ledger: result.Ledger{Enqueued: cycles, Completed: cycles},
+			Open: &result.DuetLatency{
+				Arrivals: 500, P50Ms: 0.4 * factor(p50, l.p50), P99Ms: 1.5 * stall * stall * stall * factor(p99, l.p99), SlipMsP99: 0.05,
+			},
+		}
+		side.IdleCPUNs = side.ServerCPUNs / 50
+		g.Sides[i] = side
+	}
+	d.Generations = append(d.Generations, g)
+}
+
+// lookAt measures a duet in looks of so many generations until it is decided, as the conductor does.
+func lookAt(random *rand.Rand, each int, policy gate.DuetPolicy, n duetNoise, l losses) *result.Comparison {
+	d := simulated(random, 0, n, l)
+	for look := 1; ; look++ {
+		for range each {
+			extend(random, d, n, l)
+		}
+		if c := gate.JudgeDuet(d, look, policy); c.Duet.Decided {
+			return c
+		}
+	}
+}

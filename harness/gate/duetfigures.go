@@ -1,0 +1,180 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// figureOf computes the figures of one side in one generation. measured is false if the side has no such phase. A figure that cannot
+// be computed is 0 or not finite, which is a failure.
+var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool){
+	result.ServerCPUUsPerCycle: func(s result.GenerationSide) (float64, bool) { return usPerCycle(s.ServerCPUNs, s.Cycles), true },
+	result.ClientCPUUsPerCycle: func(s result.GenerationSide) (float64, bool) { return usPerCycle(s.ClientCPUNs, s.Cycles), true },
+	result.CyclesPerS:          func(s result.GenerationSide) (float64, bool) { return float64(s.Cycles) / s.ActiveS, true },
+	result.CycleLatencyMs + "_p50": func(s result.GenerationSide) (float64, bool) {
+		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P50Ms })
+	},
+	result.CycleLatencyMs + "_p99": func(s result.GenerationSide) (float64, bool) {
+		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P99Ms })
+	},
+}
+
+func usPerCycle(ns int64, cycles uint64) float64 { return float64(ns) / 1000 / float64(cycles) }
+
+func openFigure(o *result.DuetLatency, of func(*result.DuetLatency) float64) (float64, bool) {
+	if o == nil {
+		return 0, false
+	}
+	return of(o), true
+}
+
+// primaries judges all primaries that the duet measured.
+func (j *duetJudgement) primaries() {
+	var judged []judgedPrimary
+	for _, p := range j.policy.Primaries {
+		spec, _ := result.Lookup(p.Metric)
+		d := result.MetricDelta{Metric: p.Metric, Unit: spec.Unit, Better: spec.Better, Effect: j.policy.Least, P: 1, PAdjusted: 1}
+		values, numbers, err := j.figures(p.Metric)
+		switch {
+		case errors.Is(err, errNotMeasured):
+			continue
+		case errors.Is(err, errNotComparable):
+			d.Outcome, d.Because = result.Unclear, err.Error()
+		case err != nil:
+			fail(j.c, result.Invalid, err.Error())
+			continue
+		default:
+			judged = append(judged, j.primary(p, &d, spec, values, numbers))
+			judged[len(judged)-1].at = len(j.c.Metrics)
+		}
+		j.c.Metrics = append(j.c.Metrics, d)
+	}
+	if len(j.c.Metrics) == 0 && j.c.Verdict == result.Pass {
+		fail(j.c, result.Invalid, "no primary was measured: there is nothing to judge")
+	}
+	j.conclude(judged)
+}
+
+var (
+	errNotMeasured   = errors.New("neither side has the figure")
+	errNotComparable = errors.New("cannot be compared")
+)
+
+// figures returns a primary's figures of base and change, and the numbers of their generations.
+func (j *duetJudgement) figures(metric string) (values [2][]float64, numbers []int, err error) {
+	var missing [2][]int
+	found := false
+	for _, g := range j.generations {
+		for i, s := range g.Sides {
+			v, measured := figureOf[metric](s)
+			switch {
+			case !measured:
+				missing[i] = append(missing[i], g.Number)
+				continue
+			case !(v > 0) || math.IsInf(v, 0):
+				return values, nil, fmt.Errorf("%s of the %s is %v in generation %d: a figure must be above 0", metric, sideName(i), v, g.Number)
+			}
+			found = true
+			values[i] = append(values[i], v)
+		}
+		numbers = append(numbers, g.Number)
+	}
+	if !found {
+		return values, nil, errNotMeasured
+	}
+	for i, of := range missing {
+		if len(of) > 0 {
+			return values, nil, fmt.Errorf("%w: the %s has no such figure in generations %v", errNotComparable, sideName(i), of)
+		}
+	}
+	return values, numbers, nil
+}
+
+func sideName(i int) string { return []string{baseArm, changeArm}[i] }
+
+// judgedPrimary is a primary whose loss was estimated.
+type judgedPrimary struct {
+	Primary
+	at   int // in the metrics of the comparison
+	mean stat.Mean
+	sign float64 // 1 if less is better: the loss is the logarithm of the ratio times sign
+}
+
+// primary estimates the loss of a primary. There are at least two generations.
+func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Spec, values [2][]float64, numbers []int) judgedPrimary {
+	judged := judgedPrimary{Primary: p, sign: 1}
+	if spec.Better == result.Higher {
+		judged.sign = -1
+	}
+	d.Base, _ = result.MedianOf(values[0], spec) // the figures are finite
+	d.Change, _ = result.MedianOf(values[1], spec)
+	d.Loss = &result.Loss{Margin: p.Margin, Numbers: numbers}
+	logs := make([]float64, len(numbers))
+	for i := range logs {
+		ratio := values[1][i] / values[0][i]
+		d.Loss.Generations = append(d.Loss.Generations, ratio)
+		logs[i] = judged.sign * math.Log(ratio)
+	}
+	judged.mean, _ = stat.MeanOf(logs)
+	d.Ratio = math.Exp(judged.sign * judged.mean.Center)
+	low, high := judged.mean.Lower((1-stat.Level)/2), judged.mean.Upper((1-stat.Level)/2)
+	d.RatioLow, d.RatioHigh = math.Exp(judged.sign*low), math.Exp(judged.sign*high)
+	if judged.sign < 0 {
+		d.RatioLow, d.RatioHigh = d.RatioHigh, d.RatioLow
+	}
+	control(d, j.generations)
+	return judged
+}
+
+// logOf is the logarithm that the mean of a primary has at a loss.
+func (p judgedPrimary) logOf(loss float64) float64 { return p.sign * math.Log1p(p.sign*loss) }
+
+// lossOf is the loss at a logarithm: the inverse of logOf.
+func (p judgedPrimary) lossOf(log float64) float64 { return p.sign * math.Expm1(p.sign*log) }
+
+// conclude sets the outcomes of the primaries, corrected for their number.
+func (j *duetJudgement) conclude(judged []judgedPrimary) {
+	alpha := j.policy.spent(j.look)
+	losses, gains, weights := make([]float64, len(judged)), make([]float64, len(judged)), make([]float64, len(judged))
+	for i, p := range judged {
+		losses[i] = p.mean.PAbove(p.logOf(j.policy.Least))
+		gains[i] = 1 - p.mean.PAbove(p.logOf(-j.policy.Least))
+		weights[i] = p.Weight
+	}
+	steps, better := stat.HolmWeighted(losses, weights, alpha), stat.HolmWeighted(gains, weights, alpha)
+	for i, p := range judged {
+		d := &j.c.Metrics[p.at]
+		l := d.Loss
+		d.P, d.PAdjusted = losses[i], steps[i].Adjusted
+		l.Estimate, l.StdErr, l.Level = p.lossOf(p.mean.Center), p.mean.StdErr, steps[i].Level
+		l.Low, l.High = p.lossOf(p.mean.Lower(l.Level)), p.lossOf(p.mean.Upper(passAlpha))
+		d.Detectable = p.lossOf(p.mean.DetectableAbove(p.logOf(j.policy.Least), l.Level))
+		j.suspected = j.suspected || losses[i] <= suspectAlpha
+		if l.Estimate > 0 {
+			d.Because = fmt.Sprintf("is worse by %s", percent(l.Estimate))
+		} else {
+			d.Because = fmt.Sprintf("is better by %s", percent(-l.Estimate))
+		}
+		switch {
+		case d.PAdjusted <= alpha:
+			d.Outcome = result.Worsened
+			d.Because += fmt.Sprintf(": by at least %s, p = %s after correction", percent(l.Low), pText(d.PAdjusted))
+		case better[i].Adjusted <= alpha:
+			d.Outcome = result.Improved
+			d.Because += fmt.Sprintf(": p = %s after correction", pText(better[i].Adjusted))
+		case l.High < p.Margin:
+			d.Outcome = result.Same
+			d.Because += fmt.Sprintf(": a loss of %s or more is excluded", percent(l.High))
+		default:
+			d.Outcome = result.Unclear
+			d.Because += fmt.Sprintf(": the loss may be %s, and a pass excludes %s; it is not %s for sure", percent(l.High), render.Percent(p.Margin), percent(j.policy.Least))
+		}
+	}
+}
+
+func percent(part float64) string { return render.PercentTo(part, 2) }

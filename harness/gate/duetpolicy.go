@@ -1,0 +1,112 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// DuetPolicy is what JudgeDuet judges by.
+type DuetPolicy struct {
+	// Alpha is the probability with which a change whose losses are all Least or less may be called regressed, over all primaries and
+	// all looks together; greater than 0 and less than 1.
+	Alpha float64
+	// Looks is how often a duet is judged at most while it is measured, 1 or more.
+	Looks int
+	// Least is the loss, as a part of 1, that the gate does not call even where it is certain.
+	Least float64
+	// Primaries are judged, in the order of the table that a person reads.
+	Primaries []Primary
+	// GenerationsMin is the number of counted generations below which nothing is decided; 2 or more.
+	GenerationsMin int
+}
+
+// Primary is a figure of a duet that is judged by its loss.
+type Primary struct {
+	Metric string
+	// Margin is the loss, as a part of 1, that a pass excludes.
+	Margin float64
+	// Weight is the share of the false-alarm rate that the primary gets. Only the ratios of the weights matter.
+	Weight float64
+}
+
+// The constants of the rule.
+const (
+	duetAlpha  = 0.005
+	duetLooks  = 3
+	duetLeast  = 0.01
+	duetFewest = 6
+	// passAlpha is the probability with which an upper bound lies below the true loss.
+	passAlpha = 0.05
+	// suspectAlpha is the level of the test that keeps a duet from an early pass.
+	suspectAlpha = 0.1
+	// firstShare is the part of Alpha that the first look may spend.
+	firstShare = 0.8
+)
+
+// The margins of DefaultDuetPolicy.
+const (
+	MarginCost = 0.05 // of CPU time and of the rate
+	MarginP50  = 0.10
+	MarginP99  = 0.25
+)
+
+// DefaultDuetPolicy is that of `prony compare`. The CPU time of the server and the rate have most of the weight: with less noise than the
+// others they can tell losses of 3 %. The latencies need little weight, because a loss that matters there is large.
+func DefaultDuetPolicy() DuetPolicy {
+	return DuetPolicy{
+		Alpha: duetAlpha, Looks: duetLooks, Least: duetLeast, GenerationsMin: duetFewest,
+		Primaries: []Primary{
+			{Metric: result.ServerCPUUsPerCycle, Margin: MarginCost, Weight: 0.35},
+			{Metric: result.ClientCPUUsPerCycle, Margin: MarginCost, Weight: 0.2},
+			{Metric: result.CyclesPerS, Margin: MarginCost, Weight: 0.35},
+			{Metric: result.CycleLatencyMs + "_p50", Margin: MarginP50, Weight: 0.05},
+			{Metric: result.CycleLatencyMs + "_p99", Margin: MarginP99, Weight: 0.05},
+		},
+	}
+}
+
+// spent is the false-alarm rate that a look may use, over all primaries. The looks' rates add up to Alpha, so that the union bound
+// holds over all looks (Bonferroni over looks, a spending function in the sense of Lan and DeMets, Biometrika 70, 1983). The first
+// look gets firstShare: later ones have more generations and need less.
+func (p DuetPolicy) spent(look int) float64 {
+	switch {
+	case p.Looks == 1:
+		return p.Alpha
+	case look == 1:
+		return firstShare * p.Alpha
+	default:
+		return (1 - firstShare) * p.Alpha / float64(p.Looks-1)
+	}
+}
+
+func (p DuetPolicy) check() error {
+	share := func(v float64) bool { return v > 0 && v < 1 } // false of NaN
+	switch {
+	case !share(p.Alpha):
+		return fmt.Errorf("policy of duets: alpha %v is outside 0 to 1", p.Alpha)
+	case p.Looks < 1:
+		return fmt.Errorf("policy of duets: %d looks are fewer than 1", p.Looks)
+	case math.IsNaN(p.Least) || p.Least < 0 || p.Least >= 1:
+		return fmt.Errorf("policy of duets: the least loss %v is outside 0 to 1", p.Least)
+	case p.GenerationsMin < 2:
+		return fmt.Errorf("policy of duets: %d generations are fewer than 2", p.GenerationsMin)
+	case len(p.Primaries) == 0:
+		return fmt.Errorf("policy of duets: it judges no primary")
+	}
+	for i, m := range p.Primaries {
+		switch {
+		case figureOf[m.Metric] == nil:
+			return fmt.Errorf("policy of duets: a duet does not measure %q", m.Metric)
+		case slices.ContainsFunc(p.Primaries[:i], func(o Primary) bool { return o.Metric == m.Metric }):
+			return fmt.Errorf("policy of duets: it judges %s twice", m.Metric)
+		case !share(m.Margin) || m.Margin <= p.Least:
+			return fmt.Errorf("policy of duets: the margin %v of %s is not between the least loss %v and 1", m.Margin, m.Metric, p.Least)
+		case !(m.Weight > 0) || math.IsInf(m.Weight, 0):
+			return fmt.Errorf("policy of duets: the weight %v of %s is not above 0", m.Weight, m.Metric)
+		}
+	}
+	return nil
+}
