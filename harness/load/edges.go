@@ -20,6 +20,9 @@ type windowEdges struct {
 // never is when a window ends that has no end.
 const never = math.MaxInt64
 
+// nowhere is a window that has no instant inside.
+var nowhere = span{start: never, end: never}
+
 // newWindowEdges are not settled; everything must be over by a time in any case.
 func newWindowEdges(over int64) *windowEdges {
 	e := &windowEdges{known: make(chan struct{})}
@@ -43,6 +46,12 @@ func (e *windowEdges) settle(s span, over int64) {
 	e.to.Store(s.end)
 	e.from.Store(s.start)
 	close(e.known)
+}
+
+// move sets where the window of settled edges is. Nothing may be in flight.
+func (e *windowEdges) move(s span) {
+	e.to.Store(s.end)
+	e.from.Store(s.start)
 }
 
 func (e *windowEdges) start() int64           { return e.from.Load() }

@@ -12,7 +12,7 @@ type inFlightLimit struct {
 	batch  int64
 	free   chan struct{} // an element for each batch that may be sent
 	done   atomic.Int64  // tasks completed or refused so far
-	over   chan struct{} // closed at the window's end
+	over   chan struct{} // closed at the window's end; replaced by begin
 	finish *time.Timer   // nil before the window's end is known
 }
 
@@ -25,9 +25,17 @@ func newInFlightLimit(inFlight, batch int) *inFlightLimit {
 	return r
 }
 
-// closeIn closes the limit after a time, when the window ends. It is called once.
+// closeIn closes the limit after a time, when the window ends. It is called once for each window.
 func (r *inFlightLimit) closeIn(left time.Duration) {
-	r.finish = time.AfterFunc(left, func() { close(r.over) })
+	over := r.over
+	r.finish = time.AfterFunc(left, func() { close(over) })
+}
+
+// begin makes the limit that of another window, which ends after a time. Nothing may be in flight, and no producer may wait.
+func (r *inFlightLimit) begin(left time.Duration) {
+	r.done.Store(0)
+	r.over = make(chan struct{})
+	r.closeIn(left)
 }
 
 // take waits until a batch may be sent. It returns false when the window is over or ctx is done.

@@ -2,6 +2,8 @@ package load
 
 import (
 	"math"
+	"math/rand/v2"
+	"sort"
 	"time"
 
 	"github.com/pronybench/prony/harness/scenario"
@@ -94,6 +96,32 @@ func (b burst) due(tasks float64) float64 {
 		return n*b.every + b.quiet.due(into)
 	}
 	return n*b.every + min(b.every, b.rest+b.loud.due(into-before))
+}
+
+// poisson are arrivals at random times, independent of each other, in one window.
+type poisson struct {
+	all    []float64 // when they are due, ascending
+	window float64   // its length, in nanoseconds: what comes later is never due inside
+}
+
+// newPoisson draws the arrivals of a Poisson process. The same seed, rate and length give the same arrivals.
+func newPoisson(seed uint64, perSecond float64, length time.Duration) poisson {
+	p := poisson{window: float64(length)}
+	draw := rand.New(rand.NewPCG(seed, 0))
+	mean := 1e9 / perSecond
+	for at := draw.ExpFloat64() * mean; at < p.window; at += draw.ExpFloat64() * mean {
+		p.all = append(p.all, at)
+	}
+	return p
+}
+
+func (p poisson) count(ns float64) float64 { return float64(sort.SearchFloat64s(p.all, ns)) }
+
+func (p poisson) due(tasks float64) float64 {
+	if tasks >= float64(len(p.all)) {
+		return p.window
+	}
+	return p.all[int(tasks)]
 }
 
 // validateArrivals checks the rates and times of arrivals.

@@ -51,7 +51,7 @@ func newProducer(r *round, number int, routes []destination) *producer {
 		tasks:    make([]driver.Task, w.Batch),
 		outcomes: make([]error, w.Batch),
 		intended: make([]int64, w.Batch),
-		record:   newEnqueues(&r.accounting, w.Arrivals.Timed()),
+		record:   newEnqueues(&r.accounting, r.sliced || w.Arrivals.Timed()),
 	}
 	return p
 }
@@ -74,6 +74,9 @@ func (p *producer) runClosed(calls context.Context) {
 		started := now
 		for i := range p.intended {
 			p.intended[i] = started
+		}
+		if p.schedule != nil {
+			p.schedule.sent(len(p.tasks))
 		}
 		acknowledged := 0
 		var ok bool

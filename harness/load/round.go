@@ -29,7 +29,8 @@ type round struct {
 
 	// Set before the launch.
 	accounting
-	phase string // for progress; "" where the time tells it
+	phase  string // for progress; "" where the time tells it
+	sliced bool   // the load of Slices, closed and open
 
 	startHook     HookTimes
 	endHook       HookTimes
@@ -167,17 +168,26 @@ func (r *round) plan(warmup *warmup) error {
 	if !w.Arrivals.Timed() {
 		return nil
 	}
-	pause := r.cfg.pause
-	if pause == nil {
-		kernel, err := newKernelPause(r.calls)
-		if err != nil {
-			return fmt.Errorf("load: %w", err)
-		}
-		pause, r.closePause = kernel, kernel.close
+	pause, err := r.newPause()
+	if err != nil {
+		return err
 	}
 	r.schedule = newSchedule(r.clock, w.InFlight, pause)
 	r.schedule.begin(0, r.window.span(), newPacer(w.Arrivals))
 	return nil
+}
+
+// newPause returns what waits for tasks to be due. stop closes it.
+func (r *round) newPause() (pauser, error) {
+	if r.cfg.pause != nil {
+		return r.cfg.pause, nil
+	}
+	kernel, err := newKernelPause(r.calls)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	r.closePause = kernel.close
+	return kernel, nil
 }
 
 // launch starts all goroutines.

@@ -18,6 +18,8 @@ type schedule struct {
 	pacer  pacer
 	bound  int64 // the in-flight limit: tasks sent and not settled
 	pause  pauser
+	// emptied is called when nothing is in flight any more; nil where that does not matter.
+	emptied func()
 
 	inFlight atomic.Int64
 	free     freeTime
@@ -48,7 +50,7 @@ func newSchedule(c clock, bound int, p pauser) *schedule {
 	return s
 }
 
-// begin starts the schedule at a time. It must come before any other call.
+// begin starts the schedule at a time. It must come before any other call, and may come again when no producer uses the schedule.
 func (s *schedule) begin(from int64, window span, p pacer) {
 	s.window, s.pacer, s.idle = window, p, window.end
 	s.next = int64(math.Ceil(p.count(float64(from - window.start))))
@@ -119,7 +121,7 @@ func (s *schedule) takeDue(now int64, into []int64) (n int) {
 			}
 		}
 	}
-	s.inFlight.Add(int64(n))
+	s.sent(n)
 	return n
 }
 
@@ -155,8 +157,15 @@ func (f *freeTime) since() int64 {
 	return f.start
 }
 
+// sent says that n tasks are in flight now.
+func (s *schedule) sent(n int) { s.inFlight.Add(int64(n)) }
+
 // settled says that n of the tasks in flight will not be heard of again.
-func (s *schedule) settled(n int) { s.inFlight.Add(-int64(n)) }
+func (s *schedule) settled(n int) {
+	if s.inFlight.Add(-int64(n)) <= 0 && s.emptied != nil {
+		s.emptied()
+	}
+}
 
 // censor enters the latency of a task that is known only to exceed what was left of the window when it was due.
 func (s *schedule) censor(due int64) {

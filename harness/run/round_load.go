@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/open"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
@@ -56,7 +57,7 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 	defer func() {
 		for _, conns := range opened {
 			// Connections that broke don't close in order, which says no more than why they broke.
-			if closeErr := closeAll(conns); err == nil {
+			if closeErr := open.Close(conns); err == nil {
 				err = closeErr
 			}
 		}

@@ -1,0 +1,50 @@
+// Package open opens connections to a target by the name of their driver. It knows the drivers that reach a server in another
+// process.
+package open
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/rest"
+	"github.com/pronybench/prony/harness/driver/stream"
+	"github.com/pronybench/prony/harness/driver/unary"
+)
+
+// Dialer opens one connection.
+type Dialer func() (driver.Conn, error)
+
+// By returns the dialer of a driver's name for a target; nil of any other driver than stream, unary and rest. lease is what claims
+// ask for.
+func By(name string, target driver.Target, lease time.Duration) Dialer {
+	return map[string]Dialer{
+		"stream": func() (driver.Conn, error) { return stream.Dial(target, lease) },
+		"unary":  func() (driver.Conn, error) { return unary.Dial(target, lease) },
+		"rest":   func() (driver.Conn, error) { return rest.Dial(target, lease) },
+	}[name]
+}
+
+// Conns opens n connections, or none.
+func Conns(n int, dial Dialer) (conns []driver.Conn, err error) {
+	for range n {
+		c, err := dial()
+		if err != nil {
+			return nil, errors.Join(err, Close(conns))
+		}
+		conns = append(conns, c)
+	}
+	return conns, nil
+}
+
+// Close closes connections.
+func Close(conns []driver.Conn) error {
+	var errs []error
+	for _, c := range conns {
+		if err := c.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close a connection: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}

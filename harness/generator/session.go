@@ -1,0 +1,94 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/ledger"
+	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// session is the state of a generator. One command at a time uses it.
+type session struct {
+	ctx  context.Context // of the load
+	dial func(Spec) open.Dialer
+
+	// Set by the command open:
+	conns  []driver.Conn
+	ledger *ledger.Ledger
+	load   *load.Slices // nil before
+	ended  bool         // the load was ended
+}
+
+// none are the arguments of a command without any, and the answer of a command that measures nothing.
+type none struct{}
+
+var errNotOpen = errors.New("no load is open; send open first")
+
+// open opens the connections and sessions of a spec.
+func (s *session) open(_ context.Context, spec Spec) (none, error) {
+	if s.load != nil {
+		return none{}, errors.New("the load is open already")
+	}
+	dialer := s.dial(spec)
+	if dialer == nil {
+		return none{}, fmt.Errorf("workload.driver is %q; a generator has stream, unary and rest", spec.Workload.Driver)
+	}
+	if n := spec.Workload.Connections; n < 1 {
+		return none{}, fmt.Errorf("workload.connections is %d; it must be at least 1", n)
+	}
+	var err error
+	if s.conns, err = open.Conns(spec.Workload.Connections, dialer); err != nil {
+		return none{}, err
+	}
+	s.ledger = load.NewLedger(spec.Round, spec.Workload)
+	s.load, err = load.OpenSlices(s.ctx, load.Config{Workload: spec.Workload, Conns: s.conns, Ledger: s.ledger})
+	return none{}, err
+}
+
+func (s *session) slice(ctx context.Context, a sliceArguments) (done Slice, err error) {
+	if s.load == nil {
+		return done, errNotOpen
+	}
+	done.Cycles, done.Took, err = s.load.Slice(ctx, a.Length)
+	return done, err
+}
+
+func (s *session) openSlice(ctx context.Context, a sliceArguments) (none, error) {
+	if s.load == nil {
+		return none{}, errNotOpen
+	}
+	return none{}, s.load.OpenSlice(ctx, a.Seed, a.PerSecond, a.Length)
+}
+
+// finish ends the load and closes the connections.
+func (s *session) finish(context.Context, none) (Report, error) {
+	if s.load == nil {
+		return Report{}, errNotOpen
+	}
+	latency, err := s.end()
+	if err = errors.Join(err, s.close()); err != nil {
+		return Report{}, err
+	}
+	return Report{Ledger: s.ledger.Balance(), Open: latency}, nil
+}
+
+// end ends the load.
+func (s *session) end() (*result.DuetLatency, error) {
+	s.ended = true
+	return s.load.End()
+}
+
+// close ends what is open, once. The error is that of closing the connections.
+func (s *session) close() error {
+	if s.load != nil && !s.ended {
+		_, _ = s.end() // why the load failed is known from the command that failed
+	}
+	conns := s.conns
+	s.conns = nil
+	return open.Close(conns)
+}

@@ -1,0 +1,72 @@
+package generator
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Spec says what load a generator puts on which servers.
+type Spec struct {
+	Target   Target            `json:"target"`
+	Workload scenario.Workload `json:"workload"` // whose Arrivals do not matter
+	// Round identifies the tasks: no two generators of the same servers have the same one.
+	Round uint64 `json:"round"`
+}
+
+// Target is where the servers listen, as in driver.Target.
+type Target struct {
+	Address string `json:"address"`
+	HTTP    string `json:"http,omitempty"`
+	Token   string `json:"token,omitempty"`
+	// BusyPoll and Idempotent are those of the workload.
+	BusyPoll   bool `json:"busy_poll,omitempty"`
+	Idempotent bool `json:"idempotent,omitempty"`
+}
+
+// Dial returns the dialer of a spec's connections; nil of a driver that a generator does not have. It has stream, unary and rest.
+func Dial(s Spec) open.Dialer {
+	target := driver.Target{
+		Address: s.Target.Address, HTTP: s.Target.HTTP, Token: s.Target.Token,
+		BusyPoll: s.Target.BusyPoll, Idempotent: s.Target.Idempotent,
+	}
+	return open.By(s.Workload.Driver, target, s.Workload.Lease)
+}
+
+// Slice is what a slice in a closed loop measured.
+type Slice struct {
+	Cycles uint64        `json:"cycles"`  // completed
+	Took   time.Duration `json:"took_ns"` // until nothing was in flight
+}
+
+// Report is what a generator measured over all slices.
+type Report struct {
+	Ledger result.Ledger       `json:"ledger"`
+	Open   *result.DuetLatency `json:"open,omitempty"` // nil without open-loop slices
+}
+
+// request is a command to the generator.
+type request struct {
+	Do   string          `json:"do"`
+	With json.RawMessage `json:"with,omitempty"`
+}
+
+// answer is what the generator answers to a request.
+type answer struct {
+	Error string          `json:"error,omitempty"`
+	Done  json.RawMessage `json:"done,omitempty"`
+}
+
+// lineBytesMax bounds a request and an answer.
+const lineBytesMax = 1 << 20
+
+// sliceArguments are those of the commands slice and open_slice.
+type sliceArguments struct {
+	Length    time.Duration `json:"length_ns"`
+	Seed      uint64        `json:"seed,omitempty"`
+	PerSecond float64       `json:"per_second,omitempty"`
+}

@@ -1,0 +1,243 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const (
+	// SliceMax bounds the length of a slice.
+	SliceMax = time.Minute
+	// SliceDrainMax is how long after a slice's end tasks may still be in flight.
+	SliceDrainMax = 10 * time.Second
+	// sliceArrivalsMax bounds the arrivals of an open-loop slice.
+	sliceArrivalsMax = 1 << 22
+	// openLead is the time before an open-loop slice begins, in which all producers get ready.
+	openLead = time.Millisecond
+	// forever is a deadline that no load reaches and to which a margin can be added.
+	forever = math.MaxInt64 / 2
+)
+
+// Slices is a load that is sent in slices. The sessions, producers and worker slots stay alive between slices, in which nothing is
+// in flight. One goroutine at a time may use Slices.
+type Slices struct {
+	round *round
+	next  *shift
+	// parked is how many producers wait for the next slice. quiet has an element when all do and nothing may be in flight.
+	parked atomic.Int64
+	quiet  chan struct{}
+
+	// Of the open-loop slices so far:
+	due    uint64 // arrivals
+	unsent uint64 // those that no producer took
+	late   latencies
+	slip   latencies
+}
+
+// shift is what all producers do in one slice. The fields are set before begun is closed.
+type shift struct {
+	begun   chan struct{}
+	produce func(*producer)
+	next    *shift
+}
+
+// OpenSlices opens the sessions of a load and starts its producers and worker slots, which wait for the first slice. It needs the
+// Workload, Conns and Ledger of cfg; the slices decide when tasks are sent, whatever Workload.Arrivals says. The caller must call End.
+// A call that fails ends the load, as do tasks that are in flight for too long and ctx when it is done.
+func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
+	cfg.Workload.Arrivals = scenario.Arrivals{Kind: scenario.Closed}
+	cfg.Phases, cfg.Hooks, cfg.Persist = scenario.Phases{}, Hooks{}, false
+	r, err := newStage(ctx, cfg, "", forever)
+	if err != nil {
+		return nil, err
+	}
+	s := &Slices{
+		round: r, next: &shift{begun: make(chan struct{})}, quiet: make(chan struct{}, 1),
+		late: newLatencies(), slip: newLatencies(),
+	}
+	r.untimed, r.sliced = false, true
+	r.window.move(nowhere)
+	if err := r.open(r.openProducers, r.openSlots); err != nil {
+		r.cancel()
+		return nil, err
+	}
+	pause, err := r.newPause()
+	if err != nil {
+		r.cancel()
+		return nil, err
+	}
+	bound := math.MaxInt
+	if most := cfg.Workload.InFlight; most > 0 {
+		bound = most
+		r.limit = newInFlightLimit(most, cfg.Workload.Batch)
+	}
+	r.begin()
+	r.schedule = newSchedule(r.clock, bound, pause)
+	r.schedule.window, r.schedule.emptied = nowhere, s.emptied
+	s.parked.Store(int64(len(r.producers)))
+	first := s.next
+	r.start(func(p *producer) { s.work(p, first) })
+	return s, nil
+}
+
+// work has a producer do its part of each slice from the first on, until the load ends.
+func (s *Slices) work(p *producer, first *shift) {
+	for at := first; ; at = at.next {
+		select {
+		case <-at.begun:
+		case <-s.round.calls.Done():
+			return
+		}
+		at.produce(p)
+		s.parked.Add(1)
+		s.emptied()
+	}
+}
+
+// emptied has the end of the slice looked for, if all producers have finished theirs.
+func (s *Slices) emptied() {
+	if s.parked.Load() < int64(len(s.round.producers)) {
+		return
+	}
+	select {
+	case s.quiet <- struct{}{}:
+	default:
+	}
+}
+
+// Slice sends in a closed loop for a length of time, waits until nothing is in flight, and returns the cycles that were completed
+// and how long all of that took. After an error the load has ended.
+func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error) {
+	if err := s.check(length); err != nil {
+		return 0, 0, err
+	}
+	r := s.round
+	before := r.ledger.Totals().Completed
+	start := r.clock.now()
+	end := start + int64(length)
+	r.window.move(span{start: never, end: end}) // nothing is inside: a closed slice has no latencies
+	if r.limit != nil {
+		r.limit.begin(length)
+	}
+	s.begin(func(p *producer) { p.runClosed(r.calls) })
+	drained, err := s.drain(ctx, end)
+	return r.ledger.Totals().Completed - before, time.Duration(drained - start), err
+}
+
+// OpenSlice sends tasks that are due at random times, a Poisson process of a mean rate drawn from a seed, for a length of time, and
+// waits until nothing is in flight. Tasks that are not completed at the slice's end count as censored with the time until then.
+// After an error the load has ended.
+func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error {
+	if err := s.check(length); err != nil {
+		return err
+	}
+	if arrivals := perSecond * length.Seconds(); !(perSecond > 0) || arrivals > sliceArrivalsMax {
+		return fmt.Errorf("load: an open-loop slice of %v at %v arrivals a second; the rate must be positive, for %d arrivals at most",
+			length, perSecond, sliceArrivalsMax)
+	}
+	arrivals := newPoisson(seed, perSecond, length)
+	r := s.round
+	start := r.clock.now() + int64(openLead)
+	window := span{start: start, end: start + int64(length)}
+	r.window.move(window)
+	r.schedule.begin(start, window, arrivals)
+	s.begin(func(p *producer) { p.runOpen(r.calls, r.schedule) })
+	if _, err := s.drain(ctx, window.end); err != nil {
+		return err
+	}
+	s.due += r.schedule.scheduled()
+	s.unsent += r.schedule.unsent(&s.late, &s.slip)
+	r.window.move(nowhere)
+	r.schedule.window = nowhere
+	return nil
+}
+
+// check returns why a slice cannot begin, if it cannot.
+func (s *Slices) check(length time.Duration) error {
+	if length <= 0 || length > SliceMax {
+		return fmt.Errorf("load: a slice of %v; it must be above 0, and %v at most", length, SliceMax)
+	}
+	if s.round.caller.Err() != nil {
+		return s.round.orCause(nil)
+	}
+	return s.round.failure.err()
+}
+
+// begin has all producers do something.
+func (s *Slices) begin(produce func(*producer)) {
+	select {
+	case <-s.quiet: // left by the slice before
+	default:
+	}
+	s.round.schedule.inFlight.Store(0)
+	s.parked.Store(0)
+	now := s.next
+	s.next = &shift{begun: make(chan struct{})}
+	now.produce, now.next = produce, s.next
+	close(now.begun)
+}
+
+// drain waits for the end of a slice, and then until nothing is in flight, and returns when that was. If that takes too long the
+// load has failed.
+func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error) {
+	r := s.round
+	look := time.NewTimer(r.clock.until(end))
+	defer look.Stop()
+	for {
+		select {
+		case <-s.quiet:
+		case <-look.C: // tasks that are completed twice make the load seem quiet too early
+			look.Reset(drainPoll)
+		case <-r.failure.failed:
+			return r.clock.now(), r.failure.err()
+		case <-r.caller.Done():
+			r.failure.set(r.orCause(nil))
+		case <-ctx.Done():
+			r.failure.set(fmt.Errorf("load: a slice was stopped: %w", context.Cause(ctx)))
+		}
+		now := r.clock.now()
+		calls, tasks := int64(len(r.producers))-s.parked.Load(), r.ledger.Totals().Outstanding
+		switch {
+		case now < end:
+		case calls == 0 && tasks == 0:
+			return now, r.failure.err()
+		case now >= end+int64(SliceDrainMax):
+			r.failure.set(fmt.Errorf("load: %v after a slice's end %d tasks were not completed and %d producers waited for an answer: the target stalls or lost them",
+				SliceDrainMax, tasks, calls))
+		}
+	}
+}
+
+// End stops the load and returns what the open-loop slices measured; nil without one. If the load has failed End returns why. It leaves no
+// goroutine behind, except where a call of the driver goes on though its context is done, which is an error.
+func (s *Slices) End() (*result.DuetLatency, error) {
+	r := s.round
+	defer r.cancel()
+	if err := r.end(r.failure.err() == nil); err != nil {
+		return nil, err
+	}
+	if s.due == 0 {
+		return nil, nil
+	}
+	cycle, slip := result.NewHistogram(), result.NewHistogram()
+	finished := uint64(0)
+	for _, slot := range r.slots {
+		slot.record.cycle.mergeInto(cycle)
+		finished += slot.record.finished
+	}
+	r.schedule.censored.mergeInto(cycle)
+	s.late.mergeInto(cycle)
+	r.schedule.slip.mergeInto(slip)
+	s.slip.mergeInto(slip)
+	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
+	return &result.DuetLatency{
+		Arrivals: s.due, Unfinished: s.due - min(s.due, finished),
+		P50Ms: ms(cycle.ValueAtPercentile(50)), P99Ms: ms(cycle.ValueAtPercentile(99)), SlipMsP99: ms(slip.ValueAtPercentile(99)),
+	}, nil
+}
