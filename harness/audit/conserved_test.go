@@ -1,4 +1,4 @@
-package run
+package audit
 
 import (
 	"testing"
@@ -127,7 +127,7 @@ func TestConserved(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, c.problems, conserved(c.counts, &c.ledger))
+			assert.Equal(t, c.problems, Conserved(c.counts, &c.ledger))
 		})
 	}
 }
@@ -146,12 +146,12 @@ func TestConservedOfAnHonestServer(t *testing.T) {
 		c.Stored = c.Enqueued - c.Completed
 		c.Ready = rapid.Uint64Range(0, c.Stored).Draw(t, "ready")
 		c.Leased = c.Stored - c.Ready
-		assert.Empty(t, conserved(c, &l))
+		assert.Empty(t, Conserved(c, &l))
 
 		by := l.Unknown + rapid.Uint64Range(1, 10).Draw(t, "wrong by")
 		for _, wrong := range []*uint64{&c.Enqueued, &c.Completed, &c.Ready, &c.Leased, &c.Delayed, &c.Dead, &c.Stored} {
 			*wrong += by
-			assert.NotEmpty(t, conserved(c, &l))
+			assert.NotEmpty(t, Conserved(c, &l))
 			*wrong -= by
 		}
 	})

@@ -1,0 +1,40 @@
+package audit
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Balance returns how a ledger fails to balance, a sentence for each kind of fault.
+func Balance(l *result.Ledger) (problems []string) {
+	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if l.Misrouted > 0 {
+		say("not isolated: %d tasks were claimed by another tenant, or from another queue, than they were enqueued for%s",
+			l.Misrouted, sampleOf("misrouted: ", l.Samples))
+	}
+	if l.Reordered > 0 {
+		say("not ordered: %d tasks were claimed after a later one of the same producer and queue%s",
+			l.Reordered, sampleOf("reordered: ", l.Samples))
+	}
+	if l.Lost+l.Duplicated+l.Corrupted > 0 {
+		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
+			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))
+	}
+	return problems
+}
+
+// sampleOf is the first sample of a kind.
+func sampleOf(kind string, samples []string) string {
+	of := slices.DeleteFunc(slices.Clone(samples), func(s string) bool { return !strings.Contains(s, kind) })
+	return sample(of)
+}
+
+func sample(samples []string) string {
+	if len(samples) == 0 {
+		return ""
+	}
+	return "; the first: " + samples[0]
+}

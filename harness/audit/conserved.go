@@ -1,0 +1,32 @@
+package audit
+
+import (
+	"fmt"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Conserved returns how the server's account fails to balance. Tasks whose outcome the ledger does
+// not know may be on either side.
+func Conserved(c observe.Counts, l *result.Ledger) (problems []string) {
+	say := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	held := c.Ready + c.Leased + c.Delayed + c.Dead
+	if c.Stored != held {
+		say("the server says it holds %d tasks, its store has %d", held, c.Stored)
+	}
+	if c.Enqueued != c.Completed+held {
+		say("the server says %d tasks were enqueued, but %d completed and %d held are %d", c.Enqueued, c.Completed, held, c.Completed+held)
+	}
+	if c.Enqueued < l.Enqueued || c.Enqueued > l.Enqueued+l.Unknown {
+		say("the server acknowledged %d enqueues, it counts %d", l.Enqueued, c.Enqueued)
+	}
+	if c.Completed < l.Completed || c.Completed > l.Completed+l.Unknown+l.InDoubt {
+		say("the server acknowledged the completion of %d tasks, it counts %d", l.Completed, c.Completed)
+	}
+	if left := l.Enqueued - min(l.Enqueued, l.Completed); held > left+l.Unknown {
+		say("%d tasks should be left, the server still holds %d (%d ready, %d leased, %d delayed, %d dead)",
+			left, held, c.Ready, c.Leased, c.Delayed, c.Dead)
+	}
+	return problems
+}
