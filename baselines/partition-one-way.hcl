@@ -4,6 +4,11 @@ baseline "partition-one-way" {
     because = "the leader steps down or is voted out, and the clients follow"
   }
 
+  ceiling "not_recovered" {
+    max     = 0
+    because = "after each fault the rate comes back to four fifths of the rate before that fault"
+  }
+
   ceiling "failed_calls" {
     max     = 0
     because = "the client finds the next leader by itself, and enqueues again under the keys of its tasks"

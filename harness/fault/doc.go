@@ -6,7 +6,7 @@
 // fault, and ends each fault also when its context ends: a paused node goes on, a cut link carries again.
 //
 // [Sample] counts cycles meanwhile. [Judge] scores each event by the counts: the outage, how deep the rate fell below the rate
-// before the first fault, and when it recovered.
+// before that fault, when the rate recovered, if it did, and which rate the load came back to.
 //
 // Inject and Sample belong to one goroutine each, and return when they are done or their context is. An error of a fault names
 // the kind, the target and the time; faults after the one that failed are not injected.

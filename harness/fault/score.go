@@ -23,8 +23,9 @@ const (
 	slot = 100 * time.Millisecond
 	// stretch is how long the rate must stay recovered.
 	stretch = 500 * time.Millisecond
-	// recovered is the share of the baseline that counts as recovered.
-	recovered = 0.95
+	// RecoveredShare is the share of the rate before a fault that counts as recovered. The rates of a sound cluster on a host that
+	// others use differ by as much from one second to the next.
+	RecoveredShare = 0.8
 	// gapLeast is the shortest time without a cycle that is an outage. A busy host causes shorter gaps in a steady load.
 	gapLeast = slot
 	// gapLatest is the longest time between a fault and the outage that it causes.
@@ -35,16 +36,23 @@ const (
 type Score struct {
 	// FirstAck is when the first cycle was acknowledged after the outage; 0 without an outage.
 	FirstAck time.Duration
-	// Recovery is when the rate first reached 95 % of the baseline again and stayed there for half a second.
+	// BeforePerS is the rate in cycles a second since the load came back from the fault before this one, or since the first point. If
+	// that took less than half a second, or had no cycle, it is the rate before that fault.
+	BeforePerS float64
+	// Recovery is when the rate first reached RecoveredShare of BeforePerS again and stayed there for half a second.
 	Recovery time.Duration
-	// Recovered says that the rate recovered before the next fault and the window's end. If not, Recovery is the time until then.
+	// Recovered says that the rate recovered before the next fault and the window's end. If not, Recovery is the time until then: how
+	// long the load was watched.
 	Recovered bool
-	// DipPercent is how far the rate fell below the baseline in the worst tenth of a second, until the rate had recovered and the
+	// DipPercent is how far the rate fell below BeforePerS in the worst tenth of a second, until the rate had recovered and the
 	// fault was over.
 	DipPercent float64
 	// FaultPerS and AfterPerS are the rates in cycles a second while the fault lasted, and from then to the next one.
 	FaultPerS float64
 	AfterPerS float64
+	// LevelPerS is the rate that the load came back to: from when the fault was over and the load had recovered, or else had its
+	// first cycle, to the next fault.
+	LevelPerS float64
 }
 
 // Scores are the scores of all faults of a window.
@@ -70,40 +78,51 @@ func Judge(s Series, events []Event) (Scores, error) {
 		return all, errors.New("score: no cycle was acknowledged before the first fault")
 	}
 	all.BaselineDipPercent = s.dip(s[0].At, first, all.BaselinePerS)
+	from, before := s[0].At, all.BaselinePerS
 	for i, e := range events {
 		until := s[len(s)-1].At
 		if i+1 < len(events) {
 			until = min(until, events[i+1].Began)
 		}
-		all.Events = append(all.Events, s.score(e, until, all.BaselinePerS))
+		if rate := s.rate(from, e.Began); e.Began-from >= stretch && rate > 0 {
+			before = rate
+		}
+		var score Score
+		score, from = s.score(e, until, before)
+		all.Events = append(all.Events, score)
 	}
 	return all, nil
 }
 
-// score scores one event by what came before until.
-func (s Series) score(e Event, until time.Duration, baseline float64) Score {
+// score scores one event by what came before until, against the rate before the event. It returns since when the load was back.
+func (s Series) score(e Event, until time.Duration, before float64) (score Score, back time.Duration) {
+	score.BeforePerS = before
 	resumed := e.Began
-	var score Score
 	if end, found := s.outage(e.Began, e.Done+gapLatest, until); found {
 		resumed = end
 		score.FirstAck = end - e.Began
 	}
 	at := resumed
 	for ; at+stretch <= until; at += SampleEvery {
-		if s.rate(at, at+stretch) >= recovered*baseline {
+		if s.rate(at, at+stretch) >= RecoveredShare*before {
 			score.Recovered = true
 			break
 		}
 	}
+	healed := min(e.Healed, until)
+	back = max(healed, at)
 	if !score.Recovered {
-		at = until
+		at, back = until, max(healed, resumed)
 	}
 	score.Recovery = at - e.Began
-	healed := min(e.Healed, until)
-	score.DipPercent = s.dip(e.Began, max(healed, at), baseline)
+	score.DipPercent = s.dip(e.Began, max(healed, at), before)
 	score.FaultPerS = s.rate(e.Began, healed)
 	score.AfterPerS = s.rate(healed, until)
-	return score
+	score.LevelPerS = s.rate(back, until)
+	if back >= until { // the fault lasted until the next one
+		score.LevelPerS = s.rate(resumed, until)
+	}
+	return score, back
 }
 
 // outage returns the end of the longest time without a cycle that begins from one time to another, and ends before

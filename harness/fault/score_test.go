@@ -43,13 +43,13 @@ func TestScores(t *testing.T) {
 		"outage, then slow, then full rate": {
 			series(part{2000 * ms, 100}, part{2500 * ms, 0}, part{4000 * ms, 40}, part{6000 * ms, 100}),
 			[]Event{kill},
-			// The half second that is 95 % of the baseline begins a little before the slow part ends.
-			[]Score{{FirstAck: 510 * ms, Recovery: 1960 * ms, Recovered: true, DipPercent: 100, FaultPerS: 2000, AfterPerS: 8000}},
+			// The half second that has four fifths of the rate before begins a little before the slow part ends.
+			[]Score{{FirstAck: 510 * ms, Recovery: 1840 * ms, Recovered: true, DipPercent: 100, FaultPerS: 2000, AfterPerS: 8000}},
 		},
 		"a dip without an outage": {
 			series(part{2000 * ms, 100}, part{3000 * ms, 25}, part{6000 * ms, 100}),
 			[]Event{kill},
-			[]Score{{Recovery: 970 * ms, Recovered: true, DipPercent: 75, FaultPerS: 2500, AfterPerS: 10000}},
+			[]Score{{Recovery: 870 * ms, Recovered: true, DipPercent: 75, FaultPerS: 2500, AfterPerS: 10000}},
 		},
 		"nothing to see": {
 			series(part{6000 * ms, 100}),
@@ -97,6 +97,43 @@ func TestScores(t *testing.T) {
 			assert.InDelta(t, 0, got.BaselineDipPercent, 1e-6)
 		})
 	}
+}
+
+// A load that comes back to a lower rate after each fault has recovered from each but the one that took too much of it: each is
+// compared with the rate before itself, and the levels tell the decay.
+func TestEachFaultIsComparedWithTheRateBeforeIt(t *testing.T) {
+	got, err := Judge(
+		series(part{2000 * ms, 100}, part{2500 * ms, 0}, part{4000 * ms, 85}, part{4500 * ms, 0}, part{6000 * ms, 70}, part{6500 * ms, 0}, part{8000 * ms, 20}),
+		[]Event{
+			{Began: 2000 * ms, Done: 2000 * ms, Healed: 2100 * ms},
+			{Began: 4000 * ms, Done: 4000 * ms, Healed: 4100 * ms},
+			{Began: 6000 * ms, Done: 6000 * ms, Healed: 6100 * ms},
+		})
+	require.NoError(t, err)
+	for i, want := range []Score{
+		{BeforePerS: 10000, Recovered: true, LevelPerS: 8500},
+		{BeforePerS: 8500, Recovered: true, LevelPerS: 7000},
+		{BeforePerS: 7000, Recovered: false, LevelPerS: 2000},
+	} {
+		have := got.Events[i]
+		assert.InDelta(t, want.BeforePerS, have.BeforePerS, 100, "fault %d", i)
+		assert.Equal(t, want.Recovered, have.Recovered, "fault %d", i)
+		assert.InDelta(t, want.LevelPerS, have.LevelPerS, 100, "fault %d", i)
+	}
+	assert.Less(t, got.Events[1].Recovery, 600*ms)
+	assert.Equal(t, 2000*ms, got.Events[2].Recovery, "so long the load was watched")
+}
+
+func TestAFaultBeforeTheLoadIsBackIsComparedWithTheRateBeforeTheLastOne(t *testing.T) {
+	got, err := Judge(
+		series(part{2000 * ms, 100}, part{5000 * ms, 0}, part{8000 * ms, 100}),
+		[]Event{{Began: 2000 * ms, Done: 2000 * ms, Healed: 2100 * ms}, {Began: 4000 * ms, Done: 4000 * ms, Healed: 8000 * ms}})
+	require.NoError(t, err)
+	assert.False(t, got.Events[0].Recovered)
+	assert.InDelta(t, 0, got.Events[0].LevelPerS, 1e-6)
+	assert.InDelta(t, 10000, got.Events[1].BeforePerS, 1e-6)
+	assert.True(t, got.Events[1].Recovered)
+	assert.InDelta(t, 10000, got.Events[1].LevelPerS, 50, "the fault lasted until the end, and the load came back before")
 }
 
 func TestTheBaselineHasADipOfItsOwn(t *testing.T) {

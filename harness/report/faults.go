@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // faultRowsMax bounds the faults that a page lists one by one.
@@ -18,19 +21,24 @@ const faultRowsMax = 100
 // faultsSection shows what was done to the cluster, and what the load made of it.
 func faultsSection(p *page, r *result.Result) {
 	var rounds, rows [][]string
-	left := 0
+	var recoveries []string
+	left, share := 0, 0.0
 	for _, round := range r.Rounds {
 		f := round.Faults
 		if f == nil {
 			continue
 		}
+		share = f.RecoveredShare
 		rounds = append(rounds, []string{
 			roundName(r, round), render.Number(f.BaselinePerS), render.Number(f.BaselineDipPercent), fmt.Sprint(len(f.Events)),
 			cell(round, result.FaultFirstAckMsMedian), cell(round, result.FaultFirstAckMsMax),
-			cell(round, result.FaultRecoveryMsMedian), cell(round, result.FaultRecoveryMsMax),
-			cell(round, result.FaultDipPercent), cell(round, result.FaultsUnrecovered),
+			cell(round, result.FaultRecoveryMsMedian), cell(round, result.FaultRecoveryMsMax), cell(round, result.FaultsNotRecovered),
+			cell(round, result.FaultDipPercent), cell(round, result.FaultLevelRatio),
 			render.Count(f.FailedCalls), render.Count(f.RefusedCompletions), render.Count(round.Ledger.Unknown), render.Count(round.Ledger.InDoubt),
 		})
+		if len(f.Events) > 0 {
+			recoveries = append(recoveries, recoverySentences(roundName(r, round), f))
+		}
 		for _, e := range f.Events {
 			if len(rows) == faultRowsMax {
 				left++
@@ -43,25 +51,55 @@ func faultsSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Faults, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("While the load went on, the harness did harm to the cluster. The baseline is the rate before the first fault of" +
-		" a window, and its own dip how far its worst tenth of a second fell below it: a fault's dip that is no deeper says" +
-		" nothing. The first cycle is the first one acknowledged after the outage, which is the longest time of at least a" +
-		" tenth of a second without any, if one begins within a second of the fault; 0 says that there was none. A fault is recovered" +
-		" from when half a second has 95 % of the baseline; one that is not before the next fault or the window's end counts with" +
-		" the time until then. Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt where they" +
-		" were completions. Refused completions are of leases that had ended.")
+	p.paragraph("While the load went on, the harness did harm to the cluster. The baseline is the rate before the first fault of"+
+		" a window, and its own dip how far its worst tenth of a second fell below it: a fault's dip that is no deeper says"+
+		" nothing. The first cycle is the first one acknowledged after the outage, which is the longest time of at least a"+
+		" tenth of a second without any, if one begins within a second of the fault; 0 says that there was none. The load has recovered"+
+		" from a fault when half a second has %s %% of the rate that stands before the fault in its row. If that did not come before the next"+
+		" fault or the window's end, the fault counts as not recovered, and the times of recovery leave it out. The level is the rate that"+
+		" the load came back to after the last third of the faults, as a part of the baseline; below %s the round is regressed."+
+		" Failed calls are those that the client gave up: the outcome of their tasks is unknown, or in doubt where they"+
+		" were completions. Refused completions are of leases that had ended.",
+		render.Number(100*share), render.Number(result.LevelLeast))
+	p.paragraph("%s", strings.Join(recoveries, " "))
+	if endsProcesses(r) {
+		p.paragraph("What a server's process has counted is lost when a fault ends the process. Totals of the servers' counters over the" +
+			" window, and figures per cycle made from those, are therefore left out.")
+	}
 	p.table([]string{
 		">round", ">baseline, cycles/s", ">its own dip, %", ">faults", ">first cycle, median, ms", ">worst, ms",
-		">95 %, median, ms", ">worst, ms", ">dip, median, %", ">not recovered", ">failed calls", ">refused completions",
+		">recovery, median, ms", ">worst, ms", ">not recovered", ">dip, median, %", ">level", ">failed calls", ">refused completions",
 		">tasks unknown", ">in doubt",
 	}, rounds)
 	p.table([]string{
-		">round", "fault", "target", "nodes", "led", ">began, s", ">over, s", ">first cycle, ms", ">95 %, ms", ">dip, %",
+		">round", "fault", "target", "nodes", "led", ">began, s", ">over, s", ">first cycle, ms", ">before, cycles/s", ">recovery, ms", ">dip, %",
 		">cycles/s meanwhile", ">cycles/s after",
 	}, rows)
 	if left > 0 {
 		p.paragraph("%s more are in the result.", render.Plural(left, "fault"))
 	}
+}
+
+// endsProcesses reports whether a fault ended the process of a server.
+func endsProcesses(r *result.Result) bool {
+	return slices.ContainsFunc(r.Rounds, func(round result.Round) bool {
+		return round.Faults != nil && slices.ContainsFunc(round.Faults.Events, func(e result.Fault) bool { return scenario.EndsProcess(e.Kind) })
+	})
+}
+
+// recoverySentences say from how many faults of a round the load recovered, how long the others were watched, and which rate the load
+// came back to.
+func recoverySentences(round string, f *result.Faults) string {
+	not, watchedMs := f.NotRecovered()
+	text := fmt.Sprintf("Round %s: of %s the load recovered from %d", round, render.Plural(len(f.Events), "fault"), len(f.Events)-not)
+	if not > 0 {
+		text += fmt.Sprintf("; from %d it had not after %s s", not, render.Number(watchedMs/1e3))
+	}
+	text += "."
+	if share, faults := f.Level(); !math.IsNaN(share) {
+		text += fmt.Sprintf(" The level after the last %s was %s %% of the baseline.", render.Plural(faults, "fault"), render.Number(100*share))
+	}
+	return text
 }
 
 func faultRow(round string, e result.Fault) []string {
@@ -75,7 +113,7 @@ func faultRow(round string, e result.Fault) []string {
 	}
 	return []string{
 		round, text(e.Kind), code(e.Target), strings.Join(nodes, ", "), code(e.Leader), render.Number(e.BeganS), render.Number(e.HealedS),
-		render.Number(e.FirstAckMs), recovery, render.Number(e.DipPercent), render.Number(e.FaultPerS), render.Number(e.AfterPerS),
+		render.Number(e.FirstAckMs), render.Number(e.BeforePerS), recovery, render.Number(e.DipPercent), render.Number(e.FaultPerS), render.Number(e.AfterPerS),
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 func TestPageOfFaults(t *testing.T) {
 	r, hists := fixture(t, 2, 0)
 	f := &result.Faults{
-		SlotS: 0.1, Cycles: []float64{100, 100, 0, 50, 100}, BaselinePerS: 1000, BaselineDipPercent: 12.5, FailedCalls: 7, RefusedCompletions: 3,
+		SlotS: 0.1, Cycles: []float64{100, 100, 0, 50, 100}, BaselinePerS: 1000, BaselineDipPercent: 12.5, RecoveredShare: 0.8, FailedCalls: 7, RefusedCompletions: 3,
 		Events: []result.Fault{
 			{
 				Kind: "kill", Target: "leader()", Nodes: []string{"n2"}, Leader: "n2", BeganS: 0.2, DoneS: 0.25, HealedS: 0.35,
-				FirstAckMs: 125, RecoveryMs: 250, Recovered: true, DipPercent: 100, FaultPerS: 333, AfterPerS: 666,
+				FirstAckMs: 125, BeforePerS: 950, RecoveryMs: 250, Recovered: true, DipPercent: 100, FaultPerS: 333, AfterPerS: 666,
 			},
-			{Kind: "pause", Target: "all()", Nodes: []string{"n1", "n2"}, BeganS: 0.4, HealedS: 0.45, RecoveryMs: 75, DipPercent: 50},
+			{Kind: "pause", Target: "all()", Nodes: []string{"n1", "n2"}, BeganS: 0.4, HealedS: 0.45, BeforePerS: 900, RecoveryMs: 75, DipPercent: 50, LevelPerS: 240},
 		},
 	}
 	r.Rounds[0].Faults = f
@@ -29,15 +29,19 @@ func TestPageOfFaults(t *testing.T) {
 	page := files["fixture.md"]
 	for _, says := range []string{
 		"## Faults, durability `none`",
-		"| kill | `leader()` | `n2` | `n2` | 0.200 | 0.350 | 125 | 250 | 100 | 333 | 666 |",
+		"| kill | `leader()` | `n2` | `n2` | 0.200 | 0.350 | 125 | 950 | 250 | 100 | 333 | 666 |",
 		"| pause | `all()` | `n1`, `n2` |",
-		"| not in 75.0 | 50.0 |",
+		"| 900 | not in 75.0 | 50.0 |",
+		"Round 1: of 2 faults the load recovered from 1; from 1 it had not after 0.0750 s. The level after the last 1 fault was 24.0 % of the baseline.",
+		"when half a second has 80.0 % of the rate",
+		"What a server's process has counted is lost",
 		"fixture-faults.svg",
 		" | 7 | 3 | ",
 		" | 11 |",
 	} {
 		assert.Contains(t, page, says)
 	}
+	assert.NotContains(t, page, "%!", "a percent sign that is taken for a verb")
 	require.Contains(t, files, "fixture-faults.svg")
 
 	for range faultRowsMax {

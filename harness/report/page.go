@@ -159,6 +159,12 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "largest of all turns of the timed rounds; lowest and highest round"
 	case spec.Part == result.OfTurns:
 		return "part of all turns of the timed rounds; lowest and highest round"
+	case spec.Name == result.FaultsNotRecovered, spec.Name == result.FailedCalls:
+		return "sum over the timed rounds; lowest and highest round"
+	case spec.Part == result.OfFaults && spec.Partial:
+		return "of the faults that the load recovered from, all timed rounds together; lowest and highest round"
+	case spec.Part == result.OfFaults && spec.Merged():
+		return "of the faults of all timed rounds together; lowest and highest round"
 	case spec.Family != "":
 		return "percentile of all timed rounds merged; lowest and highest round"
 	case spec.Name == result.RateCost && m.N >= stat.MinIntervalN:

@@ -78,15 +78,16 @@ const (
 	DiskMBEnd       = "disk_mb_end"
 )
 
-// Of the faults of a window: the median and the worst of all times that one happened.
+// Of the faults of the timed rounds' windows: the median and the worst of all times that one happened, and sums.
 const (
 	FaultFirstAckMsMedian = "fault_first_ack_ms_median" // from the fault to the first acknowledged cycle after the outage; 0: there was none
 	FaultFirstAckMsMax    = "fault_first_ack_ms_max"
-	FaultRecoveryMsMedian = "fault_recovery_ms_median" // from the fault to 95 % of the rate before the first fault
+	FaultRecoveryMsMedian = "fault_recovery_ms_median" // from the fault to Faults.RecoveredShare of the rate before it, where that came
 	FaultRecoveryMsMax    = "fault_recovery_ms_max"
-	FaultDipPercent       = "fault_dip_percent" // median of how far the rate fell below that
-	FaultsUnrecovered     = "faults_unrecovered"
-	FailedCalls           = "failed_calls" // of the load: their outcome is unknown
+	FaultsNotRecovered    = "not_recovered"     // faults after which that rate did not come
+	FaultDipPercent       = "fault_dip_percent" // median of how far the rate fell below that before the fault
+	FaultLevelRatio       = "fault_level_ratio" // of each round: see Faults.Level
+	FailedCalls           = "failed_calls"      // of the load: their outcome is unknown
 )
 
 // The latency families. A family's metrics are its name with _p50, _p90, _p95, _p99, _p999, _max and _n.
@@ -145,6 +146,8 @@ type Spec struct {
 	Part   Part
 	// Zero says that 0 is a measurement. Of any other metric it says that nothing was measured.
 	Zero bool
+	// Partial says that a round may lack the metric, which is then that of the rounds that have it.
+	Partial bool
 }
 
 // percentiles are those of every latency family: the metric's suffix and the percentile.
@@ -183,10 +186,11 @@ var specs = func() []Spec {
 		{Name: ShardTurnItemsMax, Unit: "items", Better: Lower, Part: OfTurns},
 		{Name: FaultFirstAckMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: FaultFirstAckMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
-		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
-		{Name: FaultRecoveryMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultRecoveryMsMedian, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true, Partial: true},
+		{Name: FaultRecoveryMsMax, Unit: "ms", Better: Lower, Part: OfFaults, Zero: true, Partial: true},
 		{Name: FaultDipPercent, Unit: "%", Better: Lower, Part: OfFaults, Zero: true},
-		{Name: FaultsUnrecovered, Unit: "faults", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultsNotRecovered, Unit: "faults", Better: Lower, Part: OfFaults, Zero: true},
+		{Name: FaultLevelRatio, Unit: "ratio", Better: Higher, Part: OfFaults, Zero: true},
 		{Name: FailedCalls, Unit: "calls", Better: Lower, Part: OfFaults, Zero: true},
 		{Name: RateCost, Unit: "ratio", Better: Lower, Part: OfSweep},
 		{Name: ProfilingOverheadRatio, Unit: "ratio", Better: Lower, Part: OfProfiling},
@@ -230,7 +234,9 @@ var specs = func() []Spec {
 }()
 
 // Merged reports whether the metric of several rounds is one of all their samples together, and no median of rounds.
-func (s Spec) Merged() bool { return s.Family != "" || s.Part == OfTurns }
+func (s Spec) Merged() bool {
+	return s.Family != "" || s.Part == OfTurns || s.Part == OfFaults && s.Name != FaultLevelRatio
+}
 
 // Specs returns every metric, in the order in which pages show them. The slice is the caller's.
 func Specs() []Spec { return slices.Clone(specs) }

@@ -11,7 +11,8 @@ import (
 
 // Read loads the result and the histograms of the run stored in dir. It needs result.json and histograms.json
 // and nothing else, so that it also reads the data published beside pages. The error says which file is missing,
-// corrupt, or of a version newer than this program knows.
+// corrupt, or of a version newer than this program knows. Figures of faults that earlier builds derived in another way are derived
+// again.
 func Read(dir string) (*Result, []RoundHistograms, error) {
 	var r Result
 	if err := readJSON(filepath.Join(dir, ResultFile), &r); err != nil {
@@ -31,6 +32,7 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 	if err := checkRounds(r.Rounds, hists); err != nil {
 		return nil, nil, fmt.Errorf("read %s: corrupt: %w", dir, err)
 	}
+	r.correctFaults()
 	return &r, hists, nil
 }
 

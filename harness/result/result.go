@@ -216,6 +216,8 @@ type Ledger struct {
 //     largest round.
 //   - The figures of turns are those of the turns of all timed rounds together; Low and High are the lowest and the highest
 //     round.
+//   - The figures of faults are those of the faults of all timed rounds together, and not_recovered and failed_calls their sums; Low
+//     and High are the lowest and the highest round.
 //   - Lost, duplicated and corrupted are the SUM over all rounds, the profiled ones included, because a loss in
 //     one round of seven would vanish in a median; Low and High are the lowest and the highest round.
 //   - All others are the median over rounds, with its 95 % interval where there are at least six rounds and its

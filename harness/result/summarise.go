@@ -55,13 +55,18 @@ func Summarise(rounds []Round, hists []RoundHistograms, parts ...Part) (map[stri
 		return nil, errors.New("no rounds to summarise")
 	}
 	metrics := SummariseLedger(rounds)
-	timed := slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !r.Timed() })
+	timed := timedOf(rounds)
 	if len(timed) == 0 {
 		return metrics, errors.New("no timed rounds to summarise: profiled rounds yield no figures")
 	}
 	found, err := summariseTimed(timed, hists, func(spec Spec) bool { return !spec.OfLedger() && wanted(spec, parts, timed) })
 	maps.Copy(metrics, found)
 	return metrics, err
+}
+
+// timedOf returns the timed rounds.
+func timedOf(rounds []Round) []Round {
+	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { return !r.Timed() })
 }
 
 // summariseTimed returns those metrics of timed rounds that are wanted.
@@ -74,11 +79,18 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 	}
 	ofMerged := LatencyMetrics(merged)
 	maps.Copy(ofMerged, mergeTurns(timed).metrics())
+	maps.Copy(ofMerged, mergeFaults(timed).metrics())
 	for _, spec := range specs {
 		if !wanted(spec) {
 			continue
 		}
-		values, err := valuesOf(spec.Name, timed)
+		of := timed
+		if spec.Partial {
+			if of = having(spec.Name, timed); len(of) == 0 {
+				continue
+			}
+		}
+		values, err := valuesOf(spec.Name, of)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -105,7 +117,7 @@ func summariseTimed(timed []Round, hists []RoundHistograms, wanted func(Spec) bo
 func wanted(spec Spec, parts []Part, rounds []Round) bool {
 	taken := takenAway(spec.Name, parts)
 	return !taken && (spec.Part == "" || slices.Contains(parts, spec.Part)) ||
-		slices.ContainsFunc(rounds, func(r Round) bool { _, has := r.Metrics[spec.Name]; return has })
+		len(having(spec.Name, rounds)) > 0
 }
 
 // takenAway reports whether one of the parts says that there is no such metric.
@@ -153,6 +165,11 @@ func mergeTimed(timed []Round, hists []RoundHistograms) (Histograms, error) {
 		}
 	}
 	return Merge(sets...)
+}
+
+// having returns the rounds that have a metric.
+func having(name string, rounds []Round) []Round {
+	return slices.DeleteFunc(slices.Clone(rounds), func(r Round) bool { _, has := r.Metrics[name]; return !has })
 }
 
 // valuesOf returns the metric's value in each of rounds.

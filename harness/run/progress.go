@@ -266,8 +266,15 @@ func parts(r *result.Round) string {
 		}
 	}
 	if f := r.Faults; f != nil && len(f.Events) > 0 {
-		fmt.Fprintf(&b, "; faults: %d, first cycle after %.0f ms (worst %.0f), 95 %% after %.0f ms (worst %.0f), %d calls failed", len(f.Events),
-			m[result.FaultFirstAckMsMedian], m[result.FaultFirstAckMsMax], m[result.FaultRecoveryMsMedian], m[result.FaultRecoveryMsMax], f.FailedCalls)
+		fmt.Fprintf(&b, "; faults: %d, first cycle after %.0f ms (worst %.0f), ", len(f.Events), m[result.FaultFirstAckMsMedian], m[result.FaultFirstAckMsMax])
+		not, watchedMs := f.NotRecovered()
+		if not < len(f.Events) {
+			fmt.Fprintf(&b, "%d recovered after %.0f ms (worst %.0f), ", len(f.Events)-not, m[result.FaultRecoveryMsMedian], m[result.FaultRecoveryMsMax])
+		}
+		if not > 0 {
+			fmt.Fprintf(&b, "%d had not recovered after %.0f ms, ", not, watchedMs)
+		}
+		fmt.Fprintf(&b, "%d calls failed", f.FailedCalls)
 	}
 	if len(r.Series) > 0 {
 		fmt.Fprintf(&b, "; last tenth at %.2f of the second, disk %.0f MB at most", m[result.SteadyRateRatio], m[result.DiskMBMax])

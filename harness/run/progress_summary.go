@@ -18,7 +18,8 @@ var summaryMetrics = []string{
 	result.StorageFsyncsPerCycle, result.ServerAllocsPerCycle, result.RaftEntriesPerCycle,
 	result.OfferedPerS, result.Unfinished, result.Unsent, result.Dropped, result.SlipMs + "_p99",
 	result.FillTasksPerS, result.DrainCyclesPerS, result.RestartFirstClaimS, result.SteadyRateRatio,
-	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax, result.FailedCalls,
+	result.FaultFirstAckMsMedian, result.FaultFirstAckMsMax, result.FaultRecoveryMsMedian, result.FaultRecoveryMsMax,
+	result.FaultsNotRecovered, result.FaultLevelRatio, result.FailedCalls,
 	result.Lost, result.Duplicated, result.Corrupted,
 }
 
@@ -104,7 +105,7 @@ func spread(spec result.Spec, m result.Metric) string {
 	switch {
 	case spec.OfLedger():
 		return "sum; lowest and highest round"
-	case spec.Family != "":
+	case spec.Merged():
 		return fmt.Sprintf("of %s together; lowest and highest", render.Plural(m.N, "round"))
 	case m.N >= stat.MinIntervalN:
 		return fmt.Sprintf("median of %s, 95 %% interval", render.Plural(m.N, "round"))

@@ -112,7 +112,7 @@ func (h *injection) score(o *outcomes, m *measured) {
 	slot, cycles := h.series.Slots()
 	failed := o.sum(failedCalls)
 	f := &result.Faults{
-		SlotS: slot.Seconds(), Cycles: cycles, FailedCalls: failed.Count, FirstFailure: failed.First,
+		SlotS: slot.Seconds(), Cycles: cycles, RecoveredShare: fault.RecoveredShare, FailedCalls: failed.Count, FirstFailure: failed.First,
 		RefusedCompletions: o.sum(refusedCompletions).Count,
 	}
 	m.round.Faults = f
@@ -135,11 +135,13 @@ func (h *injection) score(o *outcomes, m *measured) {
 		f.Events = append(f.Events, result.Fault{
 			Kind: e.Kind, Target: e.Target, Nodes: e.Nodes, Leader: e.Leader,
 			BeganS: e.Began.Seconds(), DoneS: e.Done.Seconds(), HealedS: e.Healed.Seconds(),
-			FirstAckMs: ms(s.FirstAck), RecoveryMs: ms(s.Recovery), Recovered: s.Recovered,
-			DipPercent: s.DipPercent, FaultPerS: s.FaultPerS, AfterPerS: s.AfterPerS,
+			FirstAckMs: ms(s.FirstAck), BeforePerS: s.BeforePerS, RecoveryMs: ms(s.Recovery), Recovered: s.Recovered,
+			DipPercent: s.DipPercent, FaultPerS: s.FaultPerS, AfterPerS: s.AfterPerS, LevelPerS: s.LevelPerS,
 		})
 	}
 	if last := f.Events[len(f.Events)-1]; last.AfterPerS == 0 {
 		m.fault(result.Incorrect, fmt.Sprintf("no cycle was acknowledged after the last fault, %s of %s, was over", last.Kind, last.Target))
+	} else if decay := f.Decay(); decay != "" {
+		m.fault(result.Regressed, decay)
 	}
 }

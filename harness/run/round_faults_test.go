@@ -77,7 +77,7 @@ func TestFaultThatCannotBeInjectedIsIncorrect(t *testing.T) {
 }
 
 func TestScoresBecomeAResult(t *testing.T) {
-	series := fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 1000}, {At: 2 * time.Second, Total: 1000}, {At: 4 * time.Second, Total: 3000}}
+	series := fault.Series{{At: 0, Total: 0}, {At: time.Second, Total: 1000}, {At: 2 * time.Second, Total: 1000}, {At: 4 * time.Second, Total: 3000}, {At: 5 * time.Second, Total: 4000}}
 	event := fault.Event{Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", Began: time.Second, Done: time.Second, Healed: 1500 * time.Millisecond}
 	outcome := &outcomes{all: []*load.Outcome{{FailedCalls: load.Refusals{Count: 5, First: "connection reset"}, RefusedCompletions: load.Refusals{Count: 2}}}}
 	injected := func() *injection {
@@ -91,12 +91,21 @@ func TestScoresBecomeAResult(t *testing.T) {
 	require.Len(t, f.Events, 1)
 	assert.Equal(t, result.Fault{
 		Kind: "kill", Target: "all()", Nodes: []string{"n1", "n2"}, Leader: "n1", BeganS: 1, DoneS: 1, HealedS: 1.5,
-		FirstAckMs: 3000, RecoveryMs: 3000, DipPercent: 100, AfterPerS: 800,
+		FirstAckMs: 3000, BeforePerS: 1000, RecoveryMs: 3000, Recovered: true, DipPercent: 100, AfterPerS: 3000 / 3.5, LevelPerS: 1000,
 	}, f.Events[0])
+	assert.InDelta(t, 0.8, f.RecoveredShare, 0)
 	assert.InDelta(t, 1000, f.BaselinePerS, 1e-9)
 	assert.Equal(t, uint64(5), f.FailedCalls)
 	assert.Equal(t, uint64(2), f.RefusedCompletions)
 	assert.Equal(t, []string{"round 3: 5 calls of the load failed, and their outcome is unknown; the first: connection reset"}, m.warnings)
+
+	decayed := injected()
+	decayed.series = append(series[:3:3], fault.Point{At: 2500 * time.Millisecond, Total: 1300}, fault.Point{At: 5 * time.Second, Total: 1800})
+	m = &measured{round: result.Round{Verdict: result.Pass}}
+	decayed.score(outcome, m)
+	assert.Equal(t, result.Regressed, m.round.Verdict)
+	assert.Equal(t, []string{"the rate did not come back: after the last fault it was 200 cycles/s, 20 % of the 1000 before the first fault; the least is 70 %"},
+		m.round.Reasons)
 
 	dead := injected()
 	dead.series = series[:3]

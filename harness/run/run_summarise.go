@@ -100,10 +100,7 @@ func (r *runner) parts(p scenario.Point) []result.Part {
 	return parts
 }
 
-// endsProcess reports whether a fault ends processes of servers. Their counters are lost then.
-func endsProcess(f scenario.Fault) bool {
-	return f.Kind == scenario.FaultKill || f.Kind == scenario.FaultRestart || f.Kind == scenario.FaultWipe
-}
+func endsProcess(f scenario.Fault) bool { return scenario.EndsProcess(f.Kind) }
 
 // partsOfLoad are those that some workloads have together: an open one among others makes an open load of all.
 func partsOfLoad(workloads ...scenario.Workload) []result.Part {

@@ -23,6 +23,11 @@ const (
 	FaultMembership = "membership" // the target is removed from the cluster, and added again
 )
 
+// EndsProcess reports whether a kind of fault ends processes of servers. What those have counted is lost then.
+func EndsProcess(kind string) bool {
+	return kind == FaultKill || kind == FaultRestart || kind == FaultWipe
+}
+
 // The modes of a partition: how it treats connections.
 const (
 	Drop  = "drop"  // packets vanish without an error, as when a cable is pulled
