@@ -8,6 +8,12 @@
 // Check fails closed. A metric that is missing, zero, negative, infinite or NaN breaks its limit, and a scenario without a baseline is
 // misconfigured: a gate that judges nothing has passed nothing.
 //
+// # Duets
+//
+// JudgeDuet judges two builds that were measured beside each other in generations of fresh processes. It compares one figure per generation
+// and side, estimates the loss of each primary with bounds of Student's t over generations, and says regressed if a lower bound exceeds 1 %, and
+// pass if every upper bound is below its margin. Several looks at a growing duet share one false-alarm rate; see DuetPolicy.
+//
 // # Comparisons
 //
 // Compare judges a change against its base, metric by metric, by a Policy. Rounds that were measured in blocks are compared in pairs; a

@@ -105,7 +105,7 @@ type judgedPrimary struct {
 	sign float64 // 1 if less is better: the loss is the logarithm of the ratio times sign
 }
 
-// primary estimates the loss of a primary. There are at least two generations.
+// primary estimates the loss of a primary over generations, of which there are at least two.
 func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Spec, values [2][]float64, numbers []int) judgedPrimary {
 	judged := judgedPrimary{Primary: p, sign: 1}
 	if spec.Better == result.Higher {
@@ -120,7 +120,7 @@ func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Sp
 		d.Loss.Generations = append(d.Loss.Generations, ratio)
 		logs[i] = judged.sign * math.Log(ratio)
 	}
-	judged.mean, _ = stat.MeanOf(logs)
+	judged.mean, _ = stat.TrimmedMean(logs, p.Trim) // there are enough finite values
 	d.Ratio = math.Exp(judged.sign * judged.mean.Center)
 	low, high := judged.mean.Lower((1-stat.Level)/2), judged.mean.Upper((1-stat.Level)/2)
 	d.RatioLow, d.RatioHigh = math.Exp(judged.sign*low), math.Exp(judged.sign*high)

@@ -30,6 +30,9 @@ type Primary struct {
 	Margin float64
 	// Weight is the share of the false-alarm rate that the primary gets. Only the ratios of the weights matter.
 	Weight float64
+	// Trim is the share of the generations that is left out at each end of the ratios, from 0 to below 0.5. A percentile of a generation
+	// has few samples beyond it, so that one stall of the host makes it several times as long.
+	Trim float64
 }
 
 // The constants of the rule.
@@ -42,6 +45,11 @@ const (
 	passAlpha = 0.05
 	// suspectAlpha is the level of the test that keeps a duet from an early pass.
 	suspectAlpha = 0.1
+	// trimLatency is the share of the generations that is trimmed at each end of the ratios of latencies. CPU time and the rate are not
+	// trimmed: a change that stalls now and then costs them on average, and must not pass.
+	trimLatency = 0.2
+	// trimMax leaves two values at least of any two or more.
+	trimMax = 0.25
 	// firstShare is the part of Alpha that the first look may spend.
 	firstShare = 0.8
 )
@@ -62,8 +70,8 @@ func DefaultDuetPolicy() DuetPolicy {
 			{Metric: result.ServerCPUUsPerCycle, Margin: MarginCost, Weight: 0.35},
 			{Metric: result.ClientCPUUsPerCycle, Margin: MarginCost, Weight: 0.2},
 			{Metric: result.CyclesPerS, Margin: MarginCost, Weight: 0.35},
-			{Metric: result.CycleLatencyMs + "_p50", Margin: MarginP50, Weight: 0.05},
-			{Metric: result.CycleLatencyMs + "_p99", Margin: MarginP99, Weight: 0.05},
+			{Metric: result.CycleLatencyMs + "_p50", Margin: MarginP50, Weight: 0.05, Trim: trimLatency},
+			{Metric: result.CycleLatencyMs + "_p99", Margin: MarginP99, Weight: 0.05, Trim: trimLatency},
 		},
 	}
 }
@@ -106,6 +114,8 @@ func (p DuetPolicy) check() error {
 			return fmt.Errorf("policy of duets: the margin %v of %s is not between the least loss %v and 1", m.Margin, m.Metric, p.Least)
 		case !(m.Weight > 0) || math.IsInf(m.Weight, 0):
 			return fmt.Errorf("policy of duets: the weight %v of %s is not above 0", m.Weight, m.Metric)
+		case math.IsNaN(m.Trim) || m.Trim < 0 || m.Trim > trimMax:
+			return fmt.Errorf("policy of duets: trim %v of %s is outside 0 to %v", m.Trim, m.Metric, trimMax)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func control(d *result.MetricDelta, generations []result.Generation) {
 			logs = append(logs, math.Log(ratio))
 		}
 	}
-	m, err := stat.MeanOf(logs)
+	m, err := stat.TrimmedMean(logs, 0)
 	if err != nil {
 		return // fewer than two generations have slices
 	}

@@ -39,7 +39,7 @@ type DuetFigure struct {
 // Loss is by how much the change is worse than the base in one primary of a duet, as a part of 1. A loss of 0.05 is 5 % more CPU
 // time or latency, or 5 % fewer cycles a second; a negative one is a gain.
 type Loss struct {
-	Estimate float64 `json:"estimate"` // the geometric mean over generations
+	Estimate float64 `json:"estimate"` // the geometric mean over generations, of a latency the trimmed one
 	// Low is the one-sided lower bound of confidence 1 - Level, where Level is what Holm's procedure gives to this primary at this
 	// look. The primary regressed if Low exceeds the least loss.
 	Low   float64 `json:"low"`

@@ -25,6 +25,12 @@
 // never averaged. The intervals of all three are those of the percentile bootstrap (Efron 1979) over rounds. Holm corrects
 // the P of several tests for their number.
 //
+// # One-sided tests
+//
+// A duet asks whether a loss is larger than a limit, and whether a larger one is excluded. Mean has one-sided bounds and tests of Student's t;
+// TrimmedMean makes them robust (Yuen 1974). HolmWeighted corrects the P of several tests for their number and gives each a share of the
+// false-alarm rate by its weight. AtLeast is the exact binomial test.
+//
 // # Power
 //
 // Detectable is the smallest effect that so many pairs find with probability Power. A comparison that found nothing has excluded

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMeanAgainstATable(t *testing.T) {
-	m, err := stat.MeanOf([]float64{1, 2, 3, 4, 5})
+	m, err := stat.TrimmedMean([]float64{4, 2, 5, 1, 3}, 0)
 	require.NoError(t, err)
 	assert.InDelta(t, 3, m.Center, 1e-12)
 	assert.InDelta(t, math.Sqrt(0.5), m.StdErr, 1e-12)
@@ -24,8 +24,20 @@ func TestMeanAgainstATable(t *testing.T) {
 	assert.InDelta(t, 1+(2.1318+0.9410)*math.Sqrt(0.5), m.DetectableAbove(1, 0.05), 1e-3)
 }
 
+// The standard error is sqrt(SSD / (h (h-1))) of the h values that remain, where SSD is the sum of squared deviations of the Winsorised
+// values: here 2, 2, 3, 4, 4.
+func TestTrimmedMean(t *testing.T) {
+	values := []float64{100, 2, 3, -7, 4}
+	m, err := stat.TrimmedMean(values, 0.2)
+	require.NoError(t, err)
+	assert.InDelta(t, 3, m.Center, 1e-12)
+	assert.InDelta(t, math.Sqrt(4.0/(3*2)), m.StdErr, 1e-12)
+	assert.Equal(t, 2, m.Degrees)
+	assert.Equal(t, []float64{100, 2, 3, -7, 4}, values, "arguments stay as they are")
+}
+
 func TestMeanOfEqualValues(t *testing.T) {
-	m, err := stat.MeanOf([]float64{2, 2})
+	m, err := stat.TrimmedMean([]float64{2, 2}, 0)
 	require.NoError(t, err)
 	assert.Zero(t, m.PAbove(1))
 	assert.InDelta(t, 1, m.PAbove(2), 0)
@@ -34,15 +46,21 @@ func TestMeanOfEqualValues(t *testing.T) {
 
 func TestMeanThatIsUnknown(t *testing.T) {
 	for _, values := range [][]float64{nil, {1}, {1, math.NaN()}, {1, math.Inf(1)}, {math.MaxFloat64, -math.MaxFloat64}} {
-		_, err := stat.MeanOf(values)
+		_, err := stat.TrimmedMean(values, 0)
 		assert.Error(t, err, values)
 	}
+	for _, share := range []float64{-0.1, 0.5, math.NaN()} {
+		_, err := stat.TrimmedMean([]float64{1, 2, 3, 4}, share)
+		assert.Error(t, err, share)
+	}
+	_, err := stat.TrimmedMean([]float64{1, 2, 3}, 0.4)
+	assert.Error(t, err, "one value remains")
 }
 
 // The bound and the test say the same.
 func TestLowerBoundIsTheTest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m, err := stat.MeanOf(rapid.SliceOfN(rapid.Float64Range(-1, 1), 2, 30).Draw(t, "values"))
+		m, err := stat.TrimmedMean(rapid.SliceOfN(rapid.Float64Range(-1, 1), 6, 30).Draw(t, "values"), rapid.Float64Range(0, 0.3).Draw(t, "share"))
 		require.NoError(t, err)
 		limit, alpha := rapid.Float64Range(-1, 1).Draw(t, "limit"), rapid.Float64Range(0.0001, 0.4).Draw(t, "alpha")
 		if m.StdErr > 1e-6 && math.Abs(m.Lower(alpha)-limit) > 1e-6 {
@@ -61,7 +79,7 @@ func TestOneExtremeValueIsNoEvidence(t *testing.T) {
 			values[i] = 0.02 * random.NormFloat64()
 		}
 		values[0] = 100 * random.NormFloat64()
-		m, err := stat.MeanOf(values)
+		m, err := stat.TrimmedMean(values, 0)
 		require.NoError(t, err)
 		assert.Greater(t, m.PAbove(0.01), 0.1)
 	}
