@@ -16,6 +16,7 @@ type accounting struct {
 	untimed  bool           // cycles have no latency: their tasks were sent before the epoch
 	live     *live          // for progress; nil if not wanted
 	slow     *Slow          // nil without a bound of the cycle time
+	persist  bool           // tasks of an open load may be sent and never be heard of again
 }
 
 // settled says that n tasks are not in flight any more.

@@ -11,6 +11,7 @@ type enqueues struct {
 	*accounting
 	latency  latencies
 	service  latencies // open load only
+	sent     latencies // see Open.censorUnheard
 	enqueued uint64
 	refused  Refusals
 	sink     latencySink
@@ -99,6 +100,9 @@ func (e *enqueues) recordClosed(intended []int64, outcomes []error, now int64) {
 func (e *enqueues) recordOpen(intended []int64, outcomes []error, now int64) {
 	s, inside := e.schedule, e.window.contains(now)
 	for i, due := range intended {
+		if e.persist && due >= e.window.start() && (outcomes[i] == nil || errors.Is(outcomes[i], driver.ErrUnknown)) {
+			e.sent.record(e.window.end()-due, 1)
+		}
 		switch {
 		case due < 0: // not of the schedule
 		case errors.Is(outcomes[i], driver.ErrUnknown):
@@ -130,5 +134,6 @@ func (e *enqueues) mergeInto(o *Outcome) {
 	o.Clamped += e.latency.mergeInto(o.EnqueueLatency)
 	if o.Open != nil {
 		o.Clamped += e.service.mergeInto(o.Open.Service)
+		e.sent.mergeInto(o.Open.sent)
 	}
 }

@@ -113,7 +113,7 @@ type Outcome struct {
 
 // Open accounts for the tasks of an open load that were due inside the window. The histograms of the enqueue and the cycle
 // latency have each of these tasks once: with its response time from the intended start or, censored, with the time that was
-// left of the window at the intended start, if the task was not done by the window's end.
+// left of the window at the intended start, if the task was not done by the window's end. A task whose outcome stays unknown was not.
 type Open struct {
 	result.Arrivals // without PeakPerSecond, which a load does not know
 
@@ -122,6 +122,8 @@ type Open struct {
 	Slip *hdrhistogram.Histogram
 	// Service is the service time of an enqueue: from the call, without the wait before it.
 	Service *hdrhistogram.Histogram
+
+	sent, back *hdrhistogram.Histogram // see censorUnheard
 }
 
 // Refusals are tasks for which the server refused a call, or calls that failed.

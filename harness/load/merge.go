@@ -3,6 +3,8 @@ package load
 import (
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -21,6 +23,7 @@ func (a *accounting) newOutcome(window time.Duration) *Outcome {
 		o.Open = &Open{
 			Arrivals: result.Arrivals{PerSecond: meanPerSecond(a.schedule.pacer, window)},
 			Slip:     result.NewHistogram(), Service: result.NewHistogram(),
+			sent: result.NewHistogram(), back: result.NewHistogram(),
 		}
 	}
 	return o
@@ -47,4 +50,22 @@ func (a *accounting) mergeOpen(o *Outcome) {
 	o.Clamped += s.slip.mergeInto(open.Slip) + slip.mergeInto(open.Slip)
 	o.Clamped += censored.mergeInto(o.CycleLatency)
 	o.EnqueueLatency.Merge(censored.histogram) // clamped with the cycles
+	open.censorUnheard(o.CycleLatency)
+}
+
+// censorUnheard adds the tasks that were sent and did not come back to the latencies of cycles, as censored at the window's end: those
+// whose outcome stayed unknown. Without them the latencies would leave out what a fault did worst. The tasks are those by which sent
+// has more in a bucket than back, which both count what was left of the window when a task was due.
+func (o *Open) censorUnheard(cycles *hdrhistogram.Histogram) {
+	back := make(map[int64]int64)
+	for _, bar := range o.back.Distribution() {
+		back[bar.From] = bar.Count
+	}
+	censored := newLatencies()
+	for _, bar := range o.sent.Distribution() {
+		if left := bar.Count - back[bar.From]; left > 0 {
+			censored.record(bar.From, int(left))
+		}
+	}
+	censored.mergeInto(cycles) // none is beyond the range: each was in a histogram before
 }

@@ -81,8 +81,10 @@ func NewMeter(ctx context.Context, cfg MeterConfig) (*Meter, error) {
 		epoch = time.Now()
 	}
 	m := &Meter{
-		accounting: accounting{ledger: cfg.Ledger, clock: clock{epoch: epoch}, live: &live{}, window: newWindowEdges(never)},
-		workload:   cfg.Workload, phases: cfg.Phases, endless: cfg.Phases.Window == 0,
+		accounting: accounting{
+			ledger: cfg.Ledger, clock: clock{epoch: epoch}, live: &live{}, window: newWindowEdges(never), persist: true,
+		},
+		workload: cfg.Workload, phases: cfg.Phases, endless: cfg.Phases.Window == 0,
 		remainder: remainder{persist: true},
 	}
 	m.ctx, m.cancel = context.WithCancel(ctx)

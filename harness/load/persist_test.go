@@ -61,6 +61,9 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 				balance := cfg.Ledger.Balance()
 				assert.NotZero(t, balance.Unknown, "what was sent in the outage")
 				assert.Zero(t, balance.Lost+balance.Duplicated+balance.Corrupted)
+				if o.Open != nil {
+					requireComplete(t, o)
+				}
 				assert.True(t, o.Drained)
 				assert.NotZero(t, o.FailedCalls.Count)
 				assert.Contains(t, o.FailedCalls.First, errBroken.Error())
@@ -73,6 +76,49 @@ func TestAPersistentLoadGoesOnAfterAnOutage(t *testing.T) {
 				rate := func(n uint64, d time.Duration) float64 { return float64(n) / d.Seconds() }
 				assert.Greater(t, rate(after, o.WindowEnd.Sub(launched.Add(3250*time.Millisecond))), rate(before, 2*time.Second)*0.9,
 					"as fast as before: no room in flight was lost")
+			})
+		})
+	}
+}
+
+// Tasks whose enqueue or whose completion was never answered are in the histogram of the cycles with what was left of the window, as
+// are those that came late. Those that are answered after all, by another completion, are there once, with their time.
+func TestTasksOfUnknownOutcomeAreCensored(t *testing.T) {
+	const every = 10 // task or completion
+	broken := fmt.Errorf("%w: reset", driver.ErrUnknown)
+	for name, fault := range map[string]func(*broker){
+		"enqueues": func(b *broker) {
+			b.refuseEnqueue = func(n int) error {
+				if n%every == 0 {
+					return broken
+				}
+				return nil
+			}
+		},
+		"completions": func(b *broker) {
+			b.refuseComplete = func(n int) (error, bool) {
+				if n%every == 0 {
+					return broken, n%(2*every) == 0 // every other one is handed out again
+				}
+				return nil, false
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroker()
+				fault(b)
+				cfg := persistent(b, workload(func(w *scenario.Workload) {
+					w.Arrivals, w.InFlight = scenario.Arrivals{Kind: scenario.Open, Rate: scenario.Rate{PerSecond: 100}}, 1000
+				}))
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				balance := cfg.Ledger.Balance()
+				unheard := balance.Unknown + balance.InDoubt
+				require.NotZero(t, unheard)
+				requireComplete(t, o)
+				assert.Greater(t, time.Duration(o.CycleLatency.ValueAtPercentile(99)), 2*time.Second, "most of the window was left for some")
+				assert.Less(t, time.Duration(o.CycleLatency.ValueAtPercentile(80)), 100*time.Millisecond)
 			})
 		})
 	}

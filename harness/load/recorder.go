@@ -8,7 +8,7 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// latencies are the latencies that one goroutine saw.
+// latencies are the latencies that one goroutine saw. The zero value is empty, and takes memory when something is recorded.
 type latencies struct {
 	histogram *hdrhistogram.Histogram
 	clamped   uint64
@@ -19,6 +19,9 @@ func newLatencies() latencies { return latencies{histogram: result.NewHistogram(
 // record adds n tasks with the same latency. One beyond the range is recorded as the range's end, so
 // that percentiles stay percentiles of all tasks.
 func (l *latencies) record(ns int64, n int) {
+	if l.histogram == nil {
+		l.histogram = result.NewHistogram()
+	}
 	if ns > int64(result.LatencyHighest) {
 		ns = int64(result.LatencyHighest)
 		l.clamped += uint64(n)
@@ -31,6 +34,9 @@ func (l *latencies) record(ns int64, n int) {
 
 // mergeInto adds the latencies to a histogram of the same kind and returns how many were clamped.
 func (l *latencies) mergeInto(all *hdrhistogram.Histogram) (clamped uint64) {
+	if l.histogram == nil {
+		return 0
+	}
 	return l.clamped + uint64(all.Merge(l.histogram))
 }
 

@@ -42,7 +42,7 @@ type round struct {
 }
 
 func newRound(ctx context.Context, cfg Config) *round {
-	r := &round{cfg: cfg, caller: ctx, accounting: accounting{ledger: cfg.Ledger, slow: cfg.Slow}}
+	r := &round{cfg: cfg, caller: ctx, accounting: accounting{ledger: cfg.Ledger, slow: cfg.Slow, persist: cfg.Persist}}
 	r.calls, r.cancelCalls = context.WithCancel(ctx)
 	r.claims, r.cancelClaims = context.WithCancel(r.calls)
 	r.aside, r.cancelAside = context.WithCancel(ctx)

@@ -23,6 +23,7 @@ type settles struct {
 	*accounting
 	settle   latencies
 	cycle    latencies
+	back     latencies // see Open.censorUnheard
 	run      sameStart
 	cycles   uint64
 	finished uint64 // tasks due inside the window of an open load that were completed inside it
@@ -146,6 +147,9 @@ func (s *settles) flushCycle(now int64) {
 	if inside {
 		s.slow.see(took)
 	}
+	if s.persist && s.schedule != nil && scheduled && intended >= s.window.start() {
+		s.back.record(s.window.end()-intended, n)
+	}
 	switch {
 	case s.schedule == nil:
 		if inside {
@@ -173,5 +177,6 @@ func (s *settles) mergeInto(o *Outcome) {
 	o.Clamped += s.settle.mergeInto(o.SettleLatency) + s.cycle.mergeInto(o.CycleLatency)
 	if o.Open != nil {
 		o.Open.Finished += s.finished
+		s.back.mergeInto(o.Open.back)
 	}
 }
