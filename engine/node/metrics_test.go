@@ -96,6 +96,8 @@ func TestStreamsAreCounted(t *testing.T) {
 	m := scrape(t, r.node)
 	assert.Equal(t, "1", m[`prony_streams_open{method="Produce"}`])
 	assert.Equal(t, "1", m[`prony_streams_open{method="Work"}`])
+	assert.Equal(t, "1", m[`prony_stream_frames_total{method="Produce"}`])
+	assert.Equal(t, "1", m[`prony_stream_frames_total{method="Work"}`])
 	assert.Equal(t, "3", m[`prony_refusals_total{of="item",reason="invalid_argument"}`])
 	require.NoError(t, produce.CloseSend())
 	_, err = produce.Recv()

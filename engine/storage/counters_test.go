@@ -48,7 +48,19 @@ func TestFsyncsAreCounted(t *testing.T) {
 		}
 		after := s.Counters()
 		assert.Equal(t, n*each, after.Fsyncs-before.Fsyncs, durability)
+		assert.Equal(t, n*each, after.LogFsyncs-before.LogFsyncs, durability)
 		assert.GreaterOrEqual(t, after.FsyncTime, before.FsyncTime)
 		closeStore(t, s)
 	}
+}
+
+// Fsyncs of tables are not among those of the log.
+func TestFsyncsOfTheLogAreCountedApart(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{Durability: None})
+	defer closeStore(t, s)
+	before := s.Counters()
+	commit(t, s, func(b *Batch) { b.PutTask(queue.Ref{Seq: 1}, queue.Task{}) })
+	require.NoError(t, s.Flush())
+	after := s.Counters()
+	assert.Less(t, after.LogFsyncs-before.LogFsyncs, after.Fsyncs-before.Fsyncs, "the flush syncs a table")
 }

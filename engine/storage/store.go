@@ -108,6 +108,7 @@ type Counters struct {
 	// TaskBytes counts the bytes of tasks that were read, and PayloadBytes the bytes of payloads that were copied from them.
 	TaskBytes, PayloadBytes uint64
 	Fsyncs                  uint64 // of all files
+	LogFsyncs               uint64 // of the write-ahead log, among Fsyncs
 	// FsyncTime is the time of all fsyncs together. Some are in the background.
 	FsyncTime time.Duration
 }
@@ -120,6 +121,7 @@ func (s *Store) Counters() Counters {
 		TaskBytes: s.count.read.Load(), PayloadBytes: s.count.payloads.Load(),
 	}
 	c.Fsyncs, c.FsyncTime = s.files.Fsyncs()
+	c.LogFsyncs = s.files.LogSyncs()
 	return c
 }
 

@@ -28,6 +28,7 @@ type callMetrics struct {
 	total   *prometheus.CounterVec   // api, method, code
 	refused *prometheus.CounterVec   // of, reason
 	open    *prometheus.GaugeVec     // method
+	frames  *prometheus.CounterVec   // method
 
 	methods sync.Map // from method to *methodMetrics: looking labels up costs more than counting
 }
@@ -68,11 +69,14 @@ func newCallMetrics() *callMetrics {
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "prony_streams_open", Help: "Streams that are open.",
 		}, []string{"method"}),
+		frames: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "prony_stream_frames_total", Help: "Messages that streams received from clients.",
+		}, []string{"method"}),
 	}
 }
 
 func (m *callMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open}
+	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open, m.frames}
 }
 
 // failed counts a call or stream that ended with an error.
@@ -125,7 +129,7 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	open := m.open.WithLabelValues(path.Base(info.FullMethod))
 	open.Inc()
 	defer open.Dec()
-	err := next(srv, &countedStream{s, m})
+	err := next(srv, &countedStream{s, m, m.frames.WithLabelValues(path.Base(info.FullMethod))})
 	if err != nil {
 		m.failed(overGRPC, info.FullMethod, err)
 	} else {
@@ -134,11 +138,20 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// countedStream counts the items that a stream's answers refuse.
+// countedStream counts the messages that a stream receives, and the items that its answers refuse.
 type countedStream struct {
 	grpc.ServerStream
 
-	calls *callMetrics
+	calls  *callMetrics
+	frames prometheus.Counter
+}
+
+func (s *countedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil {
+		s.frames.Inc()
+	}
+	return err
 }
 
 func (s *countedStream) SendMsg(m any) error {

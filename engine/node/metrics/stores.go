@@ -23,6 +23,8 @@ func (m *Metrics) watchStore(i int, counters func(shard int) storage.Counters) {
 	counter("prony_storage_payload_bytes_total", "Bytes of payloads copied from the store into memory.",
 		func(c storage.Counters) uint64 { return c.PayloadBytes })
 	counter("prony_storage_fsyncs_total", "Fsyncs of the store's files.", func(c storage.Counters) uint64 { return c.Fsyncs })
+	counter("prony_storage_log_fsyncs_total", "Fsyncs of the store's write-ahead log: those of commits, and one when a log file ends.",
+		func(c storage.Counters) uint64 { return c.LogFsyncs })
 	counter("prony_storage_fsync_microseconds_total", "Time that fsyncs of the store's files took.",
 		func(c storage.Counters) uint64 { return uint64(c.FsyncTime.Microseconds()) })
 }
