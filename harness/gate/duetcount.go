@@ -36,9 +36,6 @@ func (j *duetJudgement) count(d *result.Duet) {
 		case result.Incorrect, result.Misconfigured:
 			fail(c, verdict, fmt.Sprintf("%s is %s: %s", name, verdict, strings.Join(reasons, "; ")))
 		default:
-			for _, s := range g.Sides {
-				reasons = append(reasons[:len(reasons):len(reasons)], s.Faults...)
-			}
 			if len(reasons) == 0 {
 				reasons = []string{fmt.Sprintf("its verdict is %q", verdict)}
 			}
@@ -67,7 +64,7 @@ func (j *duetJudgement) faults(d *result.Duet) {
 		}
 	}
 	p := stat.AtLeast(alone[1], alone[0]+alone[1], 0.5)
-	text := fmt.Sprintf("%d of %d generations do not count for reasons of the change alone, and %d for reasons of the base (p = %s)",
+	text := fmt.Sprintf("%d of %d generations do not count for reasons of the change alone, and %d for reasons of the base (%s)",
 		alone[1], len(d.Generations), alone[0], pText(p))
 	switch {
 	case p <= faultsAlpha:

@@ -38,7 +38,7 @@ func (j *duetJudgement) primaries() {
 	var judged []judgedPrimary
 	for _, p := range j.policy.Primaries {
 		spec, _ := result.Lookup(p.Metric)
-		d := result.MetricDelta{Metric: p.Metric, Unit: spec.Unit, Better: spec.Better, Effect: j.policy.Least, P: 1, PAdjusted: 1}
+		d := result.MetricDelta{Metric: p.Metric, Unit: spec.Unit, Better: spec.Better, Effect: j.policy.Least, P: 1, PAdjusted: 1, Loss: &result.Loss{Margin: p.Margin}}
 		values, numbers, err := j.figures(p.Metric)
 		switch {
 		case errors.Is(err, errNotMeasured):
@@ -113,7 +113,7 @@ func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Sp
 	}
 	d.Base, _ = result.MedianOf(values[0], spec) // the figures are finite
 	d.Change, _ = result.MedianOf(values[1], spec)
-	d.Loss = &result.Loss{Margin: p.Margin, Numbers: numbers}
+	d.Loss.Numbers = numbers
 	logs := make([]float64, len(numbers))
 	for i := range logs {
 		ratio := values[1][i] / values[0][i]
@@ -163,10 +163,10 @@ func (j *duetJudgement) conclude(judged []judgedPrimary) {
 		switch {
 		case d.PAdjusted <= alpha:
 			d.Outcome = result.Worsened
-			d.Because += fmt.Sprintf(": by at least %s, p = %s after correction", percent(l.Low), pText(d.PAdjusted))
+			d.Because += fmt.Sprintf(": by at least %s, %s after correction", percent(l.Low), pText(d.PAdjusted))
 		case better[i].Adjusted <= alpha:
 			d.Outcome = result.Improved
-			d.Because += fmt.Sprintf(": p = %s after correction", pText(better[i].Adjusted))
+			d.Because += fmt.Sprintf(": %s after correction", pText(better[i].Adjusted))
 		case l.High < p.Margin:
 			d.Outcome = result.Same
 			d.Because += fmt.Sprintf(": a loss of %s or more is excluded", percent(l.High))

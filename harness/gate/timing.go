@@ -141,9 +141,9 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 	differs := fmt.Sprintf("is %s (%s to %s)", render.Change(d.Ratio), render.Change(d.RatioLow), render.Change(d.RatioHigh))
 	if matters && beyond && significant {
 		d.Outcome = worse(d, d.Ratio)
-		d.Because = differs + fmt.Sprintf(": the control differs by %s, p = %s after correction", render.Change(d.ControlRatio), pText(d.PAdjusted))
+		d.Because = differs + fmt.Sprintf(": the control differs by %s, %s after correction", render.Change(d.ControlRatio), pText(d.PAdjusted))
 		if d.ControlRatio == 0 {
-			d.Because = differs + fmt.Sprintf(": p = %s after correction", pText(d.PAdjusted))
+			d.Because = differs + fmt.Sprintf(": %s after correction", pText(d.PAdjusted))
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func conclude(d *result.MetricDelta, alpha, leastUnits float64) {
 		why = append(why, "its interval reaches as far as the control differs, "+render.Change(d.ControlRatio))
 	}
 	if matters && !significant {
-		why = append(why, fmt.Sprintf("p = %s after correction", pText(d.PAdjusted)))
+		why = append(why, fmt.Sprintf("%s after correction", pText(d.PAdjusted)))
 	}
 	switch {
 	case d.Detectable == 0:
@@ -198,7 +198,7 @@ func worse(d *result.MetricDelta, ratio float64) result.Outcomes {
 
 func pText(p float64) string {
 	if p < 0.0001 {
-		return "< 0.0001"
+		return "p < 0.0001"
 	}
-	return fmt.Sprintf("%.4f", p)
+	return fmt.Sprintf("p = %.4f", p)
 }

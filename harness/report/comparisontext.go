@@ -19,7 +19,9 @@ var marks = map[result.Outcomes]string{
 func ComparisonText(c *result.Comparison) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: %s\n", scenarioName(c.Scenario), c.Verdict, comparedSides(c))
-	if len(c.Metrics) > 0 {
+	if c.Duet != nil {
+		duetText(&b, c)
+	} else if len(c.Metrics) > 0 {
 		b.WriteString("\n")
 		b.WriteString(deltaTable(c).Text("  ") + "\n")
 	}
@@ -28,6 +30,9 @@ func ComparisonText(c *result.Comparison) string {
 	}
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
+	}
+	if c.Duet != nil {
+		marksText(&b, c.Duet.Marks)
 	}
 	for i, cause := range c.Causes {
 		if i == 0 {
@@ -45,6 +50,9 @@ func comparedSides(c *result.Comparison) string {
 	text := fmt.Sprintf("base %s, change %s", shortCommit(c.Base), shortCommit(c.Change))
 	if c.Base.Server != "" && c.Base.Server == c.Change.Server && len(c.Base.Server) == 64 {
 		text += " (the same binary)"
+	}
+	if c.Duet != nil {
+		return text + "; " + lookText(c)
 	}
 	if c.Paired {
 		rounds := 2

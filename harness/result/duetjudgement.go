@@ -48,7 +48,8 @@ type Loss struct {
 	High   float64 `json:"high"`
 	Margin float64 `json:"margin"`
 	StdErr float64 `json:"std_err"` // of the mean logarithm
-	// Generations are the ratios of the change to the base, and Numbers the numbers of their generations.
-	Generations []float64 `json:"generations"`
-	Numbers     []int     `json:"numbers"`
+	// Generations are the ratios of the change to the base, and Numbers the numbers of their generations. Without them only Margin is
+	// known: a side has no such figure.
+	Generations []float64 `json:"generations,omitempty"`
+	Numbers     []int     `json:"numbers,omitempty"`
 }

@@ -1,0 +1,79 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// duetFixture is an invented judgement of a duet with a finding of each kind.
+func duetFixture() *result.Comparison {
+	metric := func(v float64) result.Metric { return result.Metric{Median: v, Low: v * 0.99, High: v * 1.01, N: 7} }
+	loss := func(estimate, low, high, margin float64, ratios ...float64) *result.Loss {
+		l := &result.Loss{Estimate: estimate, Low: low, High: high, Margin: margin, Level: 0.0014, StdErr: 0.005, Generations: ratios}
+		for i := range ratios {
+			l.Numbers = append(l.Numbers, i+1)
+		}
+		return l
+	}
+	return &result.Comparison{
+		Version: result.Version, Scenario: "fixture", Started: fixtureStart, Finished: fixtureStart.Add(2 * time.Minute),
+		Verdict: result.Regressed, Reasons: []string{"server_cpu_us_per_cycle is worse by 5.20 %: by at least 3.10 %, p < 0.0001 after correction"},
+		Warnings: []string{"1 of 8 generations do not count: generation 2: the host *stole* 30 % of the time"},
+		Base:     result.Side{Name: "base", Commit: "0123456789ab", Server: "00ff", Rounds: 7},
+		Change:   result.Side{Name: "change", Commit: "ba9876543210", Dirty: true, Server: "ff00", Rounds: 7},
+		Paired:   true, Blocks: 7, Dropped: 1,
+		Metrics: []result.MetricDelta{
+			{
+				Metric: result.ServerCPUUsPerCycle, Unit: "us", Better: result.Lower, Base: metric(20), Change: metric(21.04),
+				Ratio: 1.052, RatioLow: 1.041, RatioHigh: 1.063, ControlRatio: 1.001, ControlRatioLow: 0.997, ControlRatioHigh: 1.005,
+				P: 0.00001, PAdjusted: 0.00003, Effect: 0.01, Detectable: 0.028, Outcome: result.Worsened,
+				Because: "is worse by 5.20 %: by at least 3.10 %, p < 0.0001 after correction",
+				Loss:    loss(0.052, 0.031, 0.061, 0.05, 1.04, 1.05, 1.06, 1.055, 1.05, 1.06, 1.049),
+			},
+			{
+				Metric: result.CyclesPerS, Unit: "1/s", Better: result.Higher, Base: metric(150_000), Change: metric(148_000),
+				Ratio: 0.987, RatioLow: 0.977, RatioHigh: 0.997, ControlRatio: 1.002, ControlRatioLow: 0.99, ControlRatioHigh: 1.01,
+				P: 0.3, PAdjusted: 0.6, Effect: 0.01, Detectable: 0.03, Outcome: result.Same, Because: "is worse by 1.30 %: a loss of 2.20 % or more is excluded",
+				Loss: loss(0.013, -0.01, 0.022, 0.05, 0.98, 0.99, 0.985, 1, 0.97, 0.99, 0.995),
+			},
+			{
+				Metric: "cycle_latency_ms_p50", Unit: "ms", Better: result.Lower, Base: metric(0.4), Change: metric(0.3),
+				Ratio: 0.75, RatioLow: 0.72, RatioHigh: 0.78, P: 1, PAdjusted: 1, Effect: 0.01, Detectable: 0.05, Outcome: result.Improved, Because: "is better by 25.00 %: p < 0.0001 after correction",
+				Loss: loss(-0.25, -0.29, -0.22, 0.1, 0.75, 0.76, 0.74, 0.75, 0.75, 0.73, 0.77),
+			},
+			{
+				Metric: "cycle_latency_ms_p99", Unit: "ms", Better: result.Lower, P: 1, PAdjusted: 1, Effect: 0.01, Outcome: result.Unclear,
+				Because: "cannot be compared: the base has no such figure in generations [1]", Loss: &result.Loss{Margin: 0.25},
+			},
+			{
+				Metric: result.StorageSetsPerCycle, Unit: "keys", Better: result.Lower, Base: result.Metric{Median: 2.1, N: 1}, Change: result.Metric{Median: 2.1, N: 1},
+				Ratio: 1, Outcome: result.Same, Because: "is equal",
+			},
+		},
+		Causes: []result.Cause{{Kind: "cpu", Name: "shard.spin", Sentence: "shard.spin takes 1 us more", Score: 1}},
+		Duet: &result.DuetJudgement{
+			Look: 1, Looks: 3, Decided: true, Alpha: 0.004, AlphaAll: 0.005, Confidence: 0.95, Measured: 8, Seconds: 44.3,
+			Durability: "none", SliceMs: 25, OpenPerS: 500, Layouts: 2, OwnClients: true,
+			Shown: []result.DuetFigure{
+				{Name: "median slice, server_cpu_us_per_cycle", Unit: "us", Base: 19.8, Change: 20.9},
+				{Name: "server CPU used in slices of the other side", Unit: "%", Base: 1.2, Change: 1.3},
+			},
+			Marks:   []string{"generation 6: slice 17 *stalled*", "generation 6: 2", "generation 6: 3", "generation 6: 4", "generation 6: 5", "generation 6: 6"},
+			Invalid: []string{"generation 2: the host *stole* 30 % of the time"},
+		},
+	}
+}
+
+func TestTextOfADuetIsReadAtAGlance(t *testing.T) {
+	equalGolden(t, "duet.txt", report.ComparisonText(duetFixture()))
+	unjudged := &result.Comparison{
+		Verdict: result.Misconfigured, Reasons: []string{"there is no duet to judge"}, Duet: &result.DuetJudgement{Look: 1, Looks: 3, Decided: true},
+	}
+	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 generations in 0 s, look 1 of 3\n  there is no duet to judge\n",
+		report.ComparisonText(unjudged))
+}
