@@ -89,6 +89,18 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
+	var reasons []string
+	if fewer := c.manifest.FewerRounds(); fewer != "" {
+		reasons = append(reasons, fewer)
+	}
+	for _, side := range []result.Side{c.Base, c.Change} {
+		if side.Dirty {
+			reasons = append(reasons, side.Name+" is of a tree with uncommitted changes")
+		}
+	}
+	if len(reasons) > 0 {
+		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
+	}
 	data := filepath.Join(reportsDir, "data", comparisonName(c.Comparison))
 	files := []string{result.ComparisonFile}
 	if c.stored {

@@ -92,9 +92,12 @@ func TestComparisonIntoItsFolder(t *testing.T) {
 }
 
 func TestComparisonIsPublished(t *testing.T) {
-	dir := storedComparison(t, comparisonFixture())
+	c := comparisonFixture()
 	reports := filepath.Join(t.TempDir(), "reports")
-	written, err := report.Publish(dir, reports)
+	_, err := report.Publish(storedComparison(t, c), reports)
+	require.ErrorContains(t, err, "change is of a tree with uncommitted changes")
+	c.Change.Dirty = false
+	written, err := report.Publish(storedComparison(t, c), reports)
 	require.NoError(t, err)
 	data := filepath.Join(reports, "data", "compare-fixture")
 	assert.FileExists(t, filepath.Join(data, "base", result.ResultFile))

@@ -48,7 +48,7 @@ func TestPageOfACluster(t *testing.T) {
 	for _, says := range []string{
 		"| share | cost | cost, low | cost, high |",
 		"| 4.50 | 1.25 | 2.75 |",
-		"| `rate_cost` | 4.50 | 1.25 | 2.75 | 2 | ratio | median of the turns of the points and their range |",
+		"| `rate_cost` | 4.50 | 1.25 | 2.75 | 2 | ratio | median of the turns of the points; range of 2 turns, 50 % interval of the median |",
 		"## Nodes, durability `none`",
 		"| 4, `shards=4, workers=64` | `n1` | – | 3.00 | – | – | – | 0.250 | – | – | – | – | – |",
 		"| `n2` | all | 4.00 |",

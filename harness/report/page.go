@@ -8,7 +8,6 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // markdown writes the page of r.
@@ -67,11 +66,22 @@ func split(rounds []result.Round) (timed, profiled []result.Round) {
 }
 
 func opening(p *page, r *result.Result) {
-	p.paragraph("Verdict: **%s**. Scenario %s, durability %s: %s.",
-		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), plan(r.Rounds)+atPoints(r))
+	p.paragraph("Verdict: **%s**. Scenario %s, durability %s%s: %s.",
+		text(string(r.Verdict)), code(r.Scenario), code(r.Manifest.Durability()), polling(r), plan(r.Rounds)+atPoints(r))
+	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
+		p.paragraph("**Below the standard for published figures: %s.** Measure the scenario again before you rely on them.", text(strings.Join(reasons, "; ")))
+	}
 	scriptParagraph(p, r)
 	listed(p, "Reasons for the verdict:", r.Reasons)
 	listed(p, "Warnings:", r.Warnings)
+}
+
+// polling follows the durability that stands beside a figure if connections polled: the figure does not hold without.
+func polling(r *result.Result) string {
+	if words := r.Manifest.Polling(); words != "" {
+		return ", " + words
+	}
+	return ""
 }
 
 // plan says how many rounds there were, and how long their windows.
@@ -114,15 +124,16 @@ func windows(rounds []result.Round) string {
 }
 
 func summarySection(p *page, r *result.Result) {
-	p.heading(2, "Summary, durability %s", code(r.Manifest.Durability()))
+	p.heading(2, "Summary, durability %s%s", code(r.Manifest.Durability()), polling(r))
 	metricsTable(p, result.Published(r))
 	for _, point := range result.PublishedPoints(r) {
 		p.heading(3, "%s, durability %s", code(point.Name), code(pointDurability(r, point)))
 		metricsTable(p, point.Metrics)
 	}
 	if len(r.Metrics) > 0 {
-		p.paragraph("n is the number of rounds. All values: durability %s, revision %s, %s.",
-			code(r.Manifest.Durability()), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
+		p.paragraph("n is the number of rounds. An interval is of this run's rounds and does not cover another day. All values: durability"+
+			" %s%s, revision %s, %s.",
+			code(r.Manifest.Durability()), polling(r), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
 	}
 }
 
@@ -167,18 +178,12 @@ func meaning(spec result.Spec, m result.Metric, all map[string]result.Metric) st
 		return "of the faults of all timed rounds together; lowest and highest round"
 	case spec.Family != "":
 		return "percentile of all timed rounds merged; lowest and highest round"
-	case spec.Name == result.RateCost && m.N >= stat.MinIntervalN:
-		return "median of the turns of the points and its 95 % interval"
 	case spec.Name == result.RateCost:
-		return "median of the turns of the points and their range"
-	case spec.Part == result.OfProfiling && m.N >= stat.MinIntervalN:
-		return "median of the profiled rounds, each with the timed ones beside it, and its 95 % interval"
+		return "median of the turns of the points; " + result.Spread(m.N, "turn")
 	case spec.Part == result.OfProfiling:
-		return "median of the profiled rounds, each with the timed ones beside it, and their range"
-	case m.N >= stat.MinIntervalN:
-		return "median of the timed rounds and its 95 % interval"
+		return "median of the profiled rounds, each with the timed ones beside it; " + result.Spread(m.N, "round")
 	default:
-		return "median of the timed rounds and their range"
+		return "median of the timed rounds; " + result.Spread(m.N, "round")
 	}
 }
 
@@ -195,7 +200,7 @@ func plotSection(p *page, r *result.Result, plots []figure) {
 			continue
 		}
 		p.paragraph("![%s, durability %s](%s)", text(plot.caption), text(r.Manifest.Durability()), plot.file)
-		p.paragraph("*%s. Durability %s, run %s, revision %s, %s.*", plot.caption, code(r.Manifest.Durability()),
+		p.paragraph("*%s. Durability %s%s, run %s, revision %s, %s.*", plot.caption, code(r.Manifest.Durability()), polling(r),
 			code(r.Run), code(r.Manifest.Build.Revision()), machine(r.Manifest.Host))
 	}
 }

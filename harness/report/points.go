@@ -94,15 +94,15 @@ func pointsSection(p *page, r *result.Result) {
 	if len(r.Points) == 0 {
 		return
 	}
-	p.heading(2, "Points, durability %s", code(r.Manifest.Durability()))
+	p.heading(2, "Points, durability %s%s", code(r.Manifest.Durability()), polling(r))
 	costs := slices.ContainsFunc(r.Points, func(point result.Point) bool { _, found := point.Metrics[result.RateCost]; return found })
 	explained := "Each row is one combination of the swept values, with rounds of its own that went over the points in turn." +
-		" The share is that of the first row's cycles per second."
+		" The share is that of the first row's cycles per second. " + lowAndHigh(r)
 	if costs {
 		first := r.Points[0].Values[0]
 		explained += fmt.Sprintf(" The cost is how many times as many cycles per second the row had that has %s and is otherwise the"+
-			" same: of each turn of the points that row's divided by the row's own, and of these the median and, from six turns on,"+
-			" its 95 %% interval.", code(first.Key+"="+first.Text))
+			" same: of each turn of the points that row's divided by the row's own, and of these the median, with low and high as those"+
+			" of the rate.", code(first.Key+"="+first.Text))
 	}
 	p.paragraph("%s", explained)
 	var metrics []map[string]result.Metric
@@ -139,6 +139,16 @@ func pointsSection(p *page, r *result.Result) {
 		rows = append(rows, row)
 	}
 	p.table(header, rows)
+}
+
+// lowAndHigh says what the low and high rates of points are.
+func lowAndHigh(r *result.Result) string {
+	for _, point := range r.Points {
+		if m, found := point.Metrics[result.CyclesPerS]; found {
+			return "Cycles per second are the median of the timed rounds of a point; low and high are the " + result.Spread(m.N, "round") + "."
+		}
+	}
+	return ""
 }
 
 func costCells(point result.Point) []string {

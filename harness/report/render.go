@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -70,7 +71,8 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 
 // Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>,
 // renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
-// comparison goes to data/compare-<scenario>.
+// comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
+// has fewer rounds than its scenario's file wants or was measured from a tree with uncommitted changes.
 func Publish(run, reportsDir string) ([]string, error) {
 	if compared, err := isComparison(run); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
@@ -81,11 +83,24 @@ func Publish(run, reportsDir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
+	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
+		return nil, &UnpublishableError{Of: run, Reasons: reasons}
+	}
 	data := filepath.Join(reportsDir, "data", result.Slug(r.Scenario))
 	if err := copyFiles(run, data, []string{result.HistogramsFile, result.ResultFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return Render(data, reportsDir)
+}
+
+// UnpublishableError says why a run or a comparison is not published.
+type UnpublishableError struct {
+	Of      string // its folder
+	Reasons []string
+}
+
+func (e *UnpublishableError) Error() string {
+	return fmt.Sprintf("publish: %s can't be published: %s: measure a commit, with all rounds of the scenario", e.Of, strings.Join(e.Reasons, "; "))
 }
 
 // copyFiles copies files of one folder to another, which it makes.

@@ -128,9 +128,71 @@ func TestOneRoundWithoutProfiles(t *testing.T) {
 	assert.Contains(t, page, "1 timed round with a window of 10 s.")
 	assert.NotContains(t, page, "profiled round with")
 	assert.NotContains(t, page, "Where the time went")
-	assert.Contains(t, page, "median of the timed rounds and their range")
-	assert.NotContains(t, page, "95 %")
-	assert.Contains(t, files["fixture-throughput.svg"], "its range")
+	assert.Contains(t, page, "median of the timed rounds; one round, no interval")
+	assert.Contains(t, files["fixture-throughput.svg"], "one round, no interval")
+}
+
+// With seven rounds the interval is the range, and its level is 98.4 %.
+func TestIntervalsSayWhatTheyAre(t *testing.T) {
+	r, hists := fixture(t, 7, 1)
+	files := rendered(t, r, hists)
+	assert.Contains(t, files["fixture.md"], "median of the timed rounds; range of 7 rounds, 98.4 % interval of the median")
+	assert.NotContains(t, files["fixture.md"], "95 %")
+	assert.Contains(t, files["fixture-throughput.svg"], "range of 7 rounds, 98.4 % interval of the median")
+}
+
+// A rate with busy polling does not hold without: each place with a headline figure says so.
+func TestBusyPollingStandsBesideTheFigures(t *testing.T) {
+	r, hists := fixture(t, 7, 0)
+	assert.NotContains(t, rendered(t, r, hists)["fixture.md"], "busy polling")
+	r.Manifest.Scenario.Topology.BusyPoll = true
+	files := rendered(t, r, hists)
+	for line := range strings.SplitSeq(files["fixture.md"], "\n") {
+		for _, start := range []string{"Verdict:", "## Summary", "n is", "*"} {
+			if strings.HasPrefix(line, start) {
+				assert.Contains(t, line, "busy polling by server")
+			}
+		}
+	}
+	assert.Contains(t, files["fixture-throughput.svg"], "busy polling by server")
+	r.Manifest.Scenario.Workloads[0].BusyPoll = true
+	assert.Contains(t, rendered(t, r, hists)["fixture.md"], "busy polling by server and generator")
+}
+
+func TestPageListsTheSettingsThatDiffer(t *testing.T) {
+	r, hists := fixture(t, 7, 0)
+	r.Manifest.Scenario.Workloads[0].Idempotent = true
+	r.Manifest.Scenario.Phases.WarmupMax = 5 * time.Second
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "| `phases.warmup_max` | `5s` | `unset` |")
+	assert.Contains(t, page, "| `workload.main.idempotent` | `true` | `false` |")
+	assert.Contains(t, page, "| `workload.main.connections` | `2` | `1` |")
+	assert.NotContains(t, page, "`workload.main.tenants`", "which has its default")
+}
+
+func TestRunsThatMayNotBePublished(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		make func(*result.Result)
+	}{
+		{"3 rounds instead of the 7 of the scenario's file", func(r *result.Result) {
+			r.Manifest.Scenario.FileRounds, r.Manifest.Scenario.Rounds = 7, 3
+		}},
+		{"3 rounds by the command line; the number in the scenario's file was not recorded", func(r *result.Result) {
+			r.Manifest.Command = []string{"prony", "run", "--rounds", "3", "x.hcl"}
+		}},
+		{"measured from a tree with uncommitted changes", func(r *result.Result) { r.Manifest.Build.Dirty = true }},
+	} {
+		r, hists := fixture(t, 3, 1)
+		c.make(r)
+		reports := filepath.Join(t.TempDir(), "reports")
+		_, err := report.Publish(stored(t, r, hists), reports)
+		var refused *report.UnpublishableError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, []string{c.says}, refused.Reasons)
+		assert.NoDirExists(t, reports)
+		assert.Contains(t, rendered(t, r, hists)["fixture.md"], "**Below the standard for published figures: "+c.says+".**")
+	}
 }
 
 // A run that failed in its first round has neither metrics nor histograms, and a manifest of another version may

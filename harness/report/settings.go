@@ -33,10 +33,10 @@ func scenarioSection(p *page, r *result.Result) {
 	table.phases()
 	p.heading(2, "Scenario")
 	p.table([]string{"setting", "value"}, table.rows)
-	if len(s.Workloads) == 1 {
-		return
-	}
 	for i := range s.Workloads {
+		if len(s.Workloads) == 1 {
+			break // in the table above
+		}
 		w := &s.Workloads[i]
 		own := settings{scenario: s}
 		own.driver(w)
@@ -45,6 +45,24 @@ func scenarioSection(p *page, r *result.Result) {
 		own.duration("lease", w.Lease)
 		p.table([]string{"workload " + code(w.Name), "value"}, own.rows)
 	}
+	differingSettings(p, s)
+}
+
+// differingSettings lists all settings that differ from their defaults, by the paths that a sweep would name them by.
+func differingSettings(p *page, s *scenario.Scenario) {
+	var rows [][]string
+	for _, setting := range s.Settings() {
+		if setting.Default != "" {
+			rows = append(rows, []string{code(setting.Path), code(setting.Value), code(setting.Default)})
+		}
+	}
+	p.heading(3, "Settings that differ from their defaults")
+	if len(rows) == 0 {
+		p.paragraph("None: the scenario says only what has no default.")
+		return
+	}
+	p.paragraph("These are all: every other setting of the scenario has its default.")
+	p.table([]string{"setting", "value", "default"}, rows)
 }
 
 // settings are the rows of a table of a scenario's attributes.

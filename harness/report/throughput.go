@@ -13,7 +13,6 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 var errNothingToPlot = errors.New("nothing to plot")
@@ -24,7 +23,7 @@ func throughputPlot(r *result.Result) ([]byte, error) {
 	if len(r.Points) > 0 {
 		return nil, errNothingToPlot // rounds of different points are no repetitions
 	}
-	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s", r.Scenario, r.Manifest.Durability()))
+	p := newPlot(fmt.Sprintf("%s: cycles per second by round, durability %s%s", r.Scenario, r.Manifest.Durability(), polling(r)))
 	p.X.Label.Text = "round"
 	p.Y.Label.Text = "cycles per second (1/s)"
 	var timed, profiled, calibration plotter.XYs
@@ -114,11 +113,7 @@ func addMedian(p *plot.Plot, m result.Metric, last float64) error {
 	}
 	line.LineStyle = draw.LineStyle{Color: orange, Width: vg.Points(2)}
 	p.Add(band, line)
-	spread := "its range"
-	if m.N >= stat.MinIntervalN {
-		spread = "its 95 % interval"
-	}
-	p.Legend.Add(fmt.Sprintf("median %s/s and %s, %s to %s, n = %d", render.Number(m.Median), spread, render.Number(m.Low), render.Number(m.High), m.N), band, line)
+	p.Legend.Add(fmt.Sprintf("median %s/s, and %s to %s: %s", render.Number(m.Median), render.Number(m.Low), render.Number(m.High), result.Spread(m.N, "round")), band, line)
 	return nil
 }
 

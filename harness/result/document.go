@@ -5,6 +5,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // Document is what `prony run --json` and `prony check --json` print: the outcome of all scenarios. `prony report --json`
@@ -30,11 +32,17 @@ type Outcome struct {
 	// Run is the path of the run folder, or "" where there is none.
 	Run string `json:"run,omitempty"`
 	// Page is the path of the run's page, where one was written.
-	Page       string            `json:"page,omitempty"`
-	Durability string            `json:"durability,omitempty"`
-	Reasons    []string          `json:"reasons,omitempty"`
-	Warnings   []string          `json:"warnings,omitempty"`
-	Metrics    map[string]Metric `json:"metrics"`
+	Page       string `json:"page,omitempty"`
+	Durability string `json:"durability,omitempty"`
+	// Settings are those of the scenario that differ from their defaults or have none.
+	Settings []scenario.Setting `json:"settings,omitempty"`
+	// Polling says which side's connections polled before their thread slept; "" if neither did.
+	Polling string `json:"polling,omitempty"`
+	// FewerRounds says by how much the run has fewer rounds than its scenario's file wants; "" if it has as many.
+	FewerRounds string            `json:"fewer_rounds,omitempty"`
+	Reasons     []string          `json:"reasons,omitempty"`
+	Warnings    []string          `json:"warnings,omitempty"`
+	Metrics     map[string]Metric `json:"metrics"`
 	// Points are those of a sweep.
 	Points []Point `json:"points,omitempty"`
 	// Workloads are those of a scenario with several.
@@ -46,6 +54,7 @@ type Outcome struct {
 func NewOutcome(r *Result, run string) Outcome {
 	return Outcome{
 		Name: r.Scenario, Verdict: r.Verdict, Run: run, Durability: r.Manifest.Durability(),
+		Settings: r.Manifest.Scenario.Settings(), Polling: r.Manifest.Polling(), FewerRounds: r.Manifest.FewerRounds(),
 		Reasons: slices.Clone(r.Reasons), Warnings: slices.Clone(r.Warnings), Metrics: Published(r),
 		Points: PublishedPoints(r), Workloads: PublishedWorkloads(r),
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/stat"
 )
 
 // summaryMetrics are those that the table at the end of a run has, where the run has them. All others are in the result.
@@ -107,10 +106,8 @@ func spread(spec result.Spec, m result.Metric) string {
 		return "sum; lowest and highest round"
 	case spec.Merged():
 		return fmt.Sprintf("of %s together; lowest and highest", render.Plural(m.N, "round"))
-	case m.N >= stat.MinIntervalN:
-		return fmt.Sprintf("median of %s, 95 %% interval", render.Plural(m.N, "round"))
 	default:
-		return fmt.Sprintf("median of %s, range", render.Plural(m.N, "round"))
+		return "median; " + result.Spread(m.N, "round")
 	}
 }
 

@@ -44,6 +44,13 @@ func (s *Scenario) UnmarshalJSON(data []byte) error {
 	if stored.Workload != nil {
 		s.Workloads = []Workload{*stored.Workload}
 	}
+	var has struct {
+		Validity *json.RawMessage `json:"validity"`
+	}
+	if err := json.Unmarshal(data, &has); err != nil {
+		return err
+	}
+	s.validityUnrecorded = has.Validity == nil
 	if stored.Series != nil {
 		s.SeriesEvery = time.Duration(stored.Series.Every)
 	}

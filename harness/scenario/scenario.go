@@ -20,12 +20,14 @@ const PointsMax = 64
 
 // Scenario is one checked scenario block, every default filled in.
 type Scenario struct {
-	Name      string     `json:"name"`
-	Title     string     `json:"title"`
-	Tags      []string   `json:"tags"`
-	File      string     `json:"file"`                // the path it was read from, as given
-	Rounds    int        `json:"rounds"`              // timed rounds of each point
-	Variables []Variable `json:"variables,omitempty"` // of its file and of what that includes, in the order of the files
+	Name   string   `json:"name"`
+	Title  string   `json:"title"`
+	Tags   []string `json:"tags"`
+	File   string   `json:"file"`   // the path it was read from, as given
+	Rounds int      `json:"rounds"` // timed rounds of each point
+	// FileRounds are the rounds that the file says, where a command line has set Rounds; else 0.
+	FileRounds int        `json:"file_rounds,omitzero"`
+	Variables  []Variable `json:"variables,omitempty"` // of its file and of what that includes, in the order of the files
 	// ProfiledRounds are those of each point that are profiled and not timed, where Captures is not empty; 0 stands for 1.
 	ProfiledRounds int      `json:"profiled_rounds,omitzero"`
 	Topology       Topology `json:"topology"` // with a sweep: of the first point
@@ -44,6 +46,16 @@ type Scenario struct {
 	Scripts     []Script      `json:"scripts,omitempty"` // those of all points, where a sweep runs more than one
 	// Points are all combinations of the swept values, the last sweep's changing fastest; nil without a sweep.
 	Points []Point `json:"-"`
+
+	validityUnrecorded bool // the file that s was read from says nothing about validity
+}
+
+// OverrideRounds sets the number of timed rounds of each point, and keeps the file's.
+func (s *Scenario) OverrideRounds(n int) {
+	if s.FileRounds == 0 {
+		s.FileRounds = s.Rounds
+	}
+	s.Rounds = n
 }
 
 // Variable is a value of a file that can be given from outside.

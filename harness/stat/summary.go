@@ -56,6 +56,33 @@ func Summarise(values []float64) (Summary, error) {
 	return s, nil
 }
 
+// MedianRanks returns which of n sorted values, from 1, Summarise takes for the ends of the interval of the median, and the exact
+// probability that this interval holds the median of the values' distribution. n must be at least 1.
+func MedianRanks(n int) (low, high int, confidence float64) {
+	ranks := make([]float64, n)
+	for i := range ranks {
+		ranks[i] = float64(i + 1)
+	}
+	s, err := Summarise(ranks)
+	if err != nil {
+		return 0, 0, 0
+	}
+	low, high = int(s.Low), int(s.High)
+	for k := low; k < high; k++ { // k values are below the median: xlow among them, and xhigh not
+		confidence += math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
+	}
+	return low, high, confidence
+}
+
+// logChoose is the logarithm of the number of ways to choose k of n.
+func logChoose(n, k int) float64 {
+	logFactorial := func(m int) float64 {
+		v, _ := math.Lgamma(float64(m + 1))
+		return v
+	}
+	return logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+}
+
 // texts are warnings as data.
 func texts(warnings []error) (all []string) {
 	for _, w := range warnings {

@@ -112,3 +112,26 @@ func TestSummariseRefusesNonFiniteAnywhere(t *testing.T) {
 		require.Error(t, err)
 	})
 }
+
+func TestMedianRanks(t *testing.T) {
+	for _, c := range []struct {
+		n, low, high int
+		percent      float64
+	}{
+		{1, 1, 1, 0},
+		{2, 1, 2, 50},
+		{3, 1, 3, 75},
+		{5, 1, 5, 93.75},
+		{6, 1, 6, 96.875},
+		{7, 1, 7, 98.4375},
+		{8, 1, 7, 96.09375},
+		{9, 2, 8, 96.09375},
+		{10, 2, 9, 97.8515625},
+		{12, 3, 10, 96.14},
+		{40, 14, 27, 96.15},
+	} {
+		low, high, confidence := stat.MedianRanks(c.n)
+		assert.Equal(t, []int{c.low, c.high}, []int{low, high}, "n = %d", c.n)
+		assert.InDelta(t, c.percent, 100*confidence, 0.01, "n = %d", c.n)
+	}
+}

@@ -26,7 +26,7 @@ type compareFlags struct {
 	base, change, scenario, out, tags, effect string
 	rounds                                    int
 	length                                    time.Duration
-	json                                      bool
+	json, differentSettings                   bool
 	vars                                      vars
 }
 
@@ -41,7 +41,7 @@ larger than what the two measurements of the base differ by, and significant aft
 metrics. The result goes to a folder under --out: comparison.json, and a run folder each for base, change and control.
 
 With two stored runs A and B it judges B against A: their rounds were not measured in turn and there is no control, which
-it says. With the folder of a comparison it judges that again.`,
+it says. It refuses runs whose settings differ. With the folder of a comparison it judges that again.`,
 		Example: `  prony compare --base main
   prony compare --base HEAD~3 --change HEAD --scenario scenarios/compare.hcl --for 90s
   prony compare runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
@@ -58,6 +58,7 @@ it says. With the folder of a comparison it judges that again.`,
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both servers")
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
+	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare two stored runs though their settings differ")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
 	return c
@@ -105,7 +106,7 @@ func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.C
 	case f.base != "" || f.change != "" && len(runs) > 0:
 		return nil, "", errors.New("--base and --change measure, and stored runs are compared as they are: give one or the other")
 	case len(runs) == 2:
-		return compareStored(runs[0], runs[1], policy)
+		return compareStored(runs[0], runs[1], policy, f.differentSettings)
 	case len(runs) == 1:
 		return compareAgain(runs[0], policy)
 	}
@@ -125,13 +126,16 @@ func parseShare(text string) (float64, error) {
 	return v, nil
 }
 
-func compareStored(basePath, changePath string, policy gate.Policy) (*result.Comparison, string, error) {
+func compareStored(basePath, changePath string, policy gate.Policy, allowDifferent bool) (*result.Comparison, string, error) {
 	base, err := result.ReadArm(run.Base, filepath.Clean(basePath))
 	if err != nil {
 		return nil, "", err
 	}
 	change, err := result.ReadArm(run.Change, filepath.Clean(changePath))
 	if err != nil {
+		return nil, "", err
+	}
+	if err := checkSettings(base.Result, change.Result); err != nil && !allowDifferent {
 		return nil, "", err
 	}
 	return gate.Compare(base, change, nil, false, policy), "", nil
@@ -247,7 +251,7 @@ func (f *compareFlags) load(c *cobra.Command, root string) (*scenario.Scenario, 
 		if f.rounds < 2 || f.rounds > scenario.RoundsMax {
 			return nil, fmt.Errorf("--rounds %d is not 2 to %d", f.rounds, scenario.RoundsMax)
 		}
-		s.Rounds = f.rounds
+		s.OverrideRounds(f.rounds)
 	}
 	if f.length < 0 {
 		return nil, fmt.Errorf("--for %v is less than nothing", f.length)

@@ -15,6 +15,7 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // comparison decodes stdout, which must be one comparison and nothing else.
@@ -73,6 +74,25 @@ func TestCompareStoredRuns(t *testing.T) {
 	got = prony(t, "compare", "--effect", "30%", base, slow)
 	assert.Equal(t, 1, got.code, "the latency's least effect is its own")
 	assert.NotContains(t, got.stderr, "cycles_per_s is -")
+}
+
+func TestCompareRefusesDifferentSettings(t *testing.T) {
+	inFolder(t)
+	base, change := measuredRun(t, "runs", "base", 12, 100_000), measuredRun(t, "runs", "change", 12, 100_000)
+	r, histograms, err := result.Read(change)
+	require.NoError(t, err)
+	r.Run = "polling"
+	r.Manifest.Scenario.Topology = scenario.Topology{Kind: "single", BusyPoll: true}
+	folder, err := result.Create("runs", r.Run)
+	require.NoError(t, err)
+	require.NoError(t, folder.Store(r, histograms))
+	got := prony(t, "compare", "--json", base, folder.Path())
+	assert.Equal(t, 2, got.code)
+	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+	assert.Contains(t, got.stderr, `topology.busy_poll is absent and "true"`)
+	assert.Contains(t, got.stderr, "--allow-different-settings")
+	assert.Equal(t, 0, prony(t, "compare", base, change).code)
+	assert.Equal(t, 0, prony(t, "compare", "--allow-different-settings", base, folder.Path()).code)
 }
 
 func TestCompareCommandLine(t *testing.T) {

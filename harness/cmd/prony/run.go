@@ -71,7 +71,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 	var outcomes []result.Outcome
 	for _, s := range scenarios {
 		if f.override {
-			s.Rounds = f.rounds
+			s.OverrideRounds(f.rounds)
 		}
 		r, folder, err := run.Execute(ctx, s, run.Options{
 			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),

@@ -117,7 +117,9 @@ func full(v reflect.Value, depth int) {
 		v.SetMapIndex(reflect.ValueOf("key"), value)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			full(v.Field(i), depth+1)
+			if v.Type().Field(i).IsExported() {
+				full(v.Field(i), depth+1)
+			}
 		}
 	}
 }

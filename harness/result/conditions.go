@@ -1,0 +1,55 @@
+package result
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Polling says which side's connections polled before their thread slept: "busy polling by server and generator", or "" if neither did.
+// A rate with busy polling does not hold without, so that the text stands beside headline figures.
+func (m Manifest) Polling() string {
+	var sides []string
+	s := &m.Scenario
+	if s.Topology.BusyPoll || len(s.Swept("topology.busy_poll")) > 0 {
+		sides = append(sides, "server")
+	}
+	if scenario.Any(s.Workloads, func(w scenario.Workload) bool {
+		return w.BusyPoll || len(s.Swept("workload."+w.Name+".busy_poll")) > 0
+	}) {
+		sides = append(sides, "generator")
+	}
+	if len(sides) == 0 {
+		return ""
+	}
+	return "busy polling by " + strings.Join(sides, " and ")
+}
+
+// Unpublishable says why a run must not be published, or nothing if it may be: it has fewer rounds than its scenario's file wants, or
+// was measured from a tree with changes that no commit has.
+func (m Manifest) Unpublishable() (reasons []string) {
+	if fewer := m.FewerRounds(); fewer != "" {
+		reasons = append(reasons, fewer)
+	}
+	if m.Build.Dirty {
+		reasons = append(reasons, "measured from a tree with uncommitted changes")
+	}
+	return reasons
+}
+
+// FewerRounds says by how much a run has fewer timed rounds than its scenario's file wants, or "" if the run has as many. A run that
+// did not record the file's number, and whose command gave another, has an unknown number.
+func (m Manifest) FewerRounds() string {
+	s := &m.Scenario
+	switch {
+	case s.FileRounds > s.Rounds:
+		return fmt.Sprintf("%d rounds instead of the %d of the scenario's file", s.Rounds, s.FileRounds)
+	case s.FileRounds == 0 && slices.ContainsFunc(m.Command, isRoundsFlag):
+		return fmt.Sprintf("%d rounds by the command line; the number in the scenario's file was not recorded", s.Rounds)
+	}
+	return ""
+}
+
+func isRoundsFlag(arg string) bool { return arg == "--rounds" || strings.HasPrefix(arg, "--rounds=") }
