@@ -23,6 +23,7 @@ var commands = map[string]func(context.Context, *session, json.RawMessage) (any,
 	"open":        with((*session).open),
 	"slice":       with((*session).slice),
 	"open_slice":  with((*session).openSlice),
+	"work":        with((*session).work),
 	commandFinish: with((*session).finish),
 }
 

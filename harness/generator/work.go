@@ -1,0 +1,333 @@
+package generator
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// The constants of fixed work are parts of the sequence: after a change of one, counters cannot be compared with those from before.
+const (
+	workTenants    = 2
+	workQueues     = 4     // of each tenant, for the streams; unary calls use another one
+	workBatchMax   = 64    // tasks in one request
+	workSlots      = 1_024 // far more than workBatchMax, so that the client sends credits with settlements and never in a frame of their own
+	workPayloadMax = 512   // bytes
+	workLease      = 10 * time.Minute
+	// workKept is the number of steps at the begin that use idempotency keys and results. The server keeps both in buckets of wall-clock
+	// time, so the operations on them depend on when a bucket begins. These steps take a few milliseconds.
+	workKept = 24
+)
+
+// workMax bounds the time of fixed work, and workCloseMax that of ending its sessions.
+const (
+	workMax      = 3 * time.Minute
+	workCloseMax = 10 * time.Second
+)
+
+// fixedWork is one seeded sequence of operations. One request is outstanding at any time, so that what the server does for the sequence
+// depends on the seed alone. fixedWork uses only parts of engine/client that older trees have too, because the generator is also built
+// with their clients.
+type fixedWork struct {
+	api     queuepb.QueueServiceClient
+	draw    *rand.Rand
+	tenants [workTenants]workTenant
+	serial  uint64 // of the last task that was enqueued
+	done    uint64 // acknowledged completions
+
+	tasks   []client.Task   // of the current batch
+	claimed []*queuepb.Task // of the current batch
+}
+
+// workTenant is the sessions of one tenant.
+type workTenant struct {
+	name     string
+	producer *client.Producer
+	worker   *client.Worker
+}
+
+// doWork does the fixed work of a seed until at least cycles tasks are completed, and returns the number of completions, which is the same
+// each time. Queues of the tenants work-0 and work-1 must have no tasks, and the server must have no other load meanwhile.
+func doWork(ctx context.Context, c *client.Client, seed, cycles uint64) (done uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, workMax)
+	defer cancel()
+	w := &fixedWork{api: c.API(), draw: rand.New(rand.NewPCG(seed, 0))}
+	defer func() { err = errors.Join(err, w.close(ctx)) }()
+	for i := range w.tenants {
+		if err := w.tenants[i].open(ctx, c, i); err != nil {
+			return 0, err
+		}
+	}
+	for step := 0; w.done < cycles; step++ {
+		if err := w.step(ctx, step); err != nil {
+			return w.done, fmt.Errorf("step %d of seed %d: %w", step, seed, err)
+		}
+	}
+	return w.done, nil
+}
+
+func (t *workTenant) open(ctx context.Context, c *client.Client, i int) (err error) {
+	t.name = fmt.Sprintf("work-%d", i)
+	if t.producer, err = c.Producer(ctx, t.name); err != nil {
+		return err
+	}
+	var queues []string
+	for q := range workQueues {
+		queues = append(queues, streamQueue(q))
+	}
+	t.worker, err = c.Worker(ctx, client.WorkerConfig{Tenant: t.name, Queues: queues, Slots: workSlots, Lease: workLease})
+	return err
+}
+
+func streamQueue(i int) string { return fmt.Sprintf("stream-%d", i) }
+
+const unaryQueue = "unary"
+
+// close ends the sessions.
+func (w *fixedWork) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), workCloseMax)
+	defer cancel()
+	var errs []error
+	for _, t := range w.tenants {
+		if t.producer != nil {
+			errs = append(errs, t.producer.Close(ctx))
+		}
+		if t.worker != nil {
+			errs = append(errs, t.worker.Close(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// step enqueues a batch of a tenant's and settles all of its tasks.
+func (w *fixedWork) step(ctx context.Context, step int) error {
+	t := &w.tenants[w.draw.IntN(workTenants)]
+	if step < workKept {
+		return w.kept(ctx, t)
+	}
+	n := 1 + w.draw.IntN(workBatchMax)
+	if w.draw.IntN(3) == 0 {
+		n = 1 + w.draw.IntN(4)
+	}
+	switch kind := w.draw.IntN(100); {
+	case kind < 20:
+		return w.unary(ctx, t, n)
+	case kind < 24:
+		return w.failed(ctx, t, n)
+	case kind < 28:
+		return w.returned(ctx, t, n, func(task *queuepb.Task) error { return t.worker.Release(ctx, task, 0) })
+	case kind < 32:
+		return w.returned(ctx, t, n, func(task *queuepb.Task) error { return t.worker.Fail(ctx, task, "a fixed reason", time.Millisecond) })
+	case kind < 36:
+		return w.delayed(ctx, t)
+	default:
+		w.fill(n)
+		return w.cycle(ctx, t)
+	}
+}
+
+// fill makes a batch of tasks for the streams. One batch in four has tasks of several queues.
+func (w *fixedWork) fill(n int) {
+	w.tasks = w.tasks[:0]
+	queue, mixed := w.draw.IntN(workQueues), w.draw.IntN(4) == 0
+	for range n {
+		if mixed {
+			queue = w.draw.IntN(workQueues)
+		}
+		w.tasks = append(w.tasks, client.Task{Queue: streamQueue(queue), Priority: uint32(w.draw.IntN(10)), Payload: w.payload()})
+	}
+}
+
+// payload returns a payload that begins with the task's serial number.
+func (w *fixedWork) payload() []byte {
+	w.serial++
+	b := make([]byte, 8+w.draw.IntN(workPayloadMax-8))
+	binary.BigEndian.PutUint64(b, w.serial)
+	return b
+}
+
+// check returns an error unless the claimed tasks are the last n that were enqueued, each once.
+func (w *fixedWork) check(n int) error {
+	if len(w.claimed) != n {
+		return fmt.Errorf("%d of %d tasks were delivered", len(w.claimed), n)
+	}
+	seen := make([]bool, n)
+	first := w.serial - uint64(n) + 1
+	for _, t := range w.claimed {
+		p := t.GetPayload()
+		if len(p) < 8 {
+			return fmt.Errorf("queue %q delivered a payload of %d bytes", t.GetQueue(), len(p))
+		}
+		serial := binary.BigEndian.Uint64(p)
+		if serial < first || serial > w.serial || seen[serial-first] {
+			return fmt.Errorf("queue %q delivered task %d, which was delivered before or is of another batch", t.GetQueue(), serial)
+		}
+		seen[serial-first] = true
+	}
+	return nil
+}
+
+// enqueue enqueues the batch over the tenant's stream.
+func (w *fixedWork) enqueue(ctx context.Context, t *workTenant) error {
+	_, errs, err := t.producer.EnqueueBatch(ctx, w.tasks)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	return nil
+}
+
+// receive waits until the tenant's worker has the batch.
+func (w *fixedWork) receive(ctx context.Context, t *workTenant) error {
+	w.claimed = w.claimed[:0]
+	for range w.tasks {
+		task, err := t.worker.Receive(ctx)
+		if err != nil {
+			return fmt.Errorf("receive: %w", err)
+		}
+		w.claimed = append(w.claimed, task)
+	}
+	return w.check(len(w.tasks))
+}
+
+// begin enqueues the batch and receives it.
+func (w *fixedWork) begin(ctx context.Context, t *workTenant) error {
+	if err := w.enqueue(ctx, t); err != nil {
+		return err
+	}
+	return w.receive(ctx, t)
+}
+
+// complete completes the claimed tasks over the tenant's stream.
+func (w *fixedWork) complete(ctx context.Context, t *workTenant) error {
+	errs, err := t.worker.CompleteBatch(ctx, w.claimed)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return fmt.Errorf("complete: %w", err)
+	}
+	w.done += uint64(len(w.claimed))
+	return nil
+}
+
+// cycle enqueues, receives and completes the batch.
+func (w *fixedWork) cycle(ctx context.Context, t *workTenant) error {
+	if err := w.begin(ctx, t); err != nil {
+		return err
+	}
+	return w.complete(ctx, t)
+}
+
+// failed lets one task of a batch use up its only attempt, so that the task is dead, and completes the others.
+func (w *fixedWork) failed(ctx context.Context, t *workTenant, n int) error {
+	w.fill(n)
+	for i := range w.tasks {
+		w.tasks[i].MaxAttempts = 1
+	}
+	if err := w.begin(ctx, t); err != nil {
+		return err
+	}
+	if err := t.worker.Fail(ctx, w.claimed[n-1], "a fixed reason", 0); err != nil {
+		return fmt.Errorf("fail: %w", err)
+	}
+	if w.claimed = w.claimed[:n-1]; n == 1 {
+		return nil
+	}
+	return w.complete(ctx, t)
+}
+
+// returned gives one task of a batch back, receives the task again, and completes the batch.
+func (w *fixedWork) returned(ctx context.Context, t *workTenant, n int, giveBack func(*queuepb.Task) error) error {
+	w.fill(n)
+	if err := w.begin(ctx, t); err != nil {
+		return err
+	}
+	if err := giveBack(w.claimed[n-1]); err != nil {
+		return fmt.Errorf("give a task back: %w", err)
+	}
+	again, err := t.worker.Receive(ctx)
+	if err != nil {
+		return fmt.Errorf("receive a task again: %w", err)
+	}
+	w.claimed[n-1] = again
+	if err := w.check(n); err != nil {
+		return err
+	}
+	return w.complete(ctx, t)
+}
+
+// delayed does a few tasks that all become ready at the same time, when no request is outstanding.
+func (w *fixedWork) delayed(ctx context.Context, t *workTenant) error {
+	w.fill(1 + w.draw.IntN(4))
+	for i := range w.tasks {
+		w.tasks[i].Delay = 2 * time.Millisecond
+	}
+	return w.cycle(ctx, t)
+}
+
+// kept enqueues a task with an idempotency key twice, and completes the task with a result.
+func (w *fixedWork) kept(ctx context.Context, t *workTenant) error {
+	w.fill(1)
+	w.tasks[0].Key, w.tasks[0].ResultRetention = fmt.Sprintf("key-%x", w.draw.Uint64()), time.Hour
+	if err := w.enqueue(ctx, t); err != nil {
+		return err
+	}
+	if err := w.begin(ctx, t); err != nil {
+		return err
+	}
+	if err := t.worker.CompleteWith(ctx, w.claimed[0], []byte("a fixed result")); err != nil {
+		return fmt.Errorf("complete with a result: %w", err)
+	}
+	w.done++
+	return nil
+}
+
+// unary enqueues, claims and completes a batch with unary calls.
+func (w *fixedWork) unary(ctx context.Context, t *workTenant, n int) error {
+	in := &queuepb.EnqueueRequest{Tenant: t.name}
+	for range n {
+		in.Tasks = append(in.Tasks, &queuepb.NewTask{Queue: unaryQueue, Payload: w.payload()})
+	}
+	out, err := w.api.Enqueue(ctx, in)
+	if err = errors.Join(err, firstError(out.GetResults())); err != nil {
+		return fmt.Errorf("call Enqueue: %w", err)
+	}
+	for w.claimed = w.claimed[:0]; len(w.claimed) < n; {
+		out, err := w.api.Claim(ctx, &queuepb.ClaimRequest{
+			Tenant: t.name, Queues: []string{unaryQueue}, MaxTasks: uint32(n - len(w.claimed)), LeaseMs: uint64(workLease.Milliseconds()),
+		})
+		if err != nil {
+			return fmt.Errorf("call Claim: %w", err)
+		}
+		if len(out.GetTasks()) == 0 {
+			return fmt.Errorf("call Claim: the queue has %d of %d tasks", len(w.claimed), n)
+		}
+		w.claimed = append(w.claimed, out.GetTasks()...)
+	}
+	if err := w.check(n); err != nil {
+		return err
+	}
+	settle := &queuepb.CompleteRequest{Tenant: t.name}
+	for _, t := range w.claimed {
+		settle.Completions = append(settle.Completions, &queuepb.Completion{Id: t.GetId(), Token: t.GetToken()})
+	}
+	settled, err := w.api.Complete(ctx, settle)
+	if err = errors.Join(err, firstError(settled.GetResults())); err != nil {
+		return fmt.Errorf("call Complete: %w", err)
+	}
+	w.done += uint64(n)
+	return nil
+}
+
+// firstError returns the first error of a batch's items.
+func firstError[R interface{ GetError() *queuepb.ItemError }](results []R) error {
+	for _, r := range results {
+		if e := r.GetError(); e != nil {
+			return fmt.Errorf("%v: %s", e.GetCode(), e.GetMessage())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pronybench/prony/harness/driver"
+)
+
+// WorkSpec says which fixed work a generator does, and on which servers.
+type WorkSpec struct {
+	Target Target `json:"target"`
+	// Seed decides the sequence of operations: the same seed gives the same sequence.
+	Seed uint64 `json:"seed"`
+	// Cycles is how many tasks are completed at least: the last batch is completed as a whole.
+	Cycles uint64 `json:"cycles"`
+}
+
+// workDone is the answer to the command work.
+type workDone struct {
+	Cycles uint64 `json:"cycles"`
+}
+
+// StartIdle starts a generator that has no load open; it can do fixed work. env is added to this process's environment. End it by Kill.
+func StartIdle(binary string, env []string, logPath string) (*Process, error) {
+	p, err := start(binary, append(os.Environ(), env...), logPath)
+	if err != nil {
+		return nil, fmt.Errorf("start the generator: %w", err)
+	}
+	return p, nil
+}
+
+// Work does fixed work with one request outstanding at any time, and returns the number of cycles, which depends on the seed and on
+// spec.Cycles alone. A second call on the same servers needs another seed. An error ends a generator that has no load open.
+func (p *Process) Work(ctx context.Context, spec WorkSpec) (cycles uint64, err error) {
+	var done workDone
+	err = p.call(ctx, workMax+workCloseMax, "work", spec, &done)
+	return done.Cycles, err
+}
+
+// work does fixed work on connections of its own.
+func (s *session) work(ctx context.Context, spec WorkSpec) (done workDone, err error) {
+	if spec.Cycles == 0 {
+		return done, errors.New("cycles is 0; it must be at least 1")
+	}
+	t := spec.Target
+	c, err := driver.Target{Address: t.Address, Token: t.Token, BusyPoll: t.BusyPoll}.Dial()
+	if err != nil {
+		return done, err
+	}
+	done.Cycles, err = doWork(ctx, c, spec.Seed, spec.Cycles)
+	return done, errors.Join(err, c.Close())
+}
