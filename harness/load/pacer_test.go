@@ -174,3 +174,33 @@ func scheduleOf(window span, p pacer) *schedule {
 	s.begin(0, window, p)
 	return s
 }
+
+// The gaps of a Poisson process are independent, and as long as those of an exponential distribution.
+func TestPoissonArrivals(t *testing.T) {
+	const perSecond, length = 10_000, 10 * time.Second
+	p := newPoisson(7, perSecond, length)
+	require.True(t, slices.IsSorted(p.all))
+	require.Equal(t, p, newPoisson(7, perSecond, length), "of the same seed")
+	require.NotEqual(t, p.all[:10], newPoisson(8, perSecond, length).all[:10])
+	n := float64(len(p.all))
+	assert.InDelta(t, perSecond*10, n, 5*math.Sqrt(perSecond*10))
+	within, before := 0.0, 0.0
+	for k, at := range p.all {
+		require.GreaterOrEqual(t, at, 0.0)
+		require.Less(t, at, float64(length))
+		require.Equal(t, at, p.due(float64(k)))
+		if at-before < 1e9/perSecond {
+			within++
+		}
+		before = at
+	}
+	assert.InDelta(t, 1-1/math.E, within/n, 0.01, "of the gaps are shorter than the mean")
+	assert.Equal(t, n, p.count(float64(length)))
+	assert.Zero(t, p.count(0))
+	assert.Equal(t, float64(length), p.due(n))
+
+	s := scheduleOf(span{start: 3, end: 3 + int64(length)}, p)
+	s.begin(3, s.window, p)
+	assert.Zero(t, s.next)
+	assert.EqualValues(t, len(p.all), s.scheduled())
+}

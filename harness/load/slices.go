@@ -79,7 +79,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	}
 	r.begin()
 	r.schedule = newSchedule(r.clock, bound, pause)
-	r.schedule.window, r.schedule.emptied = nowhere, s.emptied
+	r.schedule.emptied = s.emptied
 	s.parked.Store(int64(len(r.producers)))
 	first := s.next
 	r.start(func(p *producer) { s.work(p, first) })
@@ -122,6 +122,7 @@ func (s *Slices) Slice(ctx context.Context, length time.Duration) (cycles uint64
 	start := r.clock.now()
 	end := start + int64(length)
 	r.window.move(span{start: never, end: end}) // nothing is inside: a closed slice has no latencies
+	r.schedule.window = nowhere
 	if r.limit != nil {
 		r.limit.begin(length)
 	}
@@ -153,8 +154,6 @@ func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, 
 	}
 	s.due += r.schedule.scheduled()
 	s.unsent += r.schedule.unsent(&s.late, &s.slip)
-	r.window.move(nowhere)
-	r.schedule.window = nowhere
 	return nil
 }
 
@@ -175,7 +174,6 @@ func (s *Slices) begin(produce func(*producer)) {
 	case <-s.quiet: // left by the slice before
 	default:
 	}
-	s.round.schedule.inFlight.Store(0)
 	s.parked.Store(0)
 	now := s.next
 	s.next = &shift{begun: make(chan struct{})}
@@ -208,7 +206,7 @@ func (s *Slices) drain(ctx context.Context, end int64) (drained int64, err error
 		case calls == 0 && tasks == 0:
 			return now, r.failure.err()
 		case now >= end+int64(SliceDrainMax):
-			r.failure.set(fmt.Errorf("load: %v after a slice's end %d tasks were not completed and %d producers waited for an answer: the target stalls or lost them",
+			r.failure.set(fmt.Errorf("load: %v after a slice's end: %d tasks not completed, %d producers without an answer; the target stalls or lost tasks",
 				SliceDrainMax, tasks, calls))
 		}
 	}
