@@ -1,6 +1,13 @@
 package result
 
-import "time"
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// DuetFile is where a duet's folder keeps it.
+const DuetFile = "duet.json"
 
 // DuetVersion is that of Duet's schema.
 const DuetVersion = 1
@@ -49,6 +56,8 @@ type Generation struct {
 	Sides  [2]GenerationSide `json:"sides"`
 	// Slices are those of the closed loop, in the order in which they were measured.
 	Slices []Slice `json:"slices,omitempty"`
+	// Signals are what the host said of itself from the first slice to the end of the open phase.
+	Signals *Signals `json:"signals,omitempty"`
 	// Verdict is pass if the generation counts. Reasons say why it does not.
 	Verdict Verdict  `json:"verdict"`
 	Reasons []string `json:"reasons,omitempty"`
@@ -91,7 +100,9 @@ type Slice struct {
 	Cycles      uint64  `json:"cycles"`
 	ServerCPUNs int64   `json:"server_cpu_ns"`
 	ClientCPUNs int64   `json:"client_cpu_ns"`
-	OtherCPUNs  int64   `json:"other_cpu_ns"` // of the other side's servers, meanwhile
+	// OtherCPUNs is what the other side's servers used meanwhile, 0 if both sides had load together. It and ServerCPUNs begin where the
+	// slice before ended, so that what a side's servers used in all slices adds up to the whole of the generation.
+	OtherCPUNs int64 `json:"other_cpu_ns"`
 }
 
 // FixedWork is what both sides counted for the same seeded sequence of operations, with one request outstanding.
@@ -103,4 +114,32 @@ type FixedWork struct {
 	// Shown are totals that are not judged, likewise: context switches and system calls.
 	Shown    map[string][2]float64 `json:"shown,omitempty"`
 	Warnings []string              `json:"warnings,omitempty"`
+}
+
+// WriteDuet stores d in dir. It fails, and writes nothing, if a number is NaN or infinite.
+func WriteDuet(dir string, d *Duet) error {
+	path := filepath.Join(dir, DuetFile)
+	data, err := encode(d)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return WriteFile(path, data)
+}
+
+// ReadDuet reads the duet stored in dir.
+func ReadDuet(dir string) (*Duet, error) {
+	path := filepath.Join(dir, DuetFile)
+	var d Duet
+	if err := readJSON(path, &d); err != nil {
+		return nil, err
+	}
+	if d.Version > DuetVersion {
+		return nil, fmt.Errorf("read %s: it has version %d and this program reads up to %d: use a newer prony", path, d.Version, DuetVersion)
+	}
+	for _, g := range d.Generations {
+		if !g.Verdict.Known() {
+			return nil, fmt.Errorf("read %s: corrupt: %q, of generation %d, is not a verdict", path, g.Verdict, g.Number)
+		}
+	}
+	return &d, nil
 }

@@ -35,7 +35,7 @@ func checkFinite(path string, v reflect.Value) error {
 		}
 	case reflect.Pointer:
 		return checkFinite(path, v.Elem())
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
 			if err := checkFinite(fmt.Sprintf("%s[%d]", path, i), v.Index(i)); err != nil {
 				return err

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/embedded"
@@ -14,17 +13,8 @@ import (
 
 // targetOf returns the target of the load: all servers, among which the drivers route.
 func targetOf(cluster *topology.Cluster, w scenario.Workload) driver.Target {
-	var addresses, http []string
-	for _, s := range cluster.Servers() {
-		n := s.Node()
-		addresses = append(addresses, n.Address)
-		if n.HTTP != "" {
-			http = append(http, n.HTTP)
-		}
-	}
-	target := driver.Target{
-		Address: strings.Join(addresses, ","), HTTP: strings.Join(http, ","), Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent,
-	}
+	address, http := cluster.Addresses()
+	target := driver.Target{Address: address, HTTP: http, Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent}
 	if servers := cluster.Servers(); len(servers) == 1 {
 		target.Dialer = servers[0].Node().Dial
 	}

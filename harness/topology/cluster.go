@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -109,6 +110,20 @@ func (c *Cluster) Server(id string) (*Server, bool) {
 		}
 	}
 	return nil, false
+}
+
+// Addresses returns where the servers serve clients and REST, each as driver.Target wants them: separated by commas. http is "" if no
+// server has REST.
+func (c *Cluster) Addresses() (address, http string) {
+	var addresses, https []string
+	for _, s := range c.servers {
+		n := s.Node()
+		addresses = append(addresses, n.Address)
+		if n.HTTP != "" {
+			https = append(https, n.HTTP)
+		}
+	}
+	return strings.Join(addresses, ","), strings.Join(https, ",")
 }
 
 // Began is when the first of the servers' present processes was started; without servers the zero time.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
@@ -35,10 +35,15 @@ func compareCommand(args []string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare (A B | COMPARISON | --base REV)",
 		Short: "Judge a change against its base",
-		Long: `With --base it builds the server of that revision and of the working tree (or of --change), measures both in
-turn beside each other, the base twice, and judges the change: a difference counts only if it is large enough to matter,
-larger than what the two measurements of the base differ by, and significant after correction for the number of
-metrics. The result goes to a folder under --out: comparison.json, and a run folder each for base, change and control.
+		Long: `With --base it builds the server of that revision and of the working tree (or of --change), and a load generator with
+the client of each. Both sides are alive together, and the load alternates between them in slices of 25 ms, in several
+generations of fresh processes. A generation takes five to six seconds. After the time of --for the change is judged:
+regressed if a loss is certain, pass if a loss that matters is excluded. If neither holds it measures on, up to three
+times as long. The result goes to a folder under --out: comparison.json, and duet.json with all that was measured.
+
+A scenario that cannot be measured so (with faults, a sweep, an attack, several workloads or open load) is measured in
+interleaved rounds, as --rounds asks for too: one round of each side in each block, the base twice. A difference counts
+only if it is larger than what the two measurements of the base differ by.
 
 With two stored runs A and B it judges B against A: their rounds were not measured in turn and there is no control, which
 it says. It refuses runs whose settings differ. With the folder of a comparison it judges that again.`,
@@ -53,10 +58,10 @@ it says. It refuses runs whose settings differ. With the folder of a comparison 
 	c.Flags().StringVar(&f.base, "base", "", "revision to compare with")
 	c.Flags().StringVar(&f.change, "change", "", "revision of the change, instead of the working tree")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
-	c.Flags().IntVar(&f.rounds, "rounds", 0, "blocks of one round of each side, instead of the file's rounds")
-	c.Flags().DurationVar(&f.length, "for", 0, "end the timed rounds after so long")
+	c.Flags().IntVar(&f.rounds, "rounds", 0, "measure interleaved rounds: so many blocks of one round of each side")
+	c.Flags().DurationVar(&f.length, "for", 0, "judge a duet after so long, and at most twice again (default 1m30s); end interleaved rounds after so long")
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
-	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both servers")
+	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both sides")
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
 	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare two stored runs though their settings differ")
 	f.vars.flag(c)
@@ -108,7 +113,7 @@ func (f *compareFlags) compare(c *cobra.Command, args, runs []string) (*result.C
 	case len(runs) == 2:
 		return compareStored(runs[0], runs[1], policy, f.differentSettings)
 	case len(runs) == 1:
-		return compareAgain(runs[0], policy)
+		return f.again(runs[0], policy)
 	}
 	return nil, "", errors.New("compare takes two run folders, the folder of a comparison, or --base with a revision")
 }
@@ -141,11 +146,14 @@ func compareStored(basePath, changePath string, policy gate.Policy, allowDiffere
 	return gate.Compare(base, change, nil, false, policy), "", nil
 }
 
-// compareAgain judges the arms of a stored comparison by today's policy. The stored comparison stays as it is.
-func compareAgain(dir string, policy gate.Policy) (*result.Comparison, string, error) {
+// again judges what a stored comparison measured by today's policy. The stored comparison stays as it is.
+func (f *compareFlags) again(dir string, policy gate.Policy) (*result.Comparison, string, error) {
 	stored, err := result.ReadComparison(dir)
 	if err != nil {
 		return nil, "", err
+	}
+	if stored.Duet != nil {
+		return f.duetAgain(dir, stored.Duet.Look)
 	}
 	names := []string{run.Base, run.Change}
 	if stored.Control != nil {
@@ -164,7 +172,21 @@ func compareAgain(dir string, policy gate.Policy) (*result.Comparison, string, e
 	return c, dir, nil
 }
 
-// measure builds both sides, measures them and judges the change.
+// duetAgain judges a stored duet, which was judged so many times while it went on.
+func (f *compareFlags) duetAgain(dir string, looks int) (*result.Comparison, string, error) {
+	policy, err := f.duetPolicy()
+	if err != nil {
+		return nil, "", err
+	}
+	measured, err := result.ReadDuet(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	return gate.JudgeDuet(measured, looks, policy), dir, nil
+}
+
+// measure builds both sides, measures them and judges the change: as a duet where the scenario fits, otherwise, or if --rounds is
+// given, in interleaved rounds.
 func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Policy) (_ *result.Comparison, _ string, err error) {
 	ctx, stderr := c.Context(), c.ErrOrStderr()
 	b, err := newBuilder(ctx, f.tags)
@@ -176,26 +198,106 @@ func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Poli
 	if err != nil {
 		return nil, "", err
 	}
-	say(stderr, "%s: building the server of %s and of %s", s.Name, f.base, f.changeName())
-	base, err := b.revision(ctx, run.Base, f.base)
-	if err != nil {
-		return nil, "", err
-	}
-	change, err := f.buildChange(ctx, b)
-	if err != nil {
-		return nil, "", err
-	}
 	if len(s.Captures) == 0 {
 		say(stderr, "%s: it captures no profiles, so a difference will have no causes", s.Name)
 	}
-	return run.Compare(ctx, s, []run.Arm{
-		{Name: run.Base, Server: base.path, Build: &base.build},
-		{Name: run.Change, Server: change.path, Build: &change.build},
-		{Name: run.Control, Server: base.path, Build: &base.build},
-	}, run.ArmsOptions{
+	var sources [2]source
+	for i, rev := range []string{f.base, f.change} {
+		if sources[i], err = b.checkout(ctx, []string{run.Base, run.Change}[i], rev); err != nil {
+			return nil, "", err
+		}
+	}
+	unfit := duet.Fits(s)
+	if c.Flags().Changed("rounds") {
+		unfit = errors.New("--rounds asks for them")
+	}
+	if unfit != nil {
+		say(stderr, "%s: measuring interleaved rounds and no duet: %v", s.Name, unfit)
+		return f.interleave(c, args, policy, b, s, sources, unfit)
+	}
+	return f.duet(c, args, b, s, sources)
+}
+
+// duet measures both sides beside each other, and judges the change after each look.
+func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scenario.Scenario, sources [2]source) (*result.Comparison, string, error) {
+	ctx, stderr := c.Context(), c.ErrOrStderr()
+	say(stderr, "%s: building %d layouts of the server, and the load generator, of %s and of %s", s.Name, layouts, f.base, f.changeName())
+	var sides [2]duet.Side
+	for i, of := range sources {
+		var err error
+		if sides[i], err = b.side(ctx, of); err != nil {
+			return nil, "", err
+		}
+	}
+	o := duet.Options{Out: f.out, Command: args, Within: f.length, Progress: stderr, Seed: uint64(time.Now().UnixNano())}
+	warning, err := b.generators(ctx, sources, &sides)
+	if err != nil {
+		return nil, "", err
+	}
+	if warning != "" {
+		o.Warnings = append(o.Warnings, warning)
+	}
+	policy, err := f.duetPolicy()
+	if err != nil {
+		return nil, "", err
+	}
+	looks := 1
+	o.Looks = policy.Looks
+	o.Decided = func(d *result.Duet, look int) bool {
+		looks = look
+		return gate.JudgeDuet(d, look, policy).Duet.Decided
+	}
+	measured, folder, err := duet.Measure(ctx, s, sides, o)
+	if err != nil {
+		return nil, folder, err
+	}
+	compared := gate.JudgeDuet(measured, looks, policy)
+	return compared, folder, result.WriteComparison(folder, compared)
+}
+
+// duetPolicy is the default one, with --effect for the margins of the rate and of CPU time.
+func (f *compareFlags) duetPolicy() (gate.DuetPolicy, error) {
+	policy := gate.DefaultDuetPolicy()
+	if f.effect == "" {
+		return policy, nil
+	}
+	effect, err := parseShare(f.effect)
+	if err != nil {
+		return policy, fmt.Errorf("--effect %w", err)
+	}
+	if effect <= policy.Least {
+		return policy, fmt.Errorf("--effect %s is not above %v, the loss that is never called", f.effect, policy.Least)
+	}
+	for i := range policy.Primaries {
+		if p := &policy.Primaries[i]; p.Margin == gate.MarginCost {
+			p.Margin = effect
+		}
+	}
+	return policy, nil
+}
+
+// interleave measures rounds of both sides in turn, and of the base once more as the control.
+func (f *compareFlags) interleave(c *cobra.Command, args []string, policy gate.Policy, b *builder, s *scenario.Scenario, sources [2]source, unfit error) (*result.Comparison, string, error) {
+	ctx, stderr := c.Context(), c.ErrOrStderr()
+	say(stderr, "%s: building the server of %s and of %s", s.Name, f.base, f.changeName())
+	var arms []run.Arm
+	for _, of := range sources {
+		path, err := b.server(ctx, of, 0)
+		if err != nil {
+			return nil, "", err
+		}
+		arms = append(arms, run.Arm{Name: of.name, Server: path, Build: &of.build})
+	}
+	control := arms[0]
+	control.Name = run.Control
+	return run.Compare(ctx, s, append(arms, control), run.ArmsOptions{
 		Options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)},
 		For:     f.length,
-	}, gate.Judge(policy))
+	}, func(arms []result.Arm) *result.Comparison {
+		compared := gate.Judge(policy)(arms)
+		compared.Warnings = append(compared.Warnings, fmt.Sprintf("interleaved rounds were measured and no duet: %v", unfit))
+		return compared
+	})
 }
 
 func (f *compareFlags) changeName() string {
@@ -203,13 +305,6 @@ func (f *compareFlags) changeName() string {
 		return "the working tree"
 	}
 	return f.change
-}
-
-func (f *compareFlags) buildChange(ctx context.Context, b *builder) (server, error) {
-	if f.change != "" {
-		return b.revision(ctx, run.Change, f.change)
-	}
-	return b.workingTree(ctx, run.Change)
 }
 
 // relativeTo is the path of a file below root from the working directory, so that results name it as a person would.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -19,9 +20,13 @@ const (
 	gitTimeout   = time.Minute
 	buildTimeout = 10 * time.Minute
 	buildLines   = 20 // of a failed build are shown
+
+	// layouts are in how many orders the functions of a server are linked. The order decides which functions share a line of the
+	// instruction cache, which alone can cost a percent or two: with one order that would be taken for the change.
+	layouts = 4
 )
 
-// builder builds servers from revisions of the repository, in a temporary folder. close must be called.
+// builder builds servers and generators from revisions of the repository, in a temporary folder. close must be called.
 type builder struct {
 	root string // of the repository
 	tags string // build tags
@@ -64,49 +69,159 @@ type server struct {
 	build result.Build
 }
 
-// revision builds the server of a revision, checked out aside, as name.
-func (b *builder) revision(ctx context.Context, name, rev string) (server, error) {
+// source is a tree that a side is built from.
+type source struct {
+	name  string // the side's
+	dir   string
+	build result.Build
+}
+
+// checkout checks a revision out aside, for a side of that name. Revision "" is the working tree as it stands.
+func (b *builder) checkout(ctx context.Context, name, rev string) (source, error) {
+	if rev == "" {
+		return b.here(ctx, name)
+	}
 	commit, err := git(ctx, b.root, "rev-parse", "--verify", "--end-of-options", rev+"^{commit}")
 	if err != nil {
-		return server{}, fmt.Errorf("%s: %q is not a commit of this repository: %w", name, rev, err)
+		return source{}, fmt.Errorf("%s: %q is not a commit of this repository: %w", name, rev, err)
 	}
 	tree := filepath.Join(b.dir, name+"-source")
 	b.worktrees = append(b.worktrees, tree)
 	if _, err := git(ctx, b.root, "worktree", "add", "--detach", tree, commit); err != nil {
-		return server{}, fmt.Errorf("check out %s: %w", rev, err)
+		return source{}, fmt.Errorf("check out %s: %w", rev, err)
 	}
-	return b.compile(ctx, name, tree, result.Build{Commit: commit})
+	return source{name, tree, result.Build{Commit: commit}}, nil
+}
+
+// here is the working tree as it stands.
+func (b *builder) here(ctx context.Context, name string) (source, error) {
+	commit, err := git(ctx, b.root, "rev-parse", "--verify", "HEAD")
+	if err != nil {
+		return source{}, err
+	}
+	status, err := git(ctx, b.root, "status", "--porcelain")
+	if err != nil {
+		return source{}, err
+	}
+	return source{name, b.root, result.Build{Commit: commit, Dirty: status != ""}}, nil
 }
 
 // workingTree builds the server of the tree as it stands, as name.
 func (b *builder) workingTree(ctx context.Context, name string) (server, error) {
-	commit, err := git(ctx, b.root, "rev-parse", "--verify", "HEAD")
+	s, err := b.here(ctx, name)
 	if err != nil {
 		return server{}, err
 	}
-	status, err := git(ctx, b.root, "status", "--porcelain")
-	if err != nil {
-		return server{}, err
-	}
-	return b.compile(ctx, name, b.root, result.Build{Commit: commit, Dirty: status != ""})
+	path, err := b.server(ctx, s, 0)
+	return server{path: path, build: s.build}, err
 }
 
-// compile builds with the same flags wherever the source lies, and without a stamp, so that equal sources yield equal binaries.
-func (b *builder) compile(ctx context.Context, name, source string, build result.Build) (server, error) {
-	s := server{path: filepath.Join(b.dir, name, "queued"), build: build}
+// server builds the server of a source with a layout of its functions: the linker orders them at random, and the same layout of equal
+// sources is the same binary. Layout 0 is the linker's own order.
+func (b *builder) server(ctx context.Context, s source, layout int) (path string, err error) {
+	var flags []string
+	path = filepath.Join(b.dir, s.name, "queued")
+	if layout > 0 {
+		path += fmt.Sprintf("-%d", layout)
+		flags = []string{fmt.Sprintf("-ldflags=-randlayout=%d", layout)}
+	}
+	return path, b.compile(ctx, s, filepath.Join(s.dir, "engine"), "./cmd/queued", path, "", flags...)
+}
+
+// side builds what a duet runs of a source, except the generator.
+func (b *builder) side(ctx context.Context, s source) (duet.Side, error) {
+	side := duet.Side{Name: s.name, Build: s.build}
+	for layout := 1; layout <= layouts; layout++ {
+		path, err := b.server(ctx, s, layout)
+		if err != nil {
+			return side, err
+		}
+		side.Servers = append(side.Servers, path)
+	}
+	return side, nil
+}
+
+// generators builds the load generator of both sides: that of this tree's harness, with the engine's client of each side. If that does not
+// compile for one of them, both get this tree's client, and the warning says so.
+func (b *builder) generators(ctx context.Context, sources [2]source, sides *[2]duet.Side) (warning string, err error) {
+	for i, s := range sources {
+		if sides[i].Generator, err = b.generator(ctx, s); err != nil {
+			break
+		}
+		sides[i].OwnClient = true
+	}
+	if err == nil || ctx.Err() != nil {
+		return "", err
+	}
+	warning = fmt.Sprintf("both sides have the client of the working tree, so that a change of the client is not measured: %v", err)
+	here, err := b.here(ctx, "client")
+	if err != nil {
+		return "", err
+	}
+	path, err := b.generator(ctx, here)
+	if err != nil {
+		return "", err
+	}
+	for i := range sides {
+		sides[i].Generator, sides[i].OwnClient = path, false
+	}
+	return warning, nil
+}
+
+// generator builds the load generator of this tree's harness with a source's engine.
+func (b *builder) generator(ctx context.Context, s source) (path string, err error) {
+	path = filepath.Join(b.dir, s.name, "generator")
+	workspace := filepath.Join(b.dir, s.name, "go.work")
+	harness := filepath.Join(b.root, "harness")
+	if err := b.workspace(ctx, workspace, harness, filepath.Join(s.dir, "engine")); err != nil {
+		return "", fmt.Errorf("build the generator with the client of %s: %w", s.name, err)
+	}
+	return path, b.compile(ctx, s, harness, "./cmd/generator", path, workspace)
+}
+
+// workspace writes a Go workspace of modules, with the checksums of the repository's.
+func (b *builder) workspace(ctx context.Context, path string, modules ...string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	sums, err := os.ReadFile(filepath.Join(b.root, "go.work.sum"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := os.WriteFile(path+".sum", sums, 0o600); err != nil {
+		return err
+	}
+	return goCommand(ctx, filepath.Dir(path), path, append([]string{"work", "init"}, modules...)...)
+}
+
+// compile builds a program of a source with the same flags wherever the source lies, and without a stamp, so that equal sources yield
+// equal binaries. It works in the folder of the program's module, with a workspace, or "" for the one that is found there.
+func (b *builder) compile(ctx context.Context, s source, dir, program, path, workspace string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-tags", b.tags, "-o", path}, flags...)
+	if err := goCommand(ctx, dir, workspace, append(args, program)...); err != nil {
+		return fmt.Errorf("build %s of %s: %w", s.name, s.build.Commit, err)
+	}
+	return nil
+}
+
+// goCommand runs a go command in dir with a workspace, or "" for the one that is found there. The error has the end of what it printed.
+func goCommand(ctx context.Context, dir, workspace string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-tags", b.tags, "-o", s.path, "./cmd/queued")
-	c.Dir = filepath.Join(source, "engine")
+	c := exec.CommandContext(ctx, "go", args...)
+	c.Dir = dir
 	// A workspace named in the environment would mix the source of one side into the other.
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GOWORK=") && v != "GOWORK=off" })
+	if workspace != "" {
+		c.Env = append(c.Env, "GOWORK="+workspace)
+	}
 	c.WaitDelay = 5 * time.Second
 	var output bytes.Buffer
 	c.Stdout, c.Stderr = &output, &output
 	if err := c.Run(); err != nil {
-		return server{}, fmt.Errorf("build %s of %s: %w\n%s", name, build.Commit, errors.Join(err, ctx.Err()), lastLines(output.String()))
+		return fmt.Errorf("%w\n%s", errors.Join(err, ctx.Err()), lastLines(output.String()))
 	}
-	return s, nil
+	return nil
 }
 
 // lastLines is the end of what a build printed.

@@ -28,6 +28,8 @@ type node struct {
 	Minimum     *int             `json:"minimum,omitempty"`
 	Maximum     *int             `json:"maximum,omitempty"`
 	Items       *node            `json:"items,omitempty"`
+	MinItems    int              `json:"minItems,omitempty"`
+	MaxItems    int              `json:"maxItems,omitempty"`
 	Properties  map[string]*node `json:"properties,omitempty"`
 	Required    []string         `json:"required,omitempty"`
 	// Additional is a schema for the values of a map, or false for an object whose properties are all known.
@@ -95,6 +97,9 @@ func (g *generator) of(t reflect.Type, nilable bool) (*node, error) {
 	case reflect.Slice:
 		items, err := g.of(t.Elem(), true)
 		return orNull(&node{Type: "array", Items: items}, nilable), err
+	case reflect.Array:
+		items, err := g.of(t.Elem(), true)
+		return &node{Type: "array", Items: items, MinItems: t.Len(), MaxItems: t.Len()}, err
 	case reflect.Map:
 		if t.Key().Kind() != reflect.String {
 			return nil, fmt.Errorf("%v: keys of JSON are strings", t)

@@ -26,6 +26,7 @@ var documents = []struct {
 	{"manifest", "manifest.json of a run folder: what was measured, and on what", reflect.TypeFor[result.Manifest]()},
 	{"rounds", "rounds.json of a run folder: the rounds so far of a run that may not have ended", reflect.TypeFor[result.RoundsDocument]()},
 	{"comparison", "comparison.json of a comparison's folder: a change against its base", reflect.TypeFor[result.Comparison]()},
+	{"duet", "duet.json of a comparison's folder: what two builds measured beside each other", reflect.TypeFor[result.Duet]()},
 	{"document", "what prony run, check and report print with --json", reflect.TypeFor[result.Document]()},
 }
 

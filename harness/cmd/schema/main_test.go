@@ -110,6 +110,10 @@ func full(v reflect.Value, depth int) {
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
 		full(v.Index(0), depth+1)
+	case reflect.Array:
+		for i := range v.Len() {
+			full(v.Index(i), depth+1)
+		}
 	case reflect.Map:
 		value := reflect.New(v.Type().Elem()).Elem()
 		full(value, depth+1)
@@ -183,7 +187,7 @@ func TestTheVersionIsInTheID(t *testing.T) {
 	assert.Equal(t, "https://github.com/pronybench/prony/schema/v4/result.json", head.ID)
 	assert.Equal(t, dialect, head.Schema)
 	_, err = schema.Get("nothing")
-	require.ErrorContains(t, err, "comparison, document, manifest, result, rounds")
+	require.ErrorContains(t, err, "comparison, document, duet, manifest, result, rounds")
 }
 
 // What has no JSON, or none that can be told from the type, is an error and not a guess.

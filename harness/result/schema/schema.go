@@ -12,7 +12,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names returns the names of the documents that have a schema, sorted: "comparison", "document", "manifest", "result"
+// Names returns the names of the documents that have a schema, sorted: "comparison", "document", "duet", "manifest", "result"
 // and "rounds".
 func Names() []string {
 	paths, err := fs.Glob(files, "*.json")

@@ -1,0 +1,162 @@
+package duet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// sliceLength is short against the seconds in which a host changes its speed, and long against the milliseconds that the last
+	// cycles of a slice take: longer slices have a larger standard error for the same time, and those of 5 to 10 ms hardly a smaller one.
+	sliceLength = 25 * time.Millisecond
+	// warmupPairs are slices of each side before the first one that counts: by then connections, caches and heaps have their sizes.
+	warmupPairs = 10
+	// closedLength and the open phase make a generation of five to six seconds with its start and end. Many short generations yield
+	// a better interval than few long ones, as long as the start of the processes is a small part of each.
+	closedLength = 3800 * time.Millisecond
+)
+
+// sideError is a failure of one side.
+type sideError struct {
+	side int
+	err  error
+}
+
+func (e *sideError) Error() string { return e.err.Error() }
+func (e *sideError) Unwrap() error { return e.err }
+
+// of says of which side an error is; nil stays nil.
+func of(side int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &sideError{side, err}
+}
+
+// pairs gives the closed load of a generation to its two parties.
+type pairs struct {
+	parties  [2]party
+	order    *rand.Rand
+	together bool
+	now      func() time.Time
+}
+
+// warmUp gives slices to both sides that do not count.
+func (p *pairs) warmUp(ctx context.Context) error {
+	for range warmupPairs {
+		if _, err := p.pair(ctx, func() ([2]clocks, error) { return [2]clocks{}, nil }, &[2]clocks{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure gives pairs of slices for a length, and returns the slices and the sums of each side. Each slice begins where the one before
+// ended: what a process used of the CPUs is in exactly one slice, so the parts add up to the whole.
+func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []result.Slice, sides [2]result.GenerationSide, err error) {
+	begin, err := p.clocks()
+	if err != nil {
+		return nil, sides, err
+	}
+	edge := begin
+	for until := p.now().Add(length); p.now().Before(until); {
+		of, err := p.pair(ctx, p.clocks, &edge)
+		if err != nil {
+			return nil, sides, err
+		}
+		slices = append(slices, of...)
+	}
+	for i := range sides {
+		s := &sides[i]
+		s.ServerCPUNs = int64(edge[i].servers - begin[i].servers)
+		s.ClientCPUNs = int64(edge[i].generator - begin[i].generator)
+	}
+	for _, s := range slices {
+		sides[s.Side].Cycles += s.Cycles
+		sides[s.Side].ActiveS += s.Seconds
+		sides[1-s.Side].IdleCPUNs += s.OtherCPUNs
+	}
+	return slices, sides, nil
+}
+
+// clocks reads those of both sides.
+func (p *pairs) clocks() (now [2]clocks, err error) {
+	for i, party := range p.parties {
+		if now[i], err = party.cpu(); err != nil {
+			return now, of(i, err)
+		}
+	}
+	return now, nil
+}
+
+// pair gives one slice to each side, in an order drawn at random, or to both at once. edge has the clocks at its begin, and is set to
+// those at its end.
+func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *[2]clocks) ([]result.Slice, error) {
+	if p.together {
+		return p.both(ctx, read, edge)
+	}
+	var slices []result.Slice
+	first := p.order.IntN(2)
+	for _, side := range [2]int{first, 1 - first} {
+		cycles, took, err := p.parties[side].slice(ctx, sliceLength)
+		if err != nil {
+			return nil, of(side, fmt.Errorf("slice: %w", err))
+		}
+		now, err := read()
+		if err != nil {
+			return nil, err
+		}
+		s := sliceOf(side, cycles, took, edge, &now)
+		s.OtherCPUNs = int64(now[1-side].servers - edge[1-side].servers)
+		slices = append(slices, s)
+		*edge = now
+	}
+	return slices, nil
+}
+
+// both gives a slice to both sides at once. What each used is its own, so that no slice has CPU time of the other side.
+func (p *pairs) both(ctx context.Context, read func() ([2]clocks, error), edge *[2]clocks) ([]result.Slice, error) {
+	var cycles [2]uint64
+	var took [2]time.Duration
+	err := atOnce(func(side int) (err error) {
+		cycles[side], took[side], err = p.parties[side].slice(ctx, sliceLength)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("slice: %w", err)
+	}
+	now, err := read()
+	if err != nil {
+		return nil, err
+	}
+	slices := []result.Slice{
+		sliceOf(Base, cycles[Base], took[Base], edge, &now), sliceOf(Change, cycles[Change], took[Change], edge, &now),
+	}
+	*edge = now
+	return slices, nil
+}
+
+func sliceOf(side int, cycles uint64, took time.Duration, before, after *[2]clocks) result.Slice {
+	return result.Slice{
+		Side: side, Seconds: took.Seconds(), Cycles: cycles,
+		ServerCPUNs: int64(after[side].servers - before[side].servers),
+		ClientCPUNs: int64(after[side].generator - before[side].generator),
+	}
+}
+
+// atOnce calls do for both sides at once, and returns the errors of both.
+func atOnce(do func(side int) error) error {
+	var errs [2]error
+	var all sync.WaitGroup
+	for side := range errs {
+		all.Go(func() { errs[side] = of(side, do(side)) })
+	}
+	all.Wait()
+	return errors.Join(errs[0], errs[1])
+}

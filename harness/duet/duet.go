@@ -1,0 +1,242 @@
+// Package duet measures two builds beside each other. Both sides, base and change, are alive on one host: each has its servers and a
+// load generator process of its own. The conductor gives load to one side and the other in alternating slices of tens of milliseconds,
+// so that a host that slows down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has many
+// generations: each starts fresh processes on empty data folders.
+//
+//   - The conductor (duet, generation) orders the generations, bounds their time, and stores what they measured.
+//   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
+//     latency (open).
+//   - A party (party, processes) is what a generation runs of one side.
+//   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge).
+//
+// Package duet measures and does not judge the change: package gate does.
+package duet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Base and Change are the indices of the two sides.
+const (
+	Base   = 0
+	Change = 1
+)
+
+// Side is one of the two builds.
+type Side struct {
+	Name      string   // "base" or "change"; names its folder and logs
+	Servers   []string // the queued binary in one or more linker layouts; both sides have equally many
+	Generator string   // the load generator binary
+	OwnClient bool     // the generator was built with the side's own client package
+	// Env and GeneratorEnv are added to the environments of the servers and of the generator: "NAME=value".
+	Env, GeneratorEnv []string
+	Build             result.Build
+}
+
+// Options say how long a duet is measured, and where it is stored.
+type Options struct {
+	Out     string   // the folder that the duet's folder is made in
+	Command []string // the exact command, for the manifest
+	// Within is the time of one look, 0 means 90 s, and Looks is how many there may be at most, 0 means 3. After each look Decided is
+	// called with the duet so far and the number of the look, from 1; the duet ends when it returns true. Nil never decides.
+	Within  time.Duration
+	Looks   int
+	Decided func(d *result.Duet, look int) bool
+	// Generations bounds the generations, dropped ones included; 0 means that time alone does.
+	Generations int
+	// Seed decides the order of the slices and the arrivals of the open phase. The same seed gives the same order.
+	Seed uint64
+	// Progress is where people read how far the duet is; nil discards that.
+	Progress io.Writer
+	// Warnings are put into the result.
+	Warnings []string
+}
+
+const (
+	withinDefault = 90 * time.Second
+	looksDefault  = 3
+)
+
+// generationsMin is how many generations are measured whatever their time: fewer have no spread.
+const generationsMin = 2
+
+// Folders of a duet's folder: where the servers keep their data, which is removed at the end, and the logs of all processes.
+const (
+	dataDir = "data"
+	logsDir = "logs"
+)
+
+// Measure measures the two sides, base first, and returns the duet and the path of its folder, which has it as duet.json. What goes
+// wrong with a side is a verdict of a generation, with reasons, and the last generation is then the one that went wrong. The error is
+// for what prevents a result: ctx ended, a generator failed by itself, or the folder cannot be written. The folder then has the
+// generations so far.
+func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options) (*result.Duet, string, error) {
+	if err := Fits(s); err != nil {
+		return nil, "", err
+	}
+	if err := checkSides(sides); err != nil {
+		return nil, "", err
+	}
+	c, err := newConductor(s, sides, o)
+	if err != nil {
+		return nil, "", err
+	}
+	measureErr := c.measure(ctx)
+	c.duet.Finished = time.Now()
+	return c.duet, c.folder.Path(), errors.Join(measureErr, c.store(), os.RemoveAll(c.folder.File(dataDir)))
+}
+
+func checkSides(sides [2]Side) error {
+	for _, s := range sides {
+		if s.Name == "" || result.Slug(s.Name) != s.Name {
+			return fmt.Errorf("side %q: its name must be of lower-case letters, digits and hyphens, since it names files", s.Name)
+		}
+		if len(s.Servers) == 0 || s.Generator == "" {
+			return fmt.Errorf("side %s: it needs a server and a generator", s.Name)
+		}
+	}
+	if base, change := sides[Base], sides[Change]; len(base.Servers) != len(change.Servers) {
+		return fmt.Errorf("%s has %d layouts of its server and %s has %d: give both the same layouts", base.Name, len(base.Servers), change.Name, len(change.Servers))
+	}
+	return nil
+}
+
+// conductor is a duet under way.
+type conductor struct {
+	scenario *scenario.Scenario
+	sides    [2]Side
+	options  Options
+	folder   *result.Folder
+	duet     *result.Duet
+	now      func() time.Time
+	longest  time.Duration // of the generations so far
+	// start starts the processes of a side for a generation. Tests replace it.
+	start func(ctx context.Context, g *result.Generation, side int) (party, error)
+	// signals begins to watch the host; what it returns ends that. Tests replace it.
+	signals func(parties [2]party) (stop func() result.Signals)
+}
+
+func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, error) {
+	if o.Within <= 0 {
+		o.Within = withinDefault
+	}
+	if o.Looks <= 0 {
+		o.Looks = looksDefault
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	started := time.Now()
+	folder, err := result.Create(o.Out, result.NewID(started, "compare-"+s.Name))
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{dataDir, logsDir} {
+		if err := os.Mkdir(folder.File(dir), 0o700); err != nil {
+			return nil, fmt.Errorf("make a folder for the servers: %w", err)
+		}
+	}
+	c := &conductor{scenario: s, sides: sides, options: o, folder: folder, now: time.Now}
+	c.start, c.signals = c.startProcesses, watchHost
+	c.duet = &result.Duet{
+		Version: result.DuetVersion, Scenario: s.Name, Started: started,
+		Manifest: result.Manifest{
+			Command: o.Command, Dir: observe.WorkingDir(), Scenario: *s,
+			Host: observe.Host(folder.File(dataDir)), Build: observe.Build(sides[Change].Servers[0]),
+		},
+		Together: together(s, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))), SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
+	}
+	for i, side := range sides {
+		c.duet.Sides[i] = side.stored()
+	}
+	return c, folder.WriteManifest(c.duet.Manifest)
+}
+
+func (s Side) stored() result.DuetSide {
+	d := result.DuetSide{
+		Name: s.Name, Commit: s.Build.Commit, Dirty: s.Build.Dirty, Generator: observe.Binary(s.Generator), OwnClient: s.OwnClient,
+	}
+	for _, server := range s.Servers {
+		d.Servers = append(d.Servers, observe.Binary(server))
+	}
+	d.Env = append(append(d.Env, s.Env...), s.GeneratorEnv...)
+	return d
+}
+
+func (c *conductor) store() error { return result.WriteDuet(c.folder.Path(), c.duet) }
+
+func (c *conductor) line(format string, args ...any) {
+	_, _ = fmt.Fprintf(c.options.Progress, format+"\n", args...) // what can't be written is a person's loss only
+}
+
+// measure measures looks until one decides, and then the profiled generations.
+func (c *conductor) measure(ctx context.Context) error {
+	c.line("%s: durability %s, slices of %v, at most %d looks of %v", c.scenario.Name, c.scenario.Topology.Durability, sliceLength, c.options.Looks, c.options.Within)
+	c.line("%s: comparison folder %s", c.scenario.Name, c.folder.Path())
+	began := c.now()
+	for look := 1; look <= c.options.Looks; look++ {
+		going, err := c.look(ctx, began.Add(time.Duration(look)*c.options.Within))
+		if err != nil || !going {
+			return err
+		}
+		if err := c.store(); err != nil {
+			return err
+		}
+		if c.options.Decided != nil && c.options.Decided(c.duet, look) || c.full() {
+			break
+		}
+	}
+	return nil
+}
+
+// full reports whether there are as many generations as there may be.
+func (c *conductor) full() bool {
+	return c.options.Generations > 0 && len(c.duet.Generations) >= c.options.Generations
+}
+
+// look measures generations until the next one would end later than the deadline. It says whether to go on: a side that failed ends
+// the duet.
+func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, err error) {
+	for !c.full() {
+		if len(c.duet.Generations) >= generationsMin && c.now().Add(c.longest).After(deadline) {
+			break
+		}
+		began := c.now()
+		g, err := c.generation(ctx, c.plan(len(c.duet.Generations)+1))
+		c.longest = max(c.longest, c.now().Sub(began))
+		if ctx.Err() != nil {
+			return false, errors.Join(fmt.Errorf("interrupted in generation %d: %w", g.Number, ctx.Err()), err)
+		}
+		c.duet.Generations = append(c.duet.Generations, *g)
+		c.show(g)
+		if err != nil || failed(g) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// plan is a generation to come. The sides start first in turn, and so do they with each layout.
+func (c *conductor) plan(number int) *result.Generation {
+	n, layouts := number-1, len(c.sides[Base].Servers)
+	return &result.Generation{
+		Number: number, Layout: n % layouts, First: (n + n/layouts*(1-layouts%2)) % 2, Verdict: result.Pass,
+	}
+}
+
+// failed reports whether a side failed, which no further generation can mend.
+func failed(g *result.Generation) bool {
+	return g.Verdict == result.Incorrect || g.Verdict == result.Misconfigured
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -1,0 +1,154 @@
+package duet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// fakeHost is a host whose time passes only in slices, with the parties that are alive on it.
+type fakeHost struct {
+	clock   time.Time
+	parties []*fakeParty
+	// slowed is what a slice of a side takes longer than its length, by generation, side and the number of the side's slice.
+	slowed func(generation, side, slice int) time.Duration
+	// used is what a party uses of the CPUs in a slice of its own, or of the other side.
+	used func(own bool) clocks
+	// broken is the error of a side's slice.
+	broken func(generation, side, slice int) error
+	// refused is the error of a side's start.
+	refused func(generation, side int) error
+	signals result.Signals
+}
+
+// fakeParty completes a cycle for each 10 µs of a slice.
+type fakeParty struct {
+	host             *fakeHost
+	generation, side int
+	now              clocks
+	slices           int
+	open             []string // its open slices
+	finished         finished
+	died             error
+	stops            int
+}
+
+func (p *fakeParty) cpu() (clocks, error) { return p.now, nil }
+
+func (p *fakeParty) slice(_ context.Context, length time.Duration) (uint64, time.Duration, error) {
+	p.slices++
+	took := length
+	if p.host.slowed != nil {
+		took += p.host.slowed(p.generation, p.side, p.slices)
+	}
+	p.host.clock = p.host.clock.Add(took)
+	for _, of := range p.host.parties {
+		if of.stops == 0 {
+			used := p.host.used(of == p)
+			of.now.servers += used.servers
+			of.now.generator += used.generator
+		}
+	}
+	if p.host.broken != nil {
+		if err := p.host.broken(p.generation, p.side, p.slices); err != nil {
+			return 0, 0, err
+		}
+	}
+	return uint64(length / (10 * time.Microsecond)), took, nil
+}
+
+func (p *fakeParty) openSlice(_ context.Context, seed uint64, perSecond float64, length time.Duration) error {
+	p.host.clock = p.host.clock.Add(length)
+	p.open = append(p.open, fmt.Sprintf("%d at %v for %v", seed, perSecond, length))
+	return nil
+}
+
+func (p *fakeParty) finish(context.Context) (finished, error) { return p.finished, nil }
+func (p *fakeParty) failure() error                           { return p.died }
+
+func (p *fakeParty) stop(context.Context) error {
+	p.stops++
+	return p.died
+}
+
+func newFakeHost() *fakeHost {
+	return &fakeHost{
+		clock: time.Unix(1_000_000, 0), signals: result.Signals{ForeignCPUPercent: new(5.0)},
+		used: func(own bool) clocks {
+			if own {
+				return clocks{20 * time.Millisecond, 15 * time.Millisecond}
+			}
+			return clocks{servers: time.Millisecond}
+		},
+	}
+}
+
+// conductor returns one whose processes are fakes of this host.
+func (h *fakeHost) conductor(t *testing.T, o Options) *conductor {
+	t.Helper()
+	o.Out = t.TempDir()
+	side := func(name string) Side {
+		return Side{Name: name, Servers: []string{"none", "none", "none", "none"}, Generator: "none", Build: result.Build{Commit: name}}
+	}
+	c, err := newConductor(fakeScenario(), [2]Side{side("base"), side("change")}, o)
+	require.NoError(t, err)
+	c.duet.Together = false
+	c.now = func() time.Time { return h.clock }
+	c.start = func(_ context.Context, g *result.Generation, side int) (party, error) {
+		if h.refused != nil {
+			if err := h.refused(g.Number, side); err != nil {
+				return nil, err
+			}
+		}
+		p := &fakeParty{host: h, generation: g.Number, side: side, finished: finished{
+			ledger: result.Ledger{Enqueued: 10, Completed: 10}, open: &result.DuetLatency{Arrivals: 10, P50Ms: 1, P99Ms: 2, SlipMsP99: 0.1},
+		}}
+		h.parties = append(h.parties, p)
+		return p, nil
+	}
+	c.signals = func([2]party) func() result.Signals { return func() result.Signals { return h.signals } }
+	return c
+}
+
+// both are the parties of a generation, in the order of their sides.
+func (h *fakeHost) both(t *testing.T, generation int) (of [2]*fakeParty) {
+	t.Helper()
+	for _, p := range h.parties {
+		if p.generation == generation {
+			of[p.side] = p
+		}
+	}
+	require.NotNil(t, of[Base])
+	require.NotNil(t, of[Change])
+	return of
+}
+
+func fakeScenario() *scenario.Scenario {
+	return &scenario.Scenario{
+		Name:     "fake",
+		Topology: scenario.Topology{Kind: "single", Shards: 1, Durability: "none", Procs: 1},
+		Workloads: []scenario.Workload{{
+			Name: "main", Driver: "stream", Procs: 1, Producers: 1, Workers: 1, Batch: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed},
+		}},
+		Validity: scenario.Validity{ForeignCPUPercentMax: new(30.0), SlipMsP99Max: new(1.0)},
+	}
+}
+
+// measured runs a conductor to its end, and returns what it printed.
+func measured(t *testing.T, c *conductor) string {
+	t.Helper()
+	var progress bytes.Buffer
+	c.options.Progress = &progress
+	require.NoError(t, c.measure(t.Context()))
+	return progress.String()
+}
+
+var errBroken = errors.New("the connection broke")

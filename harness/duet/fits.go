@@ -1,0 +1,60 @@
+package duet
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// serverBytes is the memory that a server is taken to need when it is decided whether both sides fit on the host together: several
+// times what one uses under the load of a slice.
+const serverBytes = 512 << 20
+
+// drivers are those that the load generator process has.
+var drivers = []string{"stream", "unary", "rest"}
+
+// Fits returns why a scenario cannot be measured as a duet on this host, or nil if it can.
+func Fits(s *scenario.Scenario) error {
+	t := s.Topology
+	switch {
+	case len(s.Points) > 0:
+		return fmt.Errorf("it has a sweep of %d points", len(s.Points))
+	case t.Kind == scenario.Embedded || t.Kind == scenario.NoTopology:
+		return fmt.Errorf("its topology %q has no server process", t.Kind)
+	case len(s.Workloads) != 1:
+		return fmt.Errorf("it has %d workloads, and a duet's generator has one", len(s.Workloads))
+	case len(s.Faults) > 0:
+		return errors.New("it has faults, which happen to one side alone")
+	case s.Attack != nil:
+		return errors.New("it has an attack, which happens to one side alone")
+	case s.Backlog != nil:
+		return errors.New("it has a backlog, which takes longer than a slice")
+	}
+	w := s.Workloads[0]
+	switch {
+	case !slices.Contains(drivers, w.Driver):
+		return fmt.Errorf("its driver is %q, and a duet's generator has %q", w.Driver, drivers)
+	case w.Arrivals.Kind != scenario.Closed || w.Producers == 0 || w.Workers == 0:
+		return fmt.Errorf("workload %q has no closed loop from producers to workers, whose cycles slices could count", w.Name)
+	}
+	for _, i := range s.Invariants {
+		if i.Kind == scenario.Ordered {
+			return fmt.Errorf("it has the invariant %q, which a duet does not check", i.Kind)
+		}
+	}
+	need := uint64(2 * max(1, t.Nodes) * serverBytes)
+	if available, known := observe.MemoryAvailable(); known && available < need {
+		return fmt.Errorf("both sides together are taken to need %d MiB of memory, and the host has %d", need>>20, available>>20)
+	}
+	return nil
+}
+
+// together reports whether a host with so many CPUs has one for each that the processes of both sides may use, so that both sides can
+// have load at the same time.
+func together(s *scenario.Scenario, cpus int) bool {
+	server, generator := s.Topology.Procs, s.Workloads[0].Procs
+	return server > 0 && generator > 0 && 2*(server*max(1, s.Topology.Nodes)+generator) <= cpus
+}

@@ -1,0 +1,52 @@
+package duet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+func TestFits(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, Fits(fakeScenario()))
+	s := fakeScenario()
+	s.Invariants = []scenario.Invariant{{Kind: scenario.Conserved}, {Kind: scenario.Isolated}}
+	require.NoError(t, Fits(s))
+	for says, spoil := range map[string]func(*scenario.Scenario){
+		"a sweep of 1 points":              func(s *scenario.Scenario) { s.Points = []scenario.Point{{}} },
+		`its topology "embedded"`:          func(s *scenario.Scenario) { s.Topology.Kind = scenario.Embedded },
+		`its topology "none"`:              func(s *scenario.Scenario) { s.Topology.Kind = scenario.NoTopology },
+		"2 workloads":                      func(s *scenario.Scenario) { s.Workloads = append(s.Workloads, s.Workloads[0]) },
+		"it has faults":                    func(s *scenario.Scenario) { s.Faults = []scenario.Fault{{}} },
+		"it has an attack":                 func(s *scenario.Scenario) { s.Attack = &scenario.Attack{} },
+		"it has a backlog":                 func(s *scenario.Scenario) { s.Backlog = &scenario.Backlog{} },
+		`its driver is "k6"`:               func(s *scenario.Scenario) { s.Workloads[0].Driver = scenario.DriverK6 },
+		`workload "main" has no closed`:    func(s *scenario.Scenario) { s.Workloads[0].Arrivals = scenario.Arrivals{Kind: scenario.Open} },
+		"no closed loop from producers to": func(s *scenario.Scenario) { s.Workloads[0].Workers = 0 },
+		`the invariant "ordered"`:          func(s *scenario.Scenario) { s.Invariants = []scenario.Invariant{{Kind: scenario.Ordered}} },
+		"MiB of memory, and the host has":  func(s *scenario.Scenario) { s.Topology.Nodes = 1 << 20 },
+	} {
+		s := fakeScenario()
+		spoil(s)
+		assert.ErrorContains(t, Fits(s), says)
+		_, _, err := Measure(t.Context(), s, [2]Side{}, Options{Within: time.Second})
+		assert.ErrorContains(t, err, says)
+	}
+}
+
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	s := fakeScenario()
+	assert.False(t, together(s, 2))
+	assert.False(t, together(s, 3))
+	assert.True(t, together(s, 4))
+	s.Topology.Nodes = 3
+	assert.False(t, together(s, 7))
+	assert.True(t, together(s, 8))
+	s.Topology.Procs = 0
+	assert.False(t, together(s, 64), "its servers may use all CPUs")
+}

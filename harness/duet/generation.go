@@ -1,0 +1,159 @@
+package duet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/validity"
+)
+
+// generationTimeout bounds a generation, which takes seconds: a side that hangs ends it.
+const generationTimeout = 2 * time.Minute
+
+// generation measures g on fresh processes of both sides, none of which is left when it returns. What goes wrong with a side or the
+// host is g's verdict. The error is for what is neither's fault.
+func (c *conductor) generation(ctx context.Context, g *result.Generation) (_ *result.Generation, err error) {
+	g.Started = time.Now()
+	began := c.now()
+	defer func() { g.Seconds = c.now().Sub(began).Seconds() }()
+	limited, cancel := context.WithTimeout(ctx, generationTimeout)
+	defer cancel()
+	var parties [2]party
+	defer func() { err = errors.Join(err, c.stop(ctx, g, parties)) }()
+	for _, side := range [2]int{g.First, 1 - g.First} {
+		p, err := c.start(limited, g, side)
+		if err != nil {
+			fault(g, result.Misconfigured, fmt.Sprintf("%s: %v", c.sides[side].Name, err))
+			return g, nil
+		}
+		parties[side] = p
+	}
+	if err := c.load(limited, g, parties); err != nil {
+		c.blame(ctx, g, parties, err)
+	}
+	return g, nil
+}
+
+// load puts the load on both sides and judges what the generation measured.
+func (c *conductor) load(ctx context.Context, g *result.Generation, parties [2]party) error {
+	p := &pairs{
+		parties: parties, together: c.duet.Together, now: c.now,
+		order: rand.New(rand.NewPCG(c.options.Seed, uint64(g.Number))),
+	}
+	if err := p.warmUp(ctx); err != nil {
+		return err
+	}
+	stop := c.signals(parties)
+	slices, sides, err := p.measure(ctx, closedLength)
+	if err == nil {
+		g.Slices, g.Sides = slices, sides
+		if c.duet.OpenPerS == 0 {
+			c.duet.OpenPerS = openShare * float64(sides[Base].Cycles) / sides[Base].ActiveS
+		}
+		err = p.open(ctx, c.duet.OpenPerS)
+	}
+	signals := stop()
+	if err != nil {
+		return err
+	}
+	g.Signals = &signals
+	c.judge(g)
+	var ends [2]finished
+	if err := atOnce(func(side int) (err error) {
+		ends[side], err = parties[side].finish(ctx)
+		return err
+	}); err != nil {
+		return err
+	}
+	for i, end := range ends {
+		c.take(g, i, end)
+	}
+	return nil
+}
+
+// take adds what a side's generator measured by its end.
+func (c *conductor) take(g *result.Generation, side int, end finished) {
+	s := &g.Sides[side]
+	s.Ledger, s.Open = end.ledger, end.open
+	for _, problem := range end.problems {
+		fault(g, result.Incorrect, c.sides[side].Name+": "+problem)
+	}
+	if open := end.open; open != nil {
+		var j validity.Judgement
+		j.Add("slip_ms_p99_max", open.SlipMsP99, c.scenario.Validity, "the generator sent one in a hundred tasks of the open phase %s late or more", " ms")
+		for _, text := range append(j.Reasons, j.Warnings...) {
+			g.Marks = append(g.Marks, c.sides[side].Name+": "+text)
+		}
+	}
+}
+
+// blame makes an error of the load a fault of its side. A server that ended by itself is incorrect. Otherwise the generation does not
+// count, and the gate tests whether one side has more of those than the other.
+func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]party, err error) {
+	for i, p := range parties {
+		if failure := p.failure(); failure != nil {
+			fault(g, result.Incorrect, fmt.Sprintf("%s: %v", c.sides[i].Name, failure))
+		}
+	}
+	if ctx.Err() != nil || g.Verdict == result.Incorrect {
+		return
+	}
+	var of *sideError
+	if !errors.As(err, &of) {
+		fault(g, result.Invalid, err.Error())
+		return
+	}
+	g.Sides[of.side].Faults = append(g.Sides[of.side].Faults, err.Error())
+	fault(g, result.Invalid, fmt.Sprintf("%s: the load could not go on: %v", c.sides[of.side].Name, err))
+}
+
+// stop ends the processes of both sides at once, whatever ended the generation. A server that does not end in order is incorrect.
+func (c *conductor) stop(ctx context.Context, g *result.Generation, parties [2]party) error {
+	ctx = context.WithoutCancel(ctx)
+	var errs [2]error
+	_ = atOnce(func(side int) error {
+		if parties[side] != nil {
+			errs[side] = parties[side].stop(ctx)
+		}
+		return nil
+	})
+	for i, err := range errs {
+		if err != nil && !failed(g) {
+			fault(g, result.Incorrect, fmt.Sprintf("%s: %v", c.sides[i].Name, err))
+		}
+	}
+	return nil
+}
+
+func fault(g *result.Generation, verdict result.Verdict, reason string) {
+	g.Verdict = result.Worst(g.Verdict, verdict)
+	g.Reasons = append(g.Reasons, reason)
+}
+
+// show writes a line about a generation.
+func (c *conductor) show(g *result.Generation) {
+	if g.Verdict != result.Pass {
+		c.line("  generation %d: %s: %s", g.Number, g.Verdict, firstLine(g.Reasons))
+		return
+	}
+	line := fmt.Sprintf("  generation %d, %.1f s:", g.Number, g.Seconds)
+	for i, s := range g.Sides {
+		cycles := float64(s.Cycles)
+		line += fmt.Sprintf(" %s %.0f cycles/s, %.3g + %.3g µs CPU per cycle", c.sides[i].Name, cycles/s.ActiveS,
+			float64(s.ServerCPUNs)/1e3/cycles, float64(s.ClientCPUNs)/1e3/cycles)
+		if s.Open != nil {
+			line += fmt.Sprintf(", p99 %.2f ms", s.Open.P99Ms)
+		}
+		if i == Base {
+			line += ";"
+		}
+	}
+	c.line("%s", line)
+	for _, mark := range g.Marks {
+		c.line("    %s", mark)
+	}
+}

@@ -1,0 +1,42 @@
+package duet
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	// openShare is the part of the base's closed rate at which tasks arrive in the open phase: low enough that the latency is that of
+	// cycles and not of a queue of tasks, which magnifies every disturbance of the host.
+	openShare = 0.3
+	// openLength is longer than the slices of the closed phase, since the begin and the end of a slice are not like its middle.
+	openLength = 250 * time.Millisecond
+	openPairs  = 2
+)
+
+// open gives both sides the same arrivals, in alternating slices or at once.
+func (p *pairs) open(ctx context.Context, perSecond float64) error {
+	for range openPairs {
+		seed := p.order.Uint64()
+		slice := func(side int) error {
+			if err := p.parties[side].openSlice(ctx, seed, perSecond, openLength); err != nil {
+				return fmt.Errorf("open-loop slice: %w", err)
+			}
+			return nil
+		}
+		if p.together {
+			if err := atOnce(slice); err != nil {
+				return err
+			}
+			continue
+		}
+		first := p.order.IntN(2)
+		for _, side := range [2]int{first, 1 - first} {
+			if err := of(side, slice(side)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package duet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/pronybench/prony/harness/audit"
+	"github.com/pronybench/prony/harness/generator"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+// exitWait is how long a broken connection may come before the news that the server ended.
+const exitWait = 2 * time.Second
+
+// processes are those of a side in one generation: the party of a real duet.
+type processes struct {
+	cluster   *topology.Cluster
+	load      *generator.Process
+	servers   []int // their process ids
+	conserved bool  // the servers' audit is to agree with the ledger
+
+	ending  sync.Once
+	stopErr error
+}
+
+// startProcesses starts the servers of a side on empty folders, and its generator. After an error nothing is left.
+func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, side int) (party, error) {
+	s := c.sides[side]
+	log := func(of string) string {
+		return c.folder.File(filepath.Join(logsDir, fmt.Sprintf("%s-%s-%02d.log", of, s.Name, g.Number)))
+	}
+	cluster, err := topology.Start(ctx, topology.Config{
+		Binary: s.Servers[g.Layout], Dir: c.folder.File(dataDir), LogPath: log("server"), Topology: c.scenario.Topology, Env: s.Env,
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &processes{cluster: cluster}
+	for _, server := range cluster.Servers() {
+		p.servers = append(p.servers, server.Node().PID)
+	}
+	for _, i := range c.scenario.Invariants {
+		p.conserved = p.conserved || i.Kind == scenario.Conserved
+	}
+	w := c.scenario.Workloads[0]
+	address, http := cluster.Addresses()
+	p.load, err = generator.Start(ctx, s.Generator, s.GeneratorEnv, log("generator"), generator.Spec{
+		Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
+		Workload: w,
+		Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*g.Number+side),
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.stop(ctx))
+	}
+	return p, nil
+}
+
+func (p *processes) cpu() (c clocks, err error) {
+	for _, pid := range p.servers {
+		used, err := observe.ProcessCPU(pid)
+		if err != nil {
+			return c, err
+		}
+		c.servers += used
+	}
+	c.generator, err = observe.ProcessCPU(p.load.PID())
+	return c, err
+}
+
+func (p *processes) slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error) {
+	s, err := p.load.Slice(ctx, length)
+	return s.Cycles, s.Took, err
+}
+
+func (p *processes) openSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error {
+	return p.load.OpenSlice(ctx, seed, perSecond, length)
+}
+
+func (p *processes) finish(ctx context.Context) (finished, error) {
+	report, err := p.load.Finish(ctx)
+	if err != nil {
+		return finished{}, err
+	}
+	f := finished{ledger: report.Ledger, open: report.Open, problems: audit.Balance(&report.Ledger)}
+	if p.conserved {
+		counts, err := audit.Read(ctx, p.cluster)
+		if err != nil {
+			return f, fmt.Errorf("audit: %w", err)
+		}
+		for _, problem := range audit.Conserved(counts, &report.Ledger) {
+			f.problems = append(f.problems, "not conserved: "+problem)
+		}
+	}
+	return f, nil
+}
+
+func (p *processes) failure() error {
+	select {
+	case <-p.cluster.Failed():
+	case <-time.After(exitWait):
+	}
+	return p.cluster.Failure()
+}
+
+func (p *processes) stop(ctx context.Context) error {
+	p.ending.Do(func() {
+		if p.load != nil {
+			p.stopErr = p.load.Kill()
+		}
+		p.stopErr = errors.Join(p.stopErr, p.cluster.Stop(context.WithoutCancel(ctx)))
+	})
+	return p.stopErr
+}
