@@ -20,6 +20,14 @@ type Client struct {
 	Token   string // the access token's secret; "" where the server wants none
 }
 
+// StatusError says that a listener answered with a status other than 200.
+type StatusError struct {
+	Code int
+	text string
+}
+
+func (e StatusError) Error() string { return e.text }
+
 // Get returns the body of the answer to a GET request. The limits are those of Do.
 func (c Client) Get(ctx context.Context, path string, timeout time.Duration, bytesMax int64) ([]byte, error) {
 	return c.Do(ctx, http.MethodGet, path, nil, timeout, bytesMax)
@@ -52,7 +60,7 @@ func (c Client) Do(ctx context.Context, method, path string, body []byte, timeou
 		return nil, fmt.Errorf("%s %s: %w", method, url, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s %s: %s: %.200s", method, url, response.Status, answer)
+		return nil, StatusError{Code: response.StatusCode, text: fmt.Sprintf("%s %s: %s: %.200s", method, url, response.Status, answer)}
 	}
 	if int64(len(answer)) > bytesMax {
 		return nil, fmt.Errorf("%s %s: the answer is larger than %d bytes", method, url, bytesMax)

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -49,15 +50,11 @@ func gather(r *result.Result) (e evidence, ok bool) {
 		return e, false
 	}
 	var seconds float64
-	var cycles, profiled uint64
+	var cycles uint64
 	for i := range r.Rounds {
-		round := &r.Rounds[i]
-		switch {
-		case round.Timed():
+		if round := &r.Rounds[i]; round.Timed() {
 			seconds += round.WindowSeconds
 			cycles += round.Cycles
-		case round.Profiled:
-			profiled += round.Cycles
 		}
 	}
 	if cycles == 0 || seconds <= 0 {
@@ -75,11 +72,11 @@ func gather(r *result.Result) (e evidence, ok bool) {
 			e.batches = float64(s.Count) / float64(cycles)
 		}
 	}
-	if profiled > 0 {
-		e.functions = charged(r.Profiles, "cpu", 1e-3/float64(profiled))
-		e.allocs = charged(r.Profiles, "allocs", 1/float64(profiled))
-		e.locks = map[string]result.Lock{}
-		for _, l := range r.Locks {
+	e.functions = charged(r, "cpu", 1e-3)
+	e.allocs = charged(r, "allocs", 1)
+	e.locks = map[string]result.Lock{}
+	for _, l := range r.Locks {
+		if l.Node != result.GeneratorNode {
 			e.locks[l.Name] = addLock(e.locks[l.Name], l)
 		}
 	}
@@ -98,13 +95,22 @@ func addLock(a, b result.Lock) result.Lock {
 	return a
 }
 
-// charged adds up the charges of all profiles of a kind, each multiplied by unit.
-func charged(profiles []result.Profile, kind string, unit float64) charges {
+// charged adds up, for each cycle, the charges of all servers' profiles of a kind, each multiplied by scale. The cycles are those of
+// the time that a profile covers, or, in results of earlier versions, of the windows of the profiled rounds.
+func charged(r *result.Result, kind string, scale float64) charges {
 	c := charges{of: map[string]chargeEvidence{}}
-	for _, p := range profiles {
-		if p.Kind != kind {
+	var windows uint64
+	for i := range r.Rounds {
+		if r.Rounds[i].Profiled {
+			windows += r.Rounds[i].Cycles
+		}
+	}
+	for _, p := range r.Profiles {
+		cycles := cmp.Or(p.Cycles, windows)
+		if p.Kind != kind || p.Node == result.GeneratorNode || cycles == 0 {
 			continue
 		}
+		unit := scale / float64(cycles)
 		c.total += p.Total * unit
 		for _, x := range p.Charges {
 			was := c.of[x.Function]

@@ -48,9 +48,13 @@ func where(profiles []namedProfile, locks []namedLock) []string {
 			if p.Kind != kind.name || p.Total <= 0 || said(p) {
 				continue
 			}
+			of := p.of
+			if p.Node != "" {
+				of += p.Node + ": "
+			}
 			for _, e := range pick(p.Top) {
 				lines = append(lines, fmt.Sprintf("%s%s: %s of %s %s %s",
-					p.of, p.Kind, render.PercentTo(e.Share, 0), render.Amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
+					of, p.Kind, render.PercentTo(e.Share, 0), render.Amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
 			}
 		}
 	}

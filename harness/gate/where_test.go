@@ -32,7 +32,7 @@ func TestWhereNamesLocks(t *testing.T) {
 		"locks: 62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).put in shard.(*Shard).Settle; 18.0 µs per cycle",
 		"locks: 30 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 900 ns per cycle",
 		"n3: locks: 100 % of lock wait is raft.(*netPipeline).AppendEntries, waited for by raft.(*netPipeline).AppendEntries; 2.50 ns per cycle",
-		"block: 100 % of 1.00 s waited in a.f",
+		"n2: block: 100 % of 1.00 s waited in a.f",
 		"cpu: 100 % of 1.00 s spent in a.f",
 	}, Check(loaded(t), r).Where, "the profile of n2 has no locks, and speaks for itself")
 }

@@ -104,7 +104,7 @@ func newStage(ctx context.Context, cfg Config, phase string, within time.Duratio
 	if err := errors.Join(*cfg.validateWorkload()...); err != nil {
 		return nil, err
 	}
-	cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = nil, nil
+	cfg.Hooks.WindowNear, cfg.Hooks.WindowStart, cfg.Hooks.WindowEnd = nil, nil, nil
 	if cfg.margin == 0 {
 		cfg.margin = stopMargin
 	}

@@ -66,7 +66,8 @@ const steadyEveryLeast = 10 * time.Millisecond
 // warmup decides when the windows of some rounds begin.
 type warmup struct {
 	phases scenario.Phases
-	steady func() bool // nil: when the clock says so
+	steady func() bool   // nil: when the clock says so
+	lead   time.Duration // from when the load is steady to the window's start
 	clock  clock
 	window *windowEdges
 }
@@ -75,6 +76,9 @@ type warmup struct {
 // Only closed loads are: when the tasks of others are due counts from the window's start.
 func newWarmup(epoch time.Time, cfgs []Config) *warmup {
 	w := &warmup{phases: cfgs[0].Phases, steady: cfgs[0].Hooks.Steady, clock: clock{epoch: epoch}}
+	if cfgs[0].Hooks.WindowNear != nil {
+		w.lead = NearLead
+	}
 	if w.phases.WarmupMax <= w.phases.Warmup {
 		w.steady = nil
 	}
@@ -106,15 +110,16 @@ func (w *warmup) wait(ctx context.Context) {
 	}
 	every := max(w.phases.Warmup/20, steadyEveryLeast)
 	for at := int64(w.phases.Warmup); ; at += int64(every) {
-		timer := time.NewTimer(w.clock.until(min(at, int64(w.phases.WarmupMax))))
+		latest := int64(w.phases.WarmupMax - w.lead)
+		timer := time.NewTimer(w.clock.until(min(at, latest)))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
 			return
 		}
-		if at >= int64(w.phases.WarmupMax) || w.steady() {
-			w.window.settle(w.from(w.clock.now()))
+		if at >= latest || w.steady() {
+			w.window.settle(w.from(w.clock.now() + int64(w.lead)))
 			return
 		}
 	}

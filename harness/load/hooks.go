@@ -8,6 +8,9 @@ import (
 
 // Hooks are called at points of a round. Any of them may be nil.
 type Hooks struct {
+	// WindowNear is called NearLead before the window's start, or at once where the start is nearer, before WindowStart and by the
+	// same goroutine: it must return at once. A warm-up that goes on until the load is steady is longer by NearLead then.
+	WindowNear func(ctx context.Context) error
 	// WindowStart and WindowEnd are called at the window's edges, one after the other, by a goroutine
 	// of their own: while one takes its time the load goes on, and WindowEnd waits for WindowStart. An
 	// error ends the round. ctx is done when the round fails. Run waits for them up to 5 s beyond the
@@ -21,6 +24,9 @@ type Hooks struct {
 	// not call it.
 	Steady func() bool
 }
+
+// NearLead is how long before a window WindowNear is called: time for what takes a while and must not be within the window.
+const NearLead = 250 * time.Millisecond
 
 // HookTimes says when a hook began and ended. Both are zero without a hook.
 type HookTimes struct {
@@ -45,16 +51,21 @@ type Progress struct {
 	CycleP99 time.Duration
 }
 
-// AtEdges calls WindowStart at a window's start and then WindowEnd at its end, or later where the one before has taken so
-// long, and returns when each was at work. It returns once both have, once one has failed, with that one's error, or once
+// AtEdges calls WindowNear, WindowStart at a window's start and then WindowEnd at its end, or later where the one before has taken
+// so long, and returns when each was at work. It returns once both have, once one has failed, with that one's error, or once
 // ctx is done while it waits, without an error.
 func (h Hooks) AtEdges(ctx context.Context, start, end time.Time) (atStart, atEnd HookTimes, err error) {
+	var atNear HookTimes
 	for _, edge := range []struct {
 		name  string
 		at    time.Time
 		hook  func(context.Context) error
 		times *HookTimes
-	}{{"window start", start, h.WindowStart, &atStart}, {"window end", end, h.WindowEnd, &atEnd}} {
+	}{
+		{"window's approach", start.Add(-NearLead), h.WindowNear, &atNear},
+		{"window start", start, h.WindowStart, &atStart},
+		{"window end", end, h.WindowEnd, &atEnd},
+	} {
 		if edge.hook == nil {
 			continue
 		}

@@ -25,6 +25,44 @@ func TestHooksAreCalledAtTheEdges(t *testing.T) {
 	})
 }
 
+// What must not be within the window comes before it, also where the window waits for a steady load.
+func TestHookNearTheWindow(t *testing.T) {
+	for name, prolong := range map[string]bool{"a fixed warm-up": false, "a load that becomes steady": true, "one that never does": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var near, start time.Time
+				cfg := config(newBroker(), workload(nil))
+				launched := time.Now()
+				if prolong {
+					cfg = prolonged(newBroker(), workload(nil), func() bool {
+						return name != "one that never does" && time.Since(launched) >= 2*time.Second
+					})
+				}
+				cfg.Hooks.WindowNear = func(context.Context) error { near = time.Now(); return nil }
+				cfg.Hooks.WindowStart = func(context.Context) error { start = time.Now(); return nil }
+				o, err := Run(t.Context(), cfg)
+				require.NoError(t, err)
+				assert.Equal(t, o.WindowStart, start)
+				assert.Equal(t, NearLead, start.Sub(near))
+				assert.LessOrEqual(t, start.Sub(launched), 5*time.Second)
+			})
+		})
+	}
+}
+
+func TestHookNearAWindowThatBeginsSooner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var near time.Time
+		cfg := config(newBroker(), workload(nil))
+		cfg.Phases.Warmup = NearLead / 2
+		cfg.Hooks.WindowNear = func(context.Context) error { near = time.Now(); return nil }
+		o, err := Run(t.Context(), cfg)
+		require.NoError(t, err)
+		assert.Equal(t, o.Launched, near)
+		assert.Equal(t, NearLead/2, o.WindowStart.Sub(o.Launched))
+	})
+}
+
 func TestEndHookWaitsForStartHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := config(newBroker(), workload(nil))

@@ -36,8 +36,10 @@ type rates struct {
 
 func (r rates) any() bool { return r.mutex != nil || r.block != nil }
 
-// setRates puts rates in force and makes sure that they are.
-func setRates(ctx context.Context, admin adminhttp.Client, wanted rates) error {
+// Server is a process with the engine's admin listener at an address.
+type Server struct{ Admin adminhttp.Client }
+
+func (s Server) setRates(ctx context.Context, wanted rates) error {
 	query := url.Values{}
 	if wanted.mutex != nil {
 		query.Set("mutex", strconv.FormatInt(*wanted.mutex, 10))
@@ -46,7 +48,7 @@ func setRates(ctx context.Context, admin adminhttp.Client, wanted rates) error {
 		query.Set("block", strconv.FormatInt(*wanted.block, 10))
 	}
 	path := "/debug/rates?" + query.Encode()
-	body, err := admin.Do(ctx, http.MethodPut, path, nil, ratesTimeout, ratesBytesMax)
+	body, err := s.Admin.Do(ctx, http.MethodPut, path, nil, ratesTimeout, ratesBytesMax)
 	if err != nil {
 		return fmt.Errorf("set profiling rates: %w", err)
 	}
@@ -55,10 +57,10 @@ func setRates(ctx context.Context, admin adminhttp.Client, wanted rates) error {
 		Block *int64 `json:"block"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
-		return fmt.Errorf("set profiling rates: PUT http://%s%s: %w", admin.Address, path, err)
+		return fmt.Errorf("set profiling rates: PUT http://%s%s: %w", s.Admin.Address, path, err)
 	}
 	if differs(wanted.mutex, answer.Mutex) || differs(wanted.block, answer.Block) {
-		return fmt.Errorf("set profiling rates: PUT http://%s%s: the process answers that other rates are in force: %.200s", admin.Address, path, body)
+		return fmt.Errorf("set profiling rates: PUT http://%s%s: the process answers that other rates are in force: %.200s", s.Admin.Address, path, body)
 	}
 	return nil
 }
@@ -67,18 +69,37 @@ func differs(wanted, inForce *int64) bool {
 	return wanted != nil && (inForce == nil || *inForce != *wanted)
 }
 
-// fetchSnapshot takes the profile at path as it stands.
-func fetchSnapshot(ctx context.Context, admin adminhttp.Client, path string) (snapshot, error) {
-	body, err := admin.Get(ctx, path, snapshotTimeout, profileBytesMax)
-	if err != nil {
-		return snapshot{}, err
+func (s Server) snapshot(ctx context.Context, k kind) (*profile.Profile, error) {
+	path := "/debug/pprof/" + k.runtime
+	if k.collect {
+		path += "?gc=1"
 	}
-	taken := time.Now()
+	return s.fetch(ctx, http.MethodGet, path)
+}
+
+func (s Server) startCPU(ctx context.Context) error {
+	_, err := s.Admin.Do(ctx, http.MethodPost, "/debug/cpu/start", nil, ratesTimeout, ratesBytesMax)
+	if status := (adminhttp.StatusError{}); errors.As(err, &status) && status.Code == http.StatusNotFound {
+		return errNoCPUProfile
+	}
+	return err
+}
+
+func (s Server) stopCPU(ctx context.Context) (*profile.Profile, error) {
+	return s.fetch(ctx, http.MethodPost, "/debug/cpu/stop")
+}
+
+// fetch returns the profile that the server answers with.
+func (s Server) fetch(ctx context.Context, method, path string) (*profile.Profile, error) {
+	body, err := s.Admin.Do(ctx, method, path, nil, snapshotTimeout, profileBytesMax)
+	if err != nil {
+		return nil, err
+	}
 	p, err := parse(body, unpackedBytesMax)
 	if err != nil {
-		return snapshot{}, fmt.Errorf("GET http://%s%s: %w", admin.Address, path, err)
+		return nil, fmt.Errorf("%s http://%s%s: %w", method, s.Admin.Address, path, err)
 	}
-	return snapshot{profile: p, taken: taken}, nil
+	return p, nil
 }
 
 // parse reads a gzipped profile of at most bytesMax bytes unpacked.

@@ -7,11 +7,11 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// subtract returns what happened between two snapshots of a cumulative profile. Samples whose
+// subtract returns what happened in a span between two snapshots of a cumulative profile. Samples whose
 // summarised value did not grow are dropped; other values of a sample are at least 0. Only the
 // sample types that k keeps remain. The snapshots are not changed.
-func subtract(before, after snapshot, k kind) (*profile.Profile, error) {
-	first, last := before.profile.Copy(), after.profile.Copy()
+func subtract(before, after *profile.Profile, span Span, k kind) (*profile.Profile, error) {
+	first, last := before.Copy(), after.Copy()
 	for _, p := range []*profile.Profile{first, last} {
 		if err := keepTypes(p, k.keep); err != nil {
 			return nil, err
@@ -36,8 +36,8 @@ func subtract(before, after snapshot, k kind) (*profile.Profile, error) {
 	}
 	difference = difference.Compact() // the dropped samples' frames go too
 	difference.DefaultSampleType = k.value
-	difference.TimeNanos = before.taken.UnixNano()
-	difference.DurationNanos = after.taken.Sub(before.taken).Nanoseconds()
+	difference.TimeNanos = span.From.At.UnixNano()
+	difference.DurationNanos = span.To.At.Sub(span.From.At).Nanoseconds()
 	return difference, nil
 }
 

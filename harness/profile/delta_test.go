@@ -58,23 +58,23 @@ func kindOf(t *testing.T, name string) kind {
 
 func TestSubtractKeepsWhatGrew(t *testing.T) {
 	at := time.Unix(100, 0)
-	before := snapshot{taken: at, profile: build(
+	before := build(
 		delayTypes(),
 		stack{[]string{"same", "main"}, []int64{1, 100}},
 		stack{[]string{"grown", "main"}, []int64{2, 200}},
 		stack{[]string{"shrunk", "main"}, []int64{5, 500}},
 		stack{[]string{"fewer", "main"}, []int64{5, 100}},
 		stack{[]string{"gone", "main"}, []int64{1, 10}},
-	)}
-	after := snapshot{taken: at.Add(3 * time.Second), profile: build(
+	)
+	after := build(
 		delayTypes(),
 		stack{[]string{"fresh", "main"}, []int64{1, 7}},
 		stack{[]string{"shrunk", "main"}, []int64{6, 400}},
 		stack{[]string{"fewer", "main"}, []int64{4, 101}},
 		stack{[]string{"grown", "main"}, []int64{3, 250}},
 		stack{[]string{"same", "main"}, []int64{1, 100}},
-	)}
-	difference, err := subtract(before, after, kindOf(t, "mutex"))
+	)
+	difference, err := subtract(before, after, Span{From: Mark{At: at}, To: Mark{At: at.Add(3 * time.Second)}}, kindOf(t, "mutex"))
 	require.NoError(t, err)
 	got := map[string][]int64{}
 	for _, s := range difference.Sample {
@@ -84,12 +84,12 @@ func TestSubtractKeepsWhatGrew(t *testing.T) {
 	assert.Len(t, difference.Function, 4, "functions of dropped samples are dropped")
 	assert.Equal(t, at.UnixNano(), difference.TimeNanos)
 	assert.Equal(t, (3 * time.Second).Nanoseconds(), difference.DurationNanos)
-	assert.Equal(t, int64(200), before.profile.Sample[1].Value[1], "the snapshots are not changed")
+	assert.Equal(t, int64(200), before.Sample[1].Value[1], "the snapshots are not changed")
 }
 
 func TestSubtractOfEmptyProfiles(t *testing.T) {
-	empty := snapshot{profile: build(delayTypes())}
-	difference, err := subtract(empty, empty, kindOf(t, "block"))
+	empty := build(delayTypes())
+	difference, err := subtract(empty, empty, Span{}, kindOf(t, "block"))
 	require.NoError(t, err)
 	assert.Empty(t, difference.Sample)
 	summary, err := summarise(difference, kindOf(t, "block"))
@@ -100,8 +100,8 @@ func TestSubtractOfEmptyProfiles(t *testing.T) {
 }
 
 func TestSubtractNeedsTheValue(t *testing.T) {
-	p := snapshot{profile: build(delayTypes())}
-	_, err := subtract(p, p, kindOf(t, "allocs"))
+	p := build(delayTypes())
+	_, err := subtract(p, p, Span{}, kindOf(t, "allocs"))
 	require.ErrorContains(t, err, `no values of type "alloc_objects"`)
 }
 

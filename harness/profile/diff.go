@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
@@ -26,11 +27,24 @@ const (
 	diffMax = 15
 )
 
-// PerRound are the profiles of one profiled round, of all its nodes together.
+// PerRound are the profiles of one profiled round.
 type PerRound struct {
-	Round    int
-	Cycles   uint64
-	Profiles map[string]*profile.Profile // by kind
+	Round  int
+	Cycles uint64 // of the window
+	// Profiles are those of all servers together, and Generator those of the load generator, by kind.
+	Profiles, Generator map[string]*profile.Profile
+	// Covered are the cycles completed while a kind of profile of the servers, or of the generator, was recorded; those of the window
+	// stand in for what is missing.
+	Covered, GeneratorCovered map[string]uint64
+}
+
+// of returns the profile of a kind of the servers, or of the generator, with its cycles.
+func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
+	profiles, covered := r.Profiles, r.Covered
+	if generator {
+		profiles, covered = r.Generator, r.GeneratorCovered
+	}
+	return profiles[kind], cmp.Or(covered[kind], r.Cycles)
 }
 
 // Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both
@@ -53,15 +67,17 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 		}
 	}
 	var all []result.ProfileDelta
-	for _, k := range kinds {
-		if k.name == "goroutine" {
-			continue // a state, which does not add up over cycles
+	for _, generator := range []bool{false, true} {
+		for _, k := range kinds {
+			if k.name == "goroutine" {
+				continue // a state, which does not add up over cycles
+			}
+			of, err := diffKind(base, change, k, generator)
+			if err != nil {
+				return nil, fmt.Errorf("compare %s profiles: %w", k.name, err)
+			}
+			all = append(all, of...)
 		}
-		of, err := diffKind(base, change, k)
-		if err != nil {
-			return nil, fmt.Errorf("compare %s profiles: %w", k.name, err)
-		}
-		all = append(all, of...)
 	}
 	return all, nil
 }
@@ -72,16 +88,16 @@ type charged struct {
 	cum  float64
 }
 
-func diffKind(base, change []PerRound, k kind) ([]result.ProfileDelta, error) {
+func diffKind(base, change []PerRound, k kind, generator bool) ([]result.ProfileDelta, error) {
 	unit := ""
 	sides := [2][]map[string]charged{}
 	for i, side := range [][]PerRound{base, change} {
 		for _, r := range side {
-			p := r.Profiles[k.name]
+			p, cycles := r.of(k.name, generator)
 			if p == nil {
 				return nil, nil // it was not captured in all rounds
 			}
-			of, u, err := chargedOf(p, k, r.Cycles)
+			of, u, err := chargedOf(p, k, cycles)
 			if err != nil {
 				return nil, err
 			}
@@ -116,8 +132,12 @@ func diffKind(base, change []PerRound, k kind) ([]result.ProfileDelta, error) {
 		if math.Abs(d.Change-d.Base) < least || d.Low <= 0 && d.High >= 0 {
 			continue
 		}
+		node := ""
+		if generator {
+			node = result.GeneratorNode
+		}
 		deltas = append(deltas, result.ProfileDelta{
-			Kind: k.name, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
+			Node: node, Kind: k.name, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
 			BaseCum: cums[0], ChangeCum: cums[1],
 		})
 	}
@@ -188,7 +208,7 @@ func events(p *profile.Profile, s *profile.Sample, k kind) float64 {
 	return 1
 }
 
-// Rounds reads the profiles of each profiled round of a run at a point (0 without a sweep), summed over all nodes. It also reads
+// Rounds reads the profiles of each profiled round of a run at a point (0 without a sweep), summed over all servers. It also reads
 // runs of earlier versions, which stored a single profiled round without a folder for each.
 func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 	var rounds []PerRound
@@ -197,19 +217,35 @@ func Rounds(runDir string, r *result.Result, point int) ([]PerRound, error) {
 		if !round.Profiled || round.Point != point || round.Verdict == result.Incorrect || round.Verdict == result.Invalid {
 			continue
 		}
-		profiles, err := roundProfiles(runDir, r, round)
-		if err != nil {
+		of := PerRound{Round: round.Number, Cycles: round.Cycles}
+		var err error
+		if of.Profiles, of.Covered, err = roundProfiles(runDir, r, round, false); err != nil {
 			return nil, err
 		}
-		rounds = append(rounds, PerRound{Round: round.Number, Cycles: round.Cycles, Profiles: profiles})
+		if of.Generator, of.GeneratorCovered, err = roundProfiles(runDir, r, round, true); err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, of)
 	}
 	return rounds, nil
 }
 
-func roundProfiles(runDir string, r *result.Result, round *result.Round) (map[string]*profile.Profile, error) {
+// roundProfiles returns the profiles of a round, of all servers or of the generator, by kind, and the cycles that each kind covers:
+// the mean over the servers.
+func roundProfiles(runDir string, r *result.Result, round *result.Round, generator bool) (map[string]*profile.Profile, map[string]uint64, error) {
 	byKind := map[string][]*profile.Profile{}
+	covered, spans := map[string]uint64{}, map[string]uint64{}
+	for _, c := range round.Covered {
+		if kind, is := strings.CutPrefix(c.Of, result.CoveredProfile); is && (c.Node == result.GeneratorNode) == generator {
+			covered[kind] += c.Cycles
+			spans[kind]++
+		}
+	}
+	for kind, n := range spans {
+		covered[kind] /= n
+	}
 	for _, p := range r.Profiles {
-		if p.Point != round.Point {
+		if p.Point != round.Point || (p.Node == result.GeneratorNode) != generator {
 			continue
 		}
 		of := Source{Round: round.Number, Point: p.Point, Node: p.Node}
@@ -219,10 +255,10 @@ func roundProfiles(runDir string, r *result.Result, round *result.Round) (map[st
 		}
 		read, err := readFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("the profiles of round %d are not there: a run that is only published has its summaries alone: %w", round.Number, err)
+			return nil, nil, fmt.Errorf("the profiles of round %d are not there: a run that is only published has its summaries alone: %w", round.Number, err)
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		byKind[p.Kind] = append(byKind[p.Kind], read)
 	}
@@ -230,9 +266,9 @@ func roundProfiles(runDir string, r *result.Result, round *result.Round) (map[st
 	for kind, all := range byKind {
 		sum, err := add(all)
 		if err != nil {
-			return nil, fmt.Errorf("merge %s profiles of round %d: %w", kind, round.Number, err)
+			return nil, nil, fmt.Errorf("merge %s profiles of round %d: %w", kind, round.Number, err)
 		}
 		merged[kind] = sum
 	}
-	return merged, nil
+	return merged, covered, nil
 }

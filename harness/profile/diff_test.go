@@ -100,7 +100,7 @@ func TestMergeAndRounds(t *testing.T) {
 			require.NoError(t, writeProfile(filepath.Join(dir, "goroutine.pb.gz"), build(
 				[]*profile.ValueType{{Type: "goroutine", Unit: "count"}}, stack{[]string{"f"}, []int64{hot}},
 			)))
-			captured = append(captured, Captured{of, 1000})
+			captured = append(captured, Captured{of, map[string]uint64{"cpu": 1000, "goroutine": 1000}})
 		}
 	}
 	profiles, locks, err := Merge(runDir, captured)

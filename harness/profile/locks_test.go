@@ -2,7 +2,6 @@ package profile
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
@@ -134,8 +133,8 @@ func TestNamesOfLocks(t *testing.T) {
 	}
 }
 
-// A goroutine that receives in the function that it was started with is idle; one that sends there is held up, and one
-// that receives further down waits for somebody.
+// A goroutine that receives in the function that it was started with is idle, and so is one that receives in a library; one that
+// sends is held up, and one that receives further down in the engine waits for another.
 func TestWaitsForWork(t *testing.T) {
 	for _, c := range []struct {
 		stack []string
@@ -144,7 +143,13 @@ func TestWaitsForWork(t *testing.T) {
 		{[]string{"runtime.chanrecv2", "a/b.loop"}, symbols.ForWork},
 		{[]string{"runtime.selectgo", "a/b.(*T).loop", "a/b.New.gowrap1"}, symbols.ForWork},
 		{[]string{"runtime.chansend1", "a/b.loop"}, symbols.ForLock},
-		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.chanrecv2", "a/b.ask", "a/b.loop"}, symbols.ForWork},
+		{[]string{"runtime.selectgo", "github.com/hashicorp/raft.(*netPipeline).AppendEntries", "a/b.loop"}, symbols.ForWork},
+		{[]string{"runtime.chanrecv2", symbols.Module + "engine/shard.(*Shard).pass", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.selectgo", symbols.Module + "engine/client.(*Producer).Enqueue", "a/b.loop"}, symbols.ForAnswer},
+		{[]string{"sync.(*Cond).Wait", symbols.Module + "harness/load.(*slot).work", "a/b.loop"}, symbols.ForAnswer},
+		{[]string{"sync.(*Mutex).Lock", symbols.Module + "harness/load.(*slot).work", "a/b.loop"}, symbols.ForLock},
+		{[]string{"runtime.chansend1", symbols.Module + "engine/client.(*Producer).Enqueue", "a/b.loop"}, symbols.ForLock},
 		{[]string{"sync.(*Mutex).Lock", shardPath + "(*Shard).wait", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/rpc.(*inFlight).acquire", "a/b.loop"}, symbols.ForLock},
 		{[]string{"runtime.selectgo", symbols.Module + "engine/shard.AwaitReply[go.shape.int]", "a/b.loop"}, symbols.ForAnswer},
@@ -197,7 +202,7 @@ func TestAccountProperty(t *testing.T) {
 // The real profiles of this process, whose goroutines meet at a lock.
 func TestLocksOfRealProfiles(t *testing.T) {
 	p := newProcess(t)
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, blockCapture}, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, blockCapture}, marks())
 	require.NoError(t, err)
 	contend(t, holderInWindow)
 	require.NoError(t, s.Stop(t.Context()))

@@ -41,10 +41,11 @@ func (s Source) Dir() string {
 	return path.Join(folder, round, point, s.Node)
 }
 
-// Captured are the profiles that one server stored in one profiled round.
+// Captured are the profiles of one process, as they were stored in one profiled round.
 type Captured struct {
 	Source
-	Cycles uint64 // of the round's window, over all nodes
+	// Cycles are those completed while a profile was recorded, over all nodes, by the profile's kind.
+	Cycles map[string]uint64
 }
 
 // Merge adds up the profiles of each point and node over its rounds, stores the sums in the run folder beside those of
@@ -70,9 +71,9 @@ func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock,
 			if err != nil {
 				return nil, nil, fmt.Errorf("summarise %s profile: %w", k.name, err)
 			}
-			summary.Point, summary.Node, summary.Rounds, summary.Cycles = of.Point, of.Node, len(group), cycles
+			summary.Point, summary.Node, summary.Rounds, summary.Cycles = of.Point, of.Node, len(group), cycles[k.name]
 			if k.name == "goroutine" {
-				summary.Rounds, summary.Cycles = 1, group[len(group)-1].Cycles
+				summary.Rounds, summary.Cycles = 1, group[len(group)-1].Cycles[k.name]
 			}
 			summary.File = path.Join(of.Dir(), k.name+extension)
 			if err := writeProfile(filepath.Join(runDir, summary.File), p); err != nil {
@@ -80,7 +81,7 @@ func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock,
 			}
 			profiles = append(profiles, summary)
 		}
-		for _, l := range Locks(merged["block"], merged["mutex"], cycles, EngineNames()) {
+		for _, l := range Locks(merged["block"], merged["mutex"], cmp.Or(cycles["block"], cycles["mutex"]), EngineNames()) {
 			l.Point, l.Node = of.Point, of.Node
 			locks = append(locks, l)
 		}
@@ -88,11 +89,24 @@ func Merge(runDir string, captured []Captured) ([]result.Profile, []result.Lock,
 	return profiles, locks, nil
 }
 
+// generatorLast compares nodes so that the generator comes after the servers.
+func generatorLast(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == result.GeneratorNode:
+		return 1
+	case b == result.GeneratorNode:
+		return -1
+	}
+	return 0
+}
+
 // grouped puts together what is of one point and node, in the order of these and of the rounds.
 func grouped(captured []Captured) [][]Captured {
 	sorted := slices.Clone(captured)
 	slices.SortStableFunc(sorted, func(a, b Captured) int {
-		return cmp.Or(cmp.Compare(a.Point, b.Point), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Round, b.Round))
+		return cmp.Or(cmp.Compare(a.Point, b.Point), generatorLast(a.Node, b.Node), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Round, b.Round))
 	})
 	var groups [][]Captured
 	for i, c := range sorted {
@@ -105,16 +119,16 @@ func grouped(captured []Captured) [][]Captured {
 }
 
 // mergeGroup reads the profiles of one point and node and adds them up by kind.
-func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, uint64, error) {
-	var cycles uint64
+func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, map[string]uint64, error) {
+	cycles := map[string]uint64{}
 	byKind := map[string][]*profile.Profile{}
 	for _, c := range group {
-		cycles += c.Cycles
 		of, err := readDir(filepath.Join(runDir, filepath.FromSlash(c.Dir())))
 		if err != nil {
-			return nil, 0, err
+			return nil, nil, err
 		}
 		for name, p := range of {
+			cycles[name] += c.Cycles[name]
 			byKind[name] = append(byKind[name], p)
 		}
 	}
@@ -126,7 +140,7 @@ func mergeGroup(runDir string, group []Captured) (map[string]*profile.Profile, u
 		}
 		sum, err := add(all)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", name, err)
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
 		merged[name] = sum
 	}

@@ -21,7 +21,8 @@ func EngineNames() Names { return Names{symbols.Uses, symbols.Waits} }
 // wait returns what a site of the block profile waits for, and the evidence. A goroutine that waits for a mutex waits for a lock,
 // and so does one that waits to send, because the channel is full or has no receiver. A goroutine that waits to receive in the
 // function that it was started with has nothing to do. For the others the table of waits decides, and a function that the
-// table does not have waits for a lock.
+// table does not have waits for a lock if it is the engine's, for an answer if it is of the load generator, and for work if it
+// receives in a library, where only a send shows that a channel is full.
 func (n Names) wait(s site) (symbols.Reason, string) {
 	for i := range n.waits {
 		if k := &n.waits[i]; k.Anywhere && slices.ContainsFunc(s.stack, k.Is) {
@@ -40,6 +41,12 @@ func (n Names) wait(s site) (symbols.Reason, string) {
 		if k := &n.waits[i]; !k.Anywhere && k.Is(s.function) {
 			return k.For, k.Why
 		}
+	}
+	switch {
+	case strings.HasPrefix(s.function, symbols.Module+"engine/client.") || strings.HasPrefix(s.function, symbols.Module+"harness/"):
+		return symbols.ForAnswer, "the load generator waits for the server"
+	case (s.op == opReceive || s.op == opSelect) && !strings.HasPrefix(s.function, symbols.Module):
+		return symbols.ForWork, "it waits to receive in a library"
 	}
 	return symbols.ForLock, ""
 }

@@ -1,11 +1,13 @@
 package profile
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
 	"runtime"
+	runtimepprof "runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,7 +41,17 @@ func newProcess(t *testing.T) *process {
 	t.Helper()
 	p := &process{rates: map[string]int64{}, broken: map[string]http.HandlerFunc{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	var cpu bytes.Buffer
+	mux.HandleFunc("POST /debug/cpu/start", func(w http.ResponseWriter, _ *http.Request) {
+		if err := runtimepprof.StartCPUProfile(&cpu); err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+		}
+	})
+	mux.HandleFunc("POST /debug/cpu/stop", func(w http.ResponseWriter, _ *http.Request) {
+		runtimepprof.StopCPUProfile()
+		_, _ = w.Write(cpu.Bytes())
+		cpu.Reset()
+	})
 	for _, name := range []string{"mutex", "block", "heap", "goroutine"} {
 		mux.Handle("GET /debug/pprof/"+name, pprof.Handler(name))
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -121,6 +124,15 @@ func find(top []result.ProfileEntry, function string) *result.ProfileEntry {
 	return nil
 }
 
+// marks returns a mark at each call: a second and ten cycles after the one before.
+func marks() func() Mark {
+	var n uint64
+	return func() Mark {
+		n++
+		return Mark{At: time.Unix(int64(n), 0), Cycles: 10 * n}
+	}
+}
+
 func TestMutexProfileCoversOnlyTheWindow(t *testing.T) {
 	p := newProcess(t)
 	p.setRate("mutex", 1) // what came before the window is in the process's profile
@@ -129,7 +141,7 @@ func TestMutexProfileCoversOnlyTheWindow(t *testing.T) {
 		contend(t, holderAlways)
 	}
 
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture}, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture}, marks())
 	require.NoError(t, err)
 	assert.Equal(t, int64(1), p.rate("mutex"))
 	contend(t, holderInWindow)
@@ -169,7 +181,7 @@ func TestBlockProfileCoversOnlyTheWindow(t *testing.T) {
 	p.setRate("block", 1)
 	block(t, "receiverBefore", receiverBefore)
 
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{blockCapture}, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{blockCapture}, marks())
 	require.NoError(t, err)
 	assert.Equal(t, int64(1), p.rate("block"))
 	assert.Zero(t, p.rate("mutex"), "a rate that no capture wants is left alone")
@@ -193,7 +205,7 @@ func TestAllocationsCoverOnlyTheWindow(t *testing.T) {
 	p := newProcess(t)
 	allocateBefore()
 	allocateInWindow(1 << 20)
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{{Kind: "allocs"}}, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{{Kind: "allocs"}}, marks())
 	require.NoError(t, err)
 	allocateInWindow(64 << 20)
 	require.NoError(t, s.Stop(t.Context()))
@@ -213,14 +225,21 @@ func TestAllocationsCoverOnlyTheWindow(t *testing.T) {
 
 func TestCPUAndGoroutinesOfTheWindow(t *testing.T) {
 	p := newProcess(t)
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{{Kind: "goroutine"}, {Kind: "cpu"}}, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{{Kind: "goroutine"}, {Kind: "cpu"}}, marks())
 	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
 	ch := make(chan int)
 	stop := make(chan struct{})
 	var done sync.WaitGroup
 	done.Go(func() { receiverInWindow(ch) })
 	done.Go(func() { burnInWindow(stop) })
 	waitUntilWaiting(t, "receiverInWindow", "chan receive")
+	burnt, err := cpuTime()
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		now, err := cpuTime()
+		return err == nil && now-burnt > 200*time.Millisecond // twenty samples
+	}, wait, tick)
 	require.NoError(t, s.Stop(t.Context()))
 	require.NoError(t, s.Stop(t.Context()), "a second Stop does nothing")
 	close(stop)
@@ -244,6 +263,9 @@ func TestCPUAndGoroutinesOfTheWindow(t *testing.T) {
 	assert.False(t, p.askedFor("/debug/rates"), "no capture needs a rate")
 }
 
+// cpuTime is what this process has used.
+func cpuTime() (time.Duration, error) { return observe.ProcessCPU(os.Getpid()) }
+
 var sink uint64
 
 //go:noinline
@@ -264,13 +286,12 @@ func burnInWindow(stop chan struct{}) {
 func TestStartRefusesWhatItCannotCapture(t *testing.T) {
 	p := newProcess(t)
 	for want, captures := range map[string][]scenario.Capture{
-		`"heap" is unknown`:               {{Kind: "heap"}},
-		`"cpu" is given twice`:            {{Kind: "cpu"}, {Kind: "cpu"}},
-		"mutex fraction 0":                {{Kind: "mutex"}},
-		"block rate 0s":                   {{Kind: "block"}},
-		"a CPU profile needs at least 1s": {{Kind: "cpu"}},
+		`"heap" is unknown`:    {{Kind: "heap"}},
+		`"cpu" is given twice`: {{Kind: "cpu"}, {Kind: "cpu"}},
+		"mutex fraction 0":     {{Kind: "mutex"}},
+		"block rate 0s":        {{Kind: "block"}},
 	} {
-		_, err := Start(t.Context(), p.admin, captures, 999*time.Millisecond)
+		_, err := Start(t.Context(), Server{p.admin}, captures, marks())
 		require.ErrorContains(t, err, want)
 	}
 	assert.Empty(t, p.asked)
@@ -278,7 +299,7 @@ func TestStartRefusesWhatItCannotCapture(t *testing.T) {
 
 func TestNoCapturesAskNothing(t *testing.T) {
 	p := newProcess(t)
-	s, err := Start(t.Context(), p.admin, nil, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, nil, marks())
 	require.NoError(t, err)
 	require.NoError(t, s.Stop(t.Context()))
 	profiles, err := s.Write(t.TempDir(), "profiles")
@@ -290,14 +311,14 @@ func TestNoCapturesAskNothing(t *testing.T) {
 func TestStartFailsWhenRatesCannotBeSet(t *testing.T) {
 	p := newProcess(t)
 	p.answer("/debug/rates", refuse)
-	_, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture}, time.Second)
+	_, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture}, marks())
 	require.ErrorContains(t, err, "set profiling rates")
 	require.ErrorContains(t, err, "out of order")
 	assert.False(t, p.askedFor("/debug/pprof/mutex"))
 
 	for _, body := range []string{`{"mutex":5,"block":0}`, `{"block":0}`} {
 		p.answer("/debug/rates", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) })
-		_, err = Start(t.Context(), p.admin, []scenario.Capture{mutexCapture}, time.Second)
+		_, err = Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture}, marks())
 		require.ErrorContains(t, err, "other rates are in force", body)
 	}
 }
@@ -305,7 +326,7 @@ func TestStartFailsWhenRatesCannotBeSet(t *testing.T) {
 func TestStartThatFailsSwitchesRatesOff(t *testing.T) {
 	p := newProcess(t)
 	p.answer("/debug/pprof/block", refuse)
-	_, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, blockCapture}, time.Second)
+	_, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, blockCapture}, marks())
 	require.ErrorContains(t, err, "first block snapshot")
 	assert.Zero(t, p.rate("mutex"))
 	assert.Zero(t, p.rate("block"))
@@ -313,7 +334,7 @@ func TestStartThatFailsSwitchesRatesOff(t *testing.T) {
 
 func TestStopThatFailsSwitchesRatesOff(t *testing.T) {
 	p := newProcess(t)
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, blockCapture}, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, blockCapture}, marks())
 	require.NoError(t, err)
 	p.answer("/debug/pprof/mutex", refuse)
 	err = s.Stop(t.Context())
@@ -327,33 +348,102 @@ func TestStopThatFailsSwitchesRatesOff(t *testing.T) {
 
 func TestStopWithCancelledContextGivesUpAtOnceAndSwitchesRatesOff(t *testing.T) {
 	p := newProcess(t)
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{mutexCapture, {Kind: "cpu"}}, time.Hour)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{mutexCapture, {Kind: "cpu"}}, marks())
 	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, s.Stop(ctx), context.Canceled)
 	assert.Zero(t, p.rate("mutex"))
-	select {
-	case <-s.cpu.done:
-	default:
-		t.Error("Stop returned while the CPU profile's goroutine was running")
-	}
+	assert.True(t, p.askedFor("/debug/cpu/stop"), "the process has one CPU profile: the next session needs it")
 }
 
 func TestCPUProfileThatFailsIsReported(t *testing.T) {
-	p := newProcess(t)
-	p.answer("/debug/pprof/profile", refuse)
-	s, err := Start(t.Context(), p.admin, []scenario.Capture{{Kind: "cpu"}}, time.Second)
-	if err == nil { // the refusal comes while Start looks, or after it
-		err = s.Stop(t.Context())
+	for _, path := range []string{"/debug/cpu/start", "/debug/cpu/stop"} {
+		p := newProcess(t)
+		p.answer(path, refuse)
+		s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{{Kind: "cpu"}}, marks())
+		require.NoError(t, err)
+		err = s.StartCPU(t.Context())
+		if path == "/debug/cpu/stop" {
+			require.NoError(t, err)
+			err = s.Stop(t.Context())
+			pprof.StopCPUProfile()
+		}
+		require.ErrorContains(t, err, "CPU profile")
+		require.ErrorContains(t, err, "out of order")
 	}
-	require.ErrorContains(t, err, "CPU profile")
-	require.ErrorContains(t, err, "out of order")
+}
+
+// A server of an earlier version has no CPU profile of a chosen time; its other profiles are taken.
+func TestServerWithoutCPUProfiles(t *testing.T) {
+	p := newProcess(t)
+	p.answer("/debug/cpu/start", http.NotFound)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{{Kind: "cpu"}, mutexCapture}, marks())
+	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
+	require.NoError(t, s.Stop(t.Context()))
+	require.Len(t, s.Warnings(), 1)
+	assert.Contains(t, s.Warnings()[0], "no CPU profile")
+	profiles, err := s.Write(t.TempDir(), "profiles")
+	require.NoError(t, err)
+	require.Len(t, profiles, 1)
+	assert.Equal(t, "mutex", profiles[0].Kind)
+	assert.False(t, p.askedFor("/debug/cpu/stop"))
+}
+
+// A profile's cycles are those of the time that it covers itself, not of the time between two requests.
+func TestSpans(t *testing.T) {
+	p := newProcess(t)
+	s, err := Start(t.Context(), Server{p.admin}, []scenario.Capture{{Kind: "cpu"}, mutexCapture, {Kind: "goroutine"}}, marks())
+	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
+	require.NoError(t, s.Stop(t.Context()))
+	spans := s.Spans()
+	assert.Equal(t, Span{From: Mark{time.Unix(1, 0), 10}, To: Mark{time.Unix(4, 0), 40}}, spans["mutex"])
+	assert.EqualValues(t, 30, spans["mutex"].Cycles())
+	assert.Zero(t, spans["goroutine"].Cycles(), "a state")
+	assert.Equal(t, Mark{time.Unix(3, 0), 30}, spans["cpu"].To)
+	recorded := time.Duration(s.profiles["cpu"].DurationNanos)
+	assert.Equal(t, recorded, spans["cpu"].To.At.Sub(spans["cpu"].From.At), "between the requests passed one second")
+
+	second := Span{From: Mark{time.Unix(1, 0), 1000}, To: Mark{time.Unix(2, 0), 2000}}
+	half := second.lasting(500 * time.Millisecond)
+	assert.Equal(t, Span{From: Mark{time.Unix(1, 500e6), 1500}, To: second.To}, half)
+	assert.Equal(t, second, second.lasting(0), "of a profile that does not say")
+	assert.EqualValues(t, 2000, second.lasting(time.Minute).Cycles(), "no more than there were")
+}
+
+// The process that takes its own profiles is the load generator.
+func TestProfilesOfThisProcess(t *testing.T) {
+	t.Cleanup(func() { runtime.SetMutexProfileFraction(0); runtime.SetBlockProfileRate(0) })
+	s, err := Start(t.Context(), &Self{}, []scenario.Capture{{Kind: "cpu"}, mutexCapture, blockCapture, {Kind: "allocs"}, {Kind: "goroutine"}}, marks())
+	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
+	contend(t, holderInWindow)
+	block(t, "receiverInWindow", receiverInWindow)
+	allocateInWindow(64 << 20)
+	require.NoError(t, s.Stop(t.Context()))
+	dir := t.TempDir()
+	profiles, err := s.Write(dir, "profiles")
+	require.NoError(t, err)
+	require.Len(t, profiles, 5)
+	assert.Equal(t, int64(1), sum(t, read(t, dir, "profiles/mutex.pb.gz"), "contentions", "holderInWindow"))
+	assert.Equal(t, int64(1), sum(t, read(t, dir, "profiles/block.pb.gz"), "contentions", "receiverInWindow"))
+	assert.Equal(t, int64(64<<20), sum(t, read(t, dir, "profiles/allocs.pb.gz"), "alloc_space", "allocateInWindow"))
+	for _, p := range profiles {
+		for _, sample := range read(t, dir, p.File).Sample {
+			for _, function := range frames(sample) {
+				assert.NotContains(t, function, "profile.(*Session).", "%s: taking profiles is no work of the generator", p.Kind)
+			}
+		}
+	}
+	assert.Zero(t, runtime.SetMutexProfileFraction(-1))
 }
 
 func TestStartFailsWhenNothingListens(t *testing.T) {
-	for _, captures := range [][]scenario.Capture{{{Kind: "cpu"}}, {mutexCapture}, {{Kind: "allocs"}}} {
-		_, err := Start(t.Context(), adminhttp.Client{Address: "127.0.0.1:1"}, captures, time.Second)
+	for _, captures := range [][]scenario.Capture{{mutexCapture}, {{Kind: "allocs"}}} {
+		_, err := Start(t.Context(), Server{adminhttp.Client{Address: "127.0.0.1:1"}}, captures, marks())
 		require.ErrorContains(t, err, "connection refused", captures)
 	}
 }
@@ -361,10 +451,10 @@ func TestStartFailsWhenNothingListens(t *testing.T) {
 func TestProfilingItselfIsLeftOut(t *testing.T) {
 	p := newProcess(t)
 	captures := []scenario.Capture{blockCapture, {Kind: "allocs"}, {Kind: "goroutine"}, {Kind: "cpu"}}
-	s, err := Start(t.Context(), p.admin, captures, time.Second)
+	s, err := Start(t.Context(), Server{p.admin}, captures, marks())
 	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
 	block(t, "receiverInWindow", receiverInWindow)
-	<-s.cpu.done // its wait is in the block profile once it is over
 	require.NoError(t, s.Stop(t.Context()))
 	dir := t.TempDir()
 	profiles, err := s.Write(dir, "profiles")

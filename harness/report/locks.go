@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
@@ -33,9 +34,13 @@ func locksSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "Locks, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("What goroutines of the server waited for in the profiled rounds: the waiters are those of the block profile, the" +
-		" holders those of the mutex profile, joined by lock. The share is of all waiting for locks; waiting for work, as an idle" +
-		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names.")
+	whose := "the server"
+	if slices.ContainsFunc(r.Locks, func(l result.Lock) bool { return l.Node == result.GeneratorNode }) {
+		whose += ", or of the load generator,"
+	}
+	p.paragraph("What goroutines of %s waited for in the profiled rounds: the waiters are those of the block profile, the"+
+		" holders those of the mutex profile, joined by lock. The share is of all waiting for locks; waiting for work, as an idle"+
+		" worker does, is not in it. Both profiles are samples, and locks inside the Go runtime appear under the runtime's names.", whose)
 	of := len(r.Points) > 0 || anyNode(r.Locks)
 	header := []string{"lock", "kind", ">share", ">wait per cycle", ">waits", "held by", "waited for by"}
 	if of {

@@ -29,6 +29,10 @@ func profileSection(p *page, r *result.Result) {
 // profilesOf shows the profiles of one point; 0 is that of a run without a sweep.
 func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.Metric) {
 	of := func(round result.Round) bool { return round.Point == point }
+	whose := "Profiles are of the server"
+	if slices.ContainsFunc(r.Profiles, func(p result.Profile) bool { return p.Point == point && p.Node == result.GeneratorNode }) {
+		whose += " and of the load generator, whose heading says so,"
+	}
 	_, profiled := split(slices.DeleteFunc(slices.Clone(r.Rounds), func(round result.Round) bool { return !of(round) }))
 	var cycles uint64
 	at := ""
@@ -38,18 +42,18 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 	switch {
 	case len(profiled) == 1:
 		cycles = profiled[0].Cycles
-		p.paragraph("Profiles are of the server in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
-			profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics, profiled[0]))
+		p.paragraph("%s in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
+			whose, profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics, profiled[0]))
 	case len(profiled) > 1:
 		var numbers []string
 		for _, round := range profiled {
 			cycles += round.Cycles
 			numbers = append(numbers, strconv.Itoa(round.Number))
 		}
-		p.paragraph("Profiles are of the server in rounds %s%s, which are profiled and not timed, added up: their windows had %s cycles.%s",
+		p.paragraph("%s in rounds %s%s, which are profiled and not timed, added up: their windows had %s cycles.%s", whose,
 			strings.Join(numbers, ", "), at, render.Count(cycles), paired(metrics))
 	case point == 0:
-		p.paragraph("Profiles are of the server in profiled rounds, which are not timed.")
+		p.paragraph("%s in profiled rounds, which are not timed.", whose)
 	}
 	for _, profile := range r.Profiles {
 		if profile.Point == point {

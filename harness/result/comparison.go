@@ -96,7 +96,8 @@ type Cause struct {
 
 // ProfileDelta is how much what a profile charges to a function differs between two sides, per cycle.
 type ProfileDelta struct {
-	Kind     string  `json:"kind"` // of the profile
+	Node     string  `json:"node,omitempty"` // GeneratorNode of the generator's; of all servers together without one
+	Kind     string  `json:"kind"`           // of the profile
 	Function string  `json:"function"`
 	Unit     string  `json:"unit"`
 	Base     float64 `json:"base_per_cycle"` // charged to the function itself: the mean of the rounds

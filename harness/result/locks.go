@@ -4,7 +4,7 @@ package result
 // profile, the holders from the mutex profile.
 type Lock struct {
 	Point int    `json:"point,omitempty"` // the number of its point, of a run with a sweep
-	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster
+	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster; GeneratorNode of the generator
 	// Name is what the engine calls the lock, "shard.inbox.mu", or else the function that waits for it.
 	Name string `json:"name"`
 	Kind string `json:"kind"` // "mutex", "rwmutex", "channel", "select", "cond", "waitgroup" or "runtime"

@@ -123,6 +123,8 @@ type Round struct {
 	Warmup    *Warmup         `json:"warmup,omitempty"`
 	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server
 	Processes []Process       `json:"processes,omitempty"` // the generator first, then the servers
+	// Covered says which time the figures from each source cover.
+	Covered []Covered `json:"covered,omitempty"`
 }
 
 // RoundWorkload is what one workload of several measured in a round.
@@ -233,11 +235,11 @@ type Metric struct {
 // Profile is one capture of the profiled rounds, added up and summarised.
 type Profile struct {
 	Point int    `json:"point,omitempty"` // the number of its point, of a run with a sweep
-	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster
+	Node  string `json:"node,omitempty"`  // the id of the node, of a cluster; GeneratorNode of the generator
 	Kind  string `json:"kind"`            // "cpu", "mutex", "block", "allocs" or "goroutine"
 	File  string `json:"file"`            // in the run folder
 	Unit  string `json:"unit"`
-	// Rounds are those that it was captured in, and Cycles the completions of their windows, over all nodes.
+	// Rounds are those that it was captured in, and Cycles the completions while it was recorded, over all nodes.
 	Rounds int    `json:"rounds,omitempty"`
 	Cycles uint64 `json:"cycles,omitempty"`
 	// Total is the sum over the windows, in Unit.

@@ -69,6 +69,7 @@ func TestCluster(t *testing.T) {
 	}
 	assert.Equal(t, []string{
 		"n1: profiles/n1/mutex.pb.gz", "n2: profiles/n2/mutex.pb.gz", "n3: profiles/n3/mutex.pb.gz",
+		"generator: profiles/generator/mutex.pb.gz",
 	}, files)
 }
 

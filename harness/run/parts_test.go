@@ -53,10 +53,10 @@ func TestSweep(t *testing.T) {
 	assert.Equal(t, 2, r.Points[1].Metrics[result.RateCost].N)
 	assert.Contains(t, e.shown.String(), "\n  point     cycles/s ")
 	assert.Equal(t, 6, r.Metrics[result.Lost].N)
-	require.Len(t, r.Profiles, 2)
+	require.Len(t, r.Profiles, 4, "of the server and the generator at each point")
 	for i, p := range r.Profiles {
-		assert.Equal(t, i+1, p.Point)
-		assert.Equal(t, fmt.Sprintf("profiles/point-%d/mutex.pb.gz", i+1), p.File)
+		assert.Equal(t, i/2+1, p.Point)
+		assert.Equal(t, filepath.ToSlash(filepath.Join("profiles", fmt.Sprintf("point-%d", i/2+1), p.Node, "mutex.pb.gz")), p.File)
 		assert.FileExists(t, filepath.Join(e.folder, p.File))
 	}
 	assert.Contains(t, e.shown.String(), "small: durability none, 2 points of 2 rounds and a profiled one of")
@@ -291,7 +291,7 @@ func TestServerThatWantsAToken(t *testing.T) {
 	e := execute(t, s, acting(t, faultToken))
 	assert.Equal(t, result.Pass, e.result.Verdict, e.reasons())
 	assert.Positive(t, e.result.Rounds[0].Cycles)
-	assert.Len(t, e.result.Profiles, 1)
+	assert.Len(t, e.result.Profiles, 2)
 }
 
 // What a server does with its store is divided by what it completed meanwhile, by its own count where it has one.

@@ -20,37 +20,42 @@ func TestProfiledRounds(t *testing.T) {
 	s.Captures = []scenario.Capture{{Kind: "mutex", MutexFraction: 1}, {Kind: "block", BlockRate: time.Nanosecond}, {Kind: "goroutine"}}
 	e := execute(t, s, real(t))
 	require.Equal(t, result.Pass, e.result.Verdict, "%v", e.result.Reasons)
-	var cycles uint64
+	cycles := map[string]uint64{} // by profile and node
 	var profiledRounds []int
 	for _, r := range e.result.Rounds {
 		if r.Profiled {
-			cycles += r.Cycles
 			profiledRounds = append(profiledRounds, r.Number)
+			for _, c := range r.Covered {
+				cycles[c.Of+" of "+c.Node] += c.Cycles
+			}
 		}
 	}
 	assert.Equal(t, []int{2, 4}, profiledRounds)
-	require.Len(t, e.result.Profiles, 3)
-	for _, p := range e.result.Profiles {
+	require.Len(t, e.result.Profiles, 6, "those of the server and of the generator")
+	for i, p := range e.result.Profiles {
 		assert.FileExists(t, filepath.Join(e.folder, p.File))
+		assert.Equal(t, i >= 3, p.Node == result.GeneratorNode)
 		if p.Kind == "goroutine" {
 			assert.Equal(t, 1, p.Rounds)
 			assert.Equal(t, e.result.Rounds[3].Cycles, p.Cycles)
 			continue
 		}
 		assert.Equal(t, 2, p.Rounds)
-		assert.Equal(t, cycles, p.Cycles)
+		assert.Equal(t, cycles[result.CoveredProfile+p.Kind+" of "+p.Node], p.Cycles)
+		assert.Positive(t, p.Cycles)
 	}
 	for _, round := range []string{"round-02", "round-04"} {
 		for _, kind := range []string{"mutex", "block", "goroutine"} {
 			assert.FileExists(t, filepath.Join(e.folder, "profiles", round, kind+".pb.gz"))
+			assert.FileExists(t, filepath.Join(e.folder, "profiles", round, "generator", kind+".pb.gz"))
 		}
 	}
-	var share float64
+	share := map[string]float64{}
 	for _, l := range e.result.Locks {
 		assert.NotEmpty(t, l.Name)
 		assert.NotEqual(t, "shard.(*Shard).wait", l.Name, "an idle shard is no lock")
-		assert.InDelta(t, l.WaitNs/float64(cycles), l.WaitNsPerCycle, 1e-6)
-		share += l.Share
+		assert.InDelta(t, l.WaitNs/float64(cycles["profile block of "+l.Node]), l.WaitNsPerCycle, 1e-6)
+		share[l.Node] += l.Share
+		assert.LessOrEqual(t, share[l.Node], 1.000001)
 	}
-	assert.LessOrEqual(t, share, 1.000001)
 }

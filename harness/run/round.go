@@ -22,7 +22,7 @@ type measured struct {
 	histograms result.Histograms // over all workloads
 
 	ofWorkloads []result.WorkloadHistograms // of each of several
-	captured    []profile.Source            // profiles that were stored
+	captured    []profile.Captured          // profiles that were stored
 	warnings    []string
 	broken      bool // the server failed, or the load could not go on: no further round makes sense
 	serverEnd   bool // why the server ended is among the reasons
@@ -86,7 +86,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	loads.steady = window.rates.settled
 	window.trace.start(ctx, window.servers)
 	whileAll, cancel := untilFailure(ctx, cluster)
-	outcome, err := loads.run(whileAll, faults, window.start, window.end)
+	outcome, err := loads.run(whileAll, faults, window)
 	cancel()
 	endAttack(attackers, m)
 	if err == nil {
@@ -101,6 +101,7 @@ func (r *runner) loadOn(ctx context.Context, cluster *topology.Cluster, p planne
 	if err := r.take(outcome, p, m); err != nil {
 		m.fault(result.Invalid, err.Error())
 	}
+	window.covered(m, outcome)
 	faults.score(outcome, m)
 	if err := window.spent(m, loads.any()); err != nil {
 		m.fault(result.Invalid, err.Error())

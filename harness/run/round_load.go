@@ -76,9 +76,9 @@ func stage[T any](l *loads, do func([]load.Config) (T, error)) (done T, err erro
 }
 
 // run has the generator put all workloads on the servers at once, and calls the hooks at the window's edges.
-func (l *loads) run(ctx context.Context, h *injection, start, end func(context.Context) error) (*outcomes, error) {
+func (l *loads) run(ctx context.Context, h *injection, w *windowProbe) (*outcomes, error) {
 	all, err := l.load(ctx, h, load.Hooks{
-		WindowStart: start, WindowEnd: end, Steady: l.steady, Progress: l.runner.progress.hook(l.number),
+		WindowNear: w.near, WindowStart: w.start, WindowEnd: w.end, Steady: l.steady, Progress: l.runner.progress.hook(l.number),
 	})
 	if err != nil {
 		return nil, err

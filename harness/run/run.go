@@ -176,9 +176,7 @@ func (r *runner) keep(m *measured) error {
 	if m.histograms.Cycle != nil {
 		r.histograms = append(r.histograms, result.RoundHistograms{Round: m.round.Number, Histograms: m.histograms, Workloads: m.ofWorkloads})
 	}
-	for _, of := range m.captured {
-		r.captured = append(r.captured, profile.Captured{Source: of, Cycles: m.round.Cycles})
-	}
+	r.captured = append(r.captured, m.captured...)
 	r.result.Warnings = append(r.result.Warnings, m.warnings...)
 	return r.folder.WriteRounds(r.result.Rounds)
 }

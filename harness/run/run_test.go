@@ -96,10 +96,11 @@ func TestExecute(t *testing.T) {
 		assert.Contains(t, string(bench), "Benchmark")
 	})
 	t.Run("profiles can be read", func(t *testing.T) {
-		require.Len(t, r.Profiles, 2)
-		for i, kind := range []string{"mutex", "block"} {
+		require.Len(t, r.Profiles, 4)
+		for i, kind := range []string{"mutex", "block", "mutex", "block"} {
 			p := r.Profiles[i]
 			assert.Equal(t, kind, p.Kind)
+			assert.Equal(t, i >= 2, p.Node == result.GeneratorNode)
 			data, err := os.ReadFile(filepath.Join(e.folder, p.File))
 			require.NoError(t, err)
 			parsed, err := profile.ParseData(data)

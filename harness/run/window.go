@@ -29,6 +29,12 @@ type windowProbe struct {
 	attackers []int
 	point     int // its number, 0 without a sweep
 
+	once       sync.Once
+	prepared   chan struct{} // closed when prepare has returned; nil before it was called
+	prepareErr error
+	profiled   []*profiledProcess // none but in a profiled round
+	clocks     profile.Span       // what the CPU clocks cover
+
 	series       *series     // nil without a series
 	rates        *steadiness // nil in rounds without a rate
 	host         *hostWatch  // nil before the window
@@ -74,81 +80,112 @@ func (w *windowProbe) each(do func(*serverProbe) error) error {
 	return errors.Join(errs...)
 }
 
-// start is the hook at the window's start. It reads the usage of the servers last, so that the usage includes none of its calls.
-func (w *windowProbe) start(ctx context.Context) (err error) {
-	began := time.Now()
-	w.trace.windowBegins(began)
-	w.rates.windowBegins()
-	for _, s := range w.servers {
-		s.resetPeak()
-	}
-	if w.kind == profiled {
-		if err := w.each(func(s *serverProbe) error { return s.profile(ctx, w.scenario) }); err != nil {
-			return fmt.Errorf("start the profiles: %w", err)
-		}
+// near is the hook shortly before the window. It has the servers say over HTTP what they counted so far and begins the profiles but
+// for those of CPU time, and does not wait for that: start does.
+func (w *windowProbe) near(ctx context.Context) error {
+	w.once.Do(func() {
+		w.prepared, w.profiled = make(chan struct{}), w.toProfile()
+		go func() {
+			defer close(w.prepared)
+			w.prepareErr = w.prepare(ctx)
+		}()
+	})
+	return nil
+}
+
+func (w *windowProbe) prepare(ctx context.Context) (err error) {
+	if err := w.startProfiles(ctx); err != nil {
+		return err
 	}
 	if w.ledBefore, err = w.cluster.Leaders(ctx); err != nil {
 		return err
 	}
-	if err := w.each(func(s *serverProbe) error { return s.scrapeBefore(ctx) }); err != nil {
+	return w.each(func(s *serverProbe) error { return s.scrapeBefore(ctx, w.mark) })
+}
+
+// mark returns now, and how many cycles are completed as far as the generator of this process counts them.
+func (w *windowProbe) mark() profile.Mark {
+	if w.loads != nil {
+		if own, is := w.loads.generator.(inProcess); is {
+			c := own.count()
+			return profile.Mark{At: c.at, Cycles: c.completed}
+		}
+	}
+	return profile.Mark{At: time.Now()}
+}
+
+// start is the hook at the window's start. It reads the CPU clocks of all processes first; whatever waits for an answer comes after
+// that or came before.
+func (w *windowProbe) start(ctx context.Context) (err error) {
+	if err := w.readClocks(&w.clientBefore, (*serverProbe).sampleBefore); err != nil {
 		return err
+	}
+	w.clocks.From = w.mark()
+	began := w.clocks.From.At
+	w.trace.windowBegins(began)
+	w.rates.windowBegins()
+	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.attackers...)
+	for _, s := range w.servers {
+		s.resetPeak()
 	}
 	if w.kind == timed && w.scenario.SeriesEvery > 0 {
 		w.series = startSeries(ctx, began, w.scenario.SeriesEvery, int(w.scenario.Phases.Window/w.scenario.SeriesEvery), w.cluster, w.loads.count)
 	}
+	_ = w.near(ctx) // a load without a warm-up may not have called it
+	<-w.prepared
+	if w.prepareErr != nil {
+		return w.prepareErr
+	}
+	return w.startCPUProfiles(ctx)
+}
+
+// readClocks reads what all processes have used so far.
+func (w *windowProbe) readClocks(client *observe.Usage, server func(*serverProbe) error) (err error) {
 	for _, s := range w.servers {
-		if err := s.sampleBefore(); err != nil {
+		if err := server(s); err != nil {
 			return err
 		}
 	}
-	w.host = watchHost(w.hostRoot, w.cluster.Servers(), w.generator(), w.attackers...)
-	w.clientBefore, err = observe.Sample(w.generator())
+	*client, err = observe.Sample(w.generator())
 	return err
 }
 
-// end is the hook at the window's end. It reads the usage of the servers first. A server that ended by itself ends the round.
+// end is the hook at the window's end. As start, it reads the CPU clocks first. A server that ended by itself ends the round.
 func (w *windowProbe) end(ctx context.Context) error {
+	var client observe.Usage
+	clocksErr := w.readClocks(&client, (*serverProbe).sampleAfter)
+	w.clocks.To = w.mark()
+	w.rates.windowEnds()
+	w.host.stop()
 	if err := w.cluster.Failure(); err != nil {
 		return err
 	}
-	w.rates.windowEnds()
-	w.host.stop()
+	if clocksErr != nil {
+		return clocksErr
+	}
 	for i, s := range w.servers {
-		if err := s.sampleAfter(); err != nil {
-			return err
-		}
 		if i == 0 {
 			w.server = s.spent
 		} else {
 			w.server = w.server.Plus(s.spent)
 		}
 	}
-	client, err := observe.Sample(w.generator())
-	if err != nil {
-		return err
-	}
 	w.client = client.Since(w.clientBefore)
-	w.trace.stop(ctx)
-	if w.series != nil {
-		if w.samples, err = w.series.stop(ctx); err != nil {
-			return err
-		}
-	}
-	if err := w.each(func(s *serverProbe) error { return s.scrapeAfter(ctx, w.cluster) }); err != nil {
+	if err := w.stopProfiles(ctx); err != nil {
 		return err
 	}
+	if err := w.each(func(s *serverProbe) error { return s.scrapeAfter(ctx, w.cluster, w.mark) }); err != nil {
+		return err
+	}
+	var err error
 	if w.ledAfter, err = w.cluster.Leaders(ctx); err != nil {
 		return err
 	}
-	return w.each(func(s *serverProbe) error {
-		if s.session == nil {
-			return nil
-		}
-		if err := s.session.Stop(ctx); err != nil {
-			return fmt.Errorf("stop the profiles: %w", err)
-		}
-		return nil
-	})
+	w.trace.stop(ctx)
+	if w.series != nil {
+		w.samples, err = w.series.stop(ctx)
+	}
+	return err
 }
 
 // abandon ends the probes of a round that was aborted. Their figures and errors are of no use.
@@ -157,11 +194,10 @@ func (w *windowProbe) abandon(ctx context.Context) {
 	cancel()
 	w.rates.stop()
 	w.host.stop()
-	for _, s := range w.servers {
-		if s.session != nil {
-			_ = s.session.Stop(ctx)
-		}
+	if w.prepared != nil {
+		<-w.prepared
 	}
+	_ = w.stopProfiles(ctx)
 	if w.series != nil {
 		_, _ = w.series.stop(ctx)
 	}
@@ -187,17 +223,7 @@ func (w *windowProbe) finish(m *measured) error {
 		m.round.Traces = w.trace.traces
 		m.warnings = append(m.warnings, w.trace.warnings...)
 	}
-	for _, s := range w.servers {
-		if s.session == nil {
-			continue
-		}
-		of := profile.Source{Round: m.round.Number, Point: w.point, Node: s.server.ID}
-		if _, err := s.session.Write(w.folder.Path(), of.Dir()); err != nil {
-			return err
-		}
-		m.captured = append(m.captured, of)
-	}
-	return nil
+	return w.writeProfiles(m)
 }
 
 // generator returns the process that puts the load on the servers, or this process without a load.
@@ -237,16 +263,17 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 // perCycle adds the CPU time per cycle of generator and servers. If no server has a process of its own, it adds that of the
 // generator's process only.
 func (w *windowProbe) perCycle(m *measured) error {
+	cycles := m.cyclesOf(w.clocks)
 	if !w.separate() {
-		us, err := w.client.CPUMicrosecondsPer(m.round.Cycles)
+		us, err := w.client.CPUMicrosecondsPer(cycles)
 		if err != nil {
 			return fmt.Errorf("no CPU time per cycle: %w", err)
 		}
 		m.round.Metrics[result.CPUUsPerCycle] = us
 		return nil
 	}
-	server, serverErr := w.server.CPUMicrosecondsPer(m.round.Cycles)
-	client, clientErr := w.client.CPUMicrosecondsPer(m.round.Cycles)
+	server, serverErr := w.server.CPUMicrosecondsPer(cycles)
+	client, clientErr := w.client.CPUMicrosecondsPer(cycles)
 	if err := errors.Join(serverErr, clientErr); err != nil {
 		return fmt.Errorf("no CPU time per cycle: %w", err)
 	}

@@ -60,12 +60,15 @@ func (w *windowProbe) partial() bool {
 
 // completed returns how many tasks the servers completed between the two readings of their counters. It is the servers' own
 // count, which was read together with the other counters; the window's edges differ a little from those readings. A change
-// of leaders interrupts that count, and completed returns the window's cycles instead.
+// of leaders interrupts that count, and completed returns what the generator counted instead.
 func (w *windowProbe) completed(m *measured) float64 {
 	if own, counted := w.total(completedCounter); counted && slices.Equal(w.ledBefore, w.ledAfter) {
 		return own
 	}
-	return float64(m.round.Cycles)
+	if len(w.servers) == 0 {
+		return float64(m.round.Cycles)
+	}
+	return float64(m.cyclesOf(w.servers[0].counters))
 }
 
 // storage divides the operations of the servers on their stores by the tasks completed meanwhile. Only leaders decide on
@@ -85,7 +88,7 @@ func (w *windowProbe) storage(m *measured) {
 		log, _ := w.total(fsyncCounters[1])
 		m.round.Metrics[result.StorageFsyncsPerCycle] = (stores + log) / cycles
 	}
-	if bytes, known := w.server.WrittenBytesPer(m.round.Cycles); known {
+	if bytes, known := w.server.WrittenBytesPer(m.cyclesOf(w.clocks)); known {
 		m.round.Metrics[result.WrittenBytesPerCycle] = bytes / float64(len(w.servers))
 	}
 }
@@ -149,7 +152,7 @@ func (w *windowProbe) nodes(m *measured, loaded bool) {
 			n.Metrics[result.ServerCPUCores] = cores
 		}
 		if loaded && m.round.Cycles > 0 {
-			s.perCycle(n.Metrics, m.round.Cycles)
+			s.perCycle(n.Metrics, m.cyclesOf(w.clocks), m.cyclesOf(s.counters))
 		}
 		m.round.Nodes = append(m.round.Nodes, n)
 	}
@@ -162,12 +165,13 @@ func orNoNode(node string) string {
 	return node
 }
 
-// perCycle fills in what one node spent for each cycle of the cluster, and what it did with its log.
-func (s *serverProbe) perCycle(metrics map[string]float64, cycles uint64) {
-	if us, err := s.spent.CPUMicrosecondsPer(cycles); err == nil {
+// perCycle fills in what one node spent for each cycle of the cluster, and what it did with its log: cycles of the time that its
+// CPU clock covers, and of that which its counters cover.
+func (s *serverProbe) perCycle(metrics map[string]float64, ofClock, cycles uint64) {
+	if us, err := s.spent.CPUMicrosecondsPer(ofClock); err == nil {
 		metrics[result.ServerCPUUsPerCycle] = us
 	}
-	if bytes, known := s.spent.WrittenBytesPer(cycles); known {
+	if bytes, known := s.spent.WrittenBytesPer(ofClock); known {
 		metrics[result.WrittenBytesPerCycle] = bytes
 	}
 	entries, _ := s.delta(entriesCounter)

@@ -89,7 +89,7 @@ func TestFiguresOfANodeWithoutACounter(t *testing.T) {
 	delete(s.countersBefore, entryBytesCounter)
 	delete(s.countersAfter, entryBytesCounter)
 	metrics := map[string]float64{}
-	s.perCycle(metrics, 100)
+	s.perCycle(metrics, 100, 100)
 	assert.InDelta(t, 0.5, metrics[result.RaftEntriesPerCycle], 1e-9)
 	assert.NotContains(t, metrics, result.RaftLogBytesPerCycle)
 	assert.NotContains(t, metrics, result.RaftEntryBytesMean)

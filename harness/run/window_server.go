@@ -8,7 +8,6 @@ import (
 	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
-	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/topology"
 )
 
@@ -27,7 +26,7 @@ type serverProbe struct {
 	metricsAfter   observe.Metrics
 	partial        bool // the first process did not live through the window
 	peak           uint64
-	session        *profile.Session
+	counters       profile.Span // what the counters cover
 	warnings       []string
 }
 
@@ -45,13 +44,9 @@ func (s *serverProbe) resetPeak() {
 	}
 }
 
-func (s *serverProbe) profile(ctx context.Context, of *scenario.Scenario) (err error) {
-	s.session, err = profile.Start(ctx, s.admin, of.Captures, of.Phases.Window)
-	return err
-}
-
-func (s *serverProbe) scrapeBefore(ctx context.Context) (err error) {
+func (s *serverProbe) scrapeBefore(ctx context.Context, mark func() profile.Mark) (err error) {
 	s.metricsBefore, err = observe.ScrapeAll(ctx, s.admin)
+	s.counters.From = mark()
 	s.countersBefore = s.metricsBefore.Values
 	return err
 }
@@ -85,13 +80,14 @@ func usage(s *topology.Server) (observe.Usage, error) {
 	return u, err
 }
 
-func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster) error {
+func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster, mark func() profile.Mark) error {
 	node := s.server.Node()
 	if node != s.first {
 		s.partial = true
 		s.countersBefore, s.metricsBefore = nil, observe.Metrics{} // the new process counts from zero
 	}
 	metrics, err := observe.ScrapeAll(ctx, admin(cluster, s.server))
+	s.counters.To = mark()
 	if err != nil && !node.Running() {
 		s.partial = true
 		s.warn("it was down at the window's end: its counters are missing")

@@ -101,9 +101,10 @@ func TestAbandonedProfiles(t *testing.T) {
 	}))
 	defer admin.Close()
 	captures := []scenario.Capture{{Kind: "mutex", MutexFraction: 7}}
-	session, err := profile.Start(t.Context(), adminhttp.Client{Address: strings.TrimPrefix(admin.URL, "http://")}, captures, time.Second)
+	session, err := profile.Start(t.Context(), profile.Server{Admin: adminhttp.Client{Address: strings.TrimPrefix(admin.URL, "http://")}}, captures,
+		func() profile.Mark { return profile.Mark{At: time.Now()} })
 	require.NoError(t, err)
-	w := &windowProbe{servers: []*serverProbe{{session: session}, {}}}
+	w := &windowProbe{profiled: []*profiledProcess{{session: session}, {}}}
 	w.abandon(t.Context())
 	(&windowProbe{}).abandon(t.Context()) // there may be none
 	mu.Lock()

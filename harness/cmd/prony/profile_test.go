@@ -80,7 +80,7 @@ func profiledRun(t *testing.T, id string, rounds int, deciding int64) {
 				stackOf{[]string{"sync.(*Mutex).Unlock", shard + "(*inbox).take", shard + "(*Shard).decide"}, []int64{450, 15_000_000}},
 				stackOf{[]string{"runtime.unlock", "runtime.unlock2", "runtime.wakep"}, []int64{10, 1_000_000}},
 			)
-			captured = append(captured, profile.Captured{Source: of, Cycles: 1000})
+			captured = append(captured, profile.Captured{Source: of, Cycles: map[string]uint64{"cpu": 1000, "block": 1000, "mutex": 1000}})
 		}
 		var err error
 		r.Profiles, r.Locks, err = profile.Merge(captures, captured)

@@ -1,0 +1,46 @@
+package profile
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/pprof"
+
+	"github.com/google/pprof/profile"
+)
+
+// Self is the process that calls it: the load generator takes its own profiles. At most one session of a process may be under way,
+// because the runtime has one CPU profile and one rate of each kind.
+type Self struct{ cpu bytes.Buffer }
+
+func (*Self) setRates(_ context.Context, wanted rates) error {
+	if wanted.mutex != nil {
+		runtime.SetMutexProfileFraction(int(*wanted.mutex))
+	}
+	if wanted.block != nil {
+		runtime.SetBlockProfileRate(int(*wanted.block))
+	}
+	return nil
+}
+
+func (*Self) snapshot(_ context.Context, k kind) (*profile.Profile, error) {
+	if k.collect {
+		runtime.GC()
+	}
+	var packed bytes.Buffer
+	if err := pprof.Lookup(k.runtime).WriteTo(&packed, 0); err != nil {
+		return nil, fmt.Errorf("%s profile of this process: %w", k.name, err)
+	}
+	return parse(packed.Bytes(), unpackedBytesMax)
+}
+
+func (s *Self) startCPU(context.Context) error {
+	s.cpu.Reset()
+	return pprof.StartCPUProfile(&s.cpu)
+}
+
+func (s *Self) stopCPU(context.Context) (*profile.Profile, error) {
+	pprof.StopCPUProfile()
+	return parse(s.cpu.Bytes(), unpackedBytesMax)
+}
