@@ -25,12 +25,13 @@ func isComparison(dir string) (bool, error) {
 	return err == nil, err
 }
 
-// comparison is what the page of a comparison is made from. manifest is that of the base, and empty where the folder has
-// no run of it.
+// comparison is what the page of a comparison is made from. manifest is that of the base, or of the duet, and empty where the folder
+// has neither.
 type comparison struct {
 	*result.Comparison
 	manifest result.Manifest
-	stored   bool // the run of the base is in the folder
+	duet     *result.Duet // nil of a comparison of rounds
+	files    []string     // of the folder, that the page is made from
 }
 
 func readComparison(dir string) (*comparison, error) {
@@ -38,7 +39,14 @@ func readComparison(dir string) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	read := &comparison{Comparison: c}
+	read := &comparison{Comparison: c, files: []string{result.ComparisonFile}}
+	if c.Duet != nil {
+		if read.duet, err = result.ReadDuet(dir); err != nil {
+			return nil, err
+		}
+		read.manifest, read.files = read.duet.Manifest, append(read.files, result.DuetFile)
+		return read, nil
+	}
 	base := filepath.Join(dir, baseArm)
 	if _, err := os.Stat(base); errors.Is(err, os.ErrNotExist) {
 		return read, nil // two stored runs, which lie elsewhere
@@ -47,7 +55,8 @@ func readComparison(dir string) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	read.manifest, read.stored = r.Manifest, true
+	read.manifest = r.Manifest
+	read.files = append(read.files, filepath.Join(baseArm, result.HistogramsFile), filepath.Join(baseArm, result.ResultFile))
 	return read, nil
 }
 
@@ -65,6 +74,9 @@ func renderComparison(in, out string) ([]string, error) {
 	}
 	name := comparisonName(c.Comparison)
 	ratios := figure{file: name + "-ratios.svg", caption: "Ratio of the change to the base, of each metric, with its interval and the control's"}
+	if c.Duet != nil {
+		ratios.caption += ", and of each generation"
+	}
 	if c.Verdict != result.Incorrect {
 		if ratios.svg, err = ratioPlot(c); err != nil && !errors.Is(err, errNothingToPlot) {
 			return nil, fmt.Errorf("report on %s: %w", in, err)
@@ -102,11 +114,7 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
 	data := filepath.Join(reportsDir, "data", comparisonName(c.Comparison))
-	files := []string{result.ComparisonFile}
-	if c.stored {
-		files = append(files, filepath.Join(baseArm, result.HistogramsFile), filepath.Join(baseArm, result.ResultFile))
-	}
-	if err := copyFiles(dir, data, files); err != nil {
+	if err := copyFiles(dir, data, c.files); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}
 	return renderComparison(data, reportsDir)
@@ -122,8 +130,12 @@ func comparisonMarkdown(c *comparison, ratios figure) string {
 	if c.Verdict == result.Incorrect {
 		p.paragraph("The ledger of a side does not balance, so no figure is published.")
 	} else {
-		deltasSection(p, c, durability)
-		plotOfComparison(p, c, ratios, durability)
+		if c.Duet != nil {
+			duetSections(p, c, ratios, durability)
+		} else {
+			deltasSection(p, c, durability)
+			plotOfComparison(p, c, ratios, durability)
+		}
 		if len(c.Causes) > 0 {
 			p.heading(2, "What explains a difference, durability %s", code(durability))
 			p.paragraph("The most likely first. It is evidence of where to look: the profiled rounds of both sides, their stages, and their counters.")
@@ -152,6 +164,9 @@ func listed(p *page, what string, items []string) {
 
 // howCompared says how the sides were measured.
 func howCompared(c *result.Comparison) string {
+	if c.Duet != nil {
+		return howDuet(c)
+	}
 	if !c.Paired {
 		return fmt.Sprintf("two stored runs of %s and %s, measured at different times", render.Plural(c.Base.Rounds, "round"), render.Plural(c.Change.Rounds, "round"))
 	}
@@ -190,8 +205,13 @@ func deltasSection(p *page, c *comparison, durability string) {
 	p.table([]string{
 		"metric", "unit", ">base", ">change", ">ratio", ">control", ">p, adjusted", ">detectable", ">least", "outcome",
 	}, rows)
+	reasonsOf(p, c.Metrics)
+}
+
+// reasonsOf lists why each metric has its outcome.
+func reasonsOf(p *page, metrics []result.MetricDelta) {
 	var because []string
-	for _, d := range c.Metrics {
+	for _, d := range metrics {
 		if d.Because != "" {
 			because = append(because, fmt.Sprintf("%s: %s", code(d.Metric), text(d.Because)))
 		}
@@ -261,17 +281,11 @@ func profileDeltasSection(p *page, c *comparison, durability string) {
 // sidesSection says what was compared, and on what.
 func sidesSection(p *page, c *comparison) {
 	p.heading(2, "Provenance")
-	sides := []result.Side{c.Base, c.Change}
-	if c.Control != nil {
-		sides = append(sides, *c.Control)
+	if c.Duet != nil {
+		duetSidesTable(p, c)
+	} else {
+		armsTable(p, c)
 	}
-	var rows [][]string
-	for _, s := range sides {
-		rows = append(rows, []string{
-			text(s.Name), code(filepath.Base(s.Run)), code(revision(s)), code(orUnknown(s.Server)), fmt.Sprint(s.Rounds),
-		})
-	}
-	p.table([]string{"side", "run", "commit", "server binary, SHA-256", ">rounds"}, rows)
 	host := c.manifest.Host
 	table := [][]string{
 		{"command", code(commandLine(c.manifest.Command))},
@@ -292,11 +306,29 @@ func sidesSection(p *page, c *comparison) {
 	p.table([]string{"what", "value"}, table)
 }
 
+// armsTable says what each arm was.
+func armsTable(p *page, c *comparison) {
+	sides := []result.Side{c.Base, c.Change}
+	if c.Control != nil {
+		sides = append(sides, *c.Control)
+	}
+	var rows [][]string
+	for _, s := range sides {
+		rows = append(rows, []string{
+			text(s.Name), code(filepath.Base(s.Run)), code(revision(s)), code(orUnknown(s.Server)), fmt.Sprint(s.Rounds),
+		})
+	}
+	p.table([]string{"side", "run", "commit", "server binary, SHA-256", ">rounds"}, rows)
+}
+
 // comparisonLimits says what a comparison does not show.
 func comparisonLimits(c *comparison) []string {
 	list := []string{
 		"Other loads. It is one scenario on one host: a change may cost there what it gains here.",
 		"Changes smaller than the detectable one. A metric without a finding is not shown to be the same below that.",
+	}
+	if c.Duet != nil {
+		list = duetLimits(c)
 	}
 	if !c.Paired {
 		list = append(list, "The host's own drift. The runs were measured at different times: what changed the host between them is in the ratio, and no control tells how much that is.")

@@ -1,10 +1,13 @@
 package report_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
@@ -76,4 +79,64 @@ func TestTextOfADuetIsReadAtAGlance(t *testing.T) {
 	}
 	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 generations in 0 s, look 1 of 3\n  there is no duet to judge\n",
 		report.ComparisonText(unjudged))
+}
+
+// storedDuet stores a judgement with its duet.
+func storedDuet(t *testing.T, c *result.Comparison) string {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, result.WriteComparison(dir, c))
+	r, _ := fixture(t, 1, 0)
+	require.NoError(t, result.WriteDuet(dir, &result.Duet{
+		Version: result.DuetVersion, Scenario: "fixture", Manifest: r.Manifest,
+		Sides: [2]result.DuetSide{
+			{Name: "base", Commit: "0123456789ab", Servers: []string{"00ff", "11ff"}, Generator: "22ff", OwnClient: true},
+			{Name: "change", Commit: "ba9876543210", Dirty: true, Servers: []string{"ff00", "ff11"}, Generator: "ff22", OwnClient: true, Env: []string{"GOGC=50"}},
+		},
+		Work: &result.FixedWork{Shown: map[string][2]float64{"context_switches": {12, 13}}},
+	}))
+	return dir
+}
+
+func TestGoldenPageOfADuet(t *testing.T) {
+	c := duetFixture()
+	c.Scenario = "duet fixture"
+	out := t.TempDir()
+	written, err := report.Render(storedDuet(t, c), out)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"compare-duet-fixture.md", "compare-duet-fixture-ratios.svg"}, bases(written))
+	for name, text := range contents(t, written) {
+		equalGolden(t, name, text)
+	}
+}
+
+func TestDuetIsPublished(t *testing.T) {
+	reports := filepath.Join(t.TempDir(), "reports")
+	c := duetFixture()
+	_, err := report.Publish(storedDuet(t, c), reports)
+	require.ErrorContains(t, err, "uncommitted changes")
+	c.Change.Dirty = false
+	written, err := report.Publish(storedDuet(t, c), reports)
+	require.NoError(t, err)
+	data := filepath.Join(reports, "data", "compare-fixture")
+	assert.FileExists(t, filepath.Join(data, result.DuetFile))
+	again, err := report.Render(data, t.TempDir())
+	require.NoError(t, err)
+	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")
+}
+
+func TestNoFigureOfAnIncorrectDuet(t *testing.T) {
+	c := duetFixture()
+	c.Verdict = result.Incorrect
+	written, err := report.Render(storedDuet(t, c), t.TempDir())
+	require.NoError(t, err)
+	assert.Equal(t, []string{"compare-fixture.md"}, bases(written))
+	assert.NotContains(t, contents(t, written)["compare-fixture.md"], "150,000")
+}
+
+func TestDuetThatCannotBeRead(t *testing.T) {
+	dir := storedDuet(t, duetFixture())
+	require.NoError(t, os.Remove(filepath.Join(dir, result.DuetFile)))
+	_, err := report.Render(dir, t.TempDir())
+	require.ErrorContains(t, err, result.DuetFile)
 }

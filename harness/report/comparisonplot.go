@@ -13,8 +13,12 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// ratioFar is how far from 1 a ratio is drawn: beyond it the scale would leave nothing to see of the others.
-const ratioFar = 2
+// ratioFar is how far from 1 a ratio is drawn: beyond it the scale would leave nothing to see of the others. The ratios of
+// single generations are drawn up to generationFar, unless an interval reaches further.
+const (
+	ratioFar      = 2
+	generationFar = 1.15
+)
 
 // outcomeColors tell the outcomes apart.
 var outcomeColors = map[result.Outcomes]color.Color{
@@ -22,10 +26,15 @@ var outcomeColors = map[result.Outcomes]color.Color{
 }
 
 // ratioPlot draws the ratio of each metric and its interval, a row each, the first on top, with the control's in grey
-// below it and a line at 1, where nothing differs. A ratio that is further away than the axis ends at its end.
+// below it and a line at 1, where nothing differs. The ratios of a duet's generations and the margin are above it. A ratio that is
+// further away than the axis ends at its end.
 func ratioPlot(c *comparison) ([]byte, error) {
+	all := c.Metrics
+	if c.Duet != nil {
+		all, _ = splitDeltas(all) // the counters have no interval
+	}
 	var deltas []result.MetricDelta
-	for _, d := range c.Metrics {
+	for _, d := range all {
 		if d.Ratio > 0 {
 			deltas = append(deltas, d)
 		}
@@ -40,6 +49,11 @@ func ratioPlot(c *comparison) ([]byte, error) {
 				low, high = min(low, v), max(high, v)
 			}
 		}
+		if d.Loss != nil {
+			for _, v := range append([]float64{marginOf(d)}, d.Loss.Generations...) {
+				low, high = min(low, max(v, 1/generationFar)), max(high, min(v, generationFar))
+			}
+		}
 	}
 	low, high = max(low, 1.0/ratioFar), min(high, ratioFar)
 	margin := (high - low) * 0.05
@@ -49,6 +63,9 @@ func ratioPlot(c *comparison) ([]byte, error) {
 	p.X.Tick.Marker = plot.ConstantTicks(ratioTicks(p.X.Min, p.X.Max))
 	rows := float64(len(deltas))
 	p.Y.Min, p.Y.Max = 0.4, 1.45*rows+0.7 // room for the legend above
+	if c.Duet != nil {
+		p.Y.Max += 0.6 // which has two entries more
+	}
 	one, err := plotter.NewLine(plotter.XYs{{X: 1, Y: p.Y.Min}, {X: 1, Y: rows + 0.6}})
 	if err != nil {
 		return nil, fmt.Errorf("draw the line at 1: %w", err)
@@ -61,9 +78,12 @@ func ratioPlot(c *comparison) ([]byte, error) {
 		y := rows - float64(i)
 		names = append(names, plot.Tick{Value: y, Label: d.Metric})
 		if d.ControlRatio > 0 {
-			if err := addRatio(p, named, "control: the base measured again", y-0.2, d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh, grey); err != nil {
+			if err := addRatio(p, named, controlName(c), y-0.2, d.ControlRatio, d.ControlRatioLow, d.ControlRatioHigh, grey); err != nil {
 				return nil, err
 			}
+		}
+		if err := addGenerations(p, named, y+0.22, d); err != nil {
+			return nil, err
 		}
 		if err := addRatio(p, named, string(d.Outcome), y, d.Ratio, d.RatioLow, d.RatioHigh, outcomeColors[d.Outcome]); err != nil {
 			return nil, err
@@ -72,6 +92,59 @@ func ratioPlot(c *comparison) ([]byte, error) {
 	p.Y.Tick.Marker = plot.ConstantTicks(names)
 	p.Y.Tick.Length = 0
 	return svg(p)
+}
+
+func controlName(c *comparison) string {
+	if c.Duet != nil {
+		return "control: odd to even slices of the base"
+	}
+	return "control: the base measured again"
+}
+
+// marginOf is the ratio at which the loss of a primary reaches its margin.
+func marginOf(d result.MetricDelta) float64 {
+	if d.Better == result.Higher {
+		return 1 - d.Loss.Margin
+	}
+	return 1 + d.Loss.Margin
+}
+
+// addGenerations draws the ratio of each generation of a duet as a small dot, and the margin as a short line.
+func addGenerations(p *plot.Plot, named map[string]bool, y float64, d result.MetricDelta) error {
+	if d.Loss == nil {
+		return nil
+	}
+	points := make(plotter.XYs, len(d.Loss.Generations))
+	for i, ratio := range d.Loss.Generations {
+		points[i] = plotter.XY{X: math.Min(math.Max(ratio, p.X.Min), p.X.Max), Y: y}
+	}
+	dots, err := plotter.NewScatter(points)
+	if err != nil {
+		return fmt.Errorf("draw the generations: %w", err)
+	}
+	dots.GlyphStyle = draw.GlyphStyle{Color: skyBlue, Radius: vg.Points(1.5), Shape: draw.CircleGlyph{}}
+	p.Add(dots)
+	addName(p, named, "one generation", dots)
+	margin := marginOf(d)
+	if margin <= p.X.Min || margin >= p.X.Max {
+		return nil
+	}
+	line, err := plotter.NewLine(plotter.XYs{{X: margin, Y: y - 0.45}, {X: margin, Y: y + 0.1}})
+	if err != nil {
+		return fmt.Errorf("draw a margin: %w", err)
+	}
+	line.LineStyle = draw.LineStyle{Color: purple, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(2)}}
+	p.Add(line)
+	addName(p, named, "margin", line)
+	return nil
+}
+
+// addName adds an entry to the legend, once.
+func addName(p *plot.Plot, named map[string]bool, name string, thumbs ...plot.Thumbnailer) {
+	if !named[name] {
+		p.Legend.Add(name, thumbs...)
+		named[name] = true
+	}
 }
 
 // addRatio draws an interval as a line and the ratio as a dot on it, both within the axis.
@@ -91,10 +164,7 @@ func addRatio(p *plot.Plot, named map[string]bool, name string, y, ratio, low, h
 	}
 	dot.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
 	p.Add(line, dot)
-	if !named[name] {
-		p.Legend.Add(name, line, dot)
-		named[name] = true
-	}
+	addName(p, named, name, line, dot)
 	return nil
 }
 

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// marksPageMax bounds the disturbances that a page lists.
+const marksPageMax = 40
+
+// duetSections shows what a duet was judged by, and what was measured beside that.
+func duetSections(p *page, c *comparison, ratios figure, durability string) {
+	primaries, counters := splitDeltas(c.Metrics)
+	primariesSection(p, c, primaries, durability)
+	plotOfComparison(p, c, ratios, durability)
+	countersSection(p, counters, durability)
+	shownSection(p, c, durability)
+	disturbancesSection(p, c)
+}
+
+func primariesSection(p *page, c *comparison, primaries []result.MetricDelta, durability string) {
+	if len(primaries) == 0 {
+		return
+	}
+	d := c.Duet
+	p.heading(2, "Primaries, durability %s", code(durability))
+	p.paragraph("Each generation of fresh processes yields one ratio of the change to the base. The loss is the mean of their logarithms,"+
+		" of a latency without the highest and the lowest fifth of them, and positive where the change is worse. A primary is regressed if \"at least\", the one-sided lower bound of the loss, exceeds"+
+		" %s: false alarms of all primaries and looks together are at most %s of comparisons, %s of which this look may use. A primary"+
+		" passes if \"at most\", the one-sided upper %s bound, is below the margin. p is corrected for the number of primaries."+
+		" Detectable is the loss that this look calls with a probability of 80 %%. The control is the ratio of the base's odd"+
+		" slices to its even ones, with its 95 %% interval.",
+		leastOf(primaries), render.PercentTo(d.AlphaAll, 2), render.PercentTo(d.Alpha, 2), render.PercentTo(d.Confidence, 0))
+	var rows [][]string
+	for _, m := range primaries {
+		l := m.Loss
+		row := []string{
+			code(m.Metric), unit(m.Unit), side(m.Base), side(m.Change), none, none, none, render.Percent(l.Margin), none, none,
+			ratio(m.ControlRatio, m.ControlRatioLow, m.ControlRatioHigh), "**" + text(string(m.Outcome)) + "**",
+		}
+		if len(l.Generations) > 0 {
+			row[4], row[5], row[6] = signed(l.Estimate), signed(l.Low), signed(l.High)
+			row[8], row[9] = partOrNone(m.Detectable), render.Number(m.PAdjusted)
+		}
+		rows = append(rows, row)
+	}
+	p.table([]string{
+		"primary", "unit", ">base", ">change", ">loss", ">at least", ">at most", ">margin", ">detectable", ">p, corrected", ">control", "outcome",
+	}, rows)
+	reasonsOf(p, primaries)
+}
+
+// leastOf is the loss that is not called even where it is certain.
+func leastOf(primaries []result.MetricDelta) string { return render.Percent(primaries[0].Effect) }
+
+func countersSection(p *page, counters []result.MetricDelta, durability string) {
+	if len(counters) == 0 {
+		return
+	}
+	p.heading(2, "Counters from fixed work, durability %s", code(durability))
+	p.paragraph("Both servers did the same seeded sequence of operations with one request outstanding, so that their counters differ only" +
+		" where the code does.")
+	var rows [][]string
+	for _, m := range counters {
+		change := none
+		if m.Ratio > 0 {
+			change = render.Change(m.Ratio)
+		}
+		rows = append(rows, []string{
+			code(m.Metric), unit(m.Unit), counted(m.Base), counted(m.Change), change, "**" + text(string(m.Outcome)) + "**",
+		})
+	}
+	p.table([]string{"counter", "unit", ">base", ">change", ">difference", "outcome"}, rows)
+	reasonsOf(p, counters)
+}
+
+func counted(m result.Metric) string {
+	if m.N == 0 {
+		return "missing"
+	}
+	return render.Digits(m.Median, 6)
+}
+
+// shownSection shows the figures that no verdict depends on.
+func shownSection(p *page, c *comparison, durability string) {
+	var rows [][]string
+	for _, f := range c.Duet.Shown {
+		rows = append(rows, []string{text(f.Name), unit(f.Unit), render.Number(f.Base), render.Number(f.Change)})
+	}
+	if c.duet.Work != nil {
+		for _, name := range slices.Sorted(maps.Keys(c.duet.Work.Shown)) {
+			v := c.duet.Work.Shown[name]
+			rows = append(rows, []string{code(name) + " of the fixed work", "", render.Number(v[0]), render.Number(v[1])})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.heading(2, "Shown and not judged, durability %s", code(durability))
+	p.table([]string{"figure", "unit", ">base", ">change"}, rows)
+}
+
+// disturbancesSection lists the slices that a stall disturbed and the generations that do not count.
+func disturbancesSection(p *page, c *comparison) {
+	d := c.Duet
+	if len(d.Marks)+len(d.Invalid) == 0 {
+		return
+	}
+	p.heading(2, "Disturbances")
+	listed(p, "Generations that do not count:", d.Invalid)
+	shown := d.Marks[:min(len(d.Marks), marksPageMax)]
+	listed(p, "Disturbed, and counted like all others:", shown)
+	if left := len(d.Marks) - len(shown); left > 0 {
+		p.paragraph("%s more are in the comparison.", render.Plural(left, "disturbance"))
+	}
+}
+
+// duetSidesTable says what the sides of a duet were.
+func duetSidesTable(p *page, c *comparison) {
+	var rows [][]string
+	for _, s := range c.duet.Sides {
+		client := "that of the harness"
+		if s.OwnClient {
+			client = "its own"
+		}
+		var servers []string
+		for _, sum := range s.Servers {
+			servers = append(servers, code(sum))
+		}
+		env := none
+		if len(s.Env) > 0 {
+			env = code(strings.Join(s.Env, " "))
+		}
+		rows = append(rows, []string{
+			text(s.Name), code(result.Build{Commit: s.Commit, Dirty: s.Dirty}.Revision()), strings.Join(servers, " "), code(s.Generator), client, env,
+		})
+	}
+	p.table([]string{"side", "commit", "server binaries, SHA-256", "generator, SHA-256", "client", "environment"}, rows)
+}
+
+// duetLimits says what a duet does not show.
+func duetLimits(c *comparison) []string {
+	list := []string{
+		"Other loads. It is one scenario on one host: a change may cost there what it gains here.",
+		"Losses below the margins. A pass excludes larger ones, each with its stated confidence, and does not say that both sides are equal.",
+		"One side alone on the host. The other side's processes are alive and share memory, caches and the disk.",
+	}
+	if !c.Duet.OwnClients {
+		list = append(list, "The client of each side. Both generators have the harness's.")
+	}
+	if c.Duet.OpenPerS == 0 {
+		list = append(list, "Latencies. There was no open-loop phase.")
+	}
+	return list
+}
+
+// howDuet says how a duet was measured.
+func howDuet(c *result.Comparison) string {
+	return fmt.Sprintf("a duet of %s; %s", lookText(c), conditionsText(c.Duet))
+}
