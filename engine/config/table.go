@@ -85,7 +85,7 @@ func Table(c *Config) []*Setting {
 		{Path: "admin", Group: groupListen, value: text(&n.Admin), Usage: `admin service, probes, metrics and profiles: host:port; "" for none`},
 		{Path: "insecure", Group: groupListen, value: boolean(&n.Insecure), Usage: "listen beyond loopback though TLS or authentication is off"},
 		{Path: "busy_poll", Group: groupListen, value: boolean(&n.BusyPoll), Usage: "poll gRPC connections without TLS for a moment before sleeping, when GOMAXPROCS is 1 of several CPUs: short answers come faster, and idle time is spent"},
-		{Path: "address_file", Group: groupListen, value: text(&c.AddressFile), Usage: "write the pid and the addresses in use to this file, as JSON, once serving"},
+		{Path: "address_file", Group: groupListen, value: text(&c.AddressFile), Usage: "write the pid, the addresses in use and all settings to this file, as JSON, once serving"},
 
 		{Path: "data", Group: groupData, value: text(&n.DataDir), Usage: "data folder, made if need be; one server at a time holds it"},
 		{Path: "shards", Group: groupData, value: number(&n.Shards, 1, shard.ShardsMax), Usage: "how many shards work side by side; fixed when the data folder is made"},

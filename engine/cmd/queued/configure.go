@@ -87,12 +87,8 @@ the source of the value.`,
 					a.note("warning: %s\n", w)
 				}
 			}
-			documents := make([]members, len(loaded.Settings))
-			for i, s := range loaded.Settings {
-				documents[i] = members{{"name", s.Path}, {"value", s.Value()}, {"origin", s.Origin}, {"at", s.At}}
-			}
 			warnings := append([]config.Problem{}, loaded.Warnings...)
-			return a.print(members{{"settings", documents}, {"warnings", warnings}}, func(t *table) {
+			return a.print(members{{"settings", settingDocuments(loaded)}, {"warnings", warnings}}, func(t *table) {
 				t.row("SETTING", "VALUE", "FROM")
 				for _, s := range loaded.Settings {
 					from := string(s.Origin)
@@ -106,4 +102,20 @@ the source of the value.`,
 	}
 	settingFlags(c, loader)
 	return c
+}
+
+// settingDocument is a setting for scripts.
+type settingDocument struct {
+	Name   string        `json:"name"`
+	Value  string        `json:"value"`
+	Origin config.Origin `json:"origin"`
+	At     string        `json:"at"`
+}
+
+func settingDocuments(loaded *config.Loaded) []settingDocument {
+	documents := make([]settingDocument, len(loaded.Settings))
+	for i, s := range loaded.Settings {
+		documents[i] = settingDocument{s.Path, s.Value(), s.Origin, s.At}
+	}
+	return documents
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/pronybench/prony/engine/buildtest"
 	"github.com/pronybench/prony/engine/client"
+	"github.com/pronybench/prony/engine/config"
 	"github.com/pronybench/prony/engine/queuepb"
 )
 
@@ -301,6 +302,33 @@ func TestStartupFailuresEndWithACodeAndAMessage(t *testing.T) {
 			assert.NotContains(t, stderr, "panic")
 		})
 	}
+}
+
+// The address file says what the process runs with, so that a reader need not repeat its flags, environment and file.
+func TestServeWritesItsSettings(t *testing.T) {
+	p := startAs(t, func(args []string) *exec.Cmd {
+		c := exec.Command(args[0], args[1:]...)
+		c.Env = append(os.Environ(), "QUEUED_SYNC_INTERVAL=20ms", "GOMAXPROCS=1", "GOGC=123")
+		return c
+	}, "--data", t.TempDir(), "--durability", "interval", "--busy-poll")
+	found := map[string]settingDocument{}
+	for _, s := range p.Settings {
+		found[s.Name] = s
+	}
+	for _, s := range config.NewLoader().Settings() {
+		assert.Contains(t, found, s.Path)
+	}
+	for _, want := range []settingDocument{
+		{"durability", "interval", config.FromFlag, "--durability"},
+		{"busy_poll", "true", config.FromFlag, "--busy-poll"},
+		{"sync_interval", "20ms", config.FromEnvironment, "QUEUED_SYNC_INTERVAL"},
+		{"shards", "1", config.FromDefault, ""},
+		{"runtime.gomaxprocs", "1", originRuntime, ""},
+		{"runtime.gogc_percent", "123", originRuntime, ""},
+	} {
+		assert.Equal(t, want, found[want.Name])
+	}
+	assert.NotEmpty(t, found["runtime.gomemlimit_bytes"].Value)
 }
 
 func TestAnOldAddressFileDoesNotOutliveTheStart(t *testing.T) {

@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -114,7 +112,7 @@ func (a *app) serve(ctx context.Context, loaded *config.Loaded) error {
 	}
 	log.Info("serving", "addresses", n.Addresses(), "http", n.HTTP(), "admin", n.Admin(), "data", c.Node.DataDir, "durability", c.Node.Durability, "version", buildVersion())
 	if c.AddressFile != "" {
-		if err := writeAddresses(c.AddressFile, n); err != nil {
+		if err := writeAddresses(c.AddressFile, n, loaded); err != nil {
 			return errors.Join(err, shutdown(n))
 		}
 	}
@@ -150,33 +148,4 @@ func shutdown(n *node.Node) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownMax)
 	defer cancel()
 	return n.Shutdown(ctx)
-}
-
-// addresses is what the address file holds.
-type addresses struct {
-	PID    int      `json:"pid"`
-	Listen []string `json:"listen"`
-	HTTP   string   `json:"http,omitempty"`
-	Admin  string   `json:"admin"`
-	// Cluster is where the other nodes connect, and Node this one's id.
-	Cluster string `json:"cluster,omitempty"`
-	Node    string `json:"node,omitempty"`
-	// TokenFile is the absolute path of the file with an operator's token.
-	TokenFile string `json:"token_file,omitempty"`
-}
-
-// writeAddresses writes the file whole or not at all: who waits for it must not read a half.
-func writeAddresses(path string, n *node.Node) error {
-	text, err := json.Marshal(addresses{os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.ClusterAddr(), n.NodeID(), n.TokenFile()})
-	if err != nil {
-		return fmt.Errorf("write the address file: %w", err)
-	}
-	tmp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".tmp")
-	if err := os.WriteFile(tmp, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write the address file: %w", err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
-		return fmt.Errorf("write the address file: %w", err)
-	}
-	return nil
 }
