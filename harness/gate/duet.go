@@ -45,6 +45,7 @@ func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 		fail(c, result.Inconclusive, fmt.Sprintf("%d generations count, and a verdict needs at least %d", n, policy.GenerationsMin))
 	} else {
 		j.primaries()
+		j.work(d.Work)
 		j.verdict()
 	}
 	c.Duet.Decided = look == policy.Looks || c.Verdict != result.Inconclusive

@@ -22,7 +22,7 @@ const (
 
 // outcomeColors tell the outcomes apart.
 var outcomeColors = map[result.Outcomes]color.Color{
-	result.Worsened: orange, result.Improved: green, result.Same: blue, result.Unclear: black,
+	result.Worsened: orange, result.Improved: green, result.Same: blue, result.Unclear: black, result.Expected: blue,
 }
 
 // ratioPlot draws the ratio of each metric and its interval, a row each, the first on top, with the control's in grey

@@ -11,7 +11,7 @@ import (
 
 // marks stand before each row of the table, so that the eye finds what is wrong.
 var marks = map[result.Outcomes]string{
-	result.Worsened: "FAIL", result.Improved: "good", result.Same: "ok", result.Unclear: "?",
+	result.Worsened: "FAIL", result.Improved: "good", result.Same: "ok", result.Unclear: "?", result.Expected: "ok",
 }
 
 // ComparisonText renders a comparison as plain text for a terminal or a log: the verdict and what it is of, a table of the metrics, the reasons, and the

@@ -83,6 +83,8 @@ const (
 	Worsened Outcomes = "regressed"
 	Same     Outcomes = "same"
 	Unclear  Outcomes = "inconclusive"
+	// Expected is of a counter from fixed work that differs as the change declares.
+	Expected Outcomes = "expected"
 )
 
 // Cause is a sentence that says where time goes, or went, with the evidence for it.

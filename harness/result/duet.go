@@ -105,17 +105,6 @@ type Slice struct {
 	OtherCPUNs int64 `json:"other_cpu_ns"`
 }
 
-// FixedWork is what both sides counted for the same seeded sequence of operations, with one request outstanding.
-type FixedWork struct {
-	Seed   uint64 `json:"seed"`
-	Cycles uint64 `json:"cycles"`
-	// Counters are the totals over all cycles, by metric name, of base and change.
-	Counters map[string][2]float64 `json:"counters"`
-	// Shown are totals that are not judged, likewise: context switches and system calls.
-	Shown    map[string][2]float64 `json:"shown,omitempty"`
-	Warnings []string              `json:"warnings,omitempty"`
-}
-
 // WriteDuet stores d in dir. It fails, and writes nothing, if a number is NaN or infinite.
 func WriteDuet(dir string, d *Duet) error {
 	path := filepath.Join(dir, DuetFile)

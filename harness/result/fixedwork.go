@@ -1,0 +1,80 @@
+package result
+
+import "slices"
+
+// FixedWork is what the servers of both sides counted for the same seeded sequence of operations, with one request outstanding.
+type FixedWork struct {
+	Seed   uint64 `json:"seed"`
+	Cycles uint64 `json:"cycles"` // of each side
+	// Counters are the totals over all cycles of base and change, by the name of the WorkCounter. One that a side does not count is
+	// left out, with a warning.
+	Counters map[string][2]float64 `json:"counters"`
+	// Shown are totals that are not judged, likewise: context switches, read and write calls.
+	Shown map[string][2]float64 `json:"shown,omitempty"`
+	// Expected are the counters that the change declares to differ, each with the reason.
+	Expected map[string]string `json:"expected,omitempty"`
+	Warnings []string          `json:"warnings,omitempty"`
+}
+
+// WorkCounter is a counter of fixed work that is judged.
+type WorkCounter struct {
+	Name string
+	Unit string
+	// Tolerance is the difference, as a part of the base, that the counter has between two runs of one build. With 0 the
+	// counter is the same in each run.
+	Tolerance float64
+	// Slack is the difference for each cycle that background work may make, in Unit.
+	Slack float64
+}
+
+// Metric is the name of the counter's share of a cycle.
+func (c WorkCounter) Metric() string { return c.Name + "_per_cycle" }
+
+// The names of the counters of fixed work.
+const (
+	WorkStorageSets         = "storage_sets"
+	WorkStorageSetBytes     = "storage_set_bytes"
+	WorkStorageDeletes      = "storage_deletes"
+	WorkStorageGets         = "storage_gets"
+	WorkStorageScanned      = "storage_scanned_keys"
+	WorkStorageTaskBytes    = "storage_task_bytes"
+	WorkStoragePayloadBytes = "storage_payload_bytes"
+	WorkCommits             = "commits"
+	WorkCommitFsyncs        = "commit_fsyncs"     // of the store's write-ahead log, or of the leader's Raft log
+	WorkOtherFsyncs         = "background_fsyncs" // of tables, manifests and folders
+	WorkRaftEntries         = "raft_entries"
+	WorkRaftEntryBytes      = "raft_entry_bytes"
+	WorkCalls               = "calls"         // unary calls, and streams
+	WorkStreamFrames        = "stream_frames" // that the server received
+	WorkAllocs              = "server_allocs"
+	WorkAllocBytes          = "server_alloc_bytes"
+)
+
+// allocTolerance is how well the allocations of two runs of one build agree. sync.Pool, the buffers of connections and timers make the
+// difference.
+const allocTolerance = 0.005
+
+// backgroundSlack allows one flush or compaction more in some hundred cycles: when they run depends on time.
+const backgroundSlack = 0.001
+
+var workCounters = []WorkCounter{
+	{Name: WorkStorageSets, Unit: "keys"},
+	{Name: WorkStorageSetBytes, Unit: "bytes"},
+	{Name: WorkStorageDeletes, Unit: "keys"},
+	{Name: WorkStorageGets, Unit: "keys"},
+	{Name: WorkStorageScanned, Unit: "keys"},
+	{Name: WorkStorageTaskBytes, Unit: "bytes"},
+	{Name: WorkStoragePayloadBytes, Unit: "bytes"},
+	{Name: WorkCommits, Unit: "commits"},
+	{Name: WorkCommitFsyncs, Unit: "fsyncs"},
+	{Name: WorkOtherFsyncs, Unit: "fsyncs", Slack: backgroundSlack},
+	{Name: WorkRaftEntries, Unit: "entries"},
+	{Name: WorkRaftEntryBytes, Unit: "bytes"},
+	{Name: WorkCalls, Unit: "calls"},
+	{Name: WorkStreamFrames, Unit: "messages"},
+	{Name: WorkAllocs, Unit: "objects", Tolerance: allocTolerance},
+	{Name: WorkAllocBytes, Unit: "bytes", Tolerance: allocTolerance},
+}
+
+// WorkCounters returns the counters of fixed work that are judged, in the order in which they are shown. The slice is the caller's.
+func WorkCounters() []WorkCounter { return slices.Clone(workCounters) }
