@@ -19,6 +19,10 @@ func Balance(l *result.Ledger) (problems []string) {
 		say("not ordered: %d tasks were claimed after a later one of the same producer and queue%s",
 			l.Reordered, sampleOf("reordered: ", l.Samples))
 	}
+	if l.Contested+l.Revoked > 0 {
+		say("not exclusive: %d tasks were claimed while another lease of the task was valid, and %d completions refused although their lease was valid%s",
+			l.Contested, l.Revoked, sample(slices.Concat(samplesOf("contested: ", l.Samples), samplesOf("revoked: ", l.Samples))))
+	}
 	if l.Lost+l.Duplicated+l.Corrupted > 0 {
 		say("the ledger does not balance: %d lost, %d duplicated, %d corrupted of %d tasks enqueued%s",
 			l.Lost, l.Duplicated, l.Corrupted, l.Enqueued, sample(l.Samples))
@@ -27,9 +31,10 @@ func Balance(l *result.Ledger) (problems []string) {
 }
 
 // sampleOf is the first sample of a kind.
-func sampleOf(kind string, samples []string) string {
-	of := slices.DeleteFunc(slices.Clone(samples), func(s string) bool { return !strings.Contains(s, kind) })
-	return sample(of)
+func sampleOf(kind string, samples []string) string { return sample(samplesOf(kind, samples)) }
+
+func samplesOf(kind string, samples []string) []string {
+	return slices.DeleteFunc(slices.Clone(samples), func(s string) bool { return !strings.Contains(s, kind) })
 }
 
 func sample(samples []string) string {

@@ -28,6 +28,9 @@ type Target struct {
 // ErrUnknown is among the causes of an item's outcome where it is not known whether the item took effect.
 var ErrUnknown = errors.New("the outcome is unknown")
 
+// ErrLeaseOver is among the causes of a refused completion where the target says that the lease is over or the task gone.
+var ErrLeaseOver = errors.New("the lease is over")
+
 // Task is a task to enqueue.
 type Task struct {
 	Tenant  string
@@ -41,6 +44,8 @@ type Delivery struct {
 	Queue   string
 	Payload []byte
 	Handle  any
+	Token   uint64 // the lease's fencing token; 0 of a target without leases
+	UntilMs int64  // when the lease expires, in milliseconds of Unix time by the target's clock; 0 of a target without leases
 }
 
 // Conn is one client connection.

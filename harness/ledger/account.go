@@ -56,7 +56,8 @@ type account struct {
 	spare []*page // released, at most maxSpare, to be used again
 	made  int     // pages allocated so far
 
-	order map[uint64]uint64 // see claim; nil where the order is not watched
+	order  map[uint64]uint64 // see claim; nil where the order is not watched
+	leases map[uint64]Lease  // by task, see lease; nil where the leases are not watched
 }
 
 // update adds a flag to what is known of a task.
@@ -199,6 +200,9 @@ func (a *account) complete(sequence uint64) finding {
 		return refusedBefore
 	}
 	a.completed++
+	if a.leases != nil {
+		delete(a.leases, sequence)
+	}
 	a.release(at)
 	return expected
 }

@@ -3,9 +3,12 @@ package ledger
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/pronybench/prony/harness/result"
 )
 
-// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted and reordered.
+// samplesPerKind bounds the faulty tasks that are named, for each of lost, duplicated, corrupted, misrouted, reordered, contested and
+// revoked.
 const samplesPerKind = 7
 
 // fault counts one kind of fault.
@@ -22,6 +25,8 @@ type faults struct {
 	corrupted  fault
 	misrouted  fault
 	reordered  fault
+	contested  fault
+	revoked    fault
 
 	unreadableCompleted atomic.Uint64
 }
@@ -35,12 +40,14 @@ func (f *faults) add(kind *fault, n uint64, sample string) {
 	}
 }
 
-// read returns all counts, and the samples.
-func (f *faults) read() (duplicated, corrupted, misrouted, reordered uint64, samples []string) {
+// read fills in all counts, and adds the samples.
+func (f *faults) read(into *result.Ledger) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, kind := range []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered} {
-		samples = append(samples, kind.samples...)
+	into.Duplicated, into.Corrupted = f.duplicated.count, f.corrupted.count
+	into.Misrouted, into.Reordered = f.misrouted.count, f.reordered.count
+	into.Contested, into.Revoked = f.contested.count, f.revoked.count
+	for _, kind := range []*fault{&f.duplicated, &f.corrupted, &f.misrouted, &f.reordered, &f.contested, &f.revoked} {
+		into.Samples = append(into.Samples, kind.samples...)
 	}
-	return f.duplicated.count, f.corrupted.count, f.misrouted.count, f.reordered.count, samples
 }

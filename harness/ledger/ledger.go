@@ -335,19 +335,16 @@ func (l *Ledger) Balance() result.Ledger {
 			}
 		})
 	}
-	duplicated, corrupted, misrouted, reordered, more := l.faults.read()
-	return result.Ledger{
-		Enqueued:   totals.Enqueued,
-		Unknown:    totals.Sent - totals.Enqueued - totals.Refused,
-		Completed:  totals.Completed,
-		InDoubt:    totals.InDoubt,
-		Lost:       lost,
-		Duplicated: duplicated,
-		Corrupted:  corrupted,
-		Misrouted:  misrouted,
-		Reordered:  reordered,
-		Samples:    append(samples, more...),
+	balance := result.Ledger{
+		Enqueued:  totals.Enqueued,
+		Unknown:   totals.Sent - totals.Enqueued - totals.Refused,
+		Completed: totals.Completed,
+		InDoubt:   totals.InDoubt,
+		Lost:      lost,
+		Samples:   samples,
 	}
+	l.faults.read(&balance)
+	return balance
 }
 
 func (l *Ledger) lost(producer int, visit func(sequence uint64, task uint8)) {

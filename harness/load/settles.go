@@ -2,6 +2,7 @@ package load
 
 import (
 	"errors"
+	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
@@ -12,6 +13,7 @@ type claimed struct {
 	id      ledger.Identity
 	verdict ledger.Verdict
 	at      int64 // when it was claimed
+	lease   ledger.Lease
 }
 
 // placed reports whether a task takes up room until it is settled. One whose identity can't be read is taken for one that
@@ -55,6 +57,9 @@ func (s *settles) account(claims []claimed, outcomes []error, now int64) {
 			s.refused.note(1, outcomes[i])
 			if c.verdict != ledger.Unreadable {
 				s.ledger.CompletionRefused(c.id)
+				if s.ledger.WatchesLeases() && errors.Is(outcomes[i], driver.ErrLeaseOver) {
+					s.ledger.LeaseRefused(c.id, c.lease, time.Now())
+				}
 			}
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/ledger"
@@ -103,5 +104,22 @@ func (s *slot) check(n int, at int64) {
 		s.claimed[i].id, s.claimed[i].verdict = s.cfg.Ledger.Claimed(d.Payload, s.from)
 		s.claimed[i].at = at
 		s.outcomes[i] = nil
+	}
+	if s.cfg.Ledger.WatchesLeases() {
+		s.watch(n, time.Now())
+	}
+}
+
+// watch enters the leases of n deliveries that were claimed by a time of the wall clock.
+func (s *slot) watch(n int, now time.Time) {
+	for i := range n {
+		d, c := &s.deliveries[i], &s.claimed[i]
+		c.lease = ledger.Lease{Token: d.Token}
+		if d.UntilMs > 0 {
+			c.lease.Until = time.UnixMilli(d.UntilMs)
+		}
+		if c.verdict != ledger.Unreadable {
+			s.cfg.Ledger.Leased(c.id, c.lease, now)
+		}
 	}
 }

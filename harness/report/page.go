@@ -266,8 +266,12 @@ func ledgerSection(p *page, r *result.Result) {
 		" neither acknowledged nor refused.")
 	header := []string{">round", ">enqueued", ">unknown", ">completed", ">lost", ">duplicated", ">corrupted"}
 	apart := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Misrouted+round.Ledger.Reordered > 0 })
+	shared := slices.ContainsFunc(r.Rounds, func(round result.Round) bool { return round.Ledger.Contested+round.Ledger.Revoked > 0 })
 	if apart {
 		header = append(header, ">misrouted", ">reordered")
+	}
+	if shared {
+		header = append(header, ">contested", ">revoked")
 	}
 	var rows [][]string
 	var faults []string
@@ -279,6 +283,9 @@ func ledgerSection(p *page, r *result.Result) {
 		if apart {
 			row = append(row, render.Count(l.Misrouted), render.Count(l.Reordered))
 		}
+		if shared {
+			row = append(row, render.Count(l.Contested), render.Count(l.Revoked))
+		}
 		rows = append(rows, row)
 		for _, sample := range l.Samples {
 			faults = append(faults, fmt.Sprintf("Round %d: %s", round.Number, text(sample)))
@@ -287,6 +294,10 @@ func ledgerSection(p *page, r *result.Result) {
 	if apart {
 		p.paragraph("Misrouted tasks were claimed by another tenant, or from another queue, than they were enqueued for. Reordered ones" +
 			" were claimed after a later task of the same producer and queue.")
+	}
+	if shared {
+		p.paragraph("Contested tasks were claimed while another lease of the task was valid. Revoked are completions that were refused" +
+			" although their lease was valid.")
 	}
 	p.table(header, rows)
 	if len(faults) > 0 {

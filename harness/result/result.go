@@ -207,6 +207,8 @@ type Ledger struct {
 	Corrupted  uint64   `json:"corrupted"`           // claimed with a payload other than the one enqueued
 	Misrouted  uint64   `json:"misrouted,omitempty"` // claimed from another tenant or queue than they were enqueued for
 	Reordered  uint64   `json:"reordered,omitempty"` // claimed after a later task of the same producer and queue, where that was watched
+	Contested  uint64   `json:"contested,omitempty"` // claims of a task while another lease of it was valid, where that was watched
+	Revoked    uint64   `json:"revoked,omitempty"`   // completions refused although their lease was valid, where that was watched
 	Samples    []string `json:"samples,omitempty"`   // some of the tasks at fault, a bounded number, named
 }
 

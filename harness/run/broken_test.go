@@ -68,7 +68,9 @@ type broken struct {
 // task returns a task to hand out, with a token of its own; b.mu is held.
 func (b *broken) task(id, tenant, queue string, payload []byte) *queuepb.Task {
 	b.token++
-	return &queuepb.Task{Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token}
+	return &queuepb.Task{
+		Id: id, Tenant: tenant, Queue: queue, Payload: payload, Token: b.token, LeaseExpiresAtMs: time.Now().Add(time.Hour).UnixMilli(),
+	}
 }
 
 // delay waits for as long as a server does that slows down or warms up, from its first task on.

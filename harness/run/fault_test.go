@@ -71,9 +71,14 @@ func TestServerBreaksItsContract(t *testing.T) {
 		},
 		{
 			fault: faultStale, verdict: result.Incorrect,
-			says: []string{"the server refused ", " completions of tasks that it had leased: the token is stale", "does not balance", "not all tasks were completed"},
+			says: []string{
+				"the server refused ", " completions of tasks that it had leased: the lease is over: the token is stale", "does not balance",
+				"not all tasks were completed", "not exclusive: 0 tasks were claimed while another lease of the task was valid, and ",
+				" completions refused although their lease was valid; the first: revoked: ",
+			},
 			check: func(t *testing.T, l result.Ledger) {
 				assert.Equal(t, l.Enqueued-l.Completed, l.Lost)
+				assert.Positive(t, l.Revoked)
 			},
 		},
 		{
@@ -127,6 +132,7 @@ func TestServerBreaksItsContract(t *testing.T) {
 			switch c.fault {
 			case faultSilent, faultStale:
 				s.Phases.Drain = time.Second // it lasts its whole time
+				s.Invariants = append(s.Invariants, scenario.Invariant{Kind: scenario.Exclusive})
 			case faultSwaps, faultStrays:
 				s.Workloads[0].Workers = 1
 				s.Invariants = []scenario.Invariant{{Kind: scenario.Isolated}, {Kind: scenario.Ordered, On: "main"}}

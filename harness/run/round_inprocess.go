@@ -72,6 +72,8 @@ func (g inProcess) balance() result.Ledger {
 		sum.Corrupted += b.Corrupted
 		sum.Misrouted += b.Misrouted
 		sum.Reordered += b.Reordered
+		sum.Contested += b.Contested
+		sum.Revoked += b.Revoked
 		for _, sample := range b.Samples {
 			sum.Samples = append(sum.Samples, g.of.workloads[i+1].Name+": "+sample)
 		}

@@ -40,6 +40,9 @@ func newLoads(r *runner, cluster *topology.Cluster, p plannedRound) *loads {
 		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Ordered, On: w.Name}) {
 			account.WatchOrder()
 		}
+		if slices.Contains(r.scenario.Invariants, scenario.Invariant{Kind: scenario.Exclusive}) {
+			account.WatchLeases()
+		}
 		l.accounts = append(l.accounts, account)
 	}
 	for i, account := range l.accounts {

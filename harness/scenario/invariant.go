@@ -9,7 +9,7 @@ import (
 
 // Invariant is a statement that must hold at the end of each round.
 type Invariant struct {
-	Kind string // Conserved, Isolated or Ordered
+	Kind string // Conserved, Isolated, Ordered or Exclusive
 	On   string // of Ordered: the name of the workload
 }
 
@@ -17,10 +17,11 @@ type Invariant struct {
 const (
 	Conserved = "conserved" // no task is lost, completed twice or changed
 	Isolated  = "isolated"  // no task is claimed by another tenant, or from another queue, than it was enqueued for
+	Exclusive = "exclusive" // no task is leased to two workers at once, and no completion is refused under a valid lease
 	Ordered   = "ordered"   // from each queue the tasks of a producer are claimed in the order in which it enqueued them
 )
 
-var invariantKinds = []string{Conserved, Isolated, Ordered}
+var invariantKinds = []string{Conserved, Isolated, Exclusive, Ordered}
 
 // String writes the invariant in words: "conserved", "ordered on workload.main".
 func (i Invariant) String() string {
@@ -54,6 +55,9 @@ func readInvariants(s *hclfile.Block, of *Scenario) []Invariant {
 	seen := map[string]string{}
 	for _, b := range s.Blocks("invariant", invariantBlock) {
 		i := Invariant{Kind: b.Kind(invariantKinds, nil)}
+		if i.Kind == Exclusive {
+			checkExclusive(b, of)
+		}
 		switch {
 		case i.Kind == "":
 			continue
@@ -102,6 +106,15 @@ func readOn(b *hclfile.Block, workloads []Workload) (Workload, bool) {
 		b.AttrProblem("on", fmt.Sprintf("there is no %.80q", on), hclfile.Suggest(on, paths))
 	}
 	return Workload{}, false
+}
+
+// checkExclusive refuses a workload without leases.
+func checkExclusive(b *hclfile.Block, of *Scenario) {
+	for _, w := range of.Workloads {
+		if w.Driver == DriverNull {
+			b.Problem(fmt.Sprintf("%s has no leases: the driver %q hands out each task once", workloadPath+w.Name, w.Driver), "remove it, or take another driver")
+		}
+	}
 }
 
 // checkOrdered says what keeps the order of a workload's tasks from being seen: whatever lets two tasks of a queue be on

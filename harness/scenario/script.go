@@ -101,5 +101,8 @@ func checkOfK6(b *hclfile.Block, s *Scenario) {
 		if i.Kind == Ordered {
 			refuse(`invariant "ordered"`, "which calls of the script follow one another is not known")
 		}
+		if i.Kind == Exclusive {
+			refuse(`invariant "exclusive"`, "the script does not report its leases")
+		}
 	}
 }

@@ -45,4 +45,5 @@ scenario "kill-all" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

@@ -45,4 +45,5 @@ scenario "leader-kill" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

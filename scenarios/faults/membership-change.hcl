@@ -53,4 +53,5 @@ scenario "membership-change" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

@@ -45,4 +45,5 @@ scenario "partition-leader" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

@@ -51,4 +51,5 @@ scenario "partition-one-way" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

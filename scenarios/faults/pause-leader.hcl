@@ -43,4 +43,5 @@ scenario "pause-leader" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

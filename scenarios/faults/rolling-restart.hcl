@@ -44,4 +44,5 @@ scenario "rolling-restart" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

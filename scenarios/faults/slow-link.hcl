@@ -52,4 +52,5 @@ scenario "slow-link" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

@@ -45,4 +45,5 @@ scenario "wipe-rejoin" {
   }
 
   invariant "conserved" {}
+  invariant "exclusive" {}
 }

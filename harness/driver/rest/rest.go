@@ -71,9 +71,16 @@ type itemError struct {
 
 func (e *itemError) Error() string { return fmt.Sprintf("%v: %s", e.Code, e.Message) }
 
-// Is says of an item whose outcome the server does not know that it is driver.ErrUnknown.
+// Is says of an item whose outcome the server does not know that it is driver.ErrUnknown, and of one whose lease is over or whose task
+// is gone that it is driver.ErrLeaseOver.
 func (e *itemError) Is(target error) bool {
-	return target == driver.ErrUnknown && e.Code == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME.String()
+	switch e.Code {
+	case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME.String():
+		return target == driver.ErrUnknown
+	case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN.String(), queuepb.ErrorCode_ERROR_CODE_NOT_FOUND.String():
+		return target == driver.ErrLeaseOver
+	}
+	return false
 }
 
 // results answer the items of a call, in order.

@@ -102,10 +102,14 @@ func TestACycle(t *testing.T) {
 	assert.Equal(t, []byte{0, 1, 2}, into[0].Payload)
 	assert.Equal(t, "t1", into[1].Tenant)
 	assert.Equal(t, "q1", into[1].Queue)
+	assert.EqualValues(t, uint64(18446744073709551615), into[0].Token)
+	assert.EqualValues(t, 9, into[0].UntilMs)
+	assert.Zero(t, into[1].UntilMs, "not said")
 
 	require.NoError(t, w.Complete(t.Context(), into[:2], outcomes))
 	require.NoError(t, outcomes[0])
 	require.EqualError(t, outcomes[1], "ERROR_CODE_STALE_TOKEN: too late")
+	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
 
 	require.Len(t, s.calls, 4)
 	for _, c := range s.calls {

@@ -64,7 +64,9 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 			Tasks []struct {
 				ID, Tenant, Queue string
 				Payload           []byte
-				Token             json.Number // a 64-bit number, which JSON writes as a string
+				// 64-bit numbers, which JSON writes as strings
+				Token            json.Number
+				LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
 			}
 		}
 		if err := w.post(ctx, "/v1/tasks:claim", body, &answer); err != nil {
@@ -77,6 +79,9 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 		for i, t := range answer.Tasks {
 			leases[i] = lease{t.ID, t.Token.String()}
 			into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i]}
+			// A number that is none judges no lease; the server refuses a token that is none.
+			into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
+			into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
 		}
 		if len(leases) > 0 {
 			return len(leases), nil

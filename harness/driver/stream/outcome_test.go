@@ -33,3 +33,18 @@ func TestUnknownOutcomesAreNoRefusals(t *testing.T) {
 	assert.NotErrorIs(t, outcomes[2], driver.ErrUnknown)
 	assert.ErrorIs(t, outcomes[2], client.ErrStaleToken)
 }
+
+// Only the refusals that say that the lease is over, or the task gone, are marked as such.
+func TestLeasesThatAreOver(t *testing.T) {
+	refusal := func(code queuepb.ErrorCode) error { return &client.Error{Code: code, Message: "no"} }
+	outcomes := []error{
+		nil, refusal(queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN), refusal(queuepb.ErrorCode_ERROR_CODE_NOT_FOUND),
+		refusal(queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE), fmt.Errorf("%w: %w", driver.ErrUnknown, refusal(queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN)),
+	}
+	failed := errors.New("broken")
+	assert.Equal(t, failed, leasesOver(failed, outcomes))
+	for i, over := range []bool{false, true, true, false, false} {
+		assert.Equal(t, over, errors.Is(outcomes[i], driver.ErrLeaseOver), i)
+	}
+	assert.NoError(t, outcomes[0])
+}

@@ -127,7 +127,9 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 }
 
 func delivery(t *queuepb.Task) driver.Delivery {
-	return driver.Delivery{Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t}
+	return driver.Delivery{
+		Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+	}
 }
 
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
@@ -145,8 +147,18 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 		*claimed = append(*claimed, t)
 	}
 	if len(deliveries) == 1 {
-		return single(w.w.Complete(ctx, (*claimed)[0]), outcomes)
+		return leasesOver(single(w.w.Complete(ctx, (*claimed)[0]), outcomes), outcomes)
 	}
 	errs, err := w.w.CompleteBatch(ctx, *claimed)
-	return batched(errs, err, outcomes)
+	return leasesOver(batched(errs, err, outcomes), outcomes)
+}
+
+// leasesOver marks those outcomes that say that a lease is over or a task gone, and returns err.
+func leasesOver(err error, outcomes []error) error {
+	for i, e := range outcomes {
+		if e != nil && !errors.Is(e, driver.ErrUnknown) && (errors.Is(e, client.ErrStaleToken) || errors.Is(e, client.ErrNotFound)) {
+			outcomes[i] = fmt.Errorf("%w: %w", driver.ErrLeaseOver, e)
+		}
+	}
+	return err
 }

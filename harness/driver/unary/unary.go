@@ -82,8 +82,11 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 		outcomes[i] = nil
 		if e := r.GetError(); e != nil {
 			outcomes[i] = fmt.Errorf("%v: %s", e.GetCode(), e.GetMessage())
-			if e.GetCode() == queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME {
+			switch e.GetCode() { //nolint:exhaustive // the others need no mark
+			case queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME:
 				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrUnknown, outcomes[i])
+			case queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, queuepb.ErrorCode_ERROR_CODE_NOT_FOUND:
+				outcomes[i] = fmt.Errorf("%w: %w", driver.ErrLeaseOver, outcomes[i])
 			}
 		}
 	}
@@ -112,7 +115,9 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 			return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(tasks), len(into))
 		}
 		for i, t := range tasks {
-			into[i] = driver.Delivery{Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t}
+			into[i] = driver.Delivery{
+				Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+			}
 		}
 		if len(tasks) > 0 {
 			return len(tasks), nil

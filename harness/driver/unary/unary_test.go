@@ -133,7 +133,8 @@ func TestACycle(t *testing.T) {
 
 	require.NoError(t, w.Complete(t.Context(), into[:2], outcomes))
 	require.NoError(t, outcomes[0])
-	require.EqualError(t, outcomes[1], "ERROR_CODE_STALE_TOKEN: too late")
+	require.EqualError(t, outcomes[1], "the lease is over: ERROR_CODE_STALE_TOKEN: too late")
+	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
 	assert.Equal(t, "t1", completed.GetTenant())
 	assert.Equal(t, "1", completed.GetCompletions()[1].GetId())
 	assert.EqualValues(t, 8, completed.GetCompletions()[1].GetToken())

@@ -78,6 +78,7 @@ scenario "of-others" {
   series { every = "100ms" }
   capture "trace" { cycle_latency_ms = 100 }
   invariant "ordered" {}
+  invariant "exclusive" {}
   fault "kill" {
     target = leader()
     at     = "1s"
