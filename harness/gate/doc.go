@@ -33,6 +33,6 @@
 //
 // # Self-test
 //
-// RunSelfTest measures the gate: how often it calls identical builds different (the false-alarm rate), and how often it calls a loss
-// that was injected (the power).
+// RunSelfTest measures the gate: how often JudgeDuet calls builds of the same source different (the false-alarm rate), how often it calls
+// a loss of a known size that was planted (the power), and which losses Check misses.
 package gate

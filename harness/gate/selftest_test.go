@@ -1,8 +1,11 @@
 package gate_test
 
 import (
-	"math/rand/v2"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -11,116 +14,182 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-func plan() gate.SelfTestPlan {
-	return gate.SelfTestPlan{
-		Same: []string{"a", "b", "c"}, Within: 90, Drawn: 12, Policy: fast(),
-		Slow: []gate.Slow{{Arm: "slow-5", Planted: "PRONY_PLANTED=cpu:400ns", Loss: 0.05}, {Arm: "slow-10", Planted: "PRONY_PLANTED=cpu:900ns", Loss: 0.1}},
+// pieces simulates pieces of one kind on a quiet host.
+func pieces(kind string, n int, l losses) (all []gate.SelfTestPiece) {
+	random := seeded(uint64(len(kind)))
+	for i := range n {
+		d := simulated(random, 14, quietHost, l)
+		d.Started = d.Started.Add(time.Duration(i) * time.Hour)
+		d.Finished = d.Started.Add(90 * time.Second)
+		all = append(all, gate.SelfTestPiece{Folder: fmt.Sprintf("%s-%d", kind, i), Kind: kind, Duet: d})
 	}
+	return all
 }
 
-// bankOf is a bank in segments of ten blocks, each numbered from 1, as they are stored.
-func bankOf(t *testing.T, segments int) []result.Arm {
-	random := rand.New(rand.NewPCG(51, 52))
-	var all [][]result.Arm
-	for range segments {
-		all = append(all, arms(t, random, 10, noise{round: 0.02, wild: 30, swing: 0.1},
-			map[string]float64{"slow-5": 0.05, "slow-10": 0.1}, "a", "b", "c", "slow-5", "slow-10"))
-	}
-	return gate.JoinSegments(all)
+func selfTestPlan() gate.SelfTestPlan {
+	return gate.SelfTestPlan{Within: 90, Drawn: 20, Policy: gate.DefaultDuetPolicy()}
 }
 
-func trialOf(t *testing.T, test *gate.SelfTest, arm string, disjoint bool) gate.Trial {
-	for _, trial := range test.Trials {
-		if trial.Arm == arm && trial.Disjoint == disjoint {
-			return trial
+func kindOf(t *testing.T, test *gate.SelfTest, name string) gate.SelfTestOf {
+	t.Helper()
+	for _, k := range test.Kinds {
+		if k.Name == name {
+			return k
 		}
 	}
-	require.Fail(t, "no such trial", "%s of %v", arm, test.Trials)
-	return gate.Trial{}
+	require.Fail(t, "no kind "+name)
+	return gate.SelfTestOf{}
+}
+
+func trialOf(t *testing.T, of gate.SelfTestOf, looks int, disjoint bool) gate.Trial {
+	t.Helper()
+	trial, ok := of.Trial(looks, disjoint)
+	require.True(t, ok, "%s has trials of %d looks", of.Name, looks)
+	return trial
 }
 
 func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
-	bank := bankOf(t, 8)
-	test, err := gate.RunSelfTest(bank, plan())
+	bank := gate.SelfTestBank{Pieces: append(pieces("identical", 13, losses{}), pieces("cpu-10", 6, losses{server: 0.10, rate: 0.06})...)}
+	bank.Pieces[2].Duet.Sides[0].Commit = "another"
+	bank.Pieces[13].Duet.Sides[1].Env = []string{"PRONY_PLANTED=work:500"}
+	test, err := gate.RunSelfTest(bank, selfTestPlan())
 	require.NoError(t, err)
-	assert.Equal(t, 80, test.Blocks)
-	assert.InDelta(t, 4.8, test.BlockSeconds, 0.01, "three arms of 1.6 s each")
-	assert.Equal(t, 18, test.PerTest)
 
-	same := trialOf(t, test, "identical", true)
-	assert.Equal(t, 4, same.Comparisons, "80 blocks have four disjoint sets of 18")
-	assert.Zero(t, same.Regressed)
-	assert.Greater(t, same.High, 0.4, "four trials prove little, and the interval says so")
-	slow := trialOf(t, test, "slow-10", false)
-	assert.Equal(t, 12, slow.Comparisons)
-	assert.Equal(t, 12, slow.Regressed)
-	assert.Equal(t, 12, slow.Verdicts[result.Regressed])
-	assert.Equal(t, 12, slow.ByMetric[result.CyclesPerS])
-	assert.Positive(t, trialOf(t, test, "slow-5", false).Regressed)
+	same := kindOf(t, test, "identical")
+	assert.Equal(t, 13, same.Pieces)
+	assert.Equal(t, 13*14, same.Generations)
+	one := trialOf(t, same, 1, true)
+	assert.Equal(t, 13, one.Trials, "each piece is a trial")
+	assert.Zero(t, one.Red())
+	assert.Greater(t, one.High, 0.2, "13 trials prove little, and the interval says so")
+	three := trialOf(t, same, 3, true)
+	assert.Equal(t, 4, three.Trials, "13 pieces have four disjoint sets of three")
+	assert.GreaterOrEqual(t, three.Verdicts[result.Pass]*one.Trials, one.Verdicts[result.Pass]*three.Trials, "more looks do not pass less often")
+	drawn := trialOf(t, same, 3, false)
+	assert.Equal(t, 20, drawn.Trials)
+	assert.Zero(t, drawn.High, "no interval: they share generations")
 
-	require.Len(t, test.Truths, 2)
-	assert.InDelta(t, 0.95, test.Truths[0].Rate.Ratio, 0.01, "how slow it is in truth is measured over the whole bank")
-	assert.InDelta(t, 0.90, test.Truths[1].Rate.Ratio, 0.01)
-	for _, s := range test.Spreads {
-		if s.Metric == result.CyclesPerS {
-			assert.Less(t, s.Pairs, s.Rounds/2, "the host's swings are in both rounds of a pair")
-		}
+	slow := kindOf(t, test, "cpu-10")
+	assert.Equal(t, []string{"PRONY_PLANTED=work:500"}, slow.Planted)
+	assert.Equal(t, 6, trialOf(t, slow, 1, true).Red())
+	assert.Equal(t, 6, trialOf(t, slow, 1, true).ByMetric[result.ServerCPUUsPerCycle])
+	assert.Equal(t, 2, trialOf(t, slow, 3, true).Red())
+	for metric, want := range map[string]float64{result.ServerCPUUsPerCycle: 0.10, result.CyclesPerS: 0.06, result.ClientCPUUsPerCycle: 0} {
+		f, ok := slow.Figure(metric)
+		require.True(t, ok)
+		assert.InDelta(t, want, f.Loss, 0.01, metric)
+		assert.Less(t, f.Low, f.Loss)
+		assert.Less(t, f.Loss, f.High)
+		assert.InDelta(t, quietHost.cost, f.StdDev, 0.01, metric)
 	}
-	for _, c := range test.Counters {
-		assert.Equal(t, 26, c.Comparisons, "80 blocks have 26 sets of three")
-		switch c.Arm {
-		case result.StorageSetsPerCycle, result.StorageSetBytesPerCycle:
-			assert.Zero(t, c.Regressed, c.Arm)
-		case result.StorageSetsPerCycle + ", +1 %", result.StorageSetBytesPerCycle + ", +1 %":
-			assert.Greater(t, c.Share(), 0.8, c.Arm)
-		}
-	}
-	again, err := gate.RunSelfTest(bank, plan())
+
+	require.Len(t, test.Commits, 2)
+	assert.Equal(t, 18, test.Commits[0].Pieces)
+	assert.Equal(t, gate.SelfTestCommit{Commit: "another", First: bank.Pieces[2].Duet.Started, Last: bank.Pieces[2].Duet.Finished, Pieces: 1}, test.Commits[1])
+	assert.Equal(t, bank.Pieces[12].Duet.Finished, test.Finished)
+	assert.Equal(t, "none", test.Durability)
+
+	again, err := gate.RunSelfTest(bank, selfTestPlan())
 	require.NoError(t, err)
 	assert.Equal(t, test, again, "the same bank has the same self-test")
-	assert.Equal(t, 80, len(bank[0].Result.Rounds), "the bank is left as it was")
+	assert.Len(t, bank.Pieces[0].Duet.Generations, 14, "the bank is left as it was")
 }
 
-func TestSelfTestRefuses(t *testing.T) {
-	bank := bankOf(t, 1)
-	for _, c := range []struct {
-		name  string
-		plan  func(*gate.SelfTestPlan)
-		bank  []result.Arm
-		error string
-	}{
-		{"too few blocks", nil, bank, "18 blocks of 4.8 s, and the bank has 10: measure on"},
-		{"two identical arms", func(p *gate.SelfTestPlan) { p.Same = p.Same[:2] }, bank, "three arms that are the same"},
-		{"an arm that is not there", func(p *gate.SelfTestPlan) { p.Slow[0].Arm = "slower" }, bank, `no arm "slower"`},
-		{"no time", func(p *gate.SelfTestPlan) { p.Within = 1 }, bank, "0 blocks"},
-	} {
-		p := plan()
-		if c.plan != nil {
-			c.plan(&p)
-		}
-		_, err := gate.RunSelfTest(c.bank, p)
-		require.ErrorContains(t, err, c.error, c.name)
-	}
+func TestSelfTestOfFewPieces(t *testing.T) {
+	_, err := gate.RunSelfTest(gate.SelfTestBank{}, selfTestPlan())
+	require.ErrorContains(t, err, "the bank has no piece")
+	test, err := gate.RunSelfTest(gate.SelfTestBank{Pieces: pieces("layout", 1, losses{})}, selfTestPlan())
+	require.NoError(t, err)
+	require.Len(t, test.Kinds[0].Trials, 1, "too few for three looks, and too few to draw from")
+	_, err = gate.RunSelfTest(gate.SelfTestBank{Pieces: pieces("cpu-4", 1, losses{})}, selfTestPlan())
+	require.ErrorContains(t, err, `its kind "cpu-4" is unknown`)
 }
 
-// A block that one arm lacks, or in which it was not sound, is no block.
-func TestJoinSegmentsKeepsWholeBlocks(t *testing.T) {
-	random := rand.New(rand.NewPCG(53, 54))
-	first := arms(t, random, 4, quiet, nil, "a", "b")
-	second := arms(t, random, 3, quiet, nil, "a", "b")
-	first[1].Result.Rounds = first[1].Result.Rounds[1:]
-	first[0].Result.Rounds[2].Verdict = result.Invalid
-	second[1].Result.Rounds[0].Profiled = true
-	joined := gate.JoinSegments([][]result.Arm{first, second})
-	require.Len(t, joined, 2)
-	for _, a := range joined {
-		var numbers []int
-		for i, r := range a.Result.Rounds {
-			numbers = append(numbers, r.Number)
-			assert.Equal(t, r.Number, a.Histograms[i].Round)
-		}
-		assert.Equal(t, []int{1, 2, 3, 4}, numbers, a.Name)
+func TestSelfTestKinds(t *testing.T) {
+	named := map[string]bool{}
+	for _, k := range gate.SelfTestKinds() {
+		assert.False(t, named[k.Name], k.Name)
+		named[k.Name] = true
+		assert.Positive(t, k.Wanted, k.Name)
+		assert.NotEmpty(t, k.Does, k.Name)
+		assert.Equal(t, k.Same(), k.Metric == "", k.Name)
+		assert.Equal(t, k.Same(), k.Loss == 0, k.Name)
 	}
-	assert.Equal(t, first[0].Result.Rounds[1].Metrics, joined[0].Result.Rounds[0].Metrics)
-	assert.Equal(t, second[1].Result.Rounds[2].Metrics, joined[1].Result.Rounds[3].Metrics)
+	assert.Zero(t, gate.CheckLosses[0], "the first server of a check is not slowed")
+}
+
+// An amount follows from its calibration in proportion to what it adds: to the CPU time of a cycle, or to the time between cycles.
+func TestCalibrationYieldsAmounts(t *testing.T) {
+	cpu := gate.SelfTestCalibration{Metric: result.ServerCPUUsPerCycle, Amount: 1000, Excess: 0.2}
+	assert.InDelta(t, 250, cpu.For(0.05), 1e-9)
+	rate := gate.SelfTestCalibration{Metric: result.CyclesPerS, Amount: 1000, Excess: 0.25}
+	assert.InDelta(t, 1000, rate.For(0.2), 1e-9, "a fifth of the rate is lost where the time between cycles is a quarter longer")
+}
+
+// ran is the run of a server at a rate.
+func ran(loss, rate float64) gate.CheckRun {
+	return gate.CheckRun{Loss: loss, Planted: "PRONY_PLANTED=work:9", Result: &result.Result{
+		Version: result.Version, Scenario: "smoke", Verdict: result.Pass,
+		Metrics: map[string]result.Metric{result.CyclesPerS: {Median: rate, N: 3, Low: rate, High: rate}},
+	}}
+}
+
+func TestSelfTestSaysWhatCheckMisses(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "smoke.hcl"), []byte(`
+baseline "smoke" {
+  floor "cycles_per_s" {
+    min     = 60000
+    because = "it is a test"
+  }
+}`), 0o600))
+	baselines, err := gate.LoadBaselines(dir)
+	require.NoError(t, err)
+	plan := selfTestPlan()
+	plan.Baselines = baselines
+	bank := gate.SelfTestBank{Checks: []gate.CheckPiece{
+		{Runs: []gate.CheckRun{ran(0, 100_000), ran(0.1, 90_000), ran(0.5, 61_000), ran(0.84, 16_000)}},
+		{Runs: []gate.CheckRun{ran(0, 50_000), ran(0.1, 45_000), ran(0.5, 25_000), ran(0.84, 8_000)}},
+	}}
+	test, err := gate.RunSelfTest(bank, plan)
+	require.NoError(t, err)
+	require.Len(t, test.Checks, 4)
+	assert.Equal(t, 1, test.Checks[0].Called, "a false alarm")
+	assert.Equal(t, []string{result.CyclesPerS}, test.Checks[0].Broken)
+	assert.Equal(t, 1, test.Checks[2].Called)
+	assert.Equal(t, 2, test.Checks[3].Called)
+	assert.InDelta(t, 0.84, test.Checks[3].Measured, 1e-9, "beside the server of the same piece that is not slowed")
+	from, ok := gate.CheckCallsFrom(test.Checks)
+	assert.True(t, ok)
+	assert.InDelta(t, 0.84, from, 0)
+	_, ok = gate.CheckCallsFrom(test.Checks[:3])
+	assert.False(t, ok)
+
+	bank.Checks[0].Runs = bank.Checks[0].Runs[1:]
+	_, err = gate.RunSelfTest(bank, plan)
+	require.ErrorContains(t, err, "not of a server that is not slowed")
+	bank.Checks[0] = gate.CheckPiece{Runs: []gate.CheckRun{ran(0, 1)}}
+	bank.Checks[0].Runs[0].Result.Scenario = "other"
+	_, err = gate.RunSelfTest(bank, plan)
+	require.ErrorContains(t, err, "has no baseline")
+}
+
+func TestCalibrate(t *testing.T) {
+	d := simulated(seeded(7), 6, quietHost, losses{server: 0.2, rate: 0.2})
+	d.Sides[1].Env = []string{"PRONY_PLANTED=work:1000"}
+	for metric, want := range map[string]float64{result.ServerCPUUsPerCycle: 0.2, result.CyclesPerS: 0.25} {
+		c, err := gate.Calibrate(d, "work", metric, 1000)
+		require.NoError(t, err)
+		assert.InDelta(t, want, c.Excess, 0.04, metric)
+		assert.Less(t, c.Low, c.Excess)
+		assert.Less(t, c.Excess, c.High)
+		assert.Equal(t, "PRONY_PLANTED=work:1000", c.Planted)
+		assert.Equal(t, 6, c.Generations)
+	}
+	_, err := gate.Calibrate(d, "work", result.ClientCPUUsPerCycle, 1000)
+	require.ErrorContains(t, err, "was it built with the tag planted?")
+	_, err = gate.Calibrate(d, "work", result.Lost, 1000)
+	require.ErrorContains(t, err, "has no figure lost")
+	assert.Equal(t, []string{result.ServerCPUUsPerCycle, result.CyclesPerS}, gate.CalibrationMetrics("work"))
+	assert.Equal(t, []string{result.CyclesPerS}, gate.CalibrationMetrics("wait"))
 }

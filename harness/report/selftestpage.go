@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -12,110 +10,207 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
+// SelfTestPlotFile is the name of the plot beside the page of a self-test.
+const SelfTestPlotFile = "selftest-power.svg"
+
 // SelfTestPage writes the page of a self-test. The same self-test always has the same page.
 func SelfTestPage(t *gate.SelfTest) string {
 	p := &page{}
 	p.heading(1, "How far the gate can be trusted")
-	p.paragraph("`prony gate selftest` has the gate judge comparisons whose answer is known: of identical builds, where each `regressed` is a"+
-		" false alarm, and of a server that was slowed down on purpose, where each other verdict is a miss. All arms were measured beside"+
-		" each other, in blocks of one round each, every round on a server started afresh; a comparison is judged from the blocks that fit"+
-		" into %.0f s of measuring: %d blocks of three rounds, %.1f s each.", t.Within, t.PerTest, t.BlockSeconds)
-	p.paragraph("Scenario %s, durability %s; %d blocks, from %s to %s UTC.", code(t.Scenario), code(t.Durability), t.Blocks, t.Started, t.Finished)
-	p.heading(2, "Verdicts")
-	p.paragraph("Disjoint comparisons share no block: their number is small, and the interval (Wilson, 95 %%) is that of independent trials." +
-		" Those that are drawn take their blocks at random from the whole bank, with each identical arm as the base, the control and the" +
-		" change in turn: they share blocks, so that their share is steadier than the disjoint ones' and has no interval.")
-	p.table([]string{"change", "comparisons", ">of", ">`regressed`", ">share", ">interval", ">`pass`", ">`inconclusive`"}, trialRows(t.Trials))
-	p.paragraph("In how many of the drawn comparisons each metric was `regressed`:")
-	regressedByMetric(p, t.Trials)
-	p.heading(2, "How slow the slowed servers were")
-	p.paragraph("Measured over all %d blocks, beside the three identical arms.", t.Blocks)
-	p.table([]string{"arm", "planted", ">loss of rate wanted", ">rate", ">95 % interval", ">CPU per cycle", ">95 % interval"}, truthRows(t.Truths))
-	p.heading(2, "Counters")
-	p.paragraph("Of %d blocks each, with identical arms: as they are, and with the change's figures multiplied by %.2f.", gate.CounterRoundsMin, 1+gate.CounterShift)
-	p.table([]string{"counter", ">comparisons", ">`regressed`", ">share", ">interval"}, counterRows(t.Counters))
-	p.heading(2, "What pairing is worth")
-	p.paragraph("The standard deviation of one identical arm's rounds over the whole bank, and that of the ratio of two of them within a block," +
-		" which is 1.4 times it where pairing is worth nothing.")
-	var spreads [][]string
-	for _, s := range t.Spreads {
-		spreads = append(spreads, []string{s.Metric, render.PercentTo(s.Rounds, 2), render.PercentTo(s.Pairs, 2)})
-	}
-	p.table([]string{"metric", ">rounds", ">ratios within blocks"}, spreads)
-	p.heading(2, "Provenance")
-	m := t.Manifest
-	p.paragraph("%s; commit %s, server SHA-256 %s, %s; %s, kernel %s, %s. Alpha is %.2g for each comparison.", code(strings.Join(m.Command, " ")),
-		m.Build.Revision(), m.Build.Server, m.Build.GoVersion, machine(m.Host), m.Host.Kernel, m.Host.Filesystem, t.Alpha)
+	p.paragraph("`prony gate selftest` has the gate of `prony compare` judge duets whose answer is known: of builds of the same source, where each" +
+		" alarm is a false one, and of a change that was made slower on purpose by a known amount, where each other verdict is a miss. A" +
+		" trial is a whole duet: the gate judges it after each look, and ends it as soon as it has decided.")
+	p.paragraph("Scenario %s, durability %s; a look takes %.0f s, and a duet has %d at most; the false-alarm rate that the rule allows is %s over all"+
+		" figures and looks together. Measured from %s to %s UTC.", code(t.Scenario), code(t.Durability), t.Within, t.Looks,
+		render.PercentTo(t.Alpha, 2), minute(t.Started), minute(t.Finished))
+	selfTestTargets(p, t)
+	selfTestTrials(p, t)
+	selfTestFigures(p, t)
+	selfTestNoise(p, t)
+	selfTestCounters(p, t)
+	selfTestChecks(p, t)
+	selfTestProvenance(p, t)
 	p.heading(2, "What this does not measure")
-	p.paragraph("One host, one scenario, and one way to be slow: computing for each task. Losses by waiting, and hosts that are noisier than this" +
-		" one was in these hours, are not in it. The identical arms are one binary: what the layout of two builds of the same source may" +
-		" differ by is not there.")
+	p.paragraph("One host and one scenario. Losses that come only under another load, with more cores, or with replicas, are not in it; neither are" +
+		" hosts noisier than this one was in these hours. The amounts that are planted were calibrated once for a bank: by how much the changes were" +
+		" really slower is measured above.")
 	return p.String()
 }
 
-func trialRows(trials []gate.Trial) (rows [][]string) {
-	for _, t := range trials {
-		kind, interval := "drawn", "-"
-		if t.Disjoint {
-			kind, interval = "disjoint", wilson(t)
+// selfTestTrials shows every verdict.
+func selfTestTrials(p *page, t *gate.SelfTest) {
+	p.heading(2, "Verdicts")
+	p.paragraph("Disjoint trials share no generation, and their intervals (Wilson, 95 %%) are those of independent trials. Drawn trials take" +
+		" their generations at random from all of the kind: they share generations, so that they are not independent and have no" +
+		" interval. A trial is red if the change is `regressed` or `incorrect`.")
+	var rows [][]string
+	for _, k := range t.Kinds {
+		for _, trial := range k.Trials {
+			row := []string{k.Name, looks(trial.Looks), "drawn", fmt.Sprint(trial.Trials), fmt.Sprint(trial.Red()), "-", fmt.Sprint(trial.Verdicts[result.Pass]), "-"}
+			if trial.Disjoint {
+				row[2], row[5], row[7] = "disjoint", shareInterval(trial.Low, trial.High), shareInterval(trial.PassLow, trial.PassHigh)
+			}
+			other := trial.Trials - trial.Red() - trial.Verdicts[result.Pass] - trial.Verdicts[result.Inconclusive]
+			rows = append(rows, append(row, fmt.Sprint(trial.Verdicts[result.Inconclusive]), fmt.Sprint(other)))
 		}
-		rows = append(rows, []string{
-			t.Arm, kind, fmt.Sprint(t.Comparisons), fmt.Sprint(t.Regressed), regressedShare(t), interval,
-			fmt.Sprint(t.Verdicts[result.Pass]), fmt.Sprint(t.Verdicts[result.Inconclusive]),
-		})
 	}
-	return rows
+	p.table([]string{"change", "looks", "trials", ">of", ">red", ">interval", ">`pass`", ">interval", ">`inconclusive`", ">other"}, rows)
+	p.paragraph("![Share of changes that the gate calls, by how much they lose, durability %s](%s)", text(t.Durability), SelfTestPlotFile)
+	p.paragraph("Which figures were `regressed` in the disjoint trials of one look:")
+	var calls [][]string
+	for _, k := range t.Kinds {
+		if trial, ok := k.Trial(1, true); ok {
+			row := []string{k.Name, fmt.Sprint(trial.Trials)}
+			for _, m := range primaries() {
+				row = append(row, fmt.Sprint(trial.ByMetric[m]))
+			}
+			calls = append(calls, row)
+		}
+	}
+	header := []string{"change", ">trials"}
+	for _, m := range primaries() {
+		header = append(header, ">"+m)
+	}
+	p.table(header, calls)
 }
 
-func truthRows(truths []gate.Truth) (rows [][]string) {
-	for _, t := range truths {
-		row := []string{t.Arm, code(t.Planted), render.Percent(t.LossWant)}
-		for _, r := range []gate.Ratio{t.Rate, t.CPU} {
-			row = append(row, render.Change(r.Ratio), render.Change(r.Low)+" to "+render.Change(r.High))
-		}
-		rows = append(rows, row)
+// primaries are the figures that a duet is judged by, counters aside.
+func primaries() (names []string) {
+	for _, m := range gate.DefaultDuetPolicy().Primaries {
+		names = append(names, m.Metric)
 	}
-	return rows
+	return names
 }
 
-func counterRows(counters []gate.Trial) (rows [][]string) {
-	for _, t := range counters {
-		rows = append(rows, []string{t.Arm, fmt.Sprint(t.Comparisons), fmt.Sprint(t.Regressed), regressedShare(t), wilson(t)})
+// looks says within how many looks a trial ended.
+func looks(n int) string {
+	if n == 1 {
+		return "1"
 	}
-	return rows
+	return fmt.Sprintf("up to %d", n)
 }
 
-// regressedByMetric writes a table of the drawn trials, or of the disjoint ones where none were drawn.
-func regressedByMetric(p *page, all []gate.Trial) {
-	trials := slices.DeleteFunc(slices.Clone(all), func(t gate.Trial) bool { return t.Disjoint })
-	if len(trials) == 0 {
-		trials = all
-	}
-	metrics := map[string]bool{}
-	header := []string{"metric"}
-	for _, t := range trials {
-		header = append(header, ">"+t.Arm)
-		for metric := range t.ByMetric {
-			metrics[metric] = true
-		}
+func shareInterval(low, high float64) string {
+	return render.Percent(low) + " to " + render.Percent(high)
+}
+
+// selfTestFigures shows what each kind was to lose, and what it lost.
+func selfTestFigures(p *page, t *gate.SelfTest) {
+	p.heading(2, "What the changes lose")
+	p.paragraph("The loss of each figure over all generations of the bank, with its 95 %% interval; a negative loss is a gain. The figure that the" +
+		" amount is calibrated by is in bold, and its loss must be what is wanted.")
+	header := []string{"change", "what it does", "planted", ">wanted", ">generations"}
+	for _, m := range primaries() {
+		header = append(header, ">"+m)
 	}
 	var rows [][]string
-	for _, metric := range slices.Sorted(maps.Keys(metrics)) {
-		row := []string{metric}
-		for _, t := range trials {
-			row = append(row, fmt.Sprintf("%d of %d", t.ByMetric[metric], t.Comparisons))
+	for _, k := range t.Kinds {
+		row := []string{k.Name, k.Does, code(strings.Join(k.Planted, ", ")), "-", render.Count(k.Generations)}
+		if !k.Same() {
+			row[3] = render.Percent(k.Loss)
+		}
+		for _, m := range primaries() {
+			cell := "-"
+			if f, ok := k.Figure(m); ok {
+				cell = fmt.Sprintf("%s (%s)", render.Percent(f.Loss), shareInterval(f.Low, f.High))
+				if m == k.Metric {
+					cell = "**" + cell + "**"
+				}
+			}
+			row = append(row, cell)
 		}
 		rows = append(rows, row)
 	}
 	p.table(header, rows)
 }
 
-// wilson writes the interval of the share of a trial's comparisons that were regressed.
-func wilson(t gate.Trial) string { return render.Percent(t.Low) + " to " + render.Percent(t.High) }
-
-func regressedShare(t gate.Trial) string {
-	if math.IsNaN(t.Share()) {
-		return "-"
+// selfTestNoise shows what the gate has to see a loss through.
+func selfTestNoise(p *page, t *gate.SelfTest) {
+	p.heading(2, "Noise")
+	p.paragraph("The standard deviation of the ratio of both sides in one generation. That of the mean of a look's generations is smaller by the" +
+		" square root of their number.")
+	header := []string{"change", ">generations of a look"}
+	for _, m := range primaries() {
+		header = append(header, ">"+m)
 	}
-	return render.Percent(t.Share())
+	var rows [][]string
+	for _, k := range t.Kinds {
+		row := []string{k.Name, fmt.Sprintf("%.1f", float64(k.Generations)/float64(k.Pieces))}
+		for _, m := range primaries() {
+			cell := "-"
+			if f, ok := k.Figure(m); ok {
+				cell = render.PercentTo(f.StdDev, 2)
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	p.table(header, rows)
+}
+
+// selfTestCounters shows what the gate said of counters from fixed work.
+func selfTestCounters(p *page, t *gate.SelfTest) {
+	if len(t.Counters) == 0 {
+		return
+	}
+	p.heading(2, "Counters from fixed work")
+	p.paragraph("Both sides are builds of the same source and do the same seeded sequence of operations. Each pair is judged as it is, where a call"+
+		" is a false alarm, and with the change's figure multiplied by %.2f, where it must be called. The bounds have 95 %% confidence each.", 1+gate.CounterShift)
+	var rows [][]string
+	for _, c := range t.Counters {
+		rows = append(rows, []string{
+			c.Metric, fmt.Sprint(c.Pairs), fmt.Sprint(c.False), render.Percent(c.FalseMost), fmt.Sprint(c.Called), render.Percent(c.CalledLeast),
+		})
+	}
+	p.table([]string{"counter", ">pairs", ">false alarms", ">at most", ">called", ">at least"}, rows)
+}
+
+// selfTestChecks shows what the baselines of the smoke scenario call and miss.
+func selfTestChecks(p *page, t *gate.SelfTest) {
+	if len(t.Checks) == 0 {
+		return
+	}
+	p.heading(2, "What `prony check` calls")
+	says := "`prony check` called all of their runs in none of these losses: it does not see a loss of that size."
+	if from, ok := gate.CheckCallsFrom(t.Checks); ok {
+		says = fmt.Sprintf("Of these losses, `prony check` calls those of %s and more in all of their runs.", render.Percent(from))
+	}
+	p.paragraph("The scenario %s is run on servers that lose a part of their rate, and judged by the checked-in baseline as CI does. %s A smaller loss"+
+		" needs `prony compare`.", code(t.Checks[0].Scenario), says)
+	var rows [][]string
+	for _, c := range t.Checks {
+		rows = append(rows, []string{
+			render.Percent(c.Loss), render.Percent(c.Measured), code(strings.Join(c.Planted, ", ")), fmt.Sprint(c.Runs), fmt.Sprint(c.Called), strings.Join(c.Broken, ", "),
+		})
+	}
+	p.table([]string{">loss of rate wanted", ">measured", "planted", ">runs", ">called", "broken limits"}, rows)
+}
+
+// selfTestProvenance says what was measured, when, and with which amounts.
+func selfTestProvenance(p *page, t *gate.SelfTest) {
+	p.heading(2, "Provenance")
+	p.paragraph("%s; %s; %s, kernel %s, %s. The bank is of these commits, all of the same scenario:", code(strings.Join(t.Command, " ")), t.GoVersion,
+		machine(t.Host), t.Host.Kernel, t.Host.Filesystem)
+	var rows [][]string
+	for _, c := range t.Commits {
+		commit := code(c.Commit)
+		if c.Dirty {
+			commit += " with local changes"
+		}
+		rows = append(rows, []string{commit, minute(c.First), minute(c.Last), fmt.Sprint(c.Pieces)})
+	}
+	p.table([]string{"commit", "from (UTC)", "to (UTC)", ">pieces"}, rows)
+	if len(t.Calibrations) == 0 {
+		return
+	}
+	p.paragraph("The amounts follow in proportion from what a larger one adds to the CPU time of a cycle, or to the time between cycles:")
+	rows = nil
+	for _, c := range slices.SortedFunc(slices.Values(t.Calibrations), func(a, b gate.SelfTestCalibration) int {
+		return strings.Compare(a.Fault+" "+a.Metric, b.Fault+" "+b.Metric)
+	}) {
+		rows = append(rows, []string{
+			c.Fault, c.Metric, code(c.Planted), render.Percent(c.Excess), shareInterval(c.Low, c.High), fmt.Sprint(c.Generations), minute(c.Time), code(c.Commit),
+		})
+	}
+	p.table([]string{"fault", "figure", "planted", ">adds", ">95 % interval", ">generations", "time (UTC)", "commit"}, rows)
 }

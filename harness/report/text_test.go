@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -46,19 +45,4 @@ func TestComparisonTextIsReadAtAGlance(t *testing.T) {
 	stored := &result.Comparison{Verdict: result.Misconfigured, Reasons: []string{"there is no result of the change to compare"}}
 	assert.Equal(t, "unknown scenario: misconfigured: base unknown, change unknown; 0 and 0 rounds\n  there is no result of the change to compare\n",
 		report.ComparisonText(stored))
-}
-
-// The published self-test, which an earlier version may have stored, is read and has its page.
-func TestSelfTestPageIsThePublishedOne(t *testing.T) {
-	published := filepath.Join("..", "..", "reports", "selftest")
-	data, err := os.ReadFile(published + ".json")
-	require.NoError(t, err)
-	var test gate.SelfTest
-	require.NoError(t, json.Unmarshal(data, &test))
-	if *update {
-		require.NoError(t, os.WriteFile(published+".md", []byte(report.SelfTestPage(&test)), 0o600))
-	}
-	want, err := os.ReadFile(published + ".md")
-	require.NoError(t, err)
-	assert.Equal(t, string(want), report.SelfTestPage(&test))
 }

@@ -63,12 +63,6 @@ func (b *builder) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// server is a queued binary, and what it was built from.
-type server struct {
-	path  string
-	build result.Build
-}
-
 // source is a tree that a side is built from.
 type source struct {
 	name  string // the side's
@@ -104,16 +98,6 @@ func (b *builder) here(ctx context.Context, name string) (source, error) {
 		return source{}, err
 	}
 	return source{name, b.root, result.Build{Commit: commit, Dirty: status != ""}}, nil
-}
-
-// workingTree builds the server of the tree as it stands, as name.
-func (b *builder) workingTree(ctx context.Context, name string) (server, error) {
-	s, err := b.here(ctx, name)
-	if err != nil {
-		return server{}, err
-	}
-	path, err := b.server(ctx, s, 0)
-	return server{path: path, build: s.build}, err
 }
 
 // server builds the server of a source with a layout of its functions: the linker orders them at random, and the same layout of equal

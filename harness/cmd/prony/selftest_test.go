@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,166 +16,271 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/duet"
 	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// madeUp measures arms on a host that is not there, where a planted nanosecond costs half a nanosecond of a cycle's 10 us, and stores
-// them as run.Interleave does.
+// madeUp measures duets on a host that is not there, where a step costs a nanosecond of CPU time and of the time between cycles, both 10 us.
 type madeUp struct {
-	random   *rand.Rand
-	at       time.Time
-	deaf     bool // the server knows of no planted faults
-	segments int
-	fail     error // of the next segment
-	ended    func()
+	random *rand.Rand
+	at     time.Time
+	deaf   bool // the server knows of no planted faults
+	duets  []string
+	fail   error // of the next duet
+	ended  func()
 }
 
-func (h *madeUp) interleave(ctx context.Context, s *scenario.Scenario, arms []run.Arm, o run.ArmsOptions) (*run.Arms, error) {
-	if h.fail != nil {
-		return nil, h.fail
+// steps is how many steps an environment plants.
+func (h *madeUp) steps(t *testing.T, env []string) float64 {
+	if len(env) == 0 || h.deaf {
+		return 0
 	}
-	h.segments++
-	folder, err := result.Create(o.Out, fmt.Sprintf("segment-%03d", h.segments))
-	if err != nil {
-		return nil, err
+	fault, amount, _ := strings.Cut(strings.TrimPrefix(env[0], "PRONY_PLANTED="), ":")
+	scale := map[string]float64{"work": 1, "client": 1, "background": 1, "alloc": 0.5, "wait": 1, "fsync": 1e6}[fault]
+	if per, ok := strings.CutPrefix(amount, "1/"); ok {
+		n, err := strconv.ParseFloat(per, 64)
+		require.NoError(t, err)
+		return scale / n
 	}
-	measured := &run.Arms{Folder: folder.Path(), Blocks: s.Rounds}
-	for i, arm := range arms {
-		r := &result.Result{Version: result.Version, Run: arm.Name, Scenario: s.Name, Verdict: result.Pass}
-		var histograms []result.RoundHistograms
-		for number := 1; number <= s.Rounds; number++ {
-			cycleUs := 10.0
-			if len(arm.Env) > 0 && !h.deaf {
-				spin, err := time.ParseDuration(strings.TrimPrefix(arm.Env[0], "PRONY_PLANTED=cpu:"))
-				if err != nil {
-					return nil, err
-				}
-				cycleUs += spin.Seconds() * 1e6 / 2
-			}
-			cycleUs *= 1 + 0.01*h.random.NormFloat64()
-			round := result.Round{
-				Number: number, Verdict: result.Pass, Cycles: uint64(1e6 / cycleUs), WindowSeconds: 1,
-				Started: h.at.Add(time.Duration(number*len(arms)+i) * 1500 * time.Millisecond),
-				Metrics: map[string]float64{result.ServerCPUUsPerCycle: cycleUs, result.ClientCPUUsPerCycle: 5},
-			}
-			hist := result.NewHistograms()
-			for _, kind := range hist.Kinds() {
-				if err := kind.Histogram.RecordValues(int64(cycleUs*1e5), 100); err != nil {
-					return nil, err
-				}
-			}
-			round.Derive(hist)
-			r.Rounds, histograms = append(r.Rounds, round), append(histograms, result.RoundHistograms{Round: number, Histograms: hist})
-		}
-		r.Metrics = map[string]result.Metric{result.CyclesPerS: {Median: r.Rounds[0].Metrics[result.CyclesPerS], N: 1}}
-		of, err := result.Create(folder.Path(), arm.Name)
-		if err != nil {
-			return nil, err
-		}
-		if err := of.StoreArm(r, histograms); err != nil {
-			return nil, err
-		}
-		measured.Arms = append(measured.Arms, result.Arm{Name: arm.Name, Path: of.Path(), Result: r, Histograms: histograms})
-	}
-	h.at = h.at.Add(time.Duration((s.Rounds+1)*len(arms)) * 1500 * time.Millisecond)
-	if h.ended != nil {
-		h.ended()
-	}
-	return measured, ctx.Err()
+	n, err := strconv.ParseFloat(strings.TrimSuffix(amount, "ns"), 64)
+	require.NoError(t, err)
+	return n * scale
 }
 
-func selfTesting(t *testing.T, host *madeUp, bank string) *selfTestMeasuring {
-	t.Helper()
-	return &selfTestMeasuring{
-		bank: bank, scenario: &scenario.Scenario{Name: "made-up", Rounds: 20}, server: server{path: queuedBinary}, stderr: &bytes.Buffer{},
-		options: run.ArmsOptions{Options: run.Options{Out: bank}}, interleave: host.interleave,
+func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2]duet.Side, duet.Options) (*result.Duet, string, error) {
+	return func(ctx context.Context, s *scenario.Scenario, sides [2]duet.Side, o duet.Options) (*result.Duet, string, error) {
+		assert.Equal(t, 1, o.Looks)
+		if h.fail != nil {
+			return nil, "", h.fail
+		}
+		h.duets = append(h.duets, strings.Join(append(sides[1].Env, sides[1].GeneratorEnv...), " "))
+		d := &result.Duet{Version: result.DuetVersion, Scenario: s.Name, Started: h.at, Finished: h.at.Add(o.Within), Manifest: result.Manifest{Scenario: *s}}
+		h.at = h.at.Add(o.Within)
+		for i, side := range sides {
+			d.Sides[i] = result.DuetSide{Name: side.Name, Commit: side.Build.Commit, Servers: side.Servers, Env: append(side.Env, side.GeneratorEnv...)}
+		}
+		generations := o.Generations
+		if generations == 0 {
+			generations = 15
+		}
+		const cycles = 100_000
+		for number := 1; number <= generations; number++ {
+			g := result.Generation{Number: number, Seconds: 6, Verdict: result.Pass, Slices: []result.Slice{{Cycles: 1}}}
+			for i, side := range sides {
+				noise := func() float64 { return 1 + 0.01*h.random.NormFloat64() }
+				server, client := 10_000+h.steps(t, side.Env), 10_000+h.steps(t, side.GeneratorEnv)
+				g.Sides[i] = result.GenerationSide{
+					Cycles: cycles, ServerCPUNs: int64(cycles * server * noise()), ClientCPUNs: int64(cycles * client * noise()),
+					ActiveS: cycles * server * noise() / 1e9,
+				}
+			}
+			d.Generations = append(d.Generations, g)
+		}
+		if h.ended != nil {
+			h.ended()
+		}
+		return d, "", ctx.Err()
+	}
+}
+
+// arms runs servers on that host.
+func (h *madeUp) arms(t *testing.T) func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error) {
+	return func(_ context.Context, s *scenario.Scenario, arms []run.Arm, _ run.ArmsOptions) (*run.Arms, error) {
+		measured := &run.Arms{}
+		for _, a := range arms {
+			rate := 1e9 / (10_000 + h.steps(t, a.Env))
+			r := &result.Result{
+				Version: result.Version, Scenario: s.Name, Verdict: result.Pass, Started: h.at, Finished: h.at.Add(time.Minute), Manifest: result.Manifest{Build: *a.Build},
+				Metrics: map[string]result.Metric{result.CyclesPerS: {Median: rate, N: 3, Low: rate, High: rate}},
+			}
+			measured.Arms = append(measured.Arms, result.Arm{Name: a.Name, Result: r})
+		}
+		h.at = h.at.Add(time.Minute)
+		return measured, nil
 	}
 }
 
 func newMadeUp() *madeUp {
-	return &madeUp{random: rand.New(rand.NewPCG(61, 62)), at: time.Date(2026, 11, 21, 17, 15, 0, 0, time.UTC)}
+	return &madeUp{random: rand.New(rand.NewPCG(61, 62)), at: time.Date(2026, 11, 23, 4, 50, 0, 0, time.UTC)}
 }
 
-// A bank that goes on where it was left, and what is judged of it.
-func TestSelfTestBank(t *testing.T) {
+func selfTesting(t *testing.T, host *madeUp, bank string, kinds ...string) *selfTestMeasuring {
+	t.Helper()
+	return &selfTestMeasuring{
+		bank: bank, scenario: &scenario.Scenario{Name: "made-up"}, smoke: &scenario.Scenario{Name: "smoke"}, within: 90 * time.Second, kinds: kinds,
+		built:  selfTestBuilt{base: []string{"a", "b"}, layout: []string{"c", "d"}, generator: "g", build: result.Build{Commit: "0123456789"}},
+		stderr: &bytes.Buffer{}, now: func() time.Time { return host.at }, duet: host.duet(t), arms: host.arms(t),
+	}
+}
+
+// minutes measures for so long.
+func minutes(t *testing.T, m *selfTestMeasuring, n int) error {
+	return m.until(t.Context(), m.now().Add(time.Duration(n)*time.Minute))
+}
+
+func bankedKinds(t *testing.T, bank string) map[string]int {
+	t.Helper()
+	_, documents, err := readPieces(bank)
+	require.NoError(t, err)
+	have := map[string]int{}
+	for _, d := range documents {
+		have[d.Kind]++
+	}
+	return have
+}
+
+func TestSelfTestBankAddsUp(t *testing.T) {
 	inFolder(t)
 	host, bank := newMadeUp(), t.TempDir()
-	m := selfTesting(t, host, bank)
+	require.NoError(t, minutes(t, selfTesting(t, host, bank, "identical", "layout", "cpu-10"), 15))
+	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 2}, bankedKinds(t, bank), "twice as many identical builds are wanted")
+
+	calibrations, err := readCalibrations(bank)
+	require.NoError(t, err)
+	require.Len(t, calibrations, 2, "of CPU time and of the rate, which check needs")
+	assert.InDelta(t, 10_000*0.2, calibrations[0].For(0.2), 200)
+
+	host.fail = assert.AnError
+	require.ErrorIs(t, minutes(t, selfTesting(t, host, bank), 1), assert.AnError)
+	host.fail = nil
 	ctx, cancel := context.WithCancel(t.Context())
-	host.ended = func() {
-		if host.segments == 4 { // two trials, and two segments
-			cancel()
-		}
-	}
-	require.ErrorIs(t, m.until(ctx, time.Now().Add(time.Hour)), context.Canceled)
-	require.Len(t, m.document.Slow, 2)
-	for i, want := range []struct {
-		arm  string
-		spin float64 // ns: what makes a cycle of 10 us so much longer, where half of it counts
-	}{{"slow-5", 2 * 10_000 * (1/0.95 - 1)}, {"slow-10", 2 * 10_000 * (1/0.9 - 1)}} {
-		got := m.document.Slow[i]
-		assert.Equal(t, want.arm, got.Arm)
-		spin, err := time.ParseDuration(strings.TrimPrefix(got.Planted, "PRONY_PLANTED=cpu:"))
-		require.NoError(t, err)
-		assert.InEpsilon(t, want.spin, float64(spin.Nanoseconds()), 0.1)
-	}
-
+	host.ended = cancel
+	require.ErrorIs(t, selfTesting(t, host, bank, "identical").until(ctx, host.at), context.Canceled)
 	host.ended = nil
-	resumed := selfTesting(t, host, bank)
-	host.ended = func() { host.fail = assert.AnError }
-	require.ErrorIs(t, resumed.until(t.Context(), time.Now().Add(time.Hour)), assert.AnError)
-	assert.Equal(t, m.document, resumed.document, "the arms stay what they were")
-	assert.Equal(t, 5, host.segments, "no further trial is needed")
+	assert.Len(t, bankedKinds(t, bank), 3)
+	entries, err := os.ReadDir(bank)
+	require.NoError(t, err)
+	assert.Len(t, entries, 9, "eight pieces and the calibration: nothing is left of what was interrupted")
 
-	require.NoError(t, os.MkdirAll(filepath.Join(bank, "segment-999", "a"), 0o755), "one that was interrupted")
+	night := selfTesting(t, host, bank, "cpu-10", "check")
+	night.built.build.Commit = "9876543210"
+	before := len(host.duets)
+	require.NoError(t, minutes(t, night, 4))
+	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 4, "check": 1}, bankedKinds(t, bank), "the kind with the fewest comes next")
+	assert.Len(t, host.duets, before+2, "no further calibration is needed")
+
+	require.NoError(t, os.Mkdir("baselines", 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join("baselines", "smoke.hcl"), []byte(
+		"baseline \"smoke\" {\n  floor \"cycles_per_s\" {\n    min = 60000\n    because = \"it is a test\"\n  }\n}\n"), 0o600))
 	published := t.TempDir()
-	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--within", "45s", "--drawn", "6", "--publish", published, "--json")
+	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--drawn", "6", "--publish", published, "--json")
 	require.Equal(t, 0, got.code, got.stderr)
 	var test gate.SelfTest
 	require.NoError(t, json.Unmarshal([]byte(got.stdout), &test))
-	assert.Equal(t, 30, test.Blocks)
-	assert.Equal(t, 10, test.PerTest, "45 s have ten blocks of three rounds of 1.5 s")
-	for _, trial := range test.Trials {
-		switch trial.Arm {
-		case "identical":
-			assert.Zero(t, trial.Regressed)
-		default:
-			assert.Equal(t, trial.Comparisons, trial.Regressed, "%v", trial)
+	assert.InDelta(t, 90, test.Within, 0)
+	require.Len(t, test.Commits, 2)
+	require.Len(t, test.Kinds, 3)
+	for _, k := range test.Kinds {
+		trial, ok := k.Trial(1, true)
+		require.True(t, ok)
+		if k.Same() {
+			assert.Zero(t, trial.Red(), k.Name)
+			continue
 		}
+		assert.Equal(t, 4, trial.Red(), k.Name)
+		f, ok := k.Figure(k.Metric)
+		require.True(t, ok)
+		assert.InDelta(t, 0.1, f.Loss, 0.01)
 	}
-	assert.InDelta(t, 0.9, test.Truths[1].Rate.Ratio, 0.01)
-	assert.Contains(t, got.stderr, filepath.Join(published, "selftest.md"))
-	for _, name := range []string{"selftest.md", "selftest.json"} {
+	require.Len(t, test.Checks, len(gate.CheckLosses))
+	from, ok := gate.CheckCallsFrom(test.Checks)
+	assert.True(t, ok)
+	assert.InDelta(t, 0.5, from, 0)
+	for _, name := range []string{"selftest.md", "selftest.json", "selftest-power.svg"} {
 		one, err := os.ReadFile(filepath.Join(bank, name))
 		require.NoError(t, err)
 		other, err := os.ReadFile(filepath.Join(published, name))
 		require.NoError(t, err)
 		assert.Equal(t, string(one), string(other))
 	}
-	data, err := os.ReadFile(filepath.Join(published, "selftest.json"))
+	rendered := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(rendered, selfTestData), []byte(got.stdout), 0o600))
+	require.Equal(t, 0, prony(t, "gate", "selftest", "--render", rendered).code)
+	want, err := os.ReadFile(filepath.Join(bank, selfTestPage))
 	require.NoError(t, err)
-	assert.Equal(t, string(data), got.stdout)
+	page, err := os.ReadFile(filepath.Join(rendered, selfTestPage))
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(page), "the page follows from the data")
+}
 
-	other := selfTesting(t, host, bank)
-	other.scenario.Name = "another"
-	require.ErrorContains(t, other.until(t.Context(), time.Now()), "is of another build or scenario")
-	require.NoError(t, os.WriteFile(filepath.Join(bank, "segment-003", "b", result.ResultFile), []byte("{"), 0o600))
-	got = prony(t, "gate", "selftest", "--for", "0", "--bank", bank)
-	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "corrupt", "what was finished must be readable")
+// Pieces of another load or length cannot be judged with the others.
+func TestSelfTestJudgesPiecesThatFitTheNewest(t *testing.T) {
+	inFolder(t)
+	host, bank := newMadeUp(), t.TempDir()
+	require.NoError(t, minutes(t, selfTesting(t, host, bank, "identical"), 1))
+	short := selfTesting(t, host, bank, "identical")
+	short.within = 30 * time.Second
+	require.NoError(t, minutes(t, short, 1))
+	other := selfTesting(t, host, bank, "identical")
+	other.scenario = &scenario.Scenario{Name: "made-up", Title: "the load counts, not the title", Topology: scenario.Topology{Shards: 2}}
+	require.NoError(t, minutes(t, other, 1))
+	other.scenario.Title = ""
+	require.NoError(t, minutes(t, other, 1))
+	got := prony(t, "gate", "selftest", "--for", "0", "--bank", bank, "--json")
+	require.Equal(t, 0, got.code, got.stderr)
+	assert.Contains(t, got.stderr, "3 pieces of another scenario, or with looks of another length")
+	var test gate.SelfTest
+	require.NoError(t, json.Unmarshal([]byte(got.stdout), &test))
+	assert.Equal(t, 2, test.Kinds[0].Pieces)
+}
+
+// Each fault is planted on the side of the change, in the process that it is for, with an amount that loses what is wanted.
+func TestSelfTestPlantsAllKinds(t *testing.T) {
+	host, bank := newMadeUp(), t.TempDir()
+	for _, kind := range gate.SelfTestKinds() {
+		require.NoError(t, minutes(t, selfTesting(t, host, bank, kind.Name), 1), kind.Name)
+	}
+	stored, _, err := readBank(bank)
+	require.NoError(t, err)
+	test, err := gate.RunSelfTest(stored.SelfTestBank, gate.SelfTestPlan{Within: 90, Policy: gate.DefaultDuetPolicy()})
+	require.NoError(t, err)
+	require.Len(t, test.Kinds, len(gate.SelfTestKinds()))
+	for i, k := range test.Kinds {
+		if f, ok := k.Figure(k.Metric); ok {
+			assert.InDelta(t, k.Loss, f.Loss, 0.015, "%s: %v", k.Name, k.Planted)
+		}
+		for _, p := range stored.Pieces[i].Duet.Generations {
+			assert.Empty(t, p.Slices)
+		}
+	}
+	assert.Equal(t, []string{"c", "d"}, stored.Pieces[1].Duet.Sides[1].Servers, "the layouts of the change differ from those of the base")
+	assert.Equal(t, []string{"a", "b"}, stored.Pieces[0].Duet.Sides[1].Servers)
+	for fault := range faultUnits {
+		assert.NotEmpty(t, gate.CalibrationMetrics(fault), fault)
+	}
 }
 
 // A server that can't be slowed down would make each miss look like a sound gate.
 func TestSelfTestNeedsAServerThatCanBeSlowed(t *testing.T) {
-	host := newMadeUp()
+	host, bank := newMadeUp(), t.TempDir()
 	host.deaf = true
-	bank := t.TempDir()
-	m := selfTesting(t, host, bank)
-	require.ErrorContains(t, m.until(t.Context(), time.Now()), "was it built with planted faults?")
-	assert.NoFileExists(t, filepath.Join(bank, bankFile))
+	require.ErrorContains(t, minutes(t, selfTesting(t, host, bank, "cpu-5"), 1), "was it built with the tag planted?")
+	assert.Len(t, host.duets, calibrationTries)
+	assert.NoFileExists(t, filepath.Join(bank, calibrationFile))
+	assert.Empty(t, bankedKinds(t, bank))
+}
+
+func TestPlantingIsAWholeNumber(t *testing.T) {
+	for _, c := range []struct {
+		fault   string
+		amount  float64
+		text    string
+		planted float64
+	}{
+		{"work", 499.6, "work:500", 500},
+		{"work", 0.01, "work:1", 1},
+		{"wait", 312.4, "wait:312ns", 312},
+		{"fsync", 0.003, "fsync:1/333", 1.0 / 333},
+		{"fsync", 5, "fsync:1/1", 1},
+		{"client", 1e12, fmt.Sprintf("client:%d", 1<<22), 1 << 22},
+	} {
+		text, planted := planting(c.fault, c.amount)
+		assert.Equal(t, "PRONY_PLANTED="+c.text, text)
+		assert.InEpsilon(t, c.planted, planted, 1e-12)
+	}
 }
 
 func TestSelfTestCommandLine(t *testing.T) {
@@ -186,6 +292,7 @@ func TestSelfTestCommandLine(t *testing.T) {
 		{[]string{"--for", "-1s"}, "--for -1s"},
 		{[]string{"--within", "0s"}, "--within 0s"},
 		{[]string{"--drawn", "-1"}, "--drawn -1"},
+		{[]string{"--kinds", "identical,cpu-4"}, `"cpu-4" is not a kind of change: use some of identical, layout,`},
 		{[]string{"--for", "0", "--bank", "none"}, "read the bank"},
 		{[]string{"--for", "1s", "--bank", "none"}, "find the repository"},
 	} {
@@ -193,8 +300,14 @@ func TestSelfTestCommandLine(t *testing.T) {
 		assert.Equal(t, 2, got.code, c.args)
 		assert.Contains(t, got.stderr, c.says)
 	}
-	require.NoError(t, os.WriteFile(bankFile, []byte(`{"version":1}`), 0o600))
 	got := prony(t, "gate", "selftest", "--for", "0", "--bank", ".")
 	assert.Equal(t, 2, got.code)
-	assert.Contains(t, got.stderr, "has no finished segment")
+	assert.Contains(t, got.stderr, "the bank has no piece")
+	require.NoError(t, os.Mkdir("20261123T045000.000Z-identical", 0o755))
+	for text, says := range map[string]string{"{": "corrupt", `{"version":9}`: "it has version 9 and this program reads 1"} {
+		require.NoError(t, os.WriteFile(filepath.Join("20261123T045000.000Z-identical", pieceFile), []byte(text), 0o600))
+		got = prony(t, "gate", "selftest", "--for", "0", "--bank", ".")
+		assert.Equal(t, 2, got.code)
+		assert.Contains(t, got.stderr, says)
+	}
 }

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// Files of a bank. Each piece has a folder, named by its time and kind, with piece.json and either duet.json or check.json. The
+// calibration is of the whole bank.
+const (
+	pieceFile       = "piece.json"
+	checkFile       = "check.json"
+	calibrationFile = "calibration.json"
+)
+
+// pieceDocument says what a piece is.
+type pieceDocument struct {
+	Version int     `json:"version"`
+	Kind    string  `json:"kind"`
+	Load    string  `json:"load"`           // of what loadOf returns: pieces of other loads are not judged together
+	Within  float64 `json:"within_seconds"` // of its one look
+}
+
+type calibrationDocument struct {
+	Version      int                        `json:"version"`
+	Calibrations []gate.SelfTestCalibration `json:"calibrations"`
+}
+
+// bankVersion is that of the documents above.
+const bankVersion = 1
+
+// loadOf identifies what a scenario measures: two scenarios with the same topology and workloads are the same load.
+func loadOf(s *scenario.Scenario) (string, error) {
+	data, err := json.Marshal(struct {
+		Topology  scenario.Topology
+		Workloads []scenario.Workload
+	}{s.Topology, s.Workloads})
+	if err != nil {
+		return "", fmt.Errorf("identify the load of scenario %q: %w", s.Name, err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// storedBank is what a bank's folder has.
+type storedBank struct {
+	gate.SelfTestBank
+
+	left int // pieces that do not fit the newest one
+}
+
+// readBank reads a bank: the calibration, and all pieces that have the load and the length of look of the newest duet. within is that
+// length in seconds.
+func readBank(dir string) (bank storedBank, within float64, err error) {
+	if bank.Calibrations, err = readCalibrations(dir); err != nil {
+		return bank, 0, err
+	}
+	names, documents, err := readPieces(dir)
+	if err != nil {
+		return bank, 0, err
+	}
+	var newest pieceDocument
+	for _, d := range documents { // in the order of time
+		if d.Kind != gate.CheckKind {
+			newest = d
+		}
+	}
+	for i, d := range documents {
+		folder := filepath.Join(dir, names[i])
+		switch {
+		case d.Kind == gate.CheckKind:
+			piece := gate.CheckPiece{}
+			if err := readJSONFile(filepath.Join(folder, checkFile), &piece); err != nil {
+				return bank, 0, err
+			}
+			piece.Folder = folder
+			bank.Checks = append(bank.Checks, piece)
+		case d.Load != newest.Load || d.Within != newest.Within:
+			bank.left++
+		default:
+			measured, err := result.ReadDuet(folder)
+			if err != nil {
+				return bank, 0, err
+			}
+			bank.Pieces = append(bank.Pieces, gate.SelfTestPiece{Folder: folder, Kind: d.Kind, Duet: measured})
+		}
+	}
+	return bank, newest.Within, nil
+}
+
+// readPieces returns the names of the folders of pieces, and what each is, in the order in which they were measured. A folder without
+// piece.json is not a piece.
+func readPieces(dir string) (names []string, documents []pieceDocument, err error) {
+	folders, err := os.ReadDir(dir) // in the order of their names, which begin with the time
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the bank: %w", err)
+	}
+	for _, folder := range folders {
+		if !folder.IsDir() || strings.HasPrefix(folder.Name(), ".") {
+			continue
+		}
+		var d pieceDocument
+		path := filepath.Join(dir, folder.Name(), pieceFile)
+		err := readJSONFile(path, &d)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if d.Version != bankVersion {
+			return nil, nil, fmt.Errorf("read %s: it has version %d and this program reads %d: name another folder with --bank", path, d.Version, bankVersion)
+		}
+		names, documents = append(names, folder.Name()), append(documents, d)
+	}
+	return names, documents, nil
+}
+
+// readCalibrations returns those of a bank; none if it has no such file yet.
+func readCalibrations(dir string) ([]gate.SelfTestCalibration, error) {
+	var d calibrationDocument
+	path := filepath.Join(dir, calibrationFile)
+	err := readJSONFile(path, &d)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil && d.Version != bankVersion {
+		err = fmt.Errorf("read %s: it has version %d and this program reads %d: remove it, or name another folder with --bank", path, d.Version, bankVersion)
+	}
+	return d.Calibrations, err
+}
+
+func writeCalibrations(dir string, all []gate.SelfTestCalibration) error {
+	return writeJSONFile(filepath.Join(dir, calibrationFile), calibrationDocument{Version: bankVersion, Calibrations: all})
+}
+
+// storePiece adds a piece to a bank. store writes what was measured into the folder given. The piece is in the bank at once or not at all.
+func storePiece(dir string, at time.Time, d pieceDocument, store func(folder string) error) (name string, err error) {
+	aside, err := os.MkdirTemp(dir, ".piece-")
+	if err != nil {
+		return "", fmt.Errorf("store a piece: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(aside))
+		}
+	}()
+	if err := store(aside); err != nil {
+		return "", err
+	}
+	if err := writeJSONFile(filepath.Join(aside, pieceFile), d); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(aside, 0o755); err != nil { //nolint:gosec // a bank is as readable as other results
+		return "", fmt.Errorf("store a piece: %w", err)
+	}
+	name = result.NewID(at, d.Kind)
+	if err := os.Rename(aside, filepath.Join(dir, name)); err != nil {
+		return "", fmt.Errorf("store a piece: %w", err)
+	}
+	return name, nil
+}
+
+func readJSONFile(path string, into any) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("read the bank: %w", err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("read %s: corrupt: %w", path, err)
+	}
+	return nil
+}
+
+func writeJSONFile(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return result.WriteFile(path, append(data, '\n'))
+}

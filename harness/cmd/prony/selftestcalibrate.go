@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pronybench/prony/harness/duet"
+	"github.com/pronybench/prony/harness/gate"
+)
+
+// A calibration is from an amount that adds about excessWanted to what is measured: that much is seen in a few generations, and not
+// so much that a server works in another way.
+const (
+	excessWanted           = 0.2
+	excessLeast            = 0.1
+	excessMost             = 0.4
+	calibrationGenerations = 8
+	calibrationTries       = 4
+)
+
+// faultUnit is how an amount of a fault for each task is written for a build with planted faults.
+type faultUnit struct {
+	begin float64 // the amount that is tried first
+	most  float64
+	text  string // with the amount's number
+	// inverse says that the number is how many tasks have one unit together.
+	inverse bool
+}
+
+// faultUnits are those of all faults that the self-test plants.
+var faultUnits = map[string]faultUnit{
+	"work":       {begin: 1_000, most: 1 << 22, text: "work:%.0f"}, // steps
+	"background": {begin: 1_000, most: 1 << 22, text: "background:%.0f"},
+	"client":     {begin: 1_000, most: 1 << 22, text: "client:%.0f"},
+	"alloc":      {begin: 4_096, most: 1 << 24, text: "alloc:%.0f"}, // bytes
+	"wait":       {begin: 3_000, most: 1e9, text: "wait:%.0fns"},
+	"fsync":      {begin: 1.0 / 400, most: 1, text: "fsync:1/%.0f", inverse: true},
+}
+
+// planting returns the variable that plants an amount of a fault, and the amount that it has: that given, to a whole number.
+func planting(fault string, amount float64) (variable string, planted float64) {
+	unit := faultUnits[fault]
+	amount = min(amount, unit.most)
+	number := amount
+	if unit.inverse {
+		number = 1 / amount
+	}
+	number = max(1, math.Round(number))
+	if planted = number; unit.inverse {
+		planted = 1 / number
+	}
+	return "PRONY_PLANTED=" + fmt.Sprintf(unit.text, number), planted
+}
+
+// calibration returns what a fault adds to a figure: as the bank has it, or else measured now and stored in the bank.
+func (m *selfTestMeasuring) calibration(ctx context.Context, fault, metric string) (gate.SelfTestCalibration, error) {
+	all, err := readCalibrations(m.bank)
+	if err != nil {
+		return gate.SelfTestCalibration{}, err
+	}
+	is := func(c gate.SelfTestCalibration) bool { return c.Fault == fault && c.Metric == metric }
+	if at := slices.IndexFunc(all, is); at >= 0 {
+		return all[at], nil
+	}
+	found, err := m.calibrate(ctx, fault)
+	if err != nil {
+		return gate.SelfTestCalibration{}, fmt.Errorf("calibrate %s: %w", fault, err)
+	}
+	if err := writeCalibrations(m.bank, append(all, found...)); err != nil {
+		return gate.SelfTestCalibration{}, err
+	}
+	return found[slices.IndexFunc(found, is)], nil
+}
+
+// calibrate measures what a fault adds to each figure that it is calibrated by. It changes the amount until the first of the figures
+// has about excessWanted more.
+func (m *selfTestMeasuring) calibrate(ctx context.Context, fault string) ([]gate.SelfTestCalibration, error) {
+	kind := gate.SelfTestKind{Name: "calibration", Fault: fault, Client: fault == "client"}
+	amount := faultUnits[fault].begin
+	metrics := gate.CalibrationMetrics(fault)
+	for try := 1; ; try++ {
+		var planted string
+		planted, amount = planting(fault, amount)
+		say(m.stderr, "calibrating: %s", planted)
+		measured, err := m.measure(ctx, kind, planted, duet.Options{Within: m.within, Looks: 1, Generations: calibrationGenerations})
+		if err != nil {
+			return nil, err
+		}
+		first, err := gate.Calibrate(measured, fault, metrics[0], amount)
+		near := err == nil && first.Excess >= excessLeast && first.Excess <= excessMost
+		if !near && try < calibrationTries {
+			amount *= excessWanted / max(first.Excess, excessWanted/10)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found := []gate.SelfTestCalibration{first}
+		for _, metric := range metrics[1:] {
+			c, err := gate.Calibrate(measured, fault, metric, amount)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, c)
+		}
+		return found, nil
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/harness/duet"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// selfTestBuilt is what a self-test was built from one source.
+type selfTestBuilt struct {
+	plain     string   // the server as the linker orders it, which is what CI checks
+	base      []string // the server in several layouts
+	layout    []string // the server in as many other layouts
+	generator string
+	build     result.Build
+}
+
+// buildSelfTest builds the working tree.
+func buildSelfTest(ctx context.Context, b *builder) (*selfTestBuilt, error) {
+	s, err := b.here(ctx, "selftest")
+	if err != nil {
+		return nil, err
+	}
+	built := &selfTestBuilt{build: s.build}
+	if built.plain, err = b.server(ctx, s, 0); err != nil {
+		return nil, err
+	}
+	for i := range 2 * layouts {
+		path, err := b.server(ctx, s, 1+i)
+		if err != nil {
+			return nil, err
+		}
+		if i < layouts {
+			built.base = append(built.base, path)
+		} else {
+			built.layout = append(built.layout, path)
+		}
+	}
+	built.generator, err = b.generator(ctx, s)
+	return built, err
+}
+
+// selfTestMeasuring is a bank under way.
+type selfTestMeasuring struct {
+	bank            string
+	scenario, smoke *scenario.Scenario
+	built           selfTestBuilt
+	within          time.Duration
+	kinds           []string // to measure; empty means all
+	command         []string
+	stderr          io.Writer
+	now             func() time.Time
+	// duet is duet.Measure, and arms run.Interleave, except in tests.
+	duet func(context.Context, *scenario.Scenario, [2]duet.Side, duet.Options) (*result.Duet, string, error)
+	arms func(context.Context, *scenario.Scenario, []run.Arm, run.ArmsOptions) (*run.Arms, error)
+}
+
+// until adds pieces to the bank, as long as one more will end before the deadline; at least one.
+func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error {
+	for first := true; first || !m.now().Add(m.within).After(deadline); first = false {
+		kind, err := m.next()
+		if err != nil {
+			return err
+		}
+		if err := m.piece(ctx, kind); err != nil {
+			return fmt.Errorf("a piece of %s: %w", kind.Name, err)
+		}
+	}
+	return nil
+}
+
+// next returns the kind of which the bank has the fewest pieces, compared with what is wanted; the first of several.
+func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
+	_, documents, err := readPieces(m.bank)
+	if err != nil {
+		return least, err
+	}
+	have := map[string]int{}
+	for _, d := range documents {
+		have[d.Kind]++
+	}
+	share := -1.0
+	for _, k := range append(gate.SelfTestKinds(), gate.SelfTestKind{Name: gate.CheckKind, Wanted: gate.CheckWanted}) {
+		if len(m.kinds) > 0 && !slices.Contains(m.kinds, k.Name) {
+			continue
+		}
+		if s := float64(have[k.Name]) / float64(k.Wanted); share < 0 || s < share {
+			least, share = k, s
+		}
+	}
+	return least, nil
+}
+
+// piece measures and stores one piece.
+func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) error {
+	load, err := loadOf(m.scenario)
+	if err != nil {
+		return err
+	}
+	d := pieceDocument{Version: bankVersion, Kind: kind.Name, Load: load, Within: m.within.Seconds()}
+	started := m.now()
+	store, err := m.sides(ctx, kind)
+	if err != nil {
+		return err
+	}
+	name, err := storePiece(m.bank, started, d, store)
+	if err == nil {
+		say(m.stderr, "%s is in the bank", name)
+	}
+	return err
+}
+
+// sides measures one piece, and returns what stores it.
+func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind) (store func(folder string) error, err error) {
+	if kind.Name == gate.CheckKind {
+		piece, err := m.slowed(ctx)
+		return func(folder string) error { return writeJSONFile(folder+"/"+checkFile, piece) }, err
+	}
+	planted := ""
+	if !kind.Same() {
+		c, err := m.calibration(ctx, kind.Fault, kind.Metric)
+		if err != nil {
+			return nil, err
+		}
+		planted, _ = planting(kind.Fault, c.For(kind.Loss))
+	}
+	measured, err := m.measure(ctx, kind, planted, duet.Options{Within: m.within, Looks: 1})
+	if err != nil {
+		return nil, err
+	}
+	for i := range measured.Generations {
+		measured.Generations[i].Slices = nil // no verdict depends on them, and a bank of hundreds of pieces would be large
+	}
+	return func(folder string) error { return result.WriteDuet(folder, measured) }, nil
+}
+
+// measure measures a duet of a change of one kind, in a folder that does not stay.
+func (m *selfTestMeasuring) measure(ctx context.Context, kind gate.SelfTestKind, planted string, o duet.Options) (_ *result.Duet, err error) {
+	sides := [2]duet.Side{}
+	for i, name := range []string{run.Base, run.Change} {
+		sides[i] = duet.Side{Name: name, Servers: m.built.base, Generator: m.built.generator, OwnClient: true, Build: m.built.build}
+	}
+	change := &sides[duet.Change]
+	switch {
+	case kind.Layout:
+		change.Servers = m.built.layout
+	case kind.Client:
+		change.GeneratorEnv = []string{planted}
+	case planted != "":
+		change.Env = []string{planted}
+	}
+	dir, err := os.MkdirTemp(m.bank, ".measuring-") // on the bank's disk: a piece is an ordinary comparison
+	if err != nil {
+		return nil, fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	o.Out, o.Command, o.Progress, o.Seed = dir, m.command, m.stderr, uint64(m.now().UnixNano())
+	measured, _, err := m.duet(ctx, m.scenario, sides, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range measured.Generations {
+		if g.Verdict == result.Misconfigured {
+			return nil, fmt.Errorf("generation %d is %s: %v", g.Number, g.Verdict, g.Reasons)
+		}
+	}
+	return measured, nil
+}
+
+// slowed runs the smoke scenario on servers that lose a part of their rate, beside one that does not.
+func (m *selfTestMeasuring) slowed(ctx context.Context) (piece gate.CheckPiece, err error) {
+	c, err := m.calibration(ctx, gate.CheckFault, result.CyclesPerS)
+	if err != nil {
+		return piece, err
+	}
+	var arms []run.Arm
+	for _, loss := range gate.CheckLosses {
+		arm := run.Arm{Name: fmt.Sprintf("loss-%.0f", 100*loss), Server: m.built.plain, Build: &m.built.build}
+		if loss > 0 {
+			planted, _ := planting(gate.CheckFault, c.For(loss))
+			arm.Env = []string{planted}
+		}
+		arms = append(arms, arm)
+	}
+	dir, err := os.MkdirTemp(m.bank, ".measuring-")
+	if err != nil {
+		return piece, fmt.Errorf("make a folder to measure in: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	measured, err := m.arms(ctx, m.smoke, arms, run.ArmsOptions{Options: run.Options{
+		Out: dir, Command: m.command, Progress: m.stderr, Terminal: isTerminal(m.stderr), Columns: columns(m.stderr),
+	}})
+	if err != nil {
+		return piece, err
+	}
+	for i, arm := range measured.Arms {
+		of := gate.CheckRun{Loss: gate.CheckLosses[i], Result: arm.Result}
+		if len(arms[i].Env) > 0 {
+			of.Planted = arms[i].Env[0]
+		}
+		if arm.Result.Metrics[result.CyclesPerS].N == 0 {
+			return piece, fmt.Errorf("%s has no rate: %s: %v", arm.Name, arm.Result.Verdict, arm.Result.Reasons)
+		}
+		piece.Runs = append(piece.Runs, of)
+	}
+	return piece, nil
+}

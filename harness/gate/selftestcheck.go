@@ -1,0 +1,100 @@
+package gate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// CheckPiece is runs of slowed servers beside each other, to be judged by baselines.
+type CheckPiece struct {
+	Folder string     `json:"-"` // for errors
+	Runs   []CheckRun `json:"runs"`
+}
+
+// CheckRun is the run of one server. The first of a piece is not slowed.
+type CheckRun struct {
+	Loss    float64        `json:"loss"` // of the rate, that was wanted, as a part of 1
+	Planted string         `json:"planted,omitempty"`
+	Result  *result.Result `json:"result"`
+}
+
+// SelfTestCheck is what Check said of servers that lose a part of the rate.
+type SelfTestCheck struct {
+	Scenario string   `json:"scenario"`
+	Loss     float64  `json:"loss"`     // wanted
+	Measured float64  `json:"measured"` // the median over the runs, beside the server that is not slowed
+	Planted  []string `json:"planted,omitempty"`
+	Runs     int      `json:"runs"`
+	Called   int      `json:"called"` // the verdict was not pass
+	// Broken are the metrics whose limits were broken in any of the runs.
+	Broken []string `json:"broken,omitempty"`
+}
+
+// judgeChecks judges the runs of all pieces by today's baselines.
+func judgeChecks(pieces []CheckPiece, baselines *Baselines) ([]SelfTestCheck, error) {
+	var all []SelfTestCheck
+	measured := map[float64][]float64{}
+	for _, p := range pieces {
+		if len(p.Runs) == 0 || p.Runs[0].Loss != 0 {
+			return nil, fmt.Errorf("%s: its first run is not of a server that is not slowed: move it out of the bank", p.Folder)
+		}
+		base := p.Runs[0].Result.Metrics[result.CyclesPerS].Median
+		for _, run := range p.Runs {
+			at := slices.IndexFunc(all, func(c SelfTestCheck) bool { return c.Loss == run.Loss })
+			if at < 0 {
+				at = len(all)
+				all = append(all, SelfTestCheck{Scenario: run.Result.Scenario, Loss: run.Loss})
+			}
+			c := &all[at]
+			c.Runs++
+			measured[run.Loss] = append(measured[run.Loss], 1-run.Result.Metrics[result.CyclesPerS].Median/base)
+			if run.Planted != "" && !slices.Contains(c.Planted, run.Planted) {
+				c.Planted = append(c.Planted, run.Planted)
+			}
+			judged := Check(baselines, run.Result)
+			if judged.Verdict == result.Misconfigured {
+				return nil, fmt.Errorf("%s: %v", p.Folder, judged.Reasons)
+			}
+			if judged.Verdict != result.Pass {
+				c.Called++
+			}
+			for _, f := range judged.Findings {
+				if !f.OK && !slices.Contains(c.Broken, f.Metric) {
+					c.Broken = append(c.Broken, f.Metric)
+				}
+			}
+		}
+	}
+	for i := range all {
+		s, err := stat.Summarise(measured[all[i].Loss])
+		if err != nil {
+			return nil, fmt.Errorf("the rate of servers that lose %.0f %%: %w", 100*all[i].Loss, err)
+		}
+		all[i].Measured = s.Center
+		slices.Sort(all[i].Broken)
+	}
+	slices.SortFunc(all, func(a, b SelfTestCheck) int {
+		switch {
+		case a.Loss < b.Loss:
+			return -1
+		case a.Loss > b.Loss:
+			return 1
+		}
+		return 0
+	})
+	return all, nil
+}
+
+// CheckCallsFrom returns the least loss from which on all runs of all losses were called; ok is false if not even the largest was.
+func CheckCallsFrom(checks []SelfTestCheck) (loss float64, ok bool) {
+	for _, c := range slices.Backward(checks) {
+		if c.Called < c.Runs {
+			break
+		}
+		loss, ok = c.Loss, true
+	}
+	return loss, ok
+}

@@ -1,0 +1,105 @@
+package gate
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// Trial is what the gate said of several duets of one kind. Each trial is a whole duet as `prony compare` measures it: it is judged
+// after each look, and ends when the gate has decided, or after Looks of them.
+type Trial struct {
+	Looks int `json:"looks"` // at most
+	// Disjoint trials share no generation with each other. Others draw their generations from all of the kind, so that they
+	// are not independent.
+	Disjoint bool                   `json:"disjoint"`
+	Trials   int                    `json:"trials"`
+	Verdicts map[result.Verdict]int `json:"verdicts"`
+	// ByMetric counts the trials in which each metric was regressed.
+	ByMetric map[string]int `json:"by_metric"`
+	// Low and High are the 95 % confidence interval (Wilson) of the share that was regressed, PassLow and PassHigh that of the share
+	// that passed. They are 0 of trials that are not disjoint.
+	Low      float64 `json:"low,omitempty"`
+	High     float64 `json:"high,omitempty"`
+	PassLow  float64 `json:"pass_low,omitempty"`
+	PassHigh float64 `json:"pass_high,omitempty"`
+}
+
+// Red is the number of trials in which the change was accused: a regression, or an incorrect side.
+func (t Trial) Red() int { return t.Verdicts[result.Regressed] + t.Verdicts[result.Incorrect] }
+
+// trials judges the trials of one look and of all looks that pieces of one kind make.
+func trials(pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (all []Trial) {
+	for _, looks := range slices.Compact([]int{1, plan.Policy.Looks}) {
+		disjoint := Trial{Looks: looks, Disjoint: true}
+		for of := range slices.Chunk(pieces, looks) {
+			if len(of) == looks {
+				disjoint.add(decide(of, plan.Policy))
+			}
+		}
+		if disjoint.Trials > 0 {
+			disjoint.Low, disjoint.High = stat.WilsonInterval(disjoint.Red(), disjoint.Trials)
+			disjoint.PassLow, disjoint.PassHigh = stat.WilsonInterval(disjoint.Verdicts[result.Pass], disjoint.Trials)
+			all = append(all, disjoint)
+		}
+		if drawn := draw(pieces, looks, plan, seed); drawn.Trials > 0 {
+			all = append(all, drawn)
+		}
+	}
+	return all
+}
+
+// decide judges a duet after each of its looks, until the gate has decided.
+func decide(looks []SelfTestPiece, policy DuetPolicy) (c *result.Comparison) {
+	for i := range looks {
+		if c = JudgeDuet(join(looks[:i+1]...), i+1, policy); c.Duet.Decided {
+			break
+		}
+	}
+	return c
+}
+
+// drawnTwice is how much larger a bank must be than a trial, so that drawn trials differ from each other.
+const drawnTwice = 2
+
+// draw judges trials whose generations are drawn at random from those of all pieces, each at most once in a trial. There are no trials
+// if the pieces are too few.
+func draw(pieces []SelfTestPiece, looks int, plan SelfTestPlan, seed uint64) Trial {
+	t := Trial{Looks: looks}
+	whole := join(pieces...)
+	each := len(whole.Generations) / len(pieces) // of one look
+	if each == 0 || len(whole.Generations) < drawnTwice*looks*each {
+		return t
+	}
+	random := rand.New(rand.NewPCG(seed, uint64(looks)))
+	for range plan.Drawn {
+		order := random.Perm(len(whole.Generations))
+		of := make([]SelfTestPiece, looks)
+		for i := range of {
+			d := *whole
+			d.Generations = make([]result.Generation, each)
+			for j := range d.Generations {
+				d.Generations[j] = whole.Generations[order[i*each+j]]
+			}
+			of[i].Duet = &d
+		}
+		t.add(decide(of, plan.Policy))
+	}
+	return t
+}
+
+// add counts one more trial.
+func (t *Trial) add(c *result.Comparison) {
+	if t.Verdicts == nil {
+		t.Verdicts, t.ByMetric = map[result.Verdict]int{}, map[string]int{}
+	}
+	t.Trials++
+	t.Verdicts[c.Verdict]++
+	for _, d := range c.Metrics {
+		if d.Outcome == result.Worsened {
+			t.ByMetric[d.Metric]++
+		}
+	}
+}

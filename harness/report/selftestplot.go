@@ -1,0 +1,111 @@
+package report
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+)
+
+// powerPoint is the share of the trials of one kind that the gate called.
+type powerPoint struct{ loss, share, low, high float64 }
+
+// SelfTestPlot draws the share of the changes that the gate calls over what they lose, with 95 % intervals.
+func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
+	p := newPlot("Share of changes that the gate calls, by how much they lose")
+	p.X.Label.Text = "measured loss of the figure that the change is calibrated by (%)"
+	p.Y.Label.Text = "changes called (%)"
+	p.Add(lightGrid(false))
+	limit := 0.0
+	drawn := false
+	for _, series := range []struct {
+		name  string
+		looks int
+		cpu   bool // CPU of the deciding goroutine, and builds of the same source; otherwise the other kinds
+		shift float64
+		color color.Color
+		glyph draw.GlyphDrawer
+	}{
+		{"CPU, one look", 1, true, 0, blue, draw.CircleGlyph{}},
+		{fmt.Sprintf("CPU, up to %d looks", t.Looks), t.Looks, true, 0.06, green, draw.SquareGlyph{}},
+		{"other changes, one look", 1, false, -0.06, orange, draw.TriangleGlyph{}},
+	} {
+		points := powerPoints(t, series.looks, series.cpu)
+		for i := range points {
+			points[i].loss += series.shift // so that intervals of the same change stand beside each other
+			limit = max(limit, points[i].loss)
+		}
+		if err := addPower(p, series.name, points, series.color, series.glyph, series.cpu); err != nil {
+			return nil, err
+		}
+		drawn = drawn || len(points) > 0
+	}
+	if !drawn {
+		return nil, errNothingToPlot
+	}
+	p.X.Min, p.X.Max = -0.5, math.Ceil(limit)+1
+	p.X.Tick.Marker = plot.ConstantTicks(fromZero(p.X.Max))
+	p.Y.Min, p.Y.Max = 0, 140
+	var ticks []plot.Tick
+	for percent := 0.0; percent <= 100; percent += 20 {
+		ticks = append(ticks, plot.Tick{Value: percent, Label: render.Digits(percent, 3)})
+	}
+	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
+	return svg(p)
+}
+
+// powerPoints are those of the disjoint trials of a series, in percent.
+func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []powerPoint) {
+	for _, k := range t.Kinds {
+		trial, ok := k.Trial(looks, true)
+		if !ok || cpu != (k.Same() || k.Fault == "work") {
+			continue
+		}
+		point := powerPoint{share: 100 * float64(trial.Red()) / float64(trial.Trials), low: 100 * trial.Low, high: 100 * trial.High}
+		if f, ok := k.Figure(k.Metric); ok {
+			point.loss = 100 * f.Loss
+		}
+		points = append(points, point)
+	}
+	return points
+}
+
+// addPower draws one series: a dot with its interval for each kind, and a line through those of a curve.
+func addPower(p *plot.Plot, name string, points []powerPoint, c color.Color, glyph draw.GlyphDrawer, curve bool) error {
+	if len(points) == 0 {
+		return nil
+	}
+	xys := make(plotter.XYs, len(points))
+	for i, point := range points {
+		xys[i] = plotter.XY{X: point.loss, Y: point.share}
+		bar, err := plotter.NewLine(plotter.XYs{{X: point.loss, Y: point.low}, {X: point.loss, Y: point.high}})
+		if err != nil {
+			return fmt.Errorf("draw an interval: %w", err)
+		}
+		bar.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1.5)}
+		p.Add(bar)
+	}
+	dots, err := plotter.NewScatter(xys)
+	if err != nil {
+		return fmt.Errorf("draw the shares: %w", err)
+	}
+	dots.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: glyph}
+	if curve {
+		line, err := plotter.NewLine(xys)
+		if err != nil {
+			return fmt.Errorf("draw a curve: %w", err)
+		}
+		line.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+		p.Add(line)
+	}
+	p.Add(dots)
+	p.Legend.Add(name, dots)
+	return nil
+}

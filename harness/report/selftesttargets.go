@@ -1,0 +1,136 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
+)
+
+// claimAlpha is the probability with which a bound that the page claims is wrong.
+const claimAlpha = 0.05
+
+// target is a figure that the gate is to reach.
+type target struct {
+	of    string // the figure
+	wants string
+	kinds []string // whose trials are counted together
+	looks int      // 1, or 0 for all
+	// passed counts trials that passed, in place of those that were called.
+	passed bool
+	atMost bool // the bound is an upper one
+}
+
+// targets are what the gate is to reach.
+func targets() []target {
+	same := []string{"identical", "layout"}
+	all := []target{
+		{of: "false red, same source, in one look", wants: "≤ 1 of 200", kinds: same, looks: 1, atMost: true},
+		{of: "false red, same source", wants: "≤ 1 of 200", kinds: same, atMost: true},
+		{of: "same source that ends `pass`", wants: "≥ 90 of 100", kinds: same, passed: true},
+		{of: "same source that ends `pass` in one look", wants: "-", kinds: same, passed: true, looks: 1},
+		{of: "10 % loss called in one look", wants: "100 of 100", kinds: []string{"cpu-10"}, looks: 1},
+	}
+	for _, k := range gate.SelfTestKinds() {
+		if k.Loss == 0.05 {
+			all = append(all, target{of: "5 % loss called in one look, " + k.Name, wants: "≥ 97 of 100", kinds: []string{k.Name}, looks: 1})
+		}
+	}
+	return append(all,
+		target{of: "3 % loss called in one look", wants: "≥ 50 of 100", kinds: []string{"cpu-3"}, looks: 1},
+		target{of: "3 % loss called in all looks", wants: "≥ 95 of 100", kinds: []string{"cpu-3"}},
+	)
+}
+
+// selfTestTargets shows what the gate is to reach beside what it reaches.
+func selfTestTargets(p *page, t *gate.SelfTest) {
+	p.heading(2, "What the gate calls")
+	p.paragraph("Independent trials, and the bound of their share that these numbers allow with %.0f %% confidence (Clopper and Pearson): no more is"+
+		" claimed. %d trials of builds of the same source were made so far, and %d of changes that lose something.",
+		100*(1-claimAlpha), countTrials(t, true), countTrials(t, false))
+	var rows [][]string
+	for _, g := range targets() {
+		hits, n := g.count(t, true)
+		drawnHits, drawn := g.count(t, false)
+		row := []string{g.of, g.wants, "-", "-", "-"}
+		if n > 0 {
+			row[2] = fmt.Sprintf("%d of %d", hits, n)
+			if g.atMost {
+				row[3] = "at most " + render.Percent(stat.ShareAtMost(hits, n, claimAlpha))
+			} else {
+				row[3] = "at least " + render.Percent(stat.ShareAtLeast(hits, n, claimAlpha))
+			}
+		}
+		if drawn > 0 {
+			row[4] = fmt.Sprintf("%d of %d", drawnHits, drawn)
+		}
+		rows = append(rows, row)
+	}
+	rows = append(rows, counterTargets(t)...)
+	p.table([]string{"figure", ">to reach", ">independent trials", ">bound", ">drawn trials"}, rows)
+}
+
+// countTrials returns the number of independent trials of one look.
+func countTrials(t *gate.SelfTest, same bool) (n int) {
+	for _, k := range t.Kinds {
+		if trial, ok := k.Trial(1, true); ok && k.Same() == same {
+			n += trial.Trials
+		}
+	}
+	return n
+}
+
+// count returns how many of the target's trials are hits.
+func (g target) count(t *gate.SelfTest, disjoint bool) (hits, n int) {
+	looks := g.looks
+	if looks == 0 {
+		looks = t.Looks
+	}
+	for _, k := range t.Kinds {
+		for _, name := range g.kinds {
+			trial, ok := k.Trial(looks, disjoint)
+			if !ok || k.Name != name {
+				continue
+			}
+			n += trial.Trials
+			if g.passed {
+				hits += trial.Verdicts[result.Pass]
+			} else {
+				hits += trial.Red()
+			}
+		}
+	}
+	return hits, n
+}
+
+// counterTargets are the rows of the counters: the worst counter's.
+func counterTargets(t *gate.SelfTest) [][]string {
+	if len(t.Counters) == 0 {
+		return nil
+	}
+	least, most := t.Counters[0], t.Counters[0]
+	for _, c := range t.Counters {
+		if c.CalledLeast < least.CalledLeast {
+			least = c
+		}
+		if c.FalseMost > most.FalseMost {
+			most = c
+		}
+	}
+	return [][]string{
+		{
+			"+1 % in a counter from fixed work, the counter that is called least", "100 of 100", fmt.Sprintf("%d of %d", least.Called, least.Pairs),
+			"at least " + render.Percent(least.CalledLeast), "-",
+		},
+		{
+			"false alarm of a counter, the one with most", "0 of 300", fmt.Sprintf("%d of %d", most.False, most.Pairs),
+			"at most " + render.Percent(most.FalseMost), "-",
+		},
+	}
+}
+
+// minute writes a time to the minute.
+func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") }
