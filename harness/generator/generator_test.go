@@ -1,0 +1,199 @@
+package generator
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/driver"
+	"github.com/pronybench/prony/harness/driver/null"
+	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// actEnv makes the test binary act as a generator whose drivers are those of dialFake.
+const actEnv = "GENERATOR_TEST"
+
+func TestMain(m *testing.M) {
+	if act, is := os.LookupEnv(actEnv); is {
+		fmt.Fprintln(os.Stderr, "GOMAXPROCS", runtime.GOMAXPROCS(0), act)
+		if err := Serve(context.Background(), os.Stdin, os.Stdout, dialFake); err != nil {
+			fmt.Fprintln(os.Stderr, "generator:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// dialFake knows the driver null, and others that fail.
+func dialFake(s Spec) open.Dialer {
+	target := null.New()
+	return map[string]open.Dialer{
+		"null":    func() (driver.Conn, error) { return target.Dial(), nil },
+		"stalls":  func() (driver.Conn, error) { return stalling{target.Dial()}, nil },
+		"refuses": func() (driver.Conn, error) { return nil, errors.New("connection refused") },
+		"dies": func() (driver.Conn, error) {
+			fmt.Fprintln(os.Stderr, "out of memory")
+			os.Exit(3)
+			return nil, nil
+		},
+	}[s.Workload.Driver]
+}
+
+// stalling are connections whose enqueues are not answered.
+type stalling struct{ driver.Conn }
+
+func (s stalling) Producer(context.Context, string) (driver.Producer, error) { return s, nil }
+
+func (stalling) Enqueue(ctx context.Context, _ []driver.Task, _ []error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func specOf(name string) Spec {
+	return Spec{Round: 7, Workload: scenario.Workload{
+		Name: "main", Driver: name, Connections: 2, Tenants: 2, Queues: 2, Producers: 4, Workers: 8, Batch: 2, Seed: 1, Lease: time.Minute,
+		Payload: scenario.Payload{Kind: "uniform", Min: 64, Max: 96}, Arrivals: scenario.Arrivals{Kind: scenario.Closed}, InFlight: 16,
+	}}
+}
+
+// served is Serve at work in this process.
+type served struct {
+	t       *testing.T
+	in      *io.PipeWriter
+	answers *bufio.Scanner
+	ended   chan error
+}
+
+func serve(t *testing.T) *served {
+	in, commands := io.Pipe()
+	answers, out := io.Pipe()
+	s := &served{t: t, in: commands, answers: bufio.NewScanner(answers), ended: make(chan error, 1)}
+	go func() {
+		s.ended <- Serve(t.Context(), in, out, dialFake)
+		_ = out.Close()
+	}()
+	t.Cleanup(func() { _ = commands.Close() })
+	return s
+}
+
+// send sends a line and returns the answer.
+func (s *served) send(line string) answer {
+	s.t.Helper()
+	_, err := io.WriteString(s.in, line+"\n")
+	require.NoError(s.t, err)
+	require.True(s.t, s.answers.Scan())
+	var a answer
+	require.NoError(s.t, json.Unmarshal(s.answers.Bytes(), &a))
+	return a
+}
+
+func (s *served) do(command string, arguments any) answer {
+	s.t.Helper()
+	data, err := json.Marshal(arguments)
+	require.NoError(s.t, err)
+	line, err := json.Marshal(request{Do: command, With: data})
+	require.NoError(s.t, err)
+	return s.send(string(line))
+}
+
+func TestCyclesOfSlicesAreThoseOfTheLedger(t *testing.T) {
+	s := serve(t)
+	require.Empty(t, s.do("open", specOf("null")).Error)
+	var cycles uint64
+	for range 5 {
+		a := s.do("slice", sliceArguments{Length: 5 * time.Millisecond})
+		require.Empty(t, a.Error)
+		var slice Slice
+		require.NoError(t, json.Unmarshal(a.Done, &slice))
+		cycles += slice.Cycles
+	}
+	var r Report
+	require.NoError(t, json.Unmarshal(s.do(commandFinish, none{}).Done, &r))
+	assert.NotZero(t, cycles)
+	assert.Equal(t, cycles, r.Ledger.Completed)
+	assert.Equal(t, cycles, r.Ledger.Enqueued)
+	assert.Nil(t, r.Open)
+	assert.NoError(t, <-s.ended)
+}
+
+func TestCommandThatFailsIsAnswered(t *testing.T) {
+	s := serve(t)
+	require.Empty(t, s.do("open", specOf("null")).Error)
+	for line, says := range map[string]string{
+		`{"do":"open","with":{}}`:                            "open: the load is open already",
+		`{"do":"slice","with":{"length_ns":0}}`:              "slice: load: a slice of 0s; it must be above 0",
+		`{"do":"slice","with":{"length_ns":"1s"}}`:           "slice: read the arguments: json: cannot unmarshal string",
+		`{"do":"open_slice","with":{"length_ns":1000}}`:      "open_slice: load: an open-loop slice of 1µs at 0 arrivals a second",
+		`{"do":"sing"}`:                                      `command "sing"; it must be one of finish, open, open_slice, slice`,
+		`slice`:                                              "read a command: invalid character",
+		`{"do":"slice","with":{"length_ns":86400000000000}}`: "slice: load: a slice of 24h0m0s",
+	} {
+		assert.Contains(t, s.send(line).Error, says)
+	}
+	require.Empty(t, s.do("slice", sliceArguments{Length: time.Millisecond}).Error, "the load goes on")
+	require.Empty(t, s.do(commandFinish, nil).Error)
+	assert.NoError(t, <-s.ended)
+}
+
+func TestSpecThatCannotBeOpened(t *testing.T) {
+	for says, change := range map[string]func(*Spec){
+		`open: workload.driver is "embedded"; a generator has stream, unary and rest`: func(s *Spec) { s.Workload.Driver = "embedded" },
+		"open: workload.connections is 0; it must be at least 1":                      func(s *Spec) { s.Workload.Connections = 0 },
+		"open: load: workload.producers is 0; it must be at least 1":                  func(s *Spec) { s.Workload.Producers = 0 },
+		"open: connection refused":                                                    func(s *Spec) { s.Workload.Driver = "refuses" },
+	} {
+		t.Run(says, func(t *testing.T) {
+			spec := specOf("null")
+			change(&spec)
+			s := serve(t)
+			assert.Equal(t, says, s.do("open", spec).Error)
+			assert.EqualError(t, <-s.ended, says)
+		})
+	}
+	s := serve(t)
+	assert.Equal(t, "slice: no load is open; send open first", s.do("slice", sliceArguments{Length: 1}).Error)
+	assert.Error(t, <-s.ended)
+}
+
+func TestGeneratorEndsWithItsInput(t *testing.T) {
+	t.Run("before the load", func(t *testing.T) {
+		s := serve(t)
+		require.NoError(t, s.in.Close())
+		assert.NoError(t, <-s.ended)
+	})
+	t.Run("between slices", func(t *testing.T) {
+		s := serve(t)
+		require.Empty(t, s.do("open", specOf("null")).Error)
+		require.NoError(t, s.in.Close())
+		assert.NoError(t, <-s.ended)
+	})
+	t.Run("in a slice", func(t *testing.T) {
+		s := serve(t)
+		require.Empty(t, s.do("open", specOf("stalls")).Error)
+		_, err := io.WriteString(s.in, `{"do":"slice","with":{"length_ns":60000000000}}`+"\n")
+		require.NoError(t, err)
+		require.NoError(t, s.in.Close())
+		require.True(t, s.answers.Scan())
+		assert.Contains(t, s.answers.Text(), "the input has ended")
+		assert.NoError(t, <-s.ended)
+	})
+	t.Run("with a line that is too long", func(t *testing.T) {
+		s := serve(t)
+		go func() { _, _ = io.WriteString(s.in, strings.Repeat(" ", lineBytesMax+1)) }()
+		assert.ErrorContains(t, <-s.ended, "read a command: bufio.Scanner: token too long")
+	})
+}

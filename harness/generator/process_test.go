@@ -1,0 +1,91 @@
+package generator
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// started starts a generator with the driver of a name, which ends with the test.
+func started(t *testing.T, spec Spec) (p *Process, log string, err error) {
+	log = filepath.Join(t.TempDir(), "generator.log")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p, err = Start(t.Context(), self, []string{actEnv + "=as asked"}, log, spec)
+	if err == nil {
+		t.Cleanup(func() { assert.NoError(t, p.Kill()) })
+	}
+	return p, log, err
+}
+
+func TestProcessMeasuresSlices(t *testing.T) {
+	spec := specOf("null")
+	spec.Workload.Procs = 3
+	p, log, err := started(t, spec)
+	require.NoError(t, err)
+	assert.NotEqual(t, os.Getpid(), p.PID())
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	assert.Equal(t, "GOMAXPROCS 3 as asked\n", string(text))
+
+	var cycles uint64
+	for range 5 {
+		s, err := p.Slice(t.Context(), 5*time.Millisecond)
+		require.NoError(t, err)
+		assert.NotZero(t, s.Cycles)
+		assert.GreaterOrEqual(t, s.Took, 5*time.Millisecond)
+		cycles += s.Cycles
+	}
+	for i := range uint64(3) {
+		require.NoError(t, p.OpenSlice(t.Context(), i, 2000, 20*time.Millisecond))
+	}
+	_, err = p.Slice(t.Context(), 0)
+	assert.EqualError(t, err, "generator: slice: load: a slice of 0s; it must be above 0, and 1m0s at most")
+	r, err := p.Finish(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, r.Open)
+	assert.Greater(t, r.Ledger.Completed, cycles)
+	assert.LessOrEqual(t, r.Ledger.Completed, cycles+r.Open.Arrivals)
+	assert.Zero(t, r.Ledger.Lost+r.Ledger.Duplicated+r.Ledger.Corrupted+r.Ledger.Unknown)
+	assert.Equal(t, r.Ledger.Enqueued, r.Ledger.Completed)
+	_, err = p.Slice(t.Context(), time.Millisecond)
+	assert.EqualError(t, err, "generator: finished before")
+}
+
+func TestProcessThatCannotStart(t *testing.T) {
+	_, _, err := started(t, specOf("k6"))
+	assert.EqualError(t, err, `generator: open: workload.driver is "k6"; a generator has stream, unary and rest`)
+	_, log, err := started(t, specOf("dies"))
+	assert.ErrorContains(t, err, "generator: open: the process ended early: exit status 3\n  log: "+log)
+	assert.ErrorContains(t, err, "out of memory")
+	_, err = Start(t.Context(), filepath.Join(t.TempDir(), "none"), nil, filepath.Join(t.TempDir(), "log"), specOf("null"))
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	_, err = Start(t.Context(), "generator", nil, t.TempDir(), specOf("null"))
+	assert.ErrorContains(t, err, "start the generator")
+}
+
+func TestProcessThatIsKilledInASlice(t *testing.T) {
+	p, _, err := started(t, specOf("stalls"))
+	require.NoError(t, err)
+	go func() { assert.NoError(t, p.Kill()) }()
+	_, err = p.Slice(t.Context(), time.Minute)
+	require.ErrorContains(t, err, "generator: slice: ")
+	_, again := p.Slice(t.Context(), time.Minute)
+	assert.Equal(t, err, again, "nothing is left to command")
+	_, err = p.Finish(t.Context())
+	assert.ErrorIs(t, err, again)
+}
+
+func TestCallsEndWithTheirContext(t *testing.T) {
+	p, _, err := started(t, specOf("stalls"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = p.Slice(ctx, time.Minute)
+	assert.ErrorIs(t, err, context.Canceled)
+}
