@@ -30,6 +30,8 @@ func Host(dataDir string) result.Host {
 		CgroupCPUMax:    unknown,
 		CgroupMemoryMax: unknown,
 		Filesystem:      filesystem(dataDir),
+		Virtualisation:  virtualisation("/"),
+		Container:       container("/"),
 	}
 	if fs, err := procfs.NewDefaultFS(); err == nil {
 		host.CPUModel = cpuModel(fs)

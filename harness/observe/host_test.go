@@ -29,6 +29,7 @@ func TestHostDescribesThisMachine(t *testing.T) {
 	for name, text := range map[string]string{
 		"cpu_model": host.CPUModel, "gomaxprocs_source": host.GOMAXPROCSSource, "cgroup_cpu_max": host.CgroupCPUMax,
 		"cgroup_memory_max": host.CgroupMemoryMax, "filesystem": host.Filesystem,
+		"virtualisation": host.Virtualisation, "container": host.Container,
 	} {
 		assert.NotEmpty(t, text, name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // machine names the host in a few words.
@@ -38,6 +39,8 @@ func provenanceSection(p *page, r *result.Result) {
 		{"memory", known(host.MemoryMB, "MB")},
 		{"cgroup CPU limit", text(host.CgroupCPUMax)},
 		{"cgroup memory limit", text(host.CgroupMemoryMax)},
+		{"virtualisation", text(orNotRecorded(host.Virtualisation))},
+		{"container", text(orNotRecorded(host.Container))},
 		{"file system of the data", text(host.Filesystem)},
 		{"fsync latency there, before the first round", fmt.Sprintf("median %s, largest %s", known(host.FsyncMsP50, "ms"), known(host.FsyncMsMax, "ms"))},
 	}
@@ -49,6 +52,45 @@ func provenanceSection(p *page, r *result.Result) {
 		filled = append(filled, []string{row[0], orUnknown(row[1])})
 	}
 	p.table([]string{"what", "value"}, filled)
+	serversSection(p, r)
+}
+
+// serversSection lists all settings that the first server ran with by its own account, and what the others had otherwise.
+func serversSection(p *page, r *result.Result) {
+	switch r.Manifest.Scenario.Topology.Kind {
+	case "", scenario.NoTopology, scenario.Embedded:
+		return // no server process
+	}
+	p.heading(3, "What the servers ran with")
+	servers := r.Manifest.Servers
+	if len(servers) == 0 {
+		p.paragraph("Not recorded: the servers did not say it.")
+		return
+	}
+	p.paragraph("All settings of the first server, as its process said them when it served (those of `queued config show`), and the limits" +
+		" of its Go runtime. Addresses and paths are left out. Others are listed where they differ.")
+	var rows [][]string
+	for i, server := range servers {
+		name := "first"
+		if i > 0 {
+			name = serverName(r, server)
+		}
+		for _, s := range server.Settings {
+			rows = append(rows, []string{text(name), code(s.Name), code(s.Value), text(s.Origin)})
+		}
+	}
+	p.table([]string{"server", "setting", "value", "from"}, rows)
+}
+
+func serverName(r *result.Result, s result.ServerSettings) string {
+	var parts []string
+	if s.Point > 0 {
+		parts = append(parts, pointName(r, s.Point))
+	}
+	if s.Node != "" {
+		parts = append(parts, s.Node)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // known writes a value of the host, where 0 says that it could not be read.
@@ -58,6 +100,9 @@ func known(v float64, unit string) string {
 	}
 	return strings.TrimSpace(render.Digits(v, 3) + " " + unit)
 }
+
+// orNotRecorded writes a value that runs of older versions do not have.
+func orNotRecorded(s string) string { return cmp.Or(s, scenario.NotRecorded) }
 
 func orUnknown(s string) string { return cmp.Or(s, "unknown") }
 

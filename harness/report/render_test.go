@@ -170,6 +170,24 @@ func TestPageListsTheSettingsThatDiffer(t *testing.T) {
 	assert.NotContains(t, page, "`workload.main.tenants`", "which has its default")
 }
 
+func TestPageSaysWhatTheServersRanWith(t *testing.T) {
+	r, hists := fixture(t, 2, 0)
+	page := rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "Not recorded: the servers did not say it.")
+	assert.Contains(t, page, "| virtualisation | not recorded |")
+	r.Manifest.Host.Virtualisation, r.Manifest.Host.Container = "KVM", "none"
+	r.Manifest.Servers = []result.ServerSettings{
+		{Node: "n1", Settings: []result.ServerSetting{{Name: "memory", Value: "25%", Origin: "default"}, {Name: "busy_poll", Value: "true", Origin: "flag"}}},
+		{Node: "n2", Settings: []result.ServerSetting{{Name: "busy_poll", Value: "false", Origin: "default"}}},
+	}
+	page = rendered(t, r, hists)["fixture.md"]
+	assert.Contains(t, page, "| first | `memory` | `25%` | default |")
+	assert.Contains(t, page, "| first | `busy_poll` | `true` | flag |")
+	assert.Contains(t, page, "| n2 | `busy_poll` | `false` | default |")
+	assert.Contains(t, page, "| virtualisation | KVM |")
+	assert.Contains(t, page, "| container | none |")
+}
+
 func TestRunsThatMayNotBePublished(t *testing.T) {
 	for _, c := range []struct {
 		says string

@@ -67,6 +67,24 @@ type Manifest struct {
 	Scenario scenario.Scenario `json:"scenario"`      // with every default filled in
 	Host     Host              `json:"host"`
 	Build    Build             `json:"build"`
+	// Servers are what the servers said that they run with: the first has all its settings, and the others, of further points and
+	// nodes, have those that differ from the first's. It is empty if the servers did not say it.
+	Servers []ServerSettings `json:"servers,omitempty"`
+}
+
+// ServerSettings are what a server said, when it served, that it runs with. Addresses and paths, which each round has others of, are
+// left out.
+type ServerSettings struct {
+	Point    int             `json:"point,omitempty"` // the number of its point, of a run with a sweep
+	Node     string          `json:"node,omitempty"`  // its id, of a cluster
+	Settings []ServerSetting `json:"settings"`        // by the names of `queued config show`, and those of its Go runtime
+}
+
+// ServerSetting is one of them.
+type ServerSetting struct {
+	Name   string `json:"name"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"` // "default", "file", "environment", "flag" or "runtime"
 }
 
 // Host describes the machine of a run. A value that could not be read is "unknown" or 0, never guessed.
@@ -84,6 +102,10 @@ type Host struct {
 	Filesystem       string  `json:"filesystem"`   // of the data folder
 	FsyncMsP50       float64 `json:"fsync_ms_p50"` // measured there, before the first round
 	FsyncMsMax       float64 `json:"fsync_ms_max"`
+	// Virtualisation is the hypervisor that the machine runs under, "none", or "" if it was not recorded.
+	Virtualisation string `json:"virtualisation,omitempty"`
+	// Container is what this process is confined by, "none", or "" if it was not recorded.
+	Container string `json:"container,omitempty"`
 }
 
 // Build says which code was measured.

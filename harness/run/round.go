@@ -58,6 +58,7 @@ func (r *runner) round(ctx context.Context, p plannedRound) (m measured) {
 		m.fault(serverFailed(err, false))
 		return m
 	}
+	r.recordServers(cluster, m.round.Point)
 	r.loadOn(ctx, cluster, p, faults, &m)
 	r.calibrate(p, &m)
 	// Stopping must not be cut short by what ended the round: nothing may be left behind.

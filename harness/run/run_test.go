@@ -123,6 +123,9 @@ func TestExecute(t *testing.T) {
 		assert.Positive(t, m.Host.FsyncMsMax)
 		assert.Equal(t, "none", m.Durability())
 		assert.Equal(t, "small", m.Scenario.Name)
+		require.Len(t, m.Servers, 1)
+		assert.Contains(t, m.Servers[0].Settings, result.ServerSetting{Name: "durability", Value: "none", Origin: "flag"})
+		assert.Contains(t, m.Servers[0].Settings, result.ServerSetting{Name: "sync_interval", Value: "10ms", Origin: "default"})
 	})
 	t.Run("logs are kept", func(t *testing.T) {
 		for _, name := range []string{"server-01.log", "server-02.log"} {

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/pronybench/prony/harness/result"
 )
 
 // The test binary runs itself as the server. These variables tell it how to behave and where to
@@ -102,6 +104,7 @@ func actServer(mode string) {
 		die(1, "%v", err)
 	}
 	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: *http, Admin: serveAdmin(mode, *admin)}
+	at.Settings = []result.ServerSetting{{Name: "data", Value: *data, Origin: "flag"}, {Name: "busy_poll", Value: "true", Origin: "flag"}}
 	if member.node != "" {
 		member.serve(mode, *http, *shards)
 		at.TokenFile = filepath.Join(*data, "admin.token")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/proc"
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -28,6 +29,7 @@ type Node struct {
 	Began time.Time
 
 	tokenFile string
+	settings  []result.ServerSetting // set before the node serves
 	server    *Server
 	command   []string
 	process   life

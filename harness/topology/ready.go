@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/result"
 )
 
 const (
@@ -30,6 +31,8 @@ type addresses struct {
 	HTTP      string   `json:"http"` // absent without a REST listener
 	Admin     string   `json:"admin"`
 	TokenFile string   `json:"token_file"` // absent if the server needs no token
+	// Settings are what the process runs with; absent of an older server.
+	Settings []result.ServerSetting `json:"settings"`
 }
 
 // waitUntilReady waits until all servers serve: each has written its addresses and answers that it is ready, the token is
@@ -114,6 +117,7 @@ func (n *Node) waitForAddresses(ctx context.Context) error {
 			return true, n.fail(fmt.Sprintf("the server's address file names process %d, not %d", at.PID, n.PID), nil)
 		}
 		n.tokenFile = at.TokenFile
+		n.settings = withoutPlaces(at.Settings)
 		if n.server.ID == "" {
 			n.Address, n.HTTP, n.Admin = at.Listen[0], at.HTTP, at.Admin
 		} else if at.Listen[0] != n.Address || at.HTTP != n.HTTP || at.Admin != n.Admin {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
 
@@ -126,6 +127,7 @@ func TestStartAndStop(t *testing.T) {
 	default:
 	}
 	require.NoError(t, node.ExitError())
+	assert.Equal(t, []result.ServerSetting{{Name: "busy_poll", Value: "true", Origin: "flag"}}, node.Settings(), "without its folder")
 	lines, err := node.LastLines(5)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"durability=interval interval=20ms shards=0 busy-poll=true"}, lines)

@@ -83,10 +83,21 @@ func TestCompareRefusesDifferentSettings(t *testing.T) {
 	require.NoError(t, err)
 	r.Run = "polling"
 	r.Manifest.Scenario.Topology = scenario.Topology{Kind: "single", BusyPoll: true}
+	r.Manifest.Servers = []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "memory", Value: "1GiB"}}}}
 	folder, err := result.Create("runs", r.Run)
 	require.NoError(t, err)
 	require.NoError(t, folder.Store(r, histograms))
-	got := prony(t, "compare", "--json", base, folder.Path())
+	other := *r
+	other.Run = "memory"
+	other.Manifest.Servers = []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "memory", Value: "2GiB"}, {Name: "new", Value: "1"}}}}
+	larger, err := result.Create("runs", other.Run)
+	require.NoError(t, err)
+	require.NoError(t, larger.Store(&other, histograms))
+	got := prony(t, "compare", folder.Path(), larger.Path())
+	assert.Equal(t, 2, got.code)
+	assert.Contains(t, got.stderr, `the settings of base and change differ: the server's memory is "1GiB" and "2GiB": `)
+
+	got = prony(t, "compare", "--json", base, folder.Path())
 	assert.Equal(t, 2, got.code)
 	assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
 	assert.Contains(t, got.stderr, `topology.busy_poll is absent and "true"`)

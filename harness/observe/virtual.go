@@ -1,0 +1,113 @@
+package observe
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// hypervisors are the vendors and products that virtual machines name in their DMI tables, by a part of the text in lower case.
+var hypervisors = []struct{ part, name string }{
+	{"kvm", "KVM"},
+	{"qemu", "QEMU"},
+	{"amazon ec2", "Amazon EC2"},
+	{"google compute engine", "Google Compute Engine"},
+	{"vmware", "VMware"},
+	{"virtualbox", "VirtualBox"},
+	{"innotek", "VirtualBox"},
+	{"virtual machine", "Hyper-V"}, // the product of Microsoft Corporation
+	{"xen", "Xen"},
+	{"bochs", "Bochs"},
+	{"parallels", "Parallels"},
+	{"openstack", "OpenStack"},
+	{"digitalocean", "DigitalOcean"},
+	{"hetzner", "Hetzner"},
+	{"firecracker", "Firecracker"},
+}
+
+// virtualisation names the hypervisor below the root of the host's files. It returns "none" if the CPU says that there is none, and
+// "unknown" if no file tells. A hypervisor that is not known by name is "a hypervisor".
+func virtualisation(root string) string {
+	if strings.Contains(readText(root, "proc/version"), "gVisor") {
+		return "gVisor"
+	}
+	// EC2 machines with the whole hardware name the same vendor.
+	metal := strings.Contains(readText(root, "sys/class/dmi/id/product_name"), ".metal")
+	for _, file := range []string{
+		"sys/class/dmi/id/product_name", "sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/board_vendor", "sys/class/dmi/id/bios_vendor",
+		"sys/hypervisor/type", "proc/device-tree/hypervisor/compatible",
+	} {
+		text := strings.ToLower(readText(root, file))
+		for _, h := range hypervisors {
+			if !metal && strings.Contains(text, h.part) {
+				return h.name
+			}
+		}
+	}
+	cpu := readText(root, "proc/cpuinfo")
+	for line := range strings.Lines(cpu) {
+		name, flags, found := strings.Cut(line, ":")
+		switch {
+		case !found || strings.TrimSpace(name) != "flags": // only x86 has the flag of a hypervisor
+		case slices.Contains(strings.Fields(flags), "hypervisor"):
+			return "a hypervisor"
+		default:
+			return "none"
+		}
+	}
+	return unknown
+}
+
+// containers are the marks of container runtimes in the paths of control groups.
+var containers = []struct{ part, name string }{
+	{"kubepods", "Kubernetes"},
+	{"docker", "Docker"},
+	{"libpod", "Podman"},
+	{"containerd", "containerd"},
+	{"lxc", "LXC"},
+	{"machine.slice", "systemd-nspawn"},
+}
+
+// container names what confines this process, below the root of the host's files. It returns "none" if the first process's root is
+// that of the machine as far as files tell, "a container" if the root is an overlay, and "unknown" without /proc.
+func container(root string) string {
+	for _, mark := range []struct{ file, name string }{
+		{".dockerenv", "Docker"},
+		{"run/.containerenv", "Podman"},
+	} {
+		if _, err := os.Stat(filepath.Join(root, mark.file)); err == nil {
+			return mark.name
+		}
+	}
+	if name := strings.TrimSpace(readText(root, "run/systemd/container")); name != "" {
+		return name
+	}
+	groups := readText(root, "proc/1/cgroup") + readText(root, "proc/self/cgroup")
+	for _, c := range containers {
+		if strings.Contains(groups, c.part) {
+			return c.name
+		}
+	}
+	mounts := readText(root, "proc/self/mountinfo")
+	for line := range strings.Lines(mounts) { // ID PARENT DEVICE ROOT MOUNTPOINT OPTIONS ... - TYPE SOURCE ...
+		fields := strings.Fields(line)
+		dash := slices.Index(fields, "-")
+		if dash > 4 && dash+1 < len(fields) && fields[4] == "/" && fields[dash+1] == "overlay" {
+			return "a container"
+		}
+	}
+	if groups == "" && mounts == "" {
+		return unknown
+	}
+	return "none"
+}
+
+// readText returns the content of a file below root, or "" if it can't be read.
+func readText(root, name string) string {
+	data, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

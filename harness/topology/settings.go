@@ -1,0 +1,21 @@
+package topology
+
+import (
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// places are the settings that this package chooses for each start: addresses, folders, files and names.
+var places = []string{
+	"listen", "http", "admin", "address_file", "data",
+	"cluster.node", "cluster.listen", "cluster.advertise", "cluster.peers", "cluster.join", "cluster.certs",
+}
+
+func withoutPlaces(all []result.ServerSetting) []result.ServerSetting {
+	return slices.DeleteFunc(all, func(s result.ServerSetting) bool { return slices.Contains(places, s.Name) })
+}
+
+// Settings returns what the server's process said, when it served, that it runs with, without addresses and paths. It returns nil for
+// a server that does not say it and for one that is a part of this process. The slice must not be changed.
+func (n *Node) Settings() []result.ServerSetting { return n.settings }
