@@ -45,9 +45,9 @@ func JudgeDuet(d *result.Duet, look int, policy DuetPolicy) *result.Comparison {
 		fail(c, result.Inconclusive, fmt.Sprintf("%d generations count, and a verdict needs at least %d", n, policy.GenerationsMin))
 	} else {
 		j.primaries()
-		j.work(d.Work)
-		j.verdict()
 	}
+	j.work(d.Work)
+	j.verdict()
 	c.Duet.Decided = look == policy.Looks || c.Verdict != result.Inconclusive
 	return c
 }
@@ -104,7 +104,7 @@ func conditions(c *result.Comparison, d *result.Duet) {
 	}
 }
 
-// verdict judges the whole by its primaries.
+// verdict judges the whole by its primaries and counters.
 func (j *duetJudgement) verdict() {
 	c := j.c
 	for _, d := range c.Metrics {

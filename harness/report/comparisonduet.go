@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
@@ -91,12 +89,6 @@ func shownSection(p *page, c *comparison, durability string) {
 	var rows [][]string
 	for _, f := range c.Duet.Shown {
 		rows = append(rows, []string{text(f.Name), unit(f.Unit), render.Number(f.Base), render.Number(f.Change)})
-	}
-	if c.duet.Work != nil {
-		for _, name := range slices.Sorted(maps.Keys(c.duet.Work.Shown)) {
-			v := c.duet.Work.Shown[name]
-			rows = append(rows, []string{code(name) + " of the fixed work", "", render.Number(v[0]), render.Number(v[1])})
-		}
 	}
 	if len(rows) == 0 {
 		return

@@ -93,7 +93,6 @@ func storedDuet(t *testing.T, c *result.Comparison) string {
 			{Name: "base", Commit: "0123456789ab", Servers: []string{"00ff", "11ff"}, Generator: "22ff", OwnClient: true},
 			{Name: "change", Commit: "ba9876543210", Dirty: true, Servers: []string{"ff00", "ff11"}, Generator: "ff22", OwnClient: true, Env: []string{"GOGC=50"}},
 		},
-		Work: &result.FixedWork{Shown: map[string][2]float64{"context_switches": {12, 13}}},
 	}))
 	return dir
 }
