@@ -234,6 +234,21 @@ func (s side) values(metric string) (values []float64, there bool, err error) {
 	return values, len(values) > 0, nil
 }
 
+// figure returns a side's figure of a metric from its value in each round: the median of the rounds, but of a percentile that of the
+// merged histograms, with the lowest and the highest round.
+func (s side) figure(values []float64, spec result.Spec) result.Metric {
+	m, err := result.MedianOf(values, spec)
+	if _, ok := percentileOf[spec.Name]; !ok || err != nil {
+		return m
+	}
+	merged := result.NewHistograms()
+	for _, h := range s.cycles {
+		merged.Cycle.Merge(h)
+	}
+	m.Median, m.Low, m.High = result.LatencyMetrics(merged)[spec.Name], slices.Min(values), slices.Max(values)
+	return m
+}
+
 // all judges all metrics.
 func (j *judgement) all() ([]result.MetricDelta, error) {
 	deltas := []result.MetricDelta{}
@@ -274,9 +289,8 @@ func (j *judgement) metric(m Judged) (d result.MetricDelta, there bool, err erro
 		}
 		return d, false, nil
 	}
-	// A side without values has no median, which Outcome says; a value that is not finite fails the test below.
-	d.Base, _ = result.MedianOf(values[0], spec)
-	d.Change, _ = result.MedianOf(values[1], spec)
+	// A side without values has no figure, which Outcome says; a value that is not finite fails the test below.
+	d.Base, d.Change = j.sides[0].figure(values[0], spec), j.sides[1].figure(values[1], spec)
 	if len(without) > 0 {
 		d.Outcome, d.Because = result.Unclear, fmt.Sprintf("%v has no such figure, so there is nothing to compare", without)
 		return d, true, nil

@@ -54,6 +54,26 @@ func TestCompareCallsALoss(t *testing.T) {
 	assert.Equal(t, result.Improved, delta(t, c, result.CyclesPerS).Outcome)
 }
 
+// One round in which much stalled moves the percentile of all samples. A median of the rounds' percentiles would not show it.
+func TestPercentilesOfSidesAreThoseOfAllTheirSamples(t *testing.T) {
+	all := sides(t, 12, nil)
+	base := all[0]
+	stalled := base.Histograms[0].Histograms
+	require.NoError(t, stalled.Cycle.RecordValues(int64(10e9), 900))
+	base.Result.Rounds[0].Derive(stalled)
+	d := delta(t, gate.Judge(fast())(all), result.CycleLatencyMs+"_p99")
+	merged := result.NewHistograms()
+	for _, h := range base.Histograms {
+		merged.Cycle.Merge(h.Cycle)
+	}
+	assert.InEpsilon(t, 10_000, d.Base.Median, 0.01)
+	assert.InEpsilon(t, result.LatencyMetrics(merged)[d.Metric], d.Base.Median, 1e-9)
+	assert.InEpsilon(t, 10_000, d.Base.High, 0.01, "the highest round")
+	assert.Less(t, d.Base.Low, 10.0, "the lowest one")
+	assert.Less(t, d.Change.Median, 10.0)
+	assert.Equal(t, 12, d.Base.N)
+}
+
 func TestCompareOfTheSame(t *testing.T) {
 	c := gate.Judge(fast())(sides(t, 20, nil))
 	assert.Equal(t, result.Pass, c.Verdict, "%v", c.Reasons)
