@@ -1,8 +1,9 @@
-# What `prony compare` measures without --scenario: many short rounds of two builds in turn. A shared host changes its
-# speed by half within minutes, so that what tells a change from that is the pairing of rounds that ran one after the other, not their length.
+# What `prony compare` measures without --scenario: a duet. Both builds are alive together, and the load alternates between them in
+# slices of 25 ms: a shared host changes its speed by half within seconds, and what tells a change from that is that both sides see
+# the same host. Each generation of fresh processes has 3.8 s of closed load and then 1 s of open load at 30 % of the base's rate.
 
 scenario "compare" {
-  title = "Create, claim and complete over gRPC streams, one Pebble shard, in short rounds of two builds in turn"
+  title = "Create, claim and complete over gRPC streams, one Pebble shard, for two builds that are alive together"
   tags  = ["compare", "single-node"]
 
   topology "single" {
@@ -23,24 +24,23 @@ scenario "compare" {
     arrivals    = closed()
   }
 
+  # Of interleaved rounds, which `prony compare --rounds` measures. A duet has lengths of its own.
   phases {
     warmup = "400ms"
     window = "1s"
     drain  = "30s"
   }
 
-  # Blocks of one round each of base, change and control. These take about 90 s.
   rounds = 20
 
-  # What disturbs a round disturbs those beside it in its block alike, and what is left is in the control: so a round is
-  # held unfit only where the host was hardly there.
+  # What disturbs the host disturbs the slices of both sides alike, so a generation is dropped only where the host was hardly there.
   validity {
     foreign_cpu_percent_max = 30
     steal_percent_max       = 15
     trend_percent_max       = "any"
   }
 
-  # Profiles are taken in rounds of their own after the others, so that a difference has causes.
+  # Profiles are taken in generations of their own after the others, so that a difference has causes.
   profiled_rounds = 2
 
   capture "cpu" {}

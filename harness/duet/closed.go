@@ -45,6 +45,7 @@ type pairs struct {
 	order    *rand.Rand
 	together bool
 	now      func() time.Time
+	cycles   [2]uint64 // completed so far, slices of the warm-up included
 }
 
 // warmUp gives slices to both sides that do not count.
@@ -108,6 +109,7 @@ func (p *pairs) pair(ctx context.Context, read func() ([2]clocks, error), edge *
 		if err != nil {
 			return nil, of(side, fmt.Errorf("slice: %w", err))
 		}
+		p.cycles[side] += cycles
 		now, err := read()
 		if err != nil {
 			return nil, err
@@ -130,6 +132,9 @@ func (p *pairs) both(ctx context.Context, read func() ([2]clocks, error), edge *
 	})
 	if err != nil {
 		return nil, fmt.Errorf("slice: %w", err)
+	}
+	for side, n := range cycles {
+		p.cycles[side] += n
 	}
 	now, err := read()
 	if err != nil {

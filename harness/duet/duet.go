@@ -7,6 +7,7 @@
 //   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
 //     latency (open).
 //   - A party (party, processes) is what a generation runs of one side.
+//   - Profiles are taken in generations of their own, after the others (profiled).
 //   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge).
 //
 // Package duet measures and does not judge the change: package gate does.
@@ -78,8 +79,10 @@ const (
 
 // Measure measures the two sides, base first, and returns the duet and the path of its folder, which has it as duet.json. What goes
 // wrong with a side is a verdict of a generation, with reasons, and the last generation is then the one that went wrong. The error is
-// for what prevents a result: ctx ended, a generator failed by itself, or the folder cannot be written. The folder then has the
-// generations so far.
+// for what prevents a result: ctx ended, or the folder cannot be written. The folder then has the generations so far.
+//
+// If the scenario captures profiles, the folder also has a run folder for each side, by its name, with the profiles and what the
+// generations measured of that side.
 func Measure(ctx context.Context, s *scenario.Scenario, sides [2]Side, o Options) (*result.Duet, string, error) {
 	if err := Fits(s); err != nil {
 		return nil, "", err
@@ -196,7 +199,7 @@ func (c *conductor) measure(ctx context.Context) error {
 			break
 		}
 	}
-	return nil
+	return c.profile(ctx)
 }
 
 // full reports whether there are as many generations as there may be.
@@ -212,15 +215,16 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 			break
 		}
 		began := c.now()
-		g, err := c.generation(ctx, c.plan(len(c.duet.Generations)+1))
+		g := c.plan(len(c.duet.Generations) + 1)
+		c.generation(ctx, g, c.timed)
 		c.longest = max(c.longest, c.now().Sub(began))
 		if ctx.Err() != nil {
-			return false, errors.Join(fmt.Errorf("interrupted in generation %d: %w", g.Number, ctx.Err()), err)
+			return false, fmt.Errorf("interrupted in generation %d: %w", g.Number, ctx.Err())
 		}
 		c.duet.Generations = append(c.duet.Generations, *g)
 		c.show(g)
-		if err != nil || failed(g) {
-			return false, err
+		if failed(g) {
+			return false, nil
 		}
 	}
 	return true, nil

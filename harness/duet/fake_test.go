@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -27,6 +28,8 @@ type fakeHost struct {
 	// refused is the error of a side's start.
 	refused func(generation, side int) error
 	signals result.Signals
+	// unprofiled is why no party can be profiled.
+	unprofiled error
 }
 
 // fakeParty completes a cycle for each 10 µs of a slice.
@@ -69,6 +72,24 @@ func (p *fakeParty) openSlice(_ context.Context, seed uint64, perSecond float64,
 	p.host.clock = p.host.clock.Add(length)
 	p.open = append(p.open, fmt.Sprintf("%d at %v for %v", seed, perSecond, length))
 	return nil
+}
+
+// profile counts the cycles between its begin and its end.
+func (p *fakeParty) profile(_ context.Context, _ []scenario.Capture, mark func() profile.Mark) (recording, error) {
+	if p.host.unprofiled != nil {
+		return nil, p.host.unprofiled
+	}
+	return &fakeRecording{mark, mark()}, nil
+}
+
+type fakeRecording struct {
+	mark func() profile.Mark
+	from profile.Mark
+}
+
+func (r *fakeRecording) stop(context.Context, string, int, time.Time) (recorded, error) {
+	span := profile.Span{From: r.from, To: r.mark()}
+	return recorded{covered: []result.Covered{{Of: result.CoveredProfile + "cpu", Cycles: span.Cycles()}}, warnings: []string{"no block profile"}}, nil
 }
 
 func (p *fakeParty) finish(context.Context) (finished, error) { return p.finished, nil }

@@ -14,36 +14,42 @@ import (
 // generationTimeout bounds a generation, which takes seconds: a side that hangs ends it.
 const generationTimeout = 2 * time.Minute
 
-// generation measures g on fresh processes of both sides, none of which is left when it returns. What goes wrong with a side or the
-// host is g's verdict. The error is for what is neither's fault.
-func (c *conductor) generation(ctx context.Context, g *result.Generation) (_ *result.Generation, err error) {
+// generation starts fresh processes of both sides, has load give them load and measure that, and ends them: none is left when it
+// returns. What goes wrong with a side or the host is g's verdict.
+func (c *conductor) generation(ctx context.Context, g *result.Generation, load func(context.Context, *result.Generation, [2]party) error) {
 	g.Started = time.Now()
 	began := c.now()
 	defer func() { g.Seconds = c.now().Sub(began).Seconds() }()
 	limited, cancel := context.WithTimeout(ctx, generationTimeout)
 	defer cancel()
 	var parties [2]party
-	defer func() { err = errors.Join(err, c.stop(ctx, g, parties)) }()
+	defer func() { c.stop(ctx, g, parties) }()
 	for _, side := range [2]int{g.First, 1 - g.First} {
 		p, err := c.start(limited, g, side)
 		if err != nil {
-			fault(g, result.Misconfigured, fmt.Sprintf("%s: %v", c.sides[side].Name, err))
-			return g, nil
+			if ctx.Err() == nil {
+				fault(g, result.Misconfigured, fmt.Sprintf("%s: %v", c.sides[side].Name, err))
+			}
+			return
 		}
 		parties[side] = p
 	}
-	if err := c.load(limited, g, parties); err != nil {
+	if err := load(limited, g, parties); err != nil {
 		c.blame(ctx, g, parties, err)
 	}
-	return g, nil
 }
 
-// load puts the load on both sides and judges what the generation measured.
-func (c *conductor) load(ctx context.Context, g *result.Generation, parties [2]party) error {
-	p := &pairs{
+// pairs gives the load of a generation.
+func (c *conductor) pairs(g *result.Generation, parties [2]party) *pairs {
+	return &pairs{
 		parties: parties, together: c.duet.Together, now: c.now,
 		order: rand.New(rand.NewPCG(c.options.Seed, uint64(g.Number))),
 	}
+}
+
+// timed puts the load on both sides and judges what the generation measured.
+func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]party) error {
+	p := c.pairs(g, parties)
 	if err := p.warmUp(ctx); err != nil {
 		return err
 	}
@@ -51,10 +57,12 @@ func (c *conductor) load(ctx context.Context, g *result.Generation, parties [2]p
 	slices, sides, err := p.measure(ctx, closedLength)
 	if err == nil {
 		g.Slices, g.Sides = slices, sides
-		if c.duet.OpenPerS == 0 {
+		if c.duet.OpenPerS == 0 && sides[Base].Cycles > 0 {
 			c.duet.OpenPerS = openShare * float64(sides[Base].Cycles) / sides[Base].ActiveS
 		}
-		err = p.open(ctx, c.duet.OpenPerS)
+		if c.duet.OpenPerS > 0 {
+			err = p.open(ctx, c.duet.OpenPerS)
+		}
 	}
 	signals := stop()
 	if err != nil {
@@ -62,6 +70,11 @@ func (c *conductor) load(ctx context.Context, g *result.Generation, parties [2]p
 	}
 	g.Signals = &signals
 	c.judge(g)
+	return c.finish(ctx, g, parties)
+}
+
+// finish ends the load of both sides at once.
+func (c *conductor) finish(ctx context.Context, g *result.Generation, parties [2]party) error {
 	var ends [2]finished
 	if err := atOnce(func(side int) (err error) {
 		ends[side], err = parties[side].finish(ctx)
@@ -112,7 +125,7 @@ func (c *conductor) blame(ctx context.Context, g *result.Generation, parties [2]
 }
 
 // stop ends the processes of both sides at once, whatever ended the generation. A server that does not end in order is incorrect.
-func (c *conductor) stop(ctx context.Context, g *result.Generation, parties [2]party) error {
+func (c *conductor) stop(ctx context.Context, g *result.Generation, parties [2]party) {
 	ctx = context.WithoutCancel(ctx)
 	var errs [2]error
 	_ = atOnce(func(side int) error {
@@ -126,7 +139,6 @@ func (c *conductor) stop(ctx context.Context, g *result.Generation, parties [2]p
 			fault(g, result.Incorrect, fmt.Sprintf("%s: %v", c.sides[i].Name, err))
 		}
 	}
-	return nil
 }
 
 func fault(g *result.Generation, verdict result.Verdict, reason string) {

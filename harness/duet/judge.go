@@ -46,14 +46,19 @@ func (c *conductor) judge(g *result.Generation) {
 	if len(j.Unknown) > 0 {
 		c.warn("this host does not say, so it could not be judged: " + strings.Join(j.Unknown, ", "))
 	}
-	for i, s := range g.Sides {
-		if s.Cycles == 0 {
+	c.checkCycles(g)
+	g.Marks = append(g.Marks, c.stalled(g.Slices)...)
+}
+
+// checkCycles makes it a fault of a side if it completed nothing: there is no cost per cycle then.
+func (c *conductor) checkCycles(g *result.Generation) {
+	for i := range g.Sides {
+		if s := &g.Sides[i]; s.Cycles == 0 {
 			reason := "no cycle was completed in the closed phase"
-			g.Sides[i].Faults = append(g.Sides[i].Faults, reason)
+			s.Faults = append(s.Faults, reason)
 			fault(g, result.Invalid, c.sides[i].Name+": "+reason)
 		}
 	}
-	g.Marks = append(g.Marks, c.stalled(g.Slices)...)
 }
 
 // stalled describes the slices that did less than a part of what their side did in its median slice, with how long each process was on a

@@ -4,7 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // party is what a generation runs of one side: its servers and its generator. Its methods are called one after the other, except that
@@ -17,6 +19,8 @@ type party interface {
 	slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error)
 	// openSlice gives them arrivals of a seed at a rate.
 	openSlice(ctx context.Context, seed uint64, perSecond float64, length time.Duration) error
+	// profile begins captures of the processes, and returns when they are under way. mark is called at both ends of each.
+	profile(ctx context.Context, captures []scenario.Capture, mark func() profile.Mark) (recording, error)
 	// finish ends the generator, and returns what it measured and what is wrong with the tasks.
 	finish(ctx context.Context) (finished, error)
 	// stop ends all processes that still run, also if ctx is done. An error says that a server did not end in order. Further calls
@@ -34,4 +38,17 @@ type finished struct {
 	ledger   result.Ledger
 	open     *result.DuetLatency
 	problems []string // with the tasks, none of which are in flight
+}
+
+// recording are captures of a party that are under way. stop must be called. It ends them, and writes them to a run folder as those of
+// a round. In the spans the time begins with began.
+type recording interface {
+	stop(ctx context.Context, runDir string, round int, began time.Time) (recorded, error)
+}
+
+// recorded are the profiles of a party in one generation.
+type recorded struct {
+	captured []profile.Captured
+	covered  []result.Covered
+	warnings []string
 }

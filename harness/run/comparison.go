@@ -24,7 +24,7 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 	}
 	c := judge(measured.Arms)
 	finishComparison(c, measured, s.Rounds)
-	if err := diffProfiles(c, measured.Arms); err != nil {
+	if err := DiffProfiles(c, measured.Arms); err != nil {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
 	}
 	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
@@ -41,9 +41,9 @@ func finishComparison(c *result.Comparison, measured *Arms, rounds int) {
 	}
 }
 
-// diffProfiles adds by how much functions differ between the change and the base with its control. Arms without profiles add
+// DiffProfiles adds to a comparison by how much functions differ between the change and the base with its control. Arms without profiles add
 // nothing.
-func diffProfiles(c *result.Comparison, arms []result.Arm) error {
+func DiffProfiles(c *result.Comparison, arms []result.Arm) error {
 	var base, change []profile.PerRound
 	for _, a := range arms {
 		if len(a.Result.Profiles) == 0 {

@@ -172,19 +172,6 @@ func (f *compareFlags) again(dir string, policy gate.Policy) (*result.Comparison
 	return c, dir, nil
 }
 
-// duetAgain judges a stored duet, which was judged so many times while it went on.
-func (f *compareFlags) duetAgain(dir string, looks int) (*result.Comparison, string, error) {
-	policy, err := f.duetPolicy()
-	if err != nil {
-		return nil, "", err
-	}
-	measured, err := result.ReadDuet(dir)
-	if err != nil {
-		return nil, "", err
-	}
-	return gate.JudgeDuet(measured, looks, policy), dir, nil
-}
-
 // measure builds both sides, measures them and judges the change: as a duet where the scenario fits, otherwise, or if --rounds is
 // given, in interleaved rounds.
 func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Policy) (_ *result.Comparison, _ string, err error) {
@@ -216,64 +203,6 @@ func (f *compareFlags) measure(c *cobra.Command, args []string, policy gate.Poli
 		return f.interleave(c, args, policy, b, s, sources, unfit)
 	}
 	return f.duet(c, args, b, s, sources)
-}
-
-// duet measures both sides beside each other, and judges the change after each look.
-func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scenario.Scenario, sources [2]source) (*result.Comparison, string, error) {
-	ctx, stderr := c.Context(), c.ErrOrStderr()
-	say(stderr, "%s: building %d layouts of the server, and the load generator, of %s and of %s", s.Name, layouts, f.base, f.changeName())
-	var sides [2]duet.Side
-	for i, of := range sources {
-		var err error
-		if sides[i], err = b.side(ctx, of); err != nil {
-			return nil, "", err
-		}
-	}
-	o := duet.Options{Out: f.out, Command: args, Within: f.length, Progress: stderr, Seed: uint64(time.Now().UnixNano())}
-	warning, err := b.generators(ctx, sources, &sides)
-	if err != nil {
-		return nil, "", err
-	}
-	if warning != "" {
-		o.Warnings = append(o.Warnings, warning)
-	}
-	policy, err := f.duetPolicy()
-	if err != nil {
-		return nil, "", err
-	}
-	looks := 1
-	o.Looks = policy.Looks
-	o.Decided = func(d *result.Duet, look int) bool {
-		looks = look
-		return gate.JudgeDuet(d, look, policy).Duet.Decided
-	}
-	measured, folder, err := duet.Measure(ctx, s, sides, o)
-	if err != nil {
-		return nil, folder, err
-	}
-	compared := gate.JudgeDuet(measured, looks, policy)
-	return compared, folder, result.WriteComparison(folder, compared)
-}
-
-// duetPolicy is the default one, with --effect for the margins of the rate and of CPU time.
-func (f *compareFlags) duetPolicy() (gate.DuetPolicy, error) {
-	policy := gate.DefaultDuetPolicy()
-	if f.effect == "" {
-		return policy, nil
-	}
-	effect, err := parseShare(f.effect)
-	if err != nil {
-		return policy, fmt.Errorf("--effect %w", err)
-	}
-	if effect <= policy.Least {
-		return policy, fmt.Errorf("--effect %s is not above %v, the loss that is never called", f.effect, policy.Least)
-	}
-	for i := range policy.Primaries {
-		if p := &policy.Primaries[i]; p.Margin == gate.MarginCost {
-			p.Margin = effect
-		}
-	}
-	return policy, nil
 }
 
 // interleave measures rounds of both sides in turn, and of the base once more as the control.

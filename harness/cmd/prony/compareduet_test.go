@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/longtest"
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
 )
 
 // generatorSource is a load generator that is the real one, if the engine that it is built with has a client.
@@ -42,6 +43,7 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	write(t, "harness/go.mod", "module example.org/harness\n\ngo 1.26\n\nrequire example.org/engine v0.0.0\n")
 	write(t, "harness/cmd/generator/main.go", generatorSource)
 	write(t, "engine/client/client.go", "package client\n")
+	write(t, "scenarios/compare.hcl", tiny("tiny", "1s", "profiled_rounds = 2\n  capture \"cpu\" {}\n  capture \"mutex\" {}"))
 	gitDo(t, "add", ".")
 	gitDo(t, "commit", "--quiet", "-m", "a client")
 	head := strings.TrimSpace(gitDo(t, "rev-parse", "HEAD"))
@@ -77,6 +79,12 @@ func TestCompareMeasuresADuet(t *testing.T) {
 			require.NotNil(t, s.Open)
 			assert.NotZero(t, s.Open.Arrivals)
 		}
+	}
+	for _, name := range []string{run.Base, run.Change} {
+		arm, err := result.ReadArm(name, filepath.Join(folder, name))
+		require.NoError(t, err)
+		assert.NotEmpty(t, arm.Result.Profiles)
+		assert.NotEmpty(t, arm.Result.Rounds)
 	}
 	again := prony(t, "compare", "--json", folder)
 	assert.Equal(t, 4, again.code, again.stderr)

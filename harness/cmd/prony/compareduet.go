@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pronybench/prony/harness/duet"
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// duet measures both sides beside each other, and judges the change after each look.
+func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scenario.Scenario, sources [2]source) (*result.Comparison, string, error) {
+	ctx, stderr := c.Context(), c.ErrOrStderr()
+	say(stderr, "%s: building %d layouts of the server, and the load generator, of %s and of %s", s.Name, layouts, f.base, f.changeName())
+	var sides [2]duet.Side
+	for i, of := range sources {
+		var err error
+		if sides[i], err = b.side(ctx, of); err != nil {
+			return nil, "", err
+		}
+	}
+	o := duet.Options{Out: f.out, Command: args, Within: f.length, Progress: stderr, Seed: uint64(time.Now().UnixNano())}
+	warning, err := b.generators(ctx, sources, &sides)
+	if err != nil {
+		return nil, "", err
+	}
+	if warning != "" {
+		o.Warnings = append(o.Warnings, warning)
+	}
+	policy, err := f.duetPolicy()
+	if err != nil {
+		return nil, "", err
+	}
+	looks := 1
+	o.Looks = policy.Looks
+	o.Decided = func(d *result.Duet, look int) bool {
+		looks = look
+		return gate.JudgeDuet(d, look, policy).Duet.Decided
+	}
+	measured, folder, err := duet.Measure(ctx, s, sides, o)
+	if err != nil {
+		return nil, folder, err
+	}
+	compared, err := withCauses(folder, gate.JudgeDuet(measured, looks, policy))
+	if err != nil {
+		return nil, folder, err
+	}
+	return compared, folder, result.WriteComparison(folder, compared)
+}
+
+// withCauses adds to the comparison of a duet how the profiles of its sides differ, and the causes of a loss. It returns the comparison
+// as it is if no profiles were taken.
+func withCauses(folder string, compared *result.Comparison) (*result.Comparison, error) {
+	arms := make([]result.Arm, 2)
+	for i, name := range []string{run.Base, run.Change} {
+		var err error
+		if arms[i], err = result.ReadArm(name, filepath.Join(folder, name)); errors.Is(err, os.ErrNotExist) {
+			return compared, nil
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if err := run.DiffProfiles(compared, arms); err != nil {
+		compared.Warnings = append(compared.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
+	}
+	if compared.Verdict == result.Regressed {
+		compared.Causes = gate.Causes(arms[0].Result, arms[1].Result)
+	}
+	return compared, nil
+}
+
+// duetPolicy is the default one, with --effect for the margins of the rate and of CPU time.
+func (f *compareFlags) duetPolicy() (gate.DuetPolicy, error) {
+	policy := gate.DefaultDuetPolicy()
+	if f.effect == "" {
+		return policy, nil
+	}
+	effect, err := parseShare(f.effect)
+	if err != nil {
+		return policy, fmt.Errorf("--effect %w", err)
+	}
+	if effect <= policy.Least {
+		return policy, fmt.Errorf("--effect %s is not above %v, the loss that is never called", f.effect, policy.Least)
+	}
+	for i := range policy.Primaries {
+		if p := &policy.Primaries[i]; p.Margin == gate.MarginCost {
+			p.Margin = effect
+		}
+	}
+	return policy, nil
+}
+
+// duetAgain judges a stored duet, which was judged so many times while it went on.
+func (f *compareFlags) duetAgain(dir string, looks int) (*result.Comparison, string, error) {
+	policy, err := f.duetPolicy()
+	if err != nil {
+		return nil, "", err
+	}
+	measured, err := result.ReadDuet(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	compared, err := withCauses(dir, gate.JudgeDuet(measured, looks, policy))
+	return compared, dir, err
+}

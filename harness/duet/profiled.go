@@ -1,0 +1,157 @@
+package duet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// profiledAgain is how many profiled generations may be measured again because one did not count.
+const profiledAgain = 2
+
+// profiles are what the profiled generations captured of each side, for a run folder of its own.
+type profiles struct {
+	folders  [2]*result.Folder
+	results  [2]*result.Result
+	captured [2][]profile.Captured
+}
+
+// profile measures profiled generations, as many as the scenario has profiled rounds, and stores a result for each side. A generation in
+// which a side failed is the duet's last one.
+func (c *conductor) profile(ctx context.Context) error {
+	wanted := c.scenario.Profiles()
+	if wanted == 0 {
+		return nil
+	}
+	p, err := c.newProfiles()
+	if err != nil {
+		return err
+	}
+	number, counted := len(c.duet.Generations), 0
+	for tries := 0; counted < wanted && tries < wanted+profiledAgain; tries++ {
+		number++
+		g := c.plan(number)
+		c.generation(ctx, g, func(ctx context.Context, g *result.Generation, parties [2]party) error {
+			return c.profiled(ctx, g, parties, p)
+		})
+		if ctx.Err() != nil {
+			return fmt.Errorf("interrupted in profiled generation %d: %w", number, ctx.Err())
+		}
+		switch {
+		case failed(g):
+			c.duet.Generations = append(c.duet.Generations, *g)
+			c.show(g)
+			return nil
+		case g.Verdict == result.Pass:
+			counted++
+			c.line("  generation %d (profiled), %.1f s", number, g.Seconds)
+		default:
+			c.warn(fmt.Sprintf("profiled generation %d: %s", number, firstLine(g.Reasons)))
+			c.show(g)
+		}
+	}
+	return c.storeProfiles(p)
+}
+
+func (c *conductor) newProfiles() (*profiles, error) {
+	var p profiles
+	for i, side := range c.sides {
+		folder, err := result.Create(c.folder.Path(), side.Name)
+		if err != nil {
+			return nil, err
+		}
+		manifest := c.duet.Manifest
+		manifest.Build = side.Build
+		manifest.Build.GoVersion, manifest.Build.Server = c.duet.Manifest.Build.GoVersion, c.duet.Sides[i].Servers[0]
+		p.folders[i] = folder
+		p.results[i] = &result.Result{
+			Version: result.Version, Run: folder.ID(), Scenario: c.scenario.Name, Title: c.scenario.Title, Started: c.duet.Started,
+			Manifest: manifest, Verdict: result.Pass, Metrics: map[string]result.Metric{},
+		}
+		for n := range c.duet.Generations {
+			if g := &c.duet.Generations[n]; g.Verdict == result.Pass {
+				p.results[i].Rounds = append(p.results[i].Rounds, roundOf(g, i))
+			}
+		}
+	}
+	return &p, nil
+}
+
+// roundOf is what a side did in a generation, as a round of a run.
+func roundOf(g *result.Generation, side int) result.Round {
+	s := &g.Sides[side]
+	cycles := float64(s.Cycles)
+	return result.Round{
+		Number: g.Number, Verdict: g.Verdict, Started: g.Started, Cycles: s.Cycles, WindowSeconds: s.ActiveS, Ledger: s.Ledger,
+		Metrics: map[string]float64{
+			result.CyclesPerS:          cycles / s.ActiveS,
+			result.ServerCPUUsPerCycle: float64(s.ServerCPUNs) / 1e3 / cycles,
+			result.ClientCPUUsPerCycle: float64(s.ClientCPUNs) / 1e3 / cycles,
+		},
+	}
+}
+
+// profiled puts the closed load on both sides while their processes are profiled.
+func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties [2]party, into *profiles) error {
+	p := c.pairs(g, parties)
+	if err := p.warmUp(ctx); err != nil {
+		return err
+	}
+	var recordings [2]recording
+	err := atOnce(func(side int) (err error) {
+		recordings[side], err = parties[side].profile(ctx, c.scenario.Captures, func() profile.Mark {
+			return profile.Mark{At: time.Now(), Cycles: p.cycles[side]}
+		})
+		return err
+	})
+	began := time.Now()
+	if err == nil {
+		g.Slices, g.Sides, err = p.measure(ctx, closedLength)
+	}
+	var all [2]recorded
+	stopErr := atOnce(func(side int) (err error) {
+		if recordings[side] != nil {
+			all[side], err = recordings[side].stop(ctx, into.folders[side].Path(), g.Number, began)
+		}
+		return err
+	})
+	if err := errors.Join(err, stopErr); err != nil {
+		return err
+	}
+	c.checkCycles(g)
+	if err := c.finish(ctx, g, parties); err != nil {
+		return err
+	}
+	if g.Verdict != result.Pass {
+		return nil
+	}
+	for side, r := range all {
+		round := roundOf(g, side)
+		round.Profiled, round.Covered = true, r.covered
+		into.results[side].Rounds = append(into.results[side].Rounds, round)
+		into.captured[side] = append(into.captured[side], r.captured...)
+		for _, warning := range r.warnings {
+			c.warn(c.sides[side].Name + ": " + warning)
+		}
+	}
+	return nil
+}
+
+// storeProfiles adds up the profiles of each side over its generations, and stores the side's result.
+func (c *conductor) storeProfiles(p *profiles) error {
+	for i, r := range p.results {
+		var err error
+		if r.Profiles, r.Locks, err = profile.Merge(p.folders[i].Path(), p.captured[i]); err != nil {
+			return fmt.Errorf("%s: %w", c.sides[i].Name, err)
+		}
+		r.Finished = time.Now()
+		if err := p.folders[i].StoreArm(r, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
