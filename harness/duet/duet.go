@@ -61,6 +61,10 @@ type Options struct {
 	Progress io.Writer
 	// Warnings are put into the result.
 	Warnings []string
+	// WorkCycles is the length of the fixed work; 0 means 60,000 cycles, or 15,000 of a cluster.
+	WorkCycles uint64
+	// Expected are the counters of fixed work that the change declares to differ, each with the reason.
+	Expected map[string]string
 }
 
 const (
@@ -127,6 +131,8 @@ type conductor struct {
 	start func(ctx context.Context, g *result.Generation, side int) (party, error)
 	// signals begins to watch the host; what it returns ends that. Tests replace it.
 	signals func(parties [2]party) (stop func() result.Signals)
+	// work measures the fixed work. Tests replace it.
+	work func(ctx context.Context) *result.FixedWork
 }
 
 func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, error) {
@@ -150,7 +156,7 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 		}
 	}
 	c := &conductor{scenario: s, sides: sides, options: o, folder: folder, now: time.Now}
-	c.start, c.signals = c.startProcesses, watchHost
+	c.start, c.signals, c.work = c.startProcesses, watchHost, c.fixedWork
 	c.duet = &result.Duet{
 		Version: result.DuetVersion, Scenario: s.Name, Started: started,
 		Manifest: result.Manifest{
@@ -187,6 +193,7 @@ func (c *conductor) measure(ctx context.Context) error {
 	c.line("%s: durability %s, slices of %v, at most %d looks of %v", c.scenario.Name, c.scenario.Topology.Durability, sliceLength, c.options.Looks, c.options.Within)
 	c.line("%s: comparison folder %s", c.scenario.Name, c.folder.Path())
 	began := c.now()
+	c.duet.Work = c.work(ctx)
 	for look := 1; look <= c.options.Looks; look++ {
 		going, err := c.look(ctx, began.Add(time.Duration(look)*c.options.Within))
 		if err != nil || !going {

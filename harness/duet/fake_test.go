@@ -135,6 +135,7 @@ func (h *fakeHost) conductor(t *testing.T, o Options) *conductor {
 		h.parties = append(h.parties, p)
 		return p, nil
 	}
+	c.work = func(context.Context) *result.FixedWork { return nil }
 	c.signals = func([2]party) func() result.Signals { return func() result.Signals { return h.signals } }
 	return c
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
@@ -20,7 +21,7 @@ func (j *duetJudgement) work(w *result.FixedWork) {
 	}
 	j.c.Warnings = append(j.c.Warnings, w.Warnings...)
 	if w.Cycles == 0 {
-		fail(j.c, result.Invalid, "the fixed work has no cycles")
+		fail(j.c, result.Invalid, "no cycle of fixed work was compared: "+strings.Join(w.Warnings, "; "))
 		return
 	}
 	unknown := maps.Clone(w.Expected)
@@ -86,7 +87,7 @@ func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) res
 	d.Because = fmt.Sprintf("was %s %s and is %s: %s %s in %s cycles of the same work",
 		base, counter.Unit, change, render.Count(uint64(math.Abs(more))), direction, render.Count(cycles))
 	switch {
-	case math.Abs(more) <= max(counter.Tolerance*values[0], counter.Slack*float64(cycles)):
+	case !counter.Differs(values, cycles):
 		d.Because += ", which two runs of one build may differ by"
 	case more > 0:
 		d.Outcome = result.Worsened

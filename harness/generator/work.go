@@ -1,6 +1,7 @@
 package generator
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -176,7 +177,7 @@ func (w *fixedWork) check(n int) error {
 // enqueue enqueues the batch over the tenant's stream.
 func (w *fixedWork) enqueue(ctx context.Context, t *workTenant) error {
 	_, errs, err := t.producer.EnqueueBatch(ctx, w.tasks)
-	if err = errors.Join(append(errs, err)...); err != nil {
+	if err = cmp.Or(append(errs, err)...); err != nil {
 		return fmt.Errorf("enqueue: %w", err)
 	}
 	return nil
@@ -206,7 +207,7 @@ func (w *fixedWork) begin(ctx context.Context, t *workTenant) error {
 // complete completes the claimed tasks over the tenant's stream.
 func (w *fixedWork) complete(ctx context.Context, t *workTenant) error {
 	errs, err := t.worker.CompleteBatch(ctx, w.claimed)
-	if err = errors.Join(append(errs, err)...); err != nil {
+	if err = cmp.Or(append(errs, err)...); err != nil {
 		return fmt.Errorf("complete: %w", err)
 	}
 	w.done += uint64(len(w.claimed))

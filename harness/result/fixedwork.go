@@ -1,6 +1,9 @@
 package result
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // FixedWork is what the servers of both sides counted for the same seeded sequence of operations, with one request outstanding.
 type FixedWork struct {
@@ -29,6 +32,11 @@ type WorkCounter struct {
 
 // Metric is the name of the counter's share of a cycle.
 func (c WorkCounter) Metric() string { return c.Name + "_per_cycle" }
+
+// Differs reports whether the totals of base and change over so many cycles differ by more than those of two runs of one build.
+func (c WorkCounter) Differs(values [2]float64, cycles uint64) bool {
+	return math.Abs(values[1]-values[0]) > max(c.Tolerance*values[0], c.Slack*float64(cycles))
+}
 
 // The names of the counters of fixed work.
 const (

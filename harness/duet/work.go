@@ -1,0 +1,121 @@
+package duet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	// workSeed is always the same, so that counters of two comparisons are those of the same work.
+	workSeed = 15
+	// workCycles take a few seconds on two cores with both sides at once. Allocations of a run with fewer cycles agree less well.
+	workCycles = 60_000
+	// workRaftCycles are fewer: each commit waits for several nodes.
+	workRaftCycles = 15_000
+	// workWarmUp is the number of cycles before the counters are read for the first time: what is allocated once is not counted.
+	workWarmUp = 3_000
+	// workTries is how often the fixed work is done at most. It is done again if a side failed or if a counter differs.
+	workTries = 2
+)
+
+// fixedWork has both sides do the same fixed work at once, on servers of their own, and returns what the servers counted. If counters
+// differ, the work is done a second time, and each counter keeps the smaller of its two differences: what happens once, such as a
+// bucket of wall-clock time that begins meanwhile, is not the change's. Work that failed has no cycles, and a warning that says why.
+func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
+	cycles := c.options.WorkCycles
+	switch {
+	case cycles > 0:
+	case c.scenario.Topology.Kind == "raft":
+		cycles = workRaftCycles
+	default:
+		cycles = workCycles
+	}
+	var kept *result.FixedWork
+	var failed error
+	for try := 1; try <= workTries && ctx.Err() == nil; try++ {
+		var sides [2]workCounts
+		err := atOnce(func(side int) (err error) {
+			sides[side], err = c.workSide(ctx, side, try, cycles)
+			return err
+		})
+		if err != nil {
+			failed = err
+			c.line("fixed work: %v", err)
+			continue
+		}
+		w := joinWork(sides)
+		w.Seed = workSeed
+		if kept = closer(kept, w); len(differing(kept)) == 0 {
+			break
+		}
+	}
+	if kept == nil {
+		kept = &result.FixedWork{Seed: workSeed, Counters: map[string][2]float64{}}
+		kept.Warnings = append(kept.Warnings, fmt.Sprintf("the fixed work failed: %v", errors.Join(failed, ctx.Err())))
+	}
+	kept.Expected = c.options.Expected
+	c.line("fixed work: %d cycles, %d of %d counters differ %v", kept.Cycles, len(differing(kept)), len(kept.Counters), differing(kept))
+	return kept
+}
+
+// joinWork puts the counts of base and change beside each other. What one side does not count is left out, with a warning.
+func joinWork(sides [2]workCounts) *result.FixedWork {
+	w := &result.FixedWork{Cycles: sides[Base].cycles, Counters: map[string][2]float64{}, Shown: map[string][2]float64{}}
+	w.Warnings = append(w.Warnings, sides[Base].warnings...)
+	for _, text := range sides[Change].warnings {
+		if !slices.Contains(w.Warnings, text) {
+			w.Warnings = append(w.Warnings, text)
+		}
+	}
+	both := func(of func(workCounts) map[string]float64, into map[string][2]float64, name string) {
+		base, inBase := of(sides[Base])[name]
+		change, inChange := of(sides[Change])[name]
+		switch {
+		case inBase && inChange:
+			into[name] = [2]float64{base, change}
+		case inBase:
+			w.Warnings = append(w.Warnings, "fixed work: the change does not count "+name)
+		case inChange:
+			w.Warnings = append(w.Warnings, "fixed work: the base does not count "+name)
+		}
+	}
+	for _, counter := range result.WorkCounters() {
+		both(func(s workCounts) map[string]float64 { return s.counters }, w.Counters, counter.Name)
+	}
+	for name := range sides[Base].shown {
+		both(func(s workCounts) map[string]float64 { return s.shown }, w.Shown, name)
+	}
+	if sides[Base].cycles != sides[Change].cycles {
+		w.Cycles = 0 // counters of different work cannot be compared
+		w.Warnings = append(w.Warnings, fmt.Sprintf("the fixed work failed: the sides did %d and %d cycles", sides[Base].cycles, sides[Change].cycles))
+	}
+	return w
+}
+
+// closer returns the measurement b with each counter's values from a where those differ less. a may be nil.
+func closer(a, b *result.FixedWork) *result.FixedWork {
+	if a == nil {
+		return b
+	}
+	for name, values := range b.Counters {
+		if before, counted := a.Counters[name]; counted && math.Abs(before[1]-before[0]) < math.Abs(values[1]-values[0]) {
+			b.Counters[name] = before
+		}
+	}
+	return b
+}
+
+// differing returns the names of the counters that differ by more than two runs of one build do.
+func differing(w *result.FixedWork) (names []string) {
+	for _, counter := range result.WorkCounters() {
+		if values, counted := w.Counters[counter.Name]; counted && counter.Differs(values, w.Cycles) {
+			names = append(names, counter.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,84 @@
+package duet
+
+import (
+	"runtime"
+	"runtime/pprof"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/topology"
+)
+
+func TestHeapTotalsAreThoseOfTheRuntime(t *testing.T) {
+	var before, after runtime.MemStats
+	var text strings.Builder
+	runtime.ReadMemStats(&before)
+	require.NoError(t, pprof.Lookup("heap").WriteTo(&text, 1))
+	runtime.ReadMemStats(&after)
+	allocs, size, err := heapTotals([]byte(text.String()))
+	require.NoError(t, err)
+	assert.GreaterOrEqual(t, allocs, float64(before.Mallocs))
+	assert.LessOrEqual(t, allocs, float64(after.Mallocs))
+	assert.GreaterOrEqual(t, size, float64(before.TotalAlloc))
+	assert.LessOrEqual(t, size, float64(after.TotalAlloc))
+	_, _, err = heapTotals([]byte("# Mallocs = 12\n"))
+	require.ErrorContains(t, err, "has 1 of Mallocs and TotalAlloc")
+}
+
+// What a reading allocates itself is not counted, and neither is what was counted before the work.
+func TestCountsAreThoseOfTheWork(t *testing.T) {
+	server := func(allocs, sets, fsyncs, log float64) workReading {
+		return workReading{{
+			metrics: map[string]float64{
+				"prony_storage_sets_total": sets, "prony_storage_fsyncs_total": fsyncs, "prony_storage_log_fsyncs_total": log, "prony_calls_total": sets,
+			},
+			allocs: allocs, bytes: 10 * allocs, switches: allocs,
+		}}
+	}
+	w := &workRun{cluster: &topology.Cluster{}, leaders: []string{""}}
+	counters, shown, warnings := w.counts([3]workReading{server(100, 1, 7, 3), server(130, 1, 7, 3), server(1_160, 51, 30, 25)})
+	assert.Empty(t, warnings)
+	assert.Equal(t, map[string]float64{
+		result.WorkStorageSets: 50, result.WorkCalls: 50, result.WorkCommitFsyncs: 22, result.WorkOtherFsyncs: 1,
+		result.WorkAllocs: 1_000, result.WorkAllocBytes: 10_000,
+	}, counters)
+	assert.InDelta(t, 1_030, shown["context switches"], 0)
+}
+
+func TestWhatOneSideDoesNotCountIsLeftOut(t *testing.T) {
+	w := joinWork([2]workCounts{
+		{cycles: 9, counters: map[string]float64{result.WorkStorageSets: 1}, shown: map[string]float64{"context switches": 4}},
+		{cycles: 9, counters: map[string]float64{result.WorkStorageSets: 2, result.WorkCommits: 3}, shown: map[string]float64{"context switches": 5}},
+	})
+	assert.Equal(t, map[string][2]float64{result.WorkStorageSets: {1, 2}}, w.Counters)
+	assert.Equal(t, map[string][2]float64{"context switches": {4, 5}}, w.Shown)
+	assert.Equal(t, []string{"fixed work: the base does not count commits"}, w.Warnings)
+	assert.EqualValues(t, 9, w.Cycles)
+	assert.Equal(t, []string{result.WorkStorageSets}, differing(w))
+
+	w = joinWork([2]workCounts{{cycles: 9}, {cycles: 10}})
+	assert.Zero(t, w.Cycles)
+	assert.Contains(t, w.Warnings[0], "the sides did 9 and 10 cycles")
+}
+
+// A counter that differs in one of two measurements only is not the change's.
+func TestTheSmallerDifferenceCounts(t *testing.T) {
+	of := func(sets, gets float64) *result.FixedWork {
+		return &result.FixedWork{Cycles: 9, Counters: map[string][2]float64{
+			result.WorkStorageSets: {10, sets}, result.WorkStorageGets: {10, gets},
+		}}
+	}
+	assert.Equal(t, of(10, 12), closer(nil, of(10, 12)))
+	assert.Equal(t, of(10, 11), closer(of(10, 11), of(13, 14)))
+	assert.Equal(t, of(10, 10), closer(of(13, 10), of(10, 11)))
+}
+
+func TestFixedWorkHasSettingsOfItsOwn(t *testing.T) {
+	got := workTopology(scenario.Topology{Kind: "sharded", Shards: 4, Durability: "interval", SyncInterval: 5, BusyPoll: true, Procs: 2})
+	assert.Equal(t, scenario.Topology{Kind: "sharded", Shards: 4, Durability: "sync", Procs: 1}, got)
+}

@@ -1,0 +1,189 @@
+package duet
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+
+	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// Limits of reading a heap profile.
+const (
+	heapTimeout  = 10 * time.Second
+	heapBytesMax = 32 << 20
+)
+
+// workReading is what all servers of a side had counted at one time.
+type workReading []serverReading
+
+// serverReading is what one server had counted.
+type serverReading struct {
+	metrics        map[string]float64 // as observe.Scrape returns them
+	allocs, bytes  float64
+	switches       float64 // of its threads between processors
+	reads, written float64 // calls that read and write
+}
+
+// readServer reads the counters of a server's process.
+func readServer(ctx context.Context, admin adminhttp.Client, pid int) (r serverReading, err error) {
+	if err := r.readProcess(pid); err != nil {
+		return r, err
+	}
+	heap, err := admin.Get(ctx, "/debug/pprof/heap?debug=1", heapTimeout, heapBytesMax)
+	if err != nil {
+		return r, fmt.Errorf("read allocations: %w", err)
+	}
+	if r.allocs, r.bytes, err = heapTotals(heap); err != nil {
+		return r, err
+	}
+	r.metrics, err = observe.Scrape(ctx, admin)
+	return r, err
+}
+
+// heapTotals finds how many objects and bytes a process has allocated in its heap profile as text. The profile has them from
+// runtime.ReadMemStats, which counts each object. The metrics of the runtime leave out what each processor allocated last: some
+// thousand objects.
+func heapTotals(profile []byte) (allocs, size float64, err error) {
+	totals := map[string]*float64{"# Mallocs = ": &allocs, "# TotalAlloc = ": &size}
+	found := 0
+	lines := bufio.NewScanner(bytes.NewReader(profile))
+	lines.Buffer(nil, heapBytesMax)
+	for lines.Scan() {
+		for prefix, into := range totals {
+			if digits, is := strings.CutPrefix(lines.Text(), prefix); is {
+				if *into, err = strconv.ParseFloat(digits, 64); err != nil {
+					return 0, 0, fmt.Errorf("read allocations: %w", err)
+				}
+				found++
+			}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return 0, 0, fmt.Errorf("read allocations: %w", err)
+	}
+	if found != len(totals) {
+		return 0, 0, fmt.Errorf("read allocations: the heap profile has %d of Mallocs and TotalAlloc", found)
+	}
+	return allocs, size, nil
+}
+
+// readProcess reads what the kernel counts.
+func (r *serverReading) readProcess(pid int) error {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		return fmt.Errorf("counters of process %d: %w", pid, err)
+	}
+	io, err := p.IO()
+	if err != nil {
+		return fmt.Errorf("counters of process %d: %w", pid, err)
+	}
+	r.reads, r.written = float64(io.SyscR), float64(io.SyscW)
+	threads, err := procfs.AllThreads(pid)
+	if err != nil {
+		return fmt.Errorf("threads of process %d: %w", pid, err)
+	}
+	for _, t := range threads {
+		status, err := t.NewStatus()
+		if err != nil {
+			return fmt.Errorf("threads of process %d: %w", pid, err)
+		}
+		r.switches += float64(status.VoluntaryCtxtSwitches + status.NonVoluntaryCtxtSwitches)
+	}
+	return nil
+}
+
+// storeCounters are the metrics that are counters of fixed work, summed up over all servers.
+var storeCounters = map[string]string{
+	result.WorkStorageSets:         "prony_storage_sets_total",
+	result.WorkStorageSetBytes:     "prony_storage_set_bytes_total",
+	result.WorkStorageDeletes:      "prony_storage_deletes_total",
+	result.WorkStorageGets:         "prony_storage_gets_total",
+	result.WorkStorageScanned:      "prony_storage_scanned_keys_total",
+	result.WorkStorageTaskBytes:    "prony_storage_task_bytes_total",
+	result.WorkStoragePayloadBytes: "prony_storage_payload_bytes_total",
+	result.WorkCommits:             "prony_commit_seconds_count",
+	result.WorkStreamFrames:        "prony_stream_frames_total",
+}
+
+// Further metrics of servers.
+const (
+	fsyncsMetric      = "prony_storage_fsyncs_total"
+	logFsyncsMetric   = "prony_storage_log_fsyncs_total"
+	raftFsyncsMetric  = "prony_raft_log_fsyncs_total"
+	raftEntriesMetric = "prony_raft_entries_total"
+	raftBytesMetric   = "prony_raft_entry_bytes_total"
+	callsMetric       = "prony_calls_total"
+)
+
+// counts returns what the servers counted between the last two of three readings. The work was done between these; between the
+// first two nothing was done, so that their difference is what a reading itself allocates.
+//
+// Left out are, of a cluster, calls, because clients ask for routes at intervals, and what followers write, because a follower that lags
+// takes several entries at once.
+func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, warnings []string) {
+	counters, shown = map[string]float64{}, map[string]float64{}
+	rose := func(metric string, servers ...int) (sum float64, counted bool) {
+		for _, i := range servers { // a follower has no series of commits
+			v, has := r[2][i].metrics[metric]
+			sum, counted = sum+v-r[1][i].metrics[metric], counted || has
+		}
+		return sum, counted
+	}
+	all := make([]int, len(r[2]))
+	for i := range all {
+		all[i] = i
+	}
+	take := func(name, metric string, servers ...int) {
+		if v, counted := rose(metric, servers...); counted {
+			counters[name] = v
+		}
+	}
+	for name, metric := range storeCounters {
+		take(name, metric, all...)
+	}
+	fsyncs, _ := rose(fsyncsMetric, all...)
+	if of := w.leader(); len(all) == 1 {
+		take(result.WorkCalls, callsMetric, all...)
+		if log, counted := rose(logFsyncsMetric, all...); counted {
+			counters[result.WorkCommitFsyncs], counters[result.WorkOtherFsyncs] = log, fsyncs-log
+		}
+	} else if counters[result.WorkOtherFsyncs] = fsyncs; of >= 0 { // the stores of a cluster have no log
+		take(result.WorkCommitFsyncs, raftFsyncsMetric, of)
+		take(result.WorkRaftEntries, raftEntriesMetric, of)
+		take(result.WorkRaftEntryBytes, raftBytesMetric, of)
+	} else {
+		warnings = append(warnings, "fixed work: several nodes lead shards, so that the entries and fsyncs of their Raft logs are not compared")
+	}
+	for i := range all {
+		idle, before, after := r[0][i], r[1][i], r[2][i]
+		counters[result.WorkAllocs] += after.allocs - before.allocs - (before.allocs - idle.allocs)
+		counters[result.WorkAllocBytes] += after.bytes - before.bytes - (before.bytes - idle.bytes)
+		shown["context switches"] += after.switches - before.switches
+		shown["read calls"] += after.reads - before.reads
+		shown["write calls"] += after.written - before.written
+	}
+	return counters, shown, warnings
+}
+
+// leader returns which server of a cluster leads all shards; -1 if none does.
+func (w *workRun) leader() int {
+	if slices.ContainsFunc(w.leaders, func(id string) bool { return id != w.leaders[0] }) {
+		return -1
+	}
+	for i, s := range w.cluster.Servers() {
+		if s.ID == w.leaders[0] {
+			return i
+		}
+	}
+	return -1
+}
