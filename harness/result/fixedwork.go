@@ -1,8 +1,10 @@
 package result
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // FixedWork is what the servers of both sides counted for the same seeded sequence of operations, with one request outstanding.
@@ -86,3 +88,36 @@ var workCounters = []WorkCounter{
 
 // WorkCounters returns the counters of fixed work that are judged, in the order in which they are shown. The slice is the caller's.
 func WorkCounters() []WorkCounter { return slices.Clone(workCounters) }
+
+// ExpectedTrailer is the trailer of a commit's message that declares a counter of fixed work to differ:
+//
+//	Expected-Counter: storage_sets: each task has a second record
+const ExpectedTrailer = "Expected-Counter"
+
+// ParseExpected reads the values of ExpectedTrailer, one a line, and returns the reasons by counter. Where several lines name a counter,
+// their reasons are joined. A line that names no counter, or gives no reason, is an error.
+func ParseExpected(lines string) (map[string]string, error) {
+	out := map[string]string{}
+	for line := range strings.Lines(lines) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		name, reason, _ := strings.Cut(line, ":")
+		name, reason = strings.TrimSuffix(strings.TrimSpace(name), "_per_cycle"), strings.TrimSpace(reason)
+		if !slices.ContainsFunc(workCounters, func(c WorkCounter) bool { return c.Name == name }) {
+			var names []string
+			for _, c := range workCounters {
+				names = append(names, c.Name)
+			}
+			return nil, fmt.Errorf("%s: %q is no counter of fixed work: use one of %s", ExpectedTrailer, name, strings.Join(names, ", "))
+		}
+		if reason == "" {
+			return nil, fmt.Errorf("%s: %s has no reason: write %s: REASON", ExpectedTrailer, name, name)
+		}
+		if before := out[name]; before != "" {
+			reason = before + "; " + reason
+		}
+		out[name] = reason
+	}
+	return out, nil
+}

@@ -41,6 +41,9 @@ generations of fresh processes. A generation takes five to six seconds. After th
 regressed if a loss is certain, pass if a loss that matters is excluded. If neither holds it measures on, up to three
 times as long. The result goes to a folder under --out: comparison.json, and duet.json with all that was measured.
 
+Both sides also do the same fixed work, in which what the servers count must be equal. A counter that a commit means to change
+is declared by a trailer of its message: "Expected-Counter: storage_sets: REASON".
+
 A scenario that cannot be measured so (with faults, a sweep, an attack, several workloads or open load) is measured in
 interleaved rounds, as --rounds asks for too: one round of each side in each block, the base twice. A difference counts
 only if it is larger than what the two measurements of the base differ by.

@@ -35,6 +35,9 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	if warning != "" {
 		o.Warnings = append(o.Warnings, warning)
 	}
+	if o.Expected, err = b.expected(ctx, sources); err != nil {
+		return nil, "", err
+	}
 	policy, err := f.duetPolicy()
 	if err != nil {
 		return nil, "", err
