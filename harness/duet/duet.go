@@ -63,6 +63,8 @@ type Options struct {
 	Warnings []string
 	// WorkCycles is the length of the fixed work; 0 means 60,000 cycles, or 15,000 of a cluster.
 	WorkCycles uint64
+	// WorkOnly measures the fixed work and no generation.
+	WorkOnly bool
 	// Expected are the counters of fixed work that the change declares to differ, each with the reason.
 	Expected map[string]string
 }
@@ -194,6 +196,9 @@ func (c *conductor) measure(ctx context.Context) error {
 	c.line("%s: comparison folder %s", c.scenario.Name, c.folder.Path())
 	began := c.now()
 	c.duet.Work = c.work(ctx)
+	if c.options.WorkOnly {
+		return ctx.Err()
+	}
 	for look := 1; look <= c.options.Looks; look++ {
 		going, err := c.look(ctx, began.Add(time.Duration(look)*c.options.Within))
 		if err != nil || !going {

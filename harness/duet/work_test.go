@@ -1,6 +1,7 @@
 package duet
 
 import (
+	"context"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -81,4 +82,15 @@ func TestTheSmallerDifferenceCounts(t *testing.T) {
 func TestFixedWorkHasSettingsOfItsOwn(t *testing.T) {
 	got := workTopology(scenario.Topology{Kind: "sharded", Shards: 4, Durability: "interval", SyncInterval: 5, BusyPoll: true, Procs: 2})
 	assert.Equal(t, scenario.Topology{Kind: "sharded", Shards: 4, Durability: "sync", Procs: 1}, got)
+}
+
+func TestWorkWithoutGenerations(t *testing.T) {
+	c := newFakeHost().conductor(t, Options{WorkOnly: true})
+	c.work = func(context.Context) *result.FixedWork { return &result.FixedWork{Cycles: 7} }
+	measured(t, c)
+	assert.Empty(t, c.duet.Generations)
+	assert.EqualValues(t, 7, c.duet.Work.Cycles)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, newFakeHost().conductor(t, Options{WorkOnly: true}).measure(ctx), context.Canceled)
 }

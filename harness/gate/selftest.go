@@ -120,7 +120,8 @@ type SelfTestPiece struct {
 
 // SelfTestBank is everything that was measured for a self-test.
 type SelfTestBank struct {
-	Pieces       []SelfTestPiece // in the order in which they were measured
+	Pieces       []SelfTestPiece     // in the order in which they were measured
+	Works        []*result.FixedWork // of pairs of builds of the same source, beside those of Pieces
 	Checks       []CheckPiece
 	Calibrations []SelfTestCalibration
 }
@@ -136,7 +137,7 @@ type SelfTestPlan struct {
 
 // RunSelfTest judges what a bank has.
 func RunSelfTest(bank SelfTestBank, plan SelfTestPlan) (*SelfTest, error) {
-	if len(bank.Pieces) == 0 && len(bank.Checks) == 0 {
+	if len(bank.Pieces)+len(bank.Works)+len(bank.Checks) == 0 {
 		return nil, errors.New("the bank has no piece: measure some with --for")
 	}
 	test := &SelfTest{
@@ -158,7 +159,7 @@ func RunSelfTest(bank SelfTestBank, plan SelfTestPlan) (*SelfTest, error) {
 			return nil, fmt.Errorf("%s: its kind %q is unknown: move it out of the bank", p.Folder, p.Kind)
 		}
 	}
-	test.Counters = judgeCounters(bank.Pieces, plan.Policy)
+	test.Counters = judgeCounters(bank)
 	checks, err := judgeChecks(bank.Checks, plan.Baselines)
 	if err != nil {
 		return nil, err

@@ -72,6 +72,7 @@ func TestSelfTestCountsFalseAlarmsAndPower(t *testing.T) {
 	slow := kindOf(t, test, "cpu-10")
 	assert.Equal(t, []string{"PRONY_PLANTED=work:500"}, slow.Planted)
 	assert.Equal(t, 6, trialOf(t, slow, 1, true).Red())
+	assert.Equal(t, 6, trialOf(t, slow, 1, true).Timings)
 	assert.Equal(t, 6, trialOf(t, slow, 1, true).ByMetric[result.ServerCPUUsPerCycle])
 	assert.Equal(t, 2, trialOf(t, slow, 3, true).Red())
 	for metric, want := range map[string]float64{result.ServerCPUUsPerCycle: 0.10, result.CyclesPerS: 0.06, result.ClientCPUUsPerCycle: 0} {
@@ -192,4 +193,39 @@ func TestCalibrate(t *testing.T) {
 	require.ErrorContains(t, err, "has no figure lost")
 	assert.Equal(t, []string{result.ServerCPUUsPerCycle, result.CyclesPerS}, gate.CalibrationMetrics("work"))
 	assert.Equal(t, []string{result.CyclesPerS}, gate.CalibrationMetrics("wait"))
+}
+
+// Counters are judged for pairs of the same source only: as they are, and with one percent more.
+func TestSelfTestOfCounters(t *testing.T) {
+	same, slow := pieces("identical", 2, losses{}), pieces("alloc-5", 2, losses{})
+	works := []*result.FixedWork{withWork(seeded(1), 80_000).Work, {Warnings: []string{"it failed"}}}
+	for i := range same {
+		same[i].Duet.Work = withWork(seeded(1), 80_000).Work
+		slow[i].Duet.Work = withWork(seeded(1), 80_000).Work
+		slow[i].Duet.Work.Counters[result.WorkAllocs] = [2]float64{80_000, 90_000}
+		same[i].Duet.Work.Counters[result.WorkRaftEntries] = [2]float64{}
+	}
+	same[1].Duet.Work.Counters[result.WorkCalls] = [2]float64{80_000, 80_001}
+	works[0].Counters[result.WorkOtherFsyncs] = [2]float64{20, 20}
+	test, err := gate.RunSelfTest(gate.SelfTestBank{Pieces: append(same, slow...), Works: works}, selfTestPlan())
+	require.NoError(t, err)
+	require.Len(t, test.Counters, len(result.WorkCounters()))
+	for _, c := range test.Counters {
+		want := gate.SelfTestCounter{Metric: c.Metric, Pairs: 3, Called: 3, FalseMost: c.FalseMost, CalledLeast: c.CalledLeast}
+		switch c.Metric {
+		case result.WorkRaftEntries + "_per_cycle":
+			want.Pairs, want.Called = 1, 1
+		case result.WorkCalls + "_per_cycle":
+			want.False = 1
+		case result.WorkOtherFsyncs + "_per_cycle":
+			want.Called = 2
+		}
+		assert.Equal(t, want, c)
+		assert.Greater(t, c.FalseMost, 0.5, "three pairs prove little")
+		assert.Less(t, c.CalledLeast, 0.5)
+	}
+	alloc := trialOf(t, kindOf(t, test, "alloc-5"), 1, true)
+	assert.Equal(t, 2, alloc.Red())
+	assert.Zero(t, alloc.Timings, "the counter alone is called")
+	assert.Equal(t, 2, alloc.ByMetric["server_allocs_per_cycle"])
 }

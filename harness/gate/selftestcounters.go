@@ -14,7 +14,7 @@ const CounterShift = 0.01
 // SelfTestCounter is what the gate said of one counter from fixed work, of pairs of builds of the same source: as the pairs are, and with
 // the change's figure larger by CounterShift.
 type SelfTestCounter struct {
-	Metric string `json:"metric"`
+	Metric string `json:"metric"` // of a WorkCounter
 	Pairs  int    `json:"pairs"`
 	False  int    `json:"false"`   // of the pairs, called as they are
 	Called int    `json:"shifted"` // of the pairs, called with the figure shifted
@@ -27,61 +27,51 @@ type SelfTestCounter struct {
 // boundAlpha is the probability with which a one-sided bound of a share is wrong.
 const boundAlpha = 0.05
 
-// judgeCounters judges the counters of all pieces whose sides are the same source.
-func judgeCounters(pieces []SelfTestPiece, policy DuetPolicy) []SelfTestCounter {
-	same := map[string]bool{}
+// judgeCounters judges the counters of the fixed work of pairs of builds of the same source.
+func judgeCounters(bank SelfTestBank) (all []SelfTestCounter) {
+	pairs := slices.Clone(bank.Works)
 	for _, k := range SelfTestKinds() {
-		same[k.Name] = k.Same()
-	}
-	counters := map[string]*SelfTestCounter{}
-	for _, p := range pieces {
-		if !same[p.Kind] || p.Duet.Work == nil {
-			continue
+		if k.Same() {
+			for _, p := range ofKind(bank.Pieces, k.Name) {
+				pairs = append(pairs, p.Duet.Work)
+			}
 		}
-		asIs := worsened(p.Duet, policy)
-		for metric, values := range p.Duet.Work.Counters {
-			if values[0] == 0 && values[1] == 0 { // 1 % of nothing is nothing
+	}
+	for _, counter := range result.WorkCounters() {
+		c := SelfTestCounter{Metric: counter.Metric()}
+		for _, work := range pairs {
+			if work == nil || work.Cycles == 0 || work.Counters[counter.Name] == [2]float64{} { // 1 % of nothing is nothing
 				continue
 			}
-			c := counters[metric]
-			if c == nil {
-				c = &SelfTestCounter{Metric: metric}
-				counters[metric] = c
-			}
 			c.Pairs++
-			if asIs[metric] {
+			if worsened(work, counter.Metric()) {
 				c.False++
 			}
-			if worsened(shifted(p.Duet, metric), policy)[metric] {
+			if worsened(shifted(work, counter.Name), counter.Metric()) {
 				c.Called++
 			}
 		}
-	}
-	var all []SelfTestCounter
-	for _, metric := range slices.Sorted(maps.Keys(counters)) {
-		c := counters[metric]
-		c.FalseMost, c.CalledLeast = stat.ShareAtMost(c.False, c.Pairs, boundAlpha), stat.ShareAtLeast(c.Called, c.Pairs, boundAlpha)
-		all = append(all, *c)
+		if c.Pairs > 0 {
+			c.FalseMost, c.CalledLeast = stat.ShareAtMost(c.False, c.Pairs, boundAlpha), stat.ShareAtLeast(c.Called, c.Pairs, boundAlpha)
+			all = append(all, c)
+		}
 	}
 	return all
 }
 
-// worsened returns the metrics of a duet that the gate calls.
-func worsened(d *result.Duet, policy DuetPolicy) map[string]bool {
-	called := map[string]bool{}
-	for _, m := range JudgeDuet(d, 1, policy).Metrics {
-		called[m.Metric] = m.Outcome == result.Worsened
-	}
-	return called
+// worsened reports whether the gate calls a counter of fixed work, by the rule for counters alone.
+func worsened(work *result.FixedWork, metric string) bool {
+	j := &duetJudgement{c: &result.Comparison{Verdict: result.Pass, Duet: &result.DuetJudgement{}}}
+	j.work(work)
+	return slices.ContainsFunc(j.c.Metrics, func(d result.MetricDelta) bool { return d.Metric == metric && d.Outcome == result.Worsened })
 }
 
-// shifted is a duet whose change counted more of one metric.
-func shifted(d *result.Duet, metric string) *result.Duet {
-	other, work := *d, *d.Work
-	work.Counters = maps.Clone(d.Work.Counters)
-	values := work.Counters[metric]
+// shifted is fixed work whose change counted more of one counter.
+func shifted(work *result.FixedWork, counter string) *result.FixedWork {
+	other := *work
+	other.Counters = maps.Clone(work.Counters)
+	values := other.Counters[counter]
 	values[1] *= 1 + CounterShift
-	work.Counters[metric] = values
-	other.Work = &work
+	other.Counters[counter] = values
 	return &other
 }

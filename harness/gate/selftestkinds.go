@@ -31,6 +31,14 @@ const (
 	wantedCheck  = 10
 )
 
+// CountersKind is the name of the pieces that have fixed work alone, of CounterPairs pairs of the same binary, and CountersWanted how many
+// of these pieces the bank is to have at last.
+const (
+	CountersKind   = "counters"
+	CounterPairs   = 10
+	CountersWanted = 30
+)
+
 // CheckKind is the name of the pieces in which slowed servers are judged by baselines.
 const CheckKind = "check"
 

@@ -17,6 +17,8 @@ type Trial struct {
 	Disjoint bool                   `json:"disjoint"`
 	Trials   int                    `json:"trials"`
 	Verdicts map[result.Verdict]int `json:"verdicts"`
+	// Timings counts the trials in which a primary was regressed, whatever the counters from fixed work say.
+	Timings int `json:"timings"`
 	// ByMetric counts the trials in which each metric was regressed.
 	ByMetric map[string]int `json:"by_metric"`
 	// Low and High are the 95 % confidence interval (Wilson) of the share that was regressed, PassLow and PassHigh that of the share
@@ -97,9 +99,14 @@ func (t *Trial) add(c *result.Comparison) {
 	}
 	t.Trials++
 	t.Verdicts[c.Verdict]++
+	timings := false
 	for _, d := range c.Metrics {
 		if d.Outcome == result.Worsened {
 			t.ByMetric[d.Metric]++
+			timings = timings || d.Loss != nil
 		}
+	}
+	if timings {
+		t.Timings++
 	}
 }

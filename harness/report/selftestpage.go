@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,19 +43,20 @@ func selfTestTrials(p *page, t *gate.SelfTest) {
 	p.heading(2, "Verdicts")
 	p.paragraph("Disjoint trials share no generation, and their intervals (Wilson, 95 %%) are those of independent trials. Drawn trials take" +
 		" their generations at random from all of the kind: they share generations, so that they are not independent and have no" +
-		" interval. A trial is red if the change is `regressed` or `incorrect`.")
+		" interval. A trial is red if the change is `regressed` or `incorrect`; by" +
+		" timings, if CPU time, the rate or a latency is regressed, whatever the counters from fixed work say.")
 	var rows [][]string
 	for _, k := range t.Kinds {
 		for _, trial := range k.Trials {
-			row := []string{k.Name, looks(trial.Looks), "drawn", fmt.Sprint(trial.Trials), fmt.Sprint(trial.Red()), "-", fmt.Sprint(trial.Verdicts[result.Pass]), "-"}
+			row := []string{k.Name, looks(trial.Looks), "drawn", fmt.Sprint(trial.Trials), fmt.Sprint(trial.Red()), "-", fmt.Sprint(trial.Timings), fmt.Sprint(trial.Verdicts[result.Pass]), "-"}
 			if trial.Disjoint {
-				row[2], row[5], row[7] = "disjoint", shareInterval(trial.Low, trial.High), shareInterval(trial.PassLow, trial.PassHigh)
+				row[2], row[5], row[8] = "disjoint", shareInterval(trial.Low, trial.High), shareInterval(trial.PassLow, trial.PassHigh)
 			}
 			other := trial.Trials - trial.Red() - trial.Verdicts[result.Pass] - trial.Verdicts[result.Inconclusive]
 			rows = append(rows, append(row, fmt.Sprint(trial.Verdicts[result.Inconclusive]), fmt.Sprint(other)))
 		}
 	}
-	p.table([]string{"change", "looks", "trials", ">of", ">red", ">interval", ">`pass`", ">interval", ">`inconclusive`", ">other"}, rows)
+	p.table([]string{"change", "looks", "trials", ">of", ">red", ">interval", ">by timings", ">`pass`", ">interval", ">`inconclusive`", ">other"}, rows)
 	p.paragraph("![Share of changes that the gate calls, by how much they lose, durability %s](%s)", text(t.Durability), SelfTestPlotFile)
 	p.paragraph("Which figures were `regressed` in the disjoint trials of one look:")
 	var calls [][]string
@@ -64,14 +66,25 @@ func selfTestTrials(p *page, t *gate.SelfTest) {
 			for _, m := range primaries() {
 				row = append(row, fmt.Sprint(trial.ByMetric[m]))
 			}
-			calls = append(calls, row)
+			calls = append(calls, append(row, calledCounters(trial)))
 		}
 	}
 	header := []string{"change", ">trials"}
 	for _, m := range primaries() {
 		header = append(header, ">"+m)
 	}
-	p.table(header, calls)
+	p.table(append(header, "counters"), calls)
+}
+
+// calledCounters names the counters that were regressed in trials, with how often.
+func calledCounters(t gate.Trial) string {
+	var named []string
+	for _, metric := range slices.Sorted(maps.Keys(t.ByMetric)) {
+		if !slices.Contains(primaries(), metric) {
+			named = append(named, fmt.Sprintf("%s %d", metric, t.ByMetric[metric]))
+		}
+	}
+	return strings.Join(named, ", ")
 }
 
 // primaries are the figures that a duet is judged by, counters aside.

@@ -55,7 +55,7 @@ func selfTestFixture() *gate.SelfTest {
 		of.Trials = []gate.Trial{
 			{
 				Looks: 1, Disjoint: true, Trials: 40, Verdicts: map[result.Verdict]int{result.Regressed: red, result.Pass: (40 - red) / 2, result.Inconclusive: 40 - red - (40-red)/2},
-				ByMetric: map[string]int{result.ServerCPUUsPerCycle: red}, Low: float64(red) / 50, High: float64(red+10) / 50,
+				Timings: red, ByMetric: map[string]int{result.ServerCPUUsPerCycle: red, "server_allocs_per_cycle": i}, Low: float64(red) / 50, High: float64(red+10) / 50,
 			},
 			{Looks: 1, Trials: 200, Verdicts: map[result.Verdict]int{result.Regressed: 5 * red, result.Inconclusive: 200 - 5*red}},
 		}

@@ -50,8 +50,8 @@ func selfTestCommand(args []string) *cobra.Command {
 		Long: `Builds the server and the load generator of the working tree with planted faults, and measures duets whose
 answer is known, one look each: of builds of the same source, and of changes that lose a known part of the rate or of
 CPU time. The gate judges each of them, and three together as a duet of three looks: each "regressed" of the same source
-is a false alarm, each other verdict on a slower change a miss. One kind has slowed servers judged by the baselines, as
-"prony check" does. How slow the changes really were is measured as well.
+is a false alarm, each other verdict on a slower change a miss. One kind has fixed work alone, for the counters; another
+has slowed servers judged by the baselines, as "prony check" does. How slow the changes really were is measured as well.
 
 The bank's folder keeps each piece, and later self-tests of other commits add to it: the next piece is always of the kind
 that has the fewest, compared with the number that is wanted. An interrupted piece is not kept. The amounts of the
@@ -87,7 +87,7 @@ func kindNames() (names []string) {
 	for _, k := range gate.SelfTestKinds() {
 		names = append(names, k.Name)
 	}
-	return append(names, gate.CheckKind)
+	return append(names, gate.CountersKind, gate.CheckKind)
 }
 
 func (f *selfTestFlags) check() error {

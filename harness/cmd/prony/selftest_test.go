@@ -52,7 +52,6 @@ func (h *madeUp) steps(t *testing.T, env []string) float64 {
 
 func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2]duet.Side, duet.Options) (*result.Duet, string, error) {
 	return func(ctx context.Context, s *scenario.Scenario, sides [2]duet.Side, o duet.Options) (*result.Duet, string, error) {
-		assert.Equal(t, 1, o.Looks)
 		if h.fail != nil {
 			return nil, "", h.fail
 		}
@@ -66,6 +65,12 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 		if generations == 0 {
 			generations = 15
 		}
+		if o.WorkOnly {
+			h.at = h.at.Add(10 * time.Second)
+			d.Work = &result.FixedWork{Cycles: 1000, Counters: map[string][2]float64{result.WorkStorageSets: {2000, 2000}, result.WorkCalls: {1000, 1000}}}
+			return d, "", nil
+		}
+		assert.Equal(t, 1, o.Looks)
 		const cycles = 100_000
 		for number := 1; number <= generations; number++ {
 			g := result.Generation{Number: number, Seconds: 6, Verdict: result.Pass, Slices: []result.Slice{{Cycles: 1}}}
@@ -155,12 +160,12 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, entries, 9, "eight pieces and the calibration: nothing is left of what was interrupted")
 
-	night := selfTesting(t, host, bank, "cpu-10", "check")
+	night := selfTesting(t, host, bank, "cpu-10", "counters", "check")
 	night.built.build.Commit = "9876543210"
 	before := len(host.duets)
-	require.NoError(t, minutes(t, night, 4))
-	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 4, "check": 1}, bankedKinds(t, bank), "the kind with the fewest comes next")
-	assert.Len(t, host.duets, before+2, "no further calibration is needed")
+	require.NoError(t, minutes(t, night, 20))
+	assert.Equal(t, map[string]int{"identical": 4, "layout": 2, "cpu-10": 11, "check": 1, "counters": 3}, bankedKinds(t, bank), "the kind with the fewest comes next")
+	assert.Len(t, host.duets, before+9+3*gate.CounterPairs, "no further calibration is needed")
 
 	require.NoError(t, os.Mkdir("baselines", 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join("baselines", "smoke.hcl"), []byte(
@@ -180,11 +185,15 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 			assert.Zero(t, trial.Red(), k.Name)
 			continue
 		}
-		assert.Equal(t, 4, trial.Red(), k.Name)
+		assert.Equal(t, 11, trial.Red(), k.Name)
 		f, ok := k.Figure(k.Metric)
 		require.True(t, ok)
 		assert.InDelta(t, 0.1, f.Loss, 0.01)
 	}
+	require.Len(t, test.Counters, 2)
+	assert.Equal(t, gate.SelfTestCounter{
+		Metric: result.WorkStorageSets + "_per_cycle", Pairs: 30, Called: 30, FalseMost: test.Counters[0].FalseMost, CalledLeast: test.Counters[0].CalledLeast,
+	}, test.Counters[0])
 	require.Len(t, test.Checks, len(gate.CheckLosses))
 	from, ok := gate.CheckCallsFrom(test.Checks)
 	assert.True(t, ok)

@@ -16,11 +16,12 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// Files of a bank. Each piece has a folder, named by its time and kind, with piece.json and either duet.json or check.json. The
+// Files of a bank. Each piece has a folder, named by its time and kind, with piece.json and one of duet.json, work.json and check.json. The
 // calibration is of the whole bank.
 const (
 	pieceFile       = "piece.json"
 	checkFile       = "check.json"
+	workFile        = "work.json"
 	calibrationFile = "calibration.json"
 )
 
@@ -72,7 +73,7 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 	}
 	var newest pieceDocument
 	for _, d := range documents { // in the order of time
-		if d.Kind != gate.CheckKind {
+		if d.Kind != gate.CheckKind && d.Kind != gate.CountersKind {
 			newest = d
 		}
 	}
@@ -86,6 +87,12 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 			}
 			piece.Folder = folder
 			bank.Checks = append(bank.Checks, piece)
+		case d.Kind == gate.CountersKind:
+			var works []*result.FixedWork
+			if err := readJSONFile(filepath.Join(folder, workFile), &works); err != nil {
+				return bank, 0, err
+			}
+			bank.Works = append(bank.Works, works...)
 		case d.Load != newest.Load || d.Within != newest.Within:
 			bank.left++
 		default:

@@ -16,8 +16,12 @@ const (
 	excessWanted           = 0.2
 	excessLeast            = 0.1
 	excessMost             = 0.4
-	calibrationGenerations = 8
+	calibrationGenerations = 12
 	calibrationTries       = 4
+
+	// excessUnsure is how large half of the interval may be, as a part of what the amount adds. A calibration that is less sure is made
+	// again.
+	excessUnsure = 0.25
 )
 
 // faultUnit is how an amount of a fault for each task is written for a build with planted faults.
@@ -31,12 +35,12 @@ type faultUnit struct {
 
 // faultUnits are those of all faults that the self-test plants.
 var faultUnits = map[string]faultUnit{
-	"work":       {begin: 1_000, most: 1 << 22, text: "work:%.0f"}, // steps
-	"background": {begin: 1_000, most: 1 << 22, text: "background:%.0f"},
-	"client":     {begin: 1_000, most: 1 << 22, text: "client:%.0f"},
-	"alloc":      {begin: 4_096, most: 1 << 24, text: "alloc:%.0f"}, // bytes
-	"wait":       {begin: 3_000, most: 1e9, text: "wait:%.0fns"},
-	"fsync":      {begin: 1.0 / 400, most: 1, text: "fsync:1/%.0f", inverse: true},
+	"work":       {begin: 700, most: 1 << 22, text: "work:%.0f"}, // steps
+	"background": {begin: 700, most: 1 << 22, text: "background:%.0f"},
+	"client":     {begin: 400, most: 1 << 22, text: "client:%.0f"},
+	"alloc":      {begin: 3_000, most: 1 << 24, text: "alloc:%.0f"}, // bytes
+	"wait":       {begin: 1_700, most: 1e9, text: "wait:%.0fns"},
+	"fsync":      {begin: 1.0 / 500, most: 1, text: "fsync:1/%.0f", inverse: true},
 }
 
 // planting returns the variable that plants an amount of a fault, and the amount that it has: that given, to a whole number.
@@ -90,8 +94,10 @@ func (m *selfTestMeasuring) calibrate(ctx context.Context, fault string) ([]gate
 		}
 		first, err := gate.Calibrate(measured, fault, metrics[0], amount)
 		near := err == nil && first.Excess >= excessLeast && first.Excess <= excessMost
-		if !near && try < calibrationTries {
-			amount *= excessWanted / max(first.Excess, excessWanted/10)
+		if sure := first.High-first.Low <= 2*excessUnsure*first.Excess; (!near || !sure) && try < calibrationTries {
+			if !near {
+				amount *= excessWanted / max(first.Excess, excessWanted/10)
+			}
 			continue
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -90,7 +91,8 @@ func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 		have[d.Kind]++
 	}
 	share := -1.0
-	for _, k := range append(gate.SelfTestKinds(), gate.SelfTestKind{Name: gate.CheckKind, Wanted: gate.CheckWanted}) {
+	for _, k := range append(gate.SelfTestKinds(), gate.SelfTestKind{Name: gate.CountersKind, Wanted: gate.CountersWanted},
+		gate.SelfTestKind{Name: gate.CheckKind, Wanted: gate.CheckWanted}) {
 		if len(m.kinds) > 0 && !slices.Contains(m.kinds, k.Name) {
 			continue
 		}
@@ -122,9 +124,13 @@ func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) e
 
 // sides measures one piece, and returns what stores it.
 func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind) (store func(folder string) error, err error) {
-	if kind.Name == gate.CheckKind {
+	switch kind.Name {
+	case gate.CheckKind:
 		piece, err := m.slowed(ctx)
-		return func(folder string) error { return writeJSONFile(folder+"/"+checkFile, piece) }, err
+		return func(folder string) error { return writeJSONFile(filepath.Join(folder, checkFile), piece) }, err
+	case gate.CountersKind:
+		works, err := m.works(ctx, kind)
+		return func(folder string) error { return writeJSONFile(filepath.Join(folder, workFile), works) }, err
 	}
 	planted := ""
 	if !kind.Same() {
@@ -142,6 +148,18 @@ func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind) (
 		measured.Generations[i].Slices = nil // no verdict depends on them, and a bank of hundreds of pieces would be large
 	}
 	return func(folder string) error { return result.WriteDuet(folder, measured) }, nil
+}
+
+// works measures the fixed work of pairs of the same binary.
+func (m *selfTestMeasuring) works(ctx context.Context, kind gate.SelfTestKind) (works []*result.FixedWork, err error) {
+	for range gate.CounterPairs {
+		measured, err := m.measure(ctx, kind, "", duet.Options{WorkOnly: true})
+		if err != nil {
+			return nil, err
+		}
+		works = append(works, measured.Work)
+	}
+	return works, nil
 }
 
 // measure measures a duet of a change of one kind, in a folder that does not stay.
