@@ -113,7 +113,7 @@ func publishComparison(dir, reportsDir string) ([]string, error) {
 	if len(reasons) > 0 {
 		return nil, &UnpublishableError{Of: dir, Reasons: reasons}
 	}
-	data := filepath.Join(reportsDir, "data", comparisonName(c.Comparison))
+	data := filepath.Join(reportsDir, dataDir, comparisonName(c.Comparison))
 	if err := copyFiles(dir, data, c.files); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// markdown writes the page of r.
-func markdown(r *result.Result, plots []figure) string {
+// markdown writes the page of r, whose work other published runs have repeated.
+func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 	p := &page{}
 	title := r.Title
 	if title == "" {
@@ -25,8 +25,10 @@ func markdown(r *result.Result, plots []figure) string {
 		summarySection(p, r)
 		ledgerSection(p, r)
 	} else {
+		repeatabilityOpening(p, r, repeats)
 		pointsSection(p, r)
 		summarySection(p, r)
+		repeatabilitySection(p, r, repeats)
 		workloadsSection(p, r)
 		plotSection(p, r, plots)
 		roundsSection(p, r)

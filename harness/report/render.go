@@ -44,7 +44,11 @@ func Render(in, out string) ([]string, error) {
 	if same {
 		pageName = RunPage
 	}
-	return writeFiles(out, pageName, plots, markdown(r, plots))
+	published, err := publishedMeasurements(in)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return writeFiles(out, pageName, plots, markdown(r, plots, repeats(r, published)))
 }
 
 // writeFiles writes plots and, last, the page: what it shows is there when it is.
@@ -70,6 +74,7 @@ func writeFiles(out, pageName string, plots []figure, text string) ([]string, er
 }
 
 // Publish copies the data of the run in the folder run that its page is made from to reportsDir/data/<scenario>,
+// keeps a summary of the run that was published before, for the repeatability of the figures,
 // renders the page from the copy into reportsDir, and returns the paths of the page and its plots. The data of a
 // comparison goes to data/compare-<scenario>. Publish refuses, with an *UnpublishableError and without a change of any file, a run that
 // has fewer rounds than its scenario's file wants or was measured from a tree with uncommitted changes.
@@ -86,7 +91,10 @@ func Publish(run, reportsDir string) ([]string, error) {
 	if reasons := r.Manifest.Unpublishable(); len(reasons) > 0 {
 		return nil, &UnpublishableError{Of: run, Reasons: reasons}
 	}
-	data := filepath.Join(reportsDir, "data", result.Slug(r.Scenario))
+	data := filepath.Join(reportsDir, dataDir, result.Slug(r.Scenario))
+	if err := keepEarlier(data, r.Run); err != nil {
+		return nil, fmt.Errorf("publish: %w", err)
+	}
 	if err := copyFiles(run, data, []string{result.HistogramsFile, result.ResultFile}); err != nil {
 		return nil, fmt.Errorf("publish: %w", err)
 	}

@@ -144,6 +144,15 @@ func (f *Folder) StoreArm(r *Result, hists []RoundHistograms) error {
 	return WriteFile(f.File(ResultFile), data)
 }
 
+// WriteResult writes r to a file at path. It fails, and writes nothing, if a number is NaN or infinite.
+func WriteResult(path string, r *Result) error {
+	data, err := encode(r)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return WriteFile(path, data)
+}
+
 func (f *Folder) writeJSON(name string, value any) error {
 	data, err := encode(value)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 // corrupt, or of a version newer than this program knows. Figures of faults that earlier builds derived in another way are derived
 // again.
 func Read(dir string) (*Result, []RoundHistograms, error) {
-	var r Result
-	if err := readJSON(filepath.Join(dir, ResultFile), &r); err != nil {
+	r, err := ReadResult(filepath.Join(dir, ResultFile))
+	if err != nil {
 		return nil, nil, err
 	}
 	var doc histogramsDocument
@@ -26,14 +26,23 @@ func Read(dir string) (*Result, []RoundHistograms, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("read %s: corrupt: %w", filepath.Join(dir, HistogramsFile), err)
 	}
-	if !r.Verdict.Known() {
-		return nil, nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", filepath.Join(dir, ResultFile), r.Verdict)
-	}
 	if err := checkRounds(r.Rounds, hists); err != nil {
 		return nil, nil, fmt.Errorf("read %s: corrupt: %w", dir, err)
 	}
 	r.correctFaults()
-	return &r, hists, nil
+	return r, hists, nil
+}
+
+// ReadResult loads the result stored in the file at path, without histograms.
+func ReadResult(path string) (*Result, error) {
+	var r Result
+	if err := readJSON(path, &r); err != nil {
+		return nil, err
+	}
+	if !r.Verdict.Known() {
+		return nil, fmt.Errorf("read %s: corrupt: %q is not a verdict", path, r.Verdict)
+	}
+	return &r, nil
 }
 
 // readJSON decodes the file at path after it has checked the version that every file of a run carries.

@@ -105,6 +105,55 @@ func Differences(base, change *Scenario) []Difference {
 	return all
 }
 
+// Work returns what a scenario, or its point with these values, has its servers and generators do, as text: equal texts are the same
+// work with the same settings, whatever the scenario is called and how often it is measured. A setting that was not recorded counts as its
+// default.
+func (s *Scenario) Work(values []Value) string {
+	all := s.defaults()
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, s.flat())
+	for _, v := range values {
+		if swept := s.Swept(v.Path); len(swept) == 0 || swept[0] != v.Text { // s has the first point's values
+			setSwept(all, v)
+		}
+	}
+	var lines []string
+	for path, value := range all {
+		if top := topOf(path); top != validityName && top != "sweeps" && !slices.Contains(settingsOfPlan, top) {
+			lines = append(lines, path+" = "+value)
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// setSwept gives a setting the value of a point: of another kind of topology, what that kind has by default.
+func setSwept(all map[string]string, v Value) {
+	if v.Path != kindPath {
+		all[v.Path] = strings.Trim(v.Text, `"`)
+		return
+	}
+	kind, nodes, _ := strings.Cut(strings.TrimSuffix(v.Text, ")"), "(")
+	all[v.Path] = kind
+	if kind != Raft {
+		delete(all, nodesPath)
+		delete(all, coalescePath)
+		return
+	}
+	all[nodesPath] = nodes
+	if all[coalescePath] == "" {
+		all[coalescePath] = "true"
+	}
+}
+
+const (
+	kindPath     = "topology." + kindAttribute
+	nodesPath    = "topology.nodes"
+	coalescePath = "topology.coalesce"
+)
+
 const validityName = "validity"
 
 // topOf is the block or the attribute of a scenario that a path begins with.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -249,4 +250,29 @@ func TestOverrideRounds(t *testing.T) {
 	s.OverrideRounds(4)
 	assert.Equal(t, 7, s.FileRounds)
 	assert.Equal(t, 4, s.Rounds)
+}
+
+func TestWork(t *testing.T) {
+	base, other := parsed(t, leastScenario), parsed(t, leastScenario)
+	other.Name, other.Rounds, other.Validity.Warn = "other", 3, true
+	other.Sweeps = []Sweep{{Path: "topology.durability", Values: []string{"sync", "none"}}}
+	assert.Equal(t, base.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "sync"}}))
+	assert.NotEqual(t, base.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "none"}}))
+	none := parsed(t, leastScenario)
+	none.Topology.Durability = "none"
+	assert.Equal(t, none.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "none"}}), "a swept value counts as one that the file says")
+
+	raft := parsed(t, strings.Replace(leastScenario, `"single"`, `"raft"`, 1))
+	kinds := parsed(t, leastScenario)
+	kinds.Sweeps = []Sweep{{Path: "topology.kind", Values: []string{"single()", "raft(3)"}}}
+	assert.Equal(t, raft.Work(nil), kinds.Work([]Value{{Path: "topology.kind", Text: "raft(3)"}}))
+	assert.NotEqual(t, raft.Work(nil), kinds.Work([]Value{{Path: "topology.kind", Text: "raft(1)"}}))
+	raft.Sweeps = []Sweep{{Path: "topology.kind", Values: []string{"raft(3)", "single()"}}}
+	assert.Equal(t, base.Work(nil), raft.Work([]Value{{Path: "topology.kind", Text: "single()"}}))
+
+	other.Workloads[0].Batch = 2
+	assert.NotEqual(t, base.Work(nil), other.Work([]Value{{Path: "topology.durability", Text: "sync"}}))
+	old := parsed(t, leastScenario)
+	old.Workloads[0].Seed = 0
+	assert.Equal(t, base.Work(nil), old.Work(nil), "a seed that was not recorded is the default")
 }

@@ -1,0 +1,214 @@
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+const (
+	// dataDir holds a folder for each page, below that of the pages.
+	dataDir = "data"
+	// earlierDir holds, in the folder of a page's data, the results of runs that a later one has replaced: <run>.json, without rounds,
+	// profiles, locks and causes.
+	earlierDir = "earlier"
+)
+
+// measurement is one run of some work: a run without a sweep, or a point of one with.
+type measurement struct {
+	*result.Result
+	work    string // what was measured, with which settings: scenario.Work
+	point   string // its name; "" without a sweep
+	metrics map[string]result.Metric
+}
+
+// measurements are those of a run that have a rate and may be shown.
+func measurements(r *result.Result) (all []measurement) {
+	add := func(point result.Point) {
+		var values []scenario.Value
+		for _, v := range point.Values {
+			values = append(values, scenario.Value{Path: v.Path, Text: v.Text})
+		}
+		if _, found := point.Metrics[result.CyclesPerS]; found {
+			all = append(all, measurement{r, r.Manifest.Scenario.Work(values), point.Name, point.Metrics})
+		}
+	}
+	if r.Verdict == result.Incorrect || r.Verdict == result.Invalid {
+		return nil
+	}
+	if len(r.Points) == 0 {
+		add(result.Point{Metrics: r.Metrics})
+	}
+	for _, point := range r.Points {
+		add(point)
+	}
+	return all
+}
+
+// publishedMeasurements are those of all runs whose data is published beside that in the folder in, by time. Of a run folder, which has no
+// such neighbours, there are none.
+func publishedMeasurements(in string) ([]measurement, error) {
+	folder, err := filepath.Abs(in)
+	if err != nil {
+		return nil, fmt.Errorf("find the data beside %s: %w", in, err)
+	}
+	if filepath.Base(filepath.Dir(folder)) != dataDir {
+		return nil, nil
+	}
+	var files []string
+	for _, pattern := range []string{filepath.Join("*", result.ResultFile), filepath.Join("*", earlierDir, "*.json")} {
+		found, err := filepath.Glob(filepath.Join(filepath.Dir(folder), pattern))
+		if err != nil {
+			return nil, fmt.Errorf("find the data beside %s: %w", in, err)
+		}
+		files = append(files, found...)
+	}
+	var all []measurement
+	for _, file := range files {
+		r, err := result.ReadResult(file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, measurements(r)...)
+	}
+	slices.SortStableFunc(all, func(a, b measurement) int {
+		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.Run, b.Run))
+	})
+	return all, nil
+}
+
+// keepEarlier stores the result that another run's is about to replace in the folder data, if there is one.
+func keepEarlier(data, run string) error {
+	r, err := result.ReadResult(filepath.Join(data, result.ResultFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || r.Run == run {
+		return err
+	}
+	r.Rounds, r.Profiles, r.Locks, r.Causes = []result.Round{}, nil, nil, nil
+	if err := os.MkdirAll(filepath.Join(data, earlierDir), 0o755); err != nil {
+		return err
+	}
+	return result.WriteResult(filepath.Join(data, earlierDir, r.Run+".json"), r)
+}
+
+// repeated are the measurements of the same work as one of a page's run.
+type repeated struct {
+	own  measurement
+	runs []measurement // the own one among them
+}
+
+// repeats finds for each measurement of r those of the same work among all, if any is of another run.
+func repeats(r *result.Result, all []measurement) (found []repeated) {
+	for _, own := range measurements(r) {
+		same := repeated{own: own}
+		for _, m := range all {
+			if m.work == own.work && (m.Run != r.Run || m.point == own.point) {
+				same.runs = append(same.runs, m)
+			}
+		}
+		if slices.ContainsFunc(same.runs, func(m measurement) bool { return m.Run != r.Run }) {
+			found = append(found, same)
+		}
+	}
+	return found
+}
+
+// medians are the smallest and the largest median rate of the runs.
+func (s repeated) medians() (low, high float64) {
+	for i, m := range s.runs {
+		median := m.metrics[result.CyclesPerS].Median
+		if i == 0 {
+			low, high = median, median
+		}
+		low, high = min(low, median), max(high, median)
+	}
+	return low, high
+}
+
+// disjoint returns two runs whose intervals of the rate do not overlap, if there are such.
+func (s repeated) disjoint() (a, b measurement, found bool) {
+	for i, a := range s.runs {
+		for _, b := range s.runs[i+1:] {
+			x, y := a.metrics[result.CyclesPerS], b.metrics[result.CyclesPerS]
+			if x.High < y.Low || y.High < x.Low {
+				return a, b, true
+			}
+		}
+	}
+	return a, b, false
+}
+
+// words says between which medians the runs lie, and how likely a further one lies there.
+func (s repeated) words() string {
+	low, high := s.medians()
+	k := len(s.runs)
+	text := fmt.Sprintf("the medians of %s of this work lie between %s and %s cycles/s, the largest %s times the smallest; if runs are independent, a"+
+		" further one lies between them with a probability of %s",
+		render.Plural(k, "run"), render.Number(low), render.Number(high), render.Digits(high/low, 3), render.Percent(float64(k-1)/float64(k+1)))
+	if a, b, found := s.disjoint(); found {
+		text += fmt.Sprintf(". The intervals of %s and %s do not overlap: that of one run does not cover another run", code(a.Run), code(b.Run))
+	}
+	return text
+}
+
+// repeatabilityOpening says beside the verdict by how much the rate differs from run to run, since no interval of the page covers that.
+func repeatabilityOpening(p *page, r *result.Result, found []repeated) {
+	for _, same := range found {
+		name := "Repeatability"
+		if same.own.point != "" {
+			name += " at " + code(same.own.point)
+		}
+		p.paragraph("%s, durability %s%s: %s.", name, code(r.Manifest.Durability()), polling(r), same.words())
+	}
+}
+
+// repeatabilitySection lists the runs of the same work.
+func repeatabilitySection(p *page, r *result.Result, found []repeated) {
+	p.heading(2, "Repeatability, durability %s", code(r.Manifest.Durability()))
+	if len(found) == 0 {
+		p.paragraph("Not known: no other run of this work, with these settings, is published. The intervals of this page are of one run, and no" +
+			" statement about another day.")
+		return
+	}
+	p.paragraph("All published runs of the same work with the same settings, of this scenario and of points of others. The low and high of a run are" +
+		" of its own rounds. From run to run the time, the build and the host's state differ too. CPU per cycle of both sides says what moved: the" +
+		" generator's depends on the host and on the client's code, and not on the server's.")
+	for _, same := range found {
+		if same.own.point != "" {
+			p.heading(3, "%s, durability %s", code(same.own.point), code(r.Manifest.Durability()))
+		}
+		var rows [][]string
+		for _, m := range same.runs {
+			rate := m.metrics[result.CyclesPerS]
+			rows = append(rows, append([]string{
+				code(m.Run), orNone(m.point), moment(m.Started), code(m.Manifest.Build.Revision()), machine(m.Manifest.Host), fmt.Sprint(rate.N),
+				render.Number(rate.Median), render.Number(rate.Low), render.Number(rate.High),
+			}, cells(repeatedColumns, m.metrics, median)...))
+		}
+		p.table(append([]string{"run", "point", "started (UTC)", "revision", "host", ">n", ">cycles/s", ">low", ">high"}, repeatedColumns.headers()...), rows)
+	}
+}
+
+func orNone(name string) string {
+	if name == "" {
+		return none
+	}
+	return code(name)
+}
+
+var repeatedColumns = columns{
+	{">server CPU, µs/cycle", result.ServerCPUUsPerCycle},
+	{">client CPU, µs/cycle", result.ClientCPUUsPerCycle},
+	{">cycle p50, ms", result.CycleLatencyMs + "_p50"},
+	{">cycle p99, ms", result.CycleLatencyMs + "_p99"},
+}

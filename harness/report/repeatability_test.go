@@ -1,0 +1,76 @@
+package report_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/report"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// later is the fixture as another run, an hour later, with all rates in proportion.
+func later(t *testing.T, run string, factor float64) (*result.Result, []result.RoundHistograms) {
+	t.Helper()
+	r, hists := fixture(t, 7, 0)
+	r.Run, r.Started = run, fixtureStart.Add(time.Hour)
+	rate := r.Metrics[result.CyclesPerS]
+	rate.Median, rate.Low, rate.High = rate.Median*factor, rate.Low*factor, rate.High*factor
+	r.Metrics[result.CyclesPerS] = rate
+	return r, hists
+}
+
+func published(t *testing.T, reports string, r *result.Result, hists []result.RoundHistograms) string {
+	t.Helper()
+	written, err := report.Publish(stored(t, r, hists), reports)
+	require.NoError(t, err)
+	return contents(t, written)[result.Slug(r.Scenario)+".md"]
+}
+
+// An interval covers the rounds of one run. A page with several runs says how far apart these are, and keeps the ones that a later one
+// replaces.
+func TestRepeatabilityOverRuns(t *testing.T) {
+	reports := filepath.Join(t.TempDir(), "reports")
+	first, hists := fixture(t, 7, 0)
+	page := published(t, reports, first, hists)
+	assert.Contains(t, page, "Not known: no other run of this work, with these settings, is published.")
+
+	second, hists := later(t, "20260102T040405.000Z-fixture", 2)
+	page = published(t, reports, second, hists)
+	assert.Contains(t, page, "Repeatability, durability `none`: the medians of 2 runs of this work lie between ")
+	assert.Contains(t, page, "the largest 2 times the smallest")
+	assert.Contains(t, page, "with a probability of 33.3 %")
+	assert.Contains(t, page, "The intervals of `"+first.Run+"` and `"+second.Run+"` do not overlap")
+	assert.Contains(t, page, "| `"+first.Run+"` | – | 2026-01-02 03:04:05 |")
+	earlier := filepath.Join(reports, "data", "fixture", "earlier")
+	assert.FileExists(t, filepath.Join(earlier, first.Run+".json"))
+	page = published(t, reports, second, hists)
+	assert.Contains(t, page, "the medians of 2 runs", "a run that is published again is no other run")
+	assert.NoFileExists(t, filepath.Join(earlier, second.Run+".json"))
+
+	third, hists := later(t, "20260102T050405.000Z-fixture", 1.01)
+	third.Manifest.Scenario.Topology.BusyPoll = true
+	page = published(t, reports, third, hists)
+	assert.Contains(t, page, "Not known: no other run", "the settings differ")
+}
+
+// The same work as a point of another scenario is a repetition too: pages must not contradict each other unseen.
+func TestRepeatabilityOverScenarios(t *testing.T) {
+	reports := filepath.Join(t.TempDir(), "reports")
+	first, hists := fixture(t, 7, 0)
+	published(t, reports, first, hists)
+	other, hists := later(t, "20260102T040405.000Z-other", 1.01)
+	other.Scenario, other.Manifest.Scenario.Name = "other", "other"
+	page := published(t, reports, other, hists)
+	assert.Contains(t, page, "the medians of 2 runs of this work")
+	assert.NotContains(t, page, "do not overlap")
+
+	data := filepath.Join(reports, "data", "fixture")
+	written, err := report.Render(data, reports)
+	require.NoError(t, err)
+	page = contents(t, written)["fixture.md"]
+	assert.Contains(t, page, "| `"+other.Run+"` |", "the page of the first run has the second one, too")
+}
