@@ -43,10 +43,18 @@ type Arms struct {
 	Arms   []result.Arm
 	Blocks int // timed ones that count: rounds of each arm
 	// Dropped are the blocks left out because a round was invalid, and Why says so for each.
-	Dropped  int
-	Why      []string
+	Dropped int
+	Why     []string
+	// Tried has an element for each arm, in their order.
+	Tried    []Tried
 	Started  time.Time
 	Finished time.Time
+}
+
+// Tried counts the timed rounds of an arm that were measured, those of dropped blocks too.
+type Tried struct {
+	Name            string // of the arm
+	Rounds, Invalid int
 }
 
 // profiledAgain is how many profiled rounds may be measured again because one was invalid.
@@ -148,6 +156,7 @@ func (b *bench) add(s *scenario.Scenario, arm Arm, started time.Time) error {
 		of.Commit, of.Dirty = arm.Build.Commit, arm.Build.Dirty
 	}
 	b.arms = append(b.arms, r)
+	b.measured.Tried = append(b.measured.Tried, Tried{Name: arm.Name})
 	return r.folder.WriteManifest(r.result.Manifest)
 }
 
@@ -236,6 +245,7 @@ func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err erro
 			return false, err
 		}
 		m := &rounds[i]
+		b.tried(i, m)
 		if m.round.Verdict == result.Pass {
 			continue
 		}
@@ -258,6 +268,18 @@ func (b *bench) block(ctx context.Context, p plannedRound) (going bool, err erro
 	}
 	b.show(p, rounds)
 	return true, nil
+}
+
+// tried counts a round of an arm.
+func (b *bench) tried(arm int, m *measured) {
+	if m.round.Profiled {
+		return
+	}
+	of := &b.measured.Tried[arm]
+	of.Rounds++
+	if m.round.Verdict == result.Invalid {
+		of.Invalid++
+	}
 }
 
 // drop leaves a block out.

@@ -239,6 +239,58 @@ func TestCompareOfDroppedBlocksIsInvalid(t *testing.T) {
 	assert.Equal(t, 3, c.Dropped)
 }
 
+// A change whose rounds are invalid again and again is at fault for that, and its blocks are not dropped in silence.
+func TestInvalidRoundsOfTheChangeAreJudged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		invalid        func(arm string, number int) bool
+		verdict        result.Verdict
+		reason, warned string
+	}{
+		"the host, now and then": {
+			func(arm string, number int) bool { return number == 3 && arm == Change || number == 7 && arm == Base },
+			result.Pass, "", "1 of 17 rounds of the change were invalid, and 1 of 33 of the others (p = 0.5690)",
+		},
+		"the change, half of its rounds": {
+			func(arm string, number int) bool { return arm == Change && number%2 == 1 }, result.Regressed,
+			"9 of 17 rounds of the change were invalid, and 0 of 25 of the others (p = 0.0001): the change makes its rounds invalid", "",
+		},
+		"the base, half of its rounds": {
+			func(arm string, number int) bool { return arm == Base && number%2 == 1 }, result.Invalid,
+			"9 blocks were dropped, and 8 measured: the host is not fit", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := acted(t, blocks(16), 0, func(arm string, p plannedRound, m *measured) {
+				if c.invalid(arm, p.number) {
+					m.fault(result.Invalid, "it did not hold still")
+				}
+			})
+			require.NoError(t, b.run(t.Context(), b.arms[0].scenario))
+			judged := &result.Comparison{Verdict: result.Pass}
+			finishComparison(judged, &b.measured, 16)
+			assert.Equal(t, c.verdict, judged.Verdict)
+			if c.reason == "" {
+				assert.Empty(t, judged.Reasons)
+			} else {
+				assert.Equal(t, []string{c.reason}, judged.Reasons)
+			}
+			if c.warned != "" {
+				assert.Contains(t, judged.Warnings, c.warned)
+			}
+		})
+	}
+}
+
+func TestInvalidRoundsThatChanceHardlyExplains(t *testing.T) {
+	t.Parallel()
+	c := &result.Comparison{Verdict: result.Pass}
+	judgeInvalid(c, []Tried{{Base, 4, 0}, {Change, 5, 3}, {Control, 3, 0}})
+	assert.Equal(t, result.Inconclusive, c.Verdict)
+	assert.Equal(t, []string{"3 of 5 rounds of the change were invalid, and 0 of 7 of the others (p = 0.0455): the change may be at fault"}, c.Reasons)
+}
+
 func TestFailedServerEndsTheComparison(t *testing.T) {
 	t.Parallel()
 	for _, verdict := range []result.Verdict{result.Incorrect, result.Misconfigured, result.Invalid} {

@@ -29,7 +29,7 @@
 //
 // A duet asks whether a loss is larger than a limit, and whether a larger one is excluded. Mean has one-sided bounds and tests of Student's t;
 // TrimmedMean makes them robust (Yuen 1974). HolmWeighted corrects the P of several tests for their number and gives each a share of the
-// false-alarm rate by its weight. AtLeast is the exact binomial test.
+// false-alarm rate by its weight. AtLeast is the exact binomial test, and FisherGreater the exact test of two shares.
 //
 // # Power
 //
