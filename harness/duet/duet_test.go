@@ -116,6 +116,27 @@ func TestLoadThatBreaks(t *testing.T) {
 	assert.InDelta(t, openShare*100_000, c.duet.OpenPerS, 1, "the first generation that has a rate counts")
 }
 
+// A generation in which servers refused tasks says so, and does not count.
+func TestServersThatRefuseTasks(t *testing.T) {
+	t.Parallel()
+	h := newFakeHost()
+	c := h.conductor(t, Options{Generations: 2})
+	start := c.start
+	c.start = func(ctx context.Context, g *result.Generation, side int) (party, error) {
+		p, err := start(ctx, g, side)
+		if g.Number == 1 && side == Change {
+			p.(*fakeParty).finished.refused = "the server refused 7 enqueues: the disk is full"
+		}
+		return p, err
+	}
+	measured(t, c)
+	g := c.duet.Generations[0]
+	assert.Equal(t, result.Invalid, g.Verdict)
+	assert.Equal(t, []string{"change: the server refused 7 enqueues: the disk is full"}, g.Reasons)
+	assert.Equal(t, []string{"the server refused 7 enqueues: the disk is full"}, g.Sides[Change].Faults)
+	assert.Equal(t, result.Pass, c.duet.Generations[1].Verdict)
+}
+
 // A side that fails ends the duet, and is named.
 func TestSideThatFails(t *testing.T) {
 	t.Parallel()

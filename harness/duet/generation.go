@@ -95,6 +95,10 @@ func (c *conductor) take(g *result.Generation, side int, end finished) {
 	for _, problem := range end.problems {
 		fault(g, result.Incorrect, c.sides[side].Name+": "+problem)
 	}
+	if end.refused != "" {
+		s.Faults = append(s.Faults, end.refused)
+		fault(g, result.Invalid, c.sides[side].Name+": "+end.refused)
+	}
 	if open := end.open; open != nil {
 		var j validity.Judgement
 		j.Add("slip_ms_p99_max", open.SlipMsP99, c.scenario.Validity, "the generator sent one in a hundred tasks of the open phase %s late or more", " ms")

@@ -38,6 +38,7 @@ type finished struct {
 	ledger   result.Ledger
 	open     *result.DuetLatency
 	problems []string // with the tasks, none of which are in flight
+	refused  string   // says which tasks the servers refused to take; "" if they took all
 }
 
 // recording are captures of a party that are under way. stop must be called. It ends them, and writes them to a run folder as those of

@@ -89,6 +89,12 @@ func (p *processes) finish(ctx context.Context) (finished, error) {
 		return finished{}, err
 	}
 	f := finished{ledger: report.Ledger, open: report.Open, problems: audit.Balance(&report.Ledger)}
+	if refused := report.RefusedCompletions; refused.Count > 0 {
+		f.problems = append(f.problems, fmt.Sprintf("the server refused %d completions of tasks that it had leased: %s", refused.Count, refused.First))
+	}
+	if refused := report.RefusedEnqueues; refused.Count > 0 {
+		f.refused = fmt.Sprintf("the server refused %d enqueues: %s", refused.Count, refused.First)
+	}
 	if p.conserved {
 		counts, err := audit.Read(ctx, p.cluster)
 		if err != nil {

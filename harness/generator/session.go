@@ -74,7 +74,9 @@ func (s *session) finish(context.Context, none) (Report, error) {
 	if err = errors.Join(err, s.close()); err != nil {
 		return Report{}, err
 	}
-	return Report{Ledger: s.ledger.Balance(), Open: latency}, nil
+	r := Report{Ledger: s.ledger.Balance(), Open: latency}
+	r.RefusedEnqueues, r.RefusedCompletions = s.load.Refused()
+	return r, nil
 }
 
 // end ends the load.

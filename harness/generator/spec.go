@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/harness/driver"
 	"github.com/pronybench/prony/harness/driver/open"
+	"github.com/pronybench/prony/harness/load"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -47,6 +48,9 @@ type Slice struct {
 type Report struct {
 	Ledger result.Ledger       `json:"ledger"`
 	Open   *result.DuetLatency `json:"open,omitempty"` // nil without open-loop slices
+	// RefusedEnqueues and RefusedCompletions are tasks for which the server refused a call.
+	RefusedEnqueues    load.Refusals `json:"refused_enqueues"`
+	RefusedCompletions load.Refusals `json:"refused_completions"`
 }
 
 // request is a command to the generator.

@@ -239,3 +239,14 @@ func (s *Slices) End() (*result.DuetLatency, error) {
 		P50Ms: ms(cycle.ValueAtPercentile(50)), P99Ms: ms(cycle.ValueAtPercentile(99)), SlipMsP99: ms(slip.ValueAtPercentile(99)),
 	}, nil
 }
+
+// Refused returns what the server refused in all slices. Call Refused after End.
+func (s *Slices) Refused() (enqueues, completions Refusals) {
+	for _, p := range s.round.producers {
+		enqueues.Add(p.record.refused)
+	}
+	for _, slot := range s.round.slots {
+		completions.Add(slot.record.refused)
+	}
+	return enqueues, completions
+}

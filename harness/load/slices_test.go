@@ -128,6 +128,32 @@ func TestSlicesOfAServerWithFaultsEnd(t *testing.T) {
 	}
 }
 
+func TestSlicesCountWhatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		b.refuseEnqueue = func(n int) error {
+			if n == 3 || n == 5 {
+				return errors.New("the queue is full")
+			}
+			return nil
+		}
+		b.refuseComplete = func(n int) (error, bool) {
+			if n == 4 {
+				return errors.New("stale token"), true
+			}
+			return nil, false
+		}
+		s, _ := slicesOf(t, b, nil)
+		_, _, err := s.Slice(t.Context(), 50*time.Millisecond)
+		require.NoError(t, err)
+		_, err = s.End()
+		require.NoError(t, err)
+		enqueues, completions := s.Refused()
+		assert.Equal(t, Refusals{Count: 2, First: "the queue is full"}, enqueues)
+		assert.Equal(t, Refusals{Count: 1, First: "stale token"}, completions)
+	})
+}
+
 // A slice takes until the last answer, and not a tick longer.
 func TestASliceTakesUntilTheLastAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
