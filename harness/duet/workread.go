@@ -95,7 +95,7 @@ func (r *serverReading) readProcess(pid int) error {
 	for _, t := range threads {
 		status, err := t.NewStatus()
 		if err != nil {
-			return fmt.Errorf("threads of process %d: %w", pid, err)
+			continue // the thread has ended, and took its counts with it
 		}
 		r.switches += float64(status.VoluntaryCtxtSwitches + status.NonVoluntaryCtxtSwitches)
 	}
