@@ -73,7 +73,8 @@ func (s *Scenario) Settings() []Setting {
 		settings = append(settings, Setting{validityName, NotRecorded, "the default limits"})
 	}
 	for path, std := range defaults {
-		if _, has := own[path]; !has && !(s.validityUnrecorded && topOf(path) == validityName) {
+		_, has := own[path]
+		if !has && (!s.validityUnrecorded || topOf(path) != validityName) {
 			settings = append(settings, Setting{path, NotRecorded, std})
 		}
 	}

@@ -78,19 +78,19 @@ func TestCompareStoredRuns(t *testing.T) {
 
 func TestCompareRefusesDifferentSettings(t *testing.T) {
 	inFolder(t)
-	base, change := measuredRun(t, "runs", "base", 12, 100_000), measuredRun(t, "runs", "change", 12, 100_000)
+	base, change := measuredRun(t, "stored", "base", 12, 100_000), measuredRun(t, "stored", "change", 12, 100_000)
 	r, histograms, err := result.Read(change)
 	require.NoError(t, err)
 	r.Run = "polling"
 	r.Manifest.Scenario.Topology = scenario.Topology{Kind: "single", BusyPoll: true}
 	r.Manifest.Servers = []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "memory", Value: "1GiB"}}}}
-	folder, err := result.Create("runs", r.Run)
+	folder, err := result.Create("stored", r.Run)
 	require.NoError(t, err)
 	require.NoError(t, folder.Store(r, histograms))
 	other := *r
 	other.Run = "memory"
 	other.Manifest.Servers = []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "memory", Value: "2GiB"}, {Name: "new", Value: "1"}}}}
-	larger, err := result.Create("runs", other.Run)
+	larger, err := result.Create("stored", other.Run)
 	require.NoError(t, err)
 	require.NoError(t, larger.Store(&other, histograms))
 	got := prony(t, "compare", folder.Path(), larger.Path())
