@@ -111,9 +111,9 @@ func counterTargets(t *gate.SelfTest) [][]string {
 	if len(t.Counters) == 0 {
 		return nil
 	}
-	least, most := t.Counters[0], t.Counters[0]
+	least, most := gate.SelfTestCounter{CalledLeast: 1}, t.Counters[0]
 	for _, c := range t.Counters {
-		if c.CalledLeast < least.CalledLeast {
+		if c.CalledLeast < least.CalledLeast && c.Slack == 0 {
 			least = c
 		}
 		if c.FalseMost > most.FalseMost {
@@ -122,7 +122,7 @@ func counterTargets(t *gate.SelfTest) [][]string {
 	}
 	return [][]string{
 		{
-			"+1 % in a counter from fixed work, the counter that is called least", "100 of 100", fmt.Sprintf("%d of %d", least.Called, least.Pairs),
+			"+1 % in a counter from fixed work, the one called least, background work aside", "100 of 100", fmt.Sprintf("%d of %d", least.Called, least.Pairs),
 			"at least " + render.Percent(least.CalledLeast), "-",
 		},
 		{
