@@ -2,136 +2,243 @@ package gate
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
 	"slices"
 
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // Kinds of causes.
 const (
 	causeLock       = "lock"
-	causeChannel    = "channel"
 	causeCPU        = "cpu"
 	causeAllocation = "allocation"
 	causeFsync      = "fsync"
-	causeTimer      = "timer"
-	causeRPC        = "rpc"
-	causeScan       = "scan"
+	causeStage      = "stage"
 )
 
-// causesMax bounds the causes that are named.
-const causesMax = 5
+const (
+	// causesMax bounds the causes that are named.
+	causesMax = 5
+	// causePartMin is the least part of the time per cycle that a cause takes.
+	causePartMin = 0.05
+)
 
-// partMin is the least part of the base's time per cycle that a cause explains.
-const partMin = 0.04
-
-// candidate is a possible cause.
-type candidate struct {
-	result.Cause
-	functions []string // functions whose CPU time the candidate explains
+// Explain says why a cycle takes longer in a change than in the arms of its base, the largest part first, and which functions and locks
+// differ. A cause takes at least five percent of the base's time per cycle more than in the base, and the 95 % interval of that
+// difference, over the rounds of both sides, excludes zero: with one round on a side there is none. What another arm of the base takes
+// longer than its first one is the host's. Functions and locks are of the
+// profiles in the folders of the arms; an error that they cannot be compared leaves the other causes.
+func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.ProfileDelta, error) {
+	deltas, err := diffProfiles(base, change)
+	results := make([]*result.Result, len(base))
+	for i, a := range base {
+		results[i] = a.Result
+	}
+	causes := causesOf(results, change.Result, deltas)
+	for _, control := range results[1:] {
+		host := causesOf(results[:1], control, nil)
+		causes = slices.DeleteFunc(causes, func(c result.Cause) bool {
+			return slices.ContainsFunc(host, func(h result.Cause) bool { return h.Kind == c.Kind && h.Name == c.Name })
+		})
+	}
+	return causes, deltas, err
 }
 
-// Causes says why a cycle takes longer in a change than in its base, the most likely cause first. It returns nothing without clear
-// evidence. It needs the counters, stages and profiles of both sides; a missing one yields no cause.
-//
-// Each rule needs evidence that load and host do not change by themselves: a count per cycle, the median of a stage, or the growth
-// of a function in a profile beyond the growth of all functions. A noisy host therefore yields no cause for identical builds.
-// What one cause explains is not counted again for another: the CPU time of allocating belongs to the allocations, and the CPU
-// time of a lock's holders and waiters belongs to the lock.
-func Causes(base, change *result.Result) []result.Cause {
-	b, hasBase := gather(base)
-	c, hasChange := gather(change)
-	if !hasBase || !hasChange {
+// diffProfiles compares the profiles of the change with those of all arms of the base. Arms without profiles differ in nothing.
+func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, error) {
+	var sides [2][]profile.PerRound
+	for i, arms := range [][]result.Arm{base, {change}} {
+		for _, a := range arms {
+			if a.Path == "" || len(a.Result.Profiles) == 0 {
+				continue
+			}
+			rounds, err := profile.Rounds(a.Path, a.Result, 0)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // only the summaries were published
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", a.Name, err)
+			}
+			sides[i] = append(sides[i], rounds...)
+		}
+	}
+	if len(sides[0]) == 0 || len(sides[1]) == 0 {
+		return nil, nil
+	}
+	return profile.Diff(sides[0], sides[1])
+}
+
+// causesOf returns the causes. A stage counts with the time that no function, lock or fsync explains.
+func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta) []result.Cause {
+	b, c := timedRounds(base...), timedRounds(change)
+	cycleUs := meanCycleUs(b)
+	if cycleUs == 0 || meanCycleUs(c) == 0 {
 		return nil
 	}
-	d := diagnosis{b: b, c: c, grown: growths(b.functions, c.functions)}
-	for _, rule := range []func(*diagnosis) []candidate{
-		fsyncRule, allocationRule, scanRule, lockRule, cpuRule, timerRule, rpcRule,
-	} {
-		d.candidates = append(d.candidates, rule(&d)...)
-	}
-	out := make([]result.Cause, 0, len(d.candidates))
-	for _, s := range d.candidates {
-		if s.Score >= partMin*b.us {
-			out = append(out, s.Cause)
+	var out []result.Cause
+	var explained float64
+	add := func(kind, name string, us float64, sentence string) {
+		if us >= causePartMin*cycleUs {
+			explained += us
+			out = append(out, result.Cause{Kind: kind, Name: name, Score: us, Sentence: sentence})
 		}
+	}
+	for _, d := range deltas {
+		if d.Low <= 0 || d.Unit != "nanoseconds" {
+			continue
+		}
+		us, side := (d.Change-d.Base)/1e3, ""
+		if d.Node == result.GeneratorNode {
+			side = "in the load generator, "
+		}
+		switch d.Kind {
+		case "cpu":
+			add(causeCPU, d.Function, us, fmt.Sprintf("%s%s takes %s of CPU a cycle, %s%s", side, named(d.Function, callersOf(change, d)), render.Nanoseconds(d.Change),
+				before(render.Nanoseconds(d.Base), d.Low, d.High), allocates(d, deltas)))
+		case profile.KindLock:
+			add(causeLock, d.Function, us, fmt.Sprintf("%sgoroutines wait %s a cycle for %s%s, %s", side, render.Nanoseconds(d.Change), d.Function, heldBy(change, d),
+				before(render.Nanoseconds(d.Base), d.Low, d.High)))
+		}
+	}
+	if d, ok := differs(b, c, metricOf(result.StorageFsyncUsPerCycle)); ok {
+		fsyncs := metricOf(result.StorageFsyncsPerCycle)
+		add(causeFsync, "prony_storage_fsyncs_total", d.Change-d.Base, fmt.Sprintf("fsyncs take %s a cycle, %s: %s fsyncs a cycle, %s before",
+			microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), few(meanOf(c, fsyncs)), few(meanOf(b, fsyncs))))
+	}
+	for _, name := range []string{result.StageDecide, result.StageApply, result.StageCommit, result.StageReply} {
+		d, ok := differs(b, c, stageOf(name))
+		rest := d.Change - d.Base - explained
+		if !ok || rest < causePartMin*cycleUs {
+			continue
+		}
+		out = append(out, result.Cause{Kind: causeStage, Name: name, Score: rest, Sentence: fmt.Sprintf(
+			"stage %s takes %s a cycle, %s; %s of that is in no function, lock or fsync that takes longer for sure",
+			name, microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), microseconds(rest))})
 	}
 	slices.SortStableFunc(out, func(x, y result.Cause) int { return cmp.Compare(y.Score, x.Score) })
 	return out[:min(len(out), causesMax)]
 }
 
-// diagnosis is the state of Causes. The rules run in order: a later rule ignores what an earlier one explained.
-type diagnosis struct {
-	b, c       evidence
-	grown      map[string]growth // CPU, by function
-	candidates []candidate
+// before writes what there was before, and by how much more there is, in nanoseconds.
+func before(was string, low, high float64) string {
+	return fmt.Sprintf("%s before (%s to %s more)", was, render.Nanoseconds(low), render.Nanoseconds(high))
 }
 
-// growth is how much more CPU time a function takes for each cycle than in the base.
-type growth struct {
-	excess  float64 // beyond the growth of all other functions together
-	plain   float64 // in all
-	sure    bool    // it is larger than sampling noise
-	callers []string
-}
-
-const (
-	// sigmas is how many standard deviations of sampled counts a growth must be.
-	sigmas = 3.5
-	// samplesMin is how many samples a function needs to be a cause.
-	samplesMin = 8
-)
-
-// growths compares the functions of two profiles. On a host that is slower for a while all functions take proportionally more; only
-// growth beyond that counts.
-func growths(b, c charges) map[string]growth {
-	out := map[string]growth{}
-	if b.total <= 0 || c.total <= 0 {
-		return out
-	}
-	for function, now := range c.of {
-		was := b.of[function]
-		others := 1.0
-		if rest := b.total - was.value; rest > 0 {
-			others = max(1, (c.total-now.value)/rest)
+// timedRounds returns those that count of some results. A run with a sweep has none, because its points differ.
+func timedRounds(results ...*result.Result) (all []result.Round) {
+	for _, r := range results {
+		if r == nil || len(r.Points) > 0 {
+			continue
 		}
-		g := growth{excess: now.value - was.value*others, plain: now.value - was.value, callers: now.callers}
-		// The base's count in cycles of the change, with its own chance.
-		scale := 0.0
-		if was.samples > 0 && now.samples > 0 && now.value > 0 {
-			scale = was.value * others / now.value * now.samples / was.samples
-		}
-		expected := was.samples * scale
-		chance := now.samples + expected*scale
-		g.sure = now.samples >= samplesMin && (now.samples-expected)*(now.samples-expected) >= sigmas*sigmas*chance && now.samples > expected
-		out[function] = g
-	}
-	return out
-}
-
-// cpuOf selects the functions that is accepts and that no candidate explains yet. It returns by how much their CPU time per cycle
-// has grown, and their names, the largest growth first.
-func (d *diagnosis) cpuOf(is func(function string, g growth) bool) (us float64, functions []string) {
-	for function, g := range d.grown {
-		if g.excess > 0 && !d.charged(function) && is(function, g) {
-			us += g.excess
-			functions = append(functions, function)
+		for _, round := range r.Rounds {
+			if round.Timed() && round.Cycles > 0 && round.WindowSeconds > 0 {
+				all = append(all, round)
+			}
 		}
 	}
-	slices.SortFunc(functions, func(x, y string) int { return cmp.Compare(d.grown[y].excess, d.grown[x].excess) })
-	return us, functions
+	return all
 }
 
-func (d *diagnosis) charged(function string) bool {
-	return slices.ContainsFunc(d.candidates, func(s candidate) bool { return slices.Contains(s.functions, function) })
+// measure is a figure of a round, in microseconds per cycle, with the number of events that it stands for; known is false if the
+// round has none.
+type measure func(*result.Round) (of stat.Counted, known bool)
+
+func stageOf(name string) measure {
+	return func(r *result.Round) (stat.Counted, bool) {
+		for _, s := range r.Stages {
+			if s.Name == name {
+				return stat.Counted{Value: 1e3 * s.SumMs / float64(r.Cycles), Events: float64(s.Count)}, true
+			}
+		}
+		return stat.Counted{}, false
+	}
 }
 
-// explained returns the time that candidates of some kinds explain.
-func (d *diagnosis) explained(kinds ...string) (us float64) {
-	for _, s := range d.candidates {
-		if slices.Contains(kinds, s.Kind) {
-			us += s.Score
+func metricOf(name string) measure {
+	return func(r *result.Round) (stat.Counted, bool) {
+		v, has := r.Metrics[name]
+		return stat.Counted{Value: v, Events: float64(r.Cycles)}, has && !math.IsNaN(v) && !math.IsInf(v, 0)
+	}
+}
+
+// differs returns the difference of a measure where the change has more for sure.
+func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
+	var sides [2][]stat.Counted
+	for i, rounds := range [][]result.Round{base, change} {
+		for k := range rounds {
+			if v, known := of(&rounds[k]); known {
+				sides[i] = append(sides[i], v)
+			}
 		}
 	}
-	return us
+	d, err := stat.MeanDifference(sides[0], sides[1])
+	return d, err == nil && d.Low > 0
+}
+
+// meanOf returns the mean of a measure over the rounds that have it, and 0 without such a round.
+func meanOf(rounds []result.Round, of measure) float64 {
+	sum, n := 0.0, 0
+	for i := range rounds {
+		if v, known := of(&rounds[i]); known {
+			sum, n = sum+v.Value, n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / float64(n)
+}
+
+// meanCycleUs returns the time for each cycle, and 0 without a round.
+func meanCycleUs(rounds []result.Round) float64 {
+	var seconds, cycles float64
+	for i := range rounds {
+		seconds, cycles = seconds+rounds[i].WindowSeconds, cycles+float64(rounds[i].Cycles)
+	}
+	if cycles == 0 {
+		return 0
+	}
+	return 1e6 * seconds / cycles
+}
+
+// allocates says what a function allocates more, where that is known.
+func allocates(d result.ProfileDelta, deltas []result.ProfileDelta) string {
+	for _, a := range deltas {
+		if a.Kind == "allocs" && a.Node == d.Node && a.Function == d.Function && a.Low > 0 {
+			return fmt.Sprintf("; it allocates %s a cycle, %s before", render.Amount(a.Change, a.Unit), render.Amount(a.Base, a.Unit))
+		}
+	}
+	return ""
+}
+
+// callersOf returns the callers of a function in the profiles of a result.
+func callersOf(r *result.Result, d result.ProfileDelta) []string {
+	for _, p := range r.Profiles {
+		if p.Kind != d.Kind || (p.Node == result.GeneratorNode) != (d.Node == result.GeneratorNode) {
+			continue
+		}
+		for _, c := range p.Charges {
+			if c.Function == d.Function {
+				return c.Callers
+			}
+		}
+	}
+	return nil
+}
+
+// heldBy says who holds a lock and who waits for it.
+func heldBy(r *result.Result, d result.ProfileDelta) string {
+	for _, l := range r.Locks {
+		if l.Name == d.Function && (l.Node == result.GeneratorNode) == (d.Node == result.GeneratorNode) {
+			return sitesOf(l)
+		}
+	}
+	return ""
 }

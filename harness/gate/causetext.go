@@ -1,6 +1,24 @@
 package gate
 
-import "github.com/pronybench/prony/harness/render"
+import (
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// sitesOf is like ", held by shard.(*inbox).put and wanted by shard.(*inbox).take".
+func sitesOf(l result.Lock) (text string) {
+	role, other := ", held by ", " and wanted by "
+	if l.Kind == "channel" || l.Kind == "select" {
+		role, other = ", emptied by ", " and filled by "
+	}
+	if len(l.Holders) > 0 {
+		text += role + render.Function(l.Holders[0].Function)
+	}
+	if len(l.Waiters) > 0 {
+		text += other + render.Function(l.Waiters[0].Function)
+	}
+	return text
+}
 
 // named writes a function with its two nearest callers, if they are known.
 func named(function string, callers []string) string {

@@ -107,10 +107,20 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 	return profiles
 }
 
-// locksOf returns the locks that may explain the broken limits, as profilesOf returns profiles.
+// locksOf returns the locks that may explain the broken limits, as profilesOf returns profiles: those that goroutines wait for at
+// least five percent of the time per cycle. All that is known of a lock inside the runtime is a name that helps nobody.
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
 	for _, l := range r.Locks {
+		metrics := r.Metrics
+		for _, point := range r.Points {
+			if point.Number == l.Point {
+				metrics = point.Metrics
+			}
+		}
+		if rate := metrics[result.CyclesPerS].Median; l.Kind == "runtime" || l.WaitNsPerCycle*rate < causePartMin*1e9 {
+			continue
+		}
 		if name, broken := brokenAt(r, findings, l.Point); broken {
 			locks = append(locks, namedLock{at(name), l})
 		}

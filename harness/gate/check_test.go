@@ -240,11 +240,10 @@ func goldenReport(t *testing.T, path string, report Report) {
 
 // Empty and useless profiles are passed over.
 func TestWhereNeedsSomethingToSay(t *testing.T) {
-	nothing := []namedLock{{Lock: result.Lock{Name: "a.b.mu", WaitNs: 1, Share: 0.001}}}
 	assert.Empty(t, where([]namedProfile{
 		{Profile: result.Profile{Kind: "block", Unit: "nanoseconds"}},
 		{Profile: result.Profile{Kind: "mutex", Unit: "nanoseconds", Total: 5}},
 		{Profile: result.Profile{Kind: "cpu", Unit: "nanoseconds", Total: 1e9, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1e6, Share: 0.001}}}},
 		{Profile: result.Profile{Kind: "heap", Unit: "bytes", Total: 1, Top: []result.ProfileEntry{{Function: "a.b", Flat: 1, Share: 1}}}},
-	}, nothing))
+	}, nil))
 }

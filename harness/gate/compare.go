@@ -109,23 +109,19 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	}
 	c.Warnings = append(c.Warnings, j.warnings...)
 	j.verdict(c)
+	of := []result.Arm{base}
+	if control != nil {
+		of = append(of, *control)
+	}
+	causes, profiles, err := Explain(of, change)
+	if err != nil {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
+	}
+	c.Profiles = profiles
 	if c.Verdict == result.Regressed {
-		c.Causes = causesBeyond(base, change, control)
+		c.Causes = causes
 	}
 	return c
-}
-
-// causesBeyond returns the causes for which the change takes longer than the base, without those that the control has too: the host
-// caused them.
-func causesBeyond(base, change result.Arm, control *result.Arm) []result.Cause {
-	causes := Causes(base.Result, change.Result)
-	if control == nil {
-		return causes
-	}
-	host := Causes(base.Result, control.Result)
-	return slices.DeleteFunc(causes, func(c result.Cause) bool {
-		return slices.ContainsFunc(host, func(h result.Cause) bool { return h.Kind == c.Kind && h.Name == c.Name })
-	})
 }
 
 // alike returns an error if the arms cannot be compared.

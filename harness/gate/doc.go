@@ -28,8 +28,8 @@
 // CounterRoundsMin. The verdict is the worst of the arms' own verdicts, regressed, and inconclusive; pass needs every required
 // metric to be decided.
 //
-// If a change is regressed, Causes names what takes longer, from counters, stages, locks and profiles of both sides. Costs says of
-// one run where its time goes.
+// If a change is regressed, Explain names what takes longer, from stages, locks, fsyncs and profiles of both sides. Costs says of
+// one run where its time goes, and Describe what limits its rate too.
 //
 // # Self-test
 //

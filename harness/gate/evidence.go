@@ -2,40 +2,36 @@ package gate
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/pronybench/prony/harness/result"
 )
 
-// evidence is where the time of a result goes, in microseconds for each cycle unless a comment says otherwise.
+// evidence is where the time of a run goes, in microseconds for each cycle unless a comment says otherwise.
 type evidence struct {
-	us        float64 // of wall time
-	cpuCores  float64 // that the servers kept busy
-	cpu       float64 // of the servers
-	enqueue   float64 // median latency
-	settle    float64 // median latency
-	batches   float64 // a cycle
-	stages    map[string]stageEvidence
-	fsyncs    float64 // a cycle
-	fsyncUs   float64
-	scanned   float64 // keys a cycle
+	us      float64 // of wall time
+	stages  map[string]stageEvidence
+	fsyncs  float64 // a cycle
+	fsyncUs float64
+	sides   [2]sideEvidence // of the servers, and of the load generator
+}
+
+// sideEvidence is what the profiles of the servers, or of the load generator, say.
+type sideEvidence struct {
 	locks     map[string]result.Lock
 	functions charges // CPU
-	allocs    charges // bytes
 }
 
 type stageEvidence struct {
 	us     float64 // a cycle
 	meanUs float64 // a batch
-	p50Us  float64
+	p50Us  float64 // of the merged histogram
 }
 
-// charges are what a profile charges to functions, for each cycle.
+// charges are what profiles charge to functions, for each cycle.
 type charges struct {
-	of      map[string]chargeEvidence
-	total   float64
-	samples float64
+	of    map[string]chargeEvidence
+	total float64
 }
 
 type chargeEvidence struct {
@@ -46,39 +42,27 @@ type chargeEvidence struct {
 
 // gather reads the evidence of a result. ok is false for a run with a sweep, because its points differ.
 func gather(r *result.Result) (e evidence, ok bool) {
-	if r == nil || len(r.Points) > 0 {
+	rounds := timedRounds(r)
+	if e.us = meanCycleUs(rounds); e.us == 0 {
 		return e, false
 	}
-	var seconds float64
 	var cycles uint64
-	for i := range r.Rounds {
-		if round := &r.Rounds[i]; round.Timed() {
-			seconds += round.WindowSeconds
-			cycles += round.Cycles
-		}
+	for i := range rounds {
+		cycles += rounds[i].Cycles
 	}
-	if cycles == 0 || seconds <= 0 {
-		return e, false
-	}
-	e.us = 1e6 * seconds / float64(cycles)
-	e.cpuCores, e.cpu = mean(r, result.ServerCPUCores), mean(r, result.ServerCPUUsPerCycle)
-	e.enqueue = 1e3 * mean(r, result.EnqueueLatencyMs+"_p50")
-	e.settle = 1e3 * mean(r, result.SettleLatencyMs+"_p50")
-	e.fsyncs, e.fsyncUs, e.scanned = mean(r, result.StorageFsyncsPerCycle), mean(r, result.StorageFsyncUsPerCycle), mean(r, result.StorageScannedPerCycle)
+	e.fsyncs, e.fsyncUs = meanOf(rounds, metricOf(result.StorageFsyncsPerCycle)), meanOf(rounds, metricOf(result.StorageFsyncUsPerCycle))
 	e.stages = map[string]stageEvidence{}
-	for _, s := range result.MergeStages(r.Rounds) {
+	for _, s := range result.MergeStages(rounds) {
 		e.stages[s.Name] = stageEvidence{us: 1e3 * s.SumMs / float64(cycles), meanUs: 1e3 * s.MeanMs(), p50Us: 1e3 * s.P50Ms}
-		if s.Name == result.StageDecide {
-			e.batches = float64(s.Count) / float64(cycles)
-		}
 	}
-	e.functions = charged(r, "cpu", 1e-3)
-	e.allocs = charged(r, "allocs", 1)
-	e.locks = map[string]result.Lock{}
-	for _, l := range r.Locks {
-		if l.Node != result.GeneratorNode {
-			e.locks[l.Name] = addLock(e.locks[l.Name], l)
+	for i, generator := range []bool{false, true} {
+		side := sideEvidence{locks: map[string]result.Lock{}, functions: charged(r, "cpu", generator, 1e-3)}
+		for _, l := range r.Locks {
+			if (l.Node == result.GeneratorNode) == generator {
+				side.locks[l.Name] = addLock(side.locks[l.Name], l)
+			}
 		}
+		e.sides[i] = side
 	}
 	return e, true
 }
@@ -95,9 +79,9 @@ func addLock(a, b result.Lock) result.Lock {
 	return a
 }
 
-// charged adds up, for each cycle, the charges of all servers' profiles of a kind, each multiplied by scale. The cycles are those of
-// the time that a profile covers, or, in results of earlier versions, of the windows of the profiled rounds.
-func charged(r *result.Result, kind string, scale float64) charges {
+// charged adds up, for each cycle, the charges of the servers' profiles of a kind, or the generator's, each multiplied by scale. The
+// cycles are those of the time that a profile covers, or, in results of earlier versions, of the windows of the profiled rounds.
+func charged(r *result.Result, kind string, generator bool, scale float64) charges {
 	c := charges{of: map[string]chargeEvidence{}}
 	var windows uint64
 	for i := range r.Rounds {
@@ -107,7 +91,7 @@ func charged(r *result.Result, kind string, scale float64) charges {
 	}
 	for _, p := range r.Profiles {
 		cycles := cmp.Or(p.Cycles, windows)
-		if p.Kind != kind || p.Node == result.GeneratorNode || cycles == 0 {
+		if p.Kind != kind || (p.Node == result.GeneratorNode) != generator || cycles == 0 {
 			continue
 		}
 		unit := scale / float64(cycles)
@@ -120,22 +104,7 @@ func charged(r *result.Result, kind string, scale float64) charges {
 				was.callers = x.Callers
 			}
 			c.of[x.Function] = was
-			c.samples += float64(x.Samples)
 		}
 	}
 	return c
-}
-
-// mean returns a metric's mean over the timed rounds that have it, and 0 without such a round.
-func mean(r *result.Result, metric string) float64 {
-	sum, n := 0.0, 0
-	for i := range r.Rounds {
-		if v, has := r.Rounds[i].Metrics[metric]; has && r.Rounds[i].Timed() && !math.IsNaN(v) && !math.IsInf(v, 0) {
-			sum, n = sum+v, n+1
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum / float64(n)
 }

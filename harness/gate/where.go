@@ -31,31 +31,21 @@ type namedLock struct {
 // locksNamed is how many locks are named of each node.
 const locksNamed = 2
 
-// where points at the locks that were waited for most, and at the functions that the profiles charge most to: for each
-// of block, mutex and cpu the first outside the runtime, and the first of our own code if that is another one. Where
-// there are locks, they say it in place of the profiles that they come from.
+// where points at the locks that were waited for most, and at the functions that the CPU profiles charge most to: the first
+// outside the runtime, and the first of our own code if that is another one.
 func where(profiles []namedProfile, locks []namedLock) []string {
 	lines := whereLocks(locks)
-	said := func(p namedProfile) bool {
-		return p.Kind != "cpu" && slices.ContainsFunc(locks, func(l namedLock) bool { return l.Point == p.Point && l.Node == p.Node })
-	}
-	for _, kind := range []struct{ name, verb string }{
-		{"block", "waited in"},
-		{"mutex", "held others up in"},
-		{"cpu", "spent in"},
-	} {
-		for _, p := range profiles {
-			if p.Kind != kind.name || p.Total <= 0 || said(p) {
-				continue
-			}
-			of := p.of
-			if p.Node != "" {
-				of += p.Node + ": "
-			}
-			for _, e := range pick(p.Top) {
-				lines = append(lines, fmt.Sprintf("%s%s: %s of %s %s %s",
-					of, p.Kind, render.PercentTo(e.Share, 0), render.Amount(p.Total, p.Unit), kind.verb, strings.ReplaceAll(e.Function, module, "")))
-			}
+	for _, p := range profiles {
+		if p.Kind != "cpu" || p.Total <= 0 {
+			continue
+		}
+		of := p.of
+		if p.Node != "" {
+			of += p.Node + ": "
+		}
+		for _, e := range pick(p.Top) {
+			lines = append(lines, fmt.Sprintf("%scpu: %s of %s spent in %s",
+				of, render.PercentTo(e.Share, 0), render.Amount(p.Total, p.Unit), strings.ReplaceAll(e.Function, module, "")))
 		}
 	}
 	return lines
@@ -71,7 +61,7 @@ func whereLocks(locks []namedLock) []string {
 	named := map[node]int{}
 	for _, l := range locks {
 		at := node{l.Point, l.Node}
-		if named[at]++; named[at] > locksNamed || l.Share < shareMin {
+		if named[at]++; named[at] > locksNamed {
 			continue
 		}
 		of := l.of

@@ -8,11 +8,12 @@ import (
 	"github.com/pronybench/prony/harness/result"
 )
 
-// Where locks are known they are named, and the functions of the profiles that they come from are not.
+// Locks are named that goroutines wait for at least five percent of the time per cycle, which is 100 µs here: not one that a single wait of
+// a library makes 100 % of all waiting, and not one inside the runtime. Profiles of idle loops name nothing.
 func TestWhereNamesLocks(t *testing.T) {
 	t.Parallel()
 	r := good()
-	set("cycles_per_s", 1)(r)
+	set("cycles_per_s", 10_000)(r)
 	block := result.Profile{Kind: "block", Unit: "nanoseconds", Total: 1e9, Top: []result.ProfileEntry{{Function: "a.f", Flat: 1e9, Share: 1}}}
 	cpu := block
 	cpu.Kind = "cpu"
@@ -22,17 +23,16 @@ func TestWhereNamesLocks(t *testing.T) {
 	put := result.LockSite{Function: module + "engine/shard.(*inbox).put", From: module + "engine/shard.(*Shard).Settle", Share: 1}
 	r.Locks = []result.Lock{
 		{Name: "shard.inbox.mu", Kind: "mutex", Share: 0.62, WaitNs: 5e9, WaitNsPerCycle: 18_000, Holders: []result.LockSite{put}},
-		{Name: "shard.Shard.pipe", Kind: "channel", Share: 0.3, WaitNsPerCycle: 900, Holders: []result.LockSite{
+		{Name: "shard.Shard.pipe", Kind: "channel", Share: 0.3, WaitNsPerCycle: 9_000, Holders: []result.LockSite{
 			{Function: module + "engine/shard.(*Shard).release"},
 		}},
-		{Name: "third", Kind: "mutex", Share: 0.08, WaitNsPerCycle: 800},
+		{Name: "third", Kind: "mutex", Share: 0.08, WaitNsPerCycle: 8_000},
+		{Node: "n2", Name: "runtime.sysmon", Kind: "runtime", Share: 1, WaitNsPerCycle: 50_000},
 		{Node: "n3", Name: "raft.(*netPipeline).AppendEntries", Kind: "select", Share: 1, WaitNsPerCycle: 2.5, Waiters: []result.LockSite{{Function: "github.com/hashicorp/raft.(*netPipeline).AppendEntries"}}},
 	}
 	assert.Equal(t, []string{
 		"locks: 62 % of lock wait is shard.inbox.mu, held by shard.(*inbox).put in shard.(*Shard).Settle; 18.0 µs per cycle",
-		"locks: 30 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 900 ns per cycle",
-		"n3: locks: 100 % of lock wait is raft.(*netPipeline).AppendEntries, waited for by raft.(*netPipeline).AppendEntries; 2.50 ns per cycle",
-		"n2: block: 100 % of 1.00 s waited in a.f",
+		"locks: 30 % of lock wait is shard.Shard.pipe, emptied by shard.(*Shard).release; 9.00 µs per cycle",
 		"cpu: 100 % of 1.00 s spent in a.f",
-	}, Check(loaded(t), r).Where, "the profile of n2 has no locks, and speaks for itself")
+	}, Check(loaded(t), r).Where)
 }

@@ -47,9 +47,13 @@ func (r *PerRound) of(kind string, generator bool) (*profile.Profile, uint64) {
 	return profiles[kind], cmp.Or(covered[kind], r.Cycles)
 }
 
+// KindLock is the kind of a difference in what was waited for a lock, as Locks names it.
+const KindLock = "lock"
+
 // Diff tells by how much what each function is charged per cycle differs between two sides, over the kinds that both
-// have: cpu, mutex, block and allocs. It returns those whose 95 % interval excludes zero and that differ by at least half a
-// percent of the profile's total, the largest difference of each kind first. Every twentieth function that does not differ
+// have: cpu, mutex, block and allocs, and by how much longer each lock was waited for. CPU time and allocations are charged to
+// the project's own function that they are under, with what it calls in libraries. Diff returns those whose 95 % interval excludes zero
+// and that differ by at least half a percent of the profile's total, the largest difference of each kind first. Every twentieth function that does not differ
 // has an interval that excludes zero by chance.
 //
 // With fewer than two rounds on a side, or a round without cycles, the error is ErrTooFewRounds.
@@ -78,6 +82,11 @@ func Diff(base, change []PerRound) ([]result.ProfileDelta, error) {
 			}
 			all = append(all, of...)
 		}
+		of, err := diffLocks(base, change, generator)
+		if err != nil {
+			return nil, fmt.Errorf("compare locks: %w", err)
+		}
+		all = append(all, of...)
 	}
 	return all, nil
 }
@@ -105,6 +114,33 @@ func diffKind(base, change []PerRound, k kind, generator bool) ([]result.Profile
 			sides[i] = append(sides[i], of)
 		}
 	}
+	return deltasOf(k.name, unit, generator, sides)
+}
+
+// diffLocks compares how long each lock was waited for, where all rounds tell.
+func diffLocks(base, change []PerRound, generator bool) ([]result.ProfileDelta, error) {
+	sides := [2][]map[string]charged{}
+	for i, side := range [][]PerRound{base, change} {
+		for _, r := range side {
+			block, cycles := r.of("block", generator)
+			mutex, _ := r.of("mutex", generator)
+			if block == nil {
+				return nil, nil
+			}
+			of := map[string]charged{}
+			for _, l := range Locks(block, mutex, cycles, EngineNames()) {
+				if l.Kind != opRuntime { // its name is all that is known of it
+					of[l.Name] = charged{flat: stat.Counted{Value: l.WaitNsPerCycle, Events: float64(l.Waits)}, cum: l.WaitNsPerCycle}
+				}
+			}
+			sides[i] = append(sides[i], of)
+		}
+	}
+	return deltasOf(KindLock, "nanoseconds", generator, sides)
+}
+
+// deltasOf returns what differs between the rounds of two sides.
+func deltasOf(kind, unit string, generator bool, sides [2][]map[string]charged) ([]result.ProfileDelta, error) {
 	functions := map[string]bool{}
 	var total [2]float64
 	for i, side := range sides {
@@ -137,7 +173,7 @@ func diffKind(base, change []PerRound, k kind, generator bool) ([]result.Profile
 			node = result.GeneratorNode
 		}
 		deltas = append(deltas, result.ProfileDelta{
-			Node: node, Kind: k.name, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
+			Node: node, Kind: kind, Function: function, Unit: unit, Base: d.Base, Change: d.Change, Low: d.Low, High: d.High,
 			BaseCum: cums[0], ChangeCum: cums[1],
 		})
 	}
@@ -168,6 +204,9 @@ func chargedOf(p *profile.Profile, k kind, cycles uint64) (map[string]charged, s
 		}
 		value := float64(s.Value[index]) / float64(cycles)
 		function := normal(attribute(stack, k.caller))
+		if k.name == "cpu" || k.name == "allocs" {
+			function, _ = chargedTo(stack)
+		}
 		c := of[function]
 		c.flat.Value += value
 		c.flat.Events += events(p, s, k)

@@ -64,8 +64,10 @@ func TestDiffLeavesOutWhatIsIdle(t *testing.T) {
 	}
 	deltas, err := Diff([]PerRound{round(1e9, 1000), round(1e9, 1010)}, []PerRound{round(1e6, 9000), round(1e6, 9010)})
 	require.NoError(t, err)
-	require.Len(t, deltas, 1)
+	require.Len(t, deltas, 2)
 	assert.Equal(t, shardPath+"(*Shard).pass", deltas[0].Function)
+	assert.Equal(t, KindLock, deltas[1].Kind)
+	assert.Equal(t, "shard.(*Shard).pass", deltas[1].Function, "as the lock of a function without a name for it")
 }
 
 func TestDiffThatThereIsNot(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 // costsSection says in sentences where the time went.
 func costsSection(p *page, r *result.Result) {
+	boundSection(p, r)
 	if len(r.Causes) == 0 {
 		return
 	}
@@ -18,6 +19,26 @@ func costsSection(p *page, r *result.Result) {
 	p.paragraph("What the stages, the locks, the profiles and the counters say together, the largest first. It is evidence of where to" +
 		" look, from profiled rounds where locks and functions are named.")
 	p.list(causes(r.Causes))
+}
+
+// boundSection says what limits the rate.
+func boundSection(p *page, r *result.Result) {
+	var list []string
+	if r.Bound != nil {
+		list = append(list, text(r.Bound.Sentence))
+	}
+	for _, point := range r.Points {
+		if point.Bound != nil {
+			list = append(list, code(point.Name)+": "+text(point.Bound.Sentence))
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	p.heading(2, "What limits the rate, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("A resource limits the rate if at least 85 %% of it is in use, or if a wait is at least half of a cycle's median latency. The parts" +
+		" are of the timed rounds, those of locks of the profiled ones.")
+	p.list(list)
 }
 
 func causes(all []result.Cause) []string {

@@ -9,6 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
+	"github.com/pronybench/prony/harness/stat"
 )
 
 // profileSection shows the top entries of each profile, per cycle where the profiled round is known.
@@ -43,7 +44,7 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 	case len(profiled) == 1:
 		cycles = profiled[0].Cycles
 		p.paragraph("%s in round %d%s, which is profiled and not timed: its window of %s s had %s cycles.%s",
-			whose, profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics, profiled[0]))
+			whose, profiled[0].Number, at, render.Digits(profiled[0].WindowSeconds, 3), render.Count(cycles), overhead(metrics))
 	case len(profiled) > 1:
 		var numbers []string
 		for _, round := range profiled {
@@ -51,7 +52,7 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 			numbers = append(numbers, strconv.Itoa(round.Number))
 		}
 		p.paragraph("%s in rounds %s%s, which are profiled and not timed, added up: their windows had %s cycles.%s", whose,
-			strings.Join(numbers, ", "), at, render.Count(cycles), paired(metrics))
+			strings.Join(numbers, ", "), at, render.Count(cycles), overhead(metrics))
 	case point == 0:
 		p.paragraph("%s in profiled rounds, which are not timed.", whose)
 	}
@@ -66,26 +67,18 @@ func profilesOf(p *page, r *result.Result, point int, metrics map[string]result.
 	}
 }
 
-// paired says what profiling cost, where it was measured against the rounds beside it.
-func paired(metrics map[string]result.Metric) string {
+// overhead says what profiling cost, of the rounds beside the profiled ones, where an interval tells that from noise.
+func overhead(metrics map[string]result.Metric) string {
 	rate, found := metrics[result.ProfilingOverheadRatio]
 	if !found {
 		return ""
 	}
-	return fmt.Sprintf(" The timed rounds beside them ran %s times as fast (%s to %s): that is what profiling cost, and noise.",
-		render.Number(rate.Median), render.Number(rate.Low), render.Number(rate.High))
-}
-
-// overhead compares the profiled round with the median of the timed ones.
-func overhead(metrics map[string]result.Metric, profiled result.Round) string {
-	median := metrics[result.CyclesPerS].Median
-	rate, measured := profiled.Metrics[result.CyclesPerS]
-	if !measured || median <= 0 {
-		return ""
+	measured := fmt.Sprintf("the timed rounds beside them ran %s times as fast (%s to %s, %s)",
+		render.Number(rate.Median), render.Number(rate.Low), render.Number(rate.High), render.Plural(rate.N, "pair"))
+	if rate.N < stat.MinIntervalN || rate.Low <= 1 {
+		return " What profiling cost is not told apart from noise: " + measured + "."
 	}
-	change := 100 * (rate/median - 1)
-	return fmt.Sprintf(" It ran at %s cycles/s, %+.1f %% against the median of the timed rounds: that is what profiling cost, and noise.",
-		render.Number(rate), change)
+	return " Profiling slowed them down: " + measured + "."
 }
 
 func profileTable(p *page, r *result.Result, profile result.Profile, at string, cycles uint64) {

@@ -90,6 +90,7 @@ func mixedFixture(t *testing.T) (*result.Result, []result.RoundHistograms) {
 		{Function: "example.org/engine/rpc.decode", Callers: []string{"example.org/engine/rpc.(*Service).serve"}, Value: 1.9e9, Samples: 3600},
 		{Function: result.ChargeGC, Value: 0.9e9, Samples: 1700},
 	}
+	r.Bound = &result.Bound{By: result.BoundServerCPU, Sentence: "bound by server CPU: the servers keep 1.9 of 2 CPUs busy"}
 	r.Causes = []result.Cause{{Kind: "lock", Name: "shard.inbox.mu", Sentence: "62 % of lock wait is shard.inbox.mu, held by shard.(*Inbox).Take; 18 µs per cycle", Score: 18}}
 	return r, hists
 }

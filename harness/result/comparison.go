@@ -89,7 +89,7 @@ const (
 
 // Cause is a sentence that says where time goes, or went, with the evidence for it.
 type Cause struct {
-	// Kind is "lock", "channel", "cpu", "allocation", "fsync", "timer", "rpc", "scan" or "storage".
+	// Kind is "lock", "cpu", "allocation", "fsync" or "stage"; in results of earlier versions "channel", "timer", "rpc", "scan" or "storage" too.
 	Kind     string  `json:"kind"`
 	Name     string  `json:"name"`     // of the lock, stage, function or counter
 	Sentence string  `json:"sentence"` // for a person

@@ -35,6 +35,7 @@ type Result struct {
 	Profiles  []Profile  `json:"profiles,omitempty"`
 	Locks     []Lock     `json:"locks,omitempty"`
 	Causes    []Cause    `json:"causes,omitempty"` // where the time went, the most likely first
+	Bound     *Bound     `json:"bound,omitempty"`  // nil where nothing tells, and of a run with a sweep
 }
 
 // Workload is one workload of several, with what its rounds measured.
@@ -51,6 +52,7 @@ type Point struct {
 	Metrics map[string]Metric `json:"metrics"`
 	// Workloads are the metrics of each workload of a scenario with several.
 	Workloads []Workload `json:"workloads,omitempty"`
+	Bound     *Bound     `json:"bound,omitempty"`
 }
 
 // Value is what a point takes for one sweep.

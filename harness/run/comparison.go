@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 	"github.com/pronybench/prony/harness/stat"
@@ -25,9 +24,6 @@ func Compare(ctx context.Context, s *scenario.Scenario, arms []Arm, o ArmsOption
 	}
 	c := judge(measured.Arms)
 	finishComparison(c, measured, s.Rounds)
-	if err := DiffProfiles(c, measured.Arms); err != nil {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
-	}
 	return c, measured.Folder, result.WriteComparison(measured.Folder, c)
 }
 
@@ -86,31 +82,4 @@ func judgeInvalid(c *result.Comparison, tried []Tried) (atFault bool) {
 		c.Warnings = append(c.Warnings, text)
 	}
 	return p <= invalidAlpha
-}
-
-// DiffProfiles adds to a comparison by how much functions differ between the change and the base with its control. Arms without profiles add
-// nothing.
-func DiffProfiles(c *result.Comparison, arms []result.Arm) error {
-	var base, change []profile.PerRound
-	for _, a := range arms {
-		if len(a.Result.Profiles) == 0 {
-			continue
-		}
-		rounds, err := profile.Rounds(a.Path, a.Result, 0)
-		if err != nil {
-			return fmt.Errorf("%s: %w", a.Name, err)
-		}
-		switch a.Name {
-		case Change:
-			change = append(change, rounds...)
-		case Base, Control:
-			base = append(base, rounds...)
-		}
-	}
-	if len(base) == 0 || len(change) == 0 {
-		return nil
-	}
-	found, err := profile.Diff(base, change)
-	c.Profiles = found
-	return err
 }

@@ -42,6 +42,9 @@ func (p *progress) done(r *result.Result) {
 		}
 	}
 	p.table(metricRows(result.Published(r)))
+	if r.Bound != nil && r.Verdict != result.Incorrect {
+		p.line("  %s", r.Bound.Sentence)
+	}
 	p.some(r.Scenario+": warning", "warnings", r.Warnings)
 	p.some(r.Scenario, "reasons", r.Reasons)
 	end := fmt.Sprintf("%s: %s", r.Scenario, r.Verdict)

@@ -41,8 +41,9 @@ type Options struct {
 	Terminal bool
 	Columns  func() int // how wide the terminal is now; nil: 80
 
-	// Costs, if not nil, says of a result where its time goes: package gate has it, and this one does not judge.
-	Costs func(*result.Result) []result.Cause
+	// Describe, if not nil, fills in where the time of a result goes and what limits its rate: package gate has Describe, and this one
+	// does not judge.
+	Describe func(*result.Result)
 
 	// now is the time that progress goes by; nil: the clock's.
 	now      func() time.Time
@@ -198,8 +199,8 @@ func (r *runner) judge() {
 		res.Verdict = result.Invalid
 		res.Reasons = append(res.Reasons, err.Error())
 	}
-	if r.options.Costs != nil {
-		res.Causes = r.options.Costs(res)
+	if r.options.Describe != nil {
+		r.options.Describe(res)
 	}
 }
 

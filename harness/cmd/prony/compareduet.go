@@ -71,11 +71,13 @@ func withCauses(folder string, compared *result.Comparison) (*result.Comparison,
 			return nil, err
 		}
 	}
-	if err := run.DiffProfiles(compared, arms); err != nil {
+	causes, profiles, err := gate.Explain(arms[:1], arms[1])
+	if err != nil {
 		compared.Warnings = append(compared.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
 	}
+	compared.Profiles = profiles
 	if compared.Verdict == result.Regressed {
-		compared.Causes = gate.Causes(arms[0].Result, arms[1].Result)
+		compared.Causes = causes
 	}
 	return compared, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -100,7 +101,9 @@ func writeLocks(c *cobra.Command, r *result.Result, found profileLocks) error {
 	if len(found.Locks) == 0 {
 		say(c.OutOrStdout(), "%s: no goroutine was seen waiting for a lock", r.Scenario)
 	} else {
-		say(c.OutOrStdout(), "%s", profile.Sentence(found.Locks[0]))
+		if first := slices.IndexFunc(found.Locks, func(l result.Lock) bool { return l.Kind != "runtime" }); first >= 0 {
+			say(c.OutOrStdout(), "%s", profile.Sentence(found.Locks[first]))
+		}
 		var rows [][]string
 		for _, l := range found.Locks {
 			rows = append(rows, lockRow(r, l))

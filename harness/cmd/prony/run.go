@@ -75,7 +75,7 @@ func (f *runFlags) run(ctx context.Context, args, files []string, stderr io.Writ
 		}
 		r, folder, err := run.Execute(ctx, s, run.Options{
 			Out: f.out, Server: server, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr),
-			Costs: gate.Costs,
+			Describe: gate.Describe,
 		})
 		if err != nil {
 			return result.NewDocument(outcomes...), err
