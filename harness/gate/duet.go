@@ -108,10 +108,12 @@ func conditions(c *result.Comparison, d *result.Duet) {
 func (j *duetJudgement) verdict() {
 	c := j.c
 	for _, d := range c.Metrics {
-		switch d.Outcome {
-		case result.Worsened:
+		if d.Outcome == result.Worsened {
 			fail(c, result.Regressed, d.Metric+" "+d.Because)
-		case result.Unclear:
+		}
+	}
+	for _, d := range c.Metrics {
+		if d.Outcome == result.Unclear && c.Verdict != result.Regressed {
 			fail(c, result.Inconclusive, d.Metric+" "+d.Because)
 		}
 	}

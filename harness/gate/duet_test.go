@@ -74,6 +74,17 @@ func TestDuetNamesTheLoss(t *testing.T) {
 	}
 }
 
+// The reasons for a regression are the losses, and not what is unclear beside them.
+func TestReasonsForARegressionAreTheLosses(t *testing.T) {
+	noisy := quietHost
+	noisy.p99 = 3
+	c := judged(simulated(seeded(2), 15, noisy, losses{server: 0.10}), 1)
+	require.Equal(t, result.Regressed, c.Verdict)
+	assert.Equal(t, result.Unclear, metricOf(t, c, "cycle_latency_ms_p99").Outcome)
+	require.Len(t, c.Reasons, 1)
+	assert.Contains(t, c.Reasons[0], "server_cpu_us_per_cycle")
+}
+
 func TestDuetNamesAGain(t *testing.T) {
 	c := judged(simulated(seeded(3), 15, quietHost, losses{server: -0.1, rate: -0.1}), 1)
 	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)
