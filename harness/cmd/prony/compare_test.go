@@ -29,12 +29,12 @@ func (c command) comparison(t *testing.T) *result.Comparison {
 	return &d
 }
 
-// measuredRun stores a run of so many rounds at about a rate.
-func measuredRun(t *testing.T, out, id string, rounds int, rate float64) string {
+// measuredRun stores a run of twelve rounds at about a rate.
+func measuredRun(t *testing.T, out, id string, rate float64) string {
 	t.Helper()
 	r := &result.Result{Version: result.Version, Run: id, Scenario: "tiny", Title: "Tiny", Verdict: result.Pass}
 	var histograms []result.RoundHistograms
-	for number := 1; number <= rounds; number++ {
+	for number := 1; number <= 12; number++ {
 		round := result.Round{
 			Number: number, Verdict: result.Pass, Cycles: uint64(rate) + uint64(number), WindowSeconds: 1,
 			Metrics: map[string]float64{result.ServerCPUUsPerCycle: 1e6/rate + float64(number)/1000, result.ClientCPUUsPerCycle: 5},
@@ -55,7 +55,7 @@ func measuredRun(t *testing.T, out, id string, rounds int, rate float64) string 
 
 func TestCompareStoredRuns(t *testing.T) {
 	inFolder(t)
-	base, slow := measuredRun(t, "runs", "base", 12, 100_000), measuredRun(t, "runs", "slow", 12, 80_000)
+	base, slow := measuredRun(t, "runs", "base", 100_000), measuredRun(t, "runs", "slow", 80_000)
 	got := prony(t, "compare", "--json", base, slow)
 	assert.Equal(t, 1, got.code, got.stderr)
 	c := got.comparison(t)
@@ -78,7 +78,7 @@ func TestCompareStoredRuns(t *testing.T) {
 
 func TestCompareRefusesDifferentSettings(t *testing.T) {
 	inFolder(t)
-	base, change := measuredRun(t, "stored", "base", 12, 100_000), measuredRun(t, "stored", "change", 12, 100_000)
+	base, change := measuredRun(t, "stored", "base", 100_000), measuredRun(t, "stored", "change", 100_000)
 	r, histograms, err := result.Read(change)
 	require.NoError(t, err)
 	r.Run = "polling"
@@ -108,7 +108,7 @@ func TestCompareRefusesDifferentSettings(t *testing.T) {
 
 func TestCompareCommandLine(t *testing.T) {
 	inFolder(t)
-	base := measuredRun(t, "runs", "base", 12, 100_000)
+	base := measuredRun(t, "runs", "base", 100_000)
 	for _, c := range []struct {
 		args []string
 		says string
