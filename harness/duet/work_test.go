@@ -51,6 +51,17 @@ func TestCountsAreThoseOfTheWork(t *testing.T) {
 	assert.InDelta(t, 1_030, shown["context switches"], 0)
 }
 
+// Heartbeats make the allocations of a cluster depend on time: they are no counter that is judged.
+func TestAllocationsOfAClusterAreShownOnly(t *testing.T) {
+	nodes := func(allocs float64) workReading { return workReading{{allocs: allocs}, {allocs: allocs}} }
+	w := &workRun{cluster: &topology.Cluster{}, leaders: []string{"n1", "n2"}}
+	counters, shown, warnings := w.counts([3]workReading{nodes(0), nodes(1), nodes(52)})
+	assert.NotContains(t, counters, result.WorkAllocs)
+	assert.NotContains(t, counters, result.WorkAllocBytes)
+	assert.InDelta(t, 100, shown["allocations"], 0)
+	assert.Len(t, warnings, 1)
+}
+
 func TestWhatOneSideDoesNotCountIsLeftOut(t *testing.T) {
 	w := joinWork([2]workCounts{
 		{cycles: 9, counters: map[string]float64{result.WorkStorageSets: 1}, shown: map[string]float64{"context switches": 4}},
