@@ -91,7 +91,7 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 		}
 	}
 	for _, d := range deltas {
-		if d.Low <= 0 || d.Unit != "nanoseconds" {
+		if d.Low <= 0 || d.Unit != "nanoseconds" || d.Function == result.ChargeScheduling { // scheduling follows from whatever waits
 			continue
 		}
 		us, side := (d.Change-d.Base)/1e3, ""

@@ -81,18 +81,21 @@ func TestCausesNameWhatChanged(t *testing.T) {
 	}{
 		"a function that computes": {
 			nil,
-			[]result.ProfileDelta{cpu(0, 5000)}, "cpu", own + "x.work",
+			[]result.ProfileDelta{cpu(0, 5000)},
+			"cpu", own + "x.work",
 			[]string{"x.work takes 5.00 µs of CPU a cycle, 0 ns before (4.50 µs to 5.50 µs more)"},
 		},
 		"a function that allocates": {
 			nil,
-			[]result.ProfileDelta{cpu(1000, 15_000), allocs}, "cpu", own + "x.work",
+			[]result.ProfileDelta{cpu(1000, 15_000), allocs},
+			"cpu", own + "x.work",
 			[]string{"it allocates 65.5 kB a cycle, 0 B before"},
 		},
 		"a function of the client": {nil, []result.ProfileDelta{client}, "cpu", own + "x.work", []string{"in the load generator, x.work"}},
 		"a lock": {
 			nil,
-			[]result.ProfileDelta{lock}, "lock", "x.T.mu",
+			[]result.ProfileDelta{lock},
+			"lock", "x.T.mu",
 			[]string{"goroutines wait 6.00 µs a cycle for x.T.mu, 100 ns before"},
 		},
 		"fsyncs": {
@@ -107,7 +110,8 @@ func TestCausesNameWhatChanged(t *testing.T) {
 		},
 		"a function that makes a stage longer": {
 			func(m *made) { m.stagesUs["apply"] += 5 },
-			[]result.ProfileDelta{cpu(0, 5000)}, "cpu", own + "x.work", nil,
+			[]result.ProfileDelta{cpu(0, 5000)},
+			"cpu", own + "x.work", nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,6 +139,9 @@ func TestWhatIsNoCause(t *testing.T) {
 	unsure.Low = -1
 	assert.Empty(t, between(base(), base(), unsure), "the interval has zero in it")
 	assert.Empty(t, between(base(), base(), cpu(9000, 1000)), "it takes less")
+	scheduling := cpu(0, 5000)
+	scheduling.Function = result.ChargeScheduling
+	assert.Empty(t, between(base(), base(), scheduling), "it follows from whatever waits")
 	slow := base()
 	slow.stagesUs["apply"], slow.vary = 4.5, 0.9
 	assert.Empty(t, between(base(), slow), "the rounds vary by more")

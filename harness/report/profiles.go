@@ -129,7 +129,11 @@ func chargesTable(p *page, profile result.Profile, perCycle bool, cycles uint64)
 	if len(profile.Charges) == 0 || profile.Total <= 0 {
 		return
 	}
-	p.paragraph("Charged to the innermost of the server's own functions in each stack, with what it calls in libraries:")
+	whose := "the server's own functions"
+	if profile.Node == result.GeneratorNode {
+		whose = "the load generator's own functions, where those of `harness/` are only there to measure,"
+	}
+	p.paragraph("Charged to the innermost of %s in each stack, with what it calls in libraries:", whose)
 	header := []string{"function", ">share", ">value", ">samples", "called by"}
 	if perCycle {
 		header = append(header, ">per cycle")

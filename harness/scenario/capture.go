@@ -91,7 +91,7 @@ var captureBlock = hclfile.Inner{
 	Label: "kind", Example: `capture "mutex" {}`,
 }
 
-// cpuWindowLeast is the shortest window that the server's CPU profiler, which is asked in whole seconds, covers.
+// cpuWindowLeast is the shortest window of which a CPU profile, of a hundred samples a second for each busy CPU, says something.
 const cpuWindowLeast = time.Second
 
 // readCaptures reads each capture "KIND" { rate }, and capture "trace" { cycle_latency_ms }. A window of 0 is one that is not known.
