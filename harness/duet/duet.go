@@ -20,6 +20,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/pronybench/prony/harness/observe"
@@ -146,6 +147,10 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard
+	}
+	s, polls := withoutPolling(s)
+	if polls {
+		o.Warnings = append(slices.Clone(o.Warnings), pollingWarning)
 	}
 	started := time.Now()
 	folder, err := result.Create(o.Out, result.NewID(started, "compare-"+s.Name))
