@@ -16,10 +16,10 @@ const (
 	// cycles of a slice take: longer slices have a larger standard error for the same time, and those of 5 to 10 ms hardly a smaller one.
 	sliceLength = 25 * time.Millisecond
 	// warmupPairs are slices of each side before the first one that counts: by then connections, caches and heaps have their sizes.
-	warmupPairs = 10
+	warmupPairs = 6
 	// closedLength and the open phase make a generation of five to six seconds with its start and end. Many short generations yield
 	// a better interval than few long ones, as long as the start of the processes is a small part of each.
-	closedLength = 3800 * time.Millisecond
+	closedLength = 3 * time.Second
 )
 
 // sideError is a failure of one side.

@@ -14,7 +14,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// sessions are the captures of a side's servers.
+// sessions are the captures of a side's servers and of its generator, which comes last.
 type sessions struct {
 	captures []scenario.Capture
 	nodes    []string
@@ -22,14 +22,16 @@ type sessions struct {
 }
 
 func (p *processes) profile(ctx context.Context, captures []scenario.Capture, mark func() profile.Mark) (recording, error) {
-	servers := p.cluster.Servers()
-	s := &sessions{captures: captures, of: make([]*profile.Session, len(servers))}
-	for _, server := range servers {
+	s := &sessions{captures: captures}
+	var processes []profile.Process
+	for _, server := range p.cluster.Servers() {
 		s.nodes = append(s.nodes, server.ID)
+		processes = append(processes, profile.Server{Admin: adminhttp.Client{Address: server.Node().Admin, Token: p.cluster.Token}})
 	}
+	s.nodes, processes = append(s.nodes, result.GeneratorNode), append(processes, profile.Remote(p.load.Profile))
+	s.of = make([]*profile.Session, len(processes))
 	err := s.each(func(i int) (err error) {
-		admin := adminhttp.Client{Address: servers[i].Node().Admin, Token: p.cluster.Token}
-		s.of[i], err = profile.Start(ctx, profile.Server{Admin: admin}, captures, mark)
+		s.of[i], err = profile.Start(ctx, processes[i], captures, mark)
 		return err
 	})
 	if err == nil {
@@ -41,7 +43,7 @@ func (p *processes) profile(ctx context.Context, captures []scenario.Capture, ma
 	return s, nil
 }
 
-// each calls do for the sessions of all servers at once, and returns all errors.
+// each calls do for all sessions at once, and returns all errors.
 func (s *sessions) each(do func(i int) error) error {
 	errs := make([]error, len(s.of))
 	var all sync.WaitGroup

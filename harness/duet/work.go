@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pronybench/prony/harness/result"
 )
@@ -59,7 +60,7 @@ func (c *conductor) fixedWork(ctx context.Context) *result.FixedWork {
 		kept.Warnings = append(kept.Warnings, fmt.Sprintf("the fixed work failed: %v", errors.Join(failed, ctx.Err())))
 	}
 	kept.Expected = c.options.Expected
-	c.line("fixed work: %d cycles, %d of %d counters differ %v", kept.Cycles, len(differing(kept)), len(kept.Counters), differing(kept))
+	c.line("fixed work: %d cycles, %s", kept.Cycles, differences(kept))
 	return kept
 }
 
@@ -118,4 +119,13 @@ func differing(w *result.FixedWork) (names []string) {
 		}
 	}
 	return names
+}
+
+// differences says which counters differ.
+func differences(w *result.FixedWork) string {
+	names := differing(w)
+	if len(names) == 0 {
+		return fmt.Sprintf("none of %d counters differs", len(w.Counters))
+	}
+	return fmt.Sprintf("%d of %d counters differ: %s", len(names), len(w.Counters), strings.Join(names, ", "))
 }

@@ -55,7 +55,7 @@ const (
 func SelfTestKinds() []SelfTestKind {
 	kinds := []SelfTestKind{
 		{Name: "identical", Does: "both sides are the same binaries", Wanted: wantedSame},
-		{Name: "layout", Does: "two builds of the same source with functions in another order", Layout: true, Wanted: wantedEffect},
+		{Name: "layout", Does: "two builds of the same source with functions in another order and padded", Layout: true, Wanted: wantedEffect},
 	}
 	for _, percent := range []int{3, 5, 10} {
 		kinds = append(kinds, SelfTestKind{

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/profile"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // started starts a generator with the driver of a name, which ends with the test.
@@ -55,6 +58,32 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.Equal(t, r.Ledger.Enqueued, r.Ledger.Completed)
 	_, err = p.Slice(t.Context(), time.Millisecond)
 	assert.EqualError(t, err, "generator: finished before")
+}
+
+// The profiles are those of the generator's process, and not of this one.
+func TestProcessIsProfiled(t *testing.T) {
+	p, _, err := started(t, specOf("null"))
+	require.NoError(t, err)
+	captures := []scenario.Capture{{Kind: "cpu"}, {Kind: "mutex", MutexFraction: 1}, {Kind: "allocs"}, {Kind: "goroutine"}}
+	s, err := profile.Start(t.Context(), profile.Remote(p.Profile), captures, func() profile.Mark { return profile.Mark{At: time.Now()} })
+	require.NoError(t, err)
+	require.NoError(t, s.StartCPU(t.Context()))
+	_, err = p.Slice(t.Context(), 5*time.Millisecond)
+	require.NoError(t, err)
+	require.NoError(t, s.Stop(t.Context()))
+	profiles, err := s.Write(t.TempDir(), "profiles")
+	require.NoError(t, err)
+	require.Len(t, profiles, len(captures))
+	goroutines := profiles[len(profiles)-1]
+	var of []string
+	for _, e := range goroutines.Top {
+		of = append(of, e.Function)
+	}
+	assert.Contains(t, of, "github.com/pronybench/prony/harness/load.(*Slices).work")
+	_, err = p.Profile(t.Context(), profile.Request{Do: "dump"})
+	assert.ErrorContains(t, err, `generator: profile: request "dump"`)
+	_, err = p.Finish(t.Context())
+	require.NoError(t, err)
 }
 
 func TestProcessThatCannotStart(t *testing.T) {

@@ -24,6 +24,7 @@ var commands = map[string]func(context.Context, *session, json.RawMessage) (any,
 	"slice":       with((*session).slice),
 	"open_slice":  with((*session).openSlice),
 	"work":        with((*session).work),
+	"profile":     with((*session).profile),
 	commandFinish: with((*session).finish),
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/pronybench/prony/harness/driver/open"
 	"github.com/pronybench/prony/harness/ledger"
 	"github.com/pronybench/prony/harness/load"
+	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -16,6 +17,7 @@ import (
 type session struct {
 	ctx  context.Context // of the load
 	dial func(Spec) open.Dialer
+	self profile.Self // takes the profiles of this process
 
 	// Set by the command open:
 	conns  []driver.Conn

@@ -24,7 +24,16 @@ func (*Self) setRates(_ context.Context, wanted rates) error {
 	return nil
 }
 
-func (*Self) snapshot(_ context.Context, k kind) (*profile.Profile, error) {
+func (s *Self) snapshot(_ context.Context, k kind) (*profile.Profile, error) {
+	packed, err := s.packed(k)
+	if err != nil {
+		return nil, err
+	}
+	return parse(packed, unpackedBytesMax)
+}
+
+// packed returns a profile as it stands, as pprof packs it.
+func (*Self) packed(k kind) ([]byte, error) {
 	if k.collect {
 		runtime.GC()
 	}
@@ -32,7 +41,7 @@ func (*Self) snapshot(_ context.Context, k kind) (*profile.Profile, error) {
 	if err := pprof.Lookup(k.runtime).WriteTo(&packed, 0); err != nil {
 		return nil, fmt.Errorf("%s profile of this process: %w", k.name, err)
 	}
-	return parse(packed.Bytes(), unpackedBytesMax)
+	return packed.Bytes(), nil
 }
 
 func (s *Self) startCPU(context.Context) error {
@@ -41,6 +50,11 @@ func (s *Self) startCPU(context.Context) error {
 }
 
 func (s *Self) stopCPU(context.Context) (*profile.Profile, error) {
+	return parse(s.packedCPU(), unpackedBytesMax)
+}
+
+// packedCPU ends the CPU profile and returns it as pprof packs it.
+func (s *Self) packedCPU() []byte {
 	pprof.StopCPUProfile()
-	return parse(s.cpu.Bytes(), unpackedBytesMax)
+	return s.cpu.Bytes()
 }

@@ -414,31 +414,48 @@ func TestSpans(t *testing.T) {
 	assert.EqualValues(t, 2000, second.lasting(time.Minute).Cycles(), "no more than there were")
 }
 
-// The process that takes its own profiles is the load generator.
+// A process that takes its own profiles is a load generator: that of a run is this process, and one of a duet is asked by another.
 func TestProfilesOfThisProcess(t *testing.T) {
-	t.Cleanup(func() { runtime.SetMutexProfileFraction(0); runtime.SetBlockProfileRate(0) })
-	s, err := Start(t.Context(), &Self{}, []scenario.Capture{{Kind: "cpu"}, mutexCapture, blockCapture, {Kind: "allocs"}, {Kind: "goroutine"}}, marks())
-	require.NoError(t, err)
-	require.NoError(t, s.StartCPU(t.Context()))
-	contend(t, holderInWindow)
-	block(t, "receiverInWindow", receiverInWindow)
-	allocateInWindow(64 << 20)
-	require.NoError(t, s.Stop(t.Context()))
-	dir := t.TempDir()
-	profiles, err := s.Write(dir, "profiles")
-	require.NoError(t, err)
-	require.Len(t, profiles, 5)
-	assert.Equal(t, int64(1), sum(t, read(t, dir, "profiles/mutex.pb.gz"), "contentions", "holderInWindow"))
-	assert.Equal(t, int64(1), sum(t, read(t, dir, "profiles/block.pb.gz"), "contentions", "receiverInWindow"))
-	assert.Equal(t, int64(64<<20), sum(t, read(t, dir, "profiles/allocs.pb.gz"), "alloc_space", "allocateInWindow"))
-	for _, p := range profiles {
-		for _, sample := range read(t, dir, p.File).Sample {
-			for _, function := range frames(sample) {
-				assert.NotContains(t, function, "profile.(*Session).", "%s: taking profiles is no work of the generator", p.Kind)
+	var asked Self
+	for name, of := range map[string]Process{"itself": &Self{}, "asked": Remote(asked.Answer)} {
+		t.Run(name, func(t *testing.T) {
+			t.Cleanup(func() { runtime.SetMutexProfileFraction(0); runtime.SetBlockProfileRate(0) })
+			s, err := Start(t.Context(), of, []scenario.Capture{{Kind: "cpu"}, mutexCapture, blockCapture, {Kind: "allocs"}, {Kind: "goroutine"}}, marks())
+			require.NoError(t, err)
+			require.NoError(t, s.StartCPU(t.Context()))
+			contend(t, holderInWindow)
+			block(t, "receiverInWindow", receiverInWindow)
+			allocateInWindow(64 << 20)
+			require.NoError(t, s.Stop(t.Context()))
+			dir := t.TempDir()
+			profiles, err := s.Write(dir, "profiles")
+			require.NoError(t, err)
+			require.Len(t, profiles, 5)
+			assert.Equal(t, int64(1), sum(t, read(t, dir, "profiles/mutex.pb.gz"), "contentions", "holderInWindow"))
+			assert.Equal(t, int64(1), sum(t, read(t, dir, "profiles/block.pb.gz"), "contentions", "receiverInWindow"))
+			assert.Equal(t, int64(64<<20), sum(t, read(t, dir, "profiles/allocs.pb.gz"), "alloc_space", "allocateInWindow"))
+			for _, p := range profiles {
+				for _, sample := range read(t, dir, p.File).Sample {
+					for _, function := range frames(sample) {
+						assert.NotContains(t, function, "profile.(*Se", "%s: taking profiles is no work of the generator", p.Kind)
+					}
+				}
 			}
-		}
+			assert.Zero(t, runtime.SetMutexProfileFraction(-1))
+		})
 	}
-	assert.Zero(t, runtime.SetMutexProfileFraction(-1))
+}
+
+func TestRequestsForProfilesThatAreUnknown(t *testing.T) {
+	var s Self
+	for says, ask := range map[string]Request{
+		`request "dump"`:                      {Do: "dump"},
+		`there is no snapshot of kind "cpu"`:  {Do: doSnapshot, Kind: "cpu"},
+		`there is no snapshot of kind "heap"`: {Do: doSnapshot, Kind: "heap"},
+	} {
+		_, err := s.Answer(t.Context(), ask)
+		assert.ErrorContains(t, err, says)
+	}
 }
 
 func TestStartFailsWhenNothingListens(t *testing.T) {

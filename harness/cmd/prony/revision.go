@@ -101,13 +101,17 @@ func (b *builder) here(ctx context.Context, name string) (source, error) {
 }
 
 // server builds the server of a source with a layout of its functions: the linker orders them at random, and the same layout of equal
-// sources is the same binary. Layout 0 is the linker's own order.
+// sources is the same binary. Layout 0 is the linker's own order. Those above layouts have padding between the functions as well.
 func (b *builder) server(ctx context.Context, s source, layout int) (path string, err error) {
 	var flags []string
 	path = filepath.Join(b.dir, s.name, "queued")
 	if layout > 0 {
 		path += fmt.Sprintf("-%d", layout)
-		flags = []string{fmt.Sprintf("-ldflags=-randlayout=%d", layout)}
+		link := fmt.Sprintf("-ldflags=-randlayout=%d", layout)
+		if layout > layouts {
+			link += " -funcalign=64"
+		}
+		flags = []string{link}
 	}
 	return path, b.compile(ctx, s, filepath.Join(s.dir, "engine"), "./cmd/queued", path, "", flags...)
 }

@@ -21,7 +21,7 @@ import (
 type selfTestBuilt struct {
 	plain     string   // the server as the linker orders it, which is what CI checks
 	base      []string // the server in several layouts
-	layout    []string // the server in as many other layouts
+	layout    []string // the server in as many other layouts, which are padded
 	generator string
 	build     result.Build
 }
