@@ -54,7 +54,7 @@ func TestFsyncsAreCounted(t *testing.T) {
 	}
 }
 
-// Fsyncs of tables are not among those of the log.
+// The counter of the log's fsyncs leaves out fsyncs of tables.
 func TestFsyncsOfTheLogAreCountedApart(t *testing.T) {
 	s := open(t, vfs.NewMem(), Options{Durability: None})
 	defer closeStore(t, s)

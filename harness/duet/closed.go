@@ -31,7 +31,7 @@ type sideError struct {
 func (e *sideError) Error() string { return e.err.Error() }
 func (e *sideError) Unwrap() error { return e.err }
 
-// of says of which side an error is; nil stays nil.
+// of marks an error as one of a side. It returns nil for nil.
 func of(side int, err error) error {
 	if err == nil {
 		return nil
@@ -86,7 +86,7 @@ func (p *pairs) measure(ctx context.Context, length time.Duration) (slices []res
 	return slices, sides, nil
 }
 
-// clocks reads those of both sides.
+// clocks reads the CPU clocks of both sides.
 func (p *pairs) clocks() (now [2]clocks, err error) {
 	for i, party := range p.parties {
 		if now[i], err = party.cpu(); err != nil {

@@ -121,13 +121,10 @@ func TestServersThatRefuseTasks(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
 	c := h.conductor(t, Options{Generations: 2})
-	start := c.start
-	c.start = func(ctx context.Context, g *result.Generation, side int) (party, error) {
-		p, err := start(ctx, g, side)
-		if g.Number == 1 && side == Change {
-			p.(*fakeParty).finished.refused = "the server refused 7 enqueues: the disk is full"
+	h.ended = func(generation, side int, of *finished) {
+		if generation == 1 && side == Change {
+			of.refused = "the server refused 7 enqueues: the disk is full"
 		}
-		return p, err
 	}
 	measured(t, c)
 	g := c.duet.Generations[0]
@@ -259,12 +256,7 @@ func TestGeneratorThatIsLate(t *testing.T) {
 	t.Parallel()
 	h := newFakeHost()
 	c := h.conductor(t, Options{Generations: 1})
-	start := c.start
-	c.start = func(ctx context.Context, g *result.Generation, side int) (party, error) {
-		p, err := start(ctx, g, side)
-		p.(*fakeParty).finished.open.SlipMsP99 = []float64{0.5, 12}[side]
-		return p, err
-	}
+	h.ended = func(_, side int, of *finished) { of.open.SlipMsP99 = []float64{0.5, 12}[side] }
 	measured(t, c)
 	g := c.duet.Generations[0]
 	assert.Equal(t, []string{"change: the generator sent one in a hundred tasks of the open phase 12 ms late or more; up to 1 ms is sound (validity.slip_ms_p99_max)"}, g.Marks)

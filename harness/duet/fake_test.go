@@ -27,6 +27,8 @@ type fakeHost struct {
 	broken func(generation, side, slice int) error
 	// refused is the error of a side's start.
 	refused func(generation, side int) error
+	// ended changes what a party says at its end, by generation and side.
+	ended   func(generation, side int, of *finished)
 	signals result.Signals
 	// unprofiled is why no party can be profiled.
 	unprofiled error
@@ -92,8 +94,14 @@ func (r *fakeRecording) stop(context.Context, string, int, time.Time) (recorded,
 	return recorded{covered: []result.Covered{{Of: result.CoveredProfile + "cpu", Cycles: span.Cycles()}}, warnings: []string{"no block profile"}}, nil
 }
 
-func (p *fakeParty) finish(context.Context) (finished, error) { return p.finished, nil }
-func (p *fakeParty) failure() error                           { return p.died }
+func (p *fakeParty) failure() error { return p.died }
+
+func (p *fakeParty) finish(context.Context) (finished, error) {
+	if p.host.ended != nil {
+		p.host.ended(p.generation, p.side, &p.finished)
+	}
+	return p.finished, nil
+}
 
 func (p *fakeParty) stop(context.Context) error {
 	p.stops++

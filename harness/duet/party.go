@@ -37,11 +37,11 @@ type clocks struct{ servers, generator time.Duration }
 type finished struct {
 	ledger   result.Ledger
 	open     *result.DuetLatency
-	problems []string // with the tasks, none of which are in flight
+	problems []string // with the tasks, when nothing is in flight any more
 	refused  string   // says which tasks the servers refused to take; "" if they took all
 }
 
-// recording are captures of a party that are under way. stop must be called. It ends them, and writes them to a run folder as those of
+// recording is a party's profiles while they are taken. stop must be called. It ends them, and writes them to a run folder as those of
 // a round. In the spans the time begins with began.
 type recording interface {
 	stop(ctx context.Context, runDir string, round int, began time.Time) (recorded, error)

@@ -19,7 +19,7 @@ import (
 // exitWait is how long a broken connection may come before the news that the server ended.
 const exitWait = 2 * time.Second
 
-// processes are those of a side in one generation: the party of a real duet.
+// processes are the servers and the generator of a side in one generation: the party of a real duet.
 type processes struct {
 	cluster   *topology.Cluster
 	load      *generator.Process

@@ -18,7 +18,7 @@ const (
 	workCycles = 60_000
 	// workRaftCycles are fewer: each commit waits for several nodes.
 	workRaftCycles = 15_000
-	// workWarmUp is the number of cycles before the counters are read for the first time: what is allocated once is not counted.
+	// workWarmUp is the number of cycles before the counters are read for the first time, so that allocations made once are not counted.
 	workWarmUp = 3_000
 	// workTries is how often the fixed work is done at most. It is done again if a side failed or if a counter differs.
 	workTries = 2

@@ -10,7 +10,7 @@ import (
 	"github.com/pronybench/prony/harness/scenario"
 )
 
-// idle is a result on four CPUs, of which the servers may use one, in which nothing is saturated.
+// idle is a result in which nothing is saturated. The host has four CPUs, and the servers may use one.
 func idle() *result.Result {
 	r := base().result(1)
 	for i := range r.Rounds {

@@ -32,8 +32,8 @@ const (
 
 // Explain says why a cycle takes longer in a change than in the arms of its base, the largest part first, and which functions and locks
 // differ. A cause takes at least five percent of the base's time per cycle more than in the base, and the 95 % interval of that
-// difference, over the rounds of both sides, excludes zero: with one round on a side there is none. What another arm of the base takes
-// longer than its first one is the host's. Functions and locks are of the
+// difference, over the rounds of both sides, excludes zero; one round on a side yields no interval and no cause. A difference that another
+// arm of the base shows too is the host's. Functions and locks are of the
 // profiles in the folders of the arms; an error that they cannot be compared leaves the other causes.
 func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.ProfileDelta, error) {
 	deltas, err := diffProfiles(base, change)
@@ -233,7 +233,7 @@ func callersOf(r *result.Result, d result.ProfileDelta) []string {
 	return nil
 }
 
-// heldBy says who holds a lock and who waits for it.
+// heldBy returns the functions that hold a lock and those that wait for it, as a part of a sentence.
 func heldBy(r *result.Result, d result.ProfileDelta) string {
 	for _, l := range r.Locks {
 		if l.Name == d.Function && (l.Node == result.GeneratorNode) == (d.Node == result.GeneratorNode) {

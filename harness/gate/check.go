@@ -108,7 +108,7 @@ func profilesOf(r *result.Result, findings []Finding) []namedProfile {
 }
 
 // locksOf returns the locks that may explain the broken limits, as profilesOf returns profiles: those that goroutines wait for at
-// least five percent of the time per cycle. All that is known of a lock inside the runtime is a name that helps nobody.
+// least five percent of the time per cycle. Locks inside the runtime are left out: the profile has a name for them, and neither holder nor waiter.
 func locksOf(r *result.Result, findings []Finding) []namedLock {
 	var locks []namedLock
 	for _, l := range r.Locks {

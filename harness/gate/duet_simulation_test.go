@@ -21,7 +21,7 @@ type duetNoise struct {
 // idle, had 1.6 to 2.0 % for CPU and rate in each, 6 % for p50 and 23 % for p99.
 var quietHost = duetNoise{cost: 0.0213, p50: 0.065, p99: 0.24, shared: 0.5}
 
-// losses are those of a planted change, as parts of 1.
+// losses are what a planted change loses of each primary, as parts of 1.
 type losses struct{ server, client, rate, p50, p99 float64 }
 
 // simulated is a duet on a host that is not there.

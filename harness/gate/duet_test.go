@@ -74,7 +74,7 @@ func TestDuetNamesTheLoss(t *testing.T) {
 	}
 }
 
-// The reasons for a regression are the losses, and not what is unclear beside them.
+// The reasons for a regression name the losses, and leave out primaries that are inconclusive.
 func TestReasonsForARegressionAreTheLosses(t *testing.T) {
 	noisy := quietHost
 	noisy.p99 = 3

@@ -105,7 +105,7 @@ type judgedPrimary struct {
 	sign float64 // 1 if less is better: the loss is the logarithm of the ratio times sign
 }
 
-// primary estimates the loss of a primary over generations, of which there are at least two.
+// primary estimates the loss of a primary over two or more generations.
 func (j *duetJudgement) primary(p Primary, d *result.MetricDelta, spec result.Spec, values [2][]float64, numbers []int) judgedPrimary {
 	judged := judgedPrimary{Primary: p, sign: 1}
 	if spec.Better == result.Higher {

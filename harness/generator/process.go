@@ -26,8 +26,8 @@ const (
 	endMax = 10 * time.Second
 )
 
-// Process is a generator that runs. One goroutine at a time may use it, but PID and Kill may be called from any. After an error of
-// a call Kill is what is left to call.
+// Process is a generator that runs. One goroutine at a time may use it, but PID and Kill may be called from any. After a call
+// has failed, only Kill may be called.
 type Process struct {
 	child   *proc.Process
 	logPath string

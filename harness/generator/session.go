@@ -87,7 +87,7 @@ func (s *session) end() (*result.DuetLatency, error) {
 	return s.load.End()
 }
 
-// close ends what is open, once. The error is that of closing the connections.
+// close ends the load and closes the connections, once. It returns the error of closing them.
 func (s *session) close() error {
 	if s.load != nil && !s.ended {
 		_, _ = s.end() // why the load failed is known from the command that failed

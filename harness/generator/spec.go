@@ -24,7 +24,7 @@ type Target struct {
 	Address string `json:"address"`
 	HTTP    string `json:"http,omitempty"`
 	Token   string `json:"token,omitempty"`
-	// BusyPoll and Idempotent are those of the workload.
+	// BusyPoll and Idempotent are the workload's settings of these names.
 	BusyPoll   bool `json:"busy_poll,omitempty"`
 	Idempotent bool `json:"idempotent,omitempty"`
 }
@@ -68,7 +68,7 @@ type answer struct {
 // lineBytesMax bounds a request and an answer.
 const lineBytesMax = 1 << 20
 
-// sliceArguments are those of the commands slice and open_slice.
+// sliceArguments are the arguments of the commands slice and open_slice.
 type sliceArguments struct {
 	Length    time.Duration `json:"length_ns"`
 	Seed      uint64        `json:"seed,omitempty"`

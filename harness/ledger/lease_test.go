@@ -27,7 +27,7 @@ func until(token uint64, after time.Duration) Lease {
 
 func at(after time.Duration) time.Time { return leaseEpoch.Add(after) }
 
-// breaches are those of exclusivity.
+// breaches returns the number of contested claims and of revoked completions.
 func breaches(l *Ledger) [2]uint64 {
 	balance := l.Balance()
 	return [2]uint64{balance.Contested, balance.Revoked}

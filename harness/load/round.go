@@ -177,7 +177,7 @@ func (r *round) plan(warmup *warmup) error {
 	return nil
 }
 
-// newPause returns what waits for tasks to be due. stop closes it.
+// newPause returns the timer that producers wait on until a task is due. stop closes the timer.
 func (r *round) newPause() (pauser, error) {
 	if r.cfg.pause != nil {
 		return r.cfg.pause, nil

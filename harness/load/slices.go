@@ -33,7 +33,7 @@ type Slices struct {
 	parked atomic.Int64
 	quiet  chan struct{}
 
-	// Of the open-loop slices so far:
+	// The following are sums over the open-loop slices so far.
 	due    uint64 // arrivals
 	unsent uint64 // those that no producer took
 	late   latencies

@@ -42,7 +42,7 @@ func TestNothingIsInFlightBetweenSlices(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroker()
 				s, cfg := slicesOf(t, b, change)
-				time.Sleep(time.Second)
+				time.Sleep(time.Second) // of the bubble
 				enqueues, _ := b.calls()
 				require.Zero(t, enqueues, "the load waits for the first slice")
 				var cycles uint64
@@ -66,7 +66,7 @@ func TestNothingIsInFlightBetweenSlices(t *testing.T) {
 					enqueues, completes := b.calls()
 					require.Equal(t, enqueues, completes)
 					require.EqualValues(t, cycles, completes)
-					time.Sleep(time.Second)
+					time.Sleep(time.Second) // of the bubble
 					later, _ := b.calls()
 					require.Equal(t, enqueues, later, "nothing is sent between slices")
 				}

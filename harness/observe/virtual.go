@@ -26,8 +26,8 @@ var hypervisors = []struct{ part, name string }{
 	{"firecracker", "Firecracker"},
 }
 
-// virtualisation names the hypervisor below the root of the host's files. It returns "none" if the CPU says that there is none, and
-// "unknown" if no file tells. A hypervisor that is not known by name is "a hypervisor".
+// virtualisation names the hypervisor below the root of the host's files. It returns "none" if the CPU reports no hypervisor,
+// "unknown" if no file says, and "a hypervisor" for one without a known name.
 func virtualisation(root string) string {
 	if strings.Contains(readText(root, "proc/version"), "gVisor") {
 		return "gVisor"

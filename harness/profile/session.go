@@ -136,7 +136,7 @@ func (s *Session) stopCPU(ctx context.Context) (*profile.Profile, error) {
 		return nil, nil
 	}
 	span := s.spans["cpu"]
-	span.To = s.mark() // the process stops sampling when it is asked
+	span.To = s.mark() // the process stops sampling when the request arrives
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), snapshotTimeout)
 	defer cancel()
 	recorded, err := s.of.stopCPU(ctx)

@@ -30,7 +30,7 @@ type measurement struct {
 	metrics map[string]result.Metric
 }
 
-// measurements are those of a run that have a rate and may be shown.
+// measurements returns the measurements of a run that have a rate and may be shown.
 func measurements(r *result.Result) (all []measurement) {
 	add := func(point result.Point) {
 		var values []scenario.Value
@@ -53,8 +53,8 @@ func measurements(r *result.Result) (all []measurement) {
 	return all
 }
 
-// publishedMeasurements are those of all runs whose data is published beside that in the folder in, by time. Of a run folder, which has no
-// such neighbours, there are none.
+// publishedMeasurements returns the measurements of all runs that are published beside the one in the folder in, by time. It returns
+// nothing for a run folder, which has no other runs beside it.
 func publishedMeasurements(in string) ([]measurement, error) {
 	folder, err := filepath.Abs(in)
 	if err != nil {
@@ -107,7 +107,7 @@ type repeated struct {
 	runs []measurement // the own one among them
 }
 
-// repeats finds for each measurement of r those of the same work among all, if any is of another run.
+// repeats finds, for each measurement of r, the measurements of the same work in other runs.
 func repeats(r *result.Result, all []measurement) (found []repeated) {
 	for _, own := range measurements(r) {
 		same := repeated{own: own}

@@ -61,7 +61,7 @@ func SelfTestPlot(t *gate.SelfTest) ([]byte, error) {
 	return svg(p)
 }
 
-// powerPoints are those of the disjoint trials of a series, in percent.
+// powerPoints returns the points of a series, in percent, from its disjoint trials.
 func powerPoints(t *gate.SelfTest, looks int, cpu bool) (points []powerPoint) {
 	for _, k := range t.Kinds {
 		trial, ok := k.Trial(looks, true)

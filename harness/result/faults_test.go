@@ -47,7 +47,7 @@ func TestTimeOfARecoveryThatDidNotComeIsMissing(t *testing.T) {
 	assert.InDelta(t, 5970, watched, 0)
 }
 
-// The faults of all rounds are put together: a median of medians is none, and one fault without recovery is not outvoted.
+// The faults of all rounds are judged together: no median of medians is taken, and one fault without recovery counts.
 func TestFaultsOfRoundsAreMerged(t *testing.T) {
 	round := func(number int, events ...result.Fault) result.Round {
 		r := result.Round{Number: number, Faults: &result.Faults{BaselinePerS: 1, Events: events}}

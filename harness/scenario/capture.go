@@ -91,7 +91,7 @@ var captureBlock = hclfile.Inner{
 	Label: "kind", Example: `capture "mutex" {}`,
 }
 
-// cpuWindowLeast is the shortest window of which a CPU profile, of a hundred samples a second for each busy CPU, says something.
+// cpuWindowLeast is the shortest window that is profiled: a CPU profile has a hundred samples a second for each busy CPU.
 const cpuWindowLeast = time.Second
 
 // readCaptures reads each capture "KIND" { rate }, and capture "trace" { cycle_latency_ms }. A window of 0 is one that is not known.

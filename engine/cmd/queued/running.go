@@ -49,7 +49,7 @@ func running(loaded *config.Loaded) []settingDocument {
 	return all
 }
 
-// writeAddresses writes the file whole or not at all: who waits for it must not read a half.
+// writeAddresses writes the file whole or not at all: a reader that waits for it must never read a part of it.
 func writeAddresses(path string, n *node.Node, loaded *config.Loaded) error {
 	text, err := json.Marshal(addresses{
 		os.Getpid(), n.Addresses(), n.HTTP(), n.Admin(), n.ClusterAddr(), n.NodeID(), n.TokenFile(), running(loaded),

@@ -134,7 +134,7 @@ func readPieces(dir string) (names []string, documents []pieceDocument, err erro
 	return names, documents, nil
 }
 
-// readCalibrations returns those of a bank; none if it has no such file yet.
+// readCalibrations returns the calibrations of a bank, and nothing if the bank has no file of them yet.
 func readCalibrations(dir string) ([]gate.SelfTestCalibration, error) {
 	var d calibrationDocument
 	path := filepath.Join(dir, calibrationFile)

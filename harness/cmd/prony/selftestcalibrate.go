@@ -33,7 +33,7 @@ type faultUnit struct {
 	inverse bool
 }
 
-// faultUnits are those of all faults that the self-test plants.
+// faultUnits says how the amount of each fault that the self-test plants is written.
 var faultUnits = map[string]faultUnit{
 	"work":       {begin: 700, most: 1 << 22, text: "work:%.0f"}, // steps
 	"background": {begin: 700, most: 1 << 22, text: "background:%.0f"},

@@ -80,7 +80,7 @@ func (m *selfTestMeasuring) until(ctx context.Context, deadline time.Time) error
 	return nil
 }
 
-// next returns the kind of which the bank has the fewest pieces, compared with what is wanted; the first of several.
+// next returns the kind that has the smallest part of its wanted pieces in the bank; the first of several such kinds.
 func (m *selfTestMeasuring) next() (least gate.SelfTestKind, err error) {
 	_, documents, err := readPieces(m.bank)
 	if err != nil {
