@@ -79,7 +79,7 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 		for i, t := range answer.Tasks {
 			leases[i] = lease{t.ID, t.Token.String()}
 			into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i]}
-			// A token that is not a number becomes 0, which the ledger ignores; the server refuses such a token.
+			// A token that is not a number is 0 here. The completion fails then, because the server refuses such a token.
 			into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
 			into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
 		}
