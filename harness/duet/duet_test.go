@@ -73,7 +73,7 @@ func TestOpenPhase(t *testing.T) {
 		for _, slice := range of[Base].open {
 			seeds[slice] = true
 		}
-		assert.Equal(t, 2.0, c.duet.Generations[n-1].Sides[Change].Open.P99Ms)
+		assert.Equal(t, 2.0, c.duet.Generations[n-1].Sides[Change].Open.SliceP99Ms)
 	}
 	assert.Len(t, seeds, 3*openPairs, "no slice is like another one")
 }

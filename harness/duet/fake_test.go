@@ -138,7 +138,7 @@ func (h *fakeHost) conductor(t *testing.T, o Options) *conductor {
 			}
 		}
 		p := &fakeParty{host: h, generation: g.Number, side: side, finished: finished{
-			ledger: result.Ledger{Enqueued: 10, Completed: 10}, open: &result.DuetLatency{Arrivals: 10, P50Ms: 1, P99Ms: 2, SlipMsP99: 0.1},
+			ledger: result.Ledger{Enqueued: 10, Completed: 10}, open: &result.DuetLatency{Arrivals: 10, P50Ms: 1, P99Ms: 3, SliceP99Ms: 2, SlipMsP99: 0.1},
 		}}
 		h.parties = append(h.parties, p)
 		return p, nil

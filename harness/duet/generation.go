@@ -162,7 +162,7 @@ func (c *conductor) show(g *result.Generation) {
 		line += fmt.Sprintf(" %s %.0f cycles/s, %.3g + %.3g µs CPU per cycle", c.sides[i].Name, cycles/s.ActiveS,
 			float64(s.ServerCPUNs)/1e3/cycles, float64(s.ClientCPUNs)/1e3/cycles)
 		if s.Open != nil {
-			line += fmt.Sprintf(", p99 %.2f ms", s.Open.P99Ms)
+			line += fmt.Sprintf(", p99 %.2f ms", s.Open.SliceP99Ms)
 		}
 		if i == Base {
 			line += ";"

@@ -10,8 +10,9 @@ import (
 // judged, this time included, while it went on. Later looks see the generations of the earlier ones and more.
 //
 // A primary's figure is taken once per generation and side: CPU time is all that the side's processes used, divided by the cycles
-// that were acknowledged; the rate is cycles by the time of the side's slices; a latency is a percentile of the side's merged
-// histogram. Slices are never judged by themselves. The ratio of the change to the base in one generation is one value. Fresh processes make
+// that were acknowledged; the rate is cycles by the time of the side's slices; p50 is that of the side's
+// merged histogram, and p99 the geometric mean of those of its open slices: of the merged histogram one stall of the host may be all of the
+// last percent. Slices are never judged by themselves. The ratio of the change to the base in one generation is one value. Fresh processes make
 // the values independent, and their logarithms are judged by Student's t:
 //
 //   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's weighted step-down procedure over the
@@ -76,7 +77,7 @@ func checkDuet(d *result.Duet, look int, policy DuetPolicy) error {
 	switch {
 	case d == nil:
 		return fmt.Errorf("there is no duet to judge")
-	case d.Version < 1 || d.Version > result.DuetVersion:
+	case d.Version != result.DuetVersion:
 		return fmt.Errorf("the duet has version %d and this program judges version %d: measure it again", d.Version, result.DuetVersion)
 	case look < 1 || look > policy.Looks:
 		return fmt.Errorf("look %d is not among the %d looks of the policy", look, policy.Looks)

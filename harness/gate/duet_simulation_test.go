@@ -74,7 +74,8 @@ func extend(random *rand.Rand, d *result.Duet, n duetNoise, l losses) {
 			Cycles: cycles, ServerCPUNs: int64(cycles * 20e3 * cost * factor(server, l.server)), ClientCPUNs: int64(cycles * 10e3 * cost * factor(client, l.client)),
 			ActiveS: 1.5 * stall * factor(rate, 1/(1-l.rate)-1), Ledger: result.Ledger{Enqueued: cycles, Completed: cycles},
 			Open: &result.DuetLatency{
-				Arrivals: 500, P50Ms: 0.4 * factor(p50, l.p50), P99Ms: 1.5 * math.Pow(stall, 4) * factor(p99, l.p99), SlipMsP99: 0.05,
+				Arrivals: 500, P50Ms: 0.4 * factor(p50, l.p50), P99Ms: 2.5 * math.Pow(stall, 4),
+				SliceP99Ms: 1.5 * math.Pow(stall, 4) * factor(p99, l.p99), SlipMsP99: 0.05,
 			},
 		}
 		side.IdleCPUNs = side.ServerCPUNs / 50

@@ -20,7 +20,7 @@ var figureOf = map[string]func(result.GenerationSide) (v float64, measured bool)
 		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P50Ms })
 	},
 	result.CycleLatencyMs + "_p99": func(s result.GenerationSide) (float64, bool) {
-		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.P99Ms })
+		return openFigure(s.Open, func(o *result.DuetLatency) float64 { return o.SliceP99Ms })
 	},
 }
 

@@ -30,8 +30,8 @@ type Primary struct {
 	Margin float64
 	// Weight is the share of the false-alarm rate that the primary gets. Only the ratios of the weights matter.
 	Weight float64
-	// Trim is the share of the generations that is left out at each end of the ratios, from 0 to below 0.5. A percentile of a generation
-	// has few samples beyond it, so that one stall of the host makes it several times as long.
+	// Trim is the share of the generations that is left out at each end of the ratios, from 0 to below 0.5. A few stalls of the host make a
+	// latency of a generation several times as long.
 	Trim float64
 }
 

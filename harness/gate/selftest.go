@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,7 +52,7 @@ type SelfTestOf struct {
 
 	Pieces      int      `json:"pieces"`
 	Generations int      `json:"generations"`       // that count
-	Planted     []string `json:"planted,omitempty"` // what the change's processes had in their environment
+	Planted     []string `json:"planted,omitempty"` // what the change's processes had in their environment: the least and the most
 	// Figures are the measured differences over all generations of the bank.
 	Figures []SelfTestFigure `json:"figures"`
 	Trials  []Trial          `json:"trials"`
@@ -103,18 +104,12 @@ type SelfTestCalibration struct {
 	Generations int     `json:"generations"`
 }
 
-// For returns the amount for which the metric has a loss.
-func (c SelfTestCalibration) For(loss float64) float64 {
-	if c.Metric == result.CyclesPerS {
-		loss /= 1 - loss // the time between cycles is the inverse of their rate
-	}
-	return c.Amount * loss / c.Excess
-}
-
 // SelfTestPiece is one look's worth of generations of a base beside one kind of change.
 type SelfTestPiece struct {
 	Folder string // for errors
 	Kind   string
+	// Amount is what was planted for each task, in the fault's unit; 0 if both sides are builds of the same source.
+	Amount float64
 	Duet   *result.Duet
 }
 
@@ -209,11 +204,7 @@ func (t *SelfTest) provenance(bank SelfTestBank) {
 // judgeKind judges all trials of one kind. seed makes the draws of the kinds differ.
 func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, seed uint64) (SelfTestOf, error) {
 	of := SelfTestOf{SelfTestKind: kind, Pieces: len(pieces)}
-	for _, p := range pieces {
-		if planted := strings.Join(p.Duet.Sides[1].Env, " "); planted != "" && !slices.Contains(of.Planted, planted) {
-			of.Planted = append(of.Planted, planted)
-		}
-	}
+	of.Planted = planted(pieces)
 	all := JudgeDuet(join(pieces...), 1, plan.Policy)
 	if all.Verdict == result.Misconfigured {
 		return of, fmt.Errorf("the pieces of %s, the first in %s: %s", kind.Name, pieces[0].Folder, strings.Join(all.Reasons, "; "))
@@ -226,6 +217,17 @@ func judgeKind(kind SelfTestKind, pieces []SelfTestPiece, plan SelfTestPlan, see
 	}
 	of.Trials = trials(pieces, plan, seed)
 	return of, nil
+}
+
+// planted returns what the pieces with the least and the most amount planted; one text if that is the same.
+func planted(pieces []SelfTestPiece) (texts []string) {
+	order := func(a, b SelfTestPiece) int { return cmp.Compare(a.Amount, b.Amount) }
+	for _, p := range []SelfTestPiece{slices.MinFunc(pieces, order), slices.MaxFunc(pieces, order)} {
+		if text := strings.Join(p.Duet.Sides[1].Env, " "); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }
 
 // figure is what a primary lost, over all generations of a kind.

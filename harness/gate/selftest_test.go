@@ -122,9 +122,37 @@ func TestSelfTestKinds(t *testing.T) {
 // An amount follows from its calibration in proportion to what it adds: to the CPU time of a cycle, or to the time between cycles.
 func TestCalibrationYieldsAmounts(t *testing.T) {
 	cpu := gate.SelfTestCalibration{Metric: result.ServerCPUUsPerCycle, Amount: 1000, Excess: 0.2}
-	assert.InDelta(t, 250, cpu.For(0.05), 1e-9)
+	assert.InDelta(t, 250, cpu.For(0.05, nil), 1e-9)
 	rate := gate.SelfTestCalibration{Metric: result.CyclesPerS, Amount: 1000, Excess: 0.25}
-	assert.InDelta(t, 1000, rate.For(0.2), 1e-9, "a fifth of the rate is lost where the time between cycles is a quarter longer")
+	assert.InDelta(t, 1000, rate.For(0.2, nil), 1e-9, "a fifth of the rate is lost where the time between cycles is a quarter longer")
+}
+
+// Where a small amount costs less than in proportion, what pieces have measured leads to the amount that loses what is wanted.
+func TestPiecesCorrectTheCalibration(t *testing.T) {
+	random := seeded(23)
+	piece := func(amount, loss float64) gate.SelfTestPiece {
+		d := simulated(random, 15, duetNoise{cost: 1e-6, p50: 1e-6, p99: 1e-6}, losses{server: loss, rate: 1 - 1/(1+loss)})
+		return gate.SelfTestPiece{Kind: "cpu-5", Amount: amount, Duet: d}
+	}
+	for _, metric := range []string{result.ServerCPUUsPerCycle, result.CyclesPerS} {
+		c := gate.SelfTestCalibration{Metric: metric, Amount: 1000, Excess: 0.2}
+		wanted := 0.05
+		if metric == result.CyclesPerS {
+			wanted = 0.05 / 0.95
+		}
+		var measured []gate.SelfTestPiece
+		for range 40 {
+			amount := c.For(0.05, measured)
+			measured = append(measured, piece(amount, 0.6*0.2*amount/1000)) // 0.6 of what the calibration says
+		}
+		assert.InEpsilon(t, wanted/(0.6*0.2)*1000, c.For(0.05, measured), 0.03, metric)
+		assert.InEpsilon(t, wanted/(0.6*0.2)*1000, measured[3].Amount, 0.25, "%s: most of the way after three pieces", metric)
+		nothing := piece(100, 0)
+		nothing.Duet.Generations = nil
+		assert.InEpsilon(t, c.For(0.05, nil), c.For(0.05, []gate.SelfTestPiece{nothing}), 1e-9)
+		assert.InEpsilon(t, 4*c.For(0.05, nil), c.For(0.05, []gate.SelfTestPiece{piece(1e6, 0)}), 1e-9, "bounded above")
+		assert.InEpsilon(t, c.For(0.05, nil)/4, c.For(0.05, []gate.SelfTestPiece{piece(1, 9)}), 1e-9, "bounded below")
+	}
 }
 
 // ran is the run of a server at a rate.

@@ -23,21 +23,13 @@ func CalibrationMetrics(fault string) (metrics []string) {
 // Calibrate returns what an amount of a fault adds to a figure, from a duet whose change has the fault. It fails if the duet does not show
 // that the amount adds anything: the slope would be noise.
 func Calibrate(d *result.Duet, fault, metric string, amount float64) (SelfTestCalibration, error) {
-	policy := DefaultDuetPolicy()
-	policy.GenerationsMin = 2
-	judged := JudgeDuet(d, 1, policy)
-	at := slices.IndexFunc(judged.Metrics, func(m result.MetricDelta) bool { return m.Metric == metric && m.Loss != nil })
-	if at < 0 {
-		return SelfTestCalibration{}, fmt.Errorf("the calibration of %s has no figure %s: %s: %v", fault, metric, judged.Verdict, judged.Reasons)
+	c := SelfTestCalibration{Fault: fault, Metric: metric, Time: d.Started, Commit: d.Sides[1].Commit, Amount: amount}
+	m, generations, err := figureOfDuet(d, metric)
+	if err != nil {
+		return c, fmt.Errorf("calibrate %s: %w", fault, err)
 	}
-	m := judged.Metrics[at]
-	c := SelfTestCalibration{
-		Fault: fault, Metric: metric, Time: d.Started, Commit: d.Sides[1].Commit, Amount: amount, Generations: judged.Blocks,
-		Excess: m.Ratio - 1, Low: m.RatioLow - 1, High: m.RatioHigh - 1,
-	}
-	if metric == result.CyclesPerS {
-		c.Excess, c.Low, c.High = 1/m.Ratio-1, 1/m.RatioHigh-1, 1/m.RatioLow-1
-	}
+	c.Generations = generations
+	c.Excess, c.Low, c.High = excess(m)
 	if len(d.Sides[1].Env) > 0 {
 		c.Planted = d.Sides[1].Env[0]
 	}
@@ -46,4 +38,54 @@ func Calibrate(d *result.Duet, fault, metric string, amount float64) (SelfTestCa
 			metric, c.Planted, 100*c.Excess, 100*c.Low, 100*c.High)
 	}
 	return c, nil
+}
+
+// figureOfDuet returns what the gate says of one figure of a duet, and how many generations count.
+func figureOfDuet(d *result.Duet, metric string) (result.MetricDelta, int, error) {
+	policy := DefaultDuetPolicy()
+	policy.GenerationsMin = 2
+	judged := JudgeDuet(d, 1, policy)
+	at := slices.IndexFunc(judged.Metrics, func(m result.MetricDelta) bool { return m.Metric == metric && m.Loss != nil })
+	if at < 0 {
+		return result.MetricDelta{}, 0, fmt.Errorf("the duet has no figure %s: %s: %v", metric, judged.Verdict, judged.Reasons)
+	}
+	return judged.Metrics[at], judged.Blocks, nil
+}
+
+// excess is how much more CPU time a cycle of the change takes, or how much more time passes between cycles, as a part of the base's, with its
+// 95 % confidence interval.
+func excess(m result.MetricDelta) (more, low, high float64) {
+	if m.Metric == result.CyclesPerS {
+		return 1/m.Ratio - 1, 1/m.RatioHigh - 1, 1/m.RatioLow - 1
+	}
+	return m.Ratio - 1, m.RatioLow - 1, m.RatioHigh - 1
+}
+
+// calibrationWeighs is how many pieces of a kind a calibration counts as much as.
+const calibrationWeighs = 2
+
+// For returns the amount for which the metric has a loss. measured are pieces with the fault, and with about that loss: they correct the
+// calibration, since the amount of a small loss does not follow in proportion from what a large amount costs. Pieces in which the fault
+// shows nothing count like any other; those of which too few generations count do not. The amount is within a factor of four of the
+// calibration's.
+func (c SelfTestCalibration) For(loss float64, measured []SelfTestPiece) float64 {
+	wanted := loss
+	if c.Metric == result.CyclesPerS {
+		wanted /= 1 - loss // the time between cycles is the inverse of their rate
+	}
+	calibrated := c.Amount * wanted / c.Excess
+	amounts, excesses := calibrationWeighs*calibrated, calibrationWeighs*wanted
+	for _, p := range measured {
+		m, _, err := figureOfDuet(p.Duet, c.Metric)
+		if err != nil {
+			continue
+		}
+		more, _, _ := excess(m)
+		amounts += p.Amount
+		excesses += more
+	}
+	if excesses <= 0 {
+		return 4 * calibrated
+	}
+	return min(max(amounts*wanted/excesses, calibrated/4), 4*calibrated)
 }

@@ -40,6 +40,14 @@ func (l *latencies) mergeInto(all *hdrhistogram.Histogram) (clamped uint64) {
 	return l.clamped + uint64(all.Merge(l.histogram))
 }
 
+// moveInto adds the latencies to a histogram of the same kind, and leaves none.
+func (l *latencies) moveInto(all *hdrhistogram.Histogram) {
+	if l.histogram != nil {
+		l.mergeInto(all)
+		l.histogram.Reset()
+	}
+}
+
 // sameStart are tasks of a batch that were meant to be sent at the same time, and so have the same latency.
 type sameStart struct {
 	at int64

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -34,10 +36,12 @@ type Slices struct {
 	quiet  chan struct{}
 
 	// The following are sums over the open-loop slices so far.
-	due    uint64 // arrivals
-	unsent uint64 // those that no producer took
-	late   latencies
-	slip   latencies
+	due   uint64 // arrivals
+	slip  latencies
+	cycle *hdrhistogram.Histogram
+	// logP99 is the sum of the natural logarithms of the slices' 99th percentiles in nanoseconds, and timed the number of slices in it.
+	logP99 float64
+	timed  int
 }
 
 // shift is what all producers do in one slice. The fields are set before begun is closed.
@@ -59,7 +63,7 @@ func OpenSlices(ctx context.Context, cfg Config) (*Slices, error) {
 	}
 	s := &Slices{
 		round: r, next: &shift{begun: make(chan struct{})}, quiet: make(chan struct{}, 1),
-		late: newLatencies(), slip: newLatencies(),
+		slip: newLatencies(), cycle: result.NewHistogram(),
 	}
 	r.untimed, r.sliced = false, true
 	r.window.move(nowhere)
@@ -153,8 +157,24 @@ func (s *Slices) OpenSlice(ctx context.Context, seed uint64, perSecond float64, 
 		return err
 	}
 	s.due += r.schedule.scheduled()
-	s.unsent += r.schedule.unsent(&s.late, &s.slip)
+	r.schedule.unsent(&r.schedule.censored, &s.slip)
+	s.collect()
 	return nil
+}
+
+// collect takes the latencies of an open-loop slice from the goroutines that recorded them. Nothing is in flight.
+func (s *Slices) collect() {
+	slice := result.NewHistogram()
+	for _, slot := range s.round.slots {
+		slot.record.cycle.moveInto(slice)
+	}
+	s.round.schedule.censored.moveInto(slice)
+	if slice.TotalCount() == 0 {
+		return
+	}
+	s.logP99 += math.Log(float64(slice.ValueAtPercentile(99)))
+	s.timed++
+	s.cycle.Merge(slice)
 }
 
 // check returns why a slice cannot begin, if it cannot.
@@ -223,20 +243,18 @@ func (s *Slices) End() (*result.DuetLatency, error) {
 	if s.due == 0 {
 		return nil, nil
 	}
-	cycle, slip := result.NewHistogram(), result.NewHistogram()
 	finished := uint64(0)
 	for _, slot := range r.slots {
-		slot.record.cycle.mergeInto(cycle)
 		finished += slot.record.finished
 	}
-	r.schedule.censored.mergeInto(cycle)
-	s.late.mergeInto(cycle)
+	slip := result.NewHistogram()
 	r.schedule.slip.mergeInto(slip)
 	s.slip.mergeInto(slip)
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
 	return &result.DuetLatency{
 		Arrivals: s.due, Unfinished: s.due - min(s.due, finished),
-		P50Ms: ms(cycle.ValueAtPercentile(50)), P99Ms: ms(cycle.ValueAtPercentile(99)), SlipMsP99: ms(slip.ValueAtPercentile(99)),
+		P50Ms: ms(s.cycle.ValueAtPercentile(50)), P99Ms: ms(s.cycle.ValueAtPercentile(99)),
+		SliceP99Ms: math.Exp(s.logP99/float64(s.timed)) / 1e6, SlipMsP99: ms(slip.ValueAtPercentile(99)),
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -337,11 +338,36 @@ func TestOpenSlicesCountEachArrival(t *testing.T) {
 				c.unfinished(t, d.Unfinished)
 				assert.InEpsilon(t, c.p50, d.P50Ms, 0.1)
 				assert.InEpsilon(t, c.p99, d.P99Ms, 0.1)
+				assert.InEpsilon(t, c.p99, d.SliceP99Ms, 0.1)
 				assert.Less(t, d.SlipMsP99, 0.001)
 				assert.Zero(t, cfg.Ledger.Outstanding())
 			})
 		})
 	}
+}
+
+// Each open slice counts alike in its percentile: one that stalled does not hide the others, nor do they hide it. One without arrivals does
+// not count.
+func TestPercentileOfOpenSlices(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroker()
+		s, _ := slicesOf(t, b, func(w *scenario.Workload) { w.Tenants, w.Queues, w.Producers, w.Workers = 1, 1, 16, 400 })
+		for i := range 8 {
+			if i == 5 {
+				b.completeDelay = 40 * time.Millisecond
+			} else {
+				b.completeDelay = time.Millisecond
+			}
+			require.NoError(t, s.OpenSlice(t.Context(), uint64(i), 1000, 250*time.Millisecond))
+			require.NoError(t, s.OpenSlice(t.Context(), uint64(i), 1e-6, 250*time.Millisecond))
+		}
+		d, err := s.End()
+		require.NoError(t, err)
+		const fast, stalled = 1.7, 40.7
+		assert.InEpsilon(t, fast, d.P50Ms, 0.1)
+		assert.InEpsilon(t, stalled, d.P99Ms, 0.1, "an eighth of all cycles stalled")
+		assert.InEpsilon(t, math.Pow(fast, 7.0/8)*math.Pow(stalled, 1.0/8), d.SliceP99Ms, 0.1)
+	})
 }
 
 // Arrivals that no producer took before the slice's end count too.

@@ -118,7 +118,7 @@ func selfTestFigures(p *page, t *gate.SelfTest) {
 	}
 	var rows [][]string
 	for _, k := range t.Kinds {
-		row := []string{k.Name, k.Does, code(strings.Join(k.Planted, ", ")), "-", render.Count(k.Generations)}
+		row := []string{k.Name, k.Does, code(strings.Join(k.Planted, " to ")), "-", render.Count(k.Generations)}
 		if !k.Same() {
 			row[3] = render.Percent(k.Loss)
 		}

@@ -10,7 +10,7 @@ import (
 const DuetFile = "duet.json"
 
 // DuetVersion is that of Duet's schema.
-const DuetVersion = 1
+const DuetVersion = 2
 
 // Duet is what two builds measured beside each other: both alive on one host, the load given to one and the other in alternating
 // slices, in several generations of fresh processes. It is stored as duet.json.
@@ -89,7 +89,10 @@ type DuetLatency struct {
 	Arrivals   uint64  `json:"arrivals"`
 	Unfinished uint64  `json:"unfinished"`
 	P50Ms      float64 `json:"p50_ms"` // of the merged histogram of the side's open slices
-	P99Ms      float64 `json:"p99_ms"`
+	P99Ms      float64 `json:"p99_ms"` // likewise; a single stall of the host may be all of it
+	// SliceP99Ms is the geometric mean of the 99th percentiles of the side's open slices, of those with arrivals. One slice that the host
+	// stalled makes it longer by as much as any other slice could, and not by all of its stall.
+	SliceP99Ms float64 `json:"slice_p99_ms"`
 	SlipMsP99  float64 `json:"slip_ms_p99"` // by how much the generator itself sent late
 }
 

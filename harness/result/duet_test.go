@@ -50,7 +50,7 @@ func TestDuetThatCannotBeRead(t *testing.T) {
 	d.Version++
 	require.NoError(t, result.WriteDuet(dir, d))
 	_, err = result.ReadDuet(dir)
-	require.ErrorContains(t, err, "it has version 2 and this program reads up to 1")
+	require.ErrorContains(t, err, "it has version 3 and this program reads up to 2")
 	text, err := os.ReadFile(filepath.Join(dir, result.DuetFile))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, result.DuetFile), []byte(strings.Replace(string(text), "{", "[", 1)), 0o600))

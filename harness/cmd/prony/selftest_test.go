@@ -146,7 +146,7 @@ func TestSelfTestBankAddsUp(t *testing.T) {
 	calibrations, err := readCalibrations(bank)
 	require.NoError(t, err)
 	require.Len(t, calibrations, 2, "of CPU time and of the rate, which check needs")
-	assert.InDelta(t, 10_000*0.2, calibrations[0].For(0.2), 200)
+	assert.InDelta(t, 10_000*0.2, calibrations[0].For(0.2, nil), 200)
 
 	host.fail = assert.AnError
 	require.ErrorIs(t, minutes(t, selfTesting(t, host, bank), 1), assert.AnError)
@@ -313,7 +313,7 @@ func TestSelfTestCommandLine(t *testing.T) {
 	assert.Equal(t, 2, got.code)
 	assert.Contains(t, got.stderr, "the bank has no piece")
 	require.NoError(t, os.Mkdir("20261123T045000.000Z-identical", 0o755))
-	for text, says := range map[string]string{"{": "corrupt", `{"version":9}`: "it has version 9 and this program reads 1"} {
+	for text, says := range map[string]string{"{": "corrupt", `{"version":9}`: "it has version 9 and this program reads 2"} {
 		require.NoError(t, os.WriteFile(filepath.Join("20261123T045000.000Z-identical", pieceFile), []byte(text), 0o600))
 		got = prony(t, "gate", "selftest", "--for", "0", "--bank", ".")
 		assert.Equal(t, 2, got.code)

@@ -29,8 +29,9 @@ const (
 type pieceDocument struct {
 	Version int     `json:"version"`
 	Kind    string  `json:"kind"`
-	Load    string  `json:"load"`           // of what loadOf returns: pieces of other loads are not judged together
-	Within  float64 `json:"within_seconds"` // of its one look
+	Load    string  `json:"load"`             // of what loadOf returns: pieces of other loads are not judged together
+	Within  float64 `json:"within_seconds"`   // of its one look
+	Amount  float64 `json:"amount,omitempty"` // that was planted for each task, in the fault's unit
 }
 
 type calibrationDocument struct {
@@ -39,7 +40,7 @@ type calibrationDocument struct {
 }
 
 // bankVersion is that of the documents above.
-const bankVersion = 1
+const bankVersion = 2
 
 // loadOf identifies what a scenario measures: two scenarios with the same topology and workloads are the same load.
 func loadOf(s *scenario.Scenario) (string, error) {
@@ -96,14 +97,38 @@ func readBank(dir string) (bank storedBank, within float64, err error) {
 		case d.Load != newest.Load || d.Within != newest.Within:
 			bank.left++
 		default:
-			measured, err := result.ReadDuet(folder)
+			piece, err := readDuetPiece(folder, d)
 			if err != nil {
 				return bank, 0, err
 			}
-			bank.Pieces = append(bank.Pieces, gate.SelfTestPiece{Folder: folder, Kind: d.Kind, Duet: measured})
+			bank.Pieces = append(bank.Pieces, piece)
 		}
 	}
 	return bank, newest.Within, nil
+}
+
+// readKind reads the pieces of a bank that are like one: of the same kind, load and length of look.
+func readKind(dir string, like pieceDocument) (same []gate.SelfTestPiece, err error) {
+	names, documents, err := readPieces(dir)
+	if err != nil {
+		return nil, err
+	}
+	for i, d := range documents {
+		if d.Kind != like.Kind || d.Load != like.Load || d.Within != like.Within {
+			continue
+		}
+		piece, err := readDuetPiece(filepath.Join(dir, names[i]), d)
+		if err != nil {
+			return nil, err
+		}
+		same = append(same, piece)
+	}
+	return same, nil
+}
+
+func readDuetPiece(folder string, d pieceDocument) (gate.SelfTestPiece, error) {
+	measured, err := result.ReadDuet(folder)
+	return gate.SelfTestPiece{Folder: folder, Kind: d.Kind, Amount: d.Amount, Duet: measured}, err
 }
 
 // readPieces returns the names of the folders of pieces, and what each is, in the order in which they were measured. A folder without

@@ -11,11 +11,11 @@ import (
 )
 
 // A calibration is from an amount that adds about excessWanted to what is measured: that much is seen in a few generations, and not
-// so much that a server works in another way.
+// so much that a server works in another way. The pieces that use it correct it; see gate.SelfTestCalibration.For.
 const (
-	excessWanted           = 0.2
-	excessLeast            = 0.1
-	excessMost             = 0.4
+	excessWanted           = 0.1
+	excessLeast            = 0.05
+	excessMost             = 0.2
 	calibrationGenerations = 12
 	calibrationTries       = 4
 
@@ -35,12 +35,12 @@ type faultUnit struct {
 
 // faultUnits says how the amount of each fault that the self-test plants is written.
 var faultUnits = map[string]faultUnit{
-	"work":       {begin: 700, most: 1 << 22, text: "work:%.0f"}, // steps
-	"background": {begin: 700, most: 1 << 22, text: "background:%.0f"},
-	"client":     {begin: 400, most: 1 << 22, text: "client:%.0f"},
-	"alloc":      {begin: 3_000, most: 1 << 24, text: "alloc:%.0f"}, // bytes
-	"wait":       {begin: 1_700, most: 1e9, text: "wait:%.0fns"},
-	"fsync":      {begin: 1.0 / 500, most: 1, text: "fsync:1/%.0f", inverse: true},
+	"work":       {begin: 350, most: 1 << 22, text: "work:%.0f"}, // steps
+	"background": {begin: 350, most: 1 << 22, text: "background:%.0f"},
+	"client":     {begin: 200, most: 1 << 22, text: "client:%.0f"},
+	"alloc":      {begin: 1_500, most: 1 << 24, text: "alloc:%.0f"}, // bytes
+	"wait":       {begin: 850, most: 1e9, text: "wait:%.0fns"},
+	"fsync":      {begin: 1.0 / 1000, most: 1, text: "fsync:1/%.0f", inverse: true},
 }
 
 // planting returns the variable that plants an amount of a fault, and the amount that it has: that given, to a whole number.

@@ -111,7 +111,7 @@ func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) e
 	}
 	d := pieceDocument{Version: bankVersion, Kind: kind.Name, Load: load, Within: m.within.Seconds()}
 	started := m.now()
-	store, err := m.sides(ctx, kind)
+	store, err := m.sides(ctx, kind, &d)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (m *selfTestMeasuring) piece(ctx context.Context, kind gate.SelfTestKind) e
 	return err
 }
 
-// sides measures one piece, and returns what stores it.
-func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind) (store func(folder string) error, err error) {
+// sides measures one piece, notes in d the amount that it planted, and returns what stores the piece.
+func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind, d *pieceDocument) (store func(folder string) error, err error) {
 	switch kind.Name {
 	case gate.CheckKind:
 		piece, err := m.slowed(ctx)
@@ -138,7 +138,11 @@ func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind) (
 		if err != nil {
 			return nil, err
 		}
-		planted, _ = planting(kind.Fault, c.For(kind.Loss))
+		same, err := readKind(m.bank, *d)
+		if err != nil {
+			return nil, err
+		}
+		planted, d.Amount = planting(kind.Fault, c.For(kind.Loss, same))
 	}
 	measured, err := m.measure(ctx, kind, planted, duet.Options{Within: m.within, Looks: 1})
 	if err != nil {
@@ -205,7 +209,7 @@ func (m *selfTestMeasuring) slowed(ctx context.Context) (piece gate.CheckPiece, 
 	for _, loss := range gate.CheckLosses {
 		arm := run.Arm{Name: fmt.Sprintf("loss-%.0f", 100*loss), Server: m.built.plain, Build: &m.built.build}
 		if loss > 0 {
-			planted, _ := planting(gate.CheckFault, c.For(loss))
+			planted, _ := planting(gate.CheckFault, c.For(loss, nil))
 			arm.Env = []string{planted}
 		}
 		arms = append(arms, arm)
