@@ -114,7 +114,7 @@ func closer(a, b *result.FixedWork) *result.FixedWork {
 // differing returns the names of the counters that differ by more than two runs of one build do.
 func differing(w *result.FixedWork) (names []string) {
 	for _, counter := range result.WorkCounters() {
-		if values, counted := w.Counters[counter.Name]; counted && counter.Differs(values, w.Cycles) {
+		if values, counted := w.Counters[counter.Name]; counted && counter.Differs(values) {
 			names = append(names, counter.Name)
 		}
 	}

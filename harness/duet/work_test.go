@@ -45,10 +45,11 @@ func TestCountsAreThoseOfTheWork(t *testing.T) {
 	counters, shown, warnings := w.counts([3]workReading{server(100, 1, 7, 3), server(130, 1, 7, 3), server(1_160, 51, 30, 25)})
 	assert.Empty(t, warnings)
 	assert.Equal(t, map[string]float64{
-		result.WorkStorageSets: 50, result.WorkCalls: 50, result.WorkCommitFsyncs: 22, result.WorkOtherFsyncs: 1,
+		result.WorkStorageSets: 50, result.WorkCalls: 50, result.WorkCommitFsyncs: 22,
 		result.WorkAllocs: 1_000, result.WorkAllocBytes: 10_000,
 	}, counters)
 	assert.InDelta(t, 1_030, shown["context switches"], 0)
+	assert.InDelta(t, 1, shown["background fsyncs"], 0)
 }
 
 // Heartbeats make the allocations of a cluster depend on time: they are no counter that is judged.

@@ -125,6 +125,9 @@ const (
 	callsMetric       = "prony_calls_total"
 )
 
+// backgroundFsyncs are those of flushes and compactions. These run beside the work, and the last of them may end after the second reading.
+const backgroundFsyncs = "background fsyncs"
+
 // counts returns what the servers counted between the last two of three readings. The work was done between these; between the
 // first two nothing was done, so that their difference is what a reading itself allocates.
 //
@@ -155,9 +158,9 @@ func (w *workRun) counts(r [3]workReading) (counters, shown map[string]float64, 
 	if of := w.leader(); len(all) == 1 {
 		take(result.WorkCalls, callsMetric, all...)
 		if log, counted := rose(logFsyncsMetric, all...); counted {
-			counters[result.WorkCommitFsyncs], counters[result.WorkOtherFsyncs] = log, fsyncs-log
+			counters[result.WorkCommitFsyncs], shown[backgroundFsyncs] = log, fsyncs-log
 		}
-	} else if counters[result.WorkOtherFsyncs] = fsyncs; of >= 0 { // the stores of a cluster have no log
+	} else if shown[backgroundFsyncs] = fsyncs; of >= 0 { // the stores of a cluster have no log
 		take(result.WorkCommitFsyncs, raftFsyncsMetric, of)
 		take(result.WorkRaftEntries, raftEntriesMetric, of)
 		take(result.WorkRaftEntryBytes, raftBytesMetric, of)

@@ -80,7 +80,7 @@ func workDelta(counter result.WorkCounter, values [2]float64, cycles uint64) res
 	d.Because = fmt.Sprintf("was %s %s and is %s: %s %s in %s cycles of the same work",
 		base, counter.Unit, change, render.Count(uint64(math.Abs(more))), direction, render.Count(cycles))
 	switch {
-	case !counter.Differs(values, cycles):
+	case !counter.Differs(values):
 		d.Because += ", which two runs of one build may differ by"
 	case more > 0:
 		d.Outcome = result.Worsened

@@ -15,11 +15,9 @@ const CounterShift = 0.01
 // the change's figure larger by CounterShift.
 type SelfTestCounter struct {
 	Metric string `json:"metric"` // of a WorkCounter
-	// Slack is the difference for each cycle that the rule allows since background work makes it: one percent may be less.
-	Slack  float64 `json:"slack,omitempty"`
-	Pairs  int     `json:"pairs"`
-	False  int     `json:"false"`   // of the pairs, called as they are
-	Called int     `json:"shifted"` // of the pairs, called with the figure shifted
+	Pairs  int    `json:"pairs"`
+	False  int    `json:"false"`   // of the pairs, called as they are
+	Called int    `json:"shifted"` // of the pairs, called with the figure shifted
 	// FalseMost is the upper bound of the false-alarm rate, and CalledLeast the lower bound of the share that is called, each of 95 %
 	// confidence.
 	FalseMost   float64 `json:"false_most"`
@@ -40,7 +38,7 @@ func judgeCounters(bank SelfTestBank) (all []SelfTestCounter) {
 		}
 	}
 	for _, counter := range result.WorkCounters() {
-		c := SelfTestCounter{Metric: counter.Metric(), Slack: counter.Slack}
+		c := SelfTestCounter{Metric: counter.Metric()}
 		for _, work := range pairs {
 			if work == nil || work.Cycles == 0 || work.Counters[counter.Name] == [2]float64{} { // 1 % of nothing is nothing
 				continue

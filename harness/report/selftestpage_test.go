@@ -29,7 +29,6 @@ func selfTestFixture() *gate.SelfTest {
 		},
 		Counters: []gate.SelfTestCounter{
 			{Metric: result.ServerAllocsPerCycle, Pairs: 40, False: 1, Called: 39, FalseMost: 0.114, CalledLeast: 0.887},
-			{Metric: "background_fsyncs_per_cycle", Slack: 0.001, Pairs: 40, FalseMost: 0.072},
 			{Metric: result.StorageSetsPerCycle, Pairs: 40, Called: 40, FalseMost: 0.072, CalledLeast: 0.928},
 		},
 		Checks: []gate.SelfTestCheck{
