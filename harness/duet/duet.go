@@ -7,6 +7,7 @@
 //   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
 //     latency (open).
 //   - A party (party, processes) is what a generation runs of one side.
+//   - What the servers counted in the closed phase, such as the times of their stages, is read before and after it (stages).
 //   - Profiles are taken in generations of their own, after the others (profiled).
 //   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge).
 //

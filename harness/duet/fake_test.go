@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -30,6 +32,8 @@ type fakeHost struct {
 	// ended changes what a party says at its end, by generation and side.
 	ended   func(generation, side int, of *finished)
 	signals result.Signals
+	// unread is why no party's counters can be read.
+	unread error
 	// unprofiled is why no party can be profiled.
 	unprofiled error
 }
@@ -47,6 +51,21 @@ type fakeParty struct {
 }
 
 func (p *fakeParty) cpu() (clocks, error) { return p.now, nil }
+
+// counters says that a millisecond of a stage and an fsync of 2 us passed with each slice, open ones included.
+func (p *fakeParty) counters(context.Context) ([]observe.Metrics, error) {
+	if p.host.unread != nil {
+		return nil, p.host.unread
+	}
+	n := float64(p.slices + len(p.open))
+	const key = `prony_stage_seconds{stage="apply"}`
+	return []observe.Metrics{{
+		Values: map[string]float64{
+			`prony_stage_seconds_sum{stage="apply"}`: n / 1e3, "prony_storage_fsyncs_total": n, "prony_storage_fsync_microseconds_total": 2 * n,
+		},
+		Histograms: map[string]observe.Buckets{key: {{Upper: 1e-6}, {Upper: math.Inf(1), Count: uint64(n)}}},
+	}}, nil
+}
 
 func (p *fakeParty) slice(_ context.Context, length time.Duration) (uint64, time.Duration, error) {
 	p.slices++

@@ -53,10 +53,12 @@ func (c *conductor) timed(ctx context.Context, g *result.Generation, parties [2]
 	if err := p.warmUp(ctx); err != nil {
 		return err
 	}
+	before := c.readCounters(ctx, g, parties)
 	stop := c.signals(parties)
 	slices, sides, err := p.measure(ctx, closedLength)
 	if err == nil {
 		g.Slices, g.Sides = slices, sides
+		c.countersBetween(g, before, c.readCounters(ctx, g, parties))
 		if c.duet.OpenPerS == 0 && sides[Base].Cycles > 0 {
 			c.duet.OpenPerS = openShare * float64(sides[Base].Cycles) / sides[Base].ActiveS
 		}

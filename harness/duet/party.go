@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
@@ -14,6 +15,8 @@ import (
 type party interface {
 	// cpu reads the CPU clocks of all processes, and does nothing else.
 	cpu() (clocks, error)
+	// counters reads over HTTP what each server has counted so far.
+	counters(ctx context.Context) ([]observe.Metrics, error)
 	// slice gives the servers closed load for a length, and returns when nothing is in flight any more: how many cycles were
 	// acknowledged, and how long that took.
 	slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error)

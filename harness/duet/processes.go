@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pronybench/prony/harness/adminhttp"
 	"github.com/pronybench/prony/harness/audit"
 	"github.com/pronybench/prony/harness/generator"
 	"github.com/pronybench/prony/harness/observe"
@@ -72,6 +73,17 @@ func (p *processes) cpu() (c clocks, err error) {
 	}
 	c.generator, err = observe.ProcessCPU(p.load.PID())
 	return c, err
+}
+
+func (p *processes) counters(ctx context.Context) (all []observe.Metrics, err error) {
+	for _, server := range p.cluster.Servers() {
+		of, err := observe.ScrapeAll(ctx, adminhttp.Client{Address: server.Node().Admin, Token: p.cluster.Token})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, of)
+	}
+	return all, nil
 }
 
 func (p *processes) slice(ctx context.Context, length time.Duration) (cycles uint64, took time.Duration, err error) {

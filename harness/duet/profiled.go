@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/pronybench/prony/harness/profile"
@@ -85,14 +86,16 @@ func (c *conductor) newProfiles() (*profiles, error) {
 func roundOf(g *result.Generation, side int) result.Round {
 	s := &g.Sides[side]
 	cycles := float64(s.Cycles)
-	return result.Round{
-		Number: g.Number, Verdict: g.Verdict, Started: g.Started, Cycles: s.Cycles, WindowSeconds: s.ActiveS, Ledger: s.Ledger,
+	r := result.Round{
+		Number: g.Number, Verdict: g.Verdict, Started: g.Started, Cycles: s.Cycles, WindowSeconds: s.ActiveS, Ledger: s.Ledger, Stages: s.Stages,
 		Metrics: map[string]float64{
 			result.CyclesPerS:          cycles / s.ActiveS,
 			result.ServerCPUUsPerCycle: float64(s.ServerCPUNs) / 1e3 / cycles,
 			result.ClientCPUUsPerCycle: float64(s.ClientCPUNs) / 1e3 / cycles,
 		},
 	}
+	maps.Copy(r.Metrics, s.PerCycle)
+	return r
 }
 
 // profiled puts the closed load on both sides while their processes are profiled.

@@ -74,6 +74,10 @@ type GenerationSide struct {
 	ClientCPUNs int64   `json:"client_cpu_ns"` // the side's generator
 	IdleCPUNs   int64   `json:"idle_cpu_ns"`   // the part of ServerCPUNs that was used in slices of the other side
 	ActiveS     float64 `json:"active_s"`      // the sum of the side's slices
+	// Stages are those of the servers in the closed phase, and PerCycle what the servers counted in it, by the name of the metric. They
+	// explain a loss and judge nothing. Both are nil if they could not be read.
+	Stages   []Stage            `json:"stages,omitempty"`
+	PerCycle map[string]float64 `json:"per_cycle,omitempty"`
 	// Open is the cycle latency of the open-loop phase; nil without one.
 	Open *DuetLatency `json:"open,omitempty"`
 	// Ledger is the balance of all the side's tasks.

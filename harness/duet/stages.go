@@ -1,0 +1,50 @@
+package duet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// fsyncTimeMetric is how long the fsyncs of a store's files took.
+const fsyncTimeMetric = "prony_storage_fsync_microseconds_total"
+
+// readings are what the servers of both sides had counted at one time. A side that could not be read has none.
+type readings [2][]observe.Metrics
+
+// readCounters reads what the servers of both sides have counted. It asks over HTTP, so it is called where nothing is measured and
+// nothing is in flight. The counters explain a loss and judge nothing: those that cannot be read are a warning.
+func (c *conductor) readCounters(ctx context.Context, g *result.Generation, parties [2]party) (r readings) {
+	for i, p := range parties {
+		var err error
+		if r[i], err = p.counters(ctx); err != nil && ctx.Err() == nil {
+			c.warn(fmt.Sprintf("generation %d: %s: the times of its stages are not known: %v", g.Number, c.sides[i].Name, err))
+		}
+	}
+	return r
+}
+
+// countersBetween adds to the sides of a generation what their servers counted between two readings.
+func (c *conductor) countersBetween(g *result.Generation, before, after readings) {
+	for i := range g.Sides {
+		s := &g.Sides[i]
+		if len(before[i]) == 0 || len(after[i]) == 0 || s.Cycles == 0 {
+			continue
+		}
+		var problems []string
+		s.Stages, problems = observe.Stages(before[i], after[i])
+		for _, problem := range problems {
+			c.warn(fmt.Sprintf("generation %d: %s: %s", g.Number, c.sides[i].Name, problem))
+		}
+		s.PerCycle = map[string]float64{}
+		if fsyncs, counted := observe.Rose(before[i], after[i], fsyncsMetric); counted {
+			ofLogs, _ := observe.Rose(before[i], after[i], raftFsyncsMetric)
+			s.PerCycle[result.StorageFsyncsPerCycle] = (fsyncs + ofLogs) / float64(s.Cycles)
+		}
+		if us, counted := observe.Rose(before[i], after[i], fsyncTimeMetric); counted {
+			s.PerCycle[result.StorageFsyncUsPerCycle] = us / float64(s.Cycles)
+		}
+	}
+}
