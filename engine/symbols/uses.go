@@ -119,6 +119,7 @@ var Uses = map[string]Use{
 	"engine/internal/quotafstest.(*FS).grow":          {Locks: []string{"quotafstest.FS.mu"}},
 	"engine/internal/reload.(*Value).refresh":         {Locks: []string{"reload.Value.mu"}},
 	"engine/internal/stages.(*Times).Observe":         {Locks: []string{"stages.Times.mu"}},
+	"engine/internal/stages.(*Times).ObserveSample":   {Locks: []string{"stages.Times.mu"}},
 	"engine/internal/stages.(*Times).Read":            {Locks: []string{"stages.Times.mu"}},
 	"engine/memory.(*Gate).Received":                  {Sends: []string{"memory.Gate.measuring"}, Receives: []string{"memory.Gate.measuring"}},
 	"engine/memory.(*Gate).Watch":                     {Sends: []string{"memory.Gate.measuring"}, Receives: []string{"memory.Gate.measuring"}},

@@ -112,7 +112,7 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 		add(causeFsync, "prony_storage_fsyncs_total", d.Change-d.Base, fmt.Sprintf("fsyncs take %s a cycle, %s: %s fsyncs a cycle, %s before",
 			microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), few(meanOf(c, fsyncs)), few(meanOf(b, fsyncs))))
 	}
-	for _, name := range []string{result.StageDecide, result.StageApply, result.StageCommit, result.StageReply} {
+	for _, name := range []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReply} {
 		d, ok := differs(b, c, stageOf(name))
 		rest := d.Change - d.Base - explained
 		if !ok || rest < causePartMin*cycleUs {

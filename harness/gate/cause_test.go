@@ -26,7 +26,7 @@ type made struct {
 func base() made {
 	return made{
 		cycles: 50_000, vary: 0.02, fsyncs: 0.02, fsyncUs: 2,
-		stagesUs: map[string]float64{"inbox": 3, "decide": 3, "apply": 4, "commit_wait": 1, "commit": 5, "reply": 2},
+		stagesUs: map[string]float64{"receive": 1, "inbox": 3, "decide": 3, "apply": 4, "commit_wait": 1, "commit": 5, "reply": 2},
 	}
 }
 
@@ -39,7 +39,7 @@ func (m made) result(seed uint64) *result.Result {
 		round := result.Round{Number: i + 1, WindowSeconds: 1, Cycles: uint64(cycles), Metrics: map[string]float64{
 			result.StorageFsyncsPerCycle: near(m.fsyncs), result.StorageFsyncUsPerCycle: near(m.fsyncUs),
 		}}
-		for _, name := range []string{"inbox", "decide", "apply", "commit_wait", "commit", "reply"} {
+		for _, name := range []string{"receive", "inbox", "decide", "apply", "commit_wait", "commit", "reply"} {
 			buckets := make([]uint64, 25)
 			buckets[4] = uint64(cycles / 7)
 			round.Stages = append(round.Stages, result.StageOf(name, near(m.stagesUs[name])*cycles/1e3, buckets))
@@ -101,12 +101,17 @@ func TestCausesNameWhatChanged(t *testing.T) {
 		"fsyncs": {
 			func(m *made) { m.fsyncs, m.fsyncUs = 1, 400; m.stagesUs["commit"] = 400 },
 			nil, "fsync", "prony_storage_fsyncs_total",
-			[]string{"fsyncs take 40", "µs a cycle, 2.0", "fsyncs a cycle, 0.0"},
+			[]string{"fsyncs take 40", "µs a cycle, 1.9", "fsyncs a cycle, 0.0"},
 		},
 		"a sleep in a stage": {
 			func(m *made) { m.stagesUs["apply"] = 550 },
 			nil, "stage", "apply",
 			[]string{"stage apply takes ", "µs a cycle, 4.0", "is in no function, lock or fsync that takes longer for sure"},
+		},
+		"a sleep where messages arrive": {
+			func(m *made) { m.stagesUs["receive"] = 2000 },
+			nil, "stage", "receive",
+			[]string{"stage receive takes ", "ms a cycle, 1.0"},
 		},
 		"a function that makes a stage longer": {
 			func(m *made) { m.stagesUs["apply"] += 5 },

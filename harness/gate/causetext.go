@@ -31,6 +31,14 @@ func named(function string, callers []string) string {
 	return render.Function(function) + ", called by " + render.Function(callers[0]) + " for " + render.Function(callers[1]) + ","
 }
 
+// passes returns what passes a stage at once.
+func passes(stage string) string {
+	if stage == result.StageReceive {
+		return "message"
+	}
+	return "batch"
+}
+
 // microseconds writes a time, given in microseconds, in the unit that fits.
 func microseconds(us float64) string { return render.Nanoseconds(1e3 * us) }
 

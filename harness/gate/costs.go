@@ -33,7 +33,7 @@ func Costs(r *result.Result) []result.Cause {
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.stages)) {
 		if s := e.stages[name]; name != result.StageInbox && name != result.StageCommitWait {
-			add(causeStage, name, s.us, "stage %s takes %s a batch, half of them up to %s: %s a cycle", name, microseconds(s.meanUs), microseconds(s.p50Us), microseconds(s.us))
+			add(causeStage, name, s.us, "stage %s takes %s a %s, half of them up to %s: %s a cycle", name, microseconds(s.meanUs), passes(name), microseconds(s.p50Us), microseconds(s.us))
 		}
 	}
 	if e.fsyncs > 0 {

@@ -12,7 +12,7 @@ const stagesHistogram = "prony_stage_seconds"
 
 // stageNames are the stages in the order in which a batch passes them.
 var stageNames = []string{
-	result.StageInbox, result.StageDecide, result.StageApply, result.StageCommitWait, result.StageCommit, result.StageReplicate, result.StageReply,
+	result.StageReceive, result.StageInbox, result.StageDecide, result.StageApply, result.StageCommitWait, result.StageCommit, result.StageReplicate, result.StageReply,
 }
 
 // Stages returns how long the stages of the servers' pipeline took between two readings of each server, added up over nodes and

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// The stages of the servers' pipeline. A batch is what one goroutine decides at once: whatever waited.
+// The stages of the servers' pipeline. Receive is of messages of streams. A batch is what one goroutine decides at once: whatever waited.
 const (
+	StageReceive    = "receive"     // from the receipt of a message until its commands wait for their shards
 	StageInbox      = "inbox"       // from the arrival of a batch's oldest command until it is decided
 	StageDecide     = "decide"      // the decision of a batch
 	StageCommitWait = "commit_wait" // behind the commits before it, or with Raft for room in the log
@@ -19,7 +20,7 @@ const (
 // Stage is how long one stage of the servers' pipeline took in a round's window, over all nodes and shards.
 type Stage struct {
 	Name  string  `json:"name"`   // one of the constants
-	Count uint64  `json:"count"`  // the batches that passed it; of replicate and apply with Raft, entries
+	Count uint64  `json:"count"`  // the batches that passed it; of receive messages; of replicate and apply with Raft, entries
 	SumMs float64 `json:"sum_ms"` // of all of them together
 	// P50Ms and P99Ms are interpolated in the server's histogram, whose buckets double: they are good to a factor of two.
 	P50Ms float64 `json:"p50_ms"`

@@ -50,7 +50,7 @@ func TestCluster(t *testing.T) {
 		for _, s := range round.Stages {
 			passed[s.Name] = s.Count
 		}
-		for _, stage := range []string{"inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"} {
+		for _, stage := range []string{"receive", "inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"} {
 			assert.Positive(t, passed[stage], "stage %s", stage)
 		}
 		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is that of all nodes")

@@ -62,7 +62,7 @@ func TestExecute(t *testing.T) {
 	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the profiled round is not timed")
 	assert.Equal(t, 2, r.Metrics[result.Lost].N, "but its ledger counts")
 	for _, round := range r.Rounds {
-		require.Len(t, round.Stages, 6, "all but what only a cluster does")
+		require.Len(t, round.Stages, 7, "all but what only a cluster does")
 		for _, s := range round.Stages {
 			assert.Positive(t, s.Count, "stage %s", s.Name)
 			assert.Positive(t, s.SumMs, "stage %s", s.Name)
@@ -70,7 +70,7 @@ func TestExecute(t *testing.T) {
 		require.NotNil(t, round.Turns)
 		assert.Positive(t, round.Turns.Count)
 		assert.Positive(t, round.Turns.ItemsMax)
-		decided, replied := round.Stages[1], round.Stages[5]
+		decided, replied := round.Stages[2], round.Stages[6]
 		assert.Equal(t, []string{result.StageDecide, result.StageReply}, []string{decided.Name, replied.Name})
 		assert.Positive(t, round.Metrics[result.StorageSetsPerCycle])
 		for _, metric := range []string{result.StorageScannedPerCycle, result.StorageFsyncUsPerCycle} {

@@ -10,12 +10,14 @@ import (
 // Stage is a part of what happens to a batch of commands.
 type Stage uint8
 
-// The stages. Those of a shard that has a log of its own come one after the other: Inbox, Decide, Apply, CommitWait,
+// The stages. Receive is of messages, and comes before the others. Those of a shard that has a log of its own come one after the other: Inbox, Decide, Apply, CommitWait,
 // Commit, Reply, and together they are the time from the oldest command's arrival until all answers are out. Those of a
 // replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
 const (
+	// Receive is from the receipt of a stream's message until its commands wait for their shards, and the stream reads on.
+	Receive Stage = iota
 	// Inbox is from the arrival of a batch's oldest command until the batch is decided.
-	Inbox Stage = iota
+	Inbox
 	// Decide is the decision of one batch.
 	Decide
 	// CommitWait is how long a batch waits before it commits: behind the commits before it, or for room in the Raft log.
@@ -31,7 +33,7 @@ const (
 	count
 )
 
-var names = [count]string{"inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"}
+var names = [count]string{"receive", "inbox", "decide", "commit_wait", "commit", "replicate", "apply", "reply"}
 
 // String returns the stage's name, as it is exported.
 func (s Stage) String() string { return names[s] }
@@ -78,6 +80,15 @@ func (t *Times) Observe(all ...Timed) {
 		h.counts[bucket(o.Took)]++
 		h.sum += o.Took
 	}
+}
+
+// ObserveSample adds a time that stands for n times of a stage.
+func (t *Times) ObserveSample(o Timed, n uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := &t.of[o.Stage]
+	h.counts[bucket(o.Took)] += n
+	h.sum += o.Took * time.Duration(n)
 }
 
 // bucket returns the first one whose bound is not below a time.

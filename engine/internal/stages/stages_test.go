@@ -52,3 +52,13 @@ func BenchmarkNow(b *testing.B) {
 		_ = Now()
 	}
 }
+
+// A time that stands for several counts as many times.
+func TestASampleStandsForAll(t *testing.T) {
+	var one, all Times
+	one.ObserveSample(Timed{Receive, 3 * time.Microsecond}, 4)
+	for range 4 {
+		all.Observe(Timed{Receive, 3 * time.Microsecond})
+	}
+	assert.Equal(t, all.Read(Receive), one.Read(Receive))
+}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/pronybench/prony/engine/adminpb"
+	"github.com/pronybench/prony/engine/internal/stages"
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rest"
 )
@@ -29,6 +30,7 @@ type callMetrics struct {
 	refused *prometheus.CounterVec   // of, reason
 	open    *prometheus.GaugeVec     // method
 	frames  *prometheus.CounterVec   // method
+	stages  *stages.Times            // of Receive
 
 	methods sync.Map // from method to *methodMetrics: looking labels up costs more than counting
 }
@@ -54,8 +56,9 @@ func (m *callMetrics) of(api, rpc string) *methodMetrics {
 	return known.(*methodMetrics)
 }
 
-func newCallMetrics() *callMetrics {
+func newCallMetrics(times *stages.Times) *callMetrics {
 	return &callMetrics{
+		stages: times,
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_call_seconds", Help: "Time from a call's arrival to its answer, without streams. Claim and AwaitResult include their wait.",
 			Buckets: prometheus.ExponentialBuckets(50e-6, 2, 22),
@@ -129,7 +132,7 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	open := m.open.WithLabelValues(path.Base(info.FullMethod))
 	open.Inc()
 	defer open.Dec()
-	err := next(srv, &countedStream{s, m, m.frames.WithLabelValues(path.Base(info.FullMethod))})
+	err := next(srv, &countedStream{ServerStream: s, calls: m, frames: m.frames.WithLabelValues(path.Base(info.FullMethod))})
 	if err != nil {
 		m.failed(overGRPC, info.FullMethod, err)
 	} else {
@@ -138,18 +141,33 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// countedStream counts the messages that a stream receives, and the items that its answers refuse.
+// receiveEvery is of how many messages of a stream the last one is timed, for all of them: to time each would cost a stream of small
+// messages up to one percent of the server's CPU time.
+const receiveEvery = 16
+
+// countedStream counts and times the messages that a stream receives, and counts the items that its answers refuse. RecvMsg is called by
+// one goroutine at a time.
 type countedStream struct {
 	grpc.ServerStream
 
-	calls  *callMetrics
-	frames prometheus.Counter
+	calls    *callMetrics
+	frames   prometheus.Counter
+	messages uint64
+	received time.Duration // when the message that is timed came, by stages.Now; 0 without one
 }
 
+// RecvMsg receives a message. Its caller is done with the message before.
 func (s *countedStream) RecvMsg(m any) error {
+	if s.received != 0 {
+		s.calls.stages.ObserveSample(stages.Timed{Stage: stages.Receive, Took: stages.Now() - s.received}, receiveEvery)
+		s.received = 0
+	}
 	err := s.ServerStream.RecvMsg(m)
 	if err == nil {
 		s.frames.Inc()
+		if s.messages++; s.messages%receiveEvery == 0 {
+			s.received = stages.Now()
+		}
 	}
 	return err
 }

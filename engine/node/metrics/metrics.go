@@ -38,9 +38,10 @@ type Metrics struct {
 
 // New returns the metrics of a node with that number of shards.
 func New(shards int) *Metrics {
+	stages := newStageCollector(shards)
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		calls:    newCallMetrics(),
+		calls:    newCallMetrics(&stages.streams),
 		commitSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "prony_commit_seconds", Help: "Time from the submission of a commit until it was durable.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 2, 18),
@@ -49,7 +50,7 @@ func New(shards int) *Metrics {
 			Name: "prony_commit_commands", Help: "Commands decided in one commit.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 14),
 		}, []string{"shard"}),
-		stages: newStageCollector(shards),
+		stages: stages,
 		turns:  newTurnMetrics(shards),
 		raft:   newRaftMetrics(),
 	}

@@ -8,16 +8,17 @@ import (
 	"github.com/pronybench/prony/engine/internal/stages"
 )
 
-// stageCollector shows the times of the shards' stages.
+// stageCollector shows the times of the stages.
 type stageCollector struct {
-	desc *prometheus.Desc
-	of   []stages.Times // by shard
+	desc    *prometheus.Desc
+	of      []stages.Times // by shard
+	streams stages.Times   // of what comes before a shard: its label shard is empty
 }
 
 func newStageCollector(shards int) *stageCollector {
 	return &stageCollector{
 		desc: prometheus.NewDesc("prony_stage_seconds",
-			"Time that batches of commands spend in a stage of a shard's pipeline; of inbox, that of the oldest command of each batch.",
+			"Time that batches of commands spend in a stage of a shard's pipeline; of inbox, that of the oldest command of each batch. Of receive, that of a message of a stream, before any shard.",
 			[]string{"stage", "shard"}, nil),
 		of: make([]stages.Times, shards),
 	}
@@ -29,16 +30,21 @@ func (c *stageCollector) Describe(out chan<- *prometheus.Desc) { out <- c.desc }
 // Collect implements prometheus.Collector. It leaves out stages that no batch has passed.
 func (c *stageCollector) Collect(out chan<- prometheus.Metric) {
 	for shard := range c.of {
-		for _, stage := range stages.All() {
-			h := c.of[shard].Read(stage)
-			if h.Count == 0 {
-				continue
-			}
-			upto := make(map[float64]uint64, len(h.Upto))
-			for i, n := range h.Upto {
-				upto[stages.Bound(i).Seconds()] = n
-			}
-			out <- prometheus.MustNewConstHistogram(c.desc, h.Count, h.Sum.Seconds(), upto, stage.String(), strconv.Itoa(shard))
+		c.collect(out, &c.of[shard], strconv.Itoa(shard))
+	}
+	c.collect(out, &c.streams, "")
+}
+
+func (c *stageCollector) collect(out chan<- prometheus.Metric, times *stages.Times, shard string) {
+	for _, stage := range stages.All() {
+		h := times.Read(stage)
+		if h.Count == 0 {
+			continue
 		}
+		upto := make(map[float64]uint64, len(h.Upto))
+		for i, n := range h.Upto {
+			upto[stages.Bound(i).Seconds()] = n
+		}
+		out <- prometheus.MustNewConstHistogram(c.desc, h.Count, h.Sum.Seconds(), upto, stage.String(), shard)
 	}
 }
