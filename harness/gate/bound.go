@@ -16,22 +16,75 @@ const (
 	saturated = 0.85
 	// dominates is the least part of a cycle's latency from which on a wait limits the rate.
 	dominates = 0.5
+	// shown is the least part of a cycle's latency from which on waits for a lock are evidence.
+	shown = 0.01
 )
 
 // Describe fills in where the time of a run goes, and what limits its rate or that of each point of a sweep. It fills in nothing
 // without timed rounds.
 func Describe(r *result.Result) {
 	r.Causes = Costs(r)
+	DescribeBound(r)
+}
+
+// DescribeBound fills in what limits the rate of a run, or that of each point of a sweep, unless the result says it already. It fills in
+// nothing if the figures of the result do not tell, as in results of earlier versions that lack the stages.
+func DescribeBound(r *result.Result) {
 	if len(r.Points) == 0 {
-		r.Bound = boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
+		if r.Bound == nil {
+			r.Bound = boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
+		}
 		return
 	}
-	plan := r.Manifest.Scenario.Plan()
 	for i := range r.Points {
-		if p := &r.Points[i]; p.Number >= 1 && p.Number <= len(plan) {
-			p.Bound = boundBy(r, p.Number, p.Metrics, plan[p.Number-1])
+		p := &r.Points[i]
+		if p.Bound != nil {
+			continue
+		}
+		if setting, known := settingOf(&r.Manifest.Scenario, p); known {
+			p.Bound = boundBy(r, p.Number, p.Metrics, setting)
 		}
 	}
+}
+
+// settingOf returns what a point makes of its scenario. A stored scenario has no points of its own.
+func settingOf(s *scenario.Scenario, p *result.Point) (setting scenario.Point, known bool) {
+	if p.Number >= 1 && p.Number <= len(s.Points) {
+		return s.Points[p.Number-1], true
+	}
+	values := make([]scenario.Value, len(p.Values))
+	for i, v := range p.Values {
+		values[i] = scenario.Value{Path: v.Path, Text: v.Text}
+	}
+	return s.At(values)
+}
+
+func boundBy(r *result.Result, point int, metrics map[string]result.Metric, setting scenario.Point) *result.Bound {
+	l := limits{host: r.Manifest.Host, setting: setting, metrics: metrics}
+	for _, round := range r.Rounds {
+		if round.Point == point && round.Timed() && round.Cycles > 0 && round.WindowSeconds > 0 {
+			l.rounds = append(l.rounds, round)
+		}
+	}
+	for _, lock := range r.Locks {
+		if lock.Point == point {
+			l.locks = append(l.locks, lock)
+		}
+	}
+	return l.bound()
+}
+
+// limits looks for what limits the rate of rounds at one setting.
+type limits struct {
+	host    result.Host
+	setting scenario.Point
+	rounds  []result.Round // timed, with cycles
+	metrics map[string]result.Metric
+	locks   []result.Lock
+
+	found []resource
+	// unknown says that a resource may be saturated without that the figures show it.
+	unknown bool
 }
 
 // resource is something that may limit the rate.
@@ -42,126 +95,157 @@ type resource struct {
 	says  string
 }
 
-// boundBy names the resource that is used most among those that limit the rate. With none the load itself waits: for its own
-// schedule, or for answers because no more may be in flight.
-func boundBy(r *result.Result, point int, metrics map[string]result.Metric, setting scenario.Point) *result.Bound {
-	var rounds []result.Round
-	for _, round := range r.Rounds {
-		if round.Point == point && round.Timed() && round.Cycles > 0 && round.WindowSeconds > 0 {
-			rounds = append(rounds, round)
-		}
-	}
-	if len(rounds) == 0 {
+// bound names the resource that is used most among those that limit the rate. If none does, and the figures show it of all resources
+// but locks, which not every run profiles, the load itself waits: for its own schedule, or for answers because no more may be in
+// flight. Otherwise bound returns nil.
+func (l *limits) bound() *result.Bound {
+	if len(l.rounds) == 0 {
 		return nil
 	}
-	all := slices.Concat(cpuUse(r.Manifest.Host, rounds, setting), timeUse(rounds, setting.Topology), waitsOf(r, point, metrics))
-	if len(all) == 0 {
-		return nil
-	}
-	slices.SortStableFunc(all, func(a, b resource) int { return cmp.Compare(b.used/b.least, a.used/a.least) })
-	evidence := make([]string, len(all))
-	for i, u := range all {
+	l.cpu()
+	l.time()
+	l.waits()
+	slices.SortStableFunc(l.found, func(a, b resource) int { return cmp.Compare(b.used/b.least, a.used/a.least) })
+	evidence := make([]string, len(l.found))
+	for i, u := range l.found {
 		evidence[i] = u.says
 	}
 	says := strings.Join(evidence, ", ")
-	if first := all[0]; first.used >= first.least {
-		return &result.Bound{By: first.by, Sentence: "bound by " + first.by + ": " + says}
+	if len(l.found) > 0 && l.found[0].used >= l.found[0].least {
+		by := l.found[0].by
+		return &result.Bound{By: by, Sentence: "bound by " + by + ": " + says}
 	}
-	why := "no resource is saturated, and the load waits for answers, with as much in flight as its producers and workers allow"
-	if scenario.Any(setting.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
-		why = "no resource is saturated, and the load arrives at its own rate"
+	if l.unknown || len(l.found) == 0 {
+		return nil
+	}
+	why := "no measured resource is saturated, and the load waits for answers, with as much in flight as its producers and workers allow"
+	if scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.Arrivals.Timed() }) {
+		why = "no measured resource is saturated, and the load arrives at its own rate"
 	}
 	return &result.Bound{By: result.BoundWaiting, Sentence: "bound by waiting: " + why + ": " + says}
 }
 
-// cpuUse returns how much of their CPUs the servers and the load generator keep busy. Where both together keep all CPUs of the host
-// busy, the side that uses more is what limits the rate.
-func cpuUse(host result.Host, rounds []result.Round, setting scenario.Point) (all []resource) {
-	cores := func(of func(*result.Round) float64) (sum float64) {
-		for i := range rounds {
-			sum += of(&rounds[i]) / float64(len(rounds))
-		}
-		return sum
+// cpu finds how much of their CPUs the servers and the load generator keep busy. Where both together keep all CPUs of the host busy, the
+// side that uses more is what limits the rate. Connections that poll spend idle time: a side that polls may be idle however busy its
+// CPUs are.
+func (l *limits) cpu() {
+	servers := l.setting.Topology.Kind != scenario.NoTopology && l.setting.Topology.Kind != scenario.Embedded // in processes of their own
+	server, serverKnown := l.cores(serverCores)
+	client, clientKnown := l.cores(clientCores)
+	l.unknown = l.unknown || !clientKnown || servers && !serverKnown
+	serverPolls := l.setting.Topology.BusyPoll
+	clientPolls := scenario.Any(l.setting.Workloads, func(w scenario.Workload) bool { return w.BusyPoll })
+	together := 0.0
+	if l.host.CPUs > 0 {
+		together = (server + client) / float64(l.host.CPUs)
 	}
-	server := cores(func(r *result.Round) float64 { return r.Metrics[result.ServerCPUCores] })
-	client := cores(func(r *result.Round) float64 {
-		if len(r.Processes) == 0 {
-			return 0
-		}
-		return r.Processes[0].CPUCores
-	})
-	used := 0.0
-	if host.CPUs > 0 {
-		used = (server + client) / float64(host.CPUs)
-	}
-	add := func(by, who string, cores, other float64, procs int) {
-		if procs <= 0 || host.CPUs > 0 && procs > host.CPUs {
-			procs = host.CPUs
+	add := func(by, who string, cores, other float64, procs int, polls bool) {
+		if procs <= 0 || l.host.CPUs > 0 && procs > l.host.CPUs {
+			procs = l.host.CPUs
 		}
 		if cores <= 0 || procs == 0 {
 			return
 		}
 		part := cores / float64(procs)
-		if cores >= other {
-			part = max(part, used)
+		says := fmt.Sprintf("%s %s of %s busy", who, render.Digits(cores, 2), render.Plural(procs, "CPU"))
+		if together > part && cores >= other && together >= saturated {
+			part, polls = together, serverPolls || clientPolls
+			says += fmt.Sprintf(" (with the other side %s of the host's %d)", render.Digits(server+client, 2), l.host.CPUs)
 		}
-		all = append(all, resource{by, part, saturated, fmt.Sprintf("%s %s of %d CPUs busy", who, render.Digits(cores, 2), procs)})
+		if polls && part >= saturated {
+			l.unknown = true
+			return
+		}
+		l.found = append(l.found, resource{by, part, saturated, says})
 	}
-	nodes := max(1, len(rounds[0].Nodes))
-	add(result.BoundServerCPU, "the servers keep", server, client, nodes*setting.Topology.Procs)
+	add(result.BoundServerCPU, "the servers keep", server, client, max(1, l.setting.Topology.Nodes)*l.setting.Topology.Procs, serverPolls)
 	procs := 0
-	if len(setting.Workloads) > 0 {
-		procs = setting.Workloads[0].Procs
+	if len(l.setting.Workloads) > 0 {
+		procs = l.setting.Workloads[0].Procs
 	}
-	add(result.BoundClientCPU, "the load generator keeps", client, server, procs)
-	return all
+	add(result.BoundClientCPU, "the load generator keeps", client, server, procs, clientPolls)
 }
 
-// timeUse returns for which part of the time the shards' deciding goroutines work, and the disk syncs.
-func timeUse(rounds []result.Round, topology scenario.Topology) (all []resource) {
+// cores returns the mean over the rounds of how many CPUs a side keeps busy. known is false if a round does not have it.
+func (l *limits) cores(of func(*result.Round) (float64, bool)) (mean float64, known bool) {
+	for i := range l.rounds {
+		cores, has := of(&l.rounds[i])
+		if !has {
+			return 0, false
+		}
+		mean += cores / float64(len(l.rounds))
+	}
+	return mean, true
+}
+
+func serverCores(r *result.Round) (float64, bool) {
+	cores, has := r.Metrics[result.ServerCPUCores]
+	return cores, has
+}
+
+// clientCores reads a figure of the generator's process, or, in results of earlier versions, its CPU time for each cycle.
+func clientCores(r *result.Round) (float64, bool) {
+	if len(r.Processes) > 0 {
+		return r.Processes[0].CPUCores, !slices.Contains(r.Processes[0].Unknown, "cpu_cores")
+	}
+	us, has := r.Metrics[result.ClientCPUUsPerCycle]
+	return us / 1e6 * float64(r.Cycles) / r.WindowSeconds, has
+}
+
+// time finds for which part of the time the shards' deciding goroutines work, and the disk syncs.
+func (l *limits) time() {
+	topology := l.setting.Topology
+	if topology.Kind == scenario.NoTopology {
+		return
+	}
 	var cycles uint64
 	var seconds float64
-	for i := range rounds {
-		cycles, seconds = cycles+rounds[i].Cycles, seconds+rounds[i].WindowSeconds
+	for i := range l.rounds {
+		cycles, seconds = cycles+l.rounds[i].Cycles, seconds+l.rounds[i].WindowSeconds
 	}
 	shards := max(1, topology.Shards)
-	if b, ok := result.BudgetOf(result.MergeStages(rounds), cycles, seconds, shards); ok {
-		if busy := b.DecideUs + b.ApplyUs; busy+b.RestUs > 0 {
-			part := busy / (busy + b.RestUs)
-			all = append(all, resource{result.BoundGoroutine, part, saturated, "the goroutine that decides for a shard works " + render.PercentTo(part, 0) + " of the time"})
-		}
+	b, known := result.BudgetOf(result.MergeStages(l.rounds), cycles, seconds, shards)
+	if busy := b.DecideUs + b.ApplyUs; known && busy+b.RestUs > 0 {
+		part := busy / (busy + b.RestUs)
+		l.found = append(l.found, resource{result.BoundGoroutine, part, saturated, "the goroutine that decides for a shard works " + render.PercentTo(part, 0) + " of the time"})
 	}
-	if us := meanOf(rounds, metricOf(result.StorageFsyncUsPerCycle)); us > 0 {
-		part := us / meanCycleUs(rounds) / float64(shards*max(1, len(rounds[0].Nodes)))
-		all = append(all, resource{result.BoundDisk, part, saturated, "fsyncs take " + render.PercentTo(part, 0) + " of the time of a shard"})
+	if us := meanOf(l.rounds, metricOf(result.StorageFsyncUsPerCycle)); us > 0 {
+		part := us / meanCycleUs(l.rounds) / float64(shards*max(1, topology.Nodes))
+		l.found = append(l.found, resource{result.BoundDisk, part, saturated, "fsyncs take " + render.PercentTo(part, 0) + " of the time of a shard"})
 	}
-	return all
+	_, fsyncs := l.rounds[0].Metrics[result.StorageFsyncUsPerCycle]
+	l.unknown = l.unknown || !known || !fsyncs
 }
 
-// waitsOf returns for which part of a cycle's median latency a cluster replicates beyond its own disks, and goroutines wait for the
-// lock that they wait for most.
-func waitsOf(r *result.Result, point int, metrics map[string]result.Metric) (all []resource) {
-	latency := metrics[result.CycleLatencyMs+"_p50"].Median
+// waits finds for which part of a cycle's median latency a cluster replicates beyond its own disks, and goroutines wait for the lock that
+// they wait for most.
+func (l *limits) waits() {
+	latency := l.metrics[result.CycleLatencyMs+"_p50"].Median
+	commit, committed := l.metrics[result.RaftCommitMsMean]
+	l.unknown = l.unknown || l.setting.Topology.Nodes > 1 && (!committed || latency <= 0)
 	if latency <= 0 {
-		return nil
+		return
 	}
-	if ms := metrics[result.RaftCommitMsMean].Median - metrics[result.RaftAppendMsMean].Median; ms > 0 {
+	logged := l.metrics[result.RaftAppendMsMean].Median
+	if ms := commit.Median - logged; ms > 0 && l.setting.Topology.Nodes != 1 {
 		part := min(1, ms/latency)
-		all = append(all, resource{result.BoundNetwork, part, dominates, "replication takes " + render.PercentTo(part, 0) + " of a cycle's latency beyond the append to the log"})
+		l.found = append(l.found, resource{result.BoundNetwork, part, dominates, "replication takes " + render.PercentTo(part, 0) + " of a cycle's latency beyond the append to the log"})
+	}
+	if logged > 0 && l.setting.Topology.Durability == "sync" {
+		part := min(1, logged/latency)
+		l.found = append(l.found, resource{result.BoundDisk, part, dominates, "the append to the log, with its fsync, takes " + render.PercentTo(part, 0) + " of a cycle's latency"})
 	}
 	var longest result.Lock
-	for _, l := range r.Locks {
-		if l.Point == point && l.Kind != "runtime" && l.WaitNsPerCycle > longest.WaitNsPerCycle {
-			longest = l
+	for _, lock := range l.locks {
+		if lock.Kind != "runtime" && lock.WaitNsPerCycle > longest.WaitNsPerCycle {
+			longest = lock
 		}
 	}
-	if longest.Name != "" {
-		part := min(1, longest.WaitNsPerCycle/1e6/latency)
+	if part := min(1, longest.WaitNsPerCycle/1e6/latency); part >= shown {
 		of := ""
 		if longest.Node == result.GeneratorNode {
 			of = " in the load generator"
 		}
-		all = append(all, resource{result.BoundLock, part, dominates, fmt.Sprintf("waits for %s%s take %s of a cycle's latency", longest.Name, of, render.PercentTo(part, 0))})
+		l.found = append(l.found, resource{result.BoundLock, part, dominates, fmt.Sprintf("waits for %s%s take %s of a cycle's latency", longest.Name, of, render.PercentTo(part, 0))})
 	}
-	return all
 }

@@ -45,17 +45,31 @@ func TestBound(t *testing.T) {
 		},
 		"the servers' CPUs": {
 			each(func(r *result.Round) { r.Metrics[result.ServerCPUCores] = 0.97 }),
-			result.BoundServerCPU, "bound by server CPU: the servers keep 0.97 of 1 CPUs busy",
+			result.BoundServerCPU, "bound by server CPU: the servers keep 0.97 of 1 CPU busy",
 		},
 		"the generator's": {
 			each(func(r *result.Round) { r.Processes[0].CPUCores = 0.95 }),
-			result.BoundClientCPU, "the load generator keeps 0.95 of 1 CPUs busy",
+			result.BoundClientCPU, "the load generator keeps 0.95 of 1 CPU busy",
 		},
 		"all of the host's": {
 			func(r *result.Result) {
 				each(func(r *result.Round) { r.Metrics[result.ServerCPUCores], r.Processes[0].CPUCores = 2.1, 1.7 })(r)
 				r.Manifest.Scenario.Topology.Procs, r.Manifest.Scenario.Workloads[0].Procs = 0, 0
-			}, result.BoundServerCPU, "2.1 of 4 CPUs busy",
+			}, result.BoundServerCPU, "bound by server CPU: the servers keep 2.1 of 4 CPUs busy (with the other side 3.8 of the host's 4), the load generator keeps 1.7 of 4 CPUs busy",
+		},
+		"a client without a figure of its process": {
+			each(func(r *result.Round) {
+				r.Processes = nil
+				r.Metrics[result.ClientCPUUsPerCycle] = 0.95e6 * r.WindowSeconds / float64(r.Cycles)
+			}),
+			result.BoundClientCPU, "the load generator keeps 0.95 of 1 CPU busy",
+		},
+		"a server that is busier than an unknown client": {
+			each(func(r *result.Round) {
+				r.Metrics[result.ServerCPUCores], r.Processes = 0.97, nil
+				r.Stages = nil
+			}),
+			result.BoundServerCPU, "bound by server CPU: the servers keep 0.97 of 1 CPU busy",
 		},
 		"one goroutine": {
 			func(r *result.Result) {
@@ -73,6 +87,17 @@ func TestBound(t *testing.T) {
 				r.Metrics[result.RaftCommitMsMean], r.Metrics[result.RaftAppendMsMean] = result.Metric{Median: 0.9}, result.Metric{Median: 0.2}
 			}, result.BoundNetwork, "replication takes 70 % of a cycle's latency",
 		},
+		"the disk of a cluster's log": {
+			func(r *result.Result) {
+				r.Manifest.Scenario.Topology.Durability = "sync"
+				r.Metrics[result.RaftCommitMsMean], r.Metrics[result.RaftAppendMsMean] = result.Metric{Median: 0.7}, result.Metric{Median: 0.6}
+			}, result.BoundDisk, "the append to the log, with its fsync, takes 60 % of a cycle's latency",
+		},
+		"a lock that nobody waits for": {
+			func(r *result.Result) {
+				r.Locks = []result.Lock{{Name: "client.T.mu", Kind: "mutex", WaitNsPerCycle: 9e3}}
+			}, result.BoundWaiting, "fsyncs take 10 % of the time of a shard",
+		},
 		"a lock of the client": {
 			func(r *result.Result) {
 				r.Locks = []result.Lock{
@@ -89,13 +114,80 @@ func TestBound(t *testing.T) {
 			require.NotNil(t, r.Bound)
 			assert.Equal(t, test.by, r.Bound.By, r.Bound.Sentence)
 			assert.Contains(t, r.Bound.Sentence, test.says)
+			assert.NotContains(t, r.Bound.Sentence, " 0 %")
 		})
 	}
 }
 
+// A result of which a figure is missing may be bound by what the figure would have shown.
 func TestBoundOfResultsThatLackThings(t *testing.T) {
 	for _, r := range []*result.Result{{}, {Rounds: []result.Round{{WindowSeconds: 1, Cycles: 10}}}, {Points: []result.Point{{Number: 9}}}} {
 		Describe(r)
 		assert.Nil(t, r.Bound)
 	}
+	for name, change := range map[string]func(*result.Result, *result.Round){
+		"the servers' CPUs":         func(_ *result.Result, r *result.Round) { delete(r.Metrics, result.ServerCPUCores) },
+		"the generator's CPUs":      func(_ *result.Result, r *result.Round) { r.Processes = nil },
+		"the generator's, as known": func(_ *result.Result, r *result.Round) { r.Processes[0].Unknown = []string{"cpu_cores"} },
+		"stages":                    func(_ *result.Result, r *result.Round) { r.Stages = nil },
+		"fsyncs":                    func(_ *result.Result, r *result.Round) { delete(r.Metrics, result.StorageFsyncUsPerCycle) },
+		"replication":               func(r *result.Result, _ *result.Round) { r.Manifest.Scenario.Topology.Nodes = 3 },
+		"a server that polls": func(r *result.Result, round *result.Round) {
+			r.Manifest.Scenario.Topology.BusyPoll, round.Metrics[result.ServerCPUCores] = true, 0.97
+		},
+		"a generator that polls": func(r *result.Result, round *result.Round) {
+			r.Manifest.Scenario.Workloads[0].BusyPoll, round.Processes[0].CPUCores = true, 0.97
+		},
+	} {
+		r := idle()
+		for i := range r.Rounds {
+			change(r, &r.Rounds[i])
+		}
+		DescribeBound(r)
+		assert.Nil(t, r.Bound, name)
+	}
+}
+
+// A side that polls, and keeps its CPUs less than busy, has idle time for sure.
+func TestBoundOfASideThatPollsAndIsIdle(t *testing.T) {
+	r := idle()
+	r.Manifest.Scenario.Topology.BusyPoll = true
+	DescribeBound(r)
+	require.NotNil(t, r.Bound)
+	assert.Equal(t, result.BoundWaiting, r.Bound.By)
+}
+
+// What a result says is not said again: its run may have known more than what was stored.
+func TestBoundThatIsKnown(t *testing.T) {
+	r := idle()
+	said := &result.Bound{By: result.BoundDisk, Sentence: "bound by disk"}
+	r.Bound = said
+	DescribeBound(r)
+	assert.Same(t, said, r.Bound)
+
+	r = idle()
+	r.Points = []result.Point{{Number: 1, Bound: said}}
+	r.Manifest.Scenario.Points = []scenario.Point{{}}
+	DescribeBound(r)
+	assert.Same(t, said, r.Points[0].Bound)
+	assert.Nil(t, r.Bound, "of a sweep only its points have one")
+}
+
+// Points of a stored run have the settings that their values say: the scenario is stored without its points.
+func TestBoundOfThePointsOfAStoredSweep(t *testing.T) {
+	r := idle()
+	for i := range r.Rounds {
+		r.Rounds[i].Point = 1 + i%2
+		r.Rounds[i].Metrics[result.ServerCPUCores] = 0.9
+	}
+	r.Manifest.Scenario.Workloads[0].Name = "main"
+	for i, procs := range []string{"1", "4"} {
+		r.Points = append(r.Points, result.Point{Number: i + 1, Metrics: r.Metrics, Values: []result.Value{{Path: "topology.procs", Text: procs}}})
+	}
+	r.Points = append(r.Points, result.Point{Number: 3, Values: []result.Value{{Path: "workload.main.arrivals", Text: `rate("1k/s")`}}})
+	DescribeBound(r)
+	assert.Equal(t, result.BoundServerCPU, r.Points[0].Bound.By)
+	assert.Equal(t, result.BoundWaiting, r.Points[1].Bound.By)
+	assert.Contains(t, r.Points[1].Bound.Sentence, "the servers keep 0.9 of 4 CPUs busy")
+	assert.Nil(t, r.Points[2].Bound)
 }

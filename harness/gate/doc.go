@@ -29,7 +29,8 @@
 // metric to be decided.
 //
 // If a change is regressed, Explain names what takes longer, from stages, locks, fsyncs and profiles of both sides. Costs says of
-// one run where its time goes, and Describe what limits its rate too.
+// one run where its time goes, and Describe what limits its rate too. DescribeBound says the latter of a stored run, as far as its figures
+// tell.
 //
 // # Self-test
 //

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/result"
 )
 
@@ -17,7 +18,8 @@ const RunPage = "report.md"
 // under reports/data, into the folder out, which it makes if need be. The page is <scenario>.md, or report.md
 // where out is in itself; the plots are <scenario>-throughput.svg, <scenario>-latency.svg and the like. It returns the
 // paths of the files it wrote, the page first. Render writes no plot that the data cannot fill, and none if the verdict is incorrect,
-// and removes such a plot of an earlier rendering. The page of a comparison's folder is compare-<scenario>.md, or comparison.md.
+// and removes such a plot of an earlier rendering. The page says what limits the rate of a run whose result does not, as far as its
+// figures tell. The page of a comparison's folder is compare-<scenario>.md, or comparison.md.
 func Render(in, out string) ([]string, error) {
 	if compared, err := isComparison(in); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -31,6 +33,7 @@ func Render(in, out string) ([]string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
+	gate.DescribeBound(r)
 	name := result.Slug(r.Scenario)
 	plots, err := figures(r, hists, name)
 	if err != nil {

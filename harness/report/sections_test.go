@@ -280,3 +280,21 @@ func TestTurnsAreOnThePage(t *testing.T) {
 	}
 	assert.Contains(t, sections(rendered(t, swept, hists)["fixture.md"])["Points"], "| turns above 2 ms | turn at most, ms |")
 }
+
+// A page says what limits the rate of a run that was stored before runs said it themselves, if the figures tell.
+func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
+	section := func(change func(*result.Result)) string {
+		r, hists := fixture(t, 2, 0)
+		change(r)
+		written, err := report.Render(stored(t, r, hists), t.TempDir())
+		require.NoError(t, err)
+		_, text, _ := strings.Cut(contents(t, written)["fixture.md"], "## What limits the rate")
+		return text
+	}
+	assert.Empty(t, section(func(*result.Result) {}), "CPUs are left, and the result has no stages")
+	assert.Contains(t, section(func(r *result.Result) { r.Manifest.Scenario.Topology.Procs = 1 }),
+		"- bound by server CPU: the servers keep 0.87 of 1 CPU busy")
+	assert.Contains(t, section(func(r *result.Result) {
+		r.Manifest.Scenario.Topology.Procs, r.Bound = 1, &result.Bound{By: result.BoundLock, Sentence: "bound by lock: as it was measured"}
+	}), "- bound by lock: as it was measured")
+}

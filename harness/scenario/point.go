@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// At returns the point of a stored scenario that has these values. The points themselves are not stored: the scenario has the settings
+// of its first point, and each value replaces a setting. known is false if a value is not a plain one, such as arrivals or a payload.
+func (s *Scenario) At(values []Value) (p Point, known bool) {
+	p = Point{Values: values, Topology: s.Topology, Workloads: slices.Clone(s.Workloads), Attack: s.Attack}
+	if c := s.Topology.Coalesce; c != nil {
+		p.Topology.Coalesce = new(*c) // replace writes through a pointer
+	}
+	for _, joined := range values {
+		paths, texts := strings.Split(joined.Path, between), strings.Split(joined.Text, between)
+		if len(paths) != len(texts) {
+			return Point{}, false
+		}
+		for i, path := range paths {
+			if !p.set(path, texts[i]) {
+				return Point{}, false
+			}
+		}
+	}
+	return p, true
+}
+
+// set replaces the setting at a path, and reports whether it could. Settings of an attack are left as they are.
+func (p *Point) set(path, text string) bool {
+	block, attribute, _ := strings.Cut(path, ".")
+	switch block {
+	case "topology":
+		if path == kindPath {
+			return p.setKind(text)
+		}
+		return replace(&p.Topology, attribute, text)
+	case "workload":
+		name, attribute, _ := strings.Cut(attribute, ".")
+		at := slices.IndexFunc(p.Workloads, func(w Workload) bool { return w.Name == name })
+		return at >= 0 && replace(&p.Workloads[at], attribute, text)
+	case "attack":
+		return true
+	}
+	return false
+}
+
+// setKind replaces the kind of the topology, written as a sweep writes it: "single()" or "raft(3)".
+func (p *Point) setKind(text string) bool {
+	settings := map[string]string{}
+	setSwept(settings, Value{Path: kindPath, Text: text})
+	p.Topology.Kind, p.Topology.Nodes = settings[kindPath], 0
+	if p.Topology.Kind != Raft {
+		p.Topology.Coalesce = nil
+		return true
+	}
+	return replace(&p.Topology, "nodes", settings[nodesPath])
+}
+
+// replace sets an attribute of a topology or a workload, by its name in JSON, and reports whether the text is a value of it.
+func replace(of any, attribute, text string) bool {
+	value := []byte(text)
+	if !json.Valid(value) {
+		value, _ = json.Marshal(text) // any string can be written
+	}
+	encoded, err := json.Marshal(map[string]json.RawMessage{attribute: value})
+	return err == nil && json.Unmarshal(encoded, of) == nil
+}
