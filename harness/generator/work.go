@@ -24,6 +24,10 @@ const (
 	// workKept is the number of steps at the begin that use idempotency keys and results. The server keeps both in buckets of wall-clock
 	// time, so the operations on them depend on when a bucket begins. These steps take a few milliseconds.
 	workKept = 24
+	// workDelay is how long tasks that are delayed or retried wait. The commit that delays a task must be on disk before the task is due: if
+	// not, the commit that hands the task out may share its fsync, and the number of fsyncs depends on how fast the disk is. There are few
+	// such steps, because the fixed work waits in them.
+	workDelay = 25 * time.Millisecond
 )
 
 // workMax bounds the time of fixed work, and workCloseMax that of ending its sessions.
@@ -123,9 +127,9 @@ func (w *fixedWork) step(ctx context.Context, step int) error {
 		return w.failed(ctx, t, n)
 	case kind < 28:
 		return w.returned(ctx, t, n, func(task *queuepb.Task) error { return t.worker.Release(ctx, task, 0) })
-	case kind < 32:
-		return w.returned(ctx, t, n, func(task *queuepb.Task) error { return t.worker.Fail(ctx, task, "a fixed reason", time.Millisecond) })
-	case kind < 36:
+	case kind < 29:
+		return w.returned(ctx, t, n, func(task *queuepb.Task) error { return t.worker.Fail(ctx, task, "a fixed reason", workDelay) })
+	case kind < 30:
 		return w.delayed(ctx, t)
 	default:
 		w.fill(n)
@@ -264,7 +268,7 @@ func (w *fixedWork) returned(ctx context.Context, t *workTenant, n int, giveBack
 func (w *fixedWork) delayed(ctx context.Context, t *workTenant) error {
 	w.fill(1 + w.draw.IntN(4))
 	for i := range w.tasks {
-		w.tasks[i].Delay = 2 * time.Millisecond
+		w.tasks[i].Delay = workDelay
 	}
 	return w.cycle(ctx, t)
 }
