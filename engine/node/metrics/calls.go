@@ -141,8 +141,8 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// receiveEvery is of how many messages of a stream the last one is timed, for all of them: to time each would cost a stream of small
-// messages up to one percent of the server's CPU time.
+// receiveEvery is how many messages of a stream one that is timed stands for. A stream of small messages has several for each task, and
+// to time one takes two readings of the clock and a lock.
 const receiveEvery = 16
 
 // countedStream counts and times the messages that a stream receives, and counts the items that its answers refuse. RecvMsg is called by
