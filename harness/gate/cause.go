@@ -41,14 +41,21 @@ func Explain(base []result.Arm, change result.Arm) ([]result.Cause, []result.Pro
 	for i, a := range base {
 		results[i] = a.Result
 	}
-	causes := causesOf(results, change.Result, deltas)
+	causes := causesOf(results, change.Result, deltas, differs)
 	for _, control := range results[1:] {
-		host := causesOf(results[:1], control, nil)
+		host := causesOf(results[:1], control, nil, differs)
 		causes = slices.DeleteFunc(causes, func(c result.Cause) bool {
 			return slices.ContainsFunc(host, func(h result.Cause) bool { return h.Kind == c.Kind && h.Name == c.Name })
 		})
 	}
 	return causes, deltas, err
+}
+
+// ExplainDuet is Explain for the sides of a duet. Each generation yields one difference of the time of a stage or of fsyncs, so that
+// what slows the host in a generation is in both sides. The 95 % interval is that of Student's t over the generations.
+func ExplainDuet(base, change result.Arm) ([]result.Cause, []result.ProfileDelta, error) {
+	deltas, err := diffProfiles([]result.Arm{base}, change)
+	return causesOf([]*result.Result{base.Result}, change.Result, deltas, differsInPairs), deltas, err
 }
 
 // diffProfiles compares the profiles of the change with those of all arms of the base. Arms without profiles differ in nothing.
@@ -75,8 +82,11 @@ func diffProfiles(base []result.Arm, change result.Arm) ([]result.ProfileDelta, 
 	return profile.Diff(sides[0], sides[1])
 }
 
+// comparing returns the difference of a measure where the change has more for sure.
+type comparing func(base, change []result.Round, of measure) (stat.Difference, bool)
+
 // causesOf returns the causes. A stage counts with the time that no function, lock or fsync explains.
-func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta) []result.Cause {
+func causesOf(base []*result.Result, change *result.Result, deltas []result.ProfileDelta, more comparing) []result.Cause {
 	b, c := timedRounds(base...), timedRounds(change)
 	cycleUs := meanCycleUs(b)
 	if cycleUs == 0 || meanCycleUs(c) == 0 {
@@ -107,13 +117,13 @@ func causesOf(base []*result.Result, change *result.Result, deltas []result.Prof
 				before(render.Nanoseconds(d.Base), d.Low, d.High)))
 		}
 	}
-	if d, ok := differs(b, c, metricOf(result.StorageFsyncUsPerCycle)); ok {
+	if d, ok := more(b, c, metricOf(result.StorageFsyncUsPerCycle)); ok {
 		fsyncs := metricOf(result.StorageFsyncsPerCycle)
 		add(causeFsync, "prony_storage_fsyncs_total", d.Change-d.Base, fmt.Sprintf("fsyncs take %s a cycle, %s: %s fsyncs a cycle, %s before",
 			microseconds(d.Change), before(microseconds(d.Base), 1e3*d.Low, 1e3*d.High), few(meanOf(c, fsyncs)), few(meanOf(b, fsyncs))))
 	}
 	for _, name := range []string{result.StageReceive, result.StageDecide, result.StageApply, result.StageCommit, result.StageReply} {
-		d, ok := differs(b, c, stageOf(name))
+		d, ok := more(b, c, stageOf(name))
 		rest := d.Change - d.Base - explained
 		if !ok || rest < causePartMin*cycleUs {
 			continue
@@ -168,7 +178,7 @@ func metricOf(name string) measure {
 	}
 }
 
-// differs returns the difference of a measure where the change has more for sure.
+// differs compares rounds that have nothing to do with each other.
 func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
 	var sides [2][]stat.Counted
 	for i, rounds := range [][]result.Round{base, change} {
@@ -180,6 +190,31 @@ func differs(base, change []result.Round, of measure) (stat.Difference, bool) {
 	}
 	d, err := stat.MeanDifference(sides[0], sides[1])
 	return d, err == nil && d.Low > 0
+}
+
+// differsInPairs compares the rounds of both sides that have the same number, which were measured beside each other.
+func differsInPairs(base, change []result.Round, of measure) (d stat.Difference, is bool) {
+	var each []float64
+	for i := range base {
+		k := slices.IndexFunc(change, func(r result.Round) bool { return r.Number == base[i].Number })
+		if k < 0 {
+			continue
+		}
+		b, hasBase := of(&base[i])
+		c, hasChange := of(&change[k])
+		if hasBase && hasChange {
+			d.Base, d.Change = d.Base+b.Value, d.Change+c.Value
+			each = append(each, c.Value-b.Value)
+		}
+	}
+	m, err := stat.TrimmedMean(each, 0)
+	if err != nil {
+		return d, false
+	}
+	d.N = len(each)
+	d.Base, d.Change = d.Base/float64(d.N), d.Change/float64(d.N)
+	d.Low, d.High = m.Lower((1-stat.Level)/2), m.Upper((1-stat.Level)/2)
+	return d, d.Low > 0
 }
 
 // meanOf returns the mean of a measure over the rounds that have it, and 0 without such a round.

@@ -28,9 +28,9 @@
 // CounterRoundsMin. The verdict is the worst of the arms' own verdicts, regressed, and inconclusive; pass needs every required
 // metric to be decided.
 //
-// If a change is regressed, Explain names what takes longer, from stages, locks, fsyncs and profiles of both sides. Costs says of
-// one run where its time goes, and Describe what limits its rate too. DescribeBound says the latter of a stored run, as far as its figures
-// tell.
+// If a change is regressed, Explain, or ExplainDuet, names what takes longer, from stages, locks, fsyncs and profiles of both sides.
+// Costs says of one run where its time goes, and Describe what limits its rate too. DescribeBound says the latter of a stored run, as far
+// as its figures tell.
 //
 // # Self-test
 //

@@ -71,7 +71,7 @@ func withCauses(folder string, compared *result.Comparison) (*result.Comparison,
 			return nil, err
 		}
 	}
-	causes, profiles, err := gate.Explain(arms[:1], arms[1])
+	causes, profiles, err := gate.ExplainDuet(arms[0], arms[1])
 	if err != nil {
 		compared.Warnings = append(compared.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
 	}
