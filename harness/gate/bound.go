@@ -16,7 +16,7 @@ const (
 	saturated = 0.85
 	// dominates is the least part of a cycle's latency from which on a wait limits the rate.
 	dominates = 0.5
-	// shown is the least part of a cycle's latency from which on waits for a lock are evidence.
+	// shown is the least part of a cycle's latency, or of a goroutine, from which on waits for a lock are evidence.
 	shown = 0.01
 )
 
@@ -31,9 +31,7 @@ func Describe(r *result.Result) {
 // nothing if the figures of the result do not tell, as in results of earlier versions that lack the stages.
 func DescribeBound(r *result.Result) {
 	if len(r.Points) == 0 {
-		if r.Bound == nil {
-			r.Bound = boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
-		}
+		r.Bound = boundOf(r)
 		return
 	}
 	for i := range r.Points {
@@ -45,6 +43,14 @@ func DescribeBound(r *result.Result) {
 			p.Bound = boundBy(r, p.Number, p.Metrics, setting)
 		}
 	}
+}
+
+// boundOf returns what limits the rate of a run without a sweep: what its result says, or what its figures tell.
+func boundOf(r *result.Result) *result.Bound {
+	if r.Bound != nil {
+		return r.Bound
+	}
+	return boundBy(r, 0, r.Metrics, scenario.Point{Topology: r.Manifest.Scenario.Topology, Workloads: r.Manifest.Scenario.Workloads})
 }
 
 // settingOf returns what a point makes of its scenario. A stored scenario has no points of its own.
@@ -223,7 +229,9 @@ func (l *limits) waits() {
 	latency := l.metrics[result.CycleLatencyMs+"_p50"].Median
 	commit, committed := l.metrics[result.RaftCommitMsMean]
 	l.unknown = l.unknown || l.setting.Topology.Nodes > 1 && (!committed || latency <= 0)
+	longest := l.longest()
 	if latency <= 0 {
+		l.crowd(longest)
 		return
 	}
 	logged := l.metrics[result.RaftAppendMsMean].Median
@@ -235,17 +243,33 @@ func (l *limits) waits() {
 		part := min(1, logged/latency)
 		l.found = append(l.found, resource{result.BoundDisk, part, dominates, "the append to the log, with its fsync, takes " + render.PercentTo(part, 0) + " of a cycle's latency"})
 	}
-	var longest result.Lock
+	if part := min(1, longest.WaitNsPerCycle/1e6/latency); part >= shown {
+		l.found = append(l.found, resource{result.BoundLock, part, dominates, fmt.Sprintf("waits for %s take %s of a cycle's latency", placed(longest), render.PercentTo(part, 0))})
+	}
+}
+
+// crowd finds how many goroutines wait for a lock at a time, where the latency of a cycle is not known. A lock that somebody always waits
+// for is always held, and limits the rate.
+func (l *limits) crowd(lock result.Lock) {
+	if waiters := lock.WaitNsPerCycle / 1e3 / meanCycleUs(l.rounds); waiters >= shown {
+		l.found = append(l.found, resource{result.BoundLock, min(1, waiters), 1, fmt.Sprintf("on average %s goroutines wait for %s", render.Digits(waiters, 2), placed(lock))})
+	}
+}
+
+// longest returns the lock that goroutines wait for most, and a lock without waits if there is none.
+func (l *limits) longest() (longest result.Lock) {
 	for _, lock := range l.locks {
 		if lock.Kind != "runtime" && lock.WaitNsPerCycle > longest.WaitNsPerCycle {
 			longest = lock
 		}
 	}
-	if part := min(1, longest.WaitNsPerCycle/1e6/latency); part >= shown {
-		of := ""
-		if longest.Node == result.GeneratorNode {
-			of = " in the load generator"
-		}
-		l.found = append(l.found, resource{result.BoundLock, part, dominates, fmt.Sprintf("waits for %s%s take %s of a cycle's latency", longest.Name, of, render.PercentTo(part, 0))})
+	return longest
+}
+
+// placed names a lock and the process that it is in.
+func placed(lock result.Lock) string {
+	if lock.Node == result.GeneratorNode {
+		return lock.Name + " in the load generator"
 	}
+	return lock.Name
 }

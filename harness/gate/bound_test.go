@@ -87,6 +87,12 @@ func TestBound(t *testing.T) {
 				r.Metrics[result.RaftCommitMsMean], r.Metrics[result.RaftAppendMsMean] = result.Metric{Median: 0.9}, result.Metric{Median: 0.2}
 			}, result.BoundNetwork, "replication takes 70 % of a cycle's latency",
 		},
+		"a group of one node, which has no network": {
+			func(r *result.Result) {
+				r.Manifest.Scenario.Topology.Nodes = 1
+				r.Metrics[result.RaftCommitMsMean] = result.Metric{Median: 0.9}
+			}, result.BoundWaiting, "no measured resource is saturated",
+		},
 		"the disk of a cluster's log": {
 			func(r *result.Result) {
 				r.Manifest.Scenario.Topology.Durability = "sync"

@@ -96,6 +96,7 @@ func Compare(base, change result.Arm, control *result.Arm, paired bool, policy P
 	if c.Verdict == result.Incorrect || c.Verdict == result.Misconfigured {
 		return c
 	}
+	c.Base.Bound, c.Change.Bound = boundOf(base.Result), boundOf(change.Result)
 	j, err := newJudgement(arms, paired, policy)
 	if err != nil {
 		fail(result.Invalid, "%v", err)

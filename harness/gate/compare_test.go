@@ -54,6 +54,25 @@ func TestCompareCallsALoss(t *testing.T) {
 	assert.Equal(t, result.Improved, delta(t, c, result.CyclesPerS).Outcome)
 }
 
+// Each side says what limits its rate: what its result says, or what its figures tell.
+func TestCompareSaysWhatTheSidesAreBoundBy(t *testing.T) {
+	all := sides(t, 12, nil)
+	said := &result.Bound{By: result.BoundDisk, Sentence: "bound by disk"}
+	all[0].Result.Bound = said
+	all[1].Result.Manifest.Scenario.Topology.Procs = 1
+	for i := range all[1].Result.Rounds {
+		all[1].Result.Rounds[i].Metrics[result.ServerCPUCores] = 0.96
+	}
+	c := gate.Judge(fast())(all)
+	assert.Same(t, said, c.Base.Bound)
+	require.NotNil(t, c.Change.Bound)
+	assert.Equal(t, result.BoundServerCPU, c.Change.Bound.By)
+	assert.Nil(t, c.Control.Bound)
+	assert.Nil(t, all[1].Result.Bound, "the result stays as it is")
+
+	assert.Nil(t, gate.Judge(fast())(sides(t, 12, nil)).Change.Bound, "figures that do not tell")
+}
+
 // One round in which much stalled moves the percentile of all samples. A median of the rounds' percentiles would not show it.
 func TestPercentilesOfSidesAreThoseOfAllTheirSamples(t *testing.T) {
 	all := sides(t, 12, nil)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pronybench/prony/harness/gate"
 	"github.com/pronybench/prony/harness/render"
 	"github.com/pronybench/prony/harness/result"
 )
@@ -44,6 +45,7 @@ func readComparison(dir string) (*comparison, error) {
 		if read.duet, err = result.ReadDuet(dir); err != nil {
 			return nil, err
 		}
+		gate.DescribeDuet(c, read.duet, nil) // unless the comparison says what its profiles know too
 		read.manifest, read.files = read.duet.Manifest, append(read.files, result.DuetFile)
 		return read, nil
 	}
@@ -136,6 +138,7 @@ func comparisonMarkdown(c *comparison, ratios figure) string {
 			deltasSection(p, c, durability)
 			plotOfComparison(p, c, ratios, durability)
 		}
+		boundsSection(p, c, durability)
 		if len(c.Causes) > 0 {
 			p.heading(2, "What explains a difference, durability %s", code(durability))
 			p.paragraph("The most likely first. It is evidence of where to look: the profiled rounds of both sides, their stages, and their counters.")
@@ -206,6 +209,27 @@ func deltasSection(p *page, c *comparison, durability string) {
 		"metric", "unit", ">base", ">change", ">ratio", ">control", ">p, adjusted", ">detectable", ">least", "outcome",
 	}, rows)
 	reasonsOf(p, c.Metrics)
+}
+
+// boundsSection says what limits the rate of each side.
+func boundsSection(p *page, c *comparison, durability string) {
+	var list []string
+	for _, s := range []result.Side{c.Base, c.Change} {
+		if s.Bound != nil {
+			list = append(list, text(s.Name)+": "+text(s.Bound.Sentence))
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	p.heading(2, "What limits the rate, durability %s", code(durability))
+	rule := limitsRule
+	if c.Duet != nil {
+		rule = "Of the closed load, in the slices of the side itself. A resource limits the rate if at least 85 % of it is in use, and a lock" +
+			" if at least one goroutine on average waits for it, in the profiled generations."
+	}
+	p.paragraph("%s", rule)
+	p.list(list)
 }
 
 // reasonsOf lists why each metric has its outcome.

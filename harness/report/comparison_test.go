@@ -19,8 +19,8 @@ func comparisonFixture() *result.Comparison {
 	return &result.Comparison{
 		Version: result.Version, Scenario: "fixture", Started: fixtureStart, Finished: fixtureStart.Add(5 * time.Minute),
 		Verdict: result.Regressed, Reasons: []string{"cycles_per_s fell by 12 %"}, Warnings: []string{"no *frequency*"},
-		Base:   result.Side{Name: "base", Run: "runs/c/base", Commit: "0123456789ab", Server: "00ff", Rounds: 7},
-		Change: result.Side{Name: "change", Run: "runs/c/change", Commit: "ba9876543210", Dirty: true, Server: "ff00", Rounds: 7},
+		Base:   result.Side{Name: "base", Run: "runs/c/base", Commit: "0123456789ab", Server: "00ff", Rounds: 7, Bound: &result.Bound{By: result.BoundServerCPU, Sentence: "bound by server CPU: the servers keep 0.97 of 1 CPU busy"}},
+		Change: result.Side{Name: "change", Run: "runs/c/change", Commit: "ba9876543210", Dirty: true, Server: "ff00", Rounds: 7, Bound: &result.Bound{By: result.BoundLock, Sentence: "bound by lock: waits for T.mu take 60 % of a *cycle*"}},
 		Control: &result.Side{
 			Name: "control", Run: "runs/c/control", Commit: "0123456789ab", Server: "00ff", Rounds: 7,
 		},

@@ -27,8 +27,8 @@ func duetFixture() *result.Comparison {
 		Version: result.Version, Scenario: "fixture", Started: fixtureStart, Finished: fixtureStart.Add(2 * time.Minute),
 		Verdict: result.Regressed, Reasons: []string{"server_cpu_us_per_cycle is worse by 5.20 %: by at least 3.10 %, p < 0.0001 after correction"},
 		Warnings: []string{"1 of 8 generations do not count: generation 2: the host *stole* 30 % of the time"},
-		Base:     result.Side{Name: "base", Commit: "0123456789ab", Server: "00ff", Rounds: 7},
-		Change:   result.Side{Name: "change", Commit: "ba9876543210", Dirty: true, Server: "ff00", Rounds: 7},
+		Base:     result.Side{Name: "base", Commit: "0123456789ab", Server: "00ff", Rounds: 7, Bound: &result.Bound{By: result.BoundServerCPU, Sentence: "bound by server CPU: the servers keep 0.97 of 1 CPU busy"}},
+		Change:   result.Side{Name: "change", Commit: "ba9876543210", Dirty: true, Server: "ff00", Rounds: 7, Bound: &result.Bound{By: result.BoundLock, Sentence: "bound by lock: waits for T.mu take 60 % of a *cycle*"}},
 		Paired:   true, Blocks: 7, Dropped: 1,
 		Metrics: []result.MetricDelta{
 			{
@@ -122,6 +122,25 @@ func TestDuetIsPublished(t *testing.T) {
 	again, err := report.Render(data, t.TempDir())
 	require.NoError(t, err)
 	assert.Equal(t, contents(t, written), contents(t, again), "made from its own data, byte for byte")
+}
+
+// The page of a comparison that was stored before comparisons said what limits the sides says it from the duet.
+func TestPageFindsWhatTheSidesOfADuetAreBoundBy(t *testing.T) {
+	c := duetFixture()
+	c.Change.Bound = nil
+	dir := storedDuet(t, c)
+	d, err := result.ReadDuet(dir)
+	require.NoError(t, err)
+	d.Manifest.Scenario.Topology.Procs = 1
+	g := result.Generation{Number: 1, Verdict: result.Pass}
+	g.Sides[1] = result.GenerationSide{Cycles: 1000, ServerCPUNs: 1.9e9, ClientCPUNs: 1e9, ActiveS: 2}
+	d.Generations = append(d.Generations, g)
+	require.NoError(t, result.WriteDuet(dir, d))
+	written, err := report.Render(dir, dir)
+	require.NoError(t, err)
+	page := contents(t, written)["comparison.md"]
+	assert.Contains(t, page, "- base: bound by server CPU: the servers keep 0.97 of 1 CPU busy\n"+
+		"- change: bound by server CPU: the servers keep 0.95 of 1 CPU busy, ")
 }
 
 func TestNoFigureOfAnIncorrectDuet(t *testing.T) {

@@ -28,6 +28,11 @@ func ComparisonText(c *result.Comparison) string {
 	for _, reason := range c.Reasons {
 		fmt.Fprintf(&b, "  %s\n", reason)
 	}
+	for _, s := range []result.Side{c.Base, c.Change} {
+		if s.Bound != nil {
+			fmt.Fprintf(&b, "  %s is %s\n", s.Name, s.Bound.Sentence)
+		}
+	}
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(&b, "  warning: %s\n", warning)
 	}

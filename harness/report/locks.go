@@ -21,6 +21,10 @@ func costsSection(p *page, r *result.Result) {
 	p.list(causes(r.Causes))
 }
 
+// limitsRule says from which part on a resource limits the rate of rounds.
+const limitsRule = "A resource limits the rate if at least 85 % of it is in use, or if a wait is at least half of a cycle's median latency. The parts" +
+	" are of the timed rounds, those of locks of the profiled ones."
+
 // boundSection says what limits the rate.
 func boundSection(p *page, r *result.Result) {
 	var list []string
@@ -36,8 +40,7 @@ func boundSection(p *page, r *result.Result) {
 		return
 	}
 	p.heading(2, "What limits the rate, durability %s", code(r.Manifest.Durability()))
-	p.paragraph("A resource limits the rate if at least 85 %% of it is in use, or if a wait is at least half of a cycle's median latency. The parts" +
-		" are of the timed rounds, those of locks of the profiled ones.")
+	p.paragraph("%s", limitsRule)
 	p.list(list)
 }
 

@@ -37,6 +37,8 @@ type Side struct {
 	Dirty  bool   `json:"dirty"`
 	Server string `json:"server"` // SHA-256 of the queued binary
 	Rounds int    `json:"rounds"` // timed ones that count; of a duet its generations
+	// Bound is what limits the rate, of a duet that of the closed load; nil where nothing tells, and of the control.
+	Bound *Bound `json:"bound,omitempty"`
 }
 
 // MetricDelta is the difference of one metric.

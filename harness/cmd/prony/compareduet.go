@@ -52,25 +52,27 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	if err != nil {
 		return nil, folder, err
 	}
-	compared, err := withCauses(folder, gate.JudgeDuet(measured, looks, policy))
+	compared, err := described(folder, measured, gate.JudgeDuet(measured, looks, policy))
 	if err != nil {
 		return nil, folder, err
 	}
 	return compared, folder, result.WriteComparison(folder, compared)
 }
 
-// withCauses adds to the comparison of a duet how the profiles of its sides differ, and the causes of a loss. It returns the comparison
-// as it is if no profiles were taken.
-func withCauses(folder string, compared *result.Comparison) (*result.Comparison, error) {
+// described adds to the comparison of a duet what limits the rate of each side and, if profiles were taken, how those of the sides differ,
+// and the causes of a loss.
+func described(folder string, measured *result.Duet, compared *result.Comparison) (*result.Comparison, error) {
 	arms := make([]result.Arm, 2)
 	for i, name := range []string{run.Base, run.Change} {
 		var err error
 		if arms[i], err = result.ReadArm(name, filepath.Join(folder, name)); errors.Is(err, os.ErrNotExist) {
+			gate.DescribeDuet(compared, measured, nil)
 			return compared, nil
 		} else if err != nil {
 			return nil, err
 		}
 	}
+	gate.DescribeDuet(compared, measured, arms)
 	causes, profiles, err := gate.ExplainDuet(arms[0], arms[1])
 	if err != nil {
 		compared.Warnings = append(compared.Warnings, fmt.Sprintf("the profiles were not compared: %v", err))
@@ -113,6 +115,6 @@ func (f *compareFlags) duetAgain(dir string, looks int) (*result.Comparison, str
 	if err != nil {
 		return nil, "", err
 	}
-	compared, err := withCauses(dir, gate.JudgeDuet(measured, looks, policy))
+	compared, err := described(dir, measured, gate.JudgeDuet(measured, looks, policy))
 	return compared, dir, err
 }

@@ -13,7 +13,48 @@ import (
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/run"
+	"github.com/pronybench/prony/harness/scenario"
 )
+
+// A stored duet that is judged again says what limits each side: from the duet, and from the profiles of the sides.
+func TestCompareSaysWhatADuetIsBoundBy(t *testing.T) {
+	inFolder(t)
+	d := &result.Duet{Version: result.DuetVersion, Scenario: "tiny", Sides: [2]result.DuetSide{{Name: run.Base}, {Name: run.Change}}}
+	d.Manifest.Host.CPUs = 2
+	d.Manifest.Scenario.Topology = scenario.Topology{Kind: "single", Shards: 1, Procs: 1, Durability: "none"}
+	d.Manifest.Scenario.Workloads = []scenario.Workload{{Procs: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed}}}
+	for number := 1; number <= 6; number++ {
+		g := result.Generation{Number: number, Verdict: result.Pass}
+		g.Sides[0] = result.GenerationSide{Cycles: 1000, ActiveS: 1, ServerCPUNs: 0.97e9, ClientCPUNs: 0.5e9}
+		g.Sides[1] = result.GenerationSide{Cycles: 1000, ActiveS: 1, ServerCPUNs: 0.5e9, ClientCPUNs: 0.5e9}
+		d.Generations = append(d.Generations, g)
+	}
+	folder := t.TempDir()
+	require.NoError(t, result.WriteDuet(folder, d))
+	require.NoError(t, result.WriteComparison(folder, &result.Comparison{
+		Version: result.Version, Verdict: result.Inconclusive, Duet: &result.DuetJudgement{Look: 3, Looks: 3},
+	}))
+	got := prony(t, "compare", "--json", folder)
+	c := got.comparison(t)
+	require.NotNil(t, c.Base.Bound, got.stderr)
+	assert.Equal(t, result.BoundServerCPU, c.Base.Bound.By)
+	assert.Nil(t, c.Change.Bound, "the duet does not tell")
+	assert.Contains(t, got.stderr, "  base is bound by server CPU: the servers keep 0.97 of 1 CPU busy, the load generator keeps 0.5 of 1 CPU busy\n")
+	valid(t, validator(t, "comparison"), []byte(got.stdout))
+
+	for _, name := range []string{run.Base, run.Change} {
+		arm, err := result.Create(folder, name)
+		require.NoError(t, err)
+		require.NoError(t, arm.Store(&result.Result{
+			Version: result.Version, Run: name, Verdict: result.Pass, Locks: []result.Lock{{Name: "shard.mu", Kind: "mutex", WaitNsPerCycle: 2e6}},
+		}, nil))
+	}
+	got = prony(t, "compare", "--json", folder)
+	c = got.comparison(t)
+	require.NotNil(t, c.Change.Bound, got.stderr)
+	assert.Equal(t, result.BoundLock, c.Change.Bound.By)
+	assert.Contains(t, got.stderr, "  change is bound by lock: on average 2 goroutines wait for shard.mu, ")
+}
 
 // generatorSource is a load generator that is the real one, if the engine that it is built with has a client.
 const generatorSource = `package main

@@ -1,0 +1,116 @@
+package gate_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/harness/gate"
+	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
+)
+
+// loaded is a duet of two generations on two CPUs. In its slices each side does 50,000 cycles a second; its server has one CPU and keeps
+// 0.6 of it busy, its generator has the other and keeps half of it busy.
+func loaded() *result.Duet {
+	d := simulated(seeded(1), 2, quietHost, losses{})
+	d.Manifest.Host.CPUs = 2
+	d.Manifest.Scenario.Topology = scenario.Topology{Kind: "single", Shards: 1, Procs: 1, Durability: "none"}
+	d.Manifest.Scenario.Workloads = []scenario.Workload{{Procs: 1, Arrivals: scenario.Arrivals{Kind: scenario.Closed}}}
+	each(d, func(_ int, s *result.GenerationSide) {
+		s.Cycles, s.ActiveS = 100_000, 2
+		s.ServerCPUNs, s.IdleCPUNs, s.ClientCPUNs = 1.7e9, 0.5e9, 1e9
+		s.Stages = []result.Stage{result.StageOf(result.StageDecide, 400, []uint64{0, 0, 50_000}), result.StageOf(result.StageApply, 200, []uint64{0, 50_000})}
+		s.PerCycle = map[string]float64{result.StorageFsyncUsPerCycle: 0.2}
+	})
+	return d
+}
+
+func each(d *result.Duet, do func(side int, s *result.GenerationSide)) {
+	for i := range d.Generations {
+		for side := range d.Generations[i].Sides {
+			do(side, &d.Generations[i].Sides[side])
+		}
+	}
+}
+
+func described(d *result.Duet, arms []result.Arm) *result.Comparison {
+	c := judged(d, 1)
+	gate.DescribeDuet(c, d, arms)
+	return c
+}
+
+func TestBoundOfADuet(t *testing.T) {
+	t.Run("waiting", func(t *testing.T) {
+		c := described(loaded(), nil)
+		for _, side := range []result.Side{c.Base, c.Change} {
+			require.NotNil(t, side.Bound)
+			assert.Equal(t, result.BoundWaiting, side.Bound.By)
+			assert.Contains(t, side.Bound.Sentence, "the servers keep 0.6 of 1 CPU busy, the load generator keeps 0.5 of 1 CPU busy, "+
+				"the goroutine that decides for a shard works 30 % of the time, fsyncs take 1 % of the time of a shard",
+				"without what the servers do while the other side has the load")
+		}
+	})
+	t.Run("one side", func(t *testing.T) {
+		d := loaded()
+		each(d, func(side int, s *result.GenerationSide) {
+			s.ServerCPUNs += int64(side) * 0.7e9
+		})
+		c := described(d, nil)
+		assert.Equal(t, result.BoundWaiting, c.Base.Bound.By)
+		assert.Equal(t, result.BoundServerCPU, c.Change.Bound.By)
+		assert.Contains(t, c.Change.Bound.Sentence, "bound by server CPU: the servers keep 0.95 of 1 CPU busy")
+	})
+	t.Run("one goroutine", func(t *testing.T) {
+		d := loaded()
+		each(d, func(_ int, s *result.GenerationSide) { s.Stages[0].SumMs = 1700 })
+		assert.Equal(t, result.BoundGoroutine, described(d, nil).Base.Bound.By)
+	})
+	t.Run("a lock", func(t *testing.T) {
+		lock := func(ns float64) result.Arm {
+			return result.Arm{Result: &result.Result{Locks: []result.Lock{{Name: "client.T.mu", Kind: "mutex", Node: result.GeneratorNode, WaitNsPerCycle: ns}}}}
+		}
+		c := described(loaded(), []result.Arm{lock(10), lock(24e3)})
+		assert.Equal(t, result.BoundWaiting, c.Base.Bound.By)
+		assert.NotContains(t, c.Base.Bound.Sentence, "client.T.mu")
+		assert.Equal(t, result.BoundLock, c.Change.Bound.By)
+		assert.Contains(t, c.Change.Bound.Sentence, "bound by lock: on average 1.2 goroutines wait for client.T.mu in the load generator")
+		c = described(loaded(), []result.Arm{lock(4e3), lock(4e3)})
+		assert.Contains(t, c.Base.Bound.Sentence, "on average 0.2 goroutines wait for client.T.mu")
+		assert.Equal(t, result.BoundWaiting, c.Base.Bound.By)
+	})
+}
+
+func TestBoundOfADuetThatDoesNotTell(t *testing.T) {
+	for name, change := range map[string]func(*result.Duet){
+		"no generation counts": func(d *result.Duet) {
+			for i := range d.Generations {
+				d.Generations[i].Verdict = result.Invalid
+			}
+		},
+		"no figures": func(d *result.Duet) {
+			each(d, func(_ int, s *result.GenerationSide) { *s = result.GenerationSide{} })
+		},
+		"no stages":   func(d *result.Duet) { each(d, func(_ int, s *result.GenerationSide) { s.Stages = nil }) },
+		"no counters": func(d *result.Duet) { each(d, func(_ int, s *result.GenerationSide) { s.PerCycle = nil }) },
+		"a cluster":   func(d *result.Duet) { d.Manifest.Scenario.Topology.Nodes = 3 },
+		"lost tasks":  func(d *result.Duet) { d.Generations[0].Sides[1].Ledger.Lost = 1 },
+	} {
+		d := loaded()
+		change(d)
+		c := described(d, nil)
+		assert.Nil(t, c.Base.Bound, name)
+		assert.Nil(t, c.Change.Bound, name)
+	}
+}
+
+// What a comparison says of its sides is kept.
+func TestBoundOfADuetThatIsKnown(t *testing.T) {
+	c := judged(loaded(), 1)
+	said := &result.Bound{By: result.BoundLock, Sentence: "bound by lock"}
+	c.Base.Bound = said
+	gate.DescribeDuet(c, loaded(), nil)
+	assert.Same(t, said, c.Base.Bound)
+	assert.Equal(t, result.BoundWaiting, c.Change.Bound.By)
+}
