@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/pronybench/prony/harness/profile"
@@ -71,31 +70,10 @@ func (c *conductor) newProfiles() (*profiles, error) {
 		p.folders[i] = folder
 		p.results[i] = &result.Result{
 			Version: result.Version, Run: folder.ID(), Scenario: c.scenario.Name, Title: c.scenario.Title, Started: c.duet.Started,
-			Manifest: manifest, Verdict: result.Pass, Metrics: map[string]result.Metric{},
-		}
-		for n := range c.duet.Generations {
-			if g := &c.duet.Generations[n]; g.Verdict == result.Pass {
-				p.results[i].Rounds = append(p.results[i].Rounds, roundOf(g, i))
-			}
+			Manifest: manifest, Verdict: result.Pass, Metrics: map[string]result.Metric{}, Rounds: c.duet.Rounds(i),
 		}
 	}
 	return &p, nil
-}
-
-// roundOf is what a side did in a generation, as a round of a run.
-func roundOf(g *result.Generation, side int) result.Round {
-	s := &g.Sides[side]
-	cycles := float64(s.Cycles)
-	r := result.Round{
-		Number: g.Number, Verdict: g.Verdict, Started: g.Started, Cycles: s.Cycles, WindowSeconds: s.ActiveS, Ledger: s.Ledger, Stages: s.Stages,
-		Metrics: map[string]float64{
-			result.CyclesPerS:          cycles / s.ActiveS,
-			result.ServerCPUUsPerCycle: float64(s.ServerCPUNs) / 1e3 / cycles,
-			result.ClientCPUUsPerCycle: float64(s.ClientCPUNs) / 1e3 / cycles,
-		},
-	}
-	maps.Copy(r.Metrics, s.PerCycle)
-	return r
 }
 
 // profiled puts the closed load on both sides while their processes are profiled.
@@ -133,7 +111,7 @@ func (c *conductor) profiled(ctx context.Context, g *result.Generation, parties 
 		return nil
 	}
 	for side, r := range all {
-		round := roundOf(g, side)
+		round := g.Round(side)
 		round.Profiled, round.Covered = true, r.covered
 		into.results[side].Rounds = append(into.results[side].Rounds, round)
 		into.captured[side] = append(into.captured[side], r.captured...)

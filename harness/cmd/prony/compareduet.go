@@ -59,15 +59,14 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	return compared, folder, result.WriteComparison(folder, compared)
 }
 
-// described adds to the comparison of a duet what limits the rate of each side and, if profiles were taken, how those of the sides differ,
-// and the causes of a loss.
+// described adds to the comparison of a duet what limits the rate of each side, how the profiles of the sides differ, and the causes of a
+// loss. A duet without profiles has the causes that the servers' counters tell.
 func described(folder string, measured *result.Duet, compared *result.Comparison) (*result.Comparison, error) {
 	arms := make([]result.Arm, 2)
 	for i, name := range []string{run.Base, run.Change} {
 		var err error
 		if arms[i], err = result.ReadArm(name, filepath.Join(folder, name)); errors.Is(err, os.ErrNotExist) {
-			gate.DescribeDuet(compared, measured, nil)
-			return compared, nil
+			arms[i] = result.Arm{Name: name, Result: &result.Result{Rounds: measured.Rounds(i)}}
 		} else if err != nil {
 			return nil, err
 		}

@@ -119,6 +119,8 @@ func TestCompareMeasuresADuet(t *testing.T) {
 			assert.Equal(t, s.Ledger.Enqueued, s.Ledger.Completed)
 			require.NotNil(t, s.Open)
 			assert.NotZero(t, s.Open.Arrivals)
+			assert.Len(t, s.Stages, 7, "all but what only a cluster does")
+			assert.Contains(t, s.PerCycle, result.StorageFsyncUsPerCycle)
 		}
 	}
 	for _, name := range []string{run.Base, run.Change} {
@@ -146,4 +148,27 @@ func TestCompareMeasuresADuet(t *testing.T) {
 		assert.Equal(t, result.Misconfigured, c.Verdict)
 		assert.Contains(t, strings.Join(c.Reasons, "\n"), "store: not today")
 	})
+}
+
+// A loss has the stages that take longer as its causes, also if no profiles were taken.
+func TestCausesOfADuetWithoutProfiles(t *testing.T) {
+	var d result.Duet
+	for n := range 5 {
+		g := result.Generation{Number: n + 1, Verdict: result.Pass}
+		for side := range g.Sides {
+			us := float64(2 + 500*side + n)
+			g.Sides[side] = result.GenerationSide{Cycles: 1000, ActiveS: 0.02, Stages: []result.Stage{result.StageOf(result.StageReceive, us, []uint64{1000})}}
+		}
+		d.Generations = append(d.Generations, g)
+	}
+	for verdict, want := range map[result.Verdict]int{result.Regressed: 1, result.Pass: 0} {
+		c, err := described(t.TempDir(), &d, &result.Comparison{Verdict: verdict})
+		require.NoError(t, err)
+		assert.Empty(t, c.Warnings)
+		require.Len(t, c.Causes, want)
+		if want > 0 {
+			assert.Equal(t, "stage", c.Causes[0].Kind)
+			assert.Contains(t, c.Causes[0].Sentence, "stage receive takes 504 µs a cycle, 4.00 µs before")
+		}
+	}
 }
