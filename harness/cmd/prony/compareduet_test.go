@@ -101,6 +101,8 @@ func TestCompareMeasuresADuet(t *testing.T) {
 	assert.False(t, c.Base.Dirty)
 	assert.True(t, c.Change.Dirty, "the tree as it stands is measured")
 	assert.NotEqual(t, c.Base.Server, c.Change.Server)
+	assert.NotNil(t, c.Base.Bound, "the generations have all that tells it")
+	assert.NotNil(t, c.Change.Bound)
 	nothingOfBuilds(t, tmp)
 	valid(t, validator(t, "comparison"), []byte(got.stdout))
 
