@@ -10,9 +10,9 @@ import (
 // Stage is a part of what happens to a batch of commands.
 type Stage uint8
 
-// The stages. Receive is of messages, and comes before the others. Those of a shard that has a log of its own come one after the other: Inbox, Decide, Apply, CommitWait,
-// Commit, Reply, and together they are the time from the oldest command's arrival until all answers are out. Those of a
-// replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
+// The stages. Receive is of messages, and comes before the others. Those of a shard that has a log of its own come one after the other:
+// Inbox, Decide, Apply, CommitWait, Commit, Reply, and together they are the time from the oldest command's arrival until all answers are
+// out. Those of a replicated shard are Inbox, Decide, CommitWait, Commit, Reply; Replicate and Apply are parts of Commit.
 const (
 	// Receive is from the receipt of a stream's message until its commands wait for their shards, and the stream reads on.
 	Receive Stage = iota

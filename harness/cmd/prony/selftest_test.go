@@ -79,7 +79,7 @@ func (h *madeUp) duet(t *testing.T) func(context.Context, *scenario.Scenario, [2
 				server, client := 10_000+h.steps(t, side.Env), 10_000+h.steps(t, side.GeneratorEnv)
 				g.Sides[i] = result.GenerationSide{
 					Cycles: cycles, ServerCPUNs: int64(cycles * server * noise()), ClientCPUNs: int64(cycles * client * noise()),
-					ActiveS: cycles * server * noise() / 1e9,
+					ActiveS: cycles * server * noise() / 1e9, Stages: []result.Stage{{Name: result.StageDecide}}, PerCycle: map[string]float64{"fsyncs": 1},
 				}
 			}
 			d.Generations = append(d.Generations, g)
@@ -253,6 +253,8 @@ func TestSelfTestPlantsAllKinds(t *testing.T) {
 		}
 		for _, p := range stored.Pieces[i].Duet.Generations {
 			assert.Empty(t, p.Slices)
+			assert.Nil(t, p.Sides[1].Stages)
+			assert.Nil(t, p.Sides[1].PerCycle)
 		}
 	}
 	assert.Equal(t, []string{"c", "d"}, stored.Pieces[1].Duet.Sides[1].Servers, "the layouts of the change differ from those of the base")

@@ -148,8 +148,12 @@ func (m *selfTestMeasuring) sides(ctx context.Context, kind gate.SelfTestKind, d
 	if err != nil {
 		return nil, err
 	}
-	for i := range measured.Generations {
-		measured.Generations[i].Slices = nil // no verdict depends on them, and a bank of hundreds of pieces would be large
+	for i := range measured.Generations { // no verdict depends on the following, and a bank of hundreds of pieces would be large
+		g := &measured.Generations[i]
+		g.Slices = nil
+		for side := range g.Sides {
+			g.Sides[side].Stages, g.Sides[side].PerCycle = nil, nil
+		}
 	}
 	return func(folder string) error { return result.WriteDuet(folder, measured) }, nil
 }
