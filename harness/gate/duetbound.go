@@ -1,8 +1,6 @@
 package gate
 
 import (
-	"maps"
-
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -27,23 +25,15 @@ func DescribeDuet(c *result.Comparison, d *result.Duet, arms []result.Arm) {
 	}
 }
 
-// limitsOfSide takes the closed phase of each generation that counts as a round, whose window is the slices of the side. What the
-// servers use in the slices of the other side limits nothing.
+// limitsOfSide takes the closed phase of each generation that counts as a round. What the servers use in the slices of the other side
+// limits nothing.
 func limitsOfSide(d *result.Duet, side int, locks []result.Lock) limits {
 	s := &d.Manifest.Scenario
 	l := limits{host: d.Manifest.Host, setting: scenario.Point{Topology: s.Topology, Workloads: s.Workloads}, locks: locks}
-	for i := range d.Generations {
-		g := &d.Generations[i]
-		of := &g.Sides[side]
-		if g.Verdict != result.Pass || of.Cycles == 0 || of.ActiveS <= 0 {
-			continue
+	for _, round := range d.Rounds(side) {
+		if round.Cycles > 0 && round.WindowSeconds > 0 {
+			l.rounds = append(l.rounds, round)
 		}
-		round := result.Round{Number: g.Number, Cycles: of.Cycles, WindowSeconds: of.ActiveS, Stages: of.Stages, Metrics: map[string]float64{
-			result.ServerCPUCores:      float64(of.ServerCPUNs-of.IdleCPUNs) / 1e9 / of.ActiveS,
-			result.ClientCPUUsPerCycle: usPerCycle(of.ClientCPUNs, of.Cycles),
-		}}
-		maps.Copy(round.Metrics, of.PerCycle)
-		l.rounds = append(l.rounds, round)
 	}
 	return l
 }
