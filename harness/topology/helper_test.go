@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,6 +104,7 @@ func actServer(mode string) {
 	if err != nil {
 		die(1, "%v", err)
 	}
+	defer runtime.KeepAlive(clients) // or the collector would close it
 	at := addresses{PID: os.Getpid(), Listen: []string{*listen}, HTTP: *http, Admin: serveAdmin(mode, *admin)}
 	at.Settings = []result.ServerSetting{{Name: "data", Value: *data, Origin: "flag"}, {Name: "busy_poll", Value: "true", Origin: "flag"}}
 	if member.node != "" {
