@@ -55,6 +55,9 @@ type Options struct {
 	Within  time.Duration
 	Looks   int
 	Decided func(d *result.Duet, look int) bool
+	// Admit is called once, before the first generation has load, with what the servers of the two sides said that they run with. Its error
+	// ends the duet. Nil admits all.
+	Admit func(base, change []result.ServerSettings) error
 	// Generations bounds the generations, dropped ones included; 0 means that time alone does.
 	Generations int
 	// Seed decides the order of the slices and the arrivals of the open phase. The same seed gives the same order.
@@ -131,6 +134,8 @@ type conductor struct {
 	duet     *result.Duet
 	now      func() time.Time
 	longest  time.Duration // of the generations so far
+	asked    bool          // the servers' settings are stored, and were admitted unless refused says why not
+	refused  error
 	// start starts the processes of a side for a generation. Tests replace it.
 	start func(ctx context.Context, g *result.Generation, side int) (party, error)
 	// signals begins to watch the host; what it returns ends that. Tests replace it.
@@ -236,6 +241,9 @@ func (c *conductor) look(ctx context.Context, deadline time.Time) (going bool, e
 		g := c.plan(len(c.duet.Generations) + 1)
 		c.generation(ctx, g, c.timed)
 		c.longest = max(c.longest, c.now().Sub(began))
+		if c.refused != nil {
+			return false, c.refused
+		}
 		if ctx.Err() != nil {
 			return false, fmt.Errorf("interrupted in generation %d: %w", g.Number, ctx.Err())
 		}

@@ -263,6 +263,37 @@ func TestGeneratorThatIsLate(t *testing.T) {
 	assert.Equal(t, result.Pass, g.Verdict)
 }
 
+// What the servers run with is stored, and may end the duet before it has load.
+func TestSettingsOfBothSides(t *testing.T) {
+	t.Parallel()
+	said := func(memory string) []result.ServerSettings {
+		return []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "memory", Value: memory, Origin: "default"}}}}
+	}
+	refused := errors.New("their settings differ")
+	for _, refusal := range []error{nil, refused} {
+		h := newFakeHost()
+		h.settings = [2][]result.ServerSettings{said("1GiB"), said("2GiB")}
+		asked := 0
+		c := h.conductor(t, Options{Generations: 3, Admit: func(base, change []result.ServerSettings) error {
+			asked++
+			assert.Equal(t, said("1GiB"), base)
+			assert.Equal(t, said("2GiB"), change)
+			for _, p := range h.parties {
+				assert.Zero(t, p.slices)
+			}
+			return refusal
+		}})
+		require.ErrorIs(t, c.measure(t.Context()), refusal)
+		assert.Equal(t, 1, asked)
+		assert.Equal(t, said("1GiB"), c.duet.Sides[Base].Settings)
+		assert.Equal(t, said("2GiB"), c.duet.Sides[Change].Settings)
+		for _, p := range h.parties {
+			assert.Equal(t, 1, p.stops)
+			assert.Equal(t, refusal == nil, p.slices > 0)
+		}
+	}
+}
+
 // What is measured is stored, and read again as it was.
 func TestDuetIsStored(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,8 @@ type fakeHost struct {
 	signals result.Signals
 	// unread is why no party's counters can be read.
 	unread error
+	// settings are what the servers of each side say.
+	settings [2][]result.ServerSettings
 	// unprofiled is why no party can be profiled.
 	unprofiled error
 }
@@ -49,6 +51,8 @@ type fakeParty struct {
 	died             error
 	stops            int
 }
+
+func (p *fakeParty) settings() []result.ServerSettings { return p.host.settings[p.side] }
 
 func (p *fakeParty) cpu() (clocks, error) { return p.now, nil }
 

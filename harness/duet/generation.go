@@ -34,8 +34,26 @@ func (c *conductor) generation(ctx context.Context, g *result.Generation, load f
 		}
 		parties[side] = p
 	}
+	if c.admit(parties); c.refused != nil {
+		return
+	}
 	if err := load(limited, g, parties); err != nil {
 		c.blame(ctx, g, parties, err)
+	}
+}
+
+// admit stores what the servers of both sides run with, and sets c.refused if that cannot be compared. Only the first generation does
+// so: later ones have the same builds and scenario.
+func (c *conductor) admit(parties [2]party) {
+	if c.asked {
+		return
+	}
+	c.asked = true
+	for side, p := range parties {
+		c.duet.Sides[side].Settings = p.settings()
+	}
+	if c.options.Admit != nil {
+		c.refused = c.options.Admit(c.duet.Sides[Base].Settings, c.duet.Sides[Change].Settings)
 	}
 }
 

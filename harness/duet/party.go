@@ -13,6 +13,8 @@ import (
 // party is what a generation runs of one side: its servers and its generator. Its methods are called one after the other, except that
 // the same method of both parties may be called at once.
 type party interface {
+	// settings are what the servers said, when they served, that they run with.
+	settings() []result.ServerSettings
 	// cpu reads the CPU clocks of all processes, and does nothing else.
 	cpu() (clocks, error)
 	// counters reads over HTTP what each server has counted so far.

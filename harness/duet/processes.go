@@ -63,6 +63,9 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 	return p, nil
 }
 
+// settings are from the files that the servers wrote when they served.
+func (p *processes) settings() []result.ServerSettings { return p.cluster.Settings(nil) }
+
 func (p *processes) cpu() (c clocks, err error) {
 	for _, pid := range p.servers {
 		used, err := observe.ProcessCPU(pid)

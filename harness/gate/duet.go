@@ -103,6 +103,24 @@ func conditions(c *result.Comparison, d *result.Duet) {
 	for _, g := range d.Generations {
 		o.Seconds += g.Seconds
 	}
+	o.ServerSettings = serverSettings(c, d)
+}
+
+// serverSettings returns the settings of the servers of a duet that differ from their defaults or between the sides, and adds a warning
+// for each of the latter.
+func serverSettings(c *result.Comparison, d *result.Duet) (shown []result.SidesSetting) {
+	for _, s := range result.BesideSettings(d.Sides[0].Settings, d.Sides[1].Settings) {
+		switch {
+		case s.IsDefault():
+			continue
+		case s.Differs():
+			c.Warnings = append(c.Warnings, fmt.Sprintf("base and change ran with different settings: the server's %s is %q and %q", s.Name, s.Base, s.Change))
+		case s.Only != "":
+			c.Warnings = append(c.Warnings, fmt.Sprintf("only the %s's server has the setting %s, which is %q", s.Only, s.Name, s.Base+s.Change))
+		}
+		shown = append(shown, s)
+	}
+	return shown
 }
 
 // verdict judges the whole by its primaries and counters.

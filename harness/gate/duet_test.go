@@ -319,3 +319,30 @@ func TestDuetShowsItsSlices(t *testing.T) {
 	assert.True(t, c.Duet.OwnClients)
 	assert.Equal(t, "none", c.Duet.Durability)
 }
+
+// Settings of the servers that are not the same default on both sides are shown, and those that differ are warned of.
+func TestServerSettingsOfADuet(t *testing.T) {
+	d := simulated(seeded(1), 15, quietHost, losses{})
+	said := func(memory string, own result.ServerSetting) []result.ServerSettings {
+		return []result.ServerSettings{{Settings: []result.ServerSetting{
+			{Name: "memory", Value: memory, Origin: "default"},
+			{Name: "log", Value: "info", Origin: "default"},
+			{Name: "shards", Value: "1", Origin: "flag"},
+			own,
+		}}}
+	}
+	d.Sides[0].Settings = said("1GiB", result.ServerSetting{Name: "yield", Value: "on", Origin: "default"})
+	d.Sides[1].Settings = said("2GiB", result.ServerSetting{Name: "wait", Value: "1ms", Origin: "default"})
+	c := judged(d, 1)
+	assert.Equal(t, result.Pass, c.Verdict, c.Reasons)
+	var names []string
+	for _, s := range c.Duet.ServerSettings {
+		names = append(names, s.Name)
+	}
+	assert.Equal(t, []string{"memory", "shards", "yield", "wait"}, names)
+	assert.Equal(t, []string{
+		`base and change ran with different settings: the server's memory is "1GiB" and "2GiB"`,
+		`only the base's server has the setting yield, which is "on"`,
+		`only the change's server has the setting wait, which is "1ms"`,
+	}, c.Warnings)
+}

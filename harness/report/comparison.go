@@ -328,6 +328,13 @@ func sidesSection(p *page, c *comparison) {
 		table[i][1] = orUnknown(table[i][1])
 	}
 	p.table([]string{"what", "value"}, table)
+	if s := &c.manifest.Scenario; s.Topology.Kind != "" { // it was recorded
+		differingSettings(p, s)
+	}
+	if c.Duet != nil {
+		p.paragraph("Phases and rounds are those of a comparison in interleaved rounds: a duet has lengths of its own.")
+		duetServersSection(p, c)
+	}
 }
 
 // armsTable says what each arm was.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pronybench/prony/harness/report"
 	"github.com/pronybench/prony/harness/result"
+	"github.com/pronybench/prony/harness/scenario"
 )
 
 // duetFixture is an invented judgement of a duet with a finding of each kind.
@@ -62,6 +63,13 @@ func duetFixture() *result.Comparison {
 		Duet: &result.DuetJudgement{
 			Look: 1, Looks: 3, Decided: true, Alpha: 0.004, AlphaAll: 0.005, Confidence: 0.95, Measured: 8, Seconds: 44.3,
 			Durability: "none", SliceMs: 25, OpenPerS: 500, Layouts: 2, OwnClients: true,
+			Settings: []scenario.Setting{{Path: "topology.listen", Value: "tcp", Default: "unix"}, {Path: "topology.kind", Value: "single"}},
+			ServerSettings: []result.SidesSetting{
+				{Name: "durability", Base: "none", Change: "none", BaseOrigin: "flag", ChangeOrigin: "flag"},
+				{Name: "cache", Base: "64 MiB", Change: "128 MiB", BaseOrigin: "default", ChangeOrigin: "file"},
+				{Name: "commit_wait", Change: "1ms", ChangeOrigin: "default", Only: "change"},
+				{Name: "yield", Base: "true", BaseOrigin: "default", Only: "base"},
+			},
 			Shown: []result.DuetFigure{
 				{Name: "median slice, server_cpu_us_per_cycle", Unit: "us", Base: 19.8, Change: 20.9},
 				{Name: "server CPU used in slices of the other side", Unit: "%", Base: 1.2, Change: 1.3},
@@ -87,11 +95,12 @@ func storedDuet(t *testing.T, c *result.Comparison) string {
 	dir := t.TempDir()
 	require.NoError(t, result.WriteComparison(dir, c))
 	r, _ := fixture(t, 1, 0)
+	said := []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "durability", Value: "none", Origin: "flag"}}}}
 	require.NoError(t, result.WriteDuet(dir, &result.Duet{
 		Version: result.DuetVersion, Scenario: "fixture", Manifest: r.Manifest,
 		Sides: [2]result.DuetSide{
-			{Name: "base", Commit: "0123456789ab", Servers: []string{"00ff", "11ff"}, Generator: "22ff", OwnClient: true},
-			{Name: "change", Commit: "ba9876543210", Dirty: true, Servers: []string{"ff00", "ff11"}, Generator: "ff22", OwnClient: true, Env: []string{"GOGC=50"}},
+			{Name: "base", Commit: "0123456789ab", Servers: []string{"00ff", "11ff"}, Generator: "22ff", OwnClient: true, Settings: said},
+			{Name: "change", Commit: "ba9876543210", Dirty: true, Servers: []string{"ff00", "ff11"}, Generator: "ff22", OwnClient: true, Env: []string{"GOGC=50"}, Settings: said},
 		},
 	}))
 	return dir

@@ -51,6 +51,7 @@ func duetText(b *strings.Builder, c *result.Comparison) {
 	d := c.Duet
 	if d.Measured > 0 {
 		fmt.Fprintf(b, "  durability %s, %s\n", d.Durability, conditionsText(d))
+		settingsText(b, d)
 	}
 	primaries, counters := splitDeltas(c.Metrics)
 	if len(primaries) > 0 {

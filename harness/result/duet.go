@@ -43,6 +43,8 @@ type DuetSide struct {
 	Generator string   `json:"generator"`
 	OwnClient bool     `json:"own_client"`
 	Env       []string `json:"env,omitempty"` // of the servers and the generator, beside the harness's own
+	// Settings are what the servers of the first generation said that they run with, as those of a Manifest. Nil if they did not say it.
+	Settings []ServerSettings `json:"settings,omitempty"`
 }
 
 // Generation is one start of fresh processes of both sides, with new data folders.

@@ -1,5 +1,7 @@
 package result
 
+import "github.com/pronybench/prony/harness/scenario"
+
 // DuetJudgement says how a duet was judged, and under what conditions it was measured.
 type DuetJudgement struct {
 	Look  int `json:"look"`  // from 1: how often the duet was judged
@@ -20,6 +22,11 @@ type DuetJudgement struct {
 	OpenPerS   float64 `json:"open_per_s,omitempty"` // arrivals a second of the open-loop phase; 0 without one
 	Layouts    int     `json:"layouts,omitempty"`    // that the linker made of each side's server
 	OwnClients bool    `json:"own_clients"`          // each side's generator has the client of that side; otherwise both have the harness's
+
+	// Settings are those of the scenario that differ from their defaults or have none. Package gate leaves them out.
+	Settings []scenario.Setting `json:"settings,omitempty"`
+	// ServerSettings are those of the servers that differ from their defaults or between the sides, and the limits of the Go runtime.
+	ServerSettings []SidesSetting `json:"server_settings,omitempty"`
 
 	// Shown are figures that no verdict depends on.
 	Shown []DuetFigure `json:"shown,omitempty"`

@@ -35,6 +35,9 @@ type ArmsOptions struct {
 	// For bounds the time of the timed rounds: no block begins that would end later than that after the first block began. 0 means no
 	// bound besides the scenario's rounds. Two blocks are measured in any case.
 	For time.Duration
+	// Admit is called once the servers of all arms have said what they run with, in the order of the arms, after the first timed block as
+	// a rule. Its error ends the comparison. Nil admits all.
+	Admit func(servers [][]result.ServerSettings) error
 }
 
 // Arms are the results of several arms that were measured in blocks.
@@ -125,6 +128,7 @@ type bench struct {
 	arms     []*runner
 	measured Arms
 	profiled int // rounds of each arm, so far
+	admitted bool
 	progress *progress
 	host     *result.Host // once it was looked at
 	// execute executes one round of an arm. It is runner.round, except in tests.
@@ -193,6 +197,9 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 		if going, err = b.block(ctx, plannedRound{number: number, kind: timed}); err != nil {
 			return err
 		}
+		if err := b.admit(); err != nil {
+			return err
+		}
 		longest = max(longest, time.Since(at))
 	}
 	for tries := 0; going && b.profiled < s.Profiles() && tries < s.Profiles()+profiledAgain; tries++ {
@@ -202,6 +209,21 @@ func (b *bench) run(ctx context.Context, s *scenario.Scenario) error {
 		}
 	}
 	return b.finish()
+}
+
+// admit asks whether the servers of the arms can be compared, once these have said what they run with.
+func (b *bench) admit() error {
+	var servers [][]result.ServerSettings
+	for _, r := range b.arms {
+		if said := r.result.Manifest.Servers; len(said) > 0 {
+			servers = append(servers, said)
+		}
+	}
+	if b.admitted || b.options.Admit == nil || len(servers) < len(b.arms) {
+		return nil
+	}
+	b.admitted = true
+	return b.options.Admit(servers)
 }
 
 // calibrate finds the peak that a rate is a part of with the first arm, so that all arms get the same rate.

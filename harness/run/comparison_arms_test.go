@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -210,6 +211,38 @@ func TestInvalidProfiledRoundIsMeasuredAgain(t *testing.T) {
 		}
 		assert.Len(t, b.measured.Arms[0].Result.Rounds, want)
 		assert.Zero(t, b.measured.Dropped, "the timed blocks are all there")
+	}
+}
+
+// What the servers of all arms run with may end the comparison as soon as it is known: the first block is dropped after its first round.
+func TestSettingsOfTheArms(t *testing.T) {
+	t.Parallel()
+	for _, refusal := range []error{nil, errors.New("their settings differ")} {
+		b := acted(t, blocks(3), 0, func(_ string, p plannedRound, m *measured) {
+			if p.number == 1 {
+				m.fault(result.Invalid, "the host is not fit")
+			}
+		})
+		execute := b.execute
+		said := func(arm string) []result.ServerSettings {
+			return []result.ServerSettings{{Settings: []result.ServerSetting{{Name: "arm", Value: arm}}}}
+		}
+		b.execute = func(ctx context.Context, r *runner, p plannedRound) measured {
+			r.result.Manifest.Servers = said(r.folder.ID())
+			return execute(ctx, r, p)
+		}
+		asked := 0
+		b.options.Admit = func(servers [][]result.ServerSettings) error {
+			asked++
+			assert.Equal(t, [][]result.ServerSettings{said(Base), said(Change), said(Control)}, servers)
+			assert.Equal(t, 1, b.measured.Blocks)
+			return refusal
+		}
+		require.ErrorIs(t, b.run(t.Context(), b.arms[0].scenario), refusal)
+		assert.Equal(t, 1, asked)
+		if refusal == nil {
+			assert.Equal(t, 3, b.measured.Blocks)
+		}
 	}
 }
 

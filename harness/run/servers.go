@@ -14,15 +14,12 @@ func (r *runner) recordServers(cluster *topology.Cluster, point int) {
 	if slices.ContainsFunc(m.Servers, func(s result.ServerSettings) bool { return s.Point == point }) {
 		return
 	}
-	for _, server := range cluster.Servers() {
-		settings := server.Node().Settings()
-		if len(settings) == 0 {
-			continue
-		}
-		if len(m.Servers) > 0 {
-			first := m.Servers[0].Settings
-			settings = slices.DeleteFunc(slices.Clone(settings), func(s result.ServerSetting) bool { return slices.Contains(first, s) })
-		}
-		m.Servers = append(m.Servers, result.ServerSettings{Point: point, Node: server.ID, Settings: settings})
+	var first []result.ServerSetting
+	if len(m.Servers) > 0 {
+		first = m.Servers[0].Settings
+	}
+	for _, s := range cluster.Settings(first) {
+		s.Point = point
+		m.Servers = append(m.Servers, s)
 	}
 }

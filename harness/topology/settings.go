@@ -12,6 +12,24 @@ var places = []string{
 	"cluster.node", "cluster.listen", "cluster.advertise", "cluster.peers", "cluster.join", "cluster.certs",
 }
 
+// Settings returns what the servers said, when they served, that they run with: all settings of the first server that said them, and of
+// the others only those that first does not have alike. A nil first stands for the settings of that first server.
+func (c *Cluster) Settings(first []result.ServerSetting) (all []result.ServerSettings) {
+	for _, server := range c.servers {
+		settings := server.Node().Settings()
+		if len(settings) == 0 {
+			continue
+		}
+		if first == nil {
+			first = settings
+		} else {
+			settings = slices.DeleteFunc(slices.Clone(settings), func(s result.ServerSetting) bool { return slices.Contains(first, s) })
+		}
+		all = append(all, result.ServerSettings{Node: server.ID, Settings: settings})
+	}
+	return all
+}
+
 func withoutPlaces(all []result.ServerSetting) []result.ServerSetting {
 	return slices.DeleteFunc(all, func(s result.ServerSetting) bool { return slices.Contains(places, s.Name) })
 }

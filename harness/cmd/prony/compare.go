@@ -49,7 +49,10 @@ interleaved rounds, as --rounds asks for too: one round of each side in each blo
 only if it is larger than what the two measurements of the base differ by.
 
 With two stored runs A and B it judges B against A: their rounds were not measured in turn and there is no control, which
-it says. It refuses runs whose settings differ. With the folder of a comparison it judges that again.`,
+it says. With the folder of a comparison it judges that again.
+
+It refuses to compare sides whose settings differ, and servers that say that they run with different settings. A setting that
+only one side's build knows is a warning.`,
 		Example: `  prony compare --base main
   prony compare --base HEAD~3 --change HEAD --scenario scenarios/compare.hcl --for 90s
   prony compare runs/20261121T171500.123Z-smoke runs/20261122T090000.456Z-smoke`,
@@ -66,7 +69,7 @@ it says. It refuses runs whose settings differ. With the folder of a comparison 
 	c.Flags().StringVar(&f.out, "out", defaultOut, "folder that the comparison's folder is made in")
 	c.Flags().StringVar(&f.tags, "tags", "", "build tags of both sides")
 	c.Flags().StringVar(&f.effect, "effect", "", "least change of the rate and of CPU time that matters, such as 5%")
-	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare two stored runs though their settings differ")
+	c.Flags().BoolVar(&f.differentSettings, "allow-different-settings", false, "compare though the settings of the sides or of their servers differ")
 	f.vars.flag(c)
 	jsonFlag(c, &f.json)
 	return c
@@ -222,10 +225,14 @@ func (f *compareFlags) interleave(c *cobra.Command, args []string, policy gate.P
 	}
 	control := arms[0]
 	control.Name = run.Control
-	return run.Compare(ctx, s, append(arms, control), run.ArmsOptions{
+	o := run.ArmsOptions{
 		Options: run.Options{Out: f.out, Command: args, Progress: stderr, Terminal: isTerminal(stderr), Columns: columns(stderr)},
 		For:     f.length,
-	}, func(arms []result.Arm) *result.Comparison {
+	}
+	if !f.differentSettings {
+		o.Admit = func(servers [][]result.ServerSettings) error { return checkServers(servers[0], servers[1]) }
+	}
+	return run.Compare(ctx, s, append(arms, control), o, func(arms []result.Arm) *result.Comparison {
 		compared := gate.Judge(policy)(arms)
 		compared.Warnings = append(compared.Warnings, fmt.Sprintf("interleaved rounds were measured and no duet: %v", unfit))
 		return compared

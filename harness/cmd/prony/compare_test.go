@@ -220,6 +220,15 @@ func TestCompareBuildsBothSides(t *testing.T) {
 		assert.Equal(t, 4, got.code, got.stderr)
 		assert.Contains(t, got.stderr, "(the same binary)")
 	})
+	t.Run("servers with different settings", func(t *testing.T) {
+		wrapper(t, `os.Setenv("QUEUED_STALL_MAX", "45s")`)
+		got := prony(t, "compare", "--base", "HEAD", "--rounds", "2", "--json")
+		assert.Equal(t, 2, got.code, got.stderr)
+		assert.Contains(t, got.document(t).Error, `the settings of base and change differ: the server's stall_max is "10s" and "45s"`)
+		assert.NotContains(t, got.stderr, "block 2")
+		got = prony(t, "compare", "--base", "HEAD", "--rounds", "2", "--allow-different-settings")
+		assert.Equal(t, 4, got.code, got.stderr)
+	})
 	t.Run("a base that does not build", func(t *testing.T) {
 		wrapper(t, "this is not Go")
 		gitDo(t, "commit", "--quiet", "-am", "broken")

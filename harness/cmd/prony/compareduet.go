@@ -42,6 +42,9 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	if err != nil {
 		return nil, "", err
 	}
+	if !f.differentSettings {
+		o.Admit = checkServers
+	}
 	looks := 1
 	o.Looks = policy.Looks
 	o.Decided = func(d *result.Duet, look int) bool {
@@ -59,9 +62,10 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	return compared, folder, result.WriteComparison(folder, compared)
 }
 
-// described adds to the comparison of a duet what limits the rate of each side, how the profiles of the sides differ, and the causes of a
+// described adds to the comparison of a duet the settings of its scenario, what limits the rate of each side, how the profiles of the sides differ, and the causes of a
 // loss. A duet without profiles has the causes that the servers' counters tell.
 func described(folder string, measured *result.Duet, compared *result.Comparison) (*result.Comparison, error) {
+	compared.Duet.Settings = measured.Manifest.Scenario.Settings()
 	arms := make([]result.Arm, 2)
 	for i, name := range []string{run.Base, run.Change} {
 		var err error
@@ -113,6 +117,11 @@ func (f *compareFlags) duetAgain(dir string, looks int) (*result.Comparison, str
 	measured, err := result.ReadDuet(dir)
 	if err != nil {
 		return nil, "", err
+	}
+	if !f.differentSettings {
+		if err := checkServers(measured.Sides[duet.Base].Settings, measured.Sides[duet.Change].Settings); err != nil {
+			return nil, "", err
+		}
 	}
 	compared, err := described(dir, measured, gate.JudgeDuet(measured, looks, policy))
 	return compared, dir, err

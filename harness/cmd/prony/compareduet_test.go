@@ -125,6 +125,16 @@ func TestCompareMeasuresADuet(t *testing.T) {
 			assert.Contains(t, s.PerCycle, result.StorageFsyncUsPerCycle)
 		}
 	}
+	var names []string
+	for _, s := range measured.Sides {
+		require.NotEmpty(t, s.Settings, "the servers said what they run with")
+		for _, setting := range s.Settings[0].Settings {
+			names = append(names, setting.Name)
+		}
+	}
+	assert.Contains(t, names, "durability")
+	assert.NotEmpty(t, c.Duet.Settings)
+	assert.NotEmpty(t, c.Duet.ServerSettings)
 	for _, name := range []string{run.Base, run.Change} {
 		arm, err := result.ReadArm(name, filepath.Join(folder, name))
 		require.NoError(t, err)
@@ -141,6 +151,26 @@ func TestCompareMeasuresADuet(t *testing.T) {
 		c := got.comparison(t)
 		assert.False(t, c.Duet.OwnClients)
 		assert.Contains(t, strings.Join(c.Warnings, "\n"), "both sides have the client of the working tree")
+	})
+	t.Run("servers with different settings", func(t *testing.T) {
+		wrapper(t, `os.Setenv("QUEUED_STALL_MAX", "45s")`)
+		says := `the settings of base and change differ: the server's stall_max is "`
+		got := prony(t, "compare", "--base", "HEAD", "--for", "1ns", "--json")
+		assert.Equal(t, 2, got.code, got.stderr)
+		assert.Equal(t, result.Misconfigured, got.document(t).Verdict)
+		assert.Contains(t, got.document(t).Error, says)
+		assert.NotContains(t, got.stderr, "generation 1")
+
+		got = prony(t, "compare", "--base", "HEAD", "--for", "1ns", "--json", "--allow-different-settings")
+		require.Equal(t, 4, got.code, got.stderr)
+		assert.Contains(t, strings.Join(got.comparison(t).Warnings, "\n"), `base and change ran with different settings: the server's stall_max is "`)
+		folders, err := filepath.Glob("runs/*-compare-tiny")
+		require.NoError(t, err)
+		last := folders[len(folders)-1]
+		got = prony(t, "compare", "--json", last)
+		assert.Equal(t, 2, got.code, got.stderr)
+		assert.Contains(t, got.document(t).Error, says)
+		assert.Equal(t, 4, prony(t, "compare", "--allow-different-settings", last).code)
 	})
 	t.Run("a server that fails", func(t *testing.T) {
 		wrapper(t, `os.Stderr.WriteString("store: not today\n"); os.Exit(3)`)

@@ -18,7 +18,16 @@ func checkSettings(base, change *result.Result) error {
 		return nil
 	}
 	all := scenario.Differences(&base.Manifest.Scenario, &change.Manifest.Scenario)
-	all = append(all, serverDifferences(base.Manifest.Servers, change.Manifest.Servers)...)
+	return refuse(append(all, serverDifferences(base.Manifest.Servers, change.Manifest.Servers)...))
+}
+
+// checkServers refuses servers of two sides that run with different settings.
+func checkServers(base, change []result.ServerSettings) error {
+	return refuse(serverDifferences(base, change))
+}
+
+// refuse returns an error that names differences of settings, or nil without one.
+func refuse(all []scenario.Difference) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -32,19 +41,12 @@ func checkSettings(base, change *result.Result) error {
 	return fmt.Errorf("the settings of base and change differ: %s: measure both with the same settings, or add --allow-different-settings", strings.Join(named, "; "))
 }
 
-// serverDifferences returns the settings that the first servers of two runs said other values for. Settings that one of them does not
+// serverDifferences returns the settings that the first servers of two sides said other values for. Settings that one of them does not
 // have are left out: the builds may have different ones.
 func serverDifferences(base, change []result.ServerSettings) (all []scenario.Difference) {
-	if len(base) == 0 || len(change) == 0 {
-		return nil // not recorded
-	}
-	values := map[string]string{}
-	for _, s := range base[0].Settings {
-		values[s.Name] = s.Value
-	}
-	for _, s := range change[0].Settings {
-		if value, both := values[s.Name]; both && value != s.Value {
-			all = append(all, scenario.Difference{Path: "the server's " + s.Name, Base: value, Change: s.Value})
+	for _, s := range result.BesideSettings(base, change) {
+		if s.Differs() {
+			all = append(all, scenario.Difference{Path: "the server's " + s.Name, Base: s.Base, Change: s.Change})
 		}
 	}
 	return all

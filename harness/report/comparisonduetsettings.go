@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/pronybench/prony/harness/result"
+)
+
+// duetServersSection lists the settings of the servers of both sides that differ from their defaults or between the sides.
+func duetServersSection(p *page, c *comparison) {
+	p.heading(3, "What the servers of both sides ran with")
+	if len(c.duet.Sides[0].Settings) == 0 || len(c.duet.Sides[1].Settings) == 0 {
+		p.paragraph("Not recorded: the servers did not say it.")
+		return
+	}
+	p.paragraph("Settings that differ from their defaults or between the sides, as the server processes of the first generation said them when"+
+		" they served, and the limits of their Go runtimes. Addresses and paths are left out. Every other setting has the same default on both"+
+		" sides; %s has all.", code(result.DuetFile))
+	if len(c.Duet.ServerSettings) == 0 {
+		p.paragraph("None.")
+		return
+	}
+	var rows [][]string
+	for _, s := range c.Duet.ServerSettings {
+		base, change, from := code(s.Base), code(s.Change), s.BaseOrigin
+		switch {
+		case s.Only == baseArm:
+			change = unknownSetting
+		case s.Only != "":
+			base, from = unknownSetting, s.ChangeOrigin
+		case s.BaseOrigin != s.ChangeOrigin:
+			from += " and " + s.ChangeOrigin
+		}
+		same := "yes"
+		if s.Differs() || s.Only != "" {
+			same = "**no**"
+		}
+		rows = append(rows, []string{code(s.Name), base, change, text(from), same})
+	}
+	p.table([]string{"setting", "base", "change", "from", "same"}, rows)
+}
+
+// unknownSetting stands for the value of a setting that only the other side's build knows.
+const unknownSetting = "unknown to its build"
+
+// settingsText writes the settings of a duet that differ from their defaults, in a line for the scenario's and a line for the servers'.
+func settingsText(b *strings.Builder, d *result.DuetJudgement) {
+	var scenarios, servers []string
+	for _, s := range d.Settings {
+		if s.Default != "" {
+			scenarios = append(scenarios, s.Path+" "+plain(s.Value))
+		}
+	}
+	for _, s := range d.ServerSettings {
+		switch {
+		case s.Only != "":
+			servers = append(servers, fmt.Sprintf("%s %s (the %s alone)", s.Name, plain(s.Base+s.Change), s.Only))
+		case s.Differs():
+			servers = append(servers, fmt.Sprintf("%s %s and %s", s.Name, plain(s.Base), plain(s.Change)))
+		default:
+			servers = append(servers, s.Name+" "+plain(s.Base))
+		}
+	}
+	if len(scenarios) > 0 {
+		fmt.Fprintf(b, "  settings that differ from their defaults: %s\n", strings.Join(scenarios, ", "))
+	}
+	if len(servers) > 0 {
+		fmt.Fprintf(b, "  the servers say that they run with: %s\n", strings.Join(servers, ", "))
+	}
+}
+
+// plain is a value as it is, or quoted if it would not read as one word.
+func plain(value string) string {
+	if value == "" || strings.ContainsAny(value, " ,\n\"") {
+		return strconv.Quote(value)
+	}
+	return value
+}
