@@ -1,12 +1,13 @@
 // Package duet measures two builds beside each other. Both sides, base and change, are alive on one host: each has its servers and a
 // load generator process of its own. The conductor gives load to one side and the other in alternating slices of tens of milliseconds,
 // so that a host that slows down slows both, and reads the CPU clocks of all processes at the edges of the slices. A duet has many
-// generations: each starts fresh processes on empty data folders.
+// generations: each starts fresh processes on empty data folders. On a host with a CPU for each that the processes of both sides may
+// use, both sides have load at the same time, each on CPUs of its own.
 //
 //   - The conductor (duet, generation) orders the generations, bounds their time, and stores what they measured.
 //   - A generation has a warm-up, a closed phase whose slices yield CPU time and rate (closed), and an open phase that yields
 //     latency (open).
-//   - A party (party, processes) is what a generation runs of one side.
+//   - A party (party, processes) is what a generation runs of one side, and cpus says on which CPUs.
 //   - What the servers counted in the closed phase, such as the times of their stages, is read before and after it (stages).
 //   - Profiles are taken in generations of their own, after the others (profiled).
 //   - Generations that the host disturbed are dropped, and slices that stalled are marked (judge).
@@ -20,7 +21,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"time"
 
@@ -168,6 +168,7 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 			return nil, fmt.Errorf("make a folder for the servers: %w", err)
 		}
 	}
+	cpus := ownCPUs(s)
 	c := &conductor{scenario: s, sides: sides, options: o, folder: folder, now: time.Now}
 	c.start, c.signals, c.work = c.startProcesses, watchHost, c.fixedWork
 	c.duet = &result.Duet{
@@ -176,7 +177,7 @@ func newConductor(s *scenario.Scenario, sides [2]Side, o Options) (*conductor, e
 			Command: o.Command, Dir: observe.WorkingDir(), Scenario: *s,
 			Host: observe.Host(folder.File(dataDir)), Build: observe.Build(sides[Change].Servers[0]),
 		},
-		Together: together(s, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))), SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
+		Together: cpus != nil, CPUs: cpus, SliceMs: milliseconds(sliceLength), Warnings: o.Warnings,
 	}
 	for i, side := range sides {
 		c.duet.Sides[i] = side.stored()

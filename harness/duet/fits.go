@@ -51,10 +51,3 @@ func Fits(s *scenario.Scenario) error {
 	}
 	return nil
 }
-
-// together reports whether a host with so many CPUs has one for each that the processes of both sides may use, so that both sides can
-// have load at the same time.
-func together(s *scenario.Scenario, cpus int) bool {
-	server, generator := s.Topology.Procs, s.Workloads[0].Procs
-	return server > 0 && generator > 0 && 2*(server*max(1, s.Topology.Nodes)+generator) <= cpus
-}

@@ -37,16 +37,3 @@ func TestFits(t *testing.T) {
 		assert.ErrorContains(t, err, says)
 	}
 }
-
-func TestTogether(t *testing.T) {
-	t.Parallel()
-	s := fakeScenario()
-	assert.False(t, together(s, 2))
-	assert.False(t, together(s, 3))
-	assert.True(t, together(s, 4))
-	s.Topology.Nodes = 3
-	assert.False(t, together(s, 7))
-	assert.True(t, together(s, 8))
-	s.Topology.Procs = 0
-	assert.False(t, together(s, 64), "its servers may use all CPUs")
-}

@@ -33,12 +33,13 @@ type processes struct {
 
 // startProcesses starts the servers of a side on empty folders, and its generator. After an error nothing is left.
 func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, side int) (party, error) {
-	s := c.sides[side]
+	s, cpus := c.sides[side], c.cpus(g, side)
 	log := func(of string) string {
 		return c.folder.File(filepath.Join(logsDir, fmt.Sprintf("%s-%s-%02d.log", of, s.Name, g.Number)))
 	}
 	cluster, err := topology.Start(ctx, topology.Config{
 		Binary: s.Servers[g.Layout], Dir: c.folder.File(dataDir), LogPath: log("server"), Topology: c.scenario.Topology, Env: s.Env,
+		CPUs: cpus.Servers,
 	})
 	if err != nil {
 		return nil, err
@@ -52,7 +53,8 @@ func (c *conductor) startProcesses(ctx context.Context, g *result.Generation, si
 	}
 	w := c.scenario.Workloads[0]
 	address, http := cluster.Addresses()
-	p.load, err = generator.Start(ctx, s.Generator, s.GeneratorEnv, log("generator"), generator.Spec{
+	command := generator.Command{Binary: s.Generator, Env: s.GeneratorEnv, CPUs: cpus.Generator, LogPath: log("generator")}
+	p.load, err = generator.Start(ctx, command, generator.Spec{
 		Target:   generator.Target{Address: address, HTTP: http, Token: cluster.Token, BusyPoll: w.BusyPoll, Idempotent: w.Idempotent},
 		Workload: w,
 		Round:    uint64(c.duet.Started.UnixNano()) + uint64(2*g.Number+side),

@@ -53,7 +53,9 @@ func (c *conductor) workSide(ctx context.Context, side, try int, cycles uint64) 
 		return counts, err
 	}
 	defer func() { err = errors.Join(err, cluster.Stop(context.WithoutCancel(ctx))) }()
-	load, err := generator.StartIdle(s.Generator, append(slices.Clone(s.GeneratorEnv), "GOMAXPROCS=1"), log("generator"))
+	load, err := generator.StartIdle(generator.Command{
+		Binary: s.Generator, Env: append(slices.Clone(s.GeneratorEnv), "GOMAXPROCS=1"), LogPath: log("generator"),
+	})
 	if err != nil {
 		return counts, err
 	}

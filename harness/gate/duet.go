@@ -98,6 +98,7 @@ func conditions(c *result.Comparison, d *result.Duet) {
 	}
 	o := c.Duet
 	o.Measured, o.Durability, o.Together = len(d.Generations), d.Manifest.Durability(), d.Together
+	o.CPUs = d.CPUs
 	o.SliceMs, o.OpenPerS, o.Layouts = d.SliceMs, d.OpenPerS, len(d.Sides[0].Servers)
 	o.OwnClients = d.Sides[0].OwnClient && d.Sides[1].OwnClient
 	for _, g := range d.Generations {

@@ -28,7 +28,7 @@ const actEnv = "GENERATOR_TEST"
 
 func TestMain(m *testing.M) {
 	if act, is := os.LookupEnv(actEnv); is {
-		fmt.Fprintln(os.Stderr, "GOMAXPROCS", runtime.GOMAXPROCS(0), act)
+		fmt.Fprintln(os.Stderr, "GOMAXPROCS", runtime.GOMAXPROCS(0), "on", runtime.NumCPU(), "CPU", act)
 		if err := Serve(context.Background(), os.Stdin, os.Stdout, dialFake); err != nil {
 			fmt.Fprintln(os.Stderr, "generator:", err)
 			os.Exit(1)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -40,14 +41,21 @@ type Process struct {
 	broken  error // why no more command can be sent
 }
 
-// Start starts a generator and returns when all of its sessions are open. env are variables beside this process's own; GOMAXPROCS is
-// the workload's Procs unless that is 0. The generator's errors go to a log, which is appended to. The caller must call Finish or Kill.
-func Start(ctx context.Context, binary string, env []string, logPath string, spec Spec) (*Process, error) {
-	env = append(os.Environ(), env...)
+// Command says how a generator's process is started.
+type Command struct {
+	Binary  string
+	Env     []string // "NAME=value", added to this process's environment
+	CPUs    []int    // that the process may use; without any all that this process may
+	LogPath string   // where the generator's errors go; appended to
+}
+
+// Start starts a generator and returns when all of its sessions are open. GOMAXPROCS is the workload's Procs unless that is 0. The
+// caller must call Finish or Kill.
+func Start(ctx context.Context, c Command, spec Spec) (*Process, error) {
 	if procs := spec.Workload.Procs; procs > 0 {
-		env = append(env, "GOMAXPROCS="+strconv.Itoa(procs))
+		c.Env = append(slices.Clip(c.Env), "GOMAXPROCS="+strconv.Itoa(procs))
 	}
-	p, err := start(binary, env, logPath)
+	p, err := c.start()
 	if err != nil {
 		return nil, fmt.Errorf("start the generator: %w", err)
 	}
@@ -58,8 +66,8 @@ func Start(ctx context.Context, binary string, env []string, logPath string, spe
 }
 
 // start starts the process.
-func start(binary string, env []string, logPath string) (*Process, error) {
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+func (c Command) start() (*Process, error) {
+	log, err := os.OpenFile(c.LogPath, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +83,14 @@ func start(binary string, env []string, logPath string) (*Process, error) {
 		return nil, err
 	}
 	defer func() { _ = childOut.Close() }()
-	cmd := exec.Command(binary)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = env, childIn, childOut, log
-	child, err := proc.Start(cmd)
+	cmd := exec.Command(c.Binary)
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = append(os.Environ(), c.Env...), childIn, childOut, log
+	child, err := proc.StartOn(c.CPUs, cmd)
 	if err != nil {
 		_, _ = in.Close(), out.Close()
 		return nil, err
 	}
-	p := &Process{child: child, logPath: logPath, in: in, out: out, answers: make(chan []byte), over: make(chan struct{})}
+	p := &Process{child: child, logPath: c.LogPath, in: in, out: out, answers: make(chan []byte), over: make(chan struct{})}
 	p.reading.Go(p.read)
 	return p, nil
 }

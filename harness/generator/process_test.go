@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/profile"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -19,7 +20,9 @@ func started(t *testing.T, spec Spec) (p *Process, log string, err error) {
 	log = filepath.Join(t.TempDir(), "generator.log")
 	self, err := os.Executable()
 	require.NoError(t, err)
-	p, err = Start(t.Context(), self, []string{actEnv + "=as asked"}, log, spec)
+	cpus, err := observe.CPUs()
+	require.NoError(t, err)
+	p, err = Start(t.Context(), Command{Binary: self, Env: []string{actEnv + "=as asked"}, CPUs: []int{cpus[len(cpus)-1].ID}, LogPath: log}, spec)
 	if err == nil {
 		t.Cleanup(func() { assert.NoError(t, p.Kill()) })
 	}
@@ -34,7 +37,7 @@ func TestProcessMeasuresSlices(t *testing.T) {
 	assert.NotEqual(t, os.Getpid(), p.PID())
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
-	assert.Equal(t, "GOMAXPROCS 3 as asked\n", string(text))
+	assert.Equal(t, "GOMAXPROCS 3 on 1 CPU as asked\n", string(text))
 
 	var cycles uint64
 	for range 5 {
@@ -92,9 +95,9 @@ func TestProcessThatCannotStart(t *testing.T) {
 	_, log, err := started(t, specOf("dies"))
 	assert.ErrorContains(t, err, "generator: open: the process ended early: exit status 3\n  log: "+log)
 	assert.ErrorContains(t, err, "out of memory")
-	_, err = Start(t.Context(), filepath.Join(t.TempDir(), "none"), nil, filepath.Join(t.TempDir(), "log"), specOf("null"))
+	_, err = Start(t.Context(), Command{Binary: filepath.Join(t.TempDir(), "none"), LogPath: filepath.Join(t.TempDir(), "log")}, specOf("null"))
 	assert.ErrorIs(t, err, os.ErrNotExist)
-	_, err = Start(t.Context(), "generator", nil, t.TempDir(), specOf("null"))
+	_, err = Start(t.Context(), Command{Binary: "generator", LogPath: t.TempDir()}, specOf("null"))
 	assert.ErrorContains(t, err, "start the generator")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/pronybench/prony/harness/driver"
 )
@@ -23,9 +22,9 @@ type workDone struct {
 	Cycles uint64 `json:"cycles"`
 }
 
-// StartIdle starts a generator that has no load open; it can do fixed work. env is added to this process's environment. End it by Kill.
-func StartIdle(binary string, env []string, logPath string) (*Process, error) {
-	p, err := start(binary, append(os.Environ(), env...), logPath)
+// StartIdle starts a generator that has no load open; it can do fixed work. End it by Kill.
+func StartIdle(c Command) (*Process, error) {
+	p, err := c.start()
 	if err != nil {
 		return nil, fmt.Errorf("start the generator: %w", err)
 	}

@@ -33,14 +33,23 @@ type Process struct {
 // it: were the thread to end, the process would be killed. So the goroutine that starts it keeps its thread until it has
 // reaped it. The process also gets a group of its own, because Ctrl-C in a terminal goes to the whole group in front: the
 // harness gets it alone, and ends the process in its own order.
-func Start(cmd *exec.Cmd) (*Process, error) {
+func Start(cmd *exec.Cmd) (*Process, error) { return StartOn(nil, cmd) }
+
+// StartOn is Start of a process that may use some CPUs only, and so may all that it starts. Without CPUs the process may use those
+// that this one may.
+func StartOn(cpus []int, cmd *exec.Cmd) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		if len(cpus) == 0 {
+			defer runtime.UnlockOSThread() // a thread that was confined stays so, and ends with its goroutine
+		}
+		err := confine(cpus)
+		if err == nil {
+			err = cmd.Start()
+		}
 		started <- err
 		if err != nil {
 			return
@@ -52,6 +61,21 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
 	}
 	return p, nil
+}
+
+// confine lets the calling thread use some CPUs only, if there are any. A process inherits the CPUs of the thread that starts it.
+func confine(cpus []int) error {
+	if len(cpus) == 0 {
+		return nil
+	}
+	var only unix.CPUSet
+	for _, cpu := range cpus {
+		only.Set(cpu)
+	}
+	if err := unix.SchedSetaffinity(0, &only); err != nil {
+		return fmt.Errorf("confine it to the CPUs %v: %w", cpus, err)
+	}
+	return nil
 }
 
 // wait waits until the process has ended, kills what is left of its group and reaps it.

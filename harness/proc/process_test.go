@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 // started is a process that takes steps, and what it says, a line each.
@@ -60,6 +61,40 @@ func TestProcessThatRuns(t *testing.T) {
 	assert.Equal(t, -1, p.ExitCode())
 	assert.Zero(t, p.CPU())
 	require.NoError(t, p.Err())
+}
+
+// A process has the CPUs that it is given before it starts threads, and nothing else is confined.
+func TestProcessOnSomeCPUs(t *testing.T) {
+	t.Parallel()
+	var before, after unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(0, &before))
+	last := 0
+	for cpu := range 64 * len(before) {
+		if before.IsSet(cpu) {
+			last = cpu
+		}
+	}
+	allowed := func(p *Process) string {
+		status, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/status")
+		require.NoError(t, err)
+		_, list, _ := strings.Cut(string(status), "Cpus_allowed_list:")
+		list, _, _ = strings.Cut(list, "\n")
+		return strings.TrimSpace(list)
+	}
+	confined := exec.Command(itself(t), "hang")
+	p, err := StartOn([]int{last}, confined)
+	require.NoError(t, err)
+	assert.Equal(t, strconv.Itoa(last), allowed(p))
+	free, said := started(t, "obey 0")
+	line(t, said)
+	require.NoError(t, unix.SchedGetaffinity(free.PID(), &after))
+	assert.Equal(t, before, after)
+	require.NoError(t, p.Kill())
+
+	_, err = StartOn([]int{64*len(before) - 1}, exec.Command(itself(t), "hang"))
+	require.ErrorContains(t, err, "confine it to the CPUs [1023]")
+	require.NoError(t, unix.SchedGetaffinity(0, &after))
+	assert.Equal(t, before, after)
 }
 
 func TestProcessThatEnded(t *testing.T) {

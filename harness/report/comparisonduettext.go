@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/pronybench/prony/harness/render"
@@ -32,6 +33,9 @@ func conditionsText(d *result.DuetJudgement) string {
 		how = "in slices of both sides at once"
 	}
 	parts := []string{fmt.Sprintf("load %s of %s ms", how, render.Digits(d.SliceMs, 3))}
+	if len(d.CPUs) == 2 {
+		parts = append(parts, fmt.Sprintf("each side on CPUs of its own, by turns %s and %s", cpusText(d.CPUs[0]), cpusText(d.CPUs[1])))
+	}
 	if d.OpenPerS > 0 {
 		parts = append(parts, fmt.Sprintf("latencies at an open load of %s/s", render.Digits(d.OpenPerS, 3)))
 	} else {
@@ -44,6 +48,19 @@ func conditionsText(d *result.DuetJudgement) string {
 		parts = append(parts, "both sides with the harness's client")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// cpusText names the CPUs of a side.
+func cpusText(c result.SideCPUs) string {
+	return fmt.Sprintf("%s for servers with %s for the generator", numbers(c.Servers), numbers(c.Generator))
+}
+
+func numbers(all []int) string {
+	var texts []string
+	for _, n := range all {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, "+")
 }
 
 // duetText writes the tables of a duet.

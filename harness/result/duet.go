@@ -24,12 +24,20 @@ type Duet struct {
 	// Sides are base and change, in this order.
 	Sides [2]DuetSide `json:"sides"`
 	// Together says that both sides had load at the same time, on cores of their own; otherwise their slices alternate.
-	Together    bool         `json:"together,omitempty"`
+	Together bool `json:"together,omitempty"`
+	// CPUs are two sets of CPUs if Together: that of the side whose processes start first in a generation, and that of the other side.
+	CPUs        []SideCPUs   `json:"cpus,omitempty"`
 	SliceMs     float64      `json:"slice_ms"`       // that was wanted; a slice ends when nothing is in flight any more
 	OpenPerS    float64      `json:"open_per_s"`     // arrivals a second of the open-loop phase, the same for both sides; 0 without one
 	Generations []Generation `json:"generations"`    // in order
 	Work        *FixedWork   `json:"work,omitempty"` // counters from fixed work; nil if not measured
 	Warnings    []string     `json:"warnings,omitempty"`
+}
+
+// SideCPUs are the numbers of the CPUs that the processes of one side may use.
+type SideCPUs struct {
+	Servers   []int `json:"servers"` // all of them together
+	Generator []int `json:"generator"`
 }
 
 // DuetSide says what one side of a duet is.

@@ -18,12 +18,14 @@ type DuetJudgement struct {
 	Seconds    float64 `json:"seconds"`  // the time that they took
 	Durability string  `json:"durability,omitempty"`
 	Together   bool    `json:"together,omitempty"` // both sides had load at the same time
-	SliceMs    float64 `json:"slice_ms,omitempty"`
-	OpenPerS   float64 `json:"open_per_s,omitempty"` // arrivals a second of the open-loop phase; 0 without one
-	Layouts    int     `json:"layouts,omitempty"`    // that the linker made of each side's server
-	OwnClients bool    `json:"own_clients"`          // each side's generator has the client of that side; otherwise both have the harness's
+	// CPUs are the two sets that the sides had by turns, if Together; see Duet.
+	CPUs       []SideCPUs `json:"cpus,omitempty"`
+	SliceMs    float64    `json:"slice_ms,omitempty"`
+	OpenPerS   float64    `json:"open_per_s,omitempty"` // arrivals a second of the open-loop phase; 0 without one
+	Layouts    int        `json:"layouts,omitempty"`    // that the linker made of each side's server
+	OwnClients bool       `json:"own_clients"`          // each side's generator has the client of that side; otherwise both have the harness's
 
-	// Settings are those of the scenario that differ from their defaults or have none. Package gate leaves them out.
+	// Settings are those of the scenario that differ from their defaults or have none.
 	Settings []scenario.Setting `json:"settings,omitempty"`
 	// ServerSettings are those of the servers that differ from their defaults or between the sides, and the limits of the Go runtime.
 	ServerSettings []SidesSetting `json:"server_settings,omitempty"`

@@ -53,7 +53,7 @@ func startNode(s *Server, logMode int) (*Node, error) {
 		env = append(env, fmt.Sprintf("GOMAXPROCS=%d", procs))
 	}
 	began := time.Now()
-	child, err := startProcess(command, env, log)
+	child, err := startProcess(command, env, config.CPUs, log)
 	// The child has its own descriptor of the log, or there is no child.
 	if err = errors.Join(err, log.Close()); err != nil {
 		if child != nil {

@@ -15,6 +15,7 @@ type Config struct {
 	LogPath  string            // where the servers' stdout and stderr go; of a cluster's node its id comes before the extension. Kept. An existing file is replaced
 	Topology scenario.Topology // what to start
 	Env      []string          // "NAME=value", added to this process's environment
+	CPUs     []int             // that the server processes may use, all of them together; without any all that this process may
 
 	StartTimeout time.Duration // for all servers to become ready; 0 means 20 s
 	StopTimeout  time.Duration // for a server to end after SIGTERM; 0 means 10 s

@@ -15,7 +15,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
+	"github.com/pronybench/prony/harness/observe"
 	"github.com/pronybench/prony/harness/result"
 	"github.com/pronybench/prony/harness/scenario"
 )
@@ -141,6 +143,18 @@ func TestStartAndStop(t *testing.T) {
 	lines, err = node.LastLines(1)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"closed"}, lines, "the server was asked to end, and did so in order")
+}
+
+func TestServersOnSomeCPUs(t *testing.T) {
+	s := newSite(t, "good")
+	cpus, err := observe.CPUs()
+	require.NoError(t, err)
+	last := cpus[len(cpus)-1].ID
+	s.config.CPUs = []int{last}
+	var may unix.CPUSet
+	require.NoError(t, unix.SchedGetaffinity(only(t, s.start(t)).Node().PID, &may))
+	assert.Equal(t, 1, may.Count())
+	assert.True(t, may.IsSet(last))
 }
 
 func TestUnixSocketHasAPathThatCanBeBound(t *testing.T) {

@@ -62,8 +62,8 @@ func (f *compareFlags) duet(c *cobra.Command, args []string, b *builder, s *scen
 	return compared, folder, result.WriteComparison(folder, compared)
 }
 
-// described adds to the comparison of a duet the settings of its scenario, what limits the rate of each side, how the profiles of the sides differ, and the causes of a
-// loss. A duet without profiles has the causes that the servers' counters tell.
+// described adds to the comparison of a duet the settings of its scenario, what limits the rate of each side, how the profiles of the sides
+// differ, and the causes of a loss. A duet without profiles has the causes that the servers' counters tell.
 func described(folder string, measured *result.Duet, compared *result.Comparison) (*result.Comparison, error) {
 	compared.Duet.Settings = measured.Manifest.Scenario.Settings()
 	arms := make([]result.Arm, 2)
