@@ -71,7 +71,7 @@ pages: build ## Render the pages under reports/ again from the data there
 	@set -e; for data in reports/data/*/; do \
 		[ ! -d "$$data" ] || bin/prony report "$${data%/}" --out reports; \
 	done
-	@[ ! -f reports/selftest.json ] || bin/prony gate selftest --render reports
+	@[ ! -d reports/selftest ] || bin/prony gate selftest --for 0 --bank reports/selftest --publish reports
 
 perf-smoke: build ## Measure scenarios/smoke.hcl, judge it by baselines/, write its page
 	ci/perf-smoke

@@ -33,8 +33,8 @@ func SelfTestPage(t *gate.SelfTest) string {
 	selfTestProvenance(p, t)
 	p.heading(2, "What this does not measure")
 	p.paragraph("One host and one scenario. Losses that come only under another load, with more cores, or with replicas, are not in it; neither are" +
-		" hosts noisier than this one was in these hours. The amounts that are planted were calibrated once for a bank: by how much the changes were" +
-		" really slower is measured above.")
+		" hosts noisier than this one was in these hours. The amounts that are planted are calibrated for a bank and corrected by what its pieces" +
+		" measure: by how much the changes were really slower is measured above.")
 	return p.String()
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +44,6 @@ measures how often this one does either.`,
 
 func selfTestCommand(args []string) *cobra.Command {
 	var f selfTestFlags
-	var render string
 	c := &cobra.Command{
 		Use:   "selftest",
 		Short: "Measure the gate's false alarms and its power",
@@ -59,19 +59,15 @@ faults are calibrated when they are first needed: remove calibration.json from t
 --for 0 measures nothing and judges the bank.`,
 		Example: `  prony gate selftest --for 60m
   prony gate selftest --for 10m --kinds identical,cpu-5
-  prony gate selftest --for 0 --publish reports`,
+  prony gate selftest --for 0 --bank reports/selftest --publish reports`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if render != "" {
-				return renderSelfTest(c, render)
-			}
 			return f.run(c, args)
 		},
 	}
-	c.Flags().StringVar(&render, "render", "", "folder of a published self-test whose page is written again; nothing is measured")
 	c.Flags().StringVar(&f.bank, "bank", filepath.Join(defaultOut, "selftest"), "folder of what was measured")
 	c.Flags().StringVar(&f.scenario, "scenario", "", "file of the scenario to measure, instead of "+compareScenario)
-	c.Flags().StringVar(&f.publish, "publish", "", "folder that the page and its data are written to as well")
+	c.Flags().StringVar(&f.publish, "publish", "", "folder that the page and its data are written to, instead of the bank")
 	c.Flags().StringVar(&f.tags, "tags", "planted", "build tags of the servers and the load generator")
 	c.Flags().StringVar(&f.baselines, "baselines", "baselines", "folder of the limits that slowed servers are judged by")
 	c.Flags().StringSliceVar(&f.kinds, "kinds", nil, "kinds of change to measure, instead of all: "+strings.Join(kindNames(), ", "))
@@ -120,16 +116,11 @@ func (f *selfTestFlags) run(c *cobra.Command, args []string) error {
 		return fmt.Errorf("write the self-test: %w", err)
 	}
 	data = append(data, '\n')
-	for _, dir := range slices.DeleteFunc([]string{f.bank, f.publish}, func(dir string) bool { return dir == "" }) {
-		if err := result.WriteFile(filepath.Join(dir, selfTestData), data); err != nil {
-			return err
-		}
-		page, err := writeSelfTestPage(dir, test)
-		if err != nil {
-			return err
-		}
-		say(c.ErrOrStderr(), "%s", page)
+	page, err := writeSelfTest(cmp.Or(f.publish, f.bank), test, data)
+	if err != nil {
+		return err
 	}
+	say(c.ErrOrStderr(), "%s", page)
 	for _, k := range test.Kinds {
 		for _, t := range k.Trials {
 			if t.Disjoint {
