@@ -62,7 +62,7 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.Side
 	return nil
 }
 
-// cpus are those of a side in a generation, none if the sides take turns. The sets change sides with the order of the start, so that no
+// cpus returns the CPUs of a side in a generation; none if the sides take turns. The sets change sides with the order of the start, so that no
 // side always has the better CPUs.
 func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	switch {

@@ -13,8 +13,8 @@ const (
 	// openLength is longer than the slices of the closed phase, since the begin and the end of a slice are not like its middle. Slices of
 	// 250 ms were tried: the sides then alternate so rarely that the median latencies of identical builds differ by 13 % from generation to
 	// generation, against 6 % with these in half of the time.
-	// The 99th percentiles of identical builds differ by 15 % from generation to generation with twenty pairs of slices, if each slice
-	// counts alike; those of all slices together differ by 70 %, because it takes few stalls of the host to make one ten times as long.
+	// With twenty pairs of slices, the 99th percentile of identical builds differs by 15 % from generation to generation if each slice
+	// counts alike. Taken over all slices together it differs by 70 %, because a few stalls of the host make it ten times as long.
 	openLength = 50 * time.Millisecond
 	openPairs  = 20
 )

@@ -125,7 +125,7 @@ const (
 	callsMetric       = "prony_calls_total"
 )
 
-// backgroundFsyncs are those of flushes and compactions. These run beside the work, and the last of them may end after the second reading.
+// backgroundFsyncs names the fsyncs of flushes and compactions. These run beside the work, and the last of them may end after the second reading.
 const backgroundFsyncs = "background fsyncs"
 
 // counts returns what the servers counted between the last two of three readings. The work was done between these; between the

@@ -256,7 +256,7 @@ func (l *limits) crowd(lock result.Lock) {
 	}
 }
 
-// longest returns the lock that goroutines wait for most, and a lock without waits if there is none.
+// longest returns the lock that goroutines wait for most; the zero Lock without any.
 func (l *limits) longest() (longest result.Lock) {
 	for _, lock := range l.locks {
 		if lock.Kind != "runtime" && lock.WaitNsPerCycle > longest.WaitNsPerCycle {

@@ -125,7 +125,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// A result of which a figure is missing may be bound by what the figure would have shown.
+// Where a figure is missing, the run may be bound by what that figure would have shown.
 func TestBoundOfResultsThatLackThings(t *testing.T) {
 	for _, r := range []*result.Result{{}, {Rounds: []result.Round{{WindowSeconds: 1, Cycles: 10}}}, {Points: []result.Point{{Number: 9}}}} {
 		Describe(r)

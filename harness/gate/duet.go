@@ -10,10 +10,10 @@ import (
 // judged, this time included, while it went on. Later looks see the generations of the earlier ones and more.
 //
 // A primary's figure is taken once per generation and side: CPU time is all that the side's processes used, divided by the cycles
-// that were acknowledged; the rate is cycles by the time of the side's slices; p50 is that of the side's
-// merged histogram, and p99 the geometric mean of those of its open slices: of the merged histogram one stall of the host may be all of the
-// last percent. Slices are never judged by themselves. The ratio of the change to the base in one generation is one value. Fresh processes make
-// the values independent, and their logarithms are judged by Student's t:
+// that were acknowledged; the rate is cycles by the time of the side's slices; p50 is taken from the side's merged histogram; p99 is the
+// geometric mean over the open slices, because a few stalls of the host decide the p99 of the merged histogram. No other figure is judged
+// slice by slice. The ratio of the change to the base in one generation is one value. Fresh processes make the values independent, and
+// their logarithms are judged by Student's t:
 //
 //   - A primary is regressed if the one-sided lower bound of its loss exceeds policy.Least. Holm's weighted step-down procedure over the
 //     primaries bounds the probability of a false alarm in one look by what the look may spend, and the looks together spend policy.Alpha.

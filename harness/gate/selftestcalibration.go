@@ -65,8 +65,8 @@ func excess(m result.MetricDelta) (more, low, high float64) {
 const calibrationWeighs = 2
 
 // For returns the amount for which the metric has a loss. measured are pieces with the fault, and with about that loss: they correct the
-// calibration, since the amount of a small loss does not follow in proportion from what a large amount costs. Pieces in which the fault
-// shows nothing count like any other; those of which too few generations count do not. The amount is within a factor of four of the
+// calibration, since the amount of a small loss does not follow in proportion from what a large amount costs. Pieces count also where
+// they show no loss; a piece with fewer than two generations that count is left out. The amount is within a factor of four of the
 // calibration's.
 func (c SelfTestCalibration) For(loss float64, measured []SelfTestPiece) float64 {
 	wanted := loss

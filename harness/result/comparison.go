@@ -37,7 +37,7 @@ type Side struct {
 	Dirty  bool   `json:"dirty"`
 	Server string `json:"server"` // SHA-256 of the queued binary
 	Rounds int    `json:"rounds"` // timed ones that count; of a duet its generations
-	// Bound is what limits the rate, of a duet that of the closed load; nil where nothing tells, and of the control.
+	// Bound says what limits the rate; in a duet, the rate of the closed load. It is nil for the control, and where no figure tells.
 	Bound *Bound `json:"bound,omitempty"`
 }
 

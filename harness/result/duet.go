@@ -103,9 +103,9 @@ type DuetLatency struct {
 	Arrivals   uint64  `json:"arrivals"`
 	Unfinished uint64  `json:"unfinished"`
 	P50Ms      float64 `json:"p50_ms"` // of the merged histogram of the side's open slices
-	P99Ms      float64 `json:"p99_ms"` // likewise; a single stall of the host may be all of it
-	// SliceP99Ms is the geometric mean of the 99th percentiles of the side's open slices, of those with arrivals. One slice that the host
-	// stalled makes it longer by as much as any other slice could, and not by all of its stall.
+	P99Ms      float64 `json:"p99_ms"` // of the same histogram: a few stalls of the host can decide it
+	// SliceP99Ms is the geometric mean of the 99th percentiles of the side's open slices that have arrivals. All slices count alike, so that
+	// a stall of the host counts as one slice.
 	SliceP99Ms float64 `json:"slice_p99_ms"`
 	SlipMsP99  float64 `json:"slip_ms_p99"` // by how much the generator itself sent late
 }

@@ -14,7 +14,7 @@ type FixedWork struct {
 	// Counters are the totals over all cycles of base and change, by the name of the WorkCounter. One that a side does not count is
 	// left out, with a warning.
 	Counters map[string][2]float64 `json:"counters"`
-	// Shown are totals that are not judged, likewise: context switches, read and write calls, fsyncs of background work.
+	// Shown are totals that are not judged: context switches, read and write calls, fsyncs of background work.
 	Shown map[string][2]float64 `json:"shown,omitempty"`
 	// Expected are the counters that the change declares to differ, each with the reason.
 	Expected map[string]string `json:"expected,omitempty"`

@@ -141,8 +141,8 @@ func (m *callMetrics) stream(srv any, s grpc.ServerStream, info *grpc.StreamServ
 	return err
 }
 
-// receiveEvery is how many messages of a stream one that is timed stands for. A stream of small messages has several for each task, and
-// to time one takes two readings of the clock and a lock.
+// receiveEvery says that one message in so many of a stream is timed. Its time counts for all of them. A stream of small messages has
+// several for each task, and to time one takes two readings of the clock and a lock.
 const receiveEvery = 16
 
 // countedStream counts and times the messages that a stream receives, and counts the items that its answers refuse. RecvMsg is called by
