@@ -35,6 +35,7 @@ func (n *Node) newAdmin(service adminpb.AdminServiceServer, limits queue.Limits,
 		mux.Handle("GET /metrics", page)
 	}
 	operators("GET /audit", n.audit)
+	operators("GET /debug/stalls", n.slowCommits)
 	rates := &profileRates{}
 	operators("PUT /debug/rates", rates.put)
 	operators("GET /debug/pprof/", pprof.Index)

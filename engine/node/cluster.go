@@ -20,11 +20,12 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 		Config: c.Cluster, Host: clusterHost{n, c}, DataDir: c.DataDir, Used: used, Shards: n.shards,
 		Store: storage.Options{
 			Durability: c.Durability, FS: c.fs, Space: n.space, MemTableBytes: uint64(n.shares.MemTableBytes), OpenTablesMax: n.files.stores,
+			Stalls: n.stalls,
 		},
 		CacheBytes: n.shares.BlockCacheBytes,
 		Logs: logs.Options{
 			Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, MemTableBytes: uint64(n.shares.LogMemTableBytes),
-			Appended: n.metrics.RaftAppended,
+			Appended: n.metrics.RaftAppended, Stalls: n.stalls,
 		},
 		Registry: n.registry, Clock: n.clock, Version: version, Log: c.Log,
 	})

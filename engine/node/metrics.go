@@ -15,6 +15,7 @@ func (n *Node) watch(tenants bool) {
 		Queues: n.stats, NowMs: n.shards.NowMs, Tenants: tenants, NotReady: n.notReadyWhy, Subscribers: n.shards.Subscribers, ClockAhead: n.clock.Offset,
 		MemoryMax: n.shares.Total, Gate: n.conns.gate.Counters, Space: n.space,
 		Shards: n.shards.Len(), Store: func(i int) storage.Counters { return n.store(i).Counters() }, Pebble: n.pebbleMetrics,
+		Stalls: n.stalls,
 	})
 	if k := n.cluster; k != nil {
 		n.metrics.WatchCluster(metrics.ClusterSources{

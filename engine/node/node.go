@@ -43,6 +43,7 @@ import (
 	"github.com/pronybench/prony/engine/cluster"
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/node/metrics"
 	"github.com/pronybench/prony/engine/queue"
@@ -71,6 +72,7 @@ type Node struct {
 	httpAt     net.Listener
 	adminAt    net.Listener
 	metrics    *metrics.Metrics
+	stalls     *stalls.Log
 	stallMax   time.Duration
 	statsMax   time.Duration
 	registry   *access.Registry
@@ -122,7 +124,7 @@ func Open(c Config) (_ *Node, err error) {
 	n := &Node{
 		log: c.Log, health: health.NewServer(), failed: make(chan error, 1), registry: access.New(access.Options{Log: c.Log, Shared: c.Cluster.On()}),
 		stallMax: cmp.Or(c.StallMax, defaultStallMax), statsMax: statsMax, listeners: slices.Clone(c.Listeners),
-		clock: c.clock,
+		clock: c.clock, stalls: stalls.New(),
 	}
 	defer func() {
 		if err != nil {

@@ -44,12 +44,12 @@ func (n *Node) openShards(c Config) error {
 func (n *Node) shardOptions(c Config, i int) shard.Options {
 	return shard.Options{
 		Queue: shareOf(c.Queue, c.Shards), Space: n.space, InboxBytesMax: inboxBytes(n.shares, c.Shards),
-		Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i),
+		Observe: n.metrics.Commits(i), Turned: n.metrics.Turns(i), Stages: n.metrics.Stages(i), Stalls: n.stalls,
 	}
 }
 
 func (n *Node) openStores(c Config) error {
-	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space}
+	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, Stalls: n.stalls}
 	o.Cache = storage.NewCache(n.shares.BlockCacheBytes)
 	defer o.Cache.Close()
 	o.MemTableBytes, o.OpenTablesMax = uint64(n.shares.MemTableBytes), n.files.stores

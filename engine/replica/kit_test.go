@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/netproxy"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/replica/logs"
@@ -51,7 +52,8 @@ type member struct {
 	log    atomic.Pointer[storage.Log] // of its last tenure
 	failed atomic.Pointer[error]
 
-	losing func() // called before it loses the shard; nil: nothing
+	stalls *stalls.Log // of its slow commits
+	losing func()      // called before it loses the shard; nil: nothing
 }
 
 // newGroup starts a group of three.
@@ -98,7 +100,8 @@ func (g *group) start(m *member) {
 	require.Nil(g, m.Replica)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(g, err)
-	m.logs, err = logs.Open(filepath.Join(m.dir, "raft"), logs.Options{Durability: storage.None})
+	m.stalls = stalls.New()
+	m.logs, err = logs.Open(filepath.Join(m.dir, "raft"), logs.Options{Durability: storage.None, Stalls: m.stalls})
 	require.NoError(g, err)
 	var members []raft.Server
 	for _, id := range []string{"n1", "n2", "n3"} {
@@ -107,7 +110,7 @@ func (g *group) start(m *member) {
 	o := Options{
 		Shard: 0, Node: m.id, Dir: filepath.Join(m.dir, "store"), Snapshots: filepath.Join(m.dir, "snapshots"), Logs: m.logs.Group(0),
 		Stream: stream{l}, Addresses: addresses{g, m.id}, Bootstrap: members, Host: m, ElectionTimeout: 300 * time.Millisecond,
-		Store: storage.Options{Durability: storage.None},
+		Store: storage.Options{Durability: storage.None, Stalls: m.stalls},
 	}
 	if testing.Verbose() {
 		o.Log = slog.New(slog.NewTextHandler(g.Output(), nil)).With("node", m.id)
@@ -143,7 +146,7 @@ func (g *group) stop(m *member) {
 // Lead implements Host.
 func (m *member) Lead(_ int, store *storage.Store, log storage.Log, tenure storage.Tenure) error {
 	m.log.Store(&log)
-	s, err := shard.New(store, shard.Options{Replicate: log, Tenure: tenure, Failed: func(error) { m.Restart() }})
+	s, err := shard.New(store, shard.Options{Replicate: log, Tenure: tenure, Failed: func(error) { m.Restart() }, Stalls: m.stalls})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/pronybench/prony/engine/internal/signal"
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage"
 )
 
@@ -19,7 +20,13 @@ var _ raft.BatchingFSM = (*machine)(nil)
 // Apply implements raft.FSM.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch implements raft.BatchingFSM. The response to each entry is an error, or how long applying the batch took.
+// applying is the response to an entry that was applied.
+type applying struct {
+	took  time.Duration // of all entries of the call
+	parts stalls.Parts
+}
+
+// ApplyBatch implements raft.BatchingFSM. The response to each entry is an error, or an *applying.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	r := (*Replica)(m)
 	out := make([]any, len(logs))
@@ -39,7 +46,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	}
 	began := time.Now()
 	applied, err := r.store.Load().Apply(entries)
-	var took any = time.Since(began) // one allocation for all
+	took := &applying{time.Since(began), applied.Parts} // one allocation for all
 	if err != nil {
 		// No later entry may be applied: it may depend on these.
 		r.o.Host.Failed(r.o.Shard, fmt.Errorf("apply the log: %w", err))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/shard"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -22,7 +23,8 @@ type proposal struct {
 
 	answered  chan struct{} // closed once err is set
 	err       error
-	applying  time.Duration   // of whole; set before answered is closed
+	whole     time.Duration   // from at until it was applied; set before answered is closed
+	applying  applying        // of whole; set before answered is closed
 	abandoned <-chan struct{} // closed when waiting for answers ends, although Raft has not answered
 }
 
@@ -53,11 +55,24 @@ func (p *proposal) Done() bool {
 	}
 }
 
+// Took returns how long an entry took until it was applied, and what it waited for. It is called after Wait.
+func (p *proposal) Took() (time.Duration, stalls.Parts) {
+	select {
+	case <-p.answered:
+	default:
+		return 0, stalls.Parts{}
+	}
+	parts := p.applying.parts
+	parts.Replicate = max(0, p.whole-p.applying.took)
+	return p.whole, parts
+}
+
 // settle waits for Raft's answer.
 func (p *proposal) settle() {
 	p.err = p.outcome()
 	if p.err == nil && p.observe != nil {
-		p.observe(time.Since(p.at), p.applying)
+		p.whole = time.Since(p.at)
+		p.observe(p.whole, p.applying.took)
 	}
 	if p.err == nil && p.agreed != nil {
 		p.agreed(p.at)
@@ -72,8 +87,8 @@ func (p *proposal) outcome() error {
 		switch response := apply.Response().(type) {
 		case error:
 			err = response
-		case time.Duration:
-			p.applying = response
+		case *applying:
+			p.applying = *response
 		}
 	}
 	if err == nil && p.check != nil {

@@ -1,8 +1,11 @@
 package shard
 
 import (
+	"time"
+
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // commit hands what the turn decided to the store, or to the log of a replicated one, and does not wait for it.
@@ -20,16 +23,24 @@ func (s *Shard) commit(t *turn) {
 	}
 }
 
+// earlyCommit is a commit before the end of its turn's decision.
+type earlyCommit struct {
+	storage.Commit
+	began, submitted time.Duration
+}
+
 // commitEarly commits what was decided so far and waits until reads see it, for a decision that has to read the store. Nothing is
 // published before the whole turn is durable.
 func (s *Shard) commitEarly() error {
 	if s.state.Flush() || !s.batch.Empty() {
-		commit, err := s.batch.Submit()
-		if err != nil {
+		c := earlyCommit{began: stages.Now()}
+		var err error
+		if c.Commit, err = s.batch.Submit(); err != nil {
 			return err
 		}
-		s.last = commit
-		s.early = append(s.early, commit)
+		c.submitted = stages.Now()
+		s.last = c.Commit
+		s.early = append(s.early, c)
 	}
 	return s.last.Visible()
 }

@@ -12,7 +12,7 @@ import (
 
 // turn is what was decided at once, on its way to be published.
 type turn struct {
-	early     []storage.Commit // commits that had to be visible before the rest could be decided
+	early     []earlyCommit // commits that had to be visible before the rest could be decided
 	commit    storage.Commit
 	committed bool             // commit is set: the turn changed something
 	verified  storage.Proposal // of a replicated store, if nothing was committed: confirms that this node leads

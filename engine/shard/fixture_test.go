@@ -41,7 +41,7 @@ func start(t *testing.T, fs vfs.FS, o Options) *fixture {
 	}
 	var err error
 	f.store, err = storage.Open("shard", storage.Options{
-		FS: fs, Durability: storage.Sync,
+		FS: fs, Durability: storage.Sync, Stalls: o.Stalls,
 		Fatal: func(problem string) {
 			if !f.broken.Load() {
 				t.Errorf("the store failed: %s", problem)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/planted"
 	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/queue"
 )
 
@@ -45,14 +46,21 @@ func (s *Shard) publish() {
 func (s *Shard) awaitCommit(t *turn) {
 	partly := false // a part of the turn took effect
 	for _, c := range t.early {
-		err := c.Wait()
+		parts, err := c.WaitParts()
 		partly = partly || err == nil
 		t.err = errors.Join(t.err, err)
 		t.times.answering = stages.Now()
+		if err == nil {
+			s.committed(&c.Commit, parts, len(t.commands), batchTimes{decided: c.began, submitted: c.submitted, durable: t.times.answering})
+		}
 	}
 	if t.committed && t.err == nil {
-		t.err = t.commit.Wait()
+		var parts stalls.Parts
+		parts, t.err = t.commit.WaitParts()
 		t.times.durable = stages.Now()
+		if t.err == nil {
+			s.committed(&t.commit, parts, len(t.commands), t.times)
+		}
 		if s.opts.Observe != nil {
 			s.opts.Observe(CommitStats{Commands: len(t.commands), Wait: t.times.durable - t.times.decided})
 		}

@@ -181,7 +181,7 @@ func TestWhatMayHaveTakenEffectIsNotRefused(t *testing.T) {
 		}
 		d := turn{committed: true}
 		if !whole {
-			d.early = []storage.Commit{propose(1)}
+			d.early = []earlyCommit{{Commit: propose(1)}}
 			require.NoError(t, d.early[0].Wait())
 		}
 		log.mu.Lock()

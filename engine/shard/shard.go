@@ -10,6 +10,7 @@ import (
 
 	"github.com/pronybench/prony/engine/internal/clock"
 	"github.com/pronybench/prony/engine/internal/stages"
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
 )
@@ -27,6 +28,8 @@ type Options struct {
 	Observe func(CommitStats)
 	// Turned, if not nil, is called after each turn by the deciding goroutine.
 	Turned func(TurnStats)
+	// Stalls, if not nil, records the slow commits.
+	Stalls *stalls.Log
 	// Stages, if not nil, takes the times of each batch's stages.
 	Stages *stages.Times
 	// InboxTasksMax is how many tasks may wait to be enqueued before ErrOverloaded; default 65,536.
@@ -80,7 +83,7 @@ type Shard struct {
 	state     *queue.State
 	batch     *storage.Batch             // the mutations of the turn, so far
 	last      storage.Commit             // the last one submitted
-	early     []storage.Commit           // of the turn, so far: see commitEarly
+	early     []earlyCommit              // of the turn, so far: see commitEarly
 	tickedMs  int64                      // the state machine's time
 	failure   error                      // why the shard stopped; set once
 	leaving   []*Subscription            // closed, and not ended yet
@@ -99,7 +102,8 @@ type Shard struct {
 	lastFigures          lastFigures
 	reading              sync.WaitGroup // lists and other readings under way
 	deciding, publishing stage
-	failed               sync.Once // guards Options.Failed
+	failed               sync.Once     // guards Options.Failed
+	published            time.Duration // when the last turn was published; of the publishing goroutine
 
 	pipe    chan turn      // from the deciding to the publishing goroutine
 	recycle chan []command // command slices for reuse

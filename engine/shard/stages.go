@@ -43,6 +43,7 @@ func (s *Shard) observe(t *batchTimes) {
 			add(stages.Commit, t.durable-t.submitted)
 		}
 	}
-	add(stages.Reply, stages.Now()-answering)
+	s.published = stages.Now()
+	add(stages.Reply, s.published-answering)
 	s.opts.Stages.Observe(all...)
 }

@@ -2,10 +2,12 @@ package storage
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/pronybench/prony/engine/internal/planted"
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/disk"
 	"github.com/pronybench/prony/engine/storage/record"
@@ -74,18 +76,36 @@ func (s *Store) apply(b *pebble.Batch) (err error) {
 // Wait returns when the commit is as durable as the store's mode requires. A commit that reserves numbers survives a loss of power in
 // every mode.
 func (c Commit) Wait() error {
+	_, err := c.WaitParts()
+	return err
+}
+
+// WaitParts waits as Wait does, and returns what the commit waited for in Pebble. The parts of a replicated commit are those of its Proposal.
+func (c Commit) WaitParts() (parts stalls.Parts, err error) {
 	if c.proposal != nil {
-		return c.proposal.Wait()
+		return parts, c.proposal.Wait()
 	}
 	if err := c.b.SyncWait(); err != nil {
-		return err
+		return parts, err
 	}
 	if c.reserves != nil {
 		if err := c.reserves.SyncLog(); err != nil {
-			return fmt.Errorf("make a reservation of numbers durable: %w", err)
+			return parts, fmt.Errorf("make a reservation of numbers durable: %w", err)
 		}
 	}
-	return c.b.Close()
+	parts = stalls.PartsOf(c.b)
+	return parts, c.b.Close()
+}
+
+// Applied returns how long a replicated commit took from its proposal until it was applied, and what it waited for: zeros if the log
+// does not tell. It is called after Wait.
+func (c Commit) Applied() (took time.Duration, parts stalls.Parts) {
+	if p, timed := c.proposal.(interface {
+		Took() (time.Duration, stalls.Parts)
+	}); timed {
+		return p.Took()
+	}
+	return 0, parts
 }
 
 func (b *Batch) note(err error) {

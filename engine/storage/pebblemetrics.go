@@ -49,8 +49,8 @@ func (s *Store) PebbleMetrics() PebbleMetrics {
 
 func nonNegative(n int64) uint64 { return uint64(max(0, n)) }
 
-// stalls counts the write stalls of a Pebble, which reports the begin and the end of each. Stalls do not overlap.
-type stalls struct {
+// writeStalls counts the write stalls of a Pebble, which reports the begin and the end of each. Stalls do not overlap.
+type writeStalls struct {
 	n       atomic.Uint64
 	stalled atomic.Int64 // nanoseconds of stalls that ended
 	since   atomic.Int64 // when the current stall began, in nanoseconds after started; 0 without a stall
@@ -59,18 +59,18 @@ type stalls struct {
 // started is the origin of the times of stalls.
 var started = time.Now()
 
-func (s *stalls) begin(pebble.WriteStallBeginInfo) {
+func (s *writeStalls) begin(pebble.WriteStallBeginInfo) {
 	s.n.Add(1)
 	s.since.Store(int64(time.Since(started)))
 }
 
-func (s *stalls) end() {
+func (s *writeStalls) end() {
 	if since := s.since.Swap(0); since > 0 {
 		s.stalled.Add(int64(time.Since(started)) - since)
 	}
 }
 
-func (s *stalls) read() (n uint64, seconds float64) {
+func (s *writeStalls) read() (n uint64, seconds float64) {
 	took := s.stalled.Load()
 	if since := s.since.Load(); since > 0 {
 		took += int64(time.Since(started)) - since

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage/record"
 )
 
@@ -109,6 +110,8 @@ type Applied struct {
 	Skipped []bool
 	// System reports that the node's own records changed.
 	System bool
+	// Parts are what the commit to Pebble waited for.
+	Parts stalls.Parts
 }
 
 // Apply applies entries of the log in their order. It ignores entries up to the store's position, which were applied before.
@@ -158,6 +161,7 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	if err := s.db.Apply(b, pebble.NoSync); err != nil {
 		return out, fmt.Errorf("apply the log up to entry %d: %w", at.Index, err)
 	}
+	out.Parts = stalls.PartsOf(b)
 	s.position.Store(&at)
 	return out, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
 
@@ -50,6 +51,8 @@ type Options struct {
 	MemTableBytes uint64
 	// OpenTablesMax bounds the tables that are open at a time; 0 means 1,000. A store opens fewer than 20 other files.
 	OpenTablesMax int
+	// Stalls, if not nil, records flushes, compactions and long fsyncs.
+	Stalls *stalls.Log
 }
 
 // Cache is a block cache that stores share. Close it when all of them are open: each store keeps it until the store closes.
@@ -86,7 +89,7 @@ type Store struct {
 	durability Durability
 	files      *disk.Files // on fs
 	count      counters
-	stalls     stalls
+	stalls     writeStalls
 	position   atomic.Pointer[Position]
 	space      *Space
 	flushes    disk.Flushes
@@ -154,6 +157,13 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := disk.BreakSeal(s.fs, dir, o.ReadOnly); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())
 	}
+	listener := &pebble.EventListener{
+		DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
+		FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
+	}
+	work := o.Stalls.Store(fs.PathBase(dir))
+	work.Listen(listener)
+	s.files.OnLongSync(work.Fsync)
 	db, err := disk.Open(dir, &pebble.Options{
 		FS: s.files,
 		// Not FormatWALSyncChunks, with which Pebble records how far the log was synced: disk/synced.go says why.
@@ -165,12 +175,9 @@ func Open(dir string, o Options) (*Store, error) {
 		WALBytesPerSync:             walBytesPerSync,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
-		EventListener: &pebble.EventListener{
-			DataCorruption: logger.Damaged(o.ReadOnly), WriteStallBegin: s.stalls.begin, WriteStallEnd: s.stalls.end,
-			FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End,
-		},
-		ReadOnly:   o.ReadOnly,
-		DisableWAL: o.Replicated,
+		EventListener:               listener,
+		ReadOnly:                    o.ReadOnly,
+		DisableWAL:                  o.Replicated,
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.files.Close())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage"
@@ -33,6 +34,7 @@ type Sources struct {
 	// Pebble returns the figures of each shard's store, or nothing while stores are being closed or replaced.
 	Pebble func() []storage.PebbleMetrics
 	Space  *disk.Space
+	Stalls *stalls.Log
 }
 
 // Watch registers the series that are read from s at each scrape.
@@ -45,6 +47,7 @@ func (m *Metrics) Watch(s Sources) {
 		func() float64 { return s.ClockAhead().Seconds() })
 	m.watchMemory(s.MemoryMax, s.Gate)
 	m.watchSpace(s.Space)
+	m.watchStalls(s.Stalls)
 	for i := range s.Shards {
 		m.watchStore(i, s.Store)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/hashicorp/raft"
+
+	"github.com/pronybench/prony/engine/internal/stalls"
 )
 
 // Group is the log and the stable store of one Raft group. It is safe for concurrent use.
@@ -117,6 +119,9 @@ func (g *Group) StoreLogs(logs []*raft.Log) error {
 	took := time.Since(began)
 	g.store.count.appends.Add(1)
 	g.store.count.appendNs.Add(uint64(took))
+	if took > stalls.Slow {
+		g.store.work.Took(stalls.AppendWork, took)
+	}
 	g.store.appended(took)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/pronybench/prony/engine/internal/stalls"
 	"github.com/pronybench/prony/engine/storage"
 	"github.com/pronybench/prony/engine/storage/disk"
 )
@@ -34,6 +35,8 @@ type Options struct {
 	Space *storage.Space
 	// Appended, if not nil, is called after each StoreLogs that did not fail, with how long it took. It must not block.
 	Appended func(took time.Duration)
+	// Stalls, if not nil, records flushes, compactions, long fsyncs and slow appends.
+	Stalls *stalls.Log
 
 	flushDelay time.Duration // set by tests; 0 means flushDelay
 }
@@ -69,6 +72,7 @@ type Store struct {
 	files    *disk.Files // on fs
 	dir      string
 	appended func(took time.Duration)
+	work     stalls.Store
 	count    counters
 	space    *storage.Space
 	flushes  disk.Flushes
@@ -131,6 +135,10 @@ func (s *Store) open(o Options) error {
 	}
 	cache := pebble.NewCache(cacheBytes)
 	defer cache.Unref()
+	listener := &pebble.EventListener{DataCorruption: logger.Damaged(false), FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End}
+	s.work = o.Stalls.Store(s.fs.PathBase(s.dir))
+	s.work.Listen(listener)
+	s.files.OnLongSync(s.work.Fsync)
 	options := &pebble.Options{
 		FS: s.files,
 		// Not FormatWALSyncChunks, which would have Pebble note how far the log was synced: disk/synced.go says why.
@@ -142,7 +150,7 @@ func (s *Store) open(o Options) error {
 		FlushDelayDeleteRange:       o.flushDelay,
 		Logger:                      logger, // what the event listener's defaults log to
 		LoggerAndTracer:             logger,
-		EventListener:               &pebble.EventListener{DataCorruption: logger.Damaged(false), FlushBegin: s.flushes.Begin, FlushEnd: s.flushes.End},
+		EventListener:               listener,
 	}
 	// Entries in a table are soon deleted: compression is not worth the CPU time. The other levels take the first level's setting.
 	options.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }

@@ -9,6 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
+// LongSync is how long an fsync takes at least to be reported to OnLongSync.
+const LongSync = time.Millisecond
+
 // failStopFS ends the process at the first failed write or fsync in the store's folder: see the package's comment. Pebble
 // itself repeats some failed operations, and panics at others while it holds its locks.
 type failStopFS struct {
@@ -17,9 +20,10 @@ type failStopFS struct {
 	failed func(problem string)
 	synced *syncedNote
 
-	logSyncs atomic.Uint64 // fsyncs of the write-ahead log's files
-	syncs    atomic.Uint64 // fsyncs of all files
-	syncNs   atomic.Int64  // their time together
+	logSyncs atomic.Uint64            // fsyncs of the write-ahead log's files
+	syncs    atomic.Uint64            // fsyncs of all files
+	syncNs   atomic.Int64             // their time together
+	longSync func(took time.Duration) // nil: nobody wants to know
 }
 
 // contains reports whether a path is the store's folder or a file in it. A checkpoint is written to another folder through the same
@@ -113,8 +117,7 @@ func (f *failStopFile) sync(how func() error) error {
 	written := f.written.Load()
 	began := time.Now()
 	err := how()
-	f.fs.syncNs.Add(int64(time.Since(began)))
-	f.fs.syncs.Add(1)
+	f.fs.synchronized(time.Since(began))
 	if f.noted && f.kind == syncedLog {
 		f.fs.logSyncs.Add(1)
 	}
@@ -127,9 +130,24 @@ func (f *failStopFile) sync(how func() error) error {
 func (f *failStopFile) SyncTo(length int64) (fullSync bool, err error) {
 	began := time.Now()
 	fullSync, err = f.File.SyncTo(length)
+	took := time.Since(began)
 	if fullSync {
-		f.fs.syncNs.Add(int64(time.Since(began)))
-		f.fs.syncs.Add(1)
+		f.fs.synchronized(took)
+	} else { // it may wait for what the system writes
+		f.fs.reportLong(took)
 	}
 	return fullSync, f.fs.check("fsync", f.name, err)
+}
+
+// synchronized counts an fsync.
+func (fs *failStopFS) synchronized(took time.Duration) {
+	fs.syncNs.Add(int64(took))
+	fs.syncs.Add(1)
+	fs.reportLong(took)
+}
+
+func (fs *failStopFS) reportLong(took time.Duration) {
+	if took >= LongSync && fs.longSync != nil {
+		fs.longSync(took)
+	}
 }

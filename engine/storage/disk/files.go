@@ -40,6 +40,9 @@ func Guard(fs vfs.FS, dir string, d Durability, interval time.Duration, log Log)
 // Unwrap returns the file system below.
 func (f *Files) Unwrap() vfs.FS { return f.FS }
 
+// OnLongSync sets a function that is called after each fsync that took long. It is called before the Pebble is opened.
+func (f *Files) OnLongSync(report func(took time.Duration)) { f.failStop.longSync = report }
+
 // SyncLog returns when every commit with pebble.Sync from before the call survives a loss of power, in every mode. After an
 // error, which is that of a write or fsync, the content of the disk is not known.
 func (f *Files) SyncLog() error {

@@ -1,0 +1,34 @@
+package stalls
+
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// Listen adds to a Pebble's listener, which has FlushBegin and FlushEnd, what reports its flushes and compactions.
+func (s Store) Listen(l *pebble.EventListener) {
+	flushBegin, flushEnd := l.FlushBegin, l.FlushEnd
+	l.FlushBegin = func(i pebble.FlushInfo) {
+		flushBegin(i)
+		s.Begin(FlushWork, i.JobID)
+	}
+	l.FlushEnd = func(i pebble.FlushInfo) {
+		flushEnd(i)
+		s.End(FlushWork, i.JobID)
+	}
+	l.CompactionBegin = func(i pebble.CompactionInfo) { s.Begin(CompactionWork, i.JobID) }
+	l.CompactionEnd = func(i pebble.CompactionInfo) { s.End(CompactionWork, i.JobID) }
+}
+
+// Fsync records a long fsync that ended now.
+func (s Store) Fsync(took time.Duration) { s.Took(FsyncWork, took) }
+
+// PartsOf returns the waits of a batch that was committed and is not closed yet.
+func PartsOf(b *pebble.Batch) Parts {
+	c := b.CommitStats()
+	return Parts{
+		Semaphore: c.SemaphoreWaitDuration, MemTables: c.MemTableWriteStallDuration, Level0: c.L0ReadAmpWriteStallDuration,
+		Rotation: c.WALRotationDuration, Sync: c.CommitWaitDuration,
+	}
+}

@@ -1,0 +1,97 @@
+package stalls
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/stages"
+)
+
+const (
+	// readEvery is how often the runtime is read while commits come.
+	readEvery = 100 * time.Millisecond
+	// readingMax is how long before a commit the runtime may have been read, to say how long goroutines waited during it.
+	readingMax = time.Second
+	// readingsMax is how many readings are kept. A commit that took longer than all of them has none before it.
+	readingsMax = 16
+	// readAtMost is how often slow commits read the runtime.
+	readAtMost = time.Millisecond
+)
+
+// reading is how often goroutines had waited for a processor for how long, when the runtime was read.
+type reading struct {
+	at     time.Duration
+	counts []uint64  // by bucket
+	bounds []float64 // seconds; one more than counts
+}
+
+// readRuntime fills in a reading's counts.
+func readRuntime(r *reading) {
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindFloat64Histogram {
+		return
+	}
+	h := sample[0].Value.Float64Histogram()
+	r.counts, r.bounds = h.Counts, h.Buckets
+}
+
+// readings are the last readings.
+type readings struct {
+	kept []reading // the oldest first
+	last reading   // of a slow commit
+}
+
+// keep reads the runtime and keeps the reading.
+func (r *readings) keep(read func(*reading), now time.Duration) {
+	if len(r.kept) == readingsMax {
+		r.kept = slices.Delete(r.kept, 0, 1)
+	}
+	next := reading{at: now}
+	read(&next)
+	r.kept = append(r.kept, next)
+}
+
+// waited returns the longest wait for a processor that ended during a commit or a little before it. See Ran.
+func (r *readings) waited(read func(*reading), began, ended time.Duration) (waited, over time.Duration) {
+	base := -1
+	for i := range r.kept {
+		if r.kept[i].at <= began {
+			base = i
+		}
+	}
+	if base < 0 || began-r.kept[base].at > readingMax {
+		return 0, 0
+	}
+	if r.last.counts == nil || ended-r.last.at > readAtMost {
+		r.last = reading{at: ended}
+		read(&r.last)
+	}
+	before := r.kept[base]
+	for i := len(r.last.counts) - 1; i > 0 && len(before.counts) == len(r.last.counts); i-- {
+		if r.last.counts[i] > before.counts[i] {
+			waited = time.Duration(r.last.bounds[i] * 1e9)
+			break
+		}
+	}
+	return waited, ended - before.at
+}
+
+// collections returns how many garbage collections ended in a time, among the runtime's last 256.
+func collections(from, to time.Duration) (n int) {
+	var stats debug.GCStats
+	debug.ReadGCStats(&stats)
+	origin := time.Now().Add(-stages.Now())
+	for _, end := range stats.PauseEnd { // the latest first
+		at := end.Sub(origin)
+		if at <= from {
+			break
+		}
+		if at <= to {
+			n++
+		}
+	}
+	return n
+}

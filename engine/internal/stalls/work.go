@@ -1,0 +1,99 @@
+package stalls
+
+import (
+	"slices"
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/stages"
+)
+
+// Kind is a kind of work of a store.
+type Kind string
+
+// The kinds of work.
+const (
+	FlushWork      Kind = "flush"
+	CompactionWork Kind = "compaction"
+	FsyncWork      Kind = "fsync"  // a long fsync
+	AppendWork     Kind = "append" // a slow append to the Raft log
+)
+
+// Span is work of a store. Times are those of stages.Now.
+type Span struct {
+	Store string
+	Kind  Kind
+	Began time.Duration
+	Ended time.Duration // 0 while it is under way
+	job   int           // Pebble's number
+}
+
+// runningMax bounds the work under way. Pebble has a few compactions and one flush of a store under way.
+const runningMax = 1024
+
+// Store reports the work of one store. Its zero value reports nothing.
+type Store struct {
+	log  *Log
+	name string
+}
+
+// Store returns where a store of a name reports its work.
+func (l *Log) Store(name string) Store { return Store{l, name} }
+
+// Begin begins work. The job's number is the store's own.
+func (s Store) Begin(kind Kind, job int) {
+	if s.log == nil {
+		return
+	}
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	if len(s.log.running) < runningMax {
+		s.log.running = append(s.log.running, Span{Store: s.name, Kind: kind, Began: stages.Now(), job: job})
+	}
+}
+
+// End ends work that Begin began.
+func (s Store) End(kind Kind, job int) {
+	if s.log == nil {
+		return
+	}
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	i := slices.IndexFunc(s.log.running, func(r Span) bool { return r.Store == s.name && r.Kind == kind && r.job == job })
+	if i < 0 {
+		return
+	}
+	done := s.log.running[i]
+	s.log.running = slices.Delete(s.log.running, i, i+1)
+	done.Ended = stages.Now()
+	s.log.spans.add(done)
+}
+
+// Took records work that ended now.
+func (s Store) Took(kind Kind, took time.Duration) {
+	if s.log == nil {
+		return
+	}
+	s.log.mu.Lock()
+	defer s.log.mu.Unlock()
+	now := stages.Now()
+	s.log.spans.add(Span{Store: s.name, Kind: kind, Began: now - took, Ended: now})
+}
+
+// overlap returns how much of a time work of a kind ran, of all stores together. The caller holds mu.
+func (l *Log) overlap(kind Kind, from, to time.Duration) (sum time.Duration) {
+	for _, s := range l.running {
+		if s.Kind == kind {
+			sum += max(0, to-max(from, s.Began))
+		}
+	}
+	for i := range l.spans.kept {
+		s := l.spans.newest(i)
+		if s.Ended <= from {
+			break
+		}
+		if s.Kind == kind {
+			sum += max(0, min(to, s.Ended)-max(from, s.Began))
+		}
+	}
+	return sum
+}

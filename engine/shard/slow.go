@@ -1,0 +1,25 @@
+package shard
+
+import (
+	"time"
+
+	"github.com/pronybench/prony/engine/internal/stalls"
+	"github.com/pronybench/prony/engine/storage"
+)
+
+// committed records a commit that took long. The publishing goroutine calls it once the commit is durable.
+func (s *Shard) committed(c *storage.Commit, parts stalls.Parts, commands int, t batchTimes) {
+	if !s.opts.Stalls.Wants(t.decided, t.durable) {
+		return
+	}
+	ready := t.submitted // from when only the commits before it hold it up
+	if s.opts.Replicate != nil {
+		var took time.Duration // room in Raft is a part of it
+		took, parts = c.Applied()
+		parts.RaftRoom = t.submitted - t.decided
+		parts.Replicate = max(0, parts.Replicate-parts.RaftRoom)
+		ready = max(ready, t.decided+took)
+	}
+	parts.Behind = max(0, min(s.published, t.durable)-ready)
+	s.opts.Stalls.Add(stalls.Commit{Shard: s.opts.Number, Commands: commands, Began: t.decided, Ended: t.durable, Parts: parts})
+}
