@@ -16,9 +16,12 @@ items_max{shard="2"} 8
 # TYPE depth gauge
 depth{shard="0",state="ready"} 7
 depth{shard="1",state="ready"} 9
+# TYPE slow gauge
+slow{cause="gc"} 3
+slow{cause="flush"} 4
 `))
 	require.NoError(t, err)
-	assert.Equal(t, map[string]float64{"items_max": 9, `depth{state="ready"}`: 16}, m.Values)
+	assert.Equal(t, map[string]float64{"items_max": 9, `depth{state="ready"}`: 16, `slow{cause="gc"}`: 3, `slow{cause="flush"}`: 4}, m.Values)
 
 	all := map[string]float64{}
 	for _, v := range []float64{-2, -1, -3} {

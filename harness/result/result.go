@@ -142,7 +142,8 @@ type Round struct {
 	// Workloads are those of a scenario with several, in its order. What stands beside them is over all of them.
 	Workloads []RoundWorkload `json:"workloads,omitempty"`
 	Stages    []Stage         `json:"stages,omitempty"`
-	Turns     *Turns          `json:"turns,omitempty"` // nil where the server does not time them
+	Turns     *Turns          `json:"turns,omitempty"`  // nil where the server does not time them
+	Stalls    *Stalls         `json:"stalls,omitempty"` // nil where no server records slow commits
 	Signals   *Signals        `json:"signals,omitempty"`
 	Warmup    *Warmup         `json:"warmup,omitempty"`
 	Traces    []Trace         `json:"traces,omitempty"`    // of a profiled round with a slow cycle, one of each server

@@ -56,6 +56,7 @@ func TestCluster(t *testing.T) {
 		assert.InEpsilon(t, round.Metrics[result.ServerCPUUsPerCycle], cpu, 1e-9, "the cluster's figure is that of all nodes")
 		assert.Positive(t, round.Server[completedCounter])
 		assert.Positive(t, round.Server["prony_shard_turn_seconds_count"])
+		require.NotNil(t, round.Stalls, "each node records its slow commits")
 	}
 	for _, spec := range result.Specs() {
 		if spec.Part == result.OfRaft {

@@ -62,6 +62,8 @@ func TestExecute(t *testing.T) {
 	assert.Equal(t, 1, r.Metrics[result.CyclesPerS].N, "the profiled round is not timed")
 	assert.Equal(t, 2, r.Metrics[result.Lost].N, "but its ledger counts")
 	for _, round := range r.Rounds {
+		require.NotNil(t, round.Stalls, "the server records its slow commits")
+		assert.Equal(t, 5.0, round.Stalls.SlowMs)
 		require.Len(t, round.Stages, 7, "all but what only a cluster does")
 		for _, s := range round.Stages {
 			assert.Positive(t, s.Count, "stage %s", s.Name)

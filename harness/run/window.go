@@ -252,6 +252,7 @@ func (w *windowProbe) spent(m *measured, loaded bool) error {
 	w.processes(m)
 	w.stages(m)
 	w.turns(m)
+	w.stalls(m)
 	if !loaded {
 		return nil
 	}

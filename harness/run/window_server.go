@@ -24,7 +24,8 @@ type serverProbe struct {
 	countersAfter  map[string]float64 // nil where it was down
 	metricsBefore  observe.Metrics    // with histograms, as those after
 	metricsAfter   observe.Metrics
-	partial        bool // the first process did not live through the window
+	stalls         *observe.Stalls // nil where the server does not record them
+	partial        bool            // the first process did not live through the window
 	peak           uint64
 	counters       profile.Span // what the counters cover
 	warnings       []string
@@ -97,7 +98,13 @@ func (s *serverProbe) scrapeAfter(ctx context.Context, cluster *topology.Cluster
 		s.warn("it was started again in the window: what its process counted before is missing")
 	}
 	s.metricsAfter, s.countersAfter = metrics, metrics.Values
-	return err
+	if err != nil {
+		return err
+	}
+	if s.stalls, err = observe.ReadStalls(ctx, admin(cluster, s.server)); err != nil {
+		s.warn("its slow commits are missing: %v", err)
+	}
+	return nil
 }
 
 func (s *serverProbe) readPeak() error {

@@ -1,0 +1,91 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/pronybench/prony/harness/adminhttp"
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	stallsTimeout  = 10 * time.Second
+	stallsBytesMax = 8 << 20
+)
+
+// Stalls are the last slow commits of a server and the last work of its stores. Their times count from the epoch of the clock of
+// this process: AtS is seconds of Unix time.
+type Stalls struct {
+	SlowMs  float64
+	Commits []result.SlowCommit
+	Work    []result.StoreWork
+	// Total is how many slow commits there were since the server's process began.
+	Total uint64
+}
+
+// stallsAnswer is what a server answers at /debug/stalls.
+type stallsAnswer struct {
+	NowMs        float64 `json:"now_ms"`
+	SlowMs       float64 `json:"slow_ms"`
+	CommitsTotal uint64  `json:"commits_total"`
+	Commits      []struct {
+		BeganMs         float64            `json:"began_ms"`
+		TookMs          float64            `json:"took_ms"`
+		Shard           int                `json:"shard"`
+		Commands        int                `json:"commands"`
+		Cause           string             `json:"cause"`
+		CausesMs        map[string]float64 `json:"causes_ms"`
+		FlushMs         float64            `json:"flush_ms"`
+		CompactionMs    float64            `json:"compaction_ms"`
+		FsyncMs         float64            `json:"fsync_ms"`
+		AppendMs        float64            `json:"append_ms"`
+		Collections     int                `json:"collections"`
+		SchedulerWaitMs float64            `json:"scheduler_wait_ms"`
+		SchedulerOverMs float64            `json:"scheduler_over_ms"`
+	} `json:"commits"`
+	Work []struct {
+		Kind    string  `json:"kind"`
+		Store   string  `json:"store"`
+		BeganMs float64 `json:"began_ms"`
+		TookMs  float64 `json:"took_ms"`
+	} `json:"work"`
+}
+
+// ReadStalls reads the slow commits of a server. It returns nil if the server does not record them. It takes at most ten seconds and
+// 8 MiB.
+func ReadStalls(ctx context.Context, admin adminhttp.Client) (*Stalls, error) {
+	body, err := admin.Get(ctx, "/debug/stalls", stallsTimeout, stallsBytesMax)
+	var status adminhttp.StatusError
+	if errors.As(err, &status) && status.Code == http.StatusNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the slow commits: %w", err)
+	}
+	return parseStalls(body, time.Now())
+}
+
+// parseStalls reads an answer that came now. The server may have another clock: its times are moved by the difference.
+func parseStalls(body []byte, now time.Time) (*Stalls, error) {
+	var a stallsAnswer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, fmt.Errorf("read the slow commits: %w", err)
+	}
+	at := func(ms float64) float64 { return float64(now.UnixMicro())/1e6 - (a.NowMs-ms)/1e3 }
+	s := &Stalls{SlowMs: a.SlowMs, Total: a.CommitsTotal}
+	for _, c := range a.Commits {
+		s.Commits = append(s.Commits, result.SlowCommit{
+			AtS: at(c.BeganMs), Ms: c.TookMs, Shard: c.Shard, Commands: c.Commands, Cause: c.Cause, CausesMs: c.CausesMs,
+			FlushMs: c.FlushMs, CompactionMs: c.CompactionMs, FsyncMs: c.FsyncMs, AppendMs: c.AppendMs,
+			Collections: c.Collections, SchedulerMs: c.SchedulerWaitMs, SchedulerOverMs: c.SchedulerOverMs,
+		})
+	}
+	for _, w := range a.Work {
+		s.Work = append(s.Work, result.StoreWork{Kind: w.Kind, Store: w.Store, AtS: at(w.BeganMs), Ms: w.TookMs})
+	}
+	return s, nil
+}

@@ -1,0 +1,87 @@
+package run
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pronybench/prony/harness/observe"
+	"github.com/pronybench/prony/harness/result"
+)
+
+const (
+	slowCommitsCounter = "prony_slow_commits_total"
+	slowSecondsCounter = "prony_slow_commit_seconds_total"
+	causePrefix        = slowCommitsCounter + `{cause="`
+)
+
+// stalls fills in the slow commits of the servers in the window. It is left out if no server records them.
+func (w *windowProbe) stalls(m *measured) {
+	began := float64(w.clocks.From.At.UnixMicro()) / 1e6
+	var commits []result.SlowCommit
+	var work []result.StoreWork
+	var missed uint64
+	slowMs := 0.0
+	for _, s := range w.servers {
+		if s.stalls == nil {
+			continue
+		}
+		slowMs = s.stalls.SlowMs
+		id := ""
+		if s.server != nil {
+			id = s.server.ID
+		}
+		for _, c := range s.stalls.Commits {
+			c.AtS, c.Node = c.AtS-began, id
+			commits = append(commits, c)
+		}
+		for _, o := range s.stalls.Work {
+			o.AtS, o.Node, o.Store = o.AtS-began, id, shardName(o.Store)
+			work = append(work, o)
+		}
+		missed += missedCommits(s.stalls, began)
+	}
+	if slowMs == 0 {
+		return
+	}
+	window := w.clocks.To.At.Sub(w.clocks.From.At)
+	m.round.Stalls = result.StallsOf(slowMs, window.Seconds(), w.stallCauses(), commits, work, missed)
+}
+
+// missedCommits returns how many slow commits made room for others, if some of them may have ended after the window's begin.
+func missedCommits(s *observe.Stalls, began float64) uint64 {
+	gone := s.Total - uint64(len(s.Commits))
+	if gone == 0 || len(s.Commits) == 0 {
+		return 0
+	}
+	if first := s.Commits[0]; first.AtS+first.Ms/float64(time.Second/time.Millisecond) < began {
+		return 0
+	}
+	return gone
+}
+
+// stallCauses returns the causes that the servers counted.
+func (w *windowProbe) stallCauses() (all []result.StallCause) {
+	seen := map[string]bool{}
+	for _, s := range w.servers {
+		for key := range s.countersAfter {
+			cause, is := strings.CutPrefix(key, causePrefix)
+			if cause = strings.TrimSuffix(cause, `"}`); !is || seen[cause] {
+				continue
+			}
+			seen[cause] = true
+			commits, _ := w.counted(key)
+			seconds, _ := w.counted(slowSecondsCounter + strings.TrimPrefix(key, slowCommitsCounter))
+			all = append(all, result.StallCause{Cause: cause, Commits: uint64(max(0, commits)), Ms: 1e3 * max(0, seconds)})
+		}
+	}
+	return all
+}
+
+// shardName returns the number of the shard whose store has a folder's name, or the name.
+func shardName(folder string) string {
+	if n, err := strconv.Atoi(folder); err == nil {
+		return strconv.Itoa(n)
+	}
+	return folder
+}
