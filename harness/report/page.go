@@ -42,6 +42,7 @@ func markdown(r *result.Result, plots []figure, repeats []repeated) string {
 		ledgerSection(p, r)
 		stagesSection(p, r)
 		turnsSection(p, r)
+		stallsSection(p, r)
 		costsSection(p, r)
 		locksSection(p, r)
 		profileSection(p, r)

@@ -177,6 +177,10 @@ func figures(r *result.Result, hists []result.RoundHistograms, name string) ([]f
 			figure{file: name + "-series-memory.svg", caption: "Resident memory of the server over each timed round's window"},
 			func() ([]byte, error) { return seriesPlot(r, memorySeries) },
 		},
+		{
+			figure{file: name + "-stalls.svg", caption: "Slow commits over the window of the timed round with the longest, beside flushes and compactions"},
+			func() ([]byte, error) { return stallsPlot(r) },
+		},
 	}
 	var drawn []figure
 	for _, f := range all {

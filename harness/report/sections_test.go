@@ -298,3 +298,28 @@ func TestPageFindsWhatARunIsBoundBy(t *testing.T) {
 		r.Manifest.Scenario.Topology.Procs, r.Bound = 1, &result.Bound{By: result.BoundLock, Sentence: "bound by lock: as it was measured"}
 	}), "- bound by lock: as it was measured")
 }
+
+// The slow commits are on the page by cause and one by one, and in a plot beside the flushes.
+func TestSlowCommitsAreOnThePage(t *testing.T) {
+	r, hists := fixture(t, 2, 1)
+	quiet := rendered(t, r, hists)
+	assert.NotContains(t, sections(quiet["fixture.md"]), "Slow commits")
+	assert.NotContains(t, quiet, "fixture-stalls.svg")
+	r.Rounds[0].Stalls = &result.Stalls{SlowMs: 5}
+	r.Rounds[1].Stalls = &result.Stalls{
+		SlowMs: 5, Causes: []result.StallCause{{Cause: "rotation", Commits: 2, Ms: 60}, {Cause: "flush", Commits: 1, Ms: 30}},
+		Commits: []result.SlowCommit{
+			{AtS: 1, Ms: 20, Shard: 3, Commands: 7, Cause: "rotation", CausesMs: map[string]float64{"rotation": 20}},
+			{AtS: 2.5, Ms: 70, Node: "n1", Cause: "rotation", CausesMs: map[string]float64{"rotation": 40, "flush": 30}, FlushMs: 65, Collections: 1, SchedulerMs: 12},
+		},
+		Work: []result.StoreWork{{Kind: "flush", Store: "0", AtS: 2.4, Ms: 200}, {Kind: "compaction", Store: "0", AtS: 2.6, Ms: 300}},
+	}
+	files := rendered(t, r, hists)
+	of := sections(files["fixture.md"])["Slow commits"]
+	assert.Contains(t, of, "took more than 5.00 ms")
+	assert.Contains(t, of, "| `rotation` | Pebble ended its log and began a new one | 2 | 60.0 |")
+	assert.Contains(t, of, "| 2 | 1.00 | 20.0 | `3` | 7 | rotation 20.0 | – |")
+	assert.Contains(t, of, "| 2 | 2.50 | 70.0 | `n1/0` | 0 | rotation 40.0, flush 30.0 | flush 65.0 ms, 1 collection, longest wait for a processor 12.0 ms |")
+	assert.Contains(t, files["fixture-stalls.svg"], "a flush ran")
+	assert.Contains(t, files["fixture-stalls.svg"], "a compaction ran")
+}

@@ -16,9 +16,10 @@ func profileCommand() *cobra.Command {
 		Use:   "profile",
 		Short: "Show where the time of a run went",
 		Long: `Shows the profiles of a run's profiled rounds, which cover exactly their windows: the functions that cost most,
-the locks that goroutines waited for, what differs between two runs, and the profiles themselves in a browser.`,
+the locks that goroutines waited for, what differs between two runs, and the profiles themselves in a browser. The slow
+commits, which need no profile, are of all rounds.`,
 	}
-	c.AddCommand(profileTopCommand(), profileLocksCommand(), profileDiffCommand(), profileOpenCommand())
+	c.AddCommand(profileTopCommand(), profileLocksCommand(), profileStallsCommand(), profileDiffCommand(), profileOpenCommand())
 	return c
 }
 

@@ -98,6 +98,16 @@ func TestProfileCommands(t *testing.T) {
 	profiledRun(t, "b", 3, 300)
 	profiledRun(t, "one", 1, 100)
 	stored(t, "runs", "none", nil)
+	stored(t, "runs", "slow", func(r *result.Result) {
+		r.Rounds[0].Stalls = &result.Stalls{SlowMs: 5}
+		r.Rounds[1].Stalls = &result.Stalls{
+			SlowMs: 5, Missing: 4, Causes: []result.StallCause{{Cause: "rotation", Commits: 2, Ms: 60}, {Cause: "flush", Commits: 1, Ms: 30}},
+			Commits: []result.SlowCommit{
+				{AtS: 0.1, Ms: 20, Shard: 3, Commands: 7, Cause: "rotation", CausesMs: map[string]float64{"rotation": 20}},
+				{AtS: 0.25, Ms: 70, Cause: "rotation", CausesMs: map[string]float64{"rotation": 40, "flush": 30}, FlushMs: 65, Collections: 1},
+			},
+		}
+	})
 	require.NoError(t, os.RemoveAll("runs/one/profiles"))
 	for _, c := range []struct{ name, args string }{
 		{"top", "top runs/a"},
@@ -106,6 +116,8 @@ func TestProfileCommands(t *testing.T) {
 		{"locks-published", "locks runs/one"},
 		{"diff", "diff runs/a runs/b"},
 		{"diff-same", "diff runs/a runs/a"},
+		{"stalls", "stalls runs/slow"},
+		{"stalls-none", "stalls runs/none"},
 		{"wrong-kind", "top --kind heap runs/a"},
 		{"wrong-node", "top --node n2 runs/a"},
 		{"wrong-point", "locks runs/a extra"},
@@ -153,6 +165,12 @@ func TestProfileCommandsAsJSON(t *testing.T) {
 	assert.Equal(t, "shard.inbox.mu", locks.Locks[0].Name)
 	assert.InDelta(t, 1_800_000_000, locks.Waits[0].WorkNs, 0)
 	assert.NotEmpty(t, locks.Caveats)
+	stored(t, "runs", "slow", func(r *result.Result) { r.Rounds[1].Stalls = &result.Stalls{SlowMs: 5} })
+	var slow profileStalls
+	require.NoError(t, json.Unmarshal([]byte(prony(t, "profile", "stalls", "--json", "runs/slow").stdout), &slow))
+	require.Len(t, slow.Rounds, 1)
+	assert.Equal(t, 2, slow.Rounds[0].Round)
+	assert.Equal(t, 5.0, slow.Rounds[0].Stalls.SlowMs)
 	var diff profileDiff
 	require.NoError(t, json.Unmarshal([]byte(prony(t, "profile", "diff", "--json", "runs/a", "runs/b").stdout), &diff))
 	require.Len(t, diff.Profiles, 1)

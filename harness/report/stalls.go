@@ -1,0 +1,210 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"maps"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/pronybench/prony/harness/render"
+	"github.com/pronybench/prony/harness/result"
+)
+
+// stallsListed is how many slow commits a page lists.
+const stallsListed = 20
+
+var causeMeanings = map[string]string{
+	"semaphore":  "too many commits were under way in Pebble",
+	"memtables":  "as many memtables waited for their flush as there may be",
+	"level0":     "as many tables waited for their compaction as there may be",
+	"rotation":   "Pebble ended its log and began a new one",
+	"fsync":      "the log's fsync",
+	"behind":     "the commits before it, which are answered first",
+	"raft_room":  "as many entries were under way in Raft as there may be",
+	"replicate":  "until a majority had the entry and it was its turn to be applied",
+	"flush":      "no known wait; a flush ran",
+	"compaction": "no known wait; a compaction ran",
+	"gc":         "no known wait; a garbage collection ended",
+	"scheduler":  "no known wait; a goroutine waited for a processor",
+	"other":      "none of these",
+}
+
+// stallsSection shows the slow commits of the timed rounds by their causes, and the longest of them.
+func stallsSection(p *page, r *result.Result) {
+	rounds := timedRounds(r)
+	causes := result.MergeStallCauses(rounds)
+	if len(causes) == 0 {
+		return
+	}
+	p.heading(2, "Slow commits, durability %s", code(r.Manifest.Durability()))
+	p.paragraph("The servers record each commit that took more than %s ms, from its submission until it was durable, with what it spent the"+
+		" time on. Waits in Pebble and in Raft have measured times. The rest of a commit's time is charged to work that ran during at least"+
+		" half of it, flushes before compactions, then to a garbage collection that ended in it, then to a wait for a processor. A commit is"+
+		" counted under the cause of the largest part of its time. The table covers all timed rounds.", render.Number(slowMs(rounds)))
+	var rows [][]string
+	for _, c := range causes {
+		rows = append(rows, []string{code(c.Cause), text(causeMeanings[c.Cause]), render.Count(c.Commits), render.Number(c.Ms)})
+	}
+	p.table([]string{"cause", "what", ">commits", ">time, ms"}, rows)
+	longestCommits(p, r, rounds)
+}
+
+func slowMs(rounds []result.Round) float64 {
+	for _, round := range rounds {
+		if round.Stalls != nil {
+			return round.Stalls.SlowMs
+		}
+	}
+	return 0
+}
+
+// longestCommits lists the longest slow commits of the windows.
+func longestCommits(p *page, r *result.Result, rounds []result.Round) {
+	type of struct {
+		round  string
+		commit result.SlowCommit
+	}
+	var all []of
+	for _, round := range rounds {
+		if round.Stalls == nil {
+			continue
+		}
+		for _, c := range round.Stalls.Commits {
+			all = append(all, of{roundName(r, round), c})
+		}
+	}
+	if len(all) == 0 {
+		p.paragraph("None of them ended in a window.")
+		return
+	}
+	slices.SortStableFunc(all, func(a, b of) int { return cmp.Compare(b.commit.Ms, a.commit.Ms) })
+	var rows [][]string
+	for _, o := range all[:min(len(all), stallsListed)] {
+		c := o.commit
+		rows = append(rows, []string{
+			o.round, render.Number(c.AtS), render.Number(c.Ms), code(StallPlace(c)), fmt.Sprint(c.Commands), StallParts(c), StallBeside(c),
+		})
+	}
+	p.paragraph("The longest of the windows. Beside each commit stands what ran during it, and for how long: of work of all stores of its node.")
+	p.table([]string{">round", ">at, s", ">ms", "shard", ">commands", "time by cause, ms", "beside it"}, rows)
+}
+
+// StallPlace names the shard of a slow commit, and the node of a cluster.
+func StallPlace(c result.SlowCommit) string {
+	if c.Node == "" {
+		return fmt.Sprint(c.Shard)
+	}
+	return fmt.Sprintf("%s/%d", c.Node, c.Shard)
+}
+
+// StallParts says how the time of a slow commit is divided among its causes, the largest part first.
+func StallParts(c result.SlowCommit) string {
+	causes := slices.Collect(maps.Keys(c.CausesMs))
+	slices.SortFunc(causes, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.CausesMs[b], c.CausesMs[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, cause := range causes {
+		parts = append(parts, fmt.Sprintf("%s %s", cause, render.Number(c.CausesMs[cause])))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// StallBeside says what ran during a slow commit.
+func StallBeside(c result.SlowCommit) string {
+	var parts []string
+	add := func(what string, ms float64) {
+		if ms > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s ms", what, render.Number(ms)))
+		}
+	}
+	add("flush", c.FlushMs)
+	add("compaction", c.CompactionMs)
+	add("fsync", c.FsyncMs)
+	add("append", c.AppendMs)
+	if c.Collections > 0 {
+		parts = append(parts, render.Plural(c.Collections, "collection"))
+	}
+	add("longest wait for a processor", c.SchedulerMs)
+	if len(parts) == 0 {
+		return none
+	}
+	return strings.Join(parts, ", ")
+}
+
+// stallsPlot draws the slow commits of one round over its window, beside the flushes and compactions: the timed round with the longest slow
+// commit.
+func stallsPlot(r *result.Result) ([]byte, error) {
+	var worst result.Round
+	longest := 0.0
+	for _, round := range timedRounds(r) {
+		if round.Stalls == nil {
+			continue
+		}
+		for _, c := range round.Stalls.Commits {
+			if c.Ms > longest {
+				worst, longest = round, c.Ms
+			}
+		}
+	}
+	if longest == 0 {
+		return nil, errNothingToPlot
+	}
+	p := newPlot(fmt.Sprintf("%s: slow commits of round %d, durability %s", r.Scenario, worst.Number, r.Manifest.Durability()))
+	p.X.Label.Text = "time in the window (s)"
+	p.Y.Label.Text = "time of a commit (ms)"
+	limit := longest * 1.35
+	end := worst.WindowSeconds
+	if err := addBands(p, worst, "flush", "a flush ran", bandShade, limit); err != nil {
+		return nil, err
+	}
+	if err := addBands(p, worst, "compaction", "a compaction ran", grey, limit/25); err != nil {
+		return nil, err
+	}
+	p.Add(lightGrid(false))
+	for i, c := range worst.Stalls.Commits {
+		line, err := plotter.NewLine(plotter.XYs{{X: c.AtS, Y: 0}, {X: c.AtS + c.Ms/1e3, Y: c.Ms}})
+		if err != nil {
+			return nil, fmt.Errorf("plot the slow commits of round %d: %w", worst.Number, err)
+		}
+		line.LineStyle = draw.LineStyle{Color: blue, Width: vg.Points(1.25)}
+		p.Add(line)
+		if i == 0 {
+			p.Legend.Add("a commit of more than "+render.Number(worst.Stalls.SlowMs)+" ms, from its begin to its end", line)
+		}
+	}
+	p.X.Min, p.X.Max = 0, end
+	p.X.Tick.Marker = plot.ConstantTicks(fromZero(end))
+	p.Y.Min, p.Y.Max = 0, limit
+	p.Y.Tick.Marker = plot.ConstantTicks(fromZero(longest * 1.1))
+	return svg(p)
+}
+
+// addBands shades the times of a round's window in which work of a kind ran, up to a height.
+func addBands(p *plot.Plot, round result.Round, kind, legend string, shade color.Color, height float64) error {
+	named := false
+	for _, w := range round.Stalls.Work {
+		if w.Kind != kind {
+			continue
+		}
+		from, to := max(0, w.AtS), min(round.WindowSeconds, w.AtS+w.Ms/1e3)
+		band, err := plotter.NewPolygon(plotter.XYs{{X: from, Y: 0}, {X: to, Y: 0}, {X: to, Y: height}, {X: from, Y: height}})
+		if err != nil {
+			return fmt.Errorf("plot each %s of round %d: %w", kind, round.Number, err)
+		}
+		band.Color, band.Width = shade, 0
+		p.Add(band)
+		if !named {
+			p.Legend.Add(legend, band)
+			named = true
+		}
+	}
+	return nil
+}
