@@ -30,7 +30,7 @@ func TestABatchPassesEachStageOnce(t *testing.T) {
 	}
 	f.stop()
 	assert.Equal(t, map[string]uint64{
-		"inbox": 5, "decide": 5, "apply": 5, "commit_wait": 5, "commit": 5, "reply": 5, "replicate": 0,
+		"receive": 0, "inbox": 5, "decide": 5, "apply": 5, "commit_wait": 5, "commit": 5, "reply": 5, "replicate": 0,
 	}, passed(&times))
 	for _, s := range stages.All() {
 		assert.GreaterOrEqual(t, times.Read(s).Sum, time.Duration(0), s)
@@ -44,7 +44,7 @@ func TestABatchThatCommitsNothingHasNoCommit(t *testing.T) {
 	f.stats()
 	f.stop()
 	assert.Equal(t, map[string]uint64{
-		"inbox": 1, "decide": 1, "apply": 0, "commit_wait": 0, "commit": 0, "reply": 1, "replicate": 0,
+		"receive": 0, "inbox": 1, "decide": 1, "apply": 0, "commit_wait": 0, "commit": 0, "reply": 1, "replicate": 0,
 	}, passed(&times))
 }
 
