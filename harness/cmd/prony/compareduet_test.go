@@ -194,7 +194,7 @@ func TestCausesOfADuetWithoutProfiles(t *testing.T) {
 		d.Generations = append(d.Generations, g)
 	}
 	for verdict, want := range map[result.Verdict]int{result.Regressed: 1, result.Pass: 0} {
-		c, err := described(t.TempDir(), &d, &result.Comparison{Verdict: verdict})
+		c, err := described(t.TempDir(), &d, &result.Comparison{Verdict: verdict, Duet: &result.DuetJudgement{}})
 		require.NoError(t, err)
 		assert.Empty(t, c.Warnings)
 		require.Len(t, c.Causes, want)
