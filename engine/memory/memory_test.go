@@ -53,6 +53,7 @@ func TestSharesOfAnOrdinaryHostAreWhatWasMeasured(t *testing.T) {
 		s := SharesOf(total, 1, false)
 		assert.EqualValues(t, 64<<20, s.MemTableBytes)
 		assert.EqualValues(t, 32<<20, s.BlockCacheBytes)
+		assert.EqualValues(t, 64<<20, s.KeyFilterBytes)
 		assert.EqualValues(t, 64<<20, s.PayloadBytes)
 		assert.Equal(t, 1<<20, s.WindowTasks)
 		assert.EqualValues(t, 64<<20, s.InboxBytes)
@@ -75,7 +76,7 @@ func TestSharesAddUpToLessThanTheTotal(t *testing.T) {
 		shards, clustered := rapid.IntRange(1, 8).Draw(t, "shards"), rapid.Bool().Draw(t, "clustered")
 		s := SharesOf(total, shards, clustered)
 		offHeap := 4*s.MemTableBytes*int64(shards) + 2*s.LogMemTableBytes + s.BlockCacheBytes
-		live := s.PayloadBytes + int64(s.Queues)*int64(shards)*queueBytes + int64(s.WindowTasks)*windowTaskBytes + s.InboxBytes + s.RequestBytes + s.OutboxBytes +
+		live := s.PayloadBytes + s.KeyFilterBytes + int64(s.Queues)*int64(shards)*queueBytes + int64(s.WindowTasks)*windowTaskBytes + s.InboxBytes + s.RequestBytes + s.OutboxBytes +
 			int64(s.Connections)*int64(connBytes+s.ConnBufferBytes) + int64(s.Calls)*callBytes
 		require.LessOrEqual(t, programBytes+offHeap+live, total, "%+v", s)
 		require.LessOrEqual(t, offHeap+s.GoBytes+programTextBytes, total/100*pausePercent, "%+v", s)

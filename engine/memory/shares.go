@@ -7,6 +7,7 @@ const (
 	memTableLeast    = 512 << 10
 	logMemTableBytes = 128 << 20
 	blockCacheBytes  = 32 << 20
+	keyFilterBytes   = 64 << 20
 	payloadBytes     = 64 << 20
 	windowTasks      = 1 << 20
 	queues           = 100_000 // of each shard
@@ -55,6 +56,7 @@ type Shares struct {
 	MemTableBytes    int64 // of each memtable of each shard
 	LogMemTableBytes int64 // of each memtable of the Raft logs
 	BlockCacheBytes  int64 // of all shards
+	KeyFilterBytes   int64 // of the filters of idempotency keys, in all shards
 	PayloadBytes     int64 // of payloads of tasks in windows, in all shards
 	WindowTasks      int   // in the windows of all shards
 	Queues           int   // of each shard
@@ -76,6 +78,7 @@ type Shares struct {
 const (
 	partMemTables   = 20 // in C memory, with the block cache
 	partBlockCache  = 4
+	partKeyFilters  = 3
 	partPayloads    = 8
 	partQueues      = 8
 	partWindows     = 7
@@ -106,6 +109,7 @@ func SharesOf(total int64, shards int, clustered bool) Shares {
 	share := part(tables, 0, 1<<50) / memTablesMax / n
 	s.MemTableBytes = max(min(share, memTableBytes/n), min(share, memTableSmall), memTableLeast)
 	s.BlockCacheBytes = part(partBlockCache, 1<<20, blockCacheBytes)
+	s.KeyFilterBytes = part(partKeyFilters, 0, keyFilterBytes)
 	s.PayloadBytes = part(partPayloads, 1<<20, payloadBytes)
 	s.WindowTasks = int(part(partWindows, 4_096*windowTaskBytes, windowTasks*windowTaskBytes) / windowTaskBytes)
 	s.InboxBytes = part(partInboxes, 1<<20, inboxBytes)

@@ -20,7 +20,8 @@ func (n *Node) openCluster(c Config, used bool) (err error) {
 		Config: c.Cluster, Host: clusterHost{n, c}, DataDir: c.DataDir, Used: used, Shards: n.shards,
 		Store: storage.Options{
 			Durability: c.Durability, FS: c.fs, Space: n.space, MemTableBytes: uint64(n.shares.MemTableBytes), OpenTablesMax: n.files.stores,
-			Stalls: n.stalls,
+			Stalls:     n.stalls,
+			KeyFilters: storage.NewKeyFilters(n.shares.KeyFilterBytes),
 		},
 		CacheBytes: n.shares.BlockCacheBytes,
 		Logs: logs.Options{

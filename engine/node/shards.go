@@ -52,6 +52,7 @@ func (n *Node) openStores(c Config) error {
 	o := storage.Options{Durability: c.Durability, SyncInterval: c.SyncInterval, FS: c.fs, Log: c.Log, Space: n.space, Stalls: n.stalls}
 	o.Cache = storage.NewCache(n.shares.BlockCacheBytes)
 	defer o.Cache.Close()
+	o.KeyFilters = storage.NewKeyFilters(n.shares.KeyFilterBytes)
 	o.MemTableBytes, o.OpenTablesMax = uint64(n.shares.MemTableBytes), n.files.stores
 	stores, errs := make([]*storage.Store, c.Shards), make([]error, c.Shards)
 	var all sync.WaitGroup

@@ -20,8 +20,12 @@ type Batch struct {
 	b     *pebble.Batch
 	enc   record.Encoder
 	key   [record.DueKeyLen]byte
-	keys  map[string]keptKey // idempotency keys put since the last Submit; reads do not see them yet
+	keys  map[string]keptKey // idempotency keys put since the last Submit, by their names; reads do not see them yet
+	name  []byte             // of an idempotency key, for reuse
 	err   error              // the first error; Submit returns it
+
+	dropsKeys   int64 // the last bucket of keys that the commit drops; 0 means that it drops none
+	changesKeys bool  // the commit puts or drops idempotency keys
 
 	reserves bool // the commit reserves numbers, so it must survive a loss of power
 
@@ -59,7 +63,14 @@ func (b *Batch) Submit() (Commit, error) {
 	if b.reserves {
 		c.reserves, b.reserves = b.store.files, false
 	}
-	return c, b.store.apply(c.b)
+	if err := b.store.apply(c.b); err != nil {
+		return c, err
+	}
+	if b.dropsKeys > 0 {
+		b.store.filter.drop(b.dropsKeys)
+		b.dropsKeys = 0
+	}
+	return c, nil
 }
 
 // apply applies a batch. Pebble panics at a write after a failed write to the log; apply returns an error instead. The store
@@ -246,12 +257,21 @@ func (b *Batch) DropExpiry(ref queue.Ref, atMs int64) {
 // PutKey implements queue.Journal.
 func (b *Batch) PutKey(queueID uint32, key string, bucket int64, k queue.KeyRef) {
 	record.EncodeKey(&b.enc, k)
-	stored := record.KeyKey(bucket, queueID, key)
-	b.set(stored)
+	b.set(record.KeyKey(bucket, queueID, key))
 	if b.keys == nil {
 		b.keys = map[string]keptKey{}
 	}
-	b.keys[string(record.KeyKey(0, queueID, key))] = keptKey{k, bucket}
+	b.changesKeys = true
+	if bucket <= b.dropsKeys {
+		b.dropsKeys = 0 // the filter keeps all keys until the next drop
+	}
+	b.nameKey(queueID, key)
+	b.store.filter.add(b.name, bucket)
+	b.keys[string(b.name)] = keptKey{k, bucket}
+}
+
+func (b *Batch) nameKey(queueID uint32, key string) {
+	b.name = record.AppendKeyName(b.name[:0], queueID, key)
 }
 
 // keptKey is an idempotency key with its bucket.
@@ -260,18 +280,18 @@ type keptKey struct {
 	bucket int64
 }
 
-// recentKey returns a key that reads do not see yet.
-func (b *Batch) recentKey(queueID uint32, key string) (k keptKey, found bool) {
-	name := string(record.KeyKey(0, queueID, key))
-	if k, found := b.keys[name]; found {
+// recentKey returns the key of b.name if reads do not see it yet.
+func (b *Batch) recentKey() (k keptKey, found bool) {
+	if k, found := b.keys[string(b.name)]; found {
 		return k, true
 	}
-	return b.inFlight(name)
+	return b.inFlight()
 }
 
 // HasKey implements queue.Journal.
 func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
-	if k, found := b.recentKey(queueID, key); found && k.bucket == bucket {
+	b.nameKey(queueID, key)
+	if k, found := b.recentKey(); found && k.bucket == bucket {
 		return true
 	}
 	_, found, err := b.store.get(record.KeyKey(bucket, queueID, key))
@@ -282,7 +302,11 @@ func (b *Batch) HasKey(queueID uint32, key string, bucket int64) bool {
 // FindKey implements queue.Journal. Several buckets may have a record of the key, if the key was used again after the window
 // of the queue changed.
 func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool) {
-	if k, found := b.recentKey(queueID, key); found {
+	b.nameKey(queueID, key)
+	if b.store.filter.absent(b.name) {
+		return k, false
+	}
+	if k, found := b.recentKey(); found {
 		return k.KeyRef, true
 	}
 	for _, bucket := range buckets {
@@ -303,7 +327,10 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 }
 
 // DropKeys implements queue.Journal.
-func (b *Batch) DropKeys(bucket int64) { b.dropBuckets(record.PrefixKey, queue.KeptKeys, bucket) }
+func (b *Batch) DropKeys(bucket int64) {
+	b.dropsKeys, b.changesKeys = max(b.dropsKeys, bucket), true
+	b.dropBuckets(record.PrefixKey, queue.KeptKeys, bucket)
+}
 
 // PutResult implements queue.Journal.
 func (b *Batch) PutResult(ref queue.Ref, bucket int64, r queue.Result) {

@@ -32,7 +32,7 @@
 //
 // All methods of a Store may be called by several goroutines at once, except Apply, which one goroutine at a time may call,
 // and Close, which comes after all others. One goroutine at a time owns a Batch: it must not write while another call of the
-// batch is under way. Commits of one batch may be awaited by other goroutines. A store takes no lock of its own.
+// batch is under way. Commits of one batch may be awaited by other goroutines. A store takes one lock of its own, when the filter of its idempotency keys changes.
 //
 // # Errors
 //

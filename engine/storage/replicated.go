@@ -50,12 +50,13 @@ type Position struct {
 const (
 	entryFormat   = 1
 	entrySystem   = 1 // flag: the entry changes the node's own records
+	entryNoKeys   = 2 // flag: the entry neither puts nor drops idempotency keys; entries of older programs never have it
 	entryHeadLen  = 1 + 1 + 3*8
 	positionBytes = 1 + 4*8
 )
 
 type entryHead struct {
-	system            bool
+	system, noKeys    bool
 	term, tenure, seq uint64
 }
 
@@ -66,7 +67,7 @@ func parseEntry(b []byte) (h entryHead, batch []byte, err error) {
 	if b[0] != entryFormat {
 		return h, nil, fmt.Errorf("it has format %d, this program reads format %d: use a newer one", b[0], entryFormat)
 	}
-	h.system = b[1]&entrySystem != 0
+	h.system, h.noKeys = b[1]&entrySystem != 0, b[1]&entryNoKeys != 0
 	h.term, h.tenure, h.seq = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
 	return h, b[entryHeadLen:], nil
 }
@@ -79,6 +80,9 @@ func (h entryHead) append(batch []byte) []byte {
 	var flags byte
 	if h.system {
 		flags = entrySystem
+	}
+	if h.noKeys {
+		flags |= entryNoKeys
 	}
 	b = append(b, entryFormat, flags)
 	b = binary.BigEndian.AppendUint64(b, h.term)
@@ -122,7 +126,7 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 	b := s.db.NewBatch()
 	defer closeAfter(b, &err)
 	out.Skipped = make([]bool, len(entries))
-	changed := false
+	changed, dropped := false, int64(0)
 	for i, e := range entries {
 		if e.Index <= at.Index {
 			continue
@@ -146,6 +150,9 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 			if err = one.SetRepr(batch); err == nil {
 				err = b.Apply(&one, nil)
 			}
+			if err == nil && s.filter != nil && !h.noKeys {
+				dropped, err = s.filter.added(&one, dropped)
+			}
 			if err != nil {
 				return out, fmt.Errorf("log entry %d: %w", e.Index, err)
 			}
@@ -162,6 +169,9 @@ func (s *Store) Apply(entries []LogEntry) (out Applied, err error) {
 		return out, fmt.Errorf("apply the log up to entry %d: %w", at.Index, err)
 	}
 	out.Parts = stalls.PartsOf(b)
+	if dropped > 0 {
+		s.filter.drop(dropped)
+	}
 	s.position.Store(&at)
 	return out, nil
 }
@@ -214,8 +224,9 @@ type flight struct {
 // propose sends the batch to the log.
 func (b *Batch) propose() (Commit, error) {
 	b.head.seq++
+	b.head.noKeys = !b.changesKeys
 	entry := b.head.append(b.b.Repr())
-	b.head.system = false
+	b.head.system, b.changesKeys, b.dropsKeys = false, false, 0
 	if err := b.b.Close(); err != nil {
 		return Commit{}, fmt.Errorf("end a batch: %w", err)
 	}
@@ -229,10 +240,10 @@ func (b *Batch) propose() (Commit, error) {
 	return c, nil
 }
 
-// inFlight finds a key in the proposals that reads may not see yet, the latest first.
-func (b *Batch) inFlight(key string) (k keptKey, found bool) {
+// inFlight finds the key of b.name in the proposals that reads may not see yet, the latest first.
+func (b *Batch) inFlight() (k keptKey, found bool) {
 	for i := len(b.flights) - 1; i >= 0; i-- {
-		if k, found := b.flights[i].keys[key]; found {
+		if k, found := b.flights[i].keys[string(b.name)]; found {
 			return k, true
 		}
 	}

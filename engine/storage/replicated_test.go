@@ -204,7 +204,7 @@ func TestBadEntryIsRefused(t *testing.T) {
 func TestEntryHeadsAreReadAsTheyWereWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := entryHead{
-			system: rapid.Bool().Draw(t, "system"), term: rapid.Uint64().Draw(t, "term"),
+			system: rapid.Bool().Draw(t, "system"), noKeys: rapid.Bool().Draw(t, "no keys"), term: rapid.Uint64().Draw(t, "term"),
 			tenure: rapid.Uint64().Draw(t, "tenure"), seq: rapid.Uint64().Draw(t, "seq"),
 		}
 		batch := rapid.SliceOf(rapid.Byte()).Draw(t, "batch")

@@ -45,6 +45,8 @@ type Options struct {
 	Fatal func(problem string)
 	// Cache holds blocks of tables; nil means a cache of DefaultCacheBytes for this store alone.
 	Cache *Cache
+	// KeyFilters bounds the memory of the filter of idempotency keys; nil means DefaultKeyFilterBytes for this store alone.
+	KeyFilters *KeyFilters
 	// Space, if not nil, asks the store how much space it needs, and makes its writes wait while the disk is full.
 	Space *Space
 	// MemTableBytes is the size of a memtable, of which a store has up to four; 0 means DefaultMemTableBytes.
@@ -91,6 +93,7 @@ type Store struct {
 	count      counters
 	stalls     writeStalls
 	position   atomic.Pointer[Position]
+	filter     *keyFilter // of idempotency keys; nil in a store that is read only
 	space      *Space
 	flushes    disk.Flushes
 	reclaimed  uint64 // bytes committed when space was last reclaimed; Reclaim's
@@ -186,6 +189,13 @@ func Open(dir string, o Options) (*Store, error) {
 	if err := s.readPosition(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", dir, err), s.Close())
 	}
+	if !o.ReadOnly {
+		if o.KeyFilters == nil {
+			o.KeyFilters = NewKeyFilters(DefaultKeyFilterBytes)
+		}
+		s.filter = newKeyFilter(o.KeyFilters)
+		s.filter.begin(s.db, logger)
+	}
 	s.space.Join(s)
 	return s, nil
 }
@@ -228,6 +238,7 @@ func (s *Store) Checkpoint(dir string) error {
 // Close flushes and closes the store. No batch may be in use.
 func (s *Store) Close() error {
 	s.space.Leave(s)
+	s.filter.close()
 	var err error
 	if s.replicated && !s.readOnly { // the next start has few entries to apply again
 		err = s.Flush()

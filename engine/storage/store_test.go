@@ -361,7 +361,7 @@ func TestKeyIsFoundBeforeItsCommit(t *testing.T) {
 
 // What can't be read of a key fails the commit: the task must not be enqueued a second time.
 func TestUnreadableKeyFailsTheCommit(t *testing.T) {
-	s := open(t, vfs.NewMem(), Options{})
+	s := open(t, vfs.NewMem(), Options{KeyFilters: NewKeyFilters(0)})
 	defer closeStore(t, s)
 	require.NoError(t, s.db.Set(record.KeyKey(1_000, 1, "k"), []byte{record.Format, 1}, pebble.Sync))
 	b := s.NewBatch()

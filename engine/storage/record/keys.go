@@ -63,6 +63,7 @@ const (
 	ExtensionKeyLen = IDKeyLen + 2
 	timedKeyLen     = 1 + 8 + (RefKeyLen - 1)
 	AttemptKeyLen   = RefKeyLen + 4
+	keyKeyMin       = 1 + 8 + 4
 )
 
 // putTimedKey makes a key of a prefix, a time and a ref. Times are positive.
@@ -102,7 +103,22 @@ func AttemptKey(ref queue.Ref, attempt uint32) []byte {
 
 // KeyKey returns the key of an idempotency key.
 func KeyKey(bucket int64, queueID uint32, key string) []byte {
-	return append(binary.BigEndian.AppendUint32(TimePrefix(PrefixKey, bucket), queueID), key...)
+	k := make([]byte, 0, keyKeyMin+len(key))
+	k = binary.BigEndian.AppendUint64(append(k, PrefixKey), uint64(bucket))
+	return AppendKeyName(k, queueID, key)
+}
+
+// AppendKeyName appends an idempotency key with its queue, which is the end of its key in each bucket.
+func AppendKeyName(b []byte, queueID uint32, key string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, queueID), key...)
+}
+
+// ParseKeyKey returns the bucket and the name of an idempotency key. The name is a part of k.
+func ParseKeyKey(k []byte) (bucket int64, name []byte, err error) {
+	if len(k) < keyKeyMin {
+		return 0, nil, fmt.Errorf("key %x of an idempotency key has %d bytes, not at least %d", k, len(k), keyKeyMin)
+	}
+	return int64(binary.BigEndian.Uint64(k[1:])), k[1+8:], nil
 }
 
 // SumKey returns the key of what a tenant is charged for a bucket.

@@ -1,0 +1,338 @@
+package storage
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/pronybench/prony/engine/queue"
+	"github.com/pronybench/prony/engine/storage/record"
+)
+
+// putKeys commits keys with the numbers from one on.
+func putKeys(t testing.TB, b *Batch, bucket int64, from, n int) {
+	t.Helper()
+	for i := from; i < from+n; i++ {
+		b.PutKey(1, keyNumber(i), bucket, queue.KeyRef{Ref: queue.Ref{Seq: uint64(i)}, ExpiresAtMs: bucket})
+	}
+	c, err := b.Submit()
+	require.NoError(t, err)
+	require.NoError(t, c.Wait())
+}
+
+func keyNumber(i int) string { return fmt.Sprintf("producer-4711-%012d", i) }
+
+// lookUp returns how many keys with the numbers from one on a batch finds, and how often it reads the store for that.
+func lookUp(t *testing.T, b *Batch, from, n int, buckets ...int64) (found int, gets uint64) {
+	t.Helper()
+	before := b.store.Counters().Gets
+	for i := from; i < from+n; i++ {
+		if k, ok := b.FindKey(1, keyNumber(i), buckets); ok {
+			require.Equal(t, uint64(i), k.Ref.Seq)
+			found++
+		}
+	}
+	return found, b.store.Counters().Gets - before
+}
+
+// Keys are added, and buckets dropped, under a bound that is large enough, and under one that is not.
+func TestFilterHidesNoKey(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bytes := rapid.Int64Range(sectionsMin*sectionBytes(sectionKeysMin), 10*sectionBytes(sectionKeysMin)).Draw(t, "bytes")
+		f := newKeyFilter(NewKeyFilters(bytes))
+		require.NotNil(t, f)
+		f.ready.Store(true)
+		close(f.done)
+		live := map[int64]int{} // how many keys each bucket has
+		name := func(bucket int64, i int) []byte {
+			return binary.BigEndian.AppendUint64([]byte{byte(bucket)}, uint64(i))
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "steps") {
+			bucket := rapid.Int64Range(1, 6).Draw(t, "bucket")
+			switch rapid.IntRange(0, 4).Draw(t, "what") {
+			case 0:
+				f.drop(bucket)
+				for at := range live {
+					if at <= bucket {
+						delete(live, at)
+					}
+				}
+			case 1: // the keys that the store had
+				f.mu.Lock()
+				for range 5_000 {
+					hash := maphash.Bytes(f.seed, name(bucket, live[bucket]))
+					f.addLocked(&f.opening, hash, bucket)
+					live[bucket]++
+				}
+				f.mu.Unlock()
+			default:
+				for range rapid.IntRange(1, 20_000).Draw(t, "keys") {
+					f.add(name(bucket, live[bucket]), bucket)
+					live[bucket]++
+				}
+			}
+			for at, n := range live {
+				for i := range n {
+					require.False(t, f.absent(name(at, i)))
+				}
+			}
+			require.LessOrEqual(t, f.bound.budget.Taken(), bytes+2*sectionBytes(sectionKeysMin))
+		}
+		f.close()
+		require.Zero(t, f.bound.budget.Taken())
+	})
+}
+
+// After the end of a bucket the filter has its memory back, also if it was full.
+func TestFilterTakesNewKeysAfterItWasFull(t *testing.T) {
+	f := newKeyFilter(NewKeyFilters(sectionsMin * sectionBytes(sectionKeysMin)))
+	f.ready.Store(true)
+	close(f.done)
+	number := func(i int) []byte { return binary.BigEndian.AppendUint64(nil, uint64(i)) }
+	hits := func() (n int) {
+		for i := range 10_000 {
+			if !f.absent(number(-1 - i)) {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range 50 * sectionKeysMin {
+		f.add(number(i), 1)
+	}
+	assert.Greater(t, hits(), 9_000, "far beyond its capacity it tells nothing")
+	for i := range sectionKeysMin {
+		f.add(number(i), 2) // among them are keys that the full section claims to have
+	}
+	f.drop(1)
+	for i := range sectionKeysMin {
+		require.False(t, f.absent(number(i)))
+	}
+	f.drop(2)
+	assert.Empty(t, *f.sections.Load())
+	for i := range sectionKeysMin {
+		f.add(number(i), 3)
+	}
+	assert.Less(t, hits(), 200)
+	f.close()
+}
+
+func TestNewKeyIsNotLookedUpInTheStore(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{})
+	defer closeStore(t, s)
+	b := s.NewBatch()
+	putKeys(t, b, 10, 0, 30_000)
+	putKeys(t, b, 20, 30_000, 30_000)
+	found, gets := lookUp(t, b, 60_000, 1_000, 10, 20)
+	assert.Zero(t, found)
+	assert.Less(t, gets, uint64(100), "2 for each false hit")
+	found, _ = lookUp(t, b, 0, 60_000, 10, 20)
+	assert.Equal(t, 60_000, found)
+}
+
+func TestFilterWithoutMemoryReadsTheStore(t *testing.T) {
+	s := open(t, vfs.NewMem(), Options{KeyFilters: NewKeyFilters(0)})
+	defer closeStore(t, s)
+	b := s.NewBatch()
+	putKeys(t, b, 10, 0, 100)
+	found, gets := lookUp(t, b, 0, 200, 10, 20)
+	assert.Equal(t, 100, found)
+	assert.Equal(t, uint64(400), gets)
+}
+
+// A store that is opened with more keys than it reads at once finds them at any time, also while new ones are put.
+func TestFilterAfterARestart(t *testing.T) {
+	const n = 5*fillKeys + 1
+	fs := vfs.NewCrashableMem()
+	s := open(t, fs, Options{})
+	b := s.NewBatch()
+	putKeys(t, b, 10, 0, n-5)
+	require.NoError(t, s.Flush())
+	putKeys(t, b, 20, n-5, 5)
+	crashed := fs.CrashClone(vfs.CrashCloneCfg{})
+	closeStore(t, s)
+
+	for what, fs := range map[string]vfs.FS{"closed": fs, "crashed": crashed} {
+		s := open(t, fs, Options{})
+		b := s.NewBatch()
+		putKeys(t, b, 20, n, 100)
+		found, _ := lookUp(t, b, 0, n+200, 10, 20)
+		assert.Equal(t, n+100, found, what)
+		<-s.filter.done
+		require.True(t, s.filter.ready.Load(), what)
+		found, _ = lookUp(t, b, 0, n+200, 10, 20)
+		assert.Equal(t, n+100, found, what)
+		_, gets := lookUp(t, b, n+100, 1_000, 10, 20)
+		assert.Less(t, gets, uint64(100), what)
+		s.filter.ready.Store(false)
+		found, gets = lookUp(t, b, n, 200, 10, 20)
+		assert.Equal(t, 100, found, what)
+		assert.Equal(t, uint64(400), gets, what+": a filter that is not ready is not asked")
+		closeStore(t, s)
+	}
+}
+
+// A store that is closed while its filter is filled does not wait for all keys.
+func TestFillingEndsWithTheStore(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs, Options{})
+	putKeys(t, s.NewBatch(), 10, 0, 20*fillKeys)
+	closeStore(t, s)
+	bound := NewKeyFilters(DefaultKeyFilterBytes)
+	s = open(t, fs, Options{KeyFilters: bound})
+	closeStore(t, s)
+	assert.Zero(t, bound.budget.Taken())
+}
+
+// applied applies proposed entries to stores, from an index on.
+func applied(t *testing.T, index uint64, entries [][]byte, stores ...*Store) {
+	t.Helper()
+	for i, e := range entries {
+		for _, s := range stores {
+			_, err := s.Apply([]LogEntry{{Index: index + uint64(i), Term: 1, Data: e}})
+			require.NoError(t, err)
+		}
+	}
+}
+
+func openCopy(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open("shard", Options{FS: vfs.NewMem(), Durability: None, Replicated: true, KeyFilters: NewKeyFilters(DefaultKeyFilterBytes)})
+	require.NoError(t, err)
+	return s
+}
+
+// A node that has applied the keys of others leads with a filter that has them.
+func TestFilterAfterAFailover(t *testing.T) {
+	leader, follower := openCopy(t), openCopy(t)
+	defer closeStore(t, leader)
+	defer closeStore(t, follower)
+	first := Tenure{Term: 1, ID: 7}
+	p := &paper{entries: [][]byte{first.Begin()}}
+	b := leader.NewReplicatedBatch(p, first)
+	putKeys(t, b, 10, 0, 20_000)
+	putKeys(t, b, 20, 20_000, 20_000)
+	b.PutTask(queue.Ref{Seq: 1}, queue.Task{})
+	_, err := b.Submit()
+	require.NoError(t, err)
+	var flags []byte
+	for _, e := range p.entries[1:] {
+		flags = append(flags, e[1])
+	}
+	assert.Equal(t, []byte{0, 0, entryNoKeys}, flags)
+	applied(t, 1, p.entries, leader, follower)
+
+	second := Tenure{Term: 1, ID: 8}
+	applied(t, 10, [][]byte{second.Begin()}, leader, follower)
+	p = &paper{}
+	b = follower.NewReplicatedBatch(p, second)
+	found, _ := lookUp(t, b, 0, 40_000, 10, 20)
+	assert.Equal(t, 40_000, found)
+	found, gets := lookUp(t, b, 40_000, 1_000, 10, 20)
+	assert.Zero(t, found)
+	assert.Less(t, gets, uint64(100))
+
+	// A drop that is proposed may never be applied.
+	b.DropKeys(10)
+	_, err = b.Submit()
+	require.NoError(t, err)
+	found, _ = lookUp(t, b, 0, 40_000, 10, 20)
+	assert.Equal(t, 40_000, found)
+	applied(t, 11, p.entries, leader, follower)
+	found, _ = lookUp(t, b, 0, 40_000, 10, 20)
+	assert.Equal(t, 20_000, found)
+	b.DropKeys(20)
+	_, err = b.Submit()
+	require.NoError(t, err)
+	applied(t, 12, p.entries[1:], leader, follower)
+	for _, s := range []*Store{leader, follower} {
+		assert.Zero(t, s.filter.bound.budget.Taken())
+	}
+}
+
+// The end of a range lacks the zeros at its end.
+func TestDropsOfAnEntryAreRead(t *testing.T) {
+	s := openCopy(t)
+	defer closeStore(t, s)
+	for _, bucket := range []int64{1, 254, 255, 256, 0xffff, 1 << 40, 1<<40 - 1} {
+		b := s.NewBatch()
+		b.DropKeys(3)
+		b.DropKeys(bucket)
+		b.DropResults(bucket + 7)
+		got, err := s.filter.added(b.b, 2)
+		require.NoError(t, err)
+		assert.Equal(t, max(3, bucket), got)
+		b.PutKey(1, "again", bucket, queue.KeyRef{})
+		got, err = s.filter.added(b.b, 2)
+		require.NoError(t, err)
+		assert.LessOrEqual(t, got, int64(0), "a bucket that has a key again is not dropped")
+		require.NoError(t, b.b.Close())
+	}
+}
+
+func TestKeysOfKeysAreParsed(t *testing.T) {
+	bucket, name, err := record.ParseKeyKey(record.KeyKey(77, 5, "key"))
+	require.NoError(t, err)
+	assert.Equal(t, int64(77), bucket)
+	assert.Equal(t, record.AppendKeyName(nil, 5, "key"), name)
+	_, _, err = record.ParseKeyKey([]byte("k1234"))
+	require.EqualError(t, err, "key 6b31323334 of an idempotency key has 5 bytes, not at least 13")
+}
+
+// BenchmarkKeyCheck measures the look-up of a new idempotency key among 10 million live ones in 1 and in 4 buckets, with a filter
+// and without. The store is in the temporary folder, at durability none, with the default caches.
+func BenchmarkKeyCheck(b *testing.B) {
+	for _, buckets := range []int{1, 4} {
+		b.Run(fmt.Sprintf("buckets=%d", buckets), func(b *testing.B) { benchmarkKeyCheck(b, buckets) })
+	}
+}
+
+func benchmarkKeyCheck(b *testing.B, buckets int) {
+	const live, commits = 10_000_000, 4_096
+	dir := b.TempDir()
+	s, err := Open(dir, Options{Durability: None})
+	require.NoError(b, err)
+	batch := s.NewBatch()
+	var all []int64
+	for k := range buckets {
+		all = append(all, int64(k+1))
+	}
+	for i := 0; i < live; i += commits {
+		putKeys(b, batch, all[i*buckets/live], i, min(commits, live-i))
+	}
+	require.NoError(b, s.Close())
+	absent := make([]string, 1<<20) // between the live ones, anywhere
+	for i := range absent {
+		absent[i] = keyNumber(rand.IntN(live)) + "x"
+	}
+	for what, bytes := range map[string]int64{"filter": DefaultKeyFilterBytes, "none": 0} {
+		began := time.Now()
+		s, err := Open(dir, Options{Durability: None, KeyFilters: NewKeyFilters(bytes)})
+		require.NoError(b, err)
+		if s.filter != nil {
+			<-s.filter.done
+			b.Logf("the filter was filled %v after the opening and takes %d bytes", time.Since(began), s.filter.bound.budget.Taken())
+		}
+		batch, next := s.NewBatch(), 0
+		b.Run(what, func(b *testing.B) {
+			b.ReportAllocs()
+			before := s.Counters().Gets
+			for b.Loop() {
+				if _, found := batch.FindKey(1, absent[next%len(absent)], all); found {
+					b.Fatal("a key is found that was not put")
+				}
+				next++
+			}
+			b.ReportMetric(float64(s.Counters().Gets-before)/float64(b.N), "gets/op")
+		})
+		require.NoError(b, s.Close())
+	}
+}
