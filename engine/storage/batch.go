@@ -309,21 +309,9 @@ func (b *Batch) FindKey(queueID uint32, key string, buckets []int64) (k queue.Ke
 	if k, found := b.recentKey(); found {
 		return k.KeyRef, true
 	}
-	for _, bucket := range buckets {
-		v, stored, err := b.store.get(record.KeyKey(bucket, queueID, key))
-		var one queue.KeyRef
-		if err == nil && stored {
-			one, err = record.DecodeKey(v)
-		}
-		if err != nil { // the commit fails: a task whose key cannot be read must not be enqueued a second time
-			b.note(fmt.Errorf("idempotency key of queue %d: %w", queueID, err))
-			return k, false
-		}
-		if stored && (!found || one.ExpiresAtMs > k.ExpiresAtMs) {
-			k, found = one, true
-		}
-	}
-	return k, found
+	one, found, err := b.store.key(queueID, key, buckets)
+	b.note(err) // the commit fails: a task whose key cannot be read must not be enqueued a second time
+	return one, found
 }
 
 // DropKeys implements queue.Journal.

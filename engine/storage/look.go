@@ -147,8 +147,13 @@ func lastError(r pebble.Reader, ref queue.Ref, attempt uint32) (string, error) {
 
 // Result returns a result from the buckets that may have it.
 func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bool, err error) {
+	p, err := s.points(record.PrefixResult)
+	if err != nil {
+		return r, false, err
+	}
+	defer closeAfter(p, &err)
 	for _, bucket := range buckets {
-		v, found, err := s.get(record.TimedKey(record.PrefixResult, bucket, ref))
+		v, found, err := p.get(record.TimedKey(record.PrefixResult, bucket, ref))
 		if err != nil {
 			return r, false, err
 		}
@@ -158,6 +163,29 @@ func (s *Store) Result(ref queue.Ref, buckets []int64) (r queue.Result, found bo
 		}
 	}
 	return r, false, nil
+}
+
+// key returns an idempotency key from the buckets that may have it: of several records the one that expires last.
+func (s *Store) key(queueID uint32, key string, buckets []int64) (k queue.KeyRef, found bool, err error) {
+	p, err := s.points(record.PrefixKey)
+	if err != nil {
+		return k, false, err
+	}
+	defer closeAfter(p, &err)
+	for _, bucket := range buckets {
+		v, stored, err := p.get(record.KeyKey(bucket, queueID, key))
+		var one queue.KeyRef
+		if err == nil && stored {
+			one, err = record.DecodeKey(v)
+		}
+		if err != nil {
+			return k, false, fmt.Errorf("idempotency key of queue %d: %w", queueID, err)
+		}
+		if stored && (!found || one.ExpiresAtMs > k.ExpiresAtMs) {
+			k, found = one, true
+		}
+	}
+	return k, found, nil
 }
 
 // buckets returns the times under which a prefix has keys, ascending. It seeks once for each time.

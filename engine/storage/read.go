@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/storage/record"
@@ -70,6 +71,50 @@ func (s *Store) Fresh(r queue.Refill) (tasks []queue.SeqTask, nextSeq uint64, er
 	s.count.payloads.Add(uint64(kept))
 	return tasks, nextSeq, err
 }
+
+// tableFilterBits is the size per key of a table's Bloom filter: one look-up in a hundred reads a table in vain.
+const tableFilterBits = 10
+
+// filteredLevels returns the options of the levels of tables.
+func filteredLevels() [7]pebble.LevelOptions {
+	var o pebble.Options
+	o.Levels[0].FilterPolicy = bloom.FilterPolicy(tableFilterBits) // the other levels take it over
+	return o.Levels
+}
+
+// points looks up single keys. Unlike Get it uses the filters of the last level of tables, which has most keys. It is for keys that
+// are usually absent, and for several at once: making points costs more than a Get of a key that is in memory.
+type points struct {
+	store *Store
+	it    *pebble.Iterator
+}
+
+// points returns the store's keys with a prefix, as they are now.
+func (s *Store) points(prefix byte) (*points, error) {
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: []byte{prefix}, UpperBound: []byte{prefix + 1}, UseL6Filters: true})
+	if err != nil {
+		return nil, fmt.Errorf("look up %x: %w", prefix, err)
+	}
+	return &points{s, it}, nil
+}
+
+// get returns the value of a key, which is valid until the next call, or false.
+func (p *points) get(key []byte) (value []byte, found bool, err error) {
+	p.store.count.gets.Add(1)
+	if !p.it.SeekPrefixGE(key) {
+		if err := p.it.Error(); err != nil {
+			return nil, false, fmt.Errorf("read key %x: %w", key, err)
+		}
+		return nil, false, nil
+	}
+	if value, err = p.it.ValueAndErr(); err != nil {
+		return nil, false, fmt.Errorf("read key %x: %w", key, err)
+	}
+	return value, true, nil
+}
+
+// Close ends the look-ups.
+func (p *points) Close() error { return p.it.Close() }
 
 // laneSeqs walks the keys of one lane together with a scan, which looks up ascending seqs.
 type laneSeqs struct {
