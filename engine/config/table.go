@@ -70,6 +70,7 @@ const (
 	queuesMax     = 10_000_000
 	windowsMax    = 1 << 26
 	cacheBytesMax = 1 << 40
+	keyFiltersMax = 1 << 40
 	errorBytesMax = 64 << 10
 
 	markPercentMax = 50
@@ -142,6 +143,7 @@ func Table(c *Config) []*Setting {
 		{Path: "limits.lane_window_max", Group: groupLimits, value: number(&n.Queue.WindowTasks, 1, windowsMax), Usage: "most tasks of one queue and priority that each shard keeps in memory"},
 		{Path: "limits.windows_max", Group: groupLimits, value: number(&n.Queue.WindowsTasks, 1, windowsMax), Usage: "most tasks that all shards together keep in memory; the default is less if the memory bound is small"},
 		{Path: "limits.cache_max", Group: groupLimits, value: size(&n.Queue.CacheBytesMax, 1, cacheBytesMax), Usage: "most bytes of payloads that all shards together keep in memory; the default is less if the memory bound is small"},
+		{Path: "limits.key_filters_max", Group: groupLimits, value: size(&n.KeyFilterBytesMax, 1, keyFiltersMax), Usage: "most bytes of the filters by which all shards together know that an idempotency key is new: 2 bytes a key. The store is read for keys beyond that, and for all keys if it is less than 128KiB; the default is less if the memory bound is small"},
 
 		{Path: "log.level", Group: groupLog, value: choice(&c.LogLevel, []string{"debug", "info", "warn", "error"}, []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}), Usage: "how much is logged"},
 		{Path: "log.format", Group: groupLog, value: choice(&c.LogFormat, []string{"text", "json"}, []LogFormat{LogText, LogJSON}), Usage: "how log lines are written"},

@@ -44,7 +44,10 @@ type Config struct {
 	SyncInterval          time.Duration // with storage.Interval
 	Limits                queue.Limits  // the zero value means queue.DefaultLimits
 	Queue                 queue.Config  // its Account is the node's own
-	Log                   *slog.Logger
+	// KeyFilterBytesMax bounds the filters of idempotency keys of all shards; 0 means storage.DefaultKeyFilterBytes. If it differs
+	// from that, it overrides the share of Memory.
+	KeyFilterBytesMax int64
+	Log               *slog.Logger
 	// Memory bounds the process's memory. The zero value means no bound, for a server inside another process.
 	Memory memory.Size
 

@@ -8,6 +8,7 @@ import (
 	"github.com/pronybench/prony/engine/memory"
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/storage"
 )
 
 // payloadOverhead bounds the size of a message beyond its payload.
@@ -25,6 +26,7 @@ func (n *Node) divideMemory(c *Config) error {
 			total>>20, n.shares.MessageBytes, c.Limits.PayloadBytesMax)
 	}
 	c.Queue = queueShares(c.Queue, n.shares)
+	n.shares.KeyFilterBytes = keyFilterShare(c.KeyFilterBytesMax, n.shares)
 	files, err := openFiles(c.Shards)
 	if err != nil {
 		return err
@@ -69,6 +71,14 @@ func queueShares(c queue.Config, s memory.Shares) queue.Config {
 		c.RefillBytesMax = min(d.RefillBytesMax, max(refillBytesMin, c.CacheBytesMax/4))
 	}
 	return c
+}
+
+// keyFilterShare returns the bound of the filters of idempotency keys, likewise.
+func keyFilterShare(configured int64, s memory.Shares) int64 {
+	if most := cmp.Or(configured, storage.DefaultKeyFilterBytes); most != storage.DefaultKeyFilterBytes {
+		return most
+	}
+	return s.KeyFilterBytes
 }
 
 // refillBytesMin lets a refill bring several tasks of ordinary size.
