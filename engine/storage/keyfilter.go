@@ -33,6 +33,9 @@ const (
 	falseRate = 0.003
 	// askAgainKeys is how many keys a full section takes until it asks again whether the bound has room for the next section.
 	askAgainKeys = 1 << 10
+	// growth is for how many times the keys of the filter the next section has room. Each section costs a look-up a miss of the
+	// processor's caches.
+	growth = 3
 	// fillKeys is how many keys of the store are read at a time.
 	fillKeys = 1 << 11
 )
@@ -141,10 +144,10 @@ func (f *keyFilter) addLocked(to **section, hash uint64, bucket int64) {
 	f.keys++
 }
 
-// growLocked returns a new section. If the bound has no room, it returns nil, or the smallest section if there must be one. A section has room for as many keys as the filter has,
-// so that the sections are few.
+// growLocked returns a new section. If the bound has no room, it returns nil, or the smallest section if there must be one. Sections
+// grow with the keys of the filter, so that they are few.
 func (f *keyFilter) growLocked(must bool) *section {
-	keys := max(min(f.keys, f.bound.keysMax), sectionKeysMin)
+	keys := max(min(growth*f.keys, f.bound.keysMax), sectionKeysMin)
 	for !f.bound.budget.Take(sectionBytes(keys)) {
 		if keys > sectionKeysMin {
 			keys = max(keys/2, sectionKeysMin)
