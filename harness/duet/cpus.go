@@ -62,8 +62,8 @@ func shareCPUs(s *scenario.Scenario, cpus []observe.CPU, most int) []result.Side
 	return nil
 }
 
-// cpus returns the CPUs of a side in a generation; none if the sides take turns. The sets change sides with the order of the start, so that no
-// side always has the better CPUs.
+// cpus returns the CPUs of a side in a generation; none if the slices alternate. The sides swap their CPUs with the order of the start, so
+// that neither always has the better ones.
 func (c *conductor) cpus(g *result.Generation, side int) result.SideCPUs {
 	switch {
 	case !c.duet.Together:

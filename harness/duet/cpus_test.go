@@ -46,7 +46,7 @@ func TestSidesHaveCPUsOfTheirOwn(t *testing.T) {
 func TestCPUsChangeSides(t *testing.T) {
 	t.Parallel()
 	c := newFakeHost().conductor(t, Options{})
-	assert.Zero(t, c.cpus(&result.Generation{}, Change), "the sides take turns")
+	assert.Zero(t, c.cpus(&result.Generation{}, Change), "alternating slices use all CPUs")
 	c.duet.CPUs = shareCPUs(c.scenario, host(4, 1), 4)
 	c.duet.Together = true
 	require.Len(t, c.duet.CPUs, 2)

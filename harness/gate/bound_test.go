@@ -99,7 +99,7 @@ func TestBound(t *testing.T) {
 				r.Metrics[result.RaftCommitMsMean], r.Metrics[result.RaftAppendMsMean] = result.Metric{Median: 0.7}, result.Metric{Median: 0.6}
 			}, result.BoundDisk, "the append to the log, with its fsync, takes 60 % of a cycle's latency",
 		},
-		"a lock that nobody waits for": {
+		"a lock without waits": {
 			func(r *result.Result) {
 				r.Locks = []result.Lock{{Name: "client.T.mu", Kind: "mutex", WaitNsPerCycle: 9e3}}
 			}, result.BoundWaiting, "fsyncs take 10 % of the time of a shard",

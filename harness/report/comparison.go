@@ -225,7 +225,7 @@ func boundsSection(p *page, c *comparison, durability string) {
 	p.heading(2, "What limits the rate, durability %s", code(durability))
 	rule := limitsRule
 	if c.Duet != nil {
-		rule = "Of the closed load, in the slices of the side itself. A resource limits the rate if at least 85 % of it is in use, and a lock" +
+		rule = "The figures are of the closed load, from the side's own slices. A resource limits the rate if at least 85 % of it is in use, and a lock" +
 			" if at least one goroutine on average waits for it, in the profiled generations."
 	}
 	p.paragraph("%s", rule)

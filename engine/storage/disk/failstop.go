@@ -23,7 +23,7 @@ type failStopFS struct {
 	logSyncs atomic.Uint64            // fsyncs of the write-ahead log's files
 	syncs    atomic.Uint64            // fsyncs of all files
 	syncNs   atomic.Int64             // their time together
-	longSync func(took time.Duration) // nil: nobody wants to know
+	longSync func(took time.Duration) // called after each long fsync; nil without a listener
 }
 
 // contains reports whether a path is the store's folder or a file in it. A checkpoint is written to another folder through the same
