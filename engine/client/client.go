@@ -11,7 +11,8 @@
 //	err = w.Complete(ctx, task)
 //
 // A session batches by itself: callers pass single tasks, from any number of goroutines, and the calls that wait while a frame is on
-// its way go out together in the next frame. Client.API has the unary calls; DialAdmin connects to the admin listener.
+// its way go out together in the next frame. Client.API has the unary calls, and a UnaryWorker works with them; DialAdmin connects to the
+// admin listener.
 //
 // A client that was given several addresses follows a cluster. Its sessions keep a stream to each node that leads a shard; unary
 // calls go to any node. After a refusal because another node leads, and after a broken connection, the client sends a call again if

@@ -77,17 +77,33 @@ func (f *fake) listen(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	f.grpc = grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))
-	queuepb.RegisterQueueServiceServer(f.grpc, f)
+	f.grpc = serveOn(t, l, f)
+	return l.Addr().String()
+}
+
+// serveUnary returns a client of a service.
+func serveUnary(t *testing.T, service queuepb.QueueServiceServer) *client.Client {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	serveOn(t, l, service)
+	return dial(t, l.Addr().String())
+}
+
+// serveOn serves until the test ends.
+func serveOn(t testing.TB, l net.Listener, service queuepb.QueueServiceServer) *grpc.Server {
+	t.Helper()
+	g := grpc.NewServer(grpc.MaxRecvMsgSize(16 << 20))
+	queuepb.RegisterQueueServiceServer(g, service)
 	served := make(chan error, 1)
-	go func() { served <- f.grpc.Serve(l) }()
+	go func() { served <- g.Serve(l) }()
 	t.Cleanup(func() {
-		f.grpc.Stop()
+		g.Stop()
 		if err := <-served; !errors.Is(err, grpc.ErrServerStopped) {
 			require.NoError(t, err)
 		}
 	})
-	return l.Addr().String()
+	return g
 }
 
 // gated plays a Produce stream that answers a frame only when the gate lets it.

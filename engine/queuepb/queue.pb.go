@@ -879,7 +879,9 @@ type Route struct {
 	// Where its clients connect; empty when that is not known, and of a server that stands alone.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
 	// This server leads the shard.
-	Here          bool `protobuf:"varint,4,opt,name=here,proto3" json:"here,omitempty"`
+	Here bool `protobuf:"varint,4,opt,name=here,proto3" json:"here,omitempty"`
+	// Where its REST clients connect, host:port; empty when that is not known, of a node without REST, and of a server that stands alone.
+	Http          string `protobuf:"bytes,5,opt,name=http,proto3" json:"http,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -940,6 +942,13 @@ func (x *Route) GetHere() bool {
 		return x.Here
 	}
 	return false
+}
+
+func (x *Route) GetHttp() string {
+	if x != nil {
+		return x.Http
+	}
+	return ""
 }
 
 type EnqueueRequest struct {
@@ -1114,7 +1123,13 @@ type ClaimRequest struct {
 	WaitMs uint64 `protobuf:"varint,5,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	// How the queues share what is claimed while all have ready tasks: one weight, 1 to 100, for each queue, or
 	// none for equal shares.
-	Weights       []uint32 `protobuf:"varint,6,rep,packed,name=weights,proto3" json:"weights,omitempty"`
+	Weights []uint32 `protobuf:"varint,6,rep,packed,name=weights,proto3" json:"weights,omitempty"`
+	// Leases whose work is done, at most 1,000. The server settles them at once, as Complete does, and then claims: they do not wait for
+	// a task, and they take effect whether or not one is claimed. Their tasks may be of any queue of the tenant. The answer with their
+	// results comes with the claim's, after up to wait_ms. A call that the server refuses with a status settled nothing. If the caller
+	// leaves, its deadline ends or the connection breaks before the answer, the outcome is unknown. To send a completion again is harmless,
+	// by Complete or with the next claim: if the first one took effect, the second one is refused with STALE_TOKEN or NOT_FOUND.
+	Completions   []*Completion `protobuf:"bytes,7,rep,name=completions,proto3" json:"completions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1191,9 +1206,21 @@ func (x *ClaimRequest) GetWeights() []uint32 {
 	return nil
 }
 
+func (x *ClaimRequest) GetCompletions() []*Completion {
+	if x != nil {
+		return x.Completions
+	}
+	return nil
+}
+
 type ClaimResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Tasks         []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Tasks []*Task                `protobuf:"bytes,1,rep,name=tasks,proto3" json:"tasks,omitempty"`
+	// One for each of the request's completions, in their order.
+	Results []*SettleResult `protobuf:"bytes,2,rep,name=results,proto3" json:"results,omitempty"`
+	// Why no task could be claimed, if the call had completions: results says what came of these. Its index is 0. Without completions the
+	// call is refused with a status instead. It is empty if there was no ready task.
+	ClaimError    *ItemError `protobuf:"bytes,3,opt,name=claim_error,json=claimError,proto3" json:"claim_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1231,6 +1258,20 @@ func (*ClaimResponse) Descriptor() ([]byte, []int) {
 func (x *ClaimResponse) GetTasks() []*Task {
 	if x != nil {
 		return x.Tasks
+	}
+	return nil
+}
+
+func (x *ClaimResponse) GetResults() []*SettleResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+func (x *ClaimResponse) GetClaimError() *ItemError {
+	if x != nil {
+		return x.ClaimError
 	}
 	return nil
 }
@@ -2743,12 +2784,13 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\x0eUnknownOutcome\"\x12\n" +
 	"\x10GetRoutesRequest\"B\n" +
 	"\x11GetRoutesResponse\x12-\n" +
-	"\x06routes\x18\x01 \x03(\v2\x15.prony.queue.v1.RouteR\x06routes\"_\n" +
+	"\x06routes\x18\x01 \x03(\v2\x15.prony.queue.v1.RouteR\x06routes\"s\n" +
 	"\x05Route\x12\x14\n" +
 	"\x05shard\x18\x01 \x01(\rR\x05shard\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\tR\x04node\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x12\n" +
-	"\x04here\x18\x04 \x01(\bR\x04here\"W\n" +
+	"\x04here\x18\x04 \x01(\bR\x04here\x12\x12\n" +
+	"\x04http\x18\x05 \x01(\tR\x04http\"W\n" +
 	"\x0eEnqueueRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12-\n" +
 	"\x05tasks\x18\x02 \x03(\v2\x17.prony.queue.v1.NewTaskR\x05tasks\"J\n" +
@@ -2757,16 +2799,20 @@ const file_prony_queue_v1_queue_proto_rawDesc = "" +
 	"\rEnqueueResult\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12/\n" +
 	"\x05error\x18\x02 \x01(\v2\x19.prony.queue.v1.ItemErrorR\x05error\x12\x1c\n" +
-	"\tduplicate\x18\x03 \x01(\bR\tduplicate\"\xa9\x01\n" +
+	"\tduplicate\x18\x03 \x01(\bR\tduplicate\"\xe7\x01\n" +
 	"\fClaimRequest\x12\x16\n" +
 	"\x06tenant\x18\x01 \x01(\tR\x06tenant\x12\x16\n" +
 	"\x06queues\x18\x02 \x03(\tR\x06queues\x12\x1b\n" +
 	"\tmax_tasks\x18\x03 \x01(\rR\bmaxTasks\x12\x19\n" +
 	"\blease_ms\x18\x04 \x01(\x04R\aleaseMs\x12\x17\n" +
 	"\await_ms\x18\x05 \x01(\x04R\x06waitMs\x12\x18\n" +
-	"\aweights\x18\x06 \x03(\rR\aweights\";\n" +
+	"\aweights\x18\x06 \x03(\rR\aweights\x12<\n" +
+	"\vcompletions\x18\a \x03(\v2\x1a.prony.queue.v1.CompletionR\vcompletions\"\xaf\x01\n" +
 	"\rClaimResponse\x12*\n" +
-	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\"\xcc\x01\n" +
+	"\x05tasks\x18\x01 \x03(\v2\x14.prony.queue.v1.TaskR\x05tasks\x126\n" +
+	"\aresults\x18\x02 \x03(\v2\x1c.prony.queue.v1.SettleResultR\aresults\x12:\n" +
+	"\vclaim_error\x18\x03 \x01(\v2\x19.prony.queue.v1.ItemErrorR\n" +
+	"claimError\"\xcc\x01\n" +
 	"\n" +
 	"Settlement\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
@@ -2967,54 +3013,57 @@ var file_prony_queue_v1_queue_proto_depIdxs = []int32{
 	4,  // 4: prony.queue.v1.EnqueueRequest.tasks:type_name -> prony.queue.v1.NewTask
 	14, // 5: prony.queue.v1.EnqueueResponse.results:type_name -> prony.queue.v1.EnqueueResult
 	6,  // 6: prony.queue.v1.EnqueueResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 7: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
-	2,  // 8: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
-	18, // 9: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
-	30, // 10: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
-	21, // 11: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
-	30, // 12: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
-	24, // 13: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
-	30, // 14: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
-	27, // 15: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
-	30, // 16: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
-	6,  // 17: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
-	5,  // 18: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
-	0,  // 19: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
-	4,  // 20: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
-	37, // 21: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
-	6,  // 22: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
-	38, // 23: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
-	17, // 24: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
-	5,  // 25: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
-	41, // 26: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
-	6,  // 27: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
-	12, // 28: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
-	15, // 29: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
-	19, // 30: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
-	22, // 31: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
-	25, // 32: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
-	28, // 33: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
-	31, // 34: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
-	33, // 35: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
-	9,  // 36: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
-	35, // 37: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
-	39, // 38: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
-	13, // 39: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
-	16, // 40: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
-	20, // 41: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
-	23, // 42: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
-	26, // 43: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
-	29, // 44: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
-	32, // 45: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
-	34, // 46: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
-	10, // 47: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
-	36, // 48: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
-	40, // 49: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
-	39, // [39:50] is the sub-list for method output_type
-	28, // [28:39] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	18, // 7: prony.queue.v1.ClaimRequest.completions:type_name -> prony.queue.v1.Completion
+	5,  // 8: prony.queue.v1.ClaimResponse.tasks:type_name -> prony.queue.v1.Task
+	30, // 9: prony.queue.v1.ClaimResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 10: prony.queue.v1.ClaimResponse.claim_error:type_name -> prony.queue.v1.ItemError
+	2,  // 11: prony.queue.v1.Settlement.action:type_name -> prony.queue.v1.SettleAction
+	18, // 12: prony.queue.v1.CompleteRequest.completions:type_name -> prony.queue.v1.Completion
+	30, // 13: prony.queue.v1.CompleteResponse.results:type_name -> prony.queue.v1.SettleResult
+	21, // 14: prony.queue.v1.FailRequest.failures:type_name -> prony.queue.v1.Failure
+	30, // 15: prony.queue.v1.FailResponse.results:type_name -> prony.queue.v1.SettleResult
+	24, // 16: prony.queue.v1.ExtendRequest.extensions:type_name -> prony.queue.v1.Extension
+	30, // 17: prony.queue.v1.ExtendResponse.results:type_name -> prony.queue.v1.SettleResult
+	27, // 18: prony.queue.v1.ReleaseRequest.releases:type_name -> prony.queue.v1.Releasing
+	30, // 19: prony.queue.v1.ReleaseResponse.results:type_name -> prony.queue.v1.SettleResult
+	6,  // 20: prony.queue.v1.SettleResult.error:type_name -> prony.queue.v1.ItemError
+	5,  // 21: prony.queue.v1.GetTaskResponse.task:type_name -> prony.queue.v1.Task
+	0,  // 22: prony.queue.v1.AwaitResultResponse.state:type_name -> prony.queue.v1.TaskState
+	4,  // 23: prony.queue.v1.ProduceRequest.tasks:type_name -> prony.queue.v1.NewTask
+	37, // 24: prony.queue.v1.ProduceResponse.answers:type_name -> prony.queue.v1.EnqueueAnswer
+	6,  // 25: prony.queue.v1.EnqueueAnswer.errors:type_name -> prony.queue.v1.ItemError
+	38, // 26: prony.queue.v1.WorkRequest.open:type_name -> prony.queue.v1.WorkOpen
+	17, // 27: prony.queue.v1.WorkRequest.settlements:type_name -> prony.queue.v1.Settlement
+	5,  // 28: prony.queue.v1.WorkResponse.tasks:type_name -> prony.queue.v1.Task
+	41, // 29: prony.queue.v1.WorkResponse.answers:type_name -> prony.queue.v1.SettleAnswer
+	6,  // 30: prony.queue.v1.SettleAnswer.errors:type_name -> prony.queue.v1.ItemError
+	12, // 31: prony.queue.v1.QueueService.Enqueue:input_type -> prony.queue.v1.EnqueueRequest
+	15, // 32: prony.queue.v1.QueueService.Claim:input_type -> prony.queue.v1.ClaimRequest
+	19, // 33: prony.queue.v1.QueueService.Complete:input_type -> prony.queue.v1.CompleteRequest
+	22, // 34: prony.queue.v1.QueueService.Fail:input_type -> prony.queue.v1.FailRequest
+	25, // 35: prony.queue.v1.QueueService.Extend:input_type -> prony.queue.v1.ExtendRequest
+	28, // 36: prony.queue.v1.QueueService.Release:input_type -> prony.queue.v1.ReleaseRequest
+	31, // 37: prony.queue.v1.QueueService.GetTask:input_type -> prony.queue.v1.GetTaskRequest
+	33, // 38: prony.queue.v1.QueueService.AwaitResult:input_type -> prony.queue.v1.AwaitResultRequest
+	9,  // 39: prony.queue.v1.QueueService.GetRoutes:input_type -> prony.queue.v1.GetRoutesRequest
+	35, // 40: prony.queue.v1.QueueService.Produce:input_type -> prony.queue.v1.ProduceRequest
+	39, // 41: prony.queue.v1.QueueService.Work:input_type -> prony.queue.v1.WorkRequest
+	13, // 42: prony.queue.v1.QueueService.Enqueue:output_type -> prony.queue.v1.EnqueueResponse
+	16, // 43: prony.queue.v1.QueueService.Claim:output_type -> prony.queue.v1.ClaimResponse
+	20, // 44: prony.queue.v1.QueueService.Complete:output_type -> prony.queue.v1.CompleteResponse
+	23, // 45: prony.queue.v1.QueueService.Fail:output_type -> prony.queue.v1.FailResponse
+	26, // 46: prony.queue.v1.QueueService.Extend:output_type -> prony.queue.v1.ExtendResponse
+	29, // 47: prony.queue.v1.QueueService.Release:output_type -> prony.queue.v1.ReleaseResponse
+	32, // 48: prony.queue.v1.QueueService.GetTask:output_type -> prony.queue.v1.GetTaskResponse
+	34, // 49: prony.queue.v1.QueueService.AwaitResult:output_type -> prony.queue.v1.AwaitResultResponse
+	10, // 50: prony.queue.v1.QueueService.GetRoutes:output_type -> prony.queue.v1.GetRoutesResponse
+	36, // 51: prony.queue.v1.QueueService.Produce:output_type -> prony.queue.v1.ProduceResponse
+	40, // 52: prony.queue.v1.QueueService.Work:output_type -> prony.queue.v1.WorkResponse
+	42, // [42:53] is the sub-list for method output_type
+	31, // [31:42] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_prony_queue_v1_queue_proto_init() }

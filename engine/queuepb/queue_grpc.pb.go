@@ -44,7 +44,8 @@ type QueueServiceClient interface {
 	// Enqueue stores tasks. When it answers, each accepted task is as durable as the server's
 	// durability mode says. A bad task is refused alone; the others of the batch are stored.
 	Enqueue(ctx context.Context, in *EnqueueRequest, opts ...grpc.CallOption) (*EnqueueResponse, error)
-	// Claim leases up to max_tasks ready tasks and waits up to wait_ms for the first one.
+	// Claim leases up to max_tasks ready tasks and waits up to wait_ms for the first one. It may settle the tasks of an earlier claim in
+	// the same call: see ClaimRequest.completions.
 	Claim(ctx context.Context, in *ClaimRequest, opts ...grpc.CallOption) (*ClaimResponse, error)
 	// Complete settles leases whose work is done: the tasks leave the queue.
 	Complete(ctx context.Context, in *CompleteRequest, opts ...grpc.CallOption) (*CompleteResponse, error)
@@ -199,7 +200,8 @@ type QueueServiceServer interface {
 	// Enqueue stores tasks. When it answers, each accepted task is as durable as the server's
 	// durability mode says. A bad task is refused alone; the others of the batch are stored.
 	Enqueue(context.Context, *EnqueueRequest) (*EnqueueResponse, error)
-	// Claim leases up to max_tasks ready tasks and waits up to wait_ms for the first one.
+	// Claim leases up to max_tasks ready tasks and waits up to wait_ms for the first one. It may settle the tasks of an earlier claim in
+	// the same call: see ClaimRequest.completions.
 	Claim(context.Context, *ClaimRequest) (*ClaimResponse, error)
 	// Complete settles leases whose work is done: the tasks leave the queue.
 	Complete(context.Context, *CompleteRequest) (*CompleteResponse, error)

@@ -42,6 +42,9 @@ func (s *Service) checkClaim(ctx context.Context, in *queuepb.ClaimRequest) (que
 	default:
 		err = s.checkWait(in.GetWaitMs())
 	}
+	if n := len(in.GetCompletions()); err == nil && n > 0 {
+		err = call.FieldErr(s.limits.CheckBatch("completions", n))
+	}
 	return claim, err
 }
 

@@ -31,19 +31,27 @@ func untilOf(waitMs uint64) func() uint64 {
 	return func() uint64 { return uint64(max(0, time.Until(until).Milliseconds())) }
 }
 
-// Claim implements the call. If several nodes lead, it first asks one after the other for ready tasks, and then waits at all of them at
-// once.
+// Claim implements the call.
 func (s *Service) Claim(ctx context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
 	claim, err := s.checkClaim(ctx, in)
 	if err != nil {
 		return nil, s.refuse(err)
 	}
+	if len(in.GetCompletions()) > 0 {
+		return s.completeAndClaim(ctx, in, claim)
+	}
+	return s.claimChecked(ctx, in, claim)
+}
+
+// claimChecked executes a claim that was checked, without its completions. If several nodes lead, it first asks one after the other for
+// ready tasks, and then waits at all of them at once.
+func (s *Service) claimChecked(ctx context.Context, in *queuepb.ClaimRequest, claim queue.Claim) (*queuepb.ClaimResponse, error) {
 	if !s.router.Routes(ctx) {
 		return s.claimHere(ctx, claim, in.GetWaitMs(), nil)
 	}
 	c := &routedClaim{service: s, in: in, claim: claim, left: untilOf(in.GetWaitMs())}
 	var out *queuepb.ClaimResponse
-	err = s.router.Retry(ctx, true, func() (orphan int, err error) {
+	err := s.router.Retry(ctx, true, func() (orphan int, err error) {
 		if out, err = c.round(ctx); err != nil {
 			_, orphan = s.router.Leaders()
 		}
@@ -251,7 +259,7 @@ func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimR
 		}
 		n++
 	}
-	w.returnTasks(ctx, w.tasks[n:])
+	w.service.returnTasks(ctx, w.in.GetTenant(), w.tasks[n:])
 	switch {
 	case ended != nil:
 		return nil, call.Status(ended)
@@ -263,18 +271,18 @@ func (w *waitingClaim) answer(ctx context.Context, ended error) (*queuepb.ClaimR
 	return &queuepb.ClaimResponse{}, w.failed
 }
 
-// returnTasks releases tasks. If that fails, their leases expire.
-func (w *waitingClaim) returnTasks(ctx context.Context, tasks []*queuepb.Task) {
+// returnTasks releases leased tasks that no answer carries. If that fails, their leases expire. tenant is as the caller named it.
+func (s *Service) returnTasks(ctx context.Context, tenant string, tasks []*queuepb.Task) {
 	if len(tasks) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimReturnMax)
 	defer cancel()
-	for from := 0; from < len(tasks); from += w.service.limits.BatchMax {
-		in := &queuepb.ReleaseRequest{Tenant: w.in.GetTenant()}
-		for _, t := range tasks[from:min(len(tasks), from+w.service.limits.BatchMax)] {
+	for from := 0; from < len(tasks); from += s.limits.BatchMax {
+		in := &queuepb.ReleaseRequest{Tenant: tenant}
+		for _, t := range tasks[from:min(len(tasks), from+s.limits.BatchMax)] {
 			in.Releases = append(in.Releases, &queuepb.Releasing{Id: t.GetId(), Token: t.GetToken()})
 		}
-		_, _ = w.service.Release(ctx, in)
+		_, _ = s.Release(ctx, in)
 	}
 }

@@ -16,16 +16,21 @@ import (
 // Complete implements the call.
 func (s *Service) Complete(ctx context.Context, in *queuepb.CompleteRequest) (*queuepb.CompleteResponse, error) {
 	results, err := settle(ctx, s, in.GetTenant(), "completions", in.GetCompletions(),
-		func(m *queuepb.Completion, t *queue.Settlement) error {
-			t.Action, t.Result = queue.Complete, m.GetResult()
-			return nil
-		},
-		queuepb.QueueServiceClient.Complete, func(tenant string, ts []queue.Settlement) *queuepb.CompleteRequest {
-			return &queuepb.CompleteRequest{Tenant: tenant, Completions: messages(ts, func(id string, t *queue.Settlement) *queuepb.Completion {
-				return &queuepb.Completion{Id: id, Token: t.Token, Result: t.Result}
-			})}
-		})
+		completion, queuepb.QueueServiceClient.Complete, completeRequest)
 	return &queuepb.CompleteResponse{Results: results}, err
+}
+
+// completion fills in the settlement of a completion.
+func completion(m *queuepb.Completion, t *queue.Settlement) error {
+	t.Action, t.Result = queue.Complete, m.GetResult()
+	return nil
+}
+
+// completeRequest returns the call that completes some tasks at another node.
+func completeRequest(tenant string, ts []queue.Settlement) *queuepb.CompleteRequest {
+	return &queuepb.CompleteRequest{Tenant: tenant, Completions: messages(ts, func(id string, t *queue.Settlement) *queuepb.Completion {
+		return &queuepb.Completion{Id: id, Token: t.Token, Result: t.Result}
+	})}
 }
 
 // Fail implements the call.
@@ -88,7 +93,17 @@ func settle[I item, Q any, R interface {
 	if !s.router.Routes(ctx) {
 		return s.settleHere(ctx, tenant, len(in), ts, errs)
 	}
-	return route.SpreadIDs(ctx, s.router, len(in), ts, errs, func(t queue.Settlement) int { return int(t.Shard) },
+	return spreadSettlements(ctx, s, tenant, name, len(in), ts, errs, there, request)
+}
+
+// spreadSettlements settles n items, each at the leader of its shard. name is the tenant as the caller named it; the other parameters are
+// as for settle and settleHere.
+func spreadSettlements[Q any, R interface {
+	GetResults() []*queuepb.SettleResult
+}](ctx context.Context, s *Service, tenant, name string, n int, ts call.Part[queue.Settlement], errs []*queuepb.ItemError,
+	there func(queuepb.QueueServiceClient, context.Context, Q, ...grpc.CallOption) (R, error), request func(tenant string, ts []queue.Settlement) Q,
+) ([]*queuepb.SettleResult, error) {
+	return route.SpreadIDs(ctx, s.router, n, ts, errs, func(t queue.Settlement) int { return int(t.Shard) },
 		func(ctx context.Context, at *route.Target, ts []queue.Settlement) ([]*queuepb.SettleResult, error) {
 			if at.Local() {
 				return s.settleHere(ctx, tenant, len(ts), call.Part[queue.Settlement]{Items: ts}, nil)

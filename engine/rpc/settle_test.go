@@ -226,9 +226,23 @@ func settlings() map[string]settling {
 	}
 }
 
+// allSettlings are the settling calls, and a claim that carries completions.
+func allSettlings() map[string]settling {
+	all := settlings()
+	all["claim"] = func(s *server, tenant string, items []settlement) ([]*queuepb.SettleResult, error) {
+		in := &queuepb.ClaimRequest{Tenant: tenant, Queues: []string{"none"}}
+		for _, i := range items {
+			in.Completions = append(in.Completions, &queuepb.Completion{Id: i.id, Token: i.token})
+		}
+		out, err := s.Claim(s.ctx, in)
+		return out.GetResults(), err
+	}
+	return all
+}
+
 func TestABadSettlementIsRefusedAlone(t *testing.T) {
 	const fine = 1_000 // ms, where a lease is asked for
-	for field, call := range settlings() {
+	for field, call := range allSettlings() {
 		t.Run(field, func(t *testing.T) {
 			s := serve(t, nil)
 			s.enqueue(newTasks("q", 3)...)
@@ -326,7 +340,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 	tasks := claim("a")
 	require.Len(t, tasks, 1)
 	assert.Equal(t, "a", tasks[0].GetTenant())
-	for name, call := range settlings() {
+	for name, call := range allSettlings() {
 		for _, other := range []string{"b", ""} {
 			results, err := call(s, other, []settlement{{id: id, token: tasks[0].GetToken(), leaseMs: 1}})
 			require.NoError(t, err, name)

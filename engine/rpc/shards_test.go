@@ -20,6 +20,7 @@ func TestWithSeveralShards(t *testing.T) {
 		"ClaimWithoutWait":             TestClaimWithoutWaitAnswersAtOnce,
 		"ClaimWaits":                   TestClaimWaitsForALaterEnqueue,
 		"ManyWaitingClaims":            TestManyWaitingClaimsGetOneTaskEach,
+		"ClaimCompletes":               TestAClaimCompletesTheTasksOfAnotherClaim,
 		"CancelledClaim":               TestACancelledClaimTakesNothingLater,
 		"ExpiredLease":                 TestAnExpiredLeaseComesBackWithAnotherTokenAndAttempt,
 		"BadTask":                      TestABadTaskIsRefusedAlone,

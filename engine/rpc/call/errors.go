@@ -187,6 +187,8 @@ func ItemOfStatus(index int, err error) *queuepb.ItemError {
 	e := &queuepb.ItemError{Index: uint32(index), Code: code, Message: s.Message()}
 	for _, d := range s.Details() {
 		switch d := d.(type) {
+		case *queuepb.NotLeader:
+			e.Code, e.Leader = queuepb.ErrorCode_ERROR_CODE_NOT_LEADER, d.GetAddress()
 		case *errdetails.RetryInfo:
 			e.RetryAfterMs = uint64(max(1, d.GetRetryDelay().AsDuration().Milliseconds()))
 		case *errdetails.ErrorInfo:

@@ -1,0 +1,132 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/status"
+
+	"github.com/pronybench/prony/engine/queuepb"
+)
+
+// UnaryWorkerConfig says what a UnaryWorker takes.
+type UnaryWorkerConfig struct {
+	Tenant string   // "" means "default"
+	Queues []string // to draw from
+	// Weights says how the queues share the tasks while all have ready tasks: one weight, 1 to 100, for each queue, or none for equal
+	// shares.
+	Weights []uint32
+	Tasks   int           // how many tasks one claim leases at most; 1 to 1,000
+	Lease   time.Duration // 0: each task's own, or the server's default
+	// Wait is how long a claim waits at the server for a first task, at most a minute; 0 answers at once. The server takes it in
+	// whole milliseconds.
+	Wait time.Duration
+	// Combined sends the completions of Next with the claim that follows: one call instead of two. The completions take effect at once,
+	// but Next returns their outcomes with the claim's answer, up to Wait later.
+	Combined bool
+}
+
+// UnaryWorker claims and completes with unary calls, for a program that holds no stream. It keeps no state between calls and needs no
+// closing. It is safe for concurrent use.
+type UnaryWorker struct {
+	client *Client
+	config UnaryWorkerConfig
+}
+
+// UnaryWorker returns a worker that makes unary calls, as Client.API does. The error is ErrInvalidArgument; the server checks the names
+// and times.
+func (c *Client) UnaryWorker(config UnaryWorkerConfig) (*UnaryWorker, error) {
+	switch {
+	case config.Tasks < 1 || config.Tasks > frameTasksMax:
+		return nil, fmt.Errorf("tasks: %w: %d: pass 1 to %d", ErrInvalidArgument, config.Tasks, frameTasksMax)
+	case config.Wait < 0:
+		return nil, fmt.Errorf("wait: %w: %v: pass 0 or more", ErrInvalidArgument, config.Wait)
+	case config.Lease < 0:
+		return nil, fmt.Errorf("lease: %w: %v: pass 0 or more", ErrInvalidArgument, config.Lease)
+	}
+	return &UnaryWorker{client: c, config: config}, nil
+}
+
+// Next completes the tasks of done, up to 1,000, and claims the next ones. It returns no task if none was ready within the wait.
+//
+// errs has the outcomes of the completions: nil if the server confirmed all of them, and else an error for each task, as of
+// Worker.Complete. They are good whether or not err is nil: err is about the claim alone. A completion whose outcome is unknown may be
+// passed again: if it took effect, the second one is refused with ErrStaleToken or ErrNotFound.
+func (w *UnaryWorker) Next(ctx context.Context, done []*queuepb.Task) (tasks []*queuepb.Task, errs []error, err error) {
+	in := &queuepb.ClaimRequest{
+		Tenant: w.config.Tenant, Queues: w.config.Queues, Weights: w.config.Weights, MaxTasks: uint32(w.config.Tasks),
+		LeaseMs: uint64(w.config.Lease.Milliseconds()), WaitMs: uint64(w.config.Wait.Milliseconds()),
+	}
+	if w.config.Combined {
+		in.Completions = completionsOf(done)
+	} else {
+		errs = w.Complete(ctx, done)
+	}
+	out, err := w.client.api.Claim(ctx, in)
+	if len(in.GetCompletions()) > 0 {
+		errs = outcomes(ctx, len(done), out.GetResults(), err)
+	}
+	if e := out.GetClaimError(); err == nil && e != nil {
+		err = itemError(e)
+	}
+	return out.GetTasks(), errs, err
+}
+
+// Complete settles tasks, up to 1,000, without a claim. The outcomes are as for Next.
+func (w *UnaryWorker) Complete(ctx context.Context, done []*queuepb.Task) (errs []error) {
+	if len(done) == 0 {
+		return nil
+	}
+	out, err := w.client.api.Complete(ctx, &queuepb.CompleteRequest{Tenant: w.config.Tenant, Completions: completionsOf(done)})
+	return outcomes(ctx, len(done), out.GetResults(), err)
+}
+
+func completionsOf(tasks []*queuepb.Task) []*queuepb.Completion {
+	if len(tasks) == 0 {
+		return nil
+	}
+	messages := make([]queuepb.Completion, len(tasks))
+	out := make([]*queuepb.Completion, len(tasks))
+	for i, t := range tasks {
+		messages[i].Id, messages[i].Token = sendable(t.GetId()), t.GetToken()
+		out[i] = &messages[i]
+	}
+	return out
+}
+
+// outcomes returns the outcomes of n settlements of a unary call: nil if the server confirmed all of them.
+func outcomes(ctx context.Context, n int, results []*queuepb.SettleResult, err error) (errs []error) {
+	switch {
+	case err != nil && !isRefusal(err):
+		err = callOutcome(ctx, err)
+	case err == nil && len(results) != n:
+		err = unknownOutcome(errNoAnswer)
+	}
+	for i := range n {
+		one := err
+		if err == nil {
+			e := results[i].GetError()
+			if e == nil {
+				continue
+			}
+			one = itemError(e)
+		}
+		if errs == nil {
+			errs = make([]error, n)
+		}
+		errs[i] = one
+	}
+	return errs
+}
+
+// isRefusal reports whether the server refused a call because it has no room at the moment: nothing was done.
+func isRefusal(err error) bool {
+	for _, d := range status.Convert(err).Details() {
+		if _, ok := d.(*errdetails.RetryInfo); ok {
+			return true
+		}
+	}
+	return false
+}
