@@ -12,6 +12,7 @@ import (
 	"github.com/pronybench/prony/engine/queue"
 	"github.com/pronybench/prony/engine/rest"
 	"github.com/pronybench/prony/engine/rpc/call"
+	"github.com/pronybench/prony/engine/rpc/route"
 )
 
 // Limits of the HTTP listeners.
@@ -41,7 +42,11 @@ func (n *Node) newHTTP(l queue.Limits) error {
 	if n.httpAt == nil {
 		return nil
 	}
-	h, err := rest.NewQueue(n.service, n.restOptions(l))
+	o := n.restOptions(l)
+	if n.cluster != nil {
+		o.Leader, o.Forwards = n.service.LeaderHTTP, route.WatchForwards
+	}
+	h, err := rest.NewQueue(n.service, o)
 	if err != nil {
 		return fmt.Errorf("serve REST: %w", err)
 	}

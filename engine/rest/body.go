@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -11,6 +12,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/pronybench/prony/engine/memory"
 )
@@ -46,7 +48,6 @@ type body struct {
 	pooled   *[]byte
 	bytes    []byte
 	taken    int64 // of the budget
-	err      error // what the marshaler says against it
 }
 
 var pool = sync.Pool{New: func() any {
@@ -143,8 +144,20 @@ func (b *body) release() {
 	}
 }
 
-// Read makes it an http.Request's body. The marshaler takes the bytes instead.
-func (b *body) Read([]byte) (int, error) { return 0, io.EOF }
-
-// Close does nothing: the one who read it frees it.
-func (b *body) Close() error { return nil }
+// decode decodes the message that is the whole body. It gives the body's memory back. An empty body is the empty message.
+func (b *body) decode(m proto.Message) error {
+	if len(bytes.TrimSpace(b.bytes)) == 0 {
+		return nil
+	}
+	if err := checkItems(b.bytes, b.itemsMax); err != nil {
+		return err
+	}
+	if err := b.decodes(); err != nil {
+		return err
+	}
+	if err := unmarshalOptions.Unmarshal(b.bytes, m); err != nil {
+		return jsonError(b.bytes, err)
+	}
+	b.release()
+	return nil
+}

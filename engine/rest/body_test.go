@@ -117,7 +117,7 @@ func TestAMessageHasCopiesOfItsBody(t *testing.T) {
 	require.NoError(t, readInto(b, in, -1, func(r io.Reader) io.Reader { return r }))
 	buffer := b.bytes
 	var m queuepb.EnqueueRequest
-	require.NoError(t, marshaler{}.NewDecoder(b).Decode(&m))
+	require.NoError(t, b.decode(&m))
 	assert.Nil(t, b.bytes, "it is free as soon as it was read: a claim may wait long")
 	for i := range buffer {
 		buffer[i] = 'X'

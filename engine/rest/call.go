@@ -4,8 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strconv"
+	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -15,8 +19,9 @@ type response struct {
 
 	holds func(bytes int) // counts the bytes that are being written
 
-	answer any
-	err    error
+	answer    any
+	err       error
+	forwarded func() bool // nil if no call of the handler is forwarded, or the guard refused the call
 }
 
 // Write answers the client. It returns no error: after one the client's connection is gone, and the generated code would only
@@ -49,7 +54,10 @@ func (h *handler) watch(r *route, serve http.Handler, w http.ResponseWriter, in 
 	noted := &response{ResponseWriter: w, holds: func(bytes int) { h.holds(in.Context(), bytes) }}
 	serve.ServeHTTP(noted, in)
 	if h.observe != nil {
-		h.observe(Call{Method: r.rpc, Response: noted.answer, Err: noted.err, Took: time.Since(start)})
+		h.observe(Call{
+			Method: r.rpc, Response: noted.answer, Err: noted.err, Took: time.Since(start),
+			Forwarded: noted.forwarded != nil && noted.forwarded(),
+		})
 	}
 }
 
@@ -60,14 +68,27 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 		WriteError(w, exhausted("the server has as many calls under way as it may"))
 		return
 	}
-	// Only the headers that are needed reach the generated code, which would make metadata of every header.
-	call := in.WithContext(in.Context())
-	call.Header, call.Host, call.RemoteAddr = http.Header{}, "", ""
+	ctx := in.Context()
+	if h.forwards != nil {
+		var forwarded func() bool
+		ctx, forwarded = h.forwards(ctx)
+		if w, ok := w.(*response); ok {
+			w.forwarded = forwarded
+		}
+	}
+	if h.leader != nil {
+		if at := h.leader(); at != "" {
+			w.Header().Set(LeaderHeader, at)
+		}
+	}
 	if !r.hasBody() {
 		if err := checkQuery(r, in.URL); err != nil {
 			WriteError(w, err)
 			return
 		}
+		// Only the headers that are needed reach the generated code, which would make metadata of every header.
+		call := in.WithContext(ctx)
+		call.Header, call.Host, call.RemoteAddr = http.Header{}, "", ""
 		call.Body = http.NoBody
 		h.gateway.ServeHTTP(w, call)
 		return
@@ -82,9 +103,57 @@ func (h *handler) serve(r *route, w http.ResponseWriter, in *http.Request) {
 		WriteError(w, err)
 		return
 	}
-	call.Body = b
-	h.gateway.ServeHTTP(w, call)
+	out, err := r.handle(h.service, ctx, func(m any) error {
+		request, ok := m.(proto.Message)
+		if !ok {
+			return status.Errorf(codes.Internal, "%T is not a message", m)
+		}
+		return b.decode(request)
+	}, nil)
+	if err != nil {
+		WriteError(w, err)
+		return
+	}
+	h.answer(w, out)
 }
+
+// answer answers a call with a message.
+func (h *handler) answer(w http.ResponseWriter, out any) {
+	m, ok := out.(proto.Message)
+	if !ok {
+		WriteError(w, status.Errorf(codes.Internal, "%T is not a message", out))
+		return
+	}
+	pooled := answers.Get().(*[]byte) // only these are put there
+	defer answers.Put(pooled)
+	text, err := marshalOptions.MarshalAppend((*pooled)[:0], m)
+	if err != nil {
+		WriteError(w, status.Errorf(codes.Internal, "encode the answer: %v", err))
+		return
+	}
+	if cap(text) <= answerPooledMax {
+		*pooled = text[:0]
+	}
+	if w, ok := w.(*response); ok {
+		w.answer = m
+	}
+	header := w.Header()
+	header["Content-Type"] = jsonTypes
+	header.Set("Content-Length", strconv.Itoa(len(text)))
+	_, _ = w.Write(text) // an error means that the client's connection is gone
+}
+
+// answerPooledMax bounds the bytes of a buffer that is kept for further answers.
+const answerPooledMax = 64 << 10
+
+// answers has buffers for answers.
+var answers = sync.Pool{New: func() any {
+	b := make([]byte, 0, bufferBytes)
+	return &b
+}}
+
+// jsonTypes is the value of the header Content-Type of all answers. Nobody changes it.
+var jsonTypes = []string{jsonType}
 
 // checkQuery refuses parameters that the request message does not have: the generated code passes over them.
 func checkQuery(r *route, u *url.URL) error {

@@ -303,3 +303,50 @@ func TestAClaimMayWaitLongerThanABodyMayTake(t *testing.T) {
 	began <- time.Now()
 	assert.Equal(t, http.StatusOK, a.post("/v1/tasks:claim", "{}").status)
 }
+
+// TestAnswersNameTheLeader shows that an answer has the leader's address if there is one, and that the observer learns which calls were
+// forwarded. A call that the guard refuses learns nothing.
+func TestAnswersNameTheLeader(t *testing.T) {
+	type key struct{}
+	var seen []Call
+	at, open := "h:1", true
+	queue := &fakeQueue{enqueue: func(ctx context.Context, _ *queuepb.EnqueueRequest) (*queuepb.EnqueueResponse, error) {
+		if sent, ok := ctx.Value(key{}).(*bool); ok {
+			*sent = true
+		}
+		return &queuepb.EnqueueResponse{}, nil
+	}}
+	h, err := NewQueue(queue, Options{
+		Observe: func(c Call) { seen = append(seen, c) },
+		Leader:  func() string { return at },
+		Guard: func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, in *http.Request) {
+				if !open {
+					WriteError(w, status.Error(codes.Unauthenticated, "no"))
+					return
+				}
+				next.ServeHTTP(w, in)
+			})
+		},
+		Forwards: func(ctx context.Context) (context.Context, func() bool) {
+			sent := false
+			return context.WithValue(ctx, key{}, &sent), func() bool { return sent }
+		},
+	})
+	require.NoError(t, err)
+	ask := func(body string) http.Header {
+		w, in := recorded(http.MethodPost, "/v1/tasks:enqueue", []byte(body))
+		h.ServeHTTP(w, in)
+		return w.Header()
+	}
+	assert.Equal(t, "h:1", ask(`{}`).Get(LeaderHeader))
+	assert.Equal(t, "h:1", ask(`{"wrong":1}`).Get(LeaderHeader))
+	at = ""
+	assert.NotContains(t, ask(`{}`), LeaderHeader)
+	at, open = "h:1", false
+	assert.NotContains(t, ask(`{}`), LeaderHeader)
+	require.Len(t, seen, 4)
+	for i, want := range []bool{true, false, true, false} {
+		assert.Equal(t, want, seen[i].Forwarded, "call %d", i)
+	}
+}

@@ -101,18 +101,13 @@ func fieldError(field, problem string) error {
 }
 
 // gatewayError answers with an error that the generated code met: the service's, or one of the request.
-func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+func gatewayError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	var own *runtime.HTTPStatusError
 	if errors.As(err, &own) {
 		writeError(w, own.HTTPStatus, status.Error(codes.InvalidArgument, own.Err.Error()))
 		return
 	}
-	if b, ok := r.Body.(*body); ok && b.err != nil {
-		err = b.err // the generated code has made a text of it
-	} else if r.Body == http.NoBody {
-		err = queryError(err)
-	}
-	WriteError(w, err)
+	WriteError(w, queryError(err))
 }
 
 // routingError answers where the gateway's own routing differs from ours: it takes less of a path that is not well formed.

@@ -1,7 +1,7 @@
 package rest
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,7 +17,7 @@ var (
 	unmarshalOptions = protojson.UnmarshalOptions{}
 )
 
-// marshaler is the JSON of messages: strict, and without the copies that the gateway's own makes.
+// marshaler is the JSON of answers, without the copies that the gateway's own makes.
 type marshaler struct{}
 
 var _ runtime.Marshaler = marshaler{}
@@ -34,39 +34,15 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	return marshalOptions.MarshalAppend(nil, m)
 }
 
-// Unmarshal implements runtime.Marshaler.
-func (marshaler) Unmarshal(data []byte, v any) error {
-	m, ok := v.(proto.Message)
-	if !ok {
-		return fmt.Errorf("%T is not a message", v)
-	}
-	return unmarshalOptions.Unmarshal(data, m)
+// Unmarshal implements runtime.Marshaler. The gateway serves no call with a body.
+func (marshaler) Unmarshal([]byte, any) error { return errNoBody }
+
+// NewDecoder implements runtime.Marshaler, as Unmarshal does.
+func (marshaler) NewDecoder(io.Reader) runtime.Decoder {
+	return runtime.DecoderFunc(func(any) error { return errNoBody })
 }
 
-// NewDecoder implements runtime.Marshaler. It decodes one message, which is all that r has.
-func (j marshaler) NewDecoder(r io.Reader) runtime.Decoder {
-	return runtime.DecoderFunc(func(v any) error {
-		b, ok := r.(*body)
-		if !ok {
-			return fmt.Errorf("%T is not a body that was read", r)
-		}
-		if len(bytes.TrimSpace(b.bytes)) == 0 {
-			return io.EOF // the empty message
-		}
-		if b.err = checkItems(b.bytes, b.itemsMax); b.err != nil {
-			return b.err
-		}
-		if b.err = b.decodes(); b.err != nil {
-			return b.err
-		}
-		if err := j.Unmarshal(b.bytes, v); err != nil {
-			b.err = jsonError(b.bytes, err)
-			return b.err
-		}
-		b.release()
-		return nil
-	})
-}
+var errNoBody = errors.New("the gateway decodes no bodies")
 
 // NewEncoder implements runtime.Marshaler.
 func (j marshaler) NewEncoder(w io.Writer) runtime.Encoder {

@@ -1,8 +1,8 @@
 // Package rest answers REST calls with JSON for the queue service and the admin service.
 //
-// The paths are those of the google.api.http rules in engine/proto; the code that carries a call over is generated
-// from them under gateway/, and the OpenAPI descriptions under openapi/. A call goes to the service in this
-// process, without a second connection. What the generated code leaves open is strict here: unknown fields
+// The paths are those of the google.api.http rules in engine/proto. A POST, whose body is the whole request message, is decoded here and
+// passed to the service; the code that makes a request message of the path and the query of a GET is generated under gateway/, and the
+// OpenAPI descriptions under openapi/. A call goes to the service in this process, without a second connection. All is strict: unknown fields
 // and query parameters are refused, a mistake names its field, everything is bounded, and every error is JSON.
 package rest
 
@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
 
 	"github.com/pronybench/prony/engine/adminpb"
 	"github.com/pronybench/prony/engine/memory"
@@ -40,7 +41,15 @@ type Options struct {
 	RequestBytesMax int
 	// Holds, if not nil, is called with the change in the number of bytes of an answer that wait for the client of a call.
 	Holds func(ctx context.Context, bytes int)
+	// Leader, if not nil, returns where REST clients reach a node that leads, host:port, or "" if this node does as well. Answers to calls
+	// that the guard let through name it in the header LeaderHeader. Leader must not block.
+	Leader func() string
+	// Forwards, if not nil, returns the context for a call, and a function that reports whether another node executed a part of the call.
+	Forwards func(context.Context) (context.Context, func() bool)
 }
+
+// LeaderHeader is the header of an answer that names the node to which a client of a cluster should send its next calls.
+const LeaderHeader = "Prony-Leader"
 
 // Call is a call that was answered.
 type Call struct {
@@ -48,6 +57,8 @@ type Call struct {
 	Response any    // the RPC's answer; nil when the call was refused as a whole
 	Err      error  // why it was
 	Took     time.Duration
+	// Forwarded says that another node executed a part of the call.
+	Forwarded bool
 }
 
 // Bounds of what one handler holds at a time.
@@ -62,6 +73,7 @@ const (
 // handler answers the calls of one service.
 type handler struct {
 	routes  []*route
+	service any // that the routes' handlers call
 	mux     *http.ServeMux
 	gateway *runtime.ServeMux
 	observe func(Call)
@@ -71,13 +83,15 @@ type handler struct {
 	bodies      *memory.Budget
 	bodyMax     int // bytes
 	holds       func(ctx context.Context, bytes int)
+	leader      func() string                                        // or nil
+	forwards    func(context.Context) (context.Context, func() bool) // or nil
 	bodyReadMax time.Duration
 	itemsMax    int
 }
 
 // NewQueue returns a handler of the queue service's REST paths and of GET /openapi.json.
 func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, error) {
-	return newHandler(queuepb.File_prony_queue_v1_queue_proto.Services().ByName("QueueService"), queueOpenAPI, o,
+	return newHandler(queuepb.File_prony_queue_v1_queue_proto.Services().ByName("QueueService"), queuepb.QueueService_ServiceDesc.Methods, service, queueOpenAPI, o,
 		func(mux *runtime.ServeMux) error {
 			return queuegw.RegisterQueueServiceHandlerServer(context.Background(), mux, service)
 		})
@@ -85,20 +99,21 @@ func NewQueue(service queuepb.QueueServiceServer, o Options) (http.Handler, erro
 
 // NewAdmin returns a handler of the admin service's REST paths and of GET /openapi.json.
 func NewAdmin(service adminpb.AdminServiceServer, o Options) (http.Handler, error) {
-	return newHandler(adminpb.File_prony_admin_v1_admin_proto.Services().ByName("AdminService"), adminOpenAPI, o,
+	return newHandler(adminpb.File_prony_admin_v1_admin_proto.Services().ByName("AdminService"), adminpb.AdminService_ServiceDesc.Methods, service, adminOpenAPI, o,
 		func(mux *runtime.ServeMux) error {
 			return admingw.RegisterAdminServiceHandlerServer(context.Background(), mux, service)
 		})
 }
 
-func newHandler(service serviceDescriptor, openAPI []byte, o Options, register func(*runtime.ServeMux) error) (*handler, error) {
-	routes, err := routesOf(service)
+func newHandler(service serviceDescriptor, handlers []grpc.MethodDesc, server any, openAPI []byte, o Options, register func(*runtime.ServeMux) error) (*handler, error) {
+	routes, err := routesOf(service, handlers)
 	if err != nil {
 		return nil, err
 	}
 	h := &handler{
-		routes: routes, mux: http.NewServeMux(), gateway: newGateway(), observe: o.Observe,
+		routes: routes, service: server, mux: http.NewServeMux(), gateway: newGateway(), observe: o.Observe,
 		callsMax: callsMax, bodies: o.Requests, bodyReadMax: bodyReadMax, bodyMax: cmp.Or(o.RequestBytesMax, bodyBytesMax), holds: o.Holds,
+		leader: o.Leader, forwards: o.Forwards,
 		itemsMax: cmp.Or(o.ItemsMax, itemsMax),
 	}
 	if h.bodies == nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -20,6 +21,7 @@ type route struct {
 	path   string // "/v1/tasks/{id}"; the braces hold a field's name
 	rpc    string // "/prony.queue.v1.QueueService/GetTask"
 	input  protoreflect.MessageDescriptor
+	handle grpc.MethodHandler // decodes the request and calls the service
 }
 
 // hasBody says whether the request message is the body. Otherwise it is in the path and the query.
@@ -48,9 +50,9 @@ func (r *route) parameter(path string) bool {
 	return message == nil
 }
 
-// routesOf returns the routes of a service's methods, by their google.api.http rules. Methods without a rule, the
+// routesOf returns the routes of a service's methods, each with its handler, by their google.api.http rules. Methods without a rule, the
 // streams, have none.
-func routesOf(service serviceDescriptor) ([]*route, error) {
+func routesOf(service serviceDescriptor, handlers []grpc.MethodDesc) ([]*route, error) {
 	var out []*route
 	for i := range service.Methods().Len() {
 		m := service.Methods().Get(i)
@@ -59,7 +61,14 @@ func routesOf(service serviceDescriptor) ([]*route, error) {
 			continue
 		}
 		r := &route{rpc: fmt.Sprintf("/%s/%s", service.FullName(), m.Name()), input: m.Input()}
+		for _, h := range handlers {
+			if h.MethodName == string(m.Name()) {
+				r.handle = h.Handler
+			}
+		}
 		switch {
+		case r.handle == nil:
+			return nil, fmt.Errorf("%s has no handler", r.rpc)
 		case rule.GetPost() != "" && rule.GetBody() == "*":
 			r.method, r.path = http.MethodPost, rule.GetPost()
 		case rule.GetGet() != "" && rule.GetBody() == "":

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/pronybench/prony/engine/queuepb"
 	"github.com/pronybench/prony/engine/rpc/call"
@@ -21,11 +22,33 @@ func (s *Service) GetRoutes(ctx context.Context, _ *queuepb.GetRoutesRequest) (*
 			r.Node = c.Leader(i)
 			r.Here = r.GetNode() == c.Self()
 			m, _ := c.Member(r.GetNode())
-			r.Address = m.Address
+			r.Address, r.Http = m.Address, m.HTTP
 		}
 		out.Routes[i] = r
 	}
 	return out, nil
+}
+
+// LeaderHTTP returns where REST clients reach a node that leads a shard, host:port, if this node leads none. It is one of these nodes at
+// random. LeaderHTTP returns "" if this node leads a shard or is in no cluster, or if no such address is known. It does not block.
+func (s *Service) LeaderHTTP() string {
+	if s.router == nil {
+		return ""
+	}
+	c := s.router.Cluster()
+	known, at := 0, ""
+	for i := range s.router.Shards() {
+		node := c.Leader(i)
+		if node == c.Self() {
+			return ""
+		}
+		if m, _ := c.Member(node); m.HTTP != "" {
+			if known++; rand.N(known) == 0 {
+				at = m.HTTP
+			}
+		}
+	}
+	return at
 }
 
 // leadsNothing returns why a stream can't be opened here: other nodes lead all shards. It is nil otherwise.

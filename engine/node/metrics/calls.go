@@ -29,8 +29,10 @@ type callMetrics struct {
 	total   *prometheus.CounterVec   // api, method, code
 	refused *prometheus.CounterVec   // of, reason
 	open    *prometheus.GaugeVec     // method
-	frames  *prometheus.CounterVec   // method
-	stages  *stages.Times            // of Receive
+	// forwarded counts REST calls.
+	forwarded prometheus.Counter
+	frames    *prometheus.CounterVec // method
+	stages    *stages.Times          // of Receive
 
 	methods sync.Map // from method to *methodMetrics: looking labels up costs more than counting
 }
@@ -75,11 +77,14 @@ func newCallMetrics(times *stages.Times) *callMetrics {
 		frames: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "prony_stream_frames_total", Help: "Messages that streams received from clients.",
 		}, []string{"method"}),
+		forwarded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "prony_rest_forwarded_total", Help: "REST calls of the queue service that another node executed, in part or as a whole.",
+		}),
 	}
 }
 
 func (m *callMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open, m.frames}
+	return []prometheus.Collector{m.seconds, m.total, m.refused, m.open, m.frames, m.forwarded}
 }
 
 // failed counts a call or stream that ended with an error.
@@ -114,6 +119,9 @@ func (m *callMetrics) answered(api, rpc string, answer any, err error, took time
 // RESTCall observes a call over REST.
 func (m *Metrics) RESTCall(c rest.Call) {
 	m.calls.answered(overREST, c.Method, c.Response, c.Err, c.Took)
+	if c.Forwarded {
+		m.calls.forwarded.Inc()
+	}
 }
 
 // Interceptors observe the calls over gRPC.
@@ -220,7 +228,7 @@ func (m *callMetrics) items(answer any) {
 		}
 	case interface {
 		GetResults() []*queuepb.SettleResult
-	}: // the settling calls, and those of the admin service that take ids
+	}: // the settling calls, a claim with completions, and those of the admin service that take ids
 		for _, result := range a.GetResults() {
 			m.itemError(result.GetError())
 		}
@@ -230,7 +238,7 @@ func (m *callMetrics) items(answer any) {
 var _ = []interface {
 	GetResults() []*queuepb.SettleResult
 }{
-	(*queuepb.CompleteResponse)(nil), (*queuepb.FailResponse)(nil), (*queuepb.ExtendResponse)(nil), (*queuepb.ReleaseResponse)(nil),
+	(*queuepb.ClaimResponse)(nil), (*queuepb.CompleteResponse)(nil), (*queuepb.FailResponse)(nil), (*queuepb.ExtendResponse)(nil), (*queuepb.ReleaseResponse)(nil),
 	(*adminpb.CancelTasksResponse)(nil), (*adminpb.RedriveDeadResponse)(nil), (*adminpb.PurgeDeadResponse)(nil),
 }
 

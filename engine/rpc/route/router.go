@@ -235,6 +235,7 @@ func (f *forward) open(ctx context.Context, d *grpc.StreamDesc, method string, o
 		return nil, nil, err
 	}
 	f.sent = true
+	noteForward(ctx)
 	context.AfterFunc(stream.Context(), cancel)
 	return stream, done, nil
 }

@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/pronybench/prony/engine/queuepb"
+	"github.com/pronybench/prony/engine/rest"
+)
+
+// ask sends an HTTP request, and returns the status, the leader that the answer names, and the body.
+func (c *timed) ask(method, url, body string) (code int, leader, text string) {
+	c.Helper()
+	defer http.DefaultClient.CloseIdleConnections()
+	in, err := http.NewRequestWithContext(context.Background(), method, "http://"+url, strings.NewReader(body))
+	require.NoError(c, err)
+	in.Header.Set("Content-Type", "application/json")
+	out, err := http.DefaultClient.Do(in)
+	require.NoError(c, err)
+	b, err := io.ReadAll(out.Body)
+	require.NoError(c, errors.Join(err, out.Body.Close()))
+	return out.StatusCode, out.Header.Get(rest.LeaderHeader), string(b)
+}
+
+// forwarded returns how many REST calls a node counts that other nodes executed.
+func (c *timed) forwarded(id string) int {
+	c.Helper()
+	_, _, text := c.ask(http.MethodGet, c.nodes[id].Admin()+"/metrics", "")
+	_, text, _ = strings.Cut(text, "\nprony_rest_forwarded_total ")
+	text, _, _ = strings.Cut(text, "\n")
+	n, err := strconv.Atoi(text)
+	require.NoError(c, err)
+	return n
+}
+
+// An answer of a node that leads nothing names the leader, also after another node has taken the lead.
+func TestRESTAnswersNameTheLeader(t *testing.T) {
+	c := newConfigured(t, func(_ string, c *Config) { c.HTTP = "127.0.0.1:0" }, 0, 0, 0)
+	calls, led := map[string]int{}, []string{}
+	for round := range 2 {
+		leads := c.leader()
+		led = append(led, leads)
+		at := c.nodes[leads].HTTP()
+		for _, id := range c.ids {
+			want := at
+			if id == leads {
+				want = ""
+			}
+			c.eventually(func() bool { // the nodes tell each other who leads, and their addresses
+				_, _, text := c.ask(http.MethodGet, c.nodes[id].HTTP()+"/v1/routes", "")
+				var routes queuepb.GetRoutesResponse
+				require.NoError(t, json.Unmarshal([]byte(text), &routes), text)
+				return routes.GetRoutes()[0].GetHttp() == at && c.nodes[id].service.LeaderHTTP() == want
+			}, "node %s does not know the leader in round %d", id, round)
+			code, leader, text := c.ask(http.MethodPost, c.nodes[id].HTTP()+"/v1/tasks:enqueue", `{"tasks":[{"queue":"q"}]}`)
+			require.Equal(t, http.StatusOK, code, text)
+			assert.Equal(t, want, leader)
+			calls[id]++
+			code, leader, text = c.ask(http.MethodPost, c.nodes[id].HTTP()+"/v1/tasks:claim", `{"queues":["no spaces"]}`)
+			require.Equal(t, http.StatusBadRequest, code, text)
+			assert.Equal(t, want, leader, "a refusal names the leader too")
+		}
+		if round == 0 {
+			c.transfer(c.others(leads)[0])
+		}
+	}
+	for _, id := range c.others(led...) {
+		assert.Equal(t, calls[id], c.forwarded(id), "the accepted calls")
+	}
+	assert.Less(t, c.forwarded(led[0]), calls[led[0]], "not those while it led")
+}
