@@ -3,7 +3,7 @@
 baseline "raft-rest" {
   floor "cycles_per_s" {
     min     = 500
-    because = "three requests for each task, two of three of which are handed on, on two shared cores"
+    because = "three requests for each task to the node that leads, on two shared cores with the two others"
   }
 
   ceiling "cycle_latency_ms_p99" {

@@ -1,5 +1,5 @@
-# rest.hcl on three nodes. The connections are spread over all of them and any node takes any request: two of three
-# requests come to a node that does not lead, which hands them on.
+# rest.hcl on three nodes. The connections begin at all of them and any node takes any request. A node that does not lead hands a request
+# on and names the leader in its answer, where the connection then goes.
 
 scenario "raft-rest" {
   title = "Create, claim and complete with REST requests, one task each, three nodes, one shard"

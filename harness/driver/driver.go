@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 )
 
 // Target is where a topology listens.
@@ -75,3 +76,16 @@ type Worker interface {
 	// Complete returns when each completion was acknowledged or refused, as for Producer.Enqueue.
 	Complete(ctx context.Context, deliveries []Delivery, outcomes []error) error
 }
+
+// Combiner is a Worker that can complete tasks and claim the next ones in one call.
+type Combiner interface {
+	Worker
+	// CompleteAndClaim completes done, with outcomes as for Complete, and fills up to len(into) with claimed tasks; it returns how many. It
+	// returns 0 tasks and no error if no task came within CombinedWait, or if the claim alone was refused: the next Claim says why. done
+	// and into must not share memory.
+	CompleteAndClaim(ctx context.Context, done []Delivery, outcomes []error, into []Delivery) (int, error)
+}
+
+// CombinedWait is how long a call of CompleteAndClaim waits at the target for a task. The outcomes of its completions come with the
+// claim's answer, so that it is also how late they may be.
+const CombinedWait = 100 * time.Millisecond

@@ -36,9 +36,11 @@ func newLoop(t testing.TB, batch int) *loop {
 	require.NoError(t, err)
 	worker, err := conn.Worker(context.Background(), "t0", []string{"q0"}, batch)
 	require.NoError(t, err)
+	s, err := newSlot(r, 0, "t0", worker)
+	require.NoError(t, err)
 	return &loop{
 		producer: newProducer(r, 0, []destination{{ledger.NewAddress("t0", "q0"), p}}),
-		slot:     newSlot(r, 0, "t0", worker),
+		slot:     s,
 	}
 }
 

@@ -32,6 +32,9 @@ type broker struct {
 	open     func(ctx context.Context) error
 	// crossTenants hands every worker the tasks of other tenants only.
 	crossTenants bool
+	// combines lets workers complete and claim in one call.
+	combines        bool
+	combinedAnswers []instant // when the answers to these calls acknowledged how many completions
 
 	mu       sync.Mutex
 	ready    []driver.Delivery
@@ -109,7 +112,40 @@ func (c *fakeConn) Worker(_ context.Context, tenant string, queues []string, slo
 	c.broker.mu.Lock()
 	defer c.broker.mu.Unlock()
 	c.broker.sessions[c.name+"/"+tenant] += slots
+	if c.broker.combines {
+		return combiningWorker{&fakeWorker{c.broker, tenant, queues}}, nil
+	}
 	return &fakeWorker{c.broker, tenant, queues}, nil
+}
+
+// combiningWorker is a worker that combines its calls.
+type combiningWorker struct{ *fakeWorker }
+
+func (w combiningWorker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, outcomes []error, into []driver.Delivery) (int, error) {
+	if err := w.Complete(ctx, done, outcomes); err != nil {
+		return 0, err
+	}
+	acknowledged := 0
+	for _, err := range outcomes {
+		if err == nil {
+			acknowledged++
+		}
+	}
+	for end := time.Now().Add(driver.CombinedWait); ; {
+		n, changed := w.take(into)
+		if n > 0 || !time.Now().Before(end) {
+			w.b.mu.Lock()
+			defer w.b.mu.Unlock()
+			w.b.combinedAnswers = append(w.b.combinedAnswers, instant{time.Now(), acknowledged})
+			return n, nil
+		}
+		select {
+		case <-changed:
+		case <-time.After(time.Until(end)):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
 }
 
 func (c *fakeConn) Close() error { return nil }

@@ -153,7 +153,11 @@ func (r *round) openSlots() error {
 			}
 			working[at] = session
 		}
-		r.slots = append(r.slots, newSlot(r, i, tenants[tenant], working[at]))
+		s, err := newSlot(r, i, tenants[tenant], working[at])
+		if err != nil {
+			return err
+		}
+		r.slots = append(r.slots, s)
 	}
 	return nil
 }

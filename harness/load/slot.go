@@ -16,9 +16,12 @@ type slot struct {
 	number  int
 	tenant  string
 	session driver.Worker
+	// combiner is the session if it completes and claims in one call, or nil.
+	combiner driver.Combiner
 
 	deliveries []driver.Delivery
-	claimed    []claimed // what was found in each delivery
+	next       []driver.Delivery // what the combiner claims while it completes deliveries; nil without a combiner
+	claimed    []claimed         // what was found in each delivery
 	outcomes   []error
 	from       ledger.Address // of the last delivery: those of a batch are mostly of one queue
 
@@ -30,9 +33,9 @@ type slot struct {
 	_ [64]byte // keeps the counters of two goroutines off one cache line
 }
 
-func newSlot(r *round, number int, tenant string, session driver.Worker) *slot {
+func newSlot(r *round, number int, tenant string, session driver.Worker) (*slot, error) {
 	batch := r.cfg.Workload.Batch
-	return &slot{
+	s := &slot{
 		round:      r,
 		number:     number,
 		tenant:     tenant,
@@ -43,6 +46,19 @@ func newSlot(r *round, number int, tenant string, session driver.Worker) *slot {
 		record:     newSettles(&r.accounting),
 		firstClaim: -1, lastComplete: -1,
 	}
+	if !r.cfg.Workload.Combined {
+		return s, nil
+	}
+	combiner, ok := session.(driver.Combiner)
+	if !ok {
+		return nil, fmt.Errorf("load: the driver %q can't complete and claim in one call: remove combined", r.cfg.Workload.Driver)
+	}
+	s.combiner, s.next = combiner, make([]driver.Delivery, batch)
+	return s, nil
+}
+
+func claimedWrong(n, most int) error {
+	return fmt.Errorf("the driver returned %d tasks for at most %d", n, most)
 }
 
 var errClaimedNone = errors.New("the driver returned no task and no error")
@@ -54,7 +70,7 @@ func (s *slot) work(claims, calls context.Context) {
 		if err == nil && (n < 1 || n > len(s.deliveries)) {
 			err = errClaimedNone
 			if n != 0 {
-				err = fmt.Errorf("the driver returned %d tasks for at most %d", n, len(s.deliveries))
+				err = claimedWrong(n, len(s.deliveries))
 			}
 		}
 		if err != nil {
@@ -71,26 +87,50 @@ func (s *slot) work(claims, calls context.Context) {
 			s.firstClaim = at
 		}
 		s.check(n, at)
-		err = s.session.Complete(calls, s.deliveries[:n], s.outcomes[:n])
-		now := s.clock.now()
-		if err != nil {
-			err = fmt.Errorf("load: worker slot %d: complete for %s: %w", s.number, s.tenant, err)
-			if s.cfg.Persist && calls.Err() == nil {
-				s.record.doubt(s.claimed[:n], true)
-				s.again.after(calls, err)
-				continue
+		for n > 0 {
+			var goOn bool
+			if n, goOn = s.complete(claims, calls, n); !goOn {
+				return
 			}
-			own := !s.cfg.Persist && s.failure.call(calls, err)
-			// Otherwise the drain's time was up: what was not acknowledged by then is lost.
-			if own || s.ending() {
-				s.record.doubt(s.claimed[:n], false)
-			}
-			return
 		}
-		s.again.answered()
-		s.lastComplete = now
-		s.record.account(s.claimed[:n], s.outcomes[:n], now)
 	}
+}
+
+// complete completes n deliveries. With a combiner it claims the next ones in the same call, unless claims is done. It returns how many it
+// claimed, and whether the slot goes on.
+func (s *slot) complete(claims, calls context.Context, n int) (next int, goOn bool) {
+	var err error
+	if s.combiner != nil && claims.Err() == nil {
+		next, err = s.combiner.CompleteAndClaim(calls, s.deliveries[:n], s.outcomes[:n], s.next)
+		if err == nil && (next < 0 || next > len(s.next)) {
+			err = claimedWrong(next, len(s.next))
+		}
+	} else {
+		err = s.session.Complete(calls, s.deliveries[:n], s.outcomes[:n])
+	}
+	now := s.clock.now()
+	if err != nil {
+		err = fmt.Errorf("load: worker slot %d: complete for %s: %w", s.number, s.tenant, err)
+		if s.cfg.Persist && calls.Err() == nil {
+			s.record.doubt(s.claimed[:n], true)
+			s.again.after(calls, err)
+			return 0, true
+		}
+		own := !s.cfg.Persist && s.failure.call(calls, err)
+		// Otherwise the drain's time was up: what was not acknowledged by then is lost.
+		if own || s.ending() {
+			s.record.doubt(s.claimed[:n], false)
+		}
+		return 0, false
+	}
+	s.again.answered()
+	s.lastComplete = now
+	s.record.account(s.claimed[:n], s.outcomes[:n], now)
+	if next > 0 {
+		s.deliveries, s.next = s.next, s.deliveries
+		s.check(next, now)
+	}
+	return next, true
 }
 
 // check verifies the payloads of n deliveries that were claimed at a time. They are checked against the tenant that the session

@@ -45,6 +45,8 @@ type Workload struct {
 	// Idempotent has the client give each task a key of its own, under which it enqueues again what it does not know the
 	// outcome of.
 	Idempotent bool `json:"idempotent,omitzero"`
+	// Combined has a worker complete the tasks of a claim in the call of its next claim: of "unary" and "rest".
+	Combined bool `json:"combined,omitzero"`
 }
 
 // MarshalJSON writes the lease as text, and the script's fields beside the workload's.
@@ -69,7 +71,7 @@ func (w *Workload) stored() any {
 var workloadBlock = hclfile.Inner{
 	Names: hclfile.Names{Attributes: []string{
 		"driver", "script", "procs", "connections", "tenants", "queues", "producers", "workers", "batch", "payload", "arrivals",
-		"in_flight", "lease", "busy_poll", "idempotent", "keys", "seed",
+		"in_flight", "lease", "busy_poll", "idempotent", "combined", "keys", "seed",
 	}},
 	Label: "name", Example: `workload "main" { driver = "stream" ... }`, Required: true,
 }
@@ -191,11 +193,29 @@ func readWorkload(b *hclfile.Block) Workload {
 	}
 	readSides(b, &w)
 	readInFlight(b, &w)
+	readCombined(b, &w)
 	if w.Batch*(w.Payload.Max+taskNameBytesMax) > callBytesMax {
 		b.AttrProblem("batch", fmt.Sprintf("%d tasks of up to %d bytes, and their queues' names, are more than the %d bytes that one call carries",
 			w.Batch, w.Payload.Max, callBytesMax), "lower batch or payload")
 	}
 	return w
+}
+
+// readCombined reads whether completions travel with the next claim. Their outcomes wait for that claim: if they took up all the room in
+// flight, no task could come.
+func readCombined(b *hclfile.Block, w *Workload) {
+	if w.Combined = b.Bool("combined"); !w.Combined {
+		return
+	}
+	switch {
+	case w.Driver == "stream":
+		b.AttrProblem("combined", `completions of the driver "stream" never wait for a claim`, `remove it, or write driver = "unary" or "rest"`)
+	case w.Driver != "" && w.Driver != "unary" && w.Driver != "rest":
+		b.AttrProblem("combined", fmt.Sprintf("the driver %q can't complete and claim in one call", w.Driver), `remove it, or write driver = "unary" or "rest"`)
+	case w.InFlight > 0 && w.InFlight <= w.Workers*w.Batch:
+		b.AttrProblem("in_flight", fmt.Sprintf("in_flight is %d, and the %d worker slots may hold %d completed tasks until their next claims are answered",
+			w.InFlight, w.Workers, w.Workers*w.Batch), "raise it, or lower workers or batch")
+	}
 }
 
 // readInFlight reads how many tasks may be sent and not completed. An open load drops what is due beyond that; the

@@ -120,6 +120,9 @@ func workloadInWords(w scenario.Workload) string {
 		"calls of " + render.Plural(w.Batch, "task"),
 		fmt.Sprintf("payload %s", w.Payload),
 	}
+	if w.Combined {
+		words = append(words, "completions with the next claim")
+	}
 	if w.Keys.Kind != scenario.KeysRoundRobin {
 		words = append(words, fmt.Sprintf("keys %s", w.Keys))
 	}

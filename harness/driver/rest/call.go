@@ -13,6 +13,9 @@ import (
 // answerBytesMax is more than any answer to a call of this driver has: 1,000 tasks of a MiB would not fit a call.
 const answerBytesMax = 64 << 20
 
+// leaderHeader is the header of an answer that names the node to which the next requests should go.
+const leaderHeader = "Prony-Leader"
+
 // caller makes requests.
 type caller struct {
 	pool  *pool
@@ -36,8 +39,13 @@ func (c caller) post(ctx context.Context, path string, body []byte, into any) er
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		client.node++ // another node may be there; whether this one did anything is not known
-		return err    // a *url.Error: it names the method and the URL
+		if ctx.Err() == nil {
+			c.pool.failed(client) // another node may be there; whether this one did anything is not known
+		}
+		return err // a *url.Error: it names the method and the URL
+	}
+	if leader := response.Header.Get(leaderHeader); leader != "" {
+		c.pool.leads(client, leader)
 	}
 	answer, err := io.ReadAll(io.LimitReader(response.Body, answerBytesMax+1))
 	if err = errors.Join(err, response.Body.Close()); err != nil {

@@ -69,3 +69,54 @@ func TestNodesShareTheConnections(t *testing.T) {
 	require.NoError(t, enqueue())
 	assert.Equal(t, before+2, asked[1].Load())
 }
+
+// The connections go to the node that an answer names, and elsewhere when that node does not answer any more.
+func TestConnectionsFollowTheLeader(t *testing.T) {
+	const connections = 4
+	var asked [3]atomic.Int64
+	var leads atomic.Int64
+	var servers []*httptest.Server
+	var addresses []string
+	for i := range asked {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked[i].Add(1)
+			if at := int(leads.Load()); at != i {
+				w.Header().Set("Prony-Leader", addresses[at])
+			}
+			_, _ = w.Write([]byte(`{"results":[{"id":"a"}]}`))
+		}))
+		defer s.Close()
+		servers = append(servers, s)
+		addresses = append(addresses, strings.TrimPrefix(s.URL, "http://"))
+	}
+	leads.Store(2)
+	conn, err := Dial(driver.Target{HTTP: strings.Join(addresses[:2], ",")}, time.Minute)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	p, err := conn.Producer(t.Context(), "t")
+	require.NoError(t, err)
+	enqueue := func() error { return p.Enqueue(t.Context(), []driver.Task{{Queue: "q"}}, make([]error, 1)) }
+	all := func() {
+		var calls sync.WaitGroup
+		for range connections {
+			calls.Go(func() { assert.NoError(t, enqueue()) })
+		}
+		calls.Wait()
+	}
+	for range 10 {
+		all()
+	}
+	assert.LessOrEqual(t, asked[0].Load()+asked[1].Load(), int64(connections), "each connection is told once at most")
+	assert.EqualValues(t, 10*connections, asked[0].Load()+asked[1].Load()+asked[2].Load())
+
+	leads.Store(1)
+	servers[2].Close()
+	failed := 0
+	for range 10 * connections {
+		if enqueue() != nil {
+			failed++
+		}
+	}
+	assert.LessOrEqual(t, failed, 1, "the connection that is used leaves the node")
+	assert.GreaterOrEqual(t, asked[1].Load(), int64(10*connections-2))
+}

@@ -8,25 +8,51 @@ import (
 const bufferBytes = 16 << 10
 
 // pool holds clients of one connection each. A request takes one for itself, so that there are never more connections
-// than requests under way at once; a transport shared by all would dial more than it needs. Each client keeps to one of
-// the server's nodes, and the nodes have equally many clients.
+// than requests under way at once; a transport shared by all would dial more than it needs. The clients begin at equally many of the
+// server's nodes, and go to the node that leads once an answer has named it.
 type pool struct {
 	nodes []string // "http://host:port"
 
-	mu   sync.Mutex
-	free []*client
-	all  []*client
+	mu     sync.Mutex
+	free   []*client
+	all    []*client
+	leader string // as the last answer that named one did; "" before, and after the leader did not answer
 }
 
-// client is a client of one node, until that does not answer.
+// client is a client of one node, until that does not answer or names another one.
 type client struct {
 	http.Client
 
-	node int
+	node   int    // the number of its node, if leader is ""
+	leader string // where it was sent, or ""
 }
 
 // base is where a client's node is.
-func (p *pool) base(c *client) string { return p.nodes[c.node%len(p.nodes)] }
+func (p *pool) base(c *client) string {
+	if c.leader != "" {
+		return c.leader
+	}
+	return p.nodes[c.node%len(p.nodes)]
+}
+
+// leads sends a client, and each client that is made later, to the node at an address, which an answer named.
+func (p *pool) leads(c *client, address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.leader = "http://" + address
+	p.leader = c.leader
+}
+
+// failed sends a client to another node. The one that it asked did not answer.
+func (p *pool) failed(c *client) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.leader == c.leader {
+		p.leader = ""
+	}
+	c.leader = ""
+	c.node++
+}
 
 // take returns a client for the sole use of the caller until the client is given back.
 func (p *pool) take() *client {
@@ -37,7 +63,7 @@ func (p *pool) take() *client {
 		p.free = p.free[:last]
 		return c
 	}
-	c := &client{node: len(p.all), Client: http.Client{Transport: &http.Transport{
+	c := &client{node: len(p.all), leader: p.leader, Client: http.Client{Transport: &http.Transport{
 		MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1,
 		DisableCompression: true, ReadBufferSize: bufferBytes, WriteBufferSize: bufferBytes,
 	}}}

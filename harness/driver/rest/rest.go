@@ -1,5 +1,6 @@
 // Package rest drives the engine through REST with JSON: each batch is one request, and each goroutine has one request
-// in flight, on a connection that is kept alive. Any node of a cluster takes any request: the connections are spread over them.
+// in flight, on a connection that is kept alive. Any node of a cluster takes any request: the connections begin at all of them, and move to
+// the node that leads, as answers name it.
 package rest
 
 import (
@@ -44,8 +45,7 @@ func (c *conn) Worker(_ context.Context, tenant string, queues []string, _ int) 
 	if err != nil {
 		return nil, err
 	}
-	claim := fmt.Appendf(nil, `{"tenant":%s,"queues":%s,"lease_ms":%d,"wait_ms":%d,"max_tasks":`,
-		quote(tenant), names, c.lease.Milliseconds(), waitMax.Milliseconds())
+	claim := fmt.Appendf(nil, `{"tenant":%s,"queues":%s,"lease_ms":%d,"wait_ms":`, quote(tenant), names, c.lease.Milliseconds())
 	return worker{c.caller, quote(tenant), claim}, nil
 }
 

@@ -236,3 +236,39 @@ func TestNamesAreQuoted(t *testing.T) {
 		assert.Equal(t, strings.ToValidUTF8(name, "\uFFFD"), back)
 	}
 }
+
+func TestACombinedCycle(t *testing.T) {
+	answers := []string{
+		`{"tasks":[{"id":"a","token":"1"},{"id":"b","token":"2"}],"results":[]}`,
+		`{"tasks":[{"id":"c","token":"3","payload":"eA=="}],"results":[{},{"error":{"index":1,"code":"ERROR_CODE_STALE_TOKEN","message":"too late"}}]}`,
+		`{"tasks":[],"results":[{},{}],"claim_error":{"code":"ERROR_CODE_RESOURCE_EXHAUSTED","message":"full"}}`,
+		`{"tasks":[]}`,
+	}
+	s := &server{}
+	s.answers = map[string]func(string) (int, string){"/v1/tasks:claim": func(string) (int, string) { return 200, answers[len(s.calls)-1] }}
+	w, err := s.dial(t, "").Worker(t.Context(), "t1", []string{"q0"}, 2)
+	require.NoError(t, err)
+	combiner, ok := w.(driver.Combiner)
+	require.True(t, ok)
+	done, into, outcomes := make([]driver.Delivery, 2), make([]driver.Delivery, 2), make([]error, 2)
+	n, err := w.Claim(t.Context(), done)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	n, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	assert.Equal(t, "x", string(into[0].Payload))
+	require.NoError(t, outcomes[0])
+	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
+	require.Len(t, s.calls, 2, "one request")
+	assert.JSONEq(t, `{"tenant":"t1","queues":["q0"],"lease_ms":45000,"wait_ms":100,"max_tasks":2,
+		"completions":[{"id":"a","token":"1"},{"id":"b","token":"2"}]}`, s.calls[1].body)
+	n, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.NoError(t, err, "the outcomes of the completions are known")
+	require.Zero(t, n)
+	require.NoError(t, outcomes[1])
+	_, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.ErrorContains(t, err, "answered 0 of 2 items", "a server that knows no completions")
+	_, err = combiner.CompleteAndClaim(t.Context(), []driver.Delivery{{Handle: 3}}, outcomes[:1], into)
+	require.ErrorContains(t, err, "not claimed by this driver")
+}

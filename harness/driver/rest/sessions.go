@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/pronybench/prony/harness/driver"
 )
@@ -45,10 +46,12 @@ func (p producer) Enqueue(ctx context.Context, tasks []driver.Task, outcomes []e
 	return answer.outcome(outcomes)
 }
 
+var _ driver.Combiner = worker{}
+
 type worker struct {
 	caller
 	tenant string // as JSON
-	claim  []byte // the request up to the number of tasks
+	claim  []byte // a request up to the wait
 }
 
 // lease identifies a claimed task.
@@ -58,45 +61,90 @@ type lease struct {
 }
 
 func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) {
-	body := append(strconv.AppendInt(append(make([]byte, 0, len(w.claim)+8), w.claim...), int64(len(into)), 10), '}')
+	body := append(w.claimOf(len(into), waitMax, 0), '}')
 	for {
-		var answer struct {
-			Tasks []struct {
-				ID, Tenant, Queue string
-				Payload           []byte
-				// 64-bit numbers, which JSON writes as strings
-				Token            json.Number
-				LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
-			}
-		}
+		var answer claimAnswer
 		if err := w.post(ctx, "/v1/tasks:claim", body, &answer); err != nil {
 			return 0, err
 		}
-		if len(answer.Tasks) > len(into) {
-			return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(answer.Tasks), len(into))
-		}
-		leases := make([]lease, len(answer.Tasks))
-		for i, t := range answer.Tasks {
-			leases[i] = lease{t.ID, t.Token.String()}
-			into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i]}
-			// A token that is not a number is 0 here. The completion fails then, because the server refuses such a token.
-			into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
-			into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
-		}
-		if len(leases) > 0 {
-			return len(leases), nil
+		if n, err := answer.deliver(into); n > 0 || err != nil {
+			return n, err
 		}
 	}
 }
 
+// claimOf returns the beginning of a claim's request, with room for more bytes: the object is not closed.
+func (w worker) claimOf(tasks int, wait time.Duration, more int) []byte {
+	body := append(make([]byte, 0, len(w.claim)+taskBytes+more), w.claim...)
+	body = strconv.AppendInt(body, wait.Milliseconds(), 10)
+	body = append(body, `,"max_tasks":`...)
+	return strconv.AppendInt(body, int64(tasks), 10)
+}
+
+// claimAnswer is the answer to a claim.
+type claimAnswer struct {
+	Tasks []struct {
+		ID, Tenant, Queue string
+		Payload           []byte
+		// 64-bit numbers, which JSON writes as strings
+		Token            json.Number
+		LeaseExpiresAtMs json.Number `json:"lease_expires_at_ms"`
+	}
+	results
+}
+
+// deliver converts the claimed tasks, and returns how many.
+func (a *claimAnswer) deliver(into []driver.Delivery) (int, error) {
+	if len(a.Tasks) > len(into) {
+		return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(a.Tasks), len(into))
+	}
+	leases := make([]lease, len(a.Tasks))
+	for i, t := range a.Tasks {
+		leases[i] = lease{t.ID, t.Token.String()}
+		into[i] = driver.Delivery{Tenant: t.Tenant, Queue: t.Queue, Payload: t.Payload, Handle: &leases[i]}
+		// A token that is not a number is 0 here. The completion fails then, because the server refuses such a token.
+		into[i].Token, _ = strconv.ParseUint(t.Token.String(), 10, 64)
+		into[i].UntilMs, _ = t.LeaseExpiresAtMs.Int64()
+	}
+	return len(leases), nil
+}
+
+// CompleteAndClaim implements driver.Combiner.
+func (w worker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, outcomes []error, into []driver.Delivery) (int, error) {
+	body, err := appendCompletions(append(w.claimOf(len(into), driver.CombinedWait, taskBytes*(len(done)+1)), ','), done)
+	if err != nil {
+		return 0, err
+	}
+	var answer claimAnswer
+	if err := w.post(ctx, "/v1/tasks:claim", append(body, '}'), &answer); err != nil {
+		return 0, refusedAll(err, outcomes)
+	}
+	if err := answer.outcome(outcomes); err != nil {
+		return 0, err
+	}
+	return answer.deliver(into)
+}
+
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
 	body := append(make([]byte, 0, taskBytes*(len(deliveries)+1)), `{"tenant":`...)
-	body = append(body, w.tenant...)
-	body = append(body, `,"completions":[`...)
+	body, err := appendCompletions(append(append(body, w.tenant...), ','), deliveries)
+	if err != nil {
+		return err
+	}
+	var answer results
+	if err := w.post(ctx, "/v1/tasks:complete", append(body, '}'), &answer); err != nil {
+		return refusedAll(err, outcomes)
+	}
+	return answer.outcome(outcomes)
+}
+
+// appendCompletions appends the field completions to a request.
+func appendCompletions(body []byte, deliveries []driver.Delivery) ([]byte, error) {
+	body = append(body, `"completions":[`...)
 	for i := range deliveries {
 		l, ok := deliveries[i].Handle.(*lease)
 		if !ok {
-			return fmt.Errorf("delivery of queue %q was not claimed by this driver", deliveries[i].Queue)
+			return nil, fmt.Errorf("delivery of queue %q was not claimed by this driver", deliveries[i].Queue)
 		}
 		if i > 0 {
 			body = append(body, ',')
@@ -107,10 +155,5 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 		body = append(body, l.token...)
 		body = append(body, `"}`...)
 	}
-	body = append(body, `]}`...)
-	var answer results
-	if err := w.post(ctx, "/v1/tasks:complete", body, &answer); err != nil {
-		return refusedAll(err, outcomes)
-	}
-	return answer.outcome(outcomes)
+	return append(body, ']'), nil
 }

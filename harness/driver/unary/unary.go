@@ -4,6 +4,7 @@ package unary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,7 +39,7 @@ func (c *conn) Producer(_ context.Context, tenant string) (driver.Producer, erro
 }
 
 func (c *conn) Worker(_ context.Context, tenant string, queues []string, _ int) (driver.Worker, error) {
-	return worker{api: c.client.API(), tenant: tenant, queues: queues, lease: c.lease}, nil
+	return worker{client: c.client, api: c.client.API(), tenant: tenant, queues: queues, lease: c.lease}, nil
 }
 
 func (c *conn) Close() error { return c.client.Close() }
@@ -93,7 +94,10 @@ func settled[R interface{ GetError() *queuepb.ItemError }](results []R, outcomes
 	return nil
 }
 
+var _ driver.Combiner = worker{}
+
 type worker struct {
+	client *client.Client
 	api    queuepb.QueueServiceClient
 	tenant string
 	queues []string
@@ -110,19 +114,69 @@ func (w worker) Claim(ctx context.Context, into []driver.Delivery) (int, error) 
 		if err != nil {
 			return 0, err
 		}
-		tasks := response.GetTasks()
-		if len(tasks) > len(into) {
-			return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(tasks), len(into))
-		}
-		for i, t := range tasks {
-			into[i] = driver.Delivery{
-				Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
-			}
-		}
-		if len(tasks) > 0 {
-			return len(tasks), nil
+		if n, err := deliver(response.GetTasks(), into); n > 0 || err != nil {
+			return n, err
 		}
 	}
+}
+
+// deliver converts claimed tasks, and returns how many.
+func deliver(tasks []*queuepb.Task, into []driver.Delivery) (int, error) {
+	if len(tasks) > len(into) {
+		return 0, fmt.Errorf("the server handed out %d tasks where %d were asked for", len(tasks), len(into))
+	}
+	for i, t := range tasks {
+		into[i] = driver.Delivery{
+			Tenant: t.GetTenant(), Queue: t.GetQueue(), Payload: t.GetPayload(), Handle: t, Token: t.GetToken(), UntilMs: t.GetLeaseExpiresAtMs(),
+		}
+	}
+	return len(tasks), nil
+}
+
+// CompleteAndClaim implements driver.Combiner.
+func (w worker) CompleteAndClaim(ctx context.Context, done []driver.Delivery, outcomes []error, into []driver.Delivery) (int, error) {
+	combined, err := w.client.UnaryWorker(client.UnaryWorkerConfig{
+		Tenant: w.tenant, Queues: w.queues, Tasks: len(into), Lease: w.lease, Wait: driver.CombinedWait, Combined: true,
+	})
+	if err != nil {
+		return 0, err
+	}
+	tasks := make([]*queuepb.Task, len(done))
+	for i := range done {
+		t, ok := done[i].Handle.(*queuepb.Task)
+		if !ok {
+			return 0, notClaimed(&done[i])
+		}
+		tasks[i] = t
+	}
+	next, errs, err := combined.Next(ctx, tasks)
+	clear(outcomes)
+	unknown := 0
+	for i, e := range errs {
+		if outcomes[i] = marked(e); errors.Is(e, client.ErrUnknownOutcome) {
+			unknown++
+		}
+	}
+	if err != nil && unknown == len(done) {
+		return 0, err // the call failed, not the claim alone
+	}
+	return deliver(next, into)
+}
+
+// marked adds the driver's marks to the outcome of an item.
+func marked(err error) error {
+	switch {
+	case errors.Is(err, client.ErrUnknownOutcome):
+		return fmt.Errorf("%w: %w", driver.ErrUnknown, err)
+	case errors.Is(err, client.ErrStaleToken), errors.Is(err, client.ErrNotFound):
+		return fmt.Errorf("%w: %w", driver.ErrLeaseOver, err)
+	}
+	return err
+}
+
+// notClaimed refuses a delivery that is not of this driver.
+func notClaimed(d *driver.Delivery) error {
+	return fmt.Errorf("delivery of queue %q was not claimed by this driver", d.Queue)
 }
 
 func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outcomes []error) error {
@@ -131,7 +185,7 @@ func (w worker) Complete(ctx context.Context, deliveries []driver.Delivery, outc
 	for i := range deliveries {
 		t, ok := deliveries[i].Handle.(*queuepb.Task)
 		if !ok {
-			return fmt.Errorf("delivery of queue %q was not claimed by this driver", deliveries[i].Queue)
+			return notClaimed(&deliveries[i])
 		}
 		messages[i].Id, messages[i].Token = t.GetId(), t.GetToken()
 		request.Completions[i] = &messages[i]

@@ -2,6 +2,7 @@ package unary
 
 import (
 	"context"
+	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -215,4 +216,66 @@ func TestAWaitingClaimIsCancelled(t *testing.T) {
 	}()
 	_, err = w.Claim(ctx, make([]driver.Delivery, 1))
 	require.Equal(t, codes.Canceled, status.Code(err))
+}
+
+func TestACombinedCycle(t *testing.T) {
+	var claims []*queuepb.ClaimRequest
+	answers := []*queuepb.ClaimResponse{
+		{Tasks: []*queuepb.Task{{Id: "a", Token: 1}, {Id: "b", Token: 2}}},
+		{
+			Tasks:   []*queuepb.Task{{Id: "c", Token: 3, Payload: []byte("x")}},
+			Results: []*queuepb.SettleResult{{}, {Error: &queuepb.ItemError{Index: 1, Code: queuepb.ErrorCode_ERROR_CODE_STALE_TOKEN, Message: "too late"}}},
+		},
+		{
+			Results:    []*queuepb.SettleResult{{Error: &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNKNOWN_OUTCOME, Message: "lost"}}, {}},
+			ClaimError: &queuepb.ItemError{Code: queuepb.ErrorCode_ERROR_CODE_UNAVAILABLE, Message: "no claim"},
+		},
+		{Tasks: []*queuepb.Task{{Id: "d"}}}, // of a server that knows no completions
+		nil,
+	}
+	s := &server{claim: func(_ context.Context, in *queuepb.ClaimRequest) (*queuepb.ClaimResponse, error) {
+		claims = append(claims, in)
+		if out := answers[len(claims)-1]; out != nil {
+			return out, nil
+		}
+		return nil, status.Error(codes.Internal, "broken")
+	}}
+	w, err := s.dial(t, "").Worker(t.Context(), "t1", []string{"q0"}, 2)
+	require.NoError(t, err)
+	combiner, ok := w.(driver.Combiner)
+	require.True(t, ok)
+	done, into, outcomes := make([]driver.Delivery, 2), make([]driver.Delivery, 2), []error{nil, io.EOF}
+	n, err := w.Claim(t.Context(), done)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Empty(t, claims[0].GetCompletions())
+
+	n, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	assert.Equal(t, "x", string(into[0].Payload))
+	require.NoError(t, outcomes[0])
+	require.ErrorIs(t, outcomes[1], driver.ErrLeaseOver)
+	require.Len(t, claims, 2, "one call")
+	assert.EqualValues(t, driver.CombinedWait.Milliseconds(), claims[1].GetWaitMs())
+	assert.EqualValues(t, 45_000, claims[1].GetLeaseMs())
+	assert.EqualValues(t, 2, claims[1].GetMaxTasks())
+	assert.Equal(t, "t1", claims[1].GetTenant())
+	require.Len(t, claims[1].GetCompletions(), 2)
+	assert.Equal(t, "b", claims[1].GetCompletions()[1].GetId())
+	assert.EqualValues(t, 2, claims[1].GetCompletions()[1].GetToken())
+
+	n, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.NoError(t, err, "the outcomes of the completions are known")
+	require.Zero(t, n)
+	require.ErrorIs(t, outcomes[0], driver.ErrUnknown)
+	require.NoError(t, outcomes[1])
+	n, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.ErrorIs(t, outcomes[1], driver.ErrUnknown)
+	_, err = combiner.CompleteAndClaim(t.Context(), done, outcomes, into)
+	require.ErrorContains(t, err, "broken")
+	_, err = combiner.CompleteAndClaim(t.Context(), []driver.Delivery{{Handle: 3}}, outcomes[:1], into)
+	require.ErrorContains(t, err, "not claimed by this driver")
 }

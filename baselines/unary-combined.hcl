@@ -1,0 +1,33 @@
+# Limits of scenarios/unary-combined.hcl, tripwires as those of full-cycle.hcl.
+
+baseline "unary-combined" {
+  floor "cycles_per_s" {
+    min     = 2500
+    because = "two calls for each task, on two shared cores: trips on a break, not on a neighbour"
+  }
+
+  ceiling "cycle_latency_ms_p99" {
+    max     = 1500
+    because = "1,024 tasks in flight take half a second at the floor: more is a stall"
+  }
+
+  ceiling "server_rss_mb_max" {
+    max     = 1024
+    because = "caches and windows are bounded: more than this is growth with the number of tasks"
+  }
+
+  ceiling "lost" {
+    max     = 0
+    because = "an acknowledged task is never lost"
+  }
+
+  ceiling "duplicated" {
+    max     = 0
+    because = "a task is completed once"
+  }
+
+  ceiling "corrupted" {
+    max     = 0
+    because = "a payload is claimed as it was enqueued"
+  }
+}
