@@ -78,6 +78,19 @@ func (it *workItem) bytes() int {
 	return call.ItemBytes + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
 }
 
+// writtenLeast returns a number of bytes that the item has at least in an encoded message. The connection subtracts what it writes from
+// the bytes that wait to be written: if an item counted more than it writes, a busy connection would seem unread ever more, until the
+// server cuts it.
+func (it *workItem) writtenLeast() (n int) {
+	if it.answer == nil {
+		return len(it.task.GetId()) + len(it.task.GetPayload()) + len(it.task.GetQueue()) + len(it.task.GetTenant()) + len(it.task.GetLastError())
+	}
+	for _, e := range it.answer.GetErrors() {
+		n += len(e.GetMessage())
+	}
+	return n
+}
+
 func errorBytes(errs []*queuepb.ItemError) (n int) {
 	for _, e := range errs {
 		n += call.ItemBytes + len(e.GetMessage())
@@ -299,7 +312,7 @@ func (w *workStream) unsubscribe() chan struct{} {
 // sendItems sends items in as few messages as their size allows.
 func (w *workStream) sendItems(items []workItem) error {
 	out := &queuepb.WorkResponse{}
-	bytes, tasksBytes := 0, int64(0)
+	bytes, written, tasksBytes := 0, 0, int64(0)
 	for i, it := range items {
 		if it.answer != nil {
 			out.Answers = append(out.Answers, it.answer)
@@ -315,12 +328,13 @@ func (w *workStream) sendItems(items []workItem) error {
 			tasksBytes += int64(n)
 		}
 		bytes += n
+		written += it.writtenLeast()
 		if bytes >= messageBytesMax || i == len(items)-1 {
 			if len(out.GetTasks()) > 0 {
 				w.credits.Add(-int64(len(out.GetTasks())))
 				out.NowMs = w.service.shards.NowMs()
 			}
-			w.link.Answers(bytes)
+			w.link.Answers(written)
 			if err := w.stream.Send(out); err != nil {
 				return err
 			}
@@ -331,7 +345,7 @@ func (w *workStream) sendItems(items []workItem) error {
 			if err := w.reportSent(); err != nil {
 				return err
 			}
-			out, bytes, tasksBytes = &queuepb.WorkResponse{}, 0, 0
+			out, bytes, written, tasksBytes = &queuepb.WorkResponse{}, 0, 0, 0
 		}
 	}
 	return nil
