@@ -14,12 +14,13 @@
 //	rpc      1 ms of sleep for each frame of a stream and each unary call
 //	scan     each lease batch reads its lane from 2,000 tasks before, which are deleted
 //
-// Four more have amounts that are calibrated, so that a build loses a known part of its rate or CPU time. A step is a nanosecond or
+// Five more have amounts that are calibrated, so that a build loses a known part of its rate or CPU time. A step is a nanosecond or
 // two of computing.
 //
 //	work        1,000 steps of computing for each task enqueued, by the deciding goroutine
 //	background  1,000 steps for each task enqueued, by a goroutine of their own beside the others
 //	wait        3 us of waiting for each task enqueued on average, in sleeps that hold a mutex that publishing needs
+//	decay       steps of computing for each task enqueued, 100 more each minute since the first task, by the deciding goroutine
 //	client      steps of computing for each task sent, by the client: see package plantedclient
 //
 // PRONY_PLANTED_CLOCK makes the process's wall clock wrong, as the engine's clock reads it. It names a file with an offset, and maybe a

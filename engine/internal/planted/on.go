@@ -48,6 +48,7 @@ var amounts = map[string]amount{
 	"work":       {count: 1_000},
 	"background": {count: 1_000},
 	"wait":       {time: 3 * time.Microsecond},
+	"decay":      {count: 100},
 
 	plantedclient.Fault: {count: 1_000},
 }

@@ -27,7 +27,7 @@ func TestBeginTakesTheFaultAndItsAmount(t *testing.T) {
 		assert.Equal(t, want, fault.amount)
 	}
 	for text, problem := range map[string]string{
-		"cup":       `names the fault "cup": use one of alloc, background, channel, client, cpu, fsync, lock, rpc, scan, timer, wait, work`,
+		"cup":       `names the fault "cup": use one of alloc, background, channel, client, cpu, decay, fsync, lock, rpc, scan, timer, wait, work`,
 		":1":        `names the fault ""`,
 		"cpu:5":     `the amount "5"`,
 		"cpu:-5us":  "use more than 0",
@@ -63,6 +63,16 @@ func TestWaitSleepsWhatIsOwed(t *testing.T) {
 	c.mu.Unlock()
 	<-done
 	assert.LessOrEqual(t, owed, 9*(sleepMin/10), "a sleep that lasted longer is paid back")
+}
+
+// The fault decay has each task compute more than the one before, up to a bound.
+func TestDecayGrows(t *testing.T) {
+	var d decay
+	began := time.Now()
+	assert.Zero(t, d.steps(60_000, began))
+	assert.Equal(t, 1_000, d.steps(60_000, began.Add(time.Second)))
+	assert.Equal(t, 120_000, d.steps(60_000, began.Add(2*time.Minute)))
+	assert.Equal(t, countMax, d.steps(countMax, began.Add(time.Hour)))
 }
 
 // What tasks ask of the background goroutine is computed by and by.

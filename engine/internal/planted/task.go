@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -26,6 +27,8 @@ func Task(fs vfs.FS, dir string) error {
 		}
 	case "work":
 		sink.number = plantedclient.Compute(fault.amount.count)
+	case "decay":
+		sink.number = plantedclient.Compute(slower.steps(fault.amount.count, time.Now()))
 	case "wait":
 		commit.wait(fault.amount.time)
 	case "background":
@@ -36,6 +39,19 @@ func Task(fs vfs.FS, dir string) error {
 
 // tasks is how many tasks were enqueued since the last fsync of the fault.
 var tasks int
+
+// decay is since when the server becomes slower. Only a shard's deciding goroutine uses it: of several shards the first task of any counts.
+type decay struct{ since time.Time }
+
+var slower decay
+
+// steps returns how many steps a task takes at a time, which are so many more each minute since the first task. There are countMax at most.
+func (d *decay) steps(eachMinute int, now time.Time) int {
+	if d.since.IsZero() {
+		d.since = now
+	}
+	return int(min(countMax, now.Sub(d.since).Minutes()*float64(eachMinute)))
+}
 
 // background computes beside the goroutines that serve requests, as much as tasks ask for.
 type background struct {
